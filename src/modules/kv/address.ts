@@ -1,6 +1,6 @@
 import type { AddressRule, RequestHost } from '../../upstream/index.ts';
 
-/** Where a store is: plain data. A name is an `upstream`, or a host on the default port when there is no such block. */
+/** The address of a store, as plain data. A name is an `upstream`, or else a host with the default port. */
 export type KvAddress =
   | { readonly kind: 'embedded'; readonly dir: string }
   | ({ readonly kind: 'unix'; readonly path: string } & Login)
@@ -10,15 +10,15 @@ export type KvAddress =
 /** A store that speaks RESP. */
 export type RedisAddress = Exclude<KvAddress, { readonly kind: 'embedded' }>;
 
-/** What variables may name of them. */
+/** Addresses that variables may give. */
 export type RequestAddress = Exclude<RedisAddress, { readonly kind: 'unix' }>;
 
-/** An address that a socket can be opened to. `within`: what each address of the host must be like. */
+/** An address that a socket can be opened to; addresses of the host must satisfy `within`. */
 export type Endpoint =
   | Extract<KvAddress, { readonly kind: 'unix' }>
   | (Extract<KvAddress, { readonly kind: 'inet' }> & { readonly within?: AddressRule });
 
-/** What an URL says beside the host. */
+/** Parts of a URL besides the host. */
 export interface Login {
   readonly username?: string;
   readonly password?: string;
@@ -26,13 +26,13 @@ export interface Login {
   readonly tls?: true;
 }
 
-/** Where `embedded` keeps its data below the prefix unless told otherwise. */
+/** The default directory of `embedded`, relative to the prefix. */
 export const EMBEDDED_DIR = '.gw/kv';
 
 export const DEFAULT_PORT = 6379;
 const HOST = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252})?)$/;
 
-/** What is wrong with an address; completes `"kv_pass" …`. */
+/** A fault of an address, as a predicate that completes `"kv_pass" …`. */
 export class AddressFault {
   readonly predicate: string;
 
@@ -41,7 +41,7 @@ export class AddressFault {
   }
 }
 
-/** Reads `host:port`, `name`, `unix:/path`, `redis://…`, `rediss://…` or `embedded[:dir]`. */
+/** Parses `host:port`, `name`, `unix:/path`, `redis://…`, `rediss://…` or `embedded[:dir]`. */
 export function parseAddress(text: string): KvAddress | AddressFault {
   if (text === 'embedded') return { kind: 'embedded', dir: EMBEDDED_DIR };
   if (text.startsWith('embedded:')) {
@@ -61,8 +61,8 @@ export function parseAddress(text: string): KvAddress | AddressFault {
 }
 
 /**
- * An address that came out of variables: a host or an upstream's name, as text or URL. Sockets, data directories and
- * logins are for the configuration's author alone.
+ * Parses an address that variables have given: a host or an upstream's name, as text or URL. Sockets, data directories and logins
+ * must be fixed in the configuration.
  */
 export function parseRequestAddress(text: string): RequestAddress | AddressFault {
   const address = parseAddress(text);
@@ -76,14 +76,14 @@ export function parseRequestAddress(text: string): RequestAddress | AddressFault
   return address;
 }
 
-/** Host and port of an address that came out of variables, the host as URLs have it. */
+/** Gives host and port of such an address, the host as in URLs. */
 export function requestHostOf(address: RequestAddress): RequestHost {
   if (address.kind === 'name') return { host: address.name };
   const { host, port } = address;
   return { host: host.includes(':') ? `[${host}]` : host, port };
 }
 
-/** As logs name an address: never with its login. */
+/** Gives the text for logs, without the login. */
 export function addressLabel(address: KvAddress): string {
   switch (address.kind) {
     case 'embedded':
@@ -99,7 +99,7 @@ export function addressLabel(address: KvAddress): string {
   }
 }
 
-/** The endpoints of an address: those of its upstream block, else the host itself. */
+/** Gives the endpoints of an address: those of its upstream block, else the host itself. */
 export function endpointsOf(
   address: RedisAddress,
   upstream: (name: string) => readonly string[] | undefined,

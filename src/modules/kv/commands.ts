@@ -1,4 +1,4 @@
-/** The fourteen commands. None of them blocks or changes a connection's state: connections are shared by requests. */
+/** The supported commands. None blocks or changes the state of a connection, since requests share connections. */
 export const COMMAND_NAMES = [
   'get',
   'set',
@@ -16,35 +16,35 @@ export const COMMAND_NAMES = [
   'hdel',
 ] as const;
 
-/** One of the fourteen, lower case as in the configuration and in the specification's table. */
+/** A supported command, in lower case as in the configuration. */
 export type CommandName = (typeof COMMAND_NAMES)[number];
 
-/** What a store answers to a command: a string or nil, `OK`/`PONG`, an integer, or a list of strings and nils. */
+/** The type of a command's reply: a string or nil, `OK`/`PONG`, an integer, or a list of strings and nils. */
 export type ReplyShape = 'text' | 'status' | 'integer' | 'texts';
 
-/** How HTTP reaches one command. The store gets key, field or keys, and body, in this order, as far as they are there. */
+/** How one command maps to HTTP. Its arguments are key, field or keys, and body, in this order, as far as it has them. */
 export interface CommandRow {
   readonly methods: readonly string[];
   readonly takesKey: boolean;
   readonly query?: 'field' | 'keys';
-  /** `seconds` may be empty and then means `DEFAULT_EXPIRE`. */
+  /** If `seconds` is empty, `DEFAULT_EXPIRE` is used. */
   readonly body?: 'value' | 'seconds';
   readonly reply: ReplyShape;
-  /** The integer that says "there was no such key"; absent where the command makes the key exist. */
+  /** The integer that means that the key does not exist; absent if the command creates the key. */
   readonly missing?: '0' | '-2';
 }
 
-/** Seconds that `expire` sets when the request has no body (specification, section 8). */
+/** Seconds that `expire` sets if the request has no body. */
 export const DEFAULT_EXPIRE = '60';
 
-/** Most keys of one `mget` (specification, section 8). */
+/** Maximum number of keys of one `mget`. */
 export const MAX_KEYS = 16;
 
 const READ = ['GET', 'HEAD'];
 const WRITE = ['POST'];
 const REMOVE = ['POST', 'DELETE'];
 
-/** Specification, section 4.3, and the table of the contract page. */
+/** The commands with their methods, arguments and replies. */
 export const COMMANDS: { readonly [name in CommandName]: CommandRow } = {
   get: { methods: READ, takesKey: true, reply: 'text' },
   set: { methods: WRITE, takesKey: true, body: 'value', reply: 'status' },
@@ -62,27 +62,27 @@ export const COMMANDS: { readonly [name in CommandName]: CommandRow } = {
   hdel: { methods: REMOVE, takesKey: true, query: 'field', reply: 'integer', missing: '0' },
 };
 
-/** What `$kv_connection_state` says of a store in this worker. */
+/** The value of `$kv_connection_state` in this worker. */
 export type ConnectionState = 'connected' | 'degraded' | 'error';
 
 /** A key, field or value on its way to the store: text, or bytes that are not UTF-8. */
 export type Bytes = string | Buffer;
 
-/** A string, nil, an integer as its decimal text, or the list of `mget`. */
+/** A string, nil, an integer as decimal text, or the list of `mget`. */
 export type Reply = Buffer | string | null | readonly (Buffer | null)[];
 
-/** Why there is no reply; `text` goes to the error log only. `kv_error`: the store itself refused. */
+/** Why there is no reply; `text` is for the error log only. `kv_error`: an error reply of the store. */
 export interface StoreFault {
   readonly code: 'kv_error' | 'connection_failed' | 'timeout';
   readonly text: string;
 }
 
-/** Called exactly once per command, at once or later; `reply` counts only without a fault. */
+/** Called exactly once per command, at once or later; `reply` is valid only without a fault. */
 export type Done = (fault: StoreFault | undefined, reply: Reply) => void;
 
-/** A key-value store as one worker sees it. A command is sent at most once. */
+/** A key-value store in one worker. A command is sent at most once. */
 export interface Store {
-  /** As log lines name it, without secrets. */
+  /** Its name in log lines, without secrets. */
   readonly label: string;
   readonly state: ConnectionState;
   run(command: CommandName, args: readonly Bytes[], done: Done): void;

@@ -6,7 +6,10 @@ import type { Endpoint } from './address.ts';
 
 const KEEP_ALIVE_MS = 30_000;
 
-/** A socket that begins to connect; `connected` is called once it carries bytes, encrypted where the endpoint says so. */
+/**
+ * Opens a socket and starts to connect; `connected` is called when it can be used, after the TLS handshake if the endpoint uses
+ * TLS.
+ */
 export function dial(endpoint: Endpoint, connected: () => void): Socket {
   const { tls } = endpoint;
   const to = endpoint.kind === 'unix' ? { path: endpoint.path } : inetOptions(endpoint);
@@ -25,7 +28,7 @@ function inetOptions({ host, port, within }: Extract<Endpoint, { readonly kind: 
   return { host, port, ...(within && { lookup: lookupWithin(within, port) }) };
 }
 
-/** Finds a host as long as all of its addresses are admitted: it may have others each time it is looked up. */
+/** Gives a lookup function that fails unless all addresses of the host are allowed. Each lookup may give other addresses. */
 function lookupWithin(rule: AddressRule, port: number): LookupFunction {
   return (host, options, found) =>
     lookup(host, { ...options, all: true }, (error, addresses) => {

@@ -16,31 +16,34 @@ import { COMMAND_NAMES, type CommandName } from './commands.ts';
 /** A store that the configuration names, or one that each request names. */
 type KvPass = KvAddress | { readonly kind: 'variable'; readonly value: ComplexValue };
 
-/** What `kv_*` says for one location. */
+/** `kv_*` of one location. */
 export interface KvConfig extends StoreSettings {
   readonly pass?: KvPass;
-  /** Hosts that variables in `pass` may name; absent: any but this machine's where clients fill them. */
+  /**
+   * Hosts that variables in `pass` may name. Absent: any host, but if the client chooses it, none of this machine's own
+   * addresses.
+   */
   readonly allowHosts?: readonly (readonly AllowedHost[])[];
   /** Absent: the URI without its leading slash. */
   readonly key?: ComplexValue;
   readonly command: CommandName;
 }
 
-/** How connections to a store behave; stores are shared between locations that agree on it. */
+/** Settings of the connections to a store; locations with the same settings share stores. */
 export interface StoreSettings {
   readonly timeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** Multiplexed connections per worker and address. */
+  /** Number of connections per worker and address. */
   readonly connections: number;
   /** False: one command in flight per connection. */
   readonly pipelining: boolean;
-  /** Bytes of a request body or of a reply's values. */
+  /** Maximum bytes of a request body, or of the values in a reply. */
   readonly maxValueBytes: number;
 }
 
 const LEVELS = ['http', 'server', 'location'] as const;
 
-/** The rows of the contract page's table "Directives". */
+/** The directives of the module. */
 export const directives = directivesFor<KvConfig>()({
   kv_pass: {
     contexts: ['location', 'location if'],
@@ -142,7 +145,7 @@ function readCommand(word: Word, { report }: ReadScope): CommandName | undefined
   return known;
 }
 
-/** Known to Redis; they empty, stop, block or take over a store. */
+/** Commands of Redis that gw does not offer: they empty, stop, block or reconfigure a store. */
 const OF_THE_STORE: ReadonlySet<string> = new Set(
   `acl bgsave cluster config debug eval evalsha failover fcall flushall flushdb function keys migrate module monitor
   replicaof restore save scan script shutdown slaveof swapdb`.split(/\s+/),
@@ -163,7 +166,10 @@ function readPass(word: Word, scope: ReadScope): KvPass | undefined {
 
 const EXPECTED = 'expected host:port, unix:/path, redis://host, an upstream name or embedded[:dir]';
 
-/** Whoever sends a request must not aim a socket, a data directory or the configured password somewhere else. */
+/**
+ * Reads a `kv_pass` with variables. Requests must not select a socket, a data directory, or where the configured password is
+ * sent.
+ */
 function readVariablePass(value: ComplexValue): KvPass | AddressFault {
   const written = value.parts.map((part) => (typeof part === 'string' ? part : '$')).join('');
   if (/^(?:unix|embedded):/.test(written))

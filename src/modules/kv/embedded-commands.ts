@@ -4,10 +4,10 @@ import type { HashRecord, KvRecord, Records, StringRecord } from './embedded-rec
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Bounds of the integers that a store keeps. */
+/** Range of the integers that a store keeps. */
 const INT64 = { min: INT64_MIN, max: INT64_MAX } as const;
 
-/** A signed 64-bit integer exactly as Redis reads one: no sign `+`, no leading zero, no blanks (redis util.c, string2ll). */
+/** Parses a signed 64-bit integer exactly as Redis does: no sign `+`, no leading zero, no blanks (redis util.c, string2ll). */
 function parseInt64(bytes: Buffer): bigint | undefined {
   if (bytes.length === 0 || bytes.length > 20) return undefined;
   const text = bytes.toString('latin1');
@@ -16,13 +16,13 @@ function parseInt64(bytes: Buffer): bigint | undefined {
   return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
 
-/** What a command of the embedded store works on. */
+/** What a command of the embedded store works with. */
 interface Environment {
   readonly records: Records;
   readonly nowMs: number;
 }
 
-/** One command: `args` as Redis takes them. It throws Redis's own errors, before its first write. */
+/** One command, with `args` as in Redis. It throws Redis's own errors, before its first write. */
 interface EmbeddedCommand {
   readonly writes: boolean;
   run(env: Environment, args: readonly Buffer[]): Reply;
@@ -33,7 +33,7 @@ const PONG = Buffer.from('PONG');
 const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
 const SECOND = 1_000n;
 
-/** Semantics of Redis 7.0, command by command. */
+/** The commands, with the semantics of Redis 7.0. */
 export const EMBEDDED_COMMANDS: { readonly [name in CommandName]: EmbeddedCommand } = {
   get: read((env, [key]) => stringAt(env, key as Buffer)?.value ?? null),
   mget: read(({ records, nowMs }, keys) =>
@@ -116,7 +116,7 @@ function add(env: Environment, key: Buffer, step: bigint): string {
   return String(after);
 }
 
-/** A time that has passed already deletes the key (redis expire.c, expireGenericCommand). */
+/** Sets an expiry; a time in the past deletes the key (redis expire.c, expireGenericCommand). */
 function expire({ records, nowMs }: Environment, key: Buffer, seconds: Buffer): string {
   const given = parseInt64(seconds);
   if (given === undefined) throw new Error(NOT_AN_INTEGER);
@@ -131,7 +131,7 @@ function expire({ records, nowMs }: Environment, key: Buffer, seconds: Buffer): 
   return '1';
 }
 
-/** Rounded to the nearest second, as Redis does; -1 without expiry, -2 without key. */
+/** Gives the remaining seconds, rounded to the nearest as in Redis; -1 without expiry, -2 without key. */
 function secondsLeft(record: KvRecord | undefined, nowMs: number): string {
   if (!record) return '-2';
   if (record.expiryMs === 0n) return '-1';

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Database, RootDatabase } from 'lmdb';
 
-/** Kinds of record; the values are on disk. */
+/** Types of records, as stored on disk. */
 const STRING = 1;
 const HASH = 2;
 const NO_EXPIRY = 0n;
-/** Kind (1 byte), expiry in milliseconds since the epoch (8 bytes, 0: none). */
+/** Type (1 byte), expiry in milliseconds since the epoch (8 bytes, 0: none). */
 const HEAD_BYTES = 9;
-/** LMDB takes keys up to 1978 bytes; longer ones than this are stored by their digest. */
+/** LMDB limits keys to 1978 bytes; longer keys than this are stored by their digest. */
 const MAX_PLAIN_KEY = 1024;
 const PLAIN = Buffer.from([0]);
 const DIGEST = Buffer.from([1]);
@@ -16,7 +16,7 @@ const AFTER = Buffer.from([2]);
 const PRESENT = Buffer.from([1]);
 const EXPIRY_BYTES = 8;
 
-/** A value of a key: a string, or a hash with its number of fields. */
+/** The value of a key: a string, or a hash with its number of fields. */
 export type KvRecord = StringRecord | HashRecord;
 
 /** Expiries are milliseconds since the epoch; 0: none. */
@@ -32,7 +32,7 @@ export interface HashRecord {
   readonly fields: number;
 }
 
-/** A hash, with what `get` has just said of it. */
+/** A hash with the record that `get` has returned for it. */
 interface HashRef<R> {
   readonly key: Buffer;
   readonly record: R;
@@ -63,12 +63,12 @@ export class Records {
     this.#expiries = root.openDB('expiries', binary);
   }
 
-  /** Resolves when the writes of `action` are on disk; actions of one turn share a transaction, in their order. */
+  /** Runs writes in a transaction; resolves when they are on disk. Actions of one turn share a transaction, in order. */
   transaction<T>(action: () => T): Promise<T> {
     return this.#root.transaction(action);
   }
 
-  /** Lets reads outside of a transaction see what other workers have committed until now. */
+  /** Makes the commits of other workers visible to reads outside of a transaction. */
   refresh(): void {
     this.#root.resetReadTxn();
   }
@@ -82,7 +82,7 @@ export class Records {
     return record && isExpired(record, nowMs) ? undefined : record;
   }
 
-  /** Replaces whatever the key holds. */
+  /** Writes a string; replaces any value of the key. */
   putString(key: Buffer, value: Buffer, expiryMs = NO_EXPIRY): void {
     const stored = storedKey(key);
     this.#clear(stored);
@@ -104,9 +104,9 @@ export class Records {
     return this.#fields.get(fieldKey(key, field));
   }
 
-  /** True when the field is new. */
+  /** Writes a field; true if it is new. */
   putField({ key, record }: HashRef<HashRecord | undefined>, field: Buffer, value: Buffer): boolean {
-    // What may still be there is expired: none of its fields may come back to life.
+    // An expired hash may still be there; its fields must not become visible again.
     if (!record) this.delete(key);
     const stored = fieldKey(key, field);
     const isNew = this.#fields.get(stored) === undefined;
@@ -116,7 +116,7 @@ export class Records {
     return isNew;
   }
 
-  /** True when the field was there. A hash without fields is gone. */
+  /** Removes a field; true if it existed. A hash without fields is removed. */
   deleteField({ key, record }: HashRef<HashRecord>, field: Buffer): boolean {
     const stored = fieldKey(key, field);
     if (this.#fields.get(stored) === undefined) return false;
@@ -161,14 +161,14 @@ export class Records {
     if (this.#clear(stored)) void this.#keys.remove(stored);
   }
 
-  /** Removes what hangs on a record; true when there is one. */
+  /** Removes the fields and the expiry of a record; true if there is one. */
   #clear(stored: Buffer): boolean {
     const record = this.#read(stored);
     if (!record) return false;
     this.#forgetExpiry(stored, record);
     if (record.kind === 'hash') {
       const id = sha256(stored);
-      // Collected first: a cursor does not survive the removal of what it stands on.
+      // Collected first: a cursor becomes invalid when its entry is removed.
       const fields = [...this.#fields.getKeys({ start: id, end: Buffer.concat([id, AFTER]) })];
       for (const field of fields) void this.#fields.remove(field);
     }
@@ -184,7 +184,7 @@ function isExpired({ expiryMs }: KvRecord, nowMs: number): boolean {
   return expiryMs !== NO_EXPIRY && expiryMs <= nowMs;
 }
 
-/** A key of any length as one that LMDB takes. */
+/** Converts a key of any length to one that LMDB accepts. */
 function storedKey(key: Buffer): Buffer {
   return key.length <= MAX_PLAIN_KEY ? Buffer.concat([PLAIN, key]) : Buffer.concat([DIGEST, sha256(key)]);
 }

@@ -8,19 +8,19 @@ import { Records } from './embedded-records.ts';
 import { printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
 
-/** Writes of one worker that may wait for their commit. */
+/** Maximum number of writes of one worker that wait for their commit. */
 const MAX_OUTSTANDING = 10_000;
 const SWEEP_EVERY_MS = 1_000;
-/** Keys of one sweep: it holds the one write lock that all workers share. */
+/** Maximum number of keys of one sweep, which holds the write lock that all workers share. */
 const SWEEP_KEYS = 1_000;
 
-/** What an embedded store is made of. */
+/** The settings of an embedded store. */
 export interface EmbeddedStoreParts {
   /** Absolute. */
   readonly dir: string;
   readonly settings: Pick<StoreSettings, 'timeoutMs'>;
   readonly open: typeof open;
-  /** True in one worker of the process: it removes what has expired. */
+  /** True in one worker of the process, which removes expired keys. */
   readonly sweeps: boolean;
   readonly log: ErrorLog;
 }
@@ -28,8 +28,8 @@ export interface EmbeddedStoreParts {
 type Result = { readonly reply: Reply } | { readonly refused: string };
 
 /**
- * Redis's semantics on LMDB, in this process. Every worker opens the same files; one write transaction at a time holds
- * for all of them. A write is answered once it is on disk.
+ * Redis's semantics on LMDB, in this process. All workers open the same files, and one write transaction at a time runs in all of
+ * them. A write is confirmed once it is on disk.
  */
 export class EmbeddedStore implements Store {
   readonly label: string;
@@ -84,7 +84,10 @@ export class EmbeddedStore implements Store {
       .catch((error: unknown) => this.#log.write('crit', `kv: ${printable(String(error))}`));
   }
 
-  /** Throws nothing into a transaction that others share: refusals come before a first write, failed writes fail its commit. */
+  /**
+   * Runs a command without throwing into a transaction that others share: commands are refused before their first write, and a
+   * failed write fails the whole commit.
+   */
   #attempt(name: CommandName, args: readonly Buffer[]): Result {
     try {
       return { reply: EMBEDDED_COMMANDS[name].run({ records: this.#records, nowMs: Date.now() }, args) };
@@ -110,6 +113,6 @@ export class EmbeddedStore implements Store {
 }
 
 function openEnvironment(openDatabase: typeof open, path: string): RootDatabase {
-  // With overlapping sync a commit would be answered before it is on disk.
+  // With overlapping sync, a commit would be confirmed before it is on disk.
   return openDatabase({ path, noSubdir: false, overlappingSync: false, maxDbs: 4 });
 }

@@ -15,7 +15,7 @@ import {
 import type { KvConfig } from './directives.ts';
 import { commandMeter, faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome.ts';
 
-/** The first parameter of that name in a raw query, still encoded; `undefined` when there is none. */
+/** Gives the first parameter of that name in a raw query, still encoded; `undefined` if there is none. */
 export function rawParameter(args: string, name: string): string | undefined {
   let start = 0;
   while (start <= args.length) {
@@ -30,8 +30,8 @@ export function rawParameter(args: string, name: string): string | undefined {
 }
 
 /**
- * Percent-decodes to text, or to bytes where the result is not UTF-8. A `%` without two hex digits stands for itself
- * and `+` is no blank, as in nginx.
+ * Percent-decodes to text, or to bytes if the result is not UTF-8. As in nginx, a `%` without two hex digits stands for itself,
+ * and `+` is not a blank.
  */
 export function percentDecode(raw: string): Bytes {
   if (!raw.includes('%')) return raw;
@@ -50,12 +50,12 @@ function hexToByte(_: string, hex: string): string {
 }
 
 /**
- * The store that serves this request; `undefined` when its address is refused, which the source has logged. Throws, or rejects
- * with, a `HostRefused`.
+ * Gives the store for a request; `undefined` if its address is refused, which has been logged. Throws, or rejects with, a
+ * `HostRefused`.
  */
 export type StoreSource = (x: Exchange) => Store | undefined | Promise<Store | undefined>;
 
-/** The content handler of `kv_pass`: one configured command per location (specification, section 4.3). */
+/** Compiles the content handler of `kv_pass`: one configured command per location. */
 export function compileCommand(config: KvConfig, source: StoreSource, build: Build): Handler {
   const row = COMMANDS[config.command];
   const allow = row.methods.join(', ');
@@ -74,7 +74,7 @@ export function compileCommand(config: KvConfig, source: StoreSource, build: Bui
   };
 }
 
-/** Answers a request that names a store which it must not. */
+/** Responds to a request that names a store which is not allowed. */
 export function refuseHost(x: Exchange, error: unknown): void {
   if (!(error instanceof HostRefused)) throw error;
   x.rules.warn(`kv: ${error.message} in "kv_pass"`, x);
@@ -83,7 +83,7 @@ export function refuseHost(x: Exchange, error: unknown): void {
 
 type Execute = (x: Exchange, args: readonly Bytes[]) => void | Promise<void>;
 
-/** Key, field or keys as the command takes them, or what the request lacks. */
+/** Gives key, field or keys in the order of the command, or the code of what is missing. */
 export function readArgs(
   x: Exchange,
   row: CommandRow,
@@ -110,7 +110,7 @@ export function readArgs(
   return args;
 }
 
-/** Adds the body to the arguments; `undefined` when the request is answered already. */
+/** Adds the body to the arguments; `undefined` if the response has been sent already. */
 async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): Promise<Bytes[] | undefined> {
   const body = await x.readBody(config.maxValueBytes);
   if (body === undefined) return undefined;
@@ -120,7 +120,7 @@ async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): 
   return undefined;
 }
 
-/** Finds the store of a request and asks it; a promise only where a name has to be looked up first. */
+/** Finds the store of a request and runs the command; a promise only if a name has to be resolved first. */
 function compileExecute(config: KvConfig, source: StoreSource, build: Build): Execute {
   const run = compileRun(config, build);
   const keeps = keepsOutcome(build);
@@ -144,7 +144,7 @@ function compileExecute(config: KvConfig, source: StoreSource, build: Build): Ex
 
 type Run = (x: Exchange, args: readonly Bytes[], store: Store | undefined) => void;
 
-/** Runs the command and answers with what came back. No promise: this is the path of every request. */
+/** Runs the command and sends the response. No promise, since every request takes this path. */
 function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const row = COMMANDS[command];
   const keeps = keepsOutcome(build);

@@ -18,7 +18,7 @@ import { probeStore } from './live.ts';
 import { variables } from './outcome.ts';
 import { compileSource, type Provisioned, provisionStore } from './sources.ts';
 
-/** A store that nobody has opened. */
+/** A store that is not open. */
 interface Closed extends Store {
   isBlock(name: string): boolean;
 }
@@ -35,7 +35,7 @@ function closed(_config: KvConfig, scope: ExplainScope): Closed {
   };
 }
 
-/** The command as it would be sent. */
+/** Explains the command that would be sent. */
 const explanation: ModuleExplanation<KvConfig, Provisioned> = {
   provision: closed,
   explain: (config, store, build) => ({ content: tellCommand(config, store as Closed, build) }),
@@ -67,7 +67,7 @@ function tellCommand(config: KvConfig, store: Closed, build: Build): Explainer {
   };
 }
 
-/** The store as a request names it; `undefined` where it must not, which is answered then. */
+/** Compiles the store that a request names; `undefined` if it is not allowed, and then the response has been sent. */
 function compileAddress(
   { pass, allowHosts }: KvConfig,
   { isBlock }: Closed,
@@ -96,7 +96,7 @@ function compileAddress(
   };
 }
 
-/** Key-value access: one command of Redis, Valkey or the embedded store per location. */
+/** Key-value access: each location runs one command of Redis, Valkey or the embedded store. */
 export const kv = moduleFor<KvConfig>()({
   name: 'kv',
   directives,

@@ -9,11 +9,11 @@ import { ReplyError } from './resp.ts';
 
 type Problem = LiveProblem<KvConfig>;
 
-/** What one server of a store says to somebody who logs in. */
+/** The result of a test login to one server of a store. */
 type ProbeResult =
   { readonly unreachable: string } | { readonly refused: string } | { readonly readOnly: boolean };
 
-/** What only the store knows of a location: whether it can be reached, takes the login, and takes writes. */
+/** Tests what only a running store can tell: whether it can be reached, accepts the login, and accepts writes. */
 export async function probeStore(
   { pass, command, connectTimeoutMs }: KvConfig,
   live: LiveScope,
@@ -46,10 +46,10 @@ function problemOf(answer: ProbeResult, command: KvConfig['command']): Problem |
   return { rule: 'store-read-only', field: 'command', message };
 }
 
-/** Longer replies to INFO are not read. */
+/** Maximum length of the reply to INFO. */
 const MAX_REPLY_BYTES = 65_536;
 
-/** Connects, asks and closes; never rejects. */
+/** Connects, sends the commands and closes the connection; never rejects. */
 function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeResult> {
   return new Promise((resolve) => {
     const end = (answer: ProbeResult): void => {
@@ -75,13 +75,13 @@ function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeResult> {
   });
 }
 
-/** Who may not ask is not told, which is no fault. */
+/** If the user may not run INFO, the store is not taken for a replica. */
 function isReadOnly(reply: Reply | ReplyError): boolean {
   const info = reply instanceof Buffer ? reply.toString() : '';
   return /^role:slave\b/m.test(info) && /^slave_read_only:1\b/m.test(info);
 }
 
-/** By an error of the store, or why the connection failed. */
+/** Gives the result for an error of the store, or for a failed connection. */
 function faultOf(message: string): ProbeResult {
   if (message.startsWith('NOAUTH')) return { refused: 'it wants a password' };
   if (message.startsWith('WRONGPASS') || /invalid password/i.test(message))
@@ -89,7 +89,7 @@ function faultOf(message: string): ProbeResult {
   if (message.startsWith('NOPERM')) return { refused: 'the user may not use it' };
   if (message.endsWith('does not answer')) return { unreachable: 'no response in time' };
   const [code = ''] = /\bE[A-Z_]+\b/.exec(message) ?? [];
-  // A reply is somebody's data; what is no reply has a code or comes from here.
+  // Text of a reply must not be shown; other faults have a code or are gw's own messages.
   return {
     unreachable:
       unreachableReason({ code, message }) ?? (/^[A-Z]+ /.test(message) ? 'it is not ready' : message),

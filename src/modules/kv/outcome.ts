@@ -10,7 +10,7 @@ import {
   type StoreFault,
 } from './commands.ts';
 
-/** What the four variables say of this request's command; absent members are variables without a value. */
+/** What the kv variables show of this request's command; absent members are variables without a value. */
 interface Outcome {
   readonly value?: string;
   readonly exists?: '0' | '1';
@@ -20,7 +20,7 @@ interface Outcome {
 
 const OUTCOME = stateKey<Outcome>('kv outcome');
 
-/** The variables, by name, and where each reads its value. */
+/** The variables by name, and how each reads its value. */
 const OUTCOME_OF = {
   kv_last_value: 'value',
   kv_last_exists: 'exists',
@@ -28,12 +28,12 @@ const OUTCOME_OF = {
   kv_connection_state: 'state',
 } as const satisfies Record<string, keyof Outcome>;
 
-/** Whether some configured text uses one of the variables. */
+/** Tells whether the configuration uses one of the variables. */
 export function keepsOutcome(build: Build): boolean {
   return Object.keys(OUTCOME_OF).some((name) => build.uses(name));
 }
 
-/** Keeps what the variables say of this request. */
+/** Keeps the outcome for the variables of this request. */
 export function keepOutcome(x: Exchange, outcome: Outcome): void {
   x.setState(OUTCOME, outcome);
 }
@@ -42,7 +42,7 @@ function outcomeOf(x: Exchange): Outcome | undefined {
   return x.state(OUTCOME);
 }
 
-/** After a good reply: the columns "hit" and "miss" of the contract's table. */
+/** Gives the outcome after a reply: a hit or a miss. */
 export function replyOutcome(row: CommandRow, reply: Reply, state: ConnectionState): Outcome {
   const exists = existed(row, reply);
   return {
@@ -52,13 +52,13 @@ export function replyOutcome(row: CommandRow, reply: Reply, state: ConnectionSta
   };
 }
 
-/** After a fault. A store that is merely late counts as one that cannot be reached. */
+/** Gives the outcome after a fault. A timeout counts as a store that cannot be reached. */
 export function faultOutcome(fault: StoreFault, state: ConnectionState): Outcome {
   if (fault.code === 'kv_error') return { exists: '0', error: 'kv_error', state };
   return { error: 'connection_failed', state };
 }
 
-/** Whether the key (for `mget`: one of them) was there; `undefined` for `ping`, which has none. */
+/** Tells whether the key existed (for `mget`: one of them); `undefined` for `ping`. */
 function existed(row: CommandRow, reply: Reply): boolean | undefined {
   if (row.reply === 'texts') return (reply as readonly unknown[]).some((item) => item !== null);
   if (!row.takesKey) return undefined;
@@ -78,7 +78,7 @@ const ERRORS = {
 const HITS = { name: 'gw_kv_hits_total', help: 'Commands on a key that was there.' };
 const MISSES = { name: 'gw_kv_misses_total', help: 'Commands on a key that was not there.' };
 
-/** Counts one command. To be called when it is given to the store; what it gives, when the store has answered. */
+/** Counts one command. To be called when it is sent; the function that it gives is to be called with the result. */
 type CommandMeter = () => (fault: StoreFault | undefined, reply: Reply) => void;
 
 export function commandMeter(metrics: Counters, command: CommandName): CommandMeter {
@@ -112,7 +112,7 @@ const variable = (summary: string, name: keyof typeof OUTCOME_OF): VariableDefin
   },
 });
 
-/** What a location's command left behind for headers and logs (specification, section 2.3). */
+/** Variables about the command of a location, for headers and logs. */
 export const variables = {
   kv_last_value: variable('Value that get or hget found.', 'kv_last_value'),
   kv_last_exists: variable('1 when the key existed, 0 when not.', 'kv_last_exists'),

@@ -1,6 +1,6 @@
 import type { Done, Reply, StoreFault } from './commands.ts';
 
-/** The clock of `performance.now()`, read once per turn of the event loop: near enough for time limits. */
+/** The clock of `performance.now()`, read once per turn of the event loop: accurate enough for timeouts. */
 export class TickClock {
   #nowMs: number | undefined;
 
@@ -17,12 +17,12 @@ export class TickClock {
   };
 }
 
-/** One command without an answer yet, and its place among the others. */
+/** One command that waits for its reply, as an element of a list. */
 export class Call {
   readonly done: Done;
   /** On the clock of `performance.now()`. */
   readonly deadlineMs: number;
-  /** False before it is added and once it is settled. */
+  /** False before it is added and after it is settled. */
   waits = false;
   older: Call | undefined = undefined;
   newer: Call | undefined = undefined;
@@ -34,9 +34,9 @@ export class Call {
 }
 
 /**
- * The commands of one store that wait for an answer: bounded, each with a deadline, each answered exactly once.
- * All have the same timeout, so the order of insertion is the order of the deadlines and one timer serves them all.
- * A list of links in the calls themselves: there is one per request.
+ * The commands of one store that wait for their replies: bounded, each with a deadline, each settled exactly once. All have the
+ * same timeout, so they are ordered by deadline and one timer serves them all. They form a linked list because there is one per
+ * request.
  */
 export class Outstanding<C extends Call> {
   readonly clock = new TickClock();
@@ -48,7 +48,7 @@ export class Outstanding<C extends Call> {
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `expired` hears of the calls whose time is up, just before they are answered with `timeout`. */
+  /** `expired` is called with the calls whose deadline has passed, just before they are settled with `timeout`. */
   constructor(timeoutMs: number, max: number, expired: (calls: readonly C[]) => void) {
     this.#timeoutMs = timeoutMs;
     this.#max = max;
@@ -77,7 +77,7 @@ export class Outstanding<C extends Call> {
     this.#timer ??= setTimeout(this.#sweep, this.#timeoutMs);
   }
 
-  /** Answers a call, unless it has its answer already. */
+  /** Settles a call, unless that has happened already. */
   settle(call: Call, fault: StoreFault | undefined, reply: Reply): void {
     if (!call.waits) return;
     this.#remove(call);

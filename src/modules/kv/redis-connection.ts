@@ -5,56 +5,56 @@ import { dial } from './dial.ts';
 import type { TickClock } from './outstanding.ts';
 import { ReplyError, RespReader, RespWriter } from './resp.ts';
 
-/** What broke may be there again at once; what cannot be reached is asked ever more rarely. */
+/** A broken connection may be restored at once; failed attempts are repeated at growing intervals. */
 const retryDelayMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
 
 interface ConnectionOptions {
   readonly clock: TickClock;
   readonly connectTimeoutMs: number;
-  /** Bytes of one reply beyond which the connection is cut instead of buffering on. */
+  /** A connection is closed instead of buffering a longer reply. */
   readonly maxReplyBytes: number;
 }
 
-/** Who hears of a connection's life. */
+/** Receives the events of a connection. */
 export interface ConnectionOwner {
-  /** It answers, or answers again. */
+  /** The connection has been established, or established again. */
   up(connection: RedisConnection): void;
-  /** An attempt to connect failed, or the connection broke. Reconnecting goes on by itself. */
+  /** An attempt to connect failed, or the connection broke. It reconnects by itself. */
   down(connection: RedisConnection, reason: string): void;
 }
 
-/** A command and who gets its reply: exactly one of `replied`, `failed` and `unsent` is called, once. */
+/** A command and the receiver of its reply: exactly one of `replied`, `failed` and `unsent` is called, once. */
 export interface Request {
   readonly name: string;
   readonly args: readonly Bytes[];
   replied(reply: Reply | ReplyError, connection: RedisConnection): void;
-  /** The connection broke; the command may have been carried out. */
+  /** The connection broke; the command may have been executed. */
   failed(reason: string): void;
   /** The connection broke before the command was written. */
   unsent(reason: string): void;
-  /** The request behind it on its connection, which alone uses this. */
+  /** The next request on the same connection; used by the connection only. */
   next: Request | undefined;
 }
 
-/** Timeouts in a row, or silence, after which a connection is given up. */
+/** Number of successive timeouts after which a connection is closed. */
 const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
-/** What AUTH is answered where there is no password. */
+/** Replies to AUTH of a store without a password. */
 const NO_PASSWORD = /no password is set|without any password configured/;
-/** Errors of a store that answers commands, if only with errors; `max number of clients reached` is none of them. */
+/** Errors of a store that does process commands. `max number of clients reached` is not one of them. */
 const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
 
 /**
- * One connection to Redis or Valkey that reconnects for ever. It counts as up once a PING came back: a listening socket
- * alone proves nothing, a frozen server has one too. It queues nothing, and nothing is ever sent twice. Replies come in the
+ * One connection to Redis or Valkey, which always reconnects. It counts as up after a reply to PING: that it was accepted proves
+ * little, since the kernel also accepts for a server that hangs. Nothing is queued and nothing is sent twice. Replies come in the
  * order of the requests.
  */
 export class RedisConnection {
   readonly label: string;
   up = false;
   /**
-   * True until the first attempt to connect has ended, and again from when the connection broke: worth waiting for. Not when we
-   * gave it up for its silence.
+   * True until the first attempt to connect has ended, and again for a while after the connection broke: waiting is worthwhile.
+   * False after the connection was closed for its silence.
    */
   opening = true;
   inFlight = 0;
@@ -62,7 +62,7 @@ export class RedisConnection {
   readonly #options: ConnectionOptions;
   readonly #owner: ConnectionOwner;
   #socket: Socket | undefined;
-  /** Attempts to connect that failed since it was up. */
+  /** Failed attempts to connect since it was up. */
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
@@ -70,17 +70,20 @@ export class RedisConnection {
   #live = true;
   #lastReason: string | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** Bounds how long `opening` lasts behind a break. */
+  /** Limits how long `opening` stays true after the connection broke. */
   #patience: NodeJS.Timeout | undefined;
   readonly #writer = new RespWriter();
   #flushes = false;
   /** The requests that wait for their replies. */
   #oldest: Request | undefined;
   #newest: Request | undefined;
-  /** The first of those that are not written yet. */
+  /** The first request that has not been written yet. */
   #unwritten: Request | undefined;
   #timeouts = 0;
-  /** Since when the oldest unanswered command waits, or since the last reply; on the clock of `performance.now()`. */
+  /**
+   * Time since when the store is silent: when the oldest pending command was sent, or the last reply was received
+   * (`performance.now()`).
+   */
   #silentSinceMs = 0;
 
   constructor(endpoint: Endpoint, options: ConnectionOptions, owner: ConnectionOwner) {
@@ -91,7 +94,7 @@ export class RedisConnection {
     this.#connect();
   }
 
-  /** Sends one command; the caller has seen `up`. All of one turn of the event loop leave in one packet. */
+  /** Sends a command; only after `up`. All commands of one turn of the event loop are written together. */
   send(request: Request): void {
     if (this.inFlight++ === 0) {
       this.#silentSinceMs = this.#options.clock.nowMs();
@@ -105,7 +108,7 @@ export class RedisConnection {
     setImmediate(this.#flush);
   }
 
-  /** One command got no reply in time: the connection is kept as long as others do. */
+  /** To be called if a command got no reply in time. The connection is kept while other commands get theirs. */
   timedOut(): void {
     this.#timeouts++;
     const silentMs = performance.now() - this.#silentSinceMs;
@@ -113,13 +116,13 @@ export class RedisConnection {
     else if (silentMs >= MAX_SILENCE_MS) this.giveUp(`silent for ${Math.round(silentMs)} ms`);
   }
 
-  /** Breaks the connection at once, without waiting for the peer to agree, and connects anew. */
+  /** Closes the connection at once and reconnects. */
   drop(reason: string): void {
     this.#lost(reason);
     this.#socket?.destroy();
   }
 
-  /** As `drop`, but nobody waits for a connection to what says nothing. */
+  /** Closes the connection as `drop` does, but `opening` stays false: the store may hang. */
   giveUp(reason: string): void {
     this.#lost(reason, true);
     this.#socket?.destroy();
@@ -151,7 +154,7 @@ export class RedisConnection {
       });
   };
 
-  /** Commands behind a refused login fail with it. */
+  /** Logs in. If the login is refused, the commands behind it fail. */
   #logIn(): void {
     this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
     const { username, password, db } = this.#endpoint;
@@ -160,7 +163,7 @@ export class RedisConnection {
     this.#ask('ping', [], (reply) => pingProblem(reply) ?? this.#isUp());
   }
 
-  /** What goes wrong first is the reason; the owner hears it once, however often an attempt fails for it. */
+  /** The first fault is the reason; the owner is notified once per attempt. */
   #lost(reason: string, silent = false): void {
     if (!this.#live) return;
     this.#live = false;
@@ -211,7 +214,7 @@ export class RedisConnection {
     this.#probe = setTimeout(() => this.drop(reason), timeoutMs);
   }
 
-  /** `judge` tells what is wrong with the reply. */
+  /** Sends a command of the connection itself; `judge` gives the fault of its reply. */
   #ask(name: string, args: readonly Bytes[], judge: (reply: Reply | ReplyError) => string | undefined): void {
     this.send({
       name,
@@ -240,19 +243,19 @@ export class RedisConnection {
 const errorOf = (reply: Reply | ReplyError): string | undefined =>
   reply instanceof ReplyError ? reply.message : undefined;
 
-/** A store without a password takes everybody, with whatever password. */
+/** Gives the fault of a reply to AUTH. A store without a password accepts any. */
 function authProblem(reply: Reply | ReplyError): string | undefined {
   const message = errorOf(reply);
   return message !== undefined && NO_PASSWORD.test(message) ? undefined : message;
 }
 
-/** What the reply to PING says against the store. */
+/** Gives the fault of a reply to PING. */
 function pingProblem(reply: Reply | ReplyError): string | undefined {
   if (reply instanceof ReplyError) return ANSWERING.test(reply.message) ? undefined : reply.message;
   return String(reply) === 'PONG' ? undefined : 'it does not answer PING with PONG';
 }
 
-/** Where a host has several addresses the error of all of them has a code alone. */
+/** Gives the reason of an error; if all addresses of a host failed, the error has only a code. */
 function reasonOf({ message, code, name }: NodeJS.ErrnoException): string {
   return message || code || name;
 }

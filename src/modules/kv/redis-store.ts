@@ -17,12 +17,12 @@ import { Call, Outstanding } from './outstanding.ts';
 import { type ConnectionOwner, RedisConnection, type Request } from './redis-connection.ts';
 import { ReplyError } from './resp.ts';
 
-/** Commands of one store that may wait for their reply in one worker. */
+/** Maximum number of commands of one store that wait for their reply in one worker. */
 const MAX_OUTSTANDING = 10_000;
-/** Room for the framing of a reply besides its values. */
+/** Bytes for the framing of a reply, in addition to its values. */
 const FRAMING_BYTES = 65_536;
 
-/** Who hears of a call's end. */
+/** Receives the end of a call. */
 interface CallOwner {
   replied(call: RedisCall, reply: Reply | ReplyError, from: RedisConnection): void;
   failed(call: RedisCall, reason: string): void;
@@ -57,7 +57,7 @@ class RedisCall extends Call implements Request {
   }
 }
 
-/** What a Redis store is made of. */
+/** The settings of a Redis store. */
 export interface RedisStoreParts {
   readonly label: string;
   readonly endpoints: readonly Endpoint[];
@@ -66,8 +66,8 @@ export interface RedisStoreParts {
 }
 
 /**
- * Redis or Valkey: commands take turns over the connections that are up. When none is, they wait for one that just broke to be
- * back, up to the time of a connect; else they fail at once.
+ * Redis or Valkey: commands are distributed over the connections that are up. If there is none, they wait for one that has just
+ * broken, up to the connect timeout; otherwise they fail at once.
  */
 export class RedisStore implements CallOwner, ConnectionOwner, Store {
   readonly label: string;
@@ -75,7 +75,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
   readonly #log: ErrorLog;
   readonly #connections: readonly RedisConnection[];
   readonly #outstanding: Outstanding<RedisCall>;
-  /** Calls for the first connection that opens or, without pipelining, gets free. */
+  /** Calls that wait for a connection to open or, without pipelining, to become free. */
   #waiting: RedisCall[] = [];
   #next = 0;
   #lastReplyGood = true;
@@ -88,7 +88,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     const options = {
       clock: this.#outstanding.clock,
       connectTimeoutMs: settings.connectTimeoutMs,
-      // No reply to values that came in through gw is that large: nobody can cut the others' connection with one.
+      // No reply to values that were written through gw is larger, so no client can make gw close a shared connection.
       maxReplyBytes: (MAX_KEYS + 1) * settings.maxValueBytes + FRAMING_BYTES,
     };
     this.#connections = endpoints
@@ -138,12 +138,12 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
       this.#outstanding.settle(call, { code: 'connection_failed', text: reason }, null);
   }
 
-  /** Some connection is up or may soon be. */
+  /** Some connection is up or may be soon. */
   get #hopes(): boolean {
     return this.#connections.some(({ up, opening }) => up || opening);
   }
 
-  /** The next connection in turn that can take a command. */
+  /** Gives the next connection that can take a command, round robin. */
   #idle(): RedisConnection | undefined {
     const all = this.#connections;
     for (let tried = 0; tried < all.length; tried++) {
@@ -162,7 +162,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
       this.#lastReplyGood = true;
       this.#outstanding.settle(call, undefined, reply);
     } else {
-      // Replies are matched to commands by their order alone: one that does not fit may belong to another request.
+      // Replies are matched to commands by order alone: one of the wrong type may belong to another request.
       from.drop(`a reply that is none to "${call.name}"`);
       this.#outstanding.settle(call, { code: 'connection_failed', text: 'unexpected reply' }, null);
     }
@@ -202,7 +202,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     this.#waiting = this.#waiting.filter((call) => !expired.has(call));
     for (const { connection, name } of late) {
       if (!connection?.up) continue;
-      // Without pipelining nothing else may be sent on it before the late reply, so it is of no more use.
+      // Without pipelining nothing else could be sent before the late reply, so the connection is closed.
       if (this.#pipelining) connection.timedOut();
       else connection.giveUp(`no reply to "${name}" in time`);
     }

@@ -2,16 +2,16 @@ import type { Writable } from 'node:stream';
 import type { Bytes, Reply } from './commands.ts';
 
 /**
- * Commands that leave together, as RESP2 arrays of bulk strings. Every argument goes with its length in bytes, so
- * nothing in it can become another frame (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+ * Encodes commands as RESP2 arrays of bulk strings and sends them together. Each argument is preceded by its length in bytes, so
+ * its content cannot be taken for another frame (https://redis.io/docs/latest/develop/reference/protocol-spec/).
  */
 export class RespWriter {
   #text = '';
-  /** Such text is copied to the socket as it is, which is cheaper than encoding it. */
+  /** ASCII text is copied to the socket as it is, which is cheaper than encoding it as UTF-8. */
   #isAscii = true;
   readonly #pieces: Bytes[] = [];
 
-  /** `name` is a command of ours; the arguments may be anybody's. */
+  /** Adds a command. `name` is one of gw's own, the arguments come from requests. */
   add(name: string, args: readonly Bytes[]): void {
     let text = `*${args.length + 1}\r\n$${name.length}\r\n${name}\r\n`;
     for (const arg of args) {
@@ -28,7 +28,7 @@ export class RespWriter {
     this.#text += text;
   }
 
-  /** Writes what was added in one go, and forgets it. */
+  /** Writes all commands added so far to the socket. */
   flush(socket: Writable): void {
     // A command ends with text, so without text there is none.
     if (this.#text === '') return;
@@ -50,7 +50,7 @@ export class RespWriter {
   }
 }
 
-/** An error that the store answered, without its `-`. */
+/** An error reply of the store, without its `-`. */
 export class ReplyError {
   readonly message: string;
 
@@ -59,9 +59,9 @@ export class ReplyError {
   }
 }
 
-/** Longest error, status or number. */
+/** Maximum length of an error, status or number. */
 const MAX_LINE_BYTES = 4_096;
-/** More digits are no length: strings end at 512 MB. */
+/** Strings have at most 512 MB, so a longer number is not a length. */
 const MAX_LENGTH_DIGITS = 10;
 const CARRIAGE_RETURN = 13;
 const LINE_FEED = 10;
@@ -70,22 +70,22 @@ const ZERO = 48;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
-/** Not whole yet, or no RESP at all. */
+/** The reply is incomplete, or it is not RESP. */
 const NONE = Symbol('none');
 type Element = Reply | ReplyError | typeof NONE;
 
 /**
- * Cuts what a connection receives into the replies of RESP2, in order: strings and statuses as bytes, integers as their
- * text, nil, errors, and arrays of strings and nil. The fourteen commands answer with nothing else
+ * Decodes the replies of RESP2 from the bytes of a connection, in order: strings and statuses as bytes, integers as text, nil,
+ * errors, and arrays of strings and nil. The supported commands have no other replies
  * (https://redis.io/docs/latest/develop/reference/protocol-spec/).
  */
 export class RespReader {
   readonly #maxReplyBytes: number;
   readonly #onReply: (reply: Reply | ReplyError) => void;
-  /** The start of a reply whose end has not come, in pieces. */
+  /** Pieces of an incomplete reply. */
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** Length of `#bytes` below which it is of no use to look again. */
+  /** Number of bytes below which decoding cannot succeed. */
   #neededBytes = 0;
   #bytes = NO_BYTES;
   /** Where the next element begins. */
@@ -97,7 +97,10 @@ export class RespReader {
     this.#onReply = onReply;
   }
 
-  /** Gives what is wrong, if anything: then nothing more can be read from the connection. It never quotes a reply. */
+  /**
+   * Decodes a chunk. Gives the fault if the bytes are invalid: then the connection cannot be used any more. The fault never
+   * quotes a reply.
+   */
   read(chunk: Buffer): string | undefined {
     if (this.#problem !== undefined || !this.#gather(chunk)) return this.#problem;
     let start = 0;
@@ -111,7 +114,7 @@ export class RespReader {
     return this.#problem ?? this.#hold(start);
   }
 
-  /** Puts the chunk behind what is held; false when it is still too little. */
+  /** Adds the chunk to the pieces; false if there are still too few bytes. */
   #gather(chunk: Buffer): boolean {
     this.#bytes = chunk;
     if (this.#heldBytes === 0) return true;
@@ -127,7 +130,7 @@ export class RespReader {
     this.#neededBytes -= start;
     this.#held = this.#heldBytes > 0 ? [this.#bytes.subarray(start)] : [];
     this.#bytes = NO_BYTES;
-    // What is held never grows beyond what is needed and one chunk.
+    // The pieces never have more bytes than needed plus one chunk.
     if (this.#heldBytes > 0 && Math.max(this.#heldBytes, this.#neededBytes) > this.#maxReplyBytes) {
       this.#problem = `a reply exceeds ${this.#maxReplyBytes} bytes`;
       this.#held = [];
@@ -197,7 +200,7 @@ export class RespReader {
     return end < 0 ? undefined : this.#bytes.subarray(start, end);
   }
 
-  /** The number behind the type, -1 for nil. */
+  /** Reads the number behind the type, -1 for nil. */
   #length(): number | undefined {
     const start = this.#at + 1;
     const end = this.#lineEnd();
@@ -215,7 +218,7 @@ export class RespReader {
     return undefined;
   }
 
-  /** The end of the line that begins here; goes on behind it. -1: there is none. */
+  /** Finds the end of the line that begins here and moves behind it; -1 if there is none. */
   #lineEnd(): number {
     const bytes = this.#bytes;
     let end = this.#at + 1;

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../http/index.ts';
 import type { Reply, ReplyShape } from './commands.ts';
 
-/** Every `error` of a kv answer and its status (contract page, "Statuses"). */
+/** The `error` codes of responses and their statuses. */
 const ERROR_STATUS = {
   missing_field: 400,
   missing_keys: 400,
@@ -19,10 +19,10 @@ const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** Longest piece of foreign text in a log line, in UTF-16 units. */
+/** Maximum length of foreign text in a log line, in UTF-16 units. */
 const MAX_PRINTED = 256;
 
-/** Text of a store or an operating system for a log line: one line, bounded, control characters as `\xXX`. */
+/** Prepares text of a store or an operating system for a log line: one line, bounded, control characters as `\xXX`. */
 export function printable(text: string): string {
   const cut = text.length > MAX_PRINTED ? `${text.slice(0, MAX_PRINTED)}...` : text;
   // eslint-disable-next-line no-control-regex -- control characters are what it looks for
@@ -31,18 +31,18 @@ export function printable(text: string): string {
   });
 }
 
-/** Type of every answer. */
+/** Content type of every response. */
 export const JSON_TYPE = 'application/json';
 
-/** Answers with an error and its status. */
+/** Sends an error with its status. */
 export function sendError(x: Exchange, code: ErrorCode): void {
   x.send(ERROR_STATUS[code], JSON_TYPE, `{"error":"${code}"}`);
 }
 
-/** How strings of a reply are written: UTF-8 with replacement characters, or whole as base64. */
+/** How strings of a reply are written: as UTF-8 with replacement characters, or as base64. */
 type Encoding = 'utf8' | 'base64';
 
-/** The JSON document of the specification's section 2.3. Integers are copied digit by digit: they may exceed 2^53. */
+/** Gives the JSON document for a reply. Integers are copied digit by digit, since they may exceed 2^53. */
 export function replyText(shape: ReplyShape, reply: Reply, encoding: Encoding): string {
   switch (shape) {
     case 'text':
@@ -60,7 +60,7 @@ function stringText(value: Buffer | null, encoding: Encoding): string {
   return value === null ? 'null' : JSON.stringify(value.toString(encoding));
 }
 
-/** Bytes of the strings in a reply. */
+/** Gives the number of bytes of the strings in a reply. */
 export function replyBytes(shape: ReplyShape, reply: Reply): number {
   if (shape === 'text') return (reply as Buffer | null)?.length ?? 0;
   if (shape !== 'texts') return 0;

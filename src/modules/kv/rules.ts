@@ -13,15 +13,15 @@ import type { KvConfig } from './directives.ts';
 
 type Pass = NonNullable<KvConfig['pass']>;
 
-/** A place that answers with a command of a store. */
+/** A block with a `kv_pass`. */
 interface ServedStore {
-  /** Its `kv_pass`. */
+  /** Its `kv_pass` directive. */
   readonly node: DirectiveNode;
   readonly block: BlockView;
   readonly settings: KvConfig & { readonly pass: Pass };
 }
 
-/** Every place that answers with a command of a store. */
+/** Gives every block with a `kv_pass`. */
 function servedStores(config: CheckedModule<KvConfig>): readonly ServedStore[] {
   return config.uses('kv_pass').flatMap(({ node, block }) => {
     const settings = config.configIn(block);
@@ -30,7 +30,7 @@ function servedStores(config: CheckedModule<KvConfig>): readonly ServedStore[] {
   });
 }
 
-/** The method that a command is called by. */
+/** Gives the method of requests that run a command. */
 function methodOf(command: CommandName): string | undefined {
   return COMMANDS[command].methods[0];
 }
@@ -75,9 +75,9 @@ const kvDangerous: ModuleRule<KvConfig> = {
   good: { text: 'location = /clear { kv_pass 127.0.0.1:6379; kv_key x; kv_command del; }' },
 };
 
-/** What a client fills with whatever it likes. */
+/** Variables that clients can set to any value. */
 const FREE = /^(?:arg_|http_|cookie_|args$|query_string$|request_body$|is_args$)/;
-/** They begin with the path of the location. */
+/** Variables that begin with the path of the location. */
 const PATH = /^(?:uri|document_uri|request_uri)$/;
 
 const kvNoPrefix: ModuleRule<KvConfig> = {
@@ -114,7 +114,7 @@ const kvNoPrefix: ModuleRule<KvConfig> = {
   },
 };
 
-/** A key that a request makes up from its first character on. */
+/** The client controls the key from its first character on. */
 function isFree({ block, settings: { key } }: ServedStore): boolean {
   const match = matchOf(block);
   const isWhole = match?.kind === 'prefix' && match.path === '/';
@@ -159,7 +159,7 @@ const kvPlainRemote: ModuleRule<KvConfig> = {
   },
 };
 
-/** A name is an upstream's, or a host. */
+/** A name is an upstream or a host. */
 function isHere(pass: Extract<Pass, { kind: 'inet' | 'name' }>, config: CheckedModule<KvConfig>): boolean {
   if (pass.kind === 'inet') return isLocal(pass.host);
   const group = config.upstream(pass.name);
@@ -191,7 +191,7 @@ const kvKeyVariableEmpty: ModuleRule<KvConfig> = {
   },
 };
 
-/** A key that is empty as a whole is refused; one that only loses a part is not. */
+/** A key that is empty as a whole is refused; one with an empty part is not. */
 function mayBeEmpty(
   config: CheckedModule<KvConfig>,
   { parts }: ComplexValue,
@@ -278,7 +278,7 @@ location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
   },
 };
 
-/** The key-value store: GW7xx. */
+/** The rules about the key-value store. */
 export const rules: readonly ModuleRule<KvConfig>[] = [
   kvWritePublic,
   kvDangerous,

@@ -21,16 +21,16 @@ import type { StoreSource } from './handler.ts';
 import { RedisStore, type RedisStoreParts } from './redis-store.ts';
 import type { Store, StoreFault } from './commands.ts';
 
-/** Addresses that variables may have opened at one time in one worker and location. */
+/** Maximum number of stores that variables may have opened at a time, per worker and location. */
 const MAX_REQUEST_STORES = 64;
 
-/** Marks the stores whose addresses are looked at: no address begins so. */
+/** Marks stores whose addresses are checked; no address begins like this. */
 const CHECKED = 'checked ';
 
-/** What `provision` gives: the location's store, or the way to the one that a request names. */
+/** The store of the location, or the stores that requests name. */
 export type Provisioned = Store | RequestStores;
 
-/** Opens the location's store, or shares the one that another location has opened. */
+/** Opens the location's store, or shares that of another location. */
 export async function provisionStore(config: KvConfig, worker: WorkerScope): Promise<Provisioned> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "kv_pass" has no store');
@@ -52,7 +52,7 @@ const REASONS: Readonly<Record<StoreFault['code'], string>> = {
   kv_error: 'refuses "ping"',
 };
 
-/** Stores that requests name are their own affair: whether they can be reached says nothing of this gateway. */
+/** Stores that requests name do not affect readiness: whether they can be reached says nothing about this gateway. */
 function checkOf(store: Store): Check {
   return () =>
     new Promise((settle) => {
@@ -71,14 +71,16 @@ function closeStore(store: { close(): Promise<void> }): Promise<void> {
   return store.close();
 }
 
-/** Locations with the same addresses and settings share connections. Hashed: keys may get printed, passwords may not. */
+/**
+ * Locations with the same addresses and settings share connections. The key is hashed: it may be logged, passwords must not be.
+ */
 function shareKey({ endpoints, settings }: RedisStoreParts): string {
   const { timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes } = settings;
   const facts = [endpoints, timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes];
   return `kv ${createHash('sha256').update(JSON.stringify(facts)).digest('hex')}`;
 }
 
-/** Where the handler gets its store from. */
+/** Compiles the source of the handler's store. */
 export function compileSource(
   provisioned: Provisioned,
   { pass, allowHosts }: KvConfig,
@@ -92,7 +94,7 @@ export function compileSource(
   return (x: Exchange) => provisioned.allowed(address(x), policy);
 }
 
-/** The stores of a location whose address has variables: opened when first asked for, closed when not used for longest. */
+/** The stores of a location whose address has variables: opened at their first use; the least recently used are closed. */
 export class RequestStores {
   readonly #settings: StoreSettings;
   readonly #worker: WorkerScope;
@@ -106,7 +108,7 @@ export class RequestStores {
     this.#worker = worker;
   }
 
-  /** `undefined`, and a line in the error log, when the address is refused. */
+  /** Gives the store of an address; `undefined` if the address is refused, which is logged. */
   named(text: string): Store | undefined {
     const known = this.#stores.get(text);
     if (known) return known;
@@ -114,7 +116,7 @@ export class RequestStores {
     return address && this.#open(text, address);
   }
 
-  /** The same where not every host may be named. Throws, or rejects with, a `HostRefused`. */
+  /** Gives the store of an address if not every host may be named. Throws, or rejects with, a `HostRefused`. */
   allowed(text: string, policy: HostPolicy): Store | undefined | Promise<Store | undefined> {
     const address = this.#read(text);
     if (!address) return undefined;
@@ -139,7 +141,10 @@ export class RequestStores {
     return undefined;
   }
 
-  /** Opens a store when all addresses of its name are admitted; its connections look at them again. One question at a time. */
+  /**
+   * Opens a store if all addresses of its name are allowed; its connections check them again. Concurrent checks of one address
+   * are shared.
+   */
   #check(key: string, address: RequestAddress, rule: AddressRule): Promise<Store | undefined> {
     const known = this.#checking.get(key);
     if (known) return known;
@@ -174,7 +179,7 @@ export class RequestStores {
     return store;
   }
 
-  /** Closes the store that has been idle for longest; false when all are at work. */
+  /** Closes the store that has been idle for longest; false if all are busy. */
   #evict(): boolean {
     for (const text of this.#stores.rkeys()) {
       const store = this.#stores.peek(text);
