@@ -49,7 +49,7 @@ const directives = directivesFor<AdditionConfig>()({
   },
 });
 
-/** What other places of the server answer, before and behind a body (nginx ngx_http_addition_filter_module). */
+/** Adds the responses to subrequests before and after a body (nginx ngx_http_addition_filter_module). */
 export const addition = moduleFor<AdditionConfig>()({
   name: 'addition',
   directives,
@@ -68,7 +68,7 @@ function compileFilter({ types, before, after }: AdditionConfig): BodyFilter {
   };
 }
 
-/** Asks other places before the first piece and behind the last one; their answers pass as they come. */
+/** Sends the subrequests before the first and after the last piece, and passes their responses on as they are received. */
 class AddingTransform implements BodyTransform {
   readonly #x: Exchange;
   readonly #uris: Readonly<Record<'before' | 'after', string>>;

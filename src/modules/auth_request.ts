@@ -9,7 +9,7 @@ interface Assignment {
   readonly value: ComplexValue;
 }
 
-/** Whom one location asks about a request. */
+/** The authorization subrequest of one location. */
 interface AuthRequestConfig {
   /** '' for `off`. */
   readonly uri?: string;
@@ -52,7 +52,7 @@ const directives = directivesFor<AuthRequestConfig>()({
   },
 });
 
-/** Access by the answer to a subrequest. */
+/** Access by the response to a subrequest (nginx ngx_http_auth_request_module). */
 export const authRequest = moduleFor<AuthRequestConfig>()({
   name: 'auth_request',
   directives,
@@ -83,7 +83,7 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
 
 type Take<T> = (x: Exchange, response: Exchange) => T;
 
-/** Values are what they are in the subrequest; the variables belong to both. */
+/** Compiles `auth_request_set`: values are computed in the subrequest, and the variables are shared with the request. */
 function compileAssignments(assignments: readonly Assignment[], build: Build): Take<void> {
   const steps = assignments.map(({ variable, value }) => ({
     render: build.value(value),
@@ -105,7 +105,7 @@ function compileJudge({ log }: Build): Take<Verdict> {
   };
 }
 
-/** The answer says how to log in. */
+/** Gives the 401 with the `WWW-Authenticate` headers of the subrequest's response. */
 function unauthorized({ response: { headers: sent = [] } }: Exchange): Denial {
   const headers: string[] = [];
   for (let index = 0; index < sent.length; index += 2) {

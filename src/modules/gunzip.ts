@@ -18,7 +18,7 @@ const directives = directivesFor<GunzipConfig>()({
   },
 });
 
-/** Answers that came compressed, for clients that want them plain (nginx ngx_http_gunzip_filter_module). */
+/** Decompresses responses for clients that do not accept gzip (nginx ngx_http_gunzip_filter_module). */
 export const gunzip = moduleFor<GunzipConfig>()({
   name: 'gunzip',
   directives,
@@ -33,15 +33,15 @@ function isGzip(x: Exchange): boolean {
   return x.response.header('Content-Encoding')?.toLowerCase() === 'gzip';
 }
 
-/** nginx writes it before what `add_header` adds. */
+/** Sets `Vary` before `add_header`, as nginx does. */
 function vary(x: Exchange): void {
   (x.response.headers ??= []).unshift('Vary', 'Accept-Encoding');
 }
 
-/** Most that is unpacked before the client takes it. */
+/** Maximum number of bytes that are decompressed before the client takes them. */
 const PIECE_BYTES = 65_536;
 
-/** Piece by piece, whatever its size: a few bytes may become gigabytes. */
+/** Decompresses piece by piece, since a few bytes may become gigabytes. */
 function compileFilter(build: Build): BodyFilter {
   const accepts = build.acceptsGzip();
   return {

@@ -37,7 +37,7 @@ export { endpointPath } from './control/index.ts';
 export { type DbrestConfig, type dbrestTools, loadDbrestTools } from './dbrest/index.ts';
 export { eventsFacts, type EventsFacts } from './worker_events/index.ts';
 
-/** All modules, in the order in which their parts of a location run. */
+/** All modules, in the order in which their handlers of a location run. */
 export const MODULES: readonly AnyModule[] = [
   core,
   ssl,
@@ -55,8 +55,8 @@ export const MODULES: readonly AnyModule[] = [
   authBasic,
   authRequest,
   limitRate,
-  // nginx's order of filters: what adds headers sees the answer first, what packs the body comes last. What is added to a body
-  // has passed the filters of the place where it comes from.
+  // nginx's order of filters: first those that add headers, last the one that compresses the body. What `addition` inserts has
+  // passed the filters of its own location.
   headers,
   userid,
   gunzip,

@@ -2,7 +2,7 @@ import { type ArgReader, type ComplexValue, constantText, directivesFor, readers
 import { type Build, moduleFor } from '../contract/index.ts';
 import { changeRate, type Exchange, type HeaderFilter, logContext, rateOf } from '../http/index.ts';
 
-/** How fast the answers of one location go out. */
+/** The limits of the response rate in one location. */
 interface LimitRateConfig {
   readonly rate?: ComplexValue;
   readonly after?: ComplexValue;
@@ -10,7 +10,7 @@ interface LimitRateConfig {
 
 const CONTEXTS = ['http', 'server', 'location', 'location if'] as const;
 
-/** A size that may have variables (nginx: ngx_http_set_complex_value_size_slot). */
+/** A size that may contain variables (nginx: ngx_http_set_complex_value_size_slot). */
 const sizeValue: ArgReader<ComplexValue> = readers.oneWord('size', (word, scope) => {
   const value = scope.complexValue(word);
   const text = constantText(value);
@@ -42,7 +42,7 @@ const directives = directivesFor<LimitRateConfig>()({
   },
 });
 
-/** Limits of the rate at which answers go out. */
+/** Limits of the rate at which responses are sent. */
 export const limitRate = moduleFor<LimitRateConfig>()({
   name: 'limit_rate',
   directives,
@@ -54,7 +54,7 @@ export const limitRate = moduleFor<LimitRateConfig>()({
 
 type Size = (x: Exchange) => number;
 
-/** What `set $limit_rate` or an upstream has said wins. */
+/** Sets the rate, unless `set $limit_rate` or an upstream has set it. */
 function compileFilter(rate: Size | undefined, after: Size | undefined): HeaderFilter {
   return (x) => {
     if (x.main !== x) return;

@@ -50,7 +50,7 @@ export const mirror = moduleFor<MirrorConfig>()({
   },
 });
 
-/** `core`: where the body is kept for the copies; absent when they have none. */
+/** Compiles the handler. `core` says where the body is kept for the copies; absent if they have none. */
 function compileMirror(targets: readonly string[], core: CoreConfig | undefined): Handler {
   const copy = (x: Exchange, body: 'parent' | 'none'): readonly Promise<unknown>[] =>
     targets.map((uri) => x.subrequest({ uri, args: x.args, method: x.method, body, keep: 'head' }));

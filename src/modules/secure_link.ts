@@ -3,7 +3,7 @@ import { type ComplexValue, directivesFor, readers } from '../config/index.ts';
 import { type Build, moduleFor, type VariableDefinition } from '../contract/index.ts';
 import { type Getter, stateKey } from '../http/index.ts';
 
-/** How the links of one location are checked: by a secret word, or by an expression and what it must be the MD5 of. */
+/** How the links of one location are verified: with a secret word, or with an expression and what it must be the MD5 of. */
 interface SecureLinkConfig {
   readonly expression?: ComplexValue;
   readonly md5?: ComplexValue;
@@ -40,7 +40,7 @@ const directives = directivesFor<SecureLinkConfig>()({
 
 const nothing = (summary: string): VariableDefinition => ({ summary, compile: () => () => undefined });
 
-/** Links that only who knows a secret can make. */
+/** Links that cannot be generated without a secret (nginx ngx_http_secure_link_module). */
 export const secureLink = moduleFor<SecureLinkConfig>()({
   name: 'secure_link',
   directives,
@@ -80,7 +80,7 @@ interface Expression {
 const EXPIRES = stateKey<string | undefined>('secure_link_expires');
 const HASH = /^[\w-]{22}$/;
 
-/** nginx ngx_http_secure_link_variable. */
+/** Compiles the variable for `secure_link` and `secure_link_md5` (nginx ngx_http_secure_link_variable). */
 function compileExpression({ expression, md5 }: Expression, build: Build): Getter {
   const given = build.value(expression);
   const expected = build.value(md5);
@@ -100,7 +100,7 @@ function compileExpression({ expression, md5 }: Expression, build: Build): Gette
 
 const LINK = /^.[^/]*\/([0-9a-f]{32})\/(.+)$/is;
 
-/** nginx ngx_http_secure_link_old_variable: the request as it came, query included. */
+/** Gives the link of a valid request, from its original URI with the query (nginx ngx_http_secure_link_old_variable). */
 function linkBehindHash(requestUri: string, secret: string): string | undefined {
   const [, hash = '', link] = LINK.exec(requestUri) ?? [];
   if (link === undefined) return undefined;

@@ -3,9 +3,9 @@ import { AT, type ComplexValue, defines, directivesFor, readers, type ReadScope 
 import { type Build, moduleFor } from '../contract/index.ts';
 import type { Getter } from '../http/index.ts';
 
-/** A share of the clients. */
+/** One part of the clients. */
 interface Part {
-  /** The hash of a client of this part is below it; absent: all that are left. */
+  /** Hashes of this part are below it; absent: all others. */
   readonly below?: number;
   readonly value: string;
 }
@@ -24,12 +24,12 @@ interface SplitsConfig {
   readonly splits?: readonly SplitConfig[];
 }
 
-/** All clients, in hundredths of a percent. */
+/** 100 %, in hundredths of a percent. */
 const ALL = 10_000;
 
 const PERCENT = /^(\d*)(?:\.(\d{0,2}))?%$/;
 
-/** The block `split_clients string $variable { ... }` (nginx ngx_http_split_clients_module#split_clients). */
+/** Reads the block `split_clients string $variable { ... }` (nginx ngx_http_split_clients_module#split_clients). */
 function readSplit({ args, block = [] }: DirectiveNode, scope: ReadScope): SplitConfig | undefined {
   const [keyWord, name] = args as [Word, Word];
   const variable = readers.readVariableName(name, scope);
@@ -46,14 +46,14 @@ function readSplit({ args, block = [] }: DirectiveNode, scope: ReadScope): Split
       scope.report.emerg('percent total is greater than 100%', line.name.span);
       return undefined;
     }
-    // Rounded part by part, as nginx does.
+    // Each part is rounded on its own, as in nginx.
     if (share !== 'rest') below += Math.floor((share * 0xffff_ffff) / ALL);
     parts.push(share === 'rest' ? { value } : { below, value });
   }
   return variable === undefined ? undefined : { variable, key, parts };
 }
 
-/** Hundredths of a percent. */
+/** Reads a percentage as hundredths of a percent. */
 function readShare({ name, args, block }: DirectiveNode, { report }: ReadScope): number | 'rest' | undefined {
   if (block || args.length !== 1) {
     const message = block ? 'unexpected "{"' : 'invalid number of arguments in "split_clients" block';
@@ -73,9 +73,11 @@ const MULTIPLIER = 0x5bd1_e995;
 // eslint-disable-next-line no-control-regex -- all of ASCII is what it looks for
 const ASCII = /^[\0-\x7f]*$/;
 
-/** MurmurHash2 of a text's UTF-8 bytes, seeded with their number, as nginx has it (ngx_murmur_hash2): 32 bits, unsigned. */
+/**
+ * Computes MurmurHash2 of a text's UTF-8 bytes, seeded with their number, as nginx does (ngx_murmur_hash2): 32 bits, unsigned.
+ */
 function murmurHash2(text: string): number {
-  // One character per byte; a buffer for a short text costs more than hashing it.
+  // One character per byte: for a short text, creating a buffer takes longer than hashing it.
   const bytes = ASCII.test(text) ? text : Buffer.from(text).toString('latin1');
   const { length } = bytes;
   let hash = length;
@@ -90,7 +92,7 @@ function murmurHash2(text: string): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** Four bytes, the first one lowest; behind the end they are 0. */
+/** Gives four bytes in little-endian order; bytes behind the end are 0. */
 function wordAt(bytes: string, at: number): number {
   return (
     bytes.charCodeAt(at) |
@@ -117,7 +119,7 @@ const directives = directivesFor<SplitsConfig>()({
   },
 });
 
-/** Variables for A/B tests (nginx ngx_http_split_clients_module): the same client has the same value as in nginx. */
+/** Variables for A/B tests (nginx ngx_http_split_clients_module): clients get the same value as in nginx. */
 export const splitClients = moduleFor<SplitsConfig>()({
   name: 'split_clients',
   directives,

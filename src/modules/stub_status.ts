@@ -3,7 +3,7 @@ import { type ExplainedAction, moduleFor, type VariableDefinition } from '../con
 import type { Exchange, Handler } from '../http/index.ts';
 import { Connections, type ConnectionTotals } from '../zone/index.ts';
 
-/** What `stub_status` says for one location. */
+/** The configuration of `stub_status` in one location. */
 interface StubStatusConfig {
   readonly status?: true;
 }
@@ -11,7 +11,7 @@ interface StubStatusConfig {
 const directives = directivesFor<StubStatusConfig>()({
   stub_status: {
     contexts: ['server', 'location'],
-    // nginx: until 1.7.5 it wanted an argument, and since then ignores one.
+    // nginx: required until 1.7.5, ignored since.
     args: readers.words({ syntax: '[on]', min: 0, max: 1 }, () => true as const),
     into: 'status',
     inherit: false,
@@ -29,7 +29,7 @@ const total = (summary: string, field: keyof ConnectionTotals): VariableDefiniti
   },
 });
 
-/** nginx's numbers of connections, as its stub_status module shows them. */
+/** nginx's stub_status module: numbers of connections and requests. */
 export const stubStatus = moduleFor<StubStatusConfig>()({
   name: 'stub_status',
   directives,

@@ -6,7 +6,7 @@ export interface AccessRule {
   readonly who: 'all' | 'unix' | Network;
 }
 
-/** The `allow` and `deny` that hold in one location. */
+/** The `allow` and `deny` of one location. */
 export interface AccessConfig {
   readonly rules?: readonly AccessRule[];
 }

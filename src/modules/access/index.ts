@@ -3,7 +3,7 @@ import { type Build, type ExplainedAction, moduleFor } from '../../contract/inde
 import { type AccessCheck, type Denial, logContext } from '../../http/index.ts';
 import { type AccessConfig, type AccessRule, directives } from './directives.ts';
 
-/** A rule as it may be written. */
+/** Gives the text of a rule for messages. */
 function ruleText({ allows, who }: AccessRule): string {
   return `${allows ? 'allow' : 'deny'} ${whoText(who)}`;
 }
@@ -15,9 +15,9 @@ function whoText(who: AccessRule['who']): string {
   return isOne ? networkText(who).replace(/\/\d+$/, '') : networkText(who);
 }
 
-/** The first rule that fits an address. */
+/** Gives the first rule that matches an address. */
 function ruleFor(rules: readonly AccessRule[], address: string): AccessRule | undefined {
-  // A client of a Unix socket has none.
+  // A client of a Unix socket has no address.
   const bytes = addressBytes(address);
   return rules.find(({ who }) => {
     if (who === 'all') return true;
@@ -25,7 +25,7 @@ function ruleFor(rules: readonly AccessRule[], address: string): AccessRule | un
   });
 }
 
-/** What the rules say to an address that only the rules for everybody fit; the better luck of IPv4 and IPv6 counts. */
+/** Gives the verdict for an address that only rules for all addresses match; the more permissive one of IPv4 and IPv6. */
 function verdictOnStrangers(rules: readonly AccessRule[]): 'allowed' | 'denied' | undefined {
   const [ipv4, ipv6] = [IPV4_BYTES, IPV6_BYTES].map((length) => {
     const rule = rules.find(({ who }) => who === 'all' || isEverybody(who, length));
@@ -41,7 +41,7 @@ function isEverybody(who: AccessRule['who'], length: number): boolean {
   return typeof who === 'object' && who.bits === 0 && who.bytes.length === length;
 }
 
-/** Access by the client's address. As in nginx, `return` answers before anybody is asked. */
+/** Access by the client's address (nginx ngx_http_access_module). As in nginx, `return` comes before access checks. */
 export const access = moduleFor<AccessConfig>()({
   name: 'access',
   directives,
@@ -59,7 +59,7 @@ const FORBIDDEN: Denial = { status: 403 };
 
 function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck {
   build.needPeer();
-  // With `satisfy any` others may still allow: then it is the phase that says so in the end.
+  // With `satisfy any`, other checks may still allow the request; then the phase logs the refusal.
   const isLast = build.core.satisfy === 'all';
   return (x) => {
     const rule = ruleFor(rules, x.remoteAddress);
@@ -70,7 +70,7 @@ function compileAccess(rules: readonly AccessRule[], build: Build): AccessCheck 
   };
 }
 
-/** The rules up to the one that decides. */
+/** Explains the rules up to the one that decides. */
 function tellRules(rules: readonly AccessRule[], address: string): ExplainedAction {
   const found = ruleFor(rules, address);
   const client = address === 'unix:' ? 'a client of a Unix socket' : address;

@@ -3,12 +3,12 @@ import { type BlockView, contains } from '../../config/index.ts';
 import { type CheckedModule, configOf, type ModuleRule, type Problem } from '../../contract/index.ts';
 import type { AccessConfig, AccessRule } from './directives.ts';
 
-/** One `allow` or `deny` with the directive that says it. */
+/** One `allow` or `deny` with its directive. */
 interface Entry extends AccessRule {
   readonly node: DirectiveNode;
 }
 
-/** Those that hold in a block, in the order in which they are tried. */
+/** Gives the rules of a block in the order in which they are tried. */
 function entriesIn(config: CheckedModule<AccessConfig>, block: BlockView): readonly Entry[] {
   const nodes = config.nodesIn(block, 'rules');
   return (config.configIn(block).rules ?? []).flatMap((rule, index) => {
@@ -32,9 +32,9 @@ const allowWithoutDeny: ModuleRule<AccessConfig> = {
       const [first] = entries;
       const last = entries.at(-1);
       if (!first || !last) continue;
-      // "allow all" lifts a list of the level above, and says so.
+      // "allow all" may be there to override a list of the outer level.
       if (entries.some(({ allows, who }) => !allows || who === 'all')) continue;
-      // Whom no rule fits still has to pass the other checks.
+      // Clients that no rule matches still have to pass the other checks.
       if (configOf(block.level, 'core').satisfy === 'any' && asksForMore(block)) continue;
       yield {
         at: first.node,
@@ -49,7 +49,7 @@ const allowWithoutDeny: ModuleRule<AccessConfig> = {
   },
 };
 
-/** A name or a token is asked for as well. */
+/** The block also checks a password, a token or a subrequest. */
 function asksForMore(block: BlockView): boolean {
   return block.effective('auth_basic', 'auth_request').some(({ args }) => args[0]?.value !== 'off');
 }
@@ -68,14 +68,14 @@ const aclOrder: ModuleRule<AccessConfig> = {
       const entries = entriesIn(config, block);
       for (const [index, entry] of entries.entries()) {
         const first = entries.slice(0, index).find((other) => covers(other.who, entry.who));
-        // Saying the same twice changes nothing.
+        // The same rule twice has no effect.
         if (first && first.allows !== entry.allows) yield orderProblem(entry, first);
       }
     }
   },
 };
 
-/** Whether everybody whom `inner` fits is fitted by `outer`. */
+/** Tells whether `outer` matches every address that `inner` matches. */
 function covers(outer: AccessRule['who'], inner: AccessRule['who']): boolean {
   if (outer === 'all' || inner === 'all') return outer === 'all';
   if (outer === 'unix' || inner === 'unix') return outer === inner;
@@ -111,5 +111,5 @@ const cidrHostBits: ModuleRule<AccessConfig> = {
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
 };
 
-/** Lists of `allow` and `deny`. */
+/** The rules about `allow` and `deny`. */
 export const rules: readonly ModuleRule<AccessConfig>[] = [allowWithoutDeny, aclOrder, cidrHostBits];

@@ -22,7 +22,7 @@ export interface LogFormat {
   readonly value: ComplexValue;
 }
 
-/** Which lines go there, and what they look like. */
+/** The condition and format of the lines of one log. */
 interface Lines {
   readonly format: string;
   readonly condition?: ComplexValue;
@@ -37,9 +37,9 @@ export interface FileTarget extends Lines {
   readonly gzipLevel?: number;
 }
 
-/** A log file whose path each request finds out: `name` is what follows the directory. */
+/** A log file whose path depends on the request: `name` follows the directory. */
 export interface NamedTarget extends Lines {
-  /** Absolute; no variable leads out of it. */
+  /** Absolute; no value of a variable leads out of it. */
   readonly directory: string;
   readonly name: ComplexValue;
 }
@@ -63,7 +63,7 @@ const SYNTAX =
 const DEFAULT_BUFFER_BYTES = 65_536;
 const DEFAULT_GZIP_LEVEL = 1;
 
-/** What may follow path and format. */
+/** The parameters after path and format. */
 interface Parameters {
   readonly condition?: ComplexValue;
   readonly bufferBytes?: number;
@@ -71,7 +71,7 @@ interface Parameters {
   readonly gzipLevel?: number;
 }
 
-/** `access_log path [format [buffer=size] [gzip[=level]] [flush=time] [if=condition]]` and its other forms. */
+/** Reads `access_log path [format [buffer=size] [gzip[=level]] [flush=time] [if=condition]]` and its other forms. */
 const accessLog: ArgReader<LogTarget> = readers.words(
   { syntax: SYNTAX, min: 1, max: Infinity },
   (words, scope) => {
@@ -109,7 +109,7 @@ function serverTarget(
   return flushMs === undefined ? { ...lines, syslog } : withoutBuffer(path, scope);
 }
 
-/** What stands before the first variable's own name is the directory that no value leaves. */
+/** Splits a path with variables: the directory before the first variable is one that no value can leave. */
 function namedTarget(
   path: Word,
   { lines, parameters: { bufferBytes, flushMs } }: Read,
@@ -178,7 +178,7 @@ function readGzip(
   return { ...read, bufferBytes, gzipLevel: text === '' ? DEFAULT_GZIP_LEVEL : Number(text) };
 }
 
-/** The value behind `name=` in one word. */
+/** Removes `name=` from a value. */
 function dropPrefix({ parts: [first, ...rest] }: ComplexValue, prefix: string): ComplexValue {
   const text = typeof first === 'string' ? first.slice(prefix.length) : '';
   return { parts: text === '' ? rest : [text, ...rest] };

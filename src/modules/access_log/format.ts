@@ -3,7 +3,7 @@ import type { Exchange, Getter } from '../../http/index.ts';
 import { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from '../../log/index.ts';
 import type { Escape, LogFormat } from './directives.ts';
 
-/** nginx's predefined format, byte for byte what log tools expect. */
+/** nginx's predefined format, byte for byte as log tools expect it. */
 export const COMBINED: LogFormat = {
   name: 'combined',
   escape: 'default',
@@ -29,7 +29,7 @@ export const COMBINED: LogFormat = {
   },
 };
 
-/** Variables that carry the query string: secrets in it are masked before they reach a log. */
+/** Variables that contain the query string: secrets in it are masked in logs. */
 const WITH_QUERY: ReadonlySet<string> = new Set([
   'request',
   'request_uri',
@@ -37,10 +37,10 @@ const WITH_QUERY: ReadonlySet<string> = new Set([
   'query_string',
   'http_referer',
 ]);
-/** Headers of requests and of answers, and cookies. */
+/** Headers of requests and responses, and cookies. */
 const NAMED_BY_CLIENT = /^(?:http|sent_http|upstream_http|cookie|upstream_cookie)_(.+)$/;
 
-/** A format as one closure that gives the line without its end. */
+/** Compiles a format to a function that gives the line without its line end. */
 export function compileFormat({ value, escape }: LogFormat, build: Build): (x: Exchange) => string {
   const parts = value.parts.map((part) => {
     if (typeof part === 'string') return part;
@@ -75,7 +75,7 @@ function capture(index: number): Getter {
   return (x) => x.captures?.[index];
 }
 
-/** A variable without a value shows as `-`, in JSON as nothing (nginx ngx_http_log_module). */
+/** Escapes a variable. Without a value it is `-`, in JSON empty (nginx ngx_http_log_module). */
 function escaped(read: Getter, escape: Escape): (x: Exchange) => string {
   if (escape === 'none') return (x) => read(x) ?? '';
   if (escape === 'json') return (x) => escapeJson(read(x) ?? '');

@@ -17,7 +17,7 @@ import { COMBINED, compileFormat } from './format.ts';
 
 type WrittenTarget = FileTarget | NamedTarget | ServerTarget;
 
-/** Takes the line of a request. */
+/** Writes the log line of a request. */
 type Write = (x: Exchange, line: string) => void;
 
 /** A log that is open in this worker. */
@@ -26,7 +26,7 @@ interface OpenTarget {
   compile(build: Build): Write;
 }
 
-/** Opens what a target needs; targets that are alike share it. */
+/** Opens a target; equal targets are opened once. */
 function openTarget(target: WrittenTarget, cache: NamedLogRules, worker: WorkerScope): OpenTarget {
   if ('syslog' in target) return { target, compile: openServer(target, worker) };
   if ('name' in target) return { target, compile: openNamed(target, cache, worker) };
@@ -66,12 +66,12 @@ function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worke
   );
   worker.onReopen(() => logs.reopen());
   return (build) => {
-    // By the time that a line is written the connection may be gone.
+    // The address must be kept, since the connection may be closed before the line is written.
     build.needPeer();
     const render = build.value(name);
     return (x, line) => {
       const path = render(x);
-      // A name that starts at the root was meant to: it must not end up somewhere below the directory.
+      // A value that begins with a slash was meant to be absolute: it must not become a path below the directory.
       if (!path.startsWith('/') && !path.endsWith('/') && path !== '' && !UNSAFE_NAME.test(path))
         logs.write(join(directory, path), line);
       else build.log.write('error', `log path "${path}" leaves "${directory}"`, logContext(x));
@@ -79,7 +79,7 @@ function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worke
   };
 }
 
-/** Access logs: one line per request when it is answered. */
+/** Access logs: one line per request, written when it ends (nginx ngx_http_log_module). */
 export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
   name: 'access_log',
   directives,
@@ -123,7 +123,7 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
   rules: () => import('./rules.ts'),
 });
 
-/** `off` among the logs of a level cancels all of them, wherever it stands (nginx). */
+/** Gives the logs of a level; `off` anywhere among them cancels all (nginx). */
 function targetsOf(logs: readonly LogTarget[] | undefined, prefix: string): readonly WrittenTarget[] {
   if (logs) return logs.some((log) => 'off' in log) ? [] : (logs as readonly WrittenTarget[]);
   const path = resolve(prefix, 'logs/access.log');

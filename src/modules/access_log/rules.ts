@@ -25,7 +25,7 @@ const logFormatUnsafe: Rule = {
   },
 };
 
-/** A text that begins as an object and has a variable between quotation marks. */
+/** Tells whether a format begins as an object and has a variable between quotation marks. */
 function isJson({ args }: DirectiveNode): boolean {
   const [, ...words] = args;
   const text = words
@@ -44,7 +44,7 @@ function escapeEdit(
   return { span: { source, start: end, end }, text: ' escape=json' };
 }
 
-/** What gw does not mask by itself: it does mask "Authorization", "Cookie" and known parameters of queries. */
+/** Variables that gw does not mask itself: it does mask "Authorization", "Cookie" and known query parameters. */
 const SECRET_VARIABLE =
   /^(?:cookie_\w*(?:session|sess|sid|token|auth|jwt)\w*|http_\w*(?:api_?key|token|secret|password)\w*|(?:sent|upstream)_http_set_cookie|request_body)$/;
 
@@ -67,5 +67,5 @@ const secretsLogged: Rule = {
   },
 };
 
-/** Formats of the access log. */
+/** The rules about access logs. */
 export const rules: readonly Rule[] = [logFormatUnsafe, secretsLogged];

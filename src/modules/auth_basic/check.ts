@@ -8,24 +8,24 @@ import type { Level } from '../../log/index.ts';
 import { systemFailure } from '../../system/index.ts';
 import type { Outcome, Verifier } from './password/verifier.ts';
 
-/** Who may enter one location. */
+/** The configuration of one location. */
 export interface AuthBasicConfig {
   readonly realm?: ComplexValue;
   readonly userFile?: {
     readonly path: ComplexValue;
-    /** Where a relative path starts. */
+    /** The directory that relative paths start at. */
     readonly directory: string;
   };
 }
 
-/** `auth_basic off;` */
+/** Tells whether the directive is `auth_basic off;`. */
 export function isOff(realm: ComplexValue): boolean {
   return constantText(realm) === 'off';
 }
 
-/** What `Authorization: Basic …` says. */
+/** The credentials in `Authorization: Basic …`. */
 interface Credentials {
-  /** One byte per character. */
+  /** One character per byte. */
   readonly user: string;
   readonly password: Buffer;
 }
@@ -33,10 +33,13 @@ interface Credentials {
 const BASE64 = /^[A-Za-z0-9+/]*$/;
 const COLON = 0x3a;
 
-/** Name and password of a header value, or `undefined` (nginx ngx_http_auth_basic_user). The name is never empty. */
+/**
+ * Reads name and password from a header value; `undefined` if there are none (nginx ngx_http_auth_basic_user). The name is never
+ * empty.
+ */
 function readCredentials(authorization: string | undefined): Credentials | undefined {
   const [, encoded] = /^basic +(.*)$/is.exec(authorization ?? '') ?? [];
-  // Whatever follows the padding does not count.
+  // Everything behind the padding is ignored.
   const digits = encoded?.split('=', 1)[0] ?? '';
   if (digits === '' || digits.length % 4 === 1 || !BASE64.test(digits)) return undefined;
   const text = Buffer.from(digits, 'base64');
@@ -45,7 +48,7 @@ function readCredentials(authorization: string | undefined): Credentials | undef
   return { user: text.toString('latin1', 0, colon), password: text.subarray(colon + 1) };
 }
 
-/** Users with what is stored of their passwords, both with one byte per character. */
+/** Users and their stored passwords, both with one character per byte. */
 type Users = ReadonlyMap<string, string>;
 
 interface Known {
@@ -53,14 +56,14 @@ interface Known {
   readonly users: Users;
 }
 
-/** File names may have variables: so many files are remembered. */
+/** Number of files that are kept: file names may contain variables. */
 const MAX_FILES = 100;
 
-/** The user files of one worker. A file is read again as soon as it has changed, as if each request read it (nginx). */
+/** The user files of one worker. A file is read again as soon as it has changed, so changes apply to the next request (nginx). */
 export class UserFiles {
   readonly #known = new LRUCache<string, Known>({ max: MAX_FILES });
 
-  /** What the file stores for a user; `undefined`: nothing. Throws when the file cannot be read. */
+  /** Gives the stored password of a user; `undefined`: there is no such user. Throws if the file cannot be read. */
   stored(path: string, user: string): string | undefined {
     const identity = identityOf(statSync(path));
     let known = this.#known.get(path);
@@ -72,12 +75,14 @@ export class UserFiles {
   }
 }
 
-/** Changes whenever the file does. */
+/** Gives a text that changes whenever the file does. */
 function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
-/** `name:password`, up to another colon; of two lines with one name the first counts. `#` begins a comment. */
+/**
+ * Parses lines of `name:password`, up to another colon; the first of several lines with one name is used. `#` begins a comment.
+ */
 function parseUsers(text: string): Users {
   const users = new Map<string, string>();
   for (const line of text.split(/[\r\n]+/)) {
@@ -96,7 +101,9 @@ interface CheckParts {
 
 const BUSY: Denial = { status: 503, headers: ['Retry-After', '1'] };
 
-/** Lets in who gives a name and its password (nginx ngx_http_auth_basic_handler), and tells the log of everybody else. */
+/**
+ * Compiles the check: allows requests with a valid name and password, and logs all others (nginx ngx_http_auth_basic_handler).
+ */
 export function compileCheck(
   { realm, userFile }: AuthBasicConfig,
   parts: CheckParts,
@@ -116,7 +123,7 @@ export function compileCheck(
   };
 }
 
-/** One request's. */
+/** The check of one request. */
 class Check {
   readonly #realm: string;
   readonly #parts: CheckParts;
@@ -172,14 +179,14 @@ class Check {
 
 const DES_CRYPT = /^[./0-9A-Za-z]{13}$/;
 
-/** What takes the place of a judgement where the stored password has a form that is not checked. */
+/** Gives the message for a stored password whose scheme is not supported. */
 function unknownForm(stored: string): string {
   return DES_CRYPT.test(stored)
     ? 'the stored password is one of DES crypt, which is not taken: store it anew, with "gw hash-password"'
     : 'the form of the stored password is unknown';
 }
 
-/** A name as text: it came with one byte per character. */
+/** Decodes a name for messages: it has one character per byte. */
 function shown(user: string): string {
   return Buffer.from(user, 'latin1').toString();
 }

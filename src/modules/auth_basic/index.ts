@@ -6,7 +6,7 @@ import { computeCrypt } from './password/crypt.ts';
 
 export { hashPassword, PASSWORD_SCHEMES, type HashOrder, type PasswordScheme } from './password/hash.ts';
 
-/** The thread pool reads files as well: they must not wait behind all the passwords that somebody tries. */
+/** The thread pool also reads files, which must not wait for many password checks. */
 const MAX_IN_POOL = 2;
 
 const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
@@ -47,7 +47,7 @@ function openShared(bcrypt: PasswordLibraries['bcrypt']): Shared {
   return { verifier: new Verifier({ bcrypt, crypt }), files: new UserFiles(), close: () => thread.close() };
 }
 
-/** For one request that nobody waits for: without a thread. */
+/** Opens the libraries for an explanation, without a thread. */
 async function openForOne(): Promise<Shared> {
   const [{ verify }, { encrypt }] = await Promise.all([import('@node-rs/bcrypt'), import('unixcrypt')]);
   const crypt = (password: Buffer, stored: string): Promise<string | undefined> =>
@@ -59,7 +59,7 @@ async function openForOne(): Promise<Shared> {
   };
 }
 
-/** Access by name and password (RFC 7617). */
+/** Access by user name and password (RFC 7617; nginx ngx_http_auth_basic_module). */
 export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
   name: 'auth_basic',
   directives,

@@ -80,7 +80,7 @@ const directives = directivesFor<CharsetConfig>()({
   },
 });
 
-/** The charset of answers: named in their `Content-Type`, and changed where it is another (nginx ngx_http_charset_module). */
+/** nginx's charset module: adds the charset to `Content-Type`, and recodes bodies (nginx ngx_http_charset_module). */
 export const charset = moduleFor<CharsetConfig>()({
   name: 'charset',
   directives,
@@ -116,12 +116,12 @@ function checkMaps(
   }
 }
 
-/** What happens to one answer. */
+/** What is done with one response. */
 interface Decision {
-  /** The charset to name; `undefined` leaves the answer alone. */
+  /** The charset to add; `undefined`: none. */
   readonly name: string | undefined;
   readonly recoding?: Recoding;
-  /** Why nothing can be done. */
+  /** Why the response cannot be recoded. */
   readonly fault?: string;
 }
 
@@ -153,7 +153,7 @@ function compileDecision(config: CharsetConfig, build: Build): Decide {
     if (charsetOverride !== '' && !known.has(charsetOverride.toLowerCase()))
       return { name: undefined, fault: `unknown charset "${charsetOverride}" to override` };
     if (!isPart && charsetOverride === '' && isLeftAlone(x, given)) return ALONE;
-    // Part of another answer: it has to have the charset of that.
+    // A subrequest is a part of another response and needs its charset.
     const to = isPart ? charsetOf(x.main.response.type) : charsetOverride || target(x);
     const from = given === '' ? source?.(x) : given;
     if (to === '' || to === 'off') return ALONE;
@@ -170,7 +170,7 @@ function namesOf({ charset: target, sourceCharset, maps = [] }: CharsetConfig): 
   return new Set(names.filter((name) => name !== 'off'));
 }
 
-/** Redirects name none: an old browser would take it for the next page's (nginx). */
+/** Adds the charset, but not to redirects: old browsers would use it for the next page (nginx). */
 function nameCharset(decide: Decide): HeaderFilter {
   return (x) => {
     const { name, recoding, fault } = decide(x);

@@ -2,7 +2,7 @@ import type { DirectiveNode, Word } from '../../../grammar/index.ts';
 import type { ReadScope } from '../../config/index.ts';
 import type { BodyTransform } from '../../http/index.ts';
 
-/** One `charset_map from to { … }`: bytes of `from`, and what each is in `to` as hexadecimal bytes. */
+/** One `charset_map from to { … }`: bytes of `from`, and their bytes in `to`. */
 export interface CharsetMap {
   readonly from: string;
   readonly to: string;
@@ -10,10 +10,10 @@ export interface CharsetMap {
   readonly bytes: Readonly<Record<number, readonly number[]>>;
 }
 
-/** UTF-8 characters of a map are of the basic plane: three bytes at most. */
+/** Characters of a map are in the basic plane: three bytes of UTF-8 at most. */
 const MOST_UTF8_BYTES = 3;
 
-/** Reads the block; a fault in a line leaves the line out. */
+/** Reads the block; invalid lines are reported and left out. */
 export function readCharsetMap(
   node: DirectiveNode,
   { report }: ReadScope,
@@ -57,7 +57,7 @@ function isOneCharacter(bytes: readonly number[]): boolean {
   return text.length === 1 && text !== '\ufffd';
 }
 
-/** Makes the recoding of one answer. */
+/** Creates the transform for one response. */
 export type Recoding = () => BodyTransform;
 
 const UNKNOWN = 0x3f;
@@ -66,10 +66,10 @@ const UTF8 = 'utf-8';
 
 type Recodings = ReadonlyMap<string, Recoding>;
 
-/** Locations share the maps of their configuration, and so their tables. */
+/** Locations share the maps of their configuration, and therefore the tables. */
 const COMPILED = new WeakMap<readonly CharsetMap[], Recodings>();
 
-/** The recodings of some maps, in both directions, by `from to` in lower case. */
+/** Gives the recodings of some maps, in both directions, by `from to` in lower case. */
 export function recodingsOf(maps: readonly CharsetMap[]): Recodings {
   const known = COMPILED.get(maps) ?? compileRecodings(maps);
   COMPILED.set(maps, known);
@@ -96,7 +96,7 @@ function compileRecodings(maps: readonly CharsetMap[]): Recodings {
   return recodings;
 }
 
-/** A byte that a map does not name is `?`, ASCII is itself (nginx). */
+/** Builds a table of bytes. A byte that the map does not contain is `?`; ASCII is unchanged (nginx). */
 function byteTable(pairs: readonly (readonly [number | undefined, number | undefined])[]): Uint8Array {
   const table = Uint8Array.from({ length: 256 }, (_, byte) => (byte < ASCII ? byte : UNKNOWN));
   for (const [source, target] of pairs)
@@ -110,7 +110,7 @@ function utf8Table({ bytes }: CharsetMap): readonly Buffer[] {
   );
 }
 
-/** By character: its byte. */
+/** Builds a table from characters to bytes. */
 function narrowTable({ bytes }: CharsetMap): ReadonlyMap<number, number> {
   const table = new Map<number, number>();
   for (const [source, target] of Object.entries(bytes)) {
@@ -164,7 +164,7 @@ class ToUtf8 implements BodyTransform {
   }
 }
 
-/** What the charset does not have becomes an HTML entity, malformed UTF-8 a `?` (nginx). */
+/** Converts from UTF-8. A character that the charset lacks becomes an HTML entity, malformed UTF-8 a `?` (nginx). */
 class FromUtf8 implements BodyTransform {
   readonly #table: ReadonlyMap<number, number>;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -197,5 +197,5 @@ class FromUtf8 implements BodyTransform {
 }
 
 const NOT_ASCII = /[^\0-\x7f]/gu;
-/** What the decoder gives for malformed bytes. */
+/** The decoder's character for malformed bytes. */
 const REPLACEMENT = 0xfffd;

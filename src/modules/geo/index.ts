@@ -13,8 +13,8 @@ interface Proxies {
 }
 
 /**
- * The client behind proxies that are believed (nginx ngx_http_get_forwarded_addr): the last address of `X-Forwarded-For`,
- * or with `recursive` the last one that is no such proxy itself. A word that is no address ends the search.
+ * Gives the client behind trusted proxies (nginx ngx_http_get_forwarded_addr): the last address of `X-Forwarded-For`, or with
+ * `recursive` the last one that is not a trusted proxy itself. An invalid address ends the search.
  */
 function forwardedAddress(peer: string, forwarded: string, { proxies, recursive }: Proxies): string {
   const hops = forwarded.split(/[ ,]+/).filter((hop) => hop !== '');
@@ -34,13 +34,13 @@ function isProxy(address: string, proxies: readonly Network[]): boolean {
   return bytes !== undefined && proxies.some((network) => contains(network, bytes));
 }
 
-/** The variable of a `geo` block. */
+/** Compiles the variable of a `geo` block. */
 function compileGeo(geo: GeoConfig, build: Build): Getter {
   const address = compileAddress(geo, build);
   return (x) => geo.values[lookUp(geo, address(x) ?? '')] ?? '';
 }
 
-/** The address that decides: the client's or a variable's, and behind proxies that are believed what they forward. */
+/** Compiles the address that is looked up: the client's or a variable's, and behind trusted proxies the forwarded one. */
 function compileAddress({ address, proxies, proxyRecursive: recursive }: GeoConfig, build: Build): Getter {
   if (!address) build.needPeer();
   const read: Getter = address ? build.optionalValue(address) : (x) => x.remoteAddress;

@@ -1,19 +1,19 @@
-/** Addresses from `start` to `end`, both included, with the index of their value. */
+/** Addresses from `start` to `end`, inclusive, with the index of their value. */
 export interface Stretch {
   readonly start: bigint;
   readonly end: bigint;
   readonly value: number;
 }
 
-/** Where another value begins. */
+/** The first address of an interval with one value. */
 export interface Boundary {
   readonly start: bigint;
   readonly value: number;
 }
 
 /**
- * Stretches that lie in each other or apart, never across, as boundaries: the innermost decides. The first boundary is 0;
- * what no stretch covers has the value -1. `bits` is the length of an address.
+ * Converts nested or disjoint stretches to boundaries; the innermost stretch decides. The first boundary is 0, and addresses
+ * without a stretch have the value -1. `bits` is the length of an address.
  */
 export function boundariesOf(stretches: readonly Stretch[], bits: 32 | 128): readonly Boundary[] {
   const behindAll = 1n << BigInt(bits);
@@ -40,20 +40,20 @@ function outerFirst(a: Stretch, b: Stretch): number {
   return a.end > b.end ? -1 : 1;
 }
 
-/** A later boundary at the same place takes the place of the earlier one; one that changes nothing is left out. */
+/** Adds a boundary. It replaces an earlier one at the same address; one that changes nothing is left out. */
 function mark(boundaries: Boundary[], { start, value }: Boundary): void {
   if (boundaries.at(-1)?.start === start) boundaries.pop();
   if (boundaries.at(-1)?.value !== value) boundaries.push({ start, value });
 }
 
-/** From `start` to `end`, both included; `value` is the index of its value. */
+/** From `start` to `end`, inclusive; `value` is the index of its value. */
 export interface Range {
   readonly start: number;
   readonly end: number;
   readonly value: number;
 }
 
-/** What adding a range met: the same range, which has the new value now, or one that it lies across. */
+/** A conflict with an earlier range: the same range, whose value is replaced, or one that overlaps. */
 interface Met {
   readonly kind: 'same' | 'across';
   readonly old: Range;
@@ -63,12 +63,12 @@ const BLOCK = 0x1_0000;
 
 /**
  * The ranges of one `geo` block with `ranges`, each with the index of its value. As in nginx they are cut at every 65,536
- * addresses, and within such a block a range lies inside an earlier one, which it splits, or apart from all.
+ * addresses; within such a block, a range either lies inside an earlier one, which it splits, or is disjoint from all.
  */
 export class Ranges {
   readonly #blocks = new Map<number, Range[]>();
 
-  /** Stops at what it lies across. */
+  /** Adds a range; stops at a range that it overlaps. */
   add(range: Range): readonly Met[] {
     const met: Met[] = [];
     for (const piece of piecesOf(range)) {
@@ -79,7 +79,7 @@ export class Ranges {
     return met;
   }
 
-  /** False: some of it was not there. */
+  /** Removes a range; false if a part of it was not there. */
   delete(range: Omit<Range, 'value'>): boolean {
     let isComplete = true;
     for (const { start, end } of piecesOf({ ...range, value: 0 })) {
@@ -101,7 +101,7 @@ export class Ranges {
   #addPiece(piece: Range): Met | undefined {
     const block = this.#blocks.get(blockOf(piece.start)) ?? [];
     this.#blocks.set(blockOf(piece.start), block);
-    // From the end: bases are sorted.
+    // Searched from the end, since configurations are usually sorted.
     const index = block.findLastIndex(({ start }) => start <= piece.end);
     const old = block[index];
     if (!old || old.end < piece.start) {

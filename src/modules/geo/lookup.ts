@@ -1,10 +1,13 @@
 import { addressBytes, type ComplexValue, type Network } from '../../config/index.ts';
 
-/** Which value each address has: it is that of the last start at or before the address. The first start is the lowest address. */
+/**
+ * The values of all addresses. The value of an address is that of the last start at or before it; the first start is the lowest
+ * address.
+ */
 export interface Intervals<T extends number | string> {
   /** Ascending. */
   readonly starts: readonly T[];
-  /** Beside each start the index of its value; -1: none. */
+  /** For each start the index of its value; -1: none. */
   readonly values: readonly number[];
 }
 
@@ -12,11 +15,11 @@ export interface Intervals<T extends number | string> {
 export interface GeoConfig {
   /** In lower case. */
   readonly variable: string;
-  /** Where the address comes from; absent: the client. */
+  /** The source of the address; absent: the client. */
   readonly address?: ComplexValue;
-  /** Evaluated whenever it is read; otherwise once per request. */
+  /** True: evaluated each time it is read; false: once per request. */
   readonly isVolatile: boolean;
-  /** Peers whose `X-Forwarded-For` is believed. */
+  /** Trusted proxies, whose `X-Forwarded-For` is used. */
   readonly proxies: readonly Network[];
   readonly proxyRecursive: boolean;
   /** IPv4 addresses as numbers. */
@@ -36,8 +39,8 @@ const DOT = 46;
 const ZERO = 48;
 
 /**
- * An IPv4 address in four decimal parts as a number; `undefined` when it is none (ngx_inet_addr). By hand: a regular
- * expression takes five times as long, and every request that reads a `geo` variable comes here.
+ * Gives an IPv4 address as a number; `undefined` if the text is not one (ngx_inet_addr). Every request that uses a `geo` variable
+ * calls it, and a regular expression would take five times as long.
  */
 export function ipv4Number(address: string): number | undefined {
   let number = 0;
@@ -56,10 +59,10 @@ export function ipv4Number(address: string): number | undefined {
   return dots === 3 && byte >= 0 ? number * 256 + byte : undefined;
 }
 
-/** What nginx takes for every address that is none: a client of a Unix socket, a variable without an address. */
+/** The address that nginx uses for clients of Unix sockets and variables without an address. */
 const NO_ADDRESS = 0xffff_ffff;
 
-/** Index of the value of an address; -1: none. */
+/** Gives the index of the value of an address; -1: none. */
 export function lookUp({ v4, v6 }: Pick<GeoConfig, 'v4' | 'v6'>, address: string): number {
   const number = ipv4Number(address);
   if (number !== undefined) return valueAt(v4, number);
@@ -68,7 +71,7 @@ export function lookUp({ v4, v6 }: Pick<GeoConfig, 'v4' | 'v6'>, address: string
   return valueAt(v4, bytes ? Buffer.from(bytes).readUInt32BE() : NO_ADDRESS);
 }
 
-/** The value of the last start that is not behind the key. */
+/** Gives the value of the last start at or before the key. */
 function valueAt<T extends number | string>({ starts, values }: Intervals<T>, key: T): number {
   let low = 0;
   let high = starts.length - 1;

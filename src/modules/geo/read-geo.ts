@@ -3,7 +3,7 @@ import { type Network, parseNetwork, readers, type ReadScope } from '../../confi
 import { boundariesOf, type Boundary, type Range, Ranges, type Stretch } from './intervals.ts';
 import { type GeoConfig, type Intervals, ipv4Number } from './lookup.ts';
 
-/** The distinct values of a block: many lines have few. */
+/** The distinct values of a block: many lines share few values. */
 class Values {
   readonly all: string[] = [];
   readonly #indices = new Map<string, number>();
@@ -17,7 +17,7 @@ class Values {
   }
 }
 
-/** The entries of a `geo` block: networks, or with `ranges` ranges. What is wrong they report. */
+/** Collects the entries of a `geo` block, networks or ranges, and reports their faults. */
 interface Entries {
   setDefault(name: Word, value: Word): void;
   set(name: Word, value: Word): void;
@@ -25,7 +25,7 @@ interface Entries {
   boundaries(): { readonly v4: readonly Boundary[]; readonly v6: readonly Boundary[] };
 }
 
-/** A network of a `geo` block; what is none is reported. Warns about address bits behind the mask, as nginx does. */
+/** Reads a network and reports its faults. Warns about address bits outside of the mask, as nginx does. */
 function readNetwork(word: Word, report: Report): Network | undefined {
   const { value, span } = word;
   const parsed = parseNetwork(value);
@@ -42,7 +42,7 @@ const EVERYTHING: readonly Network[] = [4, 16].map((length) => ({
   bits: 0,
 }));
 
-/** Entries by network; the smallest network that an address lies in decides. */
+/** Entries by network; the smallest network that contains an address decides. */
 class NetworkEntries implements Entries {
   readonly #values: Values;
   readonly #report: Report;
@@ -73,7 +73,7 @@ class NetworkEntries implements Entries {
     return { v4: boundariesOf([...this.#v4.values()], 32), v6: boundariesOf([...this.#v6.values()], 128) };
   }
 
-  /** A network that is there already gets the new value. */
+  /** Adds a network; one that is already there gets the new value. */
   #add(network: Network, name: Word, { value: text }: Word): void {
     const stretches = this.#of(network);
     const key = keyOf(network);
@@ -145,7 +145,7 @@ class RangeEntries implements Entries {
       this.#report.warn(`no address range "${name.value}" to delete`, name.span);
   }
 
-  /** An IPv6 address is in no range. */
+  /** Ranges are IPv4 only. */
   boundaries(): ReturnType<Entries['boundaries']> {
     const value = this.#default ?? -1;
     return { v4: this.#ranges.boundaries(value), v6: [{ start: 0n, value }] };
@@ -159,7 +159,7 @@ class RangeEntries implements Entries {
   }
 }
 
-/** 255.255.255.255 is no address here: nginx keeps it for clients that have none. */
+/** 255.255.255.255 stands for clients without an address, as in nginx. */
 function number(address: string): number | undefined {
   const read = ipv4Number(address);
   return read === 0xffff_ffff ? undefined : read;
@@ -169,7 +169,7 @@ function dotted(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.');
 }
 
-/** The block `geo [$address] $variable { ... }` (nginx ngx_http_geo_module#geo). */
+/** Reads the block `geo [$address] $variable { ... }` (nginx ngx_http_geo_module#geo). */
 export function readGeo({ args, block = [] }: DirectiveNode, scope: ReadScope): GeoConfig | undefined {
   const [first, second] = args as [Word, Word?];
   if (second && !/^\$\w+$/.test(first.value)) {
@@ -220,7 +220,7 @@ class GeoReader {
     };
   }
 
-  /** A line of one word; false: it is none of those that there are. */
+  /** Reads a line of one word; false if there is no such parameter. */
   #flag(name: Word): boolean {
     if (name.value === 'proxy_recursive') this.#proxyRecursive = true;
     else if (name.value === 'volatile') this.#isVolatile = true;

@@ -23,7 +23,10 @@ interface GzipConfig {
 
 const HSL = ['http', 'server', 'location'] as const;
 
-/** nginx's gzip module; what decides about the client is in the core, for `gunzip` and `gzip_static` ask it too. */
+/**
+ * The directives of nginx's gzip module. Those that concern the client are in the core, since `gunzip` and `gzip_static` use them
+ * too.
+ */
 const directives = directivesFor<GzipConfig>()({
   gzip: {
     contexts: [...HSL, 'location if'],
@@ -61,31 +64,31 @@ const directives = directivesFor<GzipConfig>()({
   },
 });
 
-/** What is known of a body that is to be compressed. */
+/** Settings for the compression of one body. */
 export interface Compression {
   /** 1 … 9. */
   readonly level: number;
-  /** -1: nobody knows; then each piece can be read as soon as it is there. */
+  /** -1: unknown; then each piece is flushed, so that the client can read it at once. */
   readonly lengthBytes: number;
-  /** Hears how many bytes became how many. */
+  /** Called with the number of bytes before and after compression. */
   readonly measure: ((inBytes: number, outBytes: number) => void) | undefined;
 }
 
-/** The levels above this take so long that only short bodies are compressed in one go. */
+/** Above this level compression takes so long that only short bodies are compressed synchronously. */
 const QUICK_LEVEL = 6;
 const SHORT_BYTES = 32_768;
-/** Room for the output: enough for one piece in most cases, but every byte of it is taken anew for each answer. */
+/** Size of output buffers: large enough for most pieces, but small because each response allocates its own. */
 const LEAST_ROOM_BYTES = 512;
 const MOST_ROOM_BYTES = 16_384;
 
-/** Compresses one body. */
+/** Gives a transform that compresses one body. */
 export function compressor(compression: Compression): BodyTransform {
   const { level, lengthBytes } = compression;
   const takesLong = level > QUICK_LEVEL && lengthBytes > SHORT_BYTES;
   return takesLong ? new Packing(compression) : new QuickPacking(compression);
 }
 
-/** Compresses piece by piece. An engine takes a quarter of a megabyte: there is none before the first piece comes. */
+/** Compresses piece by piece. The zlib stream takes a quarter of a megabyte, so it is created with the first piece. */
 class Packing implements BodyTransform {
   protected readonly compression: Compression;
   #engine: EngineTransform | undefined = undefined;
@@ -125,7 +128,7 @@ class Packing implements BodyTransform {
   }
 }
 
-/** The same for a body that may also be compressed in one go. */
+/** Compresses a body that arrives as a whole synchronously, and others piece by piece. */
 class QuickPacking extends Packing {
   whole(body: Uint8Array): Uint8Array {
     const { level, measure } = this.compression;
@@ -139,7 +142,7 @@ class QuickPacking extends Packing {
 const STATUSES: ReadonlySet<number> = new Set([200, 403, 404]);
 const RATIO = stateKey<string>('gzip_ratio');
 
-/** Answers in gzip for clients that accept it (nginx ngx_http_gzip_filter_module). */
+/** nginx's gzip module: compresses responses for clients that accept it (nginx ngx_http_gzip_filter_module). */
 export const gzip = moduleFor<GzipConfig>()({
   name: 'gzip',
   directives,
@@ -162,7 +165,7 @@ export const gzip = moduleFor<GzipConfig>()({
 
 type Test = (x: Exchange) => boolean;
 
-/** Whether an answer is one to compress, whoever the client is. */
+/** Tells whether a response should be compressed, regardless of the client. */
 function compileTest({ types, minLengthBytes }: GzipConfig): Test {
   const hasType = mediaTypeTest(types.flat());
   return (x) =>
@@ -176,7 +179,7 @@ function isPlain(x: Exchange): boolean {
   return (x.response.header('Content-Encoding') ?? '') === '';
 }
 
-/** nginx writes it before what `add_header` adds. A range may be one of an answer that is compressed as a whole. */
+/** Sets `Vary` before `add_header`, as nginx does; also for ranges, whose full response may be compressed. */
 function vary(fits: Test, { types }: GzipConfig): HeaderFilter {
   const hasType = mediaTypeTest(types.flat());
   const isRange: Test = (x) =>
@@ -185,7 +188,7 @@ function vary(fits: Test, { types }: GzipConfig): HeaderFilter {
     hasType(x, x.state(PARTS_TYPE)) &&
     isPlain(x);
   return (x) => {
-    // A file in gzip that lies beside the plain one has said so.
+    // `gzip_static` has set it already.
     if ((fits(x) || isRange(x)) && x.response.header('Vary') !== 'Accept-Encoding')
       (x.response.headers ??= []).unshift('Vary', 'Accept-Encoding');
   };

@@ -22,5 +22,5 @@ const gzipTypes: Rule = {
   },
 };
 
-/** Directives of the gzip module. */
+/** The rules about the gzip module. */
 export const rules: readonly Rule[] = [gzipTypes];

@@ -3,23 +3,23 @@ import { type ArgReader, type ComplexValue, readers } from '../../config/index.t
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, type HeaderFilter, isSafeHeaderName, isSafeHeaderValue } from '../../http/index.ts';
 
-/** `add_header name value [always]`, and the same for a trailer. */
+/** `add_header name value [always]` and `add_trailer`. */
 export interface AddedHeader {
   readonly name: string;
   readonly value: ComplexValue;
   readonly always: boolean;
 }
 
-/** Without `always`, nginx adds headers to these answers only. */
+/** Without `always`, nginx adds headers to responses with these statuses only. */
 const GOOD_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 302, 303, 304, 307, 308]);
 
-/** Headers that say where an answer ends: a second one would desynchronise the connection. */
+/** Headers that frame a response: a second one would desynchronize the connection. */
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-/** Headers that an answer has once: adding one replaces it, and an empty value takes it away (nginx). */
+/** Headers that a response has only once: adding one replaces it, and an empty value removes it (nginx). */
 const SINGLE: ReadonlySet<string> = new Set(['etag', 'last-modified']);
 
-/** The words of `add_header` and `add_trailer`. */
+/** Reads the arguments of `add_header` and `add_trailer`. */
 export const addedHeader: ArgReader<AddedHeader> = readers.words(
   { syntax: 'name value [always]', min: 2, max: 3 },
   (words, scope) => {
@@ -29,7 +29,7 @@ export const addedHeader: ArgReader<AddedHeader> = readers.words(
       return undefined;
     }
     if (FRAMING.has(name.value.toLowerCase())) {
-      // Configurations that people copy from each other say `add_header Content-Length 0` beside `return 204`.
+      // A warning only, since `add_header Content-Length 0` beside `return 204` is widespread.
       const message = `"${scope.directive}" does not set "${name.value}", which frames the answer, ignored`;
       scope.report.warn(message, name.span, { rule: 'ignored-directive' });
       return undefined;
@@ -42,12 +42,12 @@ export const addedHeader: ArgReader<AddedHeader> = readers.words(
   },
 );
 
-/** Whether headers without `always` belong to this answer. */
+/** Tells whether headers without `always` are added to this response. */
 export function isGood(x: Exchange): boolean {
   return GOOD_STATUSES.has(x.status);
 }
 
-/** An empty value leaves the header out (nginx). */
+/** Compiles one header; with an empty value it is not added (nginx). */
 export function compileAdded({ name, value, always }: AddedHeader, build: Build): HeaderFilter {
   const render = build.value(value);
   const isSingle = SINGLE.has(name.toLowerCase());
@@ -59,7 +59,9 @@ export function compileAdded({ name, value, always }: AddedHeader, build: Build)
   return always ? add : (x) => (isGood(x) ? add(x) : undefined);
 }
 
-/** Lets an answer end in trailers; their values are those at its end. One that reads a trailer finds those before it (nginx). */
+/**
+ * Compiles trailers. They are evaluated at the end of the response; one that reads another trailer sees those before it (nginx).
+ */
 export function compileTrailers(trailers: readonly AddedHeader[], build: Build): HeaderFilter | undefined {
   if (trailers.length === 0) return undefined;
   const compiled = trailers.map(({ name, value, always }) => ({ name, always, render: build.value(value) }));
@@ -83,7 +85,7 @@ export function compileTrailers(trailers: readonly AddedHeader[], build: Build):
   };
 }
 
-/** The value of a trailer by its name in lower case. */
+/** Gives the value of a trailer by its name in lower case. */
 export function findTrailer(x: Exchange, name: string): string | undefined {
   const fields = x.response.trailers?.() ?? [];
   const at = fields.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === name);

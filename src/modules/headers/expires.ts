@@ -4,10 +4,10 @@ import type { Build } from '../../contract/index.ts';
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import { isGood } from './added.ts';
 
-/** When an answer expires; seconds. */
+/** When a response expires, in seconds. */
 export type Expiry =
   | { readonly kind: 'off' | 'epoch' | 'max' }
-  /** `daily`: so long after midnight, local time. */
+  /** `daily`: this long after midnight, local time. */
   | Timed;
 
 interface Timed {
@@ -15,14 +15,14 @@ interface Timed {
   readonly seconds: number;
 }
 
-/** `expires [modified] time | epoch | max | off`; a text with variables is read at each request. */
+/** `expires [modified] time | epoch | max | off`; a text with variables is evaluated for each request. */
 export type Expires =
   { readonly fixed: Expiry } | { readonly value: ComplexValue; readonly modified: boolean };
 
 const DAY_SECONDS = 86_400;
 const INVALID = '"expires" directive invalid value';
 
-/** Reads one text, or gives what is wrong with it (nginx: ngx_http_parse_expires). */
+/** Parses one text; a text as the result describes the fault (nginx: ngx_http_parse_expires). */
 export function parseExpiry(text: string, modified: boolean): Expiry | string {
   if (!modified && (text === 'epoch' || text === 'max' || text === 'off')) return { kind: text };
   const sign = /^[@+-]/.exec(text)?.[0] ?? '';
@@ -37,7 +37,7 @@ export function parseExpiry(text: string, modified: boolean): Expiry | string {
   return { kind: 'daily', seconds };
 }
 
-/** The words of `expires`. */
+/** Reads the arguments of `expires`. */
 export const expires: ArgReader<Expires> = readers.words(
   { syntax: '[modified] time | epoch | max | off', min: 1, max: 2 },
   (words, scope) => {
@@ -57,7 +57,7 @@ export const expires: ArgReader<Expires> = readers.words(
   },
 );
 
-/** Sets `Expires` and `Cache-Control`; `undefined`: never. */
+/** Compiles the filter that sets `Expires` and `Cache-Control`; `undefined`: they are never set. */
 export function compileExpires(config: Expires, build: Build): HeaderFilter | undefined {
   if ('fixed' in config) {
     const { fixed } = config;
@@ -77,7 +77,7 @@ function setExpiry(x: Exchange, expiry: Exclude<Expiry, { kind: 'off' }>): void 
   x.response.replaceHeader('Cache-Control', cacheControl);
 }
 
-/** The two headers. */
+/** The values of the two headers. */
 interface Lines {
   readonly date: string;
   readonly cacheControl: string;
@@ -103,7 +103,7 @@ function momentOf({ kind, seconds }: Timed, now: number, x: Exchange): number {
   return seconds + (Number.isNaN(modified) ? now : modified);
 }
 
-/** The next moment at which the local clock shows so much (nginx: ngx_next_time). */
+/** Gives the next time at which the local clock shows this time of day (nginx: ngx_next_time). */
 function nextDaily(now: number, seconds: number): number {
   const at = new Date(now * 1000);
   at.setHours(0, 0, seconds, 0);

@@ -4,7 +4,7 @@ import type { HeaderFilter } from '../../http/index.ts';
 import { addedHeader, type AddedHeader, compileAdded, compileTrailers, findTrailer } from './added.ts';
 import { compileExpires, expires, type Expires } from './expires.ts';
 
-/** `on`: a level with headers of its own drops those of the level above. */
+/** `on`: a level with headers of its own drops those of the outer level. */
 type HeaderInheritance = 'on' | 'off' | 'merge';
 
 interface HeadersConfig {
@@ -85,7 +85,7 @@ export const headers = moduleFor<HeadersConfig>()({
   rules: () => import('./rules.ts'),
 });
 
-/** Answers to subrequests are only parts of one: nobody sees their headers. */
+/** Applies all filters, but not to subrequests, whose headers are not sent. */
 function allOf(filters: readonly HeaderFilter[]): HeaderFilter {
   return (x) => {
     if (x.main !== x) return;

@@ -25,7 +25,7 @@ const headerRedefinition: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const block of config.blocksWith('add_header')) {
       const dropping = droppedIn(block, 'add_header');
-      // Who says how headers come down means it.
+      // With an explicit `add_header_inherit` it is intended.
       if (!dropping || block.own('add_header_inherit').length > 0) continue;
       const { at, dropped } = dropping;
       yield {
@@ -39,7 +39,7 @@ const headerRedefinition: Rule = {
   },
 };
 
-/** Merging keeps what both levels say: a header that is replaced here would come twice. */
+/** Gives the fix. Merging keeps the headers of both levels, so one that is replaced here would be sent twice. */
 function keepingFix({ at, dropped, replaces }: Dropping): Fix {
   if (!replaces) {
     return {
@@ -68,10 +68,10 @@ const headerContentType: Rule = {
     for (const { node, block } of config.uses('add_header')) {
       const [name, value] = node.args;
       if (name?.value.toLowerCase() !== 'content-type' || !value) continue;
-      // The upstream's own is taken away first: then there is one.
+      // If that of the upstream is hidden, there is only one.
       const hidden = block.effective('proxy_hide_header');
       if (hidden.some(({ args }) => args[0]?.value.toLowerCase() === 'content-type')) continue;
-      // An answer without a body has no type of its own.
+      // A response without a body has no type.
       if (block.own('return').some(({ args }) => args[0]?.value === '204')) continue;
       yield {
         at: node,
@@ -94,5 +94,5 @@ function isMovable({ args }: DirectiveNode, block: BlockView): boolean {
   return isConstant && block.context !== 'location if' && block.own('default_type').length === 0;
 }
 
-/** Headers of responses. */
+/** The rules about response headers. */
 export const rules: readonly Rule[] = [headerRedefinition, headerContentType];

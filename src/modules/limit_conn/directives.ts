@@ -114,7 +114,7 @@ export const directives = directivesFor<LimitConnConfig>()({
 
 const DUPLICATE = 'duplicate-directive';
 
-/** Each zone is declared once, each limit has a zone, and no two limits the same one. */
+/** Checks that each zone is declared once, that each limit has a zone, and that no two limits have the same one. */
 export function validate(
   { zones = [], limits = [] }: LimitConnConfig,
   report: ConfigReport<LimitConnConfig>,

@@ -17,7 +17,7 @@ interface CompiledLimit {
   readonly keyOf: (x: Exchange) => string;
 }
 
-/** What a request counts in until it is over. */
+/** A count that a request is included in until it ends. */
 interface Counted {
   readonly requests: OpenRequests;
   readonly key: string;
@@ -26,10 +26,10 @@ interface Counted {
 const LONGEST_KEY_BYTES = 255;
 const STATUS = stateKey<string>('limit_conn_status');
 
-/** `$limit_conn_status`: nothing as long as no limit was asked. */
+/** `$limit_conn_status`: empty if no limit was checked. */
 const readStatus: Getter = (x) => x.main.state(STATUS);
 
-/** Counts requests while they are served, and refuses those beyond the limits; each request is asked once (nginx). */
+/** Counts active requests and refuses those beyond the limits; each request is checked once (nginx). */
 function compileLimits(config: LimitConnConfig, zones: ReadonlyMap<string, OpenZone>, build: Build): Handler {
   const limits = (config.limits ?? []).map(({ zone, maxRequests }): CompiledLimit => {
     const { config: declared, requests } = zones.get(zone) as OpenZone;
@@ -58,7 +58,7 @@ function compileLimits(config: LimitConnConfig, zones: ReadonlyMap<string, OpenZ
   };
 }
 
-/** Each count once, however often it is asked to. */
+/** Ends the counts; a second call has no effect. */
 function leave(counted: Counted[]): void {
   for (const { requests, key } of counted.splice(0)) requests.leave(key);
 }
@@ -75,7 +75,7 @@ function compileRefusal({ status, dryRun, logLevel }: LimitConnConfig, { log }: 
   };
 }
 
-/** Limits count in zones that only the gateway has: told is who shares a count, and how much it may be. */
+/** The counts exist in a running gateway only; the explanation shows the limits and the keys. */
 const explanation: ModuleExplanation<LimitConnConfig, ReadonlyMap<string, OpenZone>> = {
   runs: true,
   explain({ limits = [], zones = [], status, dryRun }, _open, build) {
@@ -101,7 +101,7 @@ function shown(text: string, value: string): string {
   return value === '' ? `${text}, which is empty: not limited` : isText ? `${text} = "${value}"` : text;
 }
 
-/** Limits on how many requests are served at the same time, shared by all workers. */
+/** Limits of simultaneous requests, shared by all workers (nginx ngx_http_limit_conn_module). */
 export const limitConn = moduleFor<LimitConnConfig>()<ReadonlyMap<string, OpenZone>>({
   name: 'limit_conn',
   directives,
@@ -131,7 +131,7 @@ export const limitConn = moduleFor<LimitConnConfig>()<ReadonlyMap<string, OpenZo
   explanation,
 });
 
-/** The locations of a worker share what is open. */
+/** Opens a zone once per worker. */
 function openZone(name: string, worker: WorkerScope): OpenZone['requests'] {
   const buffer = worker.zone(name);
   return worker.share(

@@ -26,7 +26,7 @@ export interface RateZoneConfig {
 interface RateLimitConfig {
   readonly zone: string;
   readonly burst: number;
-  /** From how full on requests wait; `Infinity`: never. */
+  /** Fill beyond which requests wait; `Infinity`: never. */
   readonly delay: number;
 }
 
@@ -161,7 +161,7 @@ export const directives = directivesFor<LimitReqConfig>()({
 
 const DUPLICATE = 'duplicate-directive';
 
-/** Each zone is declared once, each limit has a zone, and no two limits the same one. */
+/** Checks that each zone is declared once, that each limit has a zone, and that no two limits have the same one. */
 export function validate(
   { zones = [], limits = [] }: LimitReqConfig,
   report: ConfigReport<LimitReqConfig>,

@@ -11,7 +11,7 @@ interface OpenZone {
   readonly rates: RequestRates;
 }
 
-/** What a request is checked against: a limit without its key. */
+/** A limit that requests are checked against, without the key of a request. */
 interface CompiledLimit extends Omit<RateLimit, 'key'> {
   readonly zone: string;
   readonly keyText: string;
@@ -23,10 +23,10 @@ type KeyedLimit = CompiledLimit & { readonly key: string };
 const LONGEST_KEY_BYTES = 65_535;
 const STATUS = stateKey<string>('limit_req_status');
 
-/** `$limit_req_status`: nothing as long as no limit was asked. */
+/** `$limit_req_status`: empty if no limit was checked. */
 const readStatus: Getter = (x) => x.main.state(STATUS);
 
-/** One level less severe. */
+/** The next lower level. */
 const LESS: Readonly<Record<LimitReqConfig['logLevel'], Level>> = {
   error: 'warn',
   warn: 'notice',
@@ -34,7 +34,7 @@ const LESS: Readonly<Record<LimitReqConfig['logLevel'], Level>> = {
   info: 'info',
 };
 
-/** Delays and refuses requests; each request is asked once, however often it is redirected (nginx). */
+/** Delays and refuses requests; each request is checked once, even if it is redirected (nginx). */
 function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZone>, build: Build): Handler {
   const limits = (config.limits ?? []).map(({ zone, burst, delay }): CompiledLimit => {
     const { config: declared, rates } = zones.get(zone) as OpenZone;
@@ -93,15 +93,15 @@ function compileVerdict({ status, dryRun, logLevel }: LimitReqConfig, { log }: B
   };
 }
 
-/** Thousandths as a decimal number, as nginx prints them: `1.500`. */
+/** Formats thousandths as a decimal number, as nginx does: `1.500`. */
 function decimal(thousandths: number): string {
   return (thousandths / 1000).toFixed(3);
 }
 
-/** A longer timer would fire at once. */
+/** A timer beyond this would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Ends early when the client leaves. */
+/** Waits; ends early if the client leaves. */
 function delay(delayMs: number, x: Exchange): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, Math.min(delayMs, LONGEST_TIMER_MS));
@@ -114,7 +114,7 @@ function delay(delayMs: number, x: Exchange): Promise<void> {
 
 const THOUSANDTHS = 1000;
 
-/** Limits count in zones that only the gateway has: told is who shares a count, and how much it may be. */
+/** The counts exist in a running gateway only; the explanation shows the limits and the keys. */
 const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZone>> = {
   runs: true,
   explain({ limits = [], zones = [], status, dryRun }, _open, build) {
@@ -140,7 +140,7 @@ function shown(text: string, value: string): string {
   return value === '' ? `${text}, which is empty: not limited` : isText ? `${text} = "${value}"` : text;
 }
 
-/** Limits on how fast requests come, shared by all workers. */
+/** Limits of the request rate, shared by all workers (nginx ngx_http_limit_req_module). */
 export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone>>({
   name: 'limit_req',
   directives,
@@ -170,7 +170,7 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
   explanation,
 });
 
-/** The locations of a worker share what is open. */
+/** Opens a zone once per worker. */
 function openZone(name: string, worker: WorkerScope): OpenZone['rates'] {
   const buffer = worker.zone(name);
   return worker.share(

@@ -1,26 +1,24 @@
 import type { RequestRates } from '../../zone/index.ts';
 
-/*
- * nginx's leaky buckets (ngx_http_limit_req_lookup): numbers are whole thousandths of requests, times milliseconds.
- */
+/* nginx's leaky buckets (ngx_http_limit_req_lookup): numbers are thousandths of requests, times are milliseconds. */
 
 /** One request. */
 const REQUEST = 1000;
-/** A clock that went back further than this has been set anew. */
+/** If the clock has gone back by more than this, it was set anew. */
 const CLOCK_SET_MS = -60_000;
 
-/** One request against one limit. */
+/** One request and one limit. */
 export interface RateLimit {
   readonly rates: RequestRates;
   readonly key: string;
   readonly ratePerSecond: number;
-  /** How full the bucket may get. */
+  /** Maximum fill of the bucket. */
   readonly burst: number;
-  /** From how full on a request has to wait. */
+  /** Fill of the bucket beyond which a request has to wait. */
   readonly delay: number;
 }
 
-/** What the limits say: the one that decided, and how full its bucket is (or would have been). */
+/** The result of all limits: the one that decided, and the fill of its bucket. */
 export type Admission =
   | { readonly verdict: 'passed' }
   | {
@@ -30,14 +28,14 @@ export type Admission =
       readonly limit: RateLimit;
     }
   | { readonly verdict: 'rejected'; readonly excess: number; readonly limit: RateLimit }
-  /** The zone is too small for the key, or its lock was not to be had. */
+  /** The zone is too small for the key, or its lock could not be taken. */
   | { readonly verdict: 'failed'; readonly why: 'full' | 'busy'; readonly limit: RateLimit };
 
 const PASSED: Admission = { verdict: 'passed' };
 
 /**
- * Takes a request in where every limit does, and counts it nowhere otherwise (nginx ngx_http_limit_req_handler). No two
- * limits have the same zone. The zones are locked together, so that this is exact over all threads.
+ * Counts a request if every limit allows it, and nowhere otherwise (nginx ngx_http_limit_req_handler). No two limits have the
+ * same zone. The zones are locked together, so the result is exact over all threads.
  */
 export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): Admission {
   const inOrder = limits.length > 1 ? limits.toSorted(byZone) : limits;
@@ -54,7 +52,7 @@ export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): 
   }
 }
 
-/** Always the same order, or two threads might wait for each other. */
+/** Zones are always locked in the same order, to avoid deadlocks. */
 function byZone(a: RateLimit, b: RateLimit): number {
   return a.rates.order < b.rates.order ? -1 : 1;
 }
@@ -68,7 +66,7 @@ function decide(limits: readonly RateLimit[], nowMs: number): Admission {
     excesses.push(excess);
   }
   let longest: Admission & { delayMs?: number } = PASSED;
-  // From the last one back: of equal delays nginx names the later limit.
+  // In reverse order: of equal delays nginx reports the later limit.
   for (let index = limits.length - 1; index >= 0; index--) {
     const limit = limits[index] as RateLimit;
     const excess = excesses[index] as number;
@@ -80,7 +78,7 @@ function decide(limits: readonly RateLimit[], nowMs: number): Admission {
   return longest;
 }
 
-/** What the bucket would hold with one more request. */
+/** Gives the fill of the bucket with one more request. */
 function excessOf({ rates, ratePerSecond }: RateLimit, nowMs: number): number {
   const drained = Math.floor((ratePerSecond * elapsedMs(rates, nowMs)) / 1000);
   return Math.max(0, rates.number - drained + REQUEST);
@@ -91,7 +89,7 @@ function elapsedMs({ writtenMs }: RequestRates, nowMs: number): number {
   return elapsed < CLOCK_SET_MS ? 1 : Math.max(0, elapsed);
 }
 
-/** One clock for all threads, which nobody sets. */
+/** A monotonic clock that all threads share. */
 function clockMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + Math.floor(nanoseconds / 1_000_000);

@@ -3,11 +3,11 @@ import { type Build, moduleFor } from '../../contract/index.ts';
 import type { Exchange, Getter } from '../../http/index.ts';
 import { type KeyTable, lowerCase, type MapConfig, type MapsConfig, readMap } from './read-map.ts';
 
-/** One map ready to be searched; what all locations of a worker share. */
+/** The lookup tables of one map, which all locations of a worker share. */
 class MapTables {
-  /** The text of each value that has no variables. */
+  /** The text of each value without variables. */
   readonly texts: readonly (string | undefined)[];
-  /** The indices of the values that have some. */
+  /** The indices of the values with variables. */
   readonly dynamic: readonly number[];
   readonly #exact: ReadonlyMap<string, number>;
   readonly #suffixes: ReadonlyMap<string, number>;
@@ -23,7 +23,7 @@ class MapTables {
     this.#hasWildcards = suffixes.keys.length + prefixes.keys.length > 0;
   }
 
-  /** Index of the value that a string has, regular expressions aside: exact, the longest `*.x`, the longest `x.*`. */
+  /** Gives the index of the value for a string, without regular expressions: exact, the longest `*.x`, the longest `x.*`. */
   find(text: string): number | undefined {
     const key = lowerCase(text);
     const exact = this.#exact.get(key);
@@ -54,7 +54,7 @@ function mapOf({ keys, values }: KeyTable): ReadonlyMap<string, number> {
   return new Map(keys.map((key, index) => [key, values[index] as number]));
 }
 
-/** The variable of a map: the value that the source has now. */
+/** Compiles the variable of a map. */
 function compileMap(map: MapConfig, tables: MapTables, build: Build): Getter {
   const source = build.value(map.source);
   const find = compileFind(map, tables, build);
@@ -70,7 +70,9 @@ function compileMap(map: MapConfig, tables: MapTables, build: Build): Getter {
 
 type Find = (text: string, x: Exchange) => number | undefined;
 
-/** Strings first, then the regular expressions in file order; those are never asked about the empty string (nginx). */
+/**
+ * Compiles the search: strings first, then regular expressions in file order, which are not applied to the empty string (nginx).
+ */
 function compileFind({ hostnames, regexes }: MapConfig, tables: MapTables, build: Build): Find {
   const matchers = regexes.map(({ regex, value }) => ({ matches: build.matcher(regex), value }));
   return (given, x) => {

@@ -1,7 +1,7 @@
 import { type DirectiveNode, partOfWord, type Word } from '../../../grammar/index.ts';
 import { type ComplexValue, readers, type ReadRegex, readRegex, type ReadScope } from '../../config/index.ts';
 
-/** Strings in lower case, and beside each the index of its value. */
+/** Strings in lower case, and for each the index of its value. */
 export interface KeyTable {
   readonly keys: readonly string[];
   readonly values: readonly number[];
@@ -12,9 +12,9 @@ export interface MapConfig {
   /** In lower case. */
   readonly variable: string;
   readonly source: ComplexValue;
-  /** Evaluated whenever it is read; otherwise once per request. */
+  /** True: evaluated each time it is read; false: once per request. */
   readonly isVolatile: boolean;
-  /** A trailing dot of the source does not count. */
+  /** A trailing dot of the source is ignored. */
   readonly hostnames: boolean;
   readonly exact: KeyTable;
   /** `*.example.org` and `.example.org` as `example.org`. */
@@ -23,7 +23,7 @@ export interface MapConfig {
   readonly prefixes: KeyTable;
   /** In file order. */
   readonly regexes: readonly { readonly regex: ReadRegex; readonly value: number }[];
-  /** Of what nothing matches; absent: the empty string. */
+  /** The value if nothing matches; absent: the empty string. */
   readonly fallback?: number;
   /** The distinct values of all entries. */
   readonly values: readonly ComplexValue[];
@@ -37,13 +37,13 @@ export interface MapsConfig {
 const CAPITAL = /[A-Z]/;
 const CAPITALS = /[A-Z]+/g;
 
-/** Lower case as nginx sees it: ASCII letters only. */
+/** Converts to lower case as nginx does: ASCII letters only. */
 export function lowerCase(text: string): string {
-  // Nearly every text that is looked up is in lower case already, and looking costs a quarter of replacing.
+  // Nearly all texts are in lower case already, and the test takes a quarter of the time of a replacement.
   return CAPITAL.test(text) ? text.replace(CAPITALS, (letters) => letters.toLowerCase()) : text;
 }
 
-/** The block `map string $variable { ... }` (nginx ngx_http_map_module#map). */
+/** Reads the block `map string $variable { ... }` (nginx ngx_http_map_module#map). */
 export function readMap({ args, block = [] }: DirectiveNode, scope: ReadScope): MapConfig | undefined {
   const [source, name] = args as [Word, Word];
   const variable = readers.readVariableName(name, scope);
@@ -52,7 +52,7 @@ export function readMap({ args, block = [] }: DirectiveNode, scope: ReadScope): 
   return variable === undefined ? undefined : reader.finish(variable, scope.complexValue(source));
 }
 
-/** Where the entries of one kind are gathered. */
+/** The entries of one kind. */
 type Keys = Map<string, number>;
 
 /** Reads the lines of one block. */
@@ -63,7 +63,7 @@ class MapReader {
   readonly #prefixes: Keys = new Map();
   readonly #regexes: { regex: ReadRegex; value: number }[] = [];
   readonly #values: ComplexValue[] = [];
-  /** Many lines have few values. */
+  /** Many lines share few values. */
   readonly #known = new Map<string, number>();
   #fallback: number | undefined = undefined;
   #hostnames = false;
@@ -156,7 +156,7 @@ class MapReader {
   }
 }
 
-/** A backslash protects a word that would mean something else. */
+/** Gives the key of an entry; a backslash escapes a word with a special meaning. */
 function keyOf({ value }: Word): string {
   return lowerCase(value.startsWith('\\') ? value.slice(1) : value);
 }

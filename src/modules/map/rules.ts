@@ -38,11 +38,11 @@ function matchesAll({ name }: DirectiveNode): boolean {
   return name.value === 'default' || /^~\*?(\^?\(?\.[*+]?\)?\$?|\^|\$)$/.test(name.value);
 }
 
-/** Directives for which an empty value means that nothing is done, or that take any text. */
+/** Directives for which an empty value means that nothing is done, or that accept any text. */
 const TAKES_EMPTY =
   /^(if|map|geo|set|access_log|log_format|add_header|add_trailer|expires|limit_|proxy_(set_header|no_cache|cache_bypass|cookie_|hide_)|split_clients|sub_filter|auth_request_set)/;
 
-/** The first use of each variable in which an empty value does harm, where no `if` around it has asked for it. */
+/** Gives the first use of each variable in which an empty value does harm, unless an enclosing `if` tests it. */
 function harmfulUses(
   config: CheckedConfig,
   open: ReadonlyMap<string, unknown>,
@@ -63,5 +63,5 @@ function harmfulUses(
   return found;
 }
 
-/** Directives of the map module. */
+/** The rules about maps. */
 export const rules: readonly Rule[] = [mapNoDefault];

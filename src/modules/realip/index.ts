@@ -13,13 +13,13 @@ import {
 import { type Build, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { type Exchange, type Handler, type RemoteFacts, stateKey } from '../../http/index.ts';
 
-/** Who is believed: a network, the clients of Unix sockets, or the addresses of a host. */
+/** A trusted proxy: a network, the clients of Unix sockets, or the addresses of a host. */
 type Proxy = Network | 'unix' | { readonly host: string };
 
-/** Where the client's address stands: in a request header, by its lower-case name, or before the request. */
+/** The source of the client's address: a request header by its lower-case name, or the PROXY protocol. */
 type Source = { readonly header: string } | 'proxy_protocol';
 
-/** Whose word on the client's address counts in one location. */
+/** The realip configuration of one location. */
 interface RealIpConfig {
   readonly proxies?: readonly Proxy[];
   readonly source: Source;
@@ -75,19 +75,19 @@ const directives = directivesFor<RealIpConfig>()({
   },
 });
 
-/** Proxies that are believed, names resolved. */
+/** Trusted proxies with their names resolved. */
 export type Trusted = readonly (Network | 'unix')[];
 
-/** What to make of a list of addresses. */
+/** How a list of addresses is evaluated. */
 interface Belief {
   readonly trusted: Trusted;
   readonly recursive: boolean;
 }
 
 /**
- * The client's address by a list such as `X-Forwarded-For`, which each proxy has continued at its end: the last one, or with
- * `recursive` the last one that is no trusted proxy (nginx ngx_http_get_forwarded_addr). `undefined`: the peer is not
- * believed, or what it says is no address.
+ * Gives the client's address from a list such as `X-Forwarded-For`, to which each proxy appends: the last one, or with
+ * `recursive` the last one that is not a trusted proxy (nginx ngx_http_get_forwarded_addr). `undefined`: the peer is not trusted,
+ * or the address is invalid.
  */
 export function clientAddress(
   peer: string,
@@ -113,7 +113,7 @@ function isSeparator(list: string, index: number): boolean {
   return list[index] === ' ' || list[index] === ',';
 }
 
-/** A client of a Unix socket has no address. */
+/** Tells whether an address is trusted. Clients of Unix sockets have none. */
 function isTrusted(trusted: Trusted, address: string): boolean {
   const bytes = addressBytes(address);
   return trusted.some((who) => (who === 'unix' ? !bytes : bytes !== undefined && contains(who, bytes)));
@@ -121,7 +121,7 @@ function isTrusted(trusted: Trusted, address: string): boolean {
 
 const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/;
 
-/** `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1` or `[2001:db8::1]:80` (nginx ngx_parse_addr_port). */
+/** Parses `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1` or `[2001:db8::1]:80` (nginx ngx_parse_addr_port). */
 function parseAddressPort(text: string): RemoteFacts | undefined {
   const plain = addressText(text);
   if (plain !== undefined) return { address: plain, port: 0 };
@@ -131,7 +131,10 @@ function parseAddressPort(text: string): RemoteFacts | undefined {
   return address !== undefined && port >= 1 && port <= 65_535 ? { address, port } : undefined;
 }
 
-/** The client's address, where a trusted proxy stands between. Everything that asks for the address gets that one. */
+/**
+ * The client's address behind a trusted proxy (nginx ngx_http_realip_module). It replaces the address of the connection
+ * everywhere.
+ */
 export const realip = moduleFor<RealIpConfig>()<Trusted>({
   name: 'realip',
   directives,
@@ -158,7 +161,7 @@ export const realip = moduleFor<RealIpConfig>()<Trusted>({
     const handler = compileRealIp(config, trusted, build);
     return { postRead: handler, preaccess: handler };
   },
-  // Names are not looked up: hosts that only name servers know are believed nothing.
+  // Names are not resolved in an explanation: hosts given by name are not trusted.
   explanation: {
     provision: ({ proxies = [] }) => proxies.flatMap((proxy) => (isNamed(proxy) ? [] : [proxy])),
   },
@@ -169,7 +172,7 @@ function isNamed(proxy: Proxy): proxy is { readonly host: string } {
   return proxy !== 'unix' && 'host' in proxy;
 }
 
-/** A name that does not resolve trusts nobody. */
+/** Resolves a proxy; a name without addresses trusts nobody. */
 async function resolve(proxy: Proxy, { log }: WorkerScope): Promise<Trusted> {
   if (!isNamed(proxy)) return [proxy];
   try {
@@ -183,7 +186,7 @@ async function resolve(proxy: Proxy, { log }: WorkerScope): Promise<Trusted> {
 
 const KNOWN = stateKey<boolean>('the address of the client is known');
 
-/** Runs on server level and again in the location; the first that learns an address is right (nginx). */
+/** Compiles the handler, which runs on server level and again in the location; the first address is kept (nginx). */
 function compileRealIp({ source, recursive }: RealIpConfig, trusted: Trusted, build: Build): Handler {
   build.needPeer();
   const isBefore = source === 'proxy_protocol';
@@ -200,7 +203,7 @@ function compileRealIp({ source, recursive }: RealIpConfig, trusted: Trusted, bu
 
 const toldBefore = (x: Exchange): string | undefined => x.request.connection?.proxyProtocol?.address;
 
-/** A client can put a second `X-Real-IP` beside that of its proxy: the first one counts, as in nginx. */
+/** Compiles the list of addresses. Of several `X-Real-IP` headers the first is used, as in nginx. */
 function compileList(header: string, build: Build): (x: Exchange) => string | undefined {
   build.needHeader(header);
   if (header !== 'x-real-ip') return (x) => x.header(header);

@@ -1,7 +1,7 @@
 import { parseNetwork } from '../../config/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
-/** Half of all addresses is as good as all of them: two such lines make the whole. */
+/** Networks up to this size of mask count as all addresses: two halves cover everything. */
 const MAX_BITS = 1;
 
 const realipAny: Rule = {
@@ -31,5 +31,5 @@ const realipAny: Rule = {
   },
 };
 
-/** Which proxies are believed. */
+/** The rules about trusted proxies. */
 export const rules: readonly Rule[] = [realipAny];

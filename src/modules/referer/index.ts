@@ -13,11 +13,11 @@ type Referer =
   | { readonly kind: 'none' }
   | { readonly kind: 'blocked' }
   | { readonly kind: 'server_names' }
-  /** `*.example.org`, `www.example.*`, `.example.org` or a name, and what the path must begin with. */
+  /** `*.example.org`, `www.example.*`, `.example.org` or a name, and the prefix of the path. */
   | { readonly kind: 'host'; readonly pattern: string; readonly path: string }
   | { readonly kind: 'regex'; readonly regex: RegexConfig };
 
-/** Whose pages may lead to one location. */
+/** The valid referers of one location. */
 interface RefererConfig {
   readonly referers?: readonly (readonly Referer[])[];
 }
@@ -25,7 +25,7 @@ interface RefererConfig {
 const KEYWORDS = ['none', 'blocked', 'server_names'] as const;
 const HOST = /^(?:\*\.|\.)?[^*]+$|^[^*]+\.\*$/;
 
-/** True for what names somebody: the others only say what else is valid besides. */
+/** Tells whether a parameter names a referer, unlike `none` and `blocked`. */
 function isNamed({ kind }: Referer): boolean {
   return kind === 'host' || kind === 'server_names';
 }
@@ -61,7 +61,7 @@ function readReferer(word: Word, scope: ReadScope): Referer | undefined {
   return undefined;
 }
 
-/** Whether a value of `Referer` is valid. */
+/** Tells whether a value of `Referer` is valid. */
 type IsValid = (referer: string | undefined) => boolean;
 
 const SCHEME = /^https?:\/\//i;
@@ -69,7 +69,7 @@ const SCHEME = /^https?:\/\//i;
 const SHORTEST = 11;
 const LONGEST_HOST = 256;
 
-/** nginx ngx_http_referer_variable: exact names first, then the longest wildcard, then regexes. */
+/** Compiles the test: exact names first, then the longest wildcard, then regexes (nginx ngx_http_referer_variable). */
 function compileReferers(referers: readonly Referer[], serverNames: readonly ServerName[]): IsValid {
   const has = (kind: Referer['kind']): boolean => referers.some((referer) => referer.kind === kind);
   const names = has('server_names') ? serverNames : [];
@@ -96,7 +96,7 @@ function compileReferers(referers: readonly Referer[], serverNames: readonly Ser
   };
 }
 
-/** From the first slash behind the host on. */
+/** Gives the part from the first slash behind the host on. */
 function pathOf(rest: string): string {
   const slash = rest.indexOf('/');
   return slash < 0 ? '' : rest.slice(slash);
@@ -107,13 +107,13 @@ function patternOf(name: Exclude<ServerName, { kind: 'regex' }>): string {
   return name.kind === 'leading wildcard' ? `*${name.suffix}` : `${name.prefix}*`;
 }
 
-/** What the path must begin with, by host. */
+/** The prefix of the path by host. */
 class Hosts {
   readonly #exact = new Map<string, string>();
   readonly #suffixes = new Map<string, string>();
   readonly #prefixes = new Map<string, string>();
 
-  /** Of two equal patterns the first counts. */
+  /** Adds a pattern; of equal ones the first is used. */
   add(pattern: string, path: string): void {
     if (pattern.startsWith('.')) {
       addFirst(this.#exact, pattern.slice(1), path);
@@ -147,7 +147,7 @@ const definition = (compile: VariableDefinition['compile']): VariableDefinition 
   compile,
 });
 
-/** A pattern that names what one before it names already. */
+/** Gives a pattern that an earlier one already contains. */
 function conflicting(referers: readonly Referer[]): string | undefined {
   const seen = new Set<string>();
   for (const referer of referers) {
@@ -160,7 +160,7 @@ function conflicting(referers: readonly Referer[]): string | undefined {
   return undefined;
 }
 
-/** Which pages may lead to a location. */
+/** Checks of the `Referer` header (nginx ngx_http_referer_module). */
 export const referer = moduleFor<RefererConfig>()({
   name: 'referer',
   directives,

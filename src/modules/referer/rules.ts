@@ -23,5 +23,5 @@ const validReferersNone: Rule = {
   },
 };
 
-/** Which referers are let in. */
+/** The rules about referers. */
 export const rules: readonly Rule[] = [validReferersNone];

@@ -7,13 +7,15 @@ export interface Compiling {
   readonly build: Build;
   /** `rewrite_log` */
   readonly log: boolean;
-  /** Where relative paths of file tests start. */
+  /** The directory that relative paths of file tests start at. */
   readonly prefix: string;
 }
 
 type Text = (x: Exchange) => string;
 
-/** The path of the request was encoded: what is cut out of `$uri` may hold characters that mean something in a URL. */
+/**
+ * Tells whether the path of the request was encoded: then captures of `$uri` may contain characters that are special in a URL.
+ */
 function isEncoded({ request: { requestUri } }: Exchange): boolean {
   const mark = requestUri.indexOf('?');
   const end = mark < 0 ? requestUri.length : mark;
@@ -21,7 +23,7 @@ function isEncoded({ request: { requestUri } }: Exchange): boolean {
   return isInPath(requestUri.indexOf('%')) || isInPath(requestUri.indexOf('+'));
 }
 
-/** A value whose captures are escaped, as an argument needs it, for the requests that `escapes` picks; variables never are. */
+/** Compiles a value whose captures are escaped as arguments if `escapes` says so for the request; variables never are. */
 export function compileEscaping(
   value: ComplexValue,
   build: Build,
@@ -45,14 +47,14 @@ export function compileEscaping(
 }
 
 /**
- * The value of `set` and `if`. nginx escapes the captures in it until a `rewrite` of this phase has replaced the URI
+ * Compiles the value of `set` and `if`. nginx escapes its captures until a `rewrite` of this phase has replaced the URI
  * (ngx_http_rewrite_handler starts with `quote` set).
  */
 export function compileOperand(value: ComplexValue, build: Build): Text {
   return compileEscaping(value, build, (x) => !rewritePhaseOf(x)?.hasReplacedUri && isEncoded(x));
 }
 
-/** Whether a text matches. Unlike elsewhere, one that does not leaves no captures (nginx ngx_http_script_regex_start_code). */
+/** Compiles a match. Unlike elsewhere, a failed match clears the captures (nginx ngx_http_script_regex_start_code). */
 export function compileMatch(
   regex: ReadRegex,
   { build, log }: Compiling,

@@ -7,7 +7,7 @@ import { compileMatch, compileOperand, type Compiling } from './captures.ts';
 
 const OWNER_MAY_EXECUTE = 0o100;
 
-/** What each test asks of what is there. A socket or a device is neither file nor directory. */
+/** The condition of each file test. Sockets and devices are neither files nor directories. */
 const TESTS: Readonly<Record<FileTest, (stats: Stats) => boolean>> = {
   f: (stats) => stats.isFile(),
   d: (stats) => stats.isDirectory(),
@@ -15,13 +15,10 @@ const TESTS: Readonly<Record<FileTest, (stats: Stats) => boolean>> = {
   x: (stats) => (stats.mode & OWNER_MAY_EXECUTE) !== 0,
 };
 
-/** Nothing is there: no more than that is wrong. */
+/** Errors that only mean that there is no such file. */
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
 
-/**
- * `-f`, `-d`, `-e` and `-x`. The file system is asked at once: a step may not wait for long, and what it asks about is
- * nearly always in the system's cache.
- */
+/** Compiles `-f`, `-d`, `-e` and `-x`. The test is synchronous: the result is nearly always in the system's cache. */
 function compileFileTest(
   { test, negated, value }: Extract<Condition, { readonly test: FileTest }>,
   { build, prefix }: Compiling,
@@ -41,12 +38,12 @@ function compileFileTest(
   };
 }
 
-/** nginx does not know the empty path, and nobody a NUL in one. */
+/** An empty path does not exist in nginx, and a path cannot contain NUL. */
 function isPath(path: string): boolean {
   return path !== '' && !path.includes('\0');
 }
 
-/** Whether the condition of an `if` holds for a request. */
+/** Compiles the condition of an `if`. */
 export function compileCondition(condition: Condition, compiling: Compiling): (x: Exchange) => boolean {
   const { build } = compiling;
   switch (condition.test) {
@@ -74,7 +71,7 @@ export function compileCondition(condition: Condition, compiling: Compiling): (x
   }
 }
 
-/** nginx: everything but the empty string and `0`. */
+/** nginx: everything but the empty string and `0` is true. */
 function isTrue(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0';
 }

@@ -20,7 +20,7 @@ import type {
   SetStep,
 } from '../../contract/index.ts';
 
-/** What makes a replacement or the only word of `return` a URL: a redirect. */
+/** A replacement, or the only argument of `return`, that is a redirect. */
 const URL = /^(https?:\/\/|\$scheme)/;
 const HIGHEST_CODE = 999;
 
@@ -68,7 +68,7 @@ const rewriteStep: ArgReader<RewriteStep | RedirectStep> = readers.words(
     const regex = readRegex(pattern, { skip: 0, caseless: false }, scope);
     const flag = flagWord ? readFlag(flagWord, scope) : 'none';
     if (!regex || !flag) return undefined;
-    // The last "?" keeps the arguments of the request away.
+    // A "?" at the end drops the arguments of the request.
     const keepsArgs = !replacement.value.endsWith('?');
     const target = keepsArgs ? replacement : partOfWord(replacement, 0, replacement.value.length - 1);
     if (flag !== 'redirect' && flag !== 'permanent' && !URL.test(replacement.value))
@@ -85,7 +85,7 @@ function readFlag(word: Word, { report }: ReadScope): Flag | undefined {
   return flag;
 }
 
-/** The first "?" parts path and arguments. */
+/** Splits a replacement at its first "?" into path and arguments. */
 function readTarget(word: Word, scope: ReadScope): Pick<RewriteStep, 'path' | 'args'> {
   const mark = word.value.indexOf('?');
   if (mark < 0) return { path: scope.complexValue(word) };
@@ -104,7 +104,7 @@ const ifStep: ArgReader<IfStep> = readers.words(
   },
 );
 
-/** What stands between the brackets, which may touch it or stand alone. */
+/** Reads the condition between the parentheses, which may be separate words. */
 function readCondition(words: readonly Word[], scope: ReadScope): Condition | undefined {
   const first = words[0] as Word;
   if (!first.value.startsWith('(')) return invalid(first, scope);
@@ -152,7 +152,7 @@ function readComparison(words: readonly Word[], scope: ReadScope): Condition | u
   }
 }
 
-/** The name in `$name`: a variable alone, no text beside it and no capture. */
+/** Gives the name in `$name`; the word must be a variable alone, not a capture. */
 function readVariable(word: Word, scope: ReadScope): string | undefined {
   const [part, ...more] = scope.complexValue(word).parts;
   if (typeof part === 'object' && 'variable' in part && more.length === 0) return part.variable;
@@ -172,7 +172,7 @@ function readFileTest(words: readonly Word[], scope: ReadScope): Condition | und
 
 const ANYWHERE = ['server', 'location', 'server if', 'location if'] as const;
 
-/** What every step has in common: they run in file order, and a nested block does not see them. */
+/** Common properties of all steps: they run in file order, and nested blocks do not inherit them. */
 const STEP = { contexts: ANYWHERE, into: 'steps', repeat: 'append', inherit: false } as const;
 
 /** nginx's rewrite module. */

@@ -16,15 +16,12 @@ import { compileRedirect, compileRewrite } from './rewrite.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** nginx's own codes for a client that gets no answer: the connection closes. */
+/** nginx's codes that close the connection without a response. */
 const CLOSING: ReadonlySet<number> = new Set([408, 444, 499]);
 
 const NO_CONTENT = 204;
 
-/**
- * `return code [text | URL];` (nginx ngx_http_rewrite_module#return)
- * Every decision falls here, at load time; the closure that is returned only acts.
- */
+/** Compiles `return code [text | URL];` (nginx ngx_http_rewrite_module#return). All decisions are made at load time. */
 function compileReturn({ code, text = { parts: [] } }: Omit<ReturnStep, 'kind'>, build: Build): Handler {
   const isBare = text.parts.length === 0;
   if (isBare && CLOSING.has(code)) return (x) => x.abort(code);
@@ -40,13 +37,13 @@ function compileText(code: number, text: ComplexValue, build: Build): Handler {
   if (fixed !== undefined) return (x) => x.send(code, contentType(x), fixed);
   const render = build.value(text);
   return (x) => {
-    // The text may ask for `$status`.
+    // The text may use `$status`.
     x.status = x.errorStatus || code;
     x.send(code, contentType(x), render(x));
   };
 }
 
-/** nginx's rewrite module: what runs in file order before the location acts. */
+/** nginx's rewrite module: directives that run in file order before the location's handlers. */
 export const rewrite = moduleFor<RewriteConfig>()({
   name: 'rewrite',
   directives,
@@ -77,7 +74,7 @@ function compileStep(step: Step, compiling: Compiling): Handler {
   }
 }
 
-/** The request stays where it is, with the URI that it has now. */
+/** Stays in the location, with the current URI. */
 const endHere: Handler = (x) => {
   changeRewritePhase(x, { isEnded: true, relocates: false });
 };

@@ -5,8 +5,8 @@ import { compileEscaping, compileMatch, type Compiling } from './captures.ts';
 const TWO_DIGITS = /^[\da-f]{2}$/i;
 
 /**
- * What nginx sends as `Location` of a `rewrite`: escapes of printable ASCII above `%` are undone, others stay, and so does
- * everything behind the first `?`. A `%` that begins no escape is left out (ngx_unescape_uri, NGX_UNESCAPE_REDIRECT).
+ * Unescapes the `Location` of a `rewrite` as nginx does: escapes of printable ASCII above `%` are decoded; others, and everything
+ * behind the first `?`, stay. A `%` that begins no escape is removed (ngx_unescape_uri, NGX_UNESCAPE_REDIRECT).
  */
 function unescapeRedirect(target: string): string {
   if (!target.includes('%')) return target;
@@ -29,7 +29,7 @@ function unescapeRedirect(target: string): string {
   return unescaped;
 }
 
-/** `rewrite regex replacement [last | break];` */
+/** Compiles `rewrite regex replacement [last | break];`. */
 export function compileRewrite(step: RewriteStep, compiling: Compiling): Handler {
   const { build, log } = compiling;
   const { keepsArgs, flag } = step;
@@ -60,7 +60,7 @@ export function compileRewrite(step: RewriteStep, compiling: Compiling): Handler
   };
 }
 
-/** `rewrite regex replacement redirect | permanent;`, and any whose replacement is a URL. */
+/** Compiles `rewrite regex replacement redirect | permanent;`, and any whose replacement is a URL. */
 export function compileRedirect(step: RedirectStep, compiling: Compiling): Handler {
   const { build, log } = compiling;
   const { code, keepsArgs } = step;

@@ -2,10 +2,10 @@ import type { DirectiveNode } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
-/** The rewrite module's own: they are what "if" is for. */
+/** Directives of the rewrite module, which are safe in "if". */
 const OF_REWRITE: ReadonlySet<string> = new Set(['return', 'rewrite', 'set', 'break', 'if', 'rewrite_log']);
 
-/** They only add to what happens when the request is over, or how fast. */
+/** Directives that only affect logging or the rate of the response. */
 const HARMLESS: ReadonlySet<string> = new Set(['access_log', 'limit_rate', 'limit_rate_after']);
 
 const ifIsEvil: Rule = {
@@ -30,7 +30,7 @@ const ifIsEvil: Rule = {
   },
 };
 
-/** The block answers at once, or sends the request elsewhere: nothing else of the location is asked then. */
+/** The block responds at once or redirects the request, so nothing else of the location is used. */
 function isLeft(block: BlockView): boolean {
   return block.own('return').length > 0 || block.own('rewrite').some(leaves);
 }
@@ -76,7 +76,7 @@ const nginxCvePattern: Rule = {
 
 const LEAK = 'CVE-2026-42945';
 
-/** A "?" in a replacement that does not end the rewriting: what comes next escapes its captures wrongly. */
+/** A "?" in a replacement that does not end the rewriting: in nginx, the next one escapes its captures incorrectly. */
 function leaks({ name, args: [, replacement, flag] }: DirectiveNode): boolean {
   return name.value === 'rewrite' && !flag && replacement?.value.includes('?') === true;
 }
@@ -85,7 +85,7 @@ function usesCapture({ name, args }: DirectiveNode): boolean {
   return name.value !== 'if' && (args[1]?.value.match(NUMBERED)?.length ?? 0) > 0;
 }
 
-/** Two captures of which one holds the other, both in a redirect or in its arguments. */
+/** Gives two captures of which one contains the other, both used in a redirect or its arguments. */
 function overlaps({ name, args: [pattern, replacement, flag] }: DirectiveNode): string | undefined {
   const text = replacement?.value ?? '';
   if (name.value !== 'rewrite' || !NESTED.test(pattern?.value ?? '')) return undefined;
@@ -96,5 +96,5 @@ function overlaps({ name, args: [pattern, replacement, flag] }: DirectiveNode): 
   return isEscaped && new Set(text.match(NUMBERED)).size > 1 ? 'CVE-2026-9256' : undefined;
 }
 
-/** What `if` and `rewrite` are good for. */
+/** The rules about `if` and `rewrite`. */
 export const rules: readonly Rule[] = [ifIsEvil, nginxCvePattern];

@@ -1,16 +1,16 @@
 import type { X509Certificate } from 'node:crypto';
 
 const DAY_MS = 86_400_000;
-/** OpenSSL's short names of attributes: node prints one `name=value` per line, escaped by RFC 2253 but for 8-bit characters. */
+/** Node.js prints one `name=value` per line with OpenSSL's short names, escaped by RFC 2253 except for 8-bit characters. */
 const BEYOND_ASCII = /[^\0-\x7f]+/g;
 const ESCAPE = /\\([\dA-F]{2}|[^])/gi;
 
-/** PEM as it can stand in a header: every line but the first behind a tab. */
+/** Gives PEM as a header value: every line but the first is indented by a tab. */
 export function indentedPem(certificate: X509Certificate): string {
   return certificate.toString().trimEnd().replaceAll('\n', '\n\t');
 }
 
-/** A distinguished name by RFC 2253: last attribute first, separated by commas. */
+/** Formats a distinguished name by RFC 2253: last attribute first, separated by commas. */
 export function dnText(name: string): string {
   return attributesOf(name)
     .reverse()
@@ -18,7 +18,7 @@ export function dnText(name: string): string {
     .replace(BEYOND_ASCII, (characters) => escapeBytes(characters, '\\'));
 }
 
-/** The same in OpenSSL's old one-line form: `/C=DE/CN=a`. */
+/** Formats it in OpenSSL's old one-line form: `/C=DE/CN=a`. */
 export function legacyDnText(name: string): string {
   const plain = attributesOf(name).map((line) =>
     line.replace(ESCAPE, (_, code: string) =>
@@ -31,7 +31,7 @@ export function legacyDnText(name: string): string {
     .replace(BEYOND_ASCII, (characters) => escapeBytes(characters, '\\x'));
 }
 
-/** Whole days until a time as OpenSSL prints it; 0 once it has passed. */
+/** Gives the whole days until a time as OpenSSL prints it; 0 if it has passed. */
 export function daysUntil(time: string): string {
   return String(Math.max(0, Math.floor((Date.parse(time) - Date.now()) / DAY_MS)));
 }

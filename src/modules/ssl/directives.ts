@@ -31,7 +31,7 @@ const LIST: readonly (readonly [name: string, args: ArgReader<unknown>, why: str
   ['ssl_certificate_compression', flag, ONLY_TUNES],
 ];
 
-/** Rows of the directives that are accepted for compatibility. */
+/** The directives that are accepted for compatibility. */
 const ACCEPTED: Rows<SslConfig> = Object.fromEntries(
   LIST.map(([name, args, why]) => [
     name,
@@ -45,18 +45,18 @@ const ACCEPTED: Rows<SslConfig> = Object.fromEntries(
   ]),
 );
 
-/** What one session takes in nginx's shared cache: 4000 to a megabyte. */
+/** Size of a session in nginx's shared cache: 4000 of them take a megabyte. */
 const SESSION_BYTES = 262;
 const BUILT_IN_SESSIONS = 20_480;
-/** nginx: eight pages, so that the cache can be managed. */
+/** nginx: the minimum of eight pages. */
 const SMALLEST_CACHE_BYTES = 8 * 4096;
 
 const VERSIONS: readonly TlsVersion[] = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 
-/** A file that lies beside the configuration. */
+/** Reads the name of a file, relative to the configuration. */
 const file: ArgReader<FileName> = readers.oneWord('file', (word, scope) => readFile(word, scope));
 
-/** A certificate or key: a file, neither made up by the request nor kept by an engine. */
+/** Reads the name of a certificate or key file; variables and OpenSSL engines are not supported. */
 const secretFile: ArgReader<FileName> = readers.oneWord('file', (word, scope) => {
   const { value, span } = word;
   const refusal = value.includes('$')
@@ -74,7 +74,7 @@ function readFile({ value }: Word, { confDir }: ReadScope): FileName {
   return { text: value, path: resolve(confDir, value) };
 }
 
-/** `ssl_protocols`. */
+/** Reads `ssl_protocols`. */
 const protocols: ArgReader<readonly TlsVersion[]> = readers.words(
   { syntax: '[SSLv2] [SSLv3] [TLSv1] [TLSv1.1] [TLSv1.2] [TLSv1.3]', min: 1, max: Infinity },
   (words, { report }) => {
@@ -94,7 +94,7 @@ const protocols: ArgReader<readonly TlsVersion[]> = readers.words(
   },
 );
 
-/** `ssl_session_cache`; of several caches the shared one counts. */
+/** Reads `ssl_session_cache`; of several caches the shared one is used. */
 const sessionCache: ArgReader<SessionCache> = readers.words(
   { syntax: 'off | none | [builtin[:size]] [shared:name:size]', min: 1, max: 2 },
   (words, scope) => {
@@ -123,7 +123,7 @@ function readCache(word: Word, scope: ReadScope): SessionCache | undefined {
   return { name, sessions: Math.floor(bytes / SESSION_BYTES) };
 }
 
-/** `ssl_conf_command name value`. */
+/** Reads `ssl_conf_command name value`. */
 const command: ArgReader<readonly [string, string]> = readers.words(
   { syntax: 'name value', min: 2, max: 2 },
   ([name, value]) => [(name as Word).value, (value as Word).value],
@@ -131,7 +131,7 @@ const command: ArgReader<readonly [string, string]> = readers.words(
 
 const source = (name: string): string => `nginx ngx_http_ssl_module#${name}`;
 
-/** nginx's TLS for servers. All of it needs the node engine, which serves every TLS port. */
+/** nginx's TLS directives for servers. They need the node engine, which serves every TLS port. */
 export const directives = directivesFor<SslConfig>()({
   ssl: {
     contexts: HS,

@@ -18,7 +18,7 @@ const ofTls = (summary: string, read: (tls: TlsFacts) => string): Variables[stri
 const ofClient = (summary: string, read: (client: ClientCertificate) => string): Variables[string] =>
   ofTls(summary, ({ client }) => (client ? read(client) : ''));
 
-/** nginx's TLS variables (nginx ngx_http_ssl_module#variables); empty where the connection is plain. */
+/** nginx's TLS variables (nginx ngx_http_ssl_module#variables); empty for connections without TLS. */
 const variables: Variables = {
   ssl_protocol: ofTls('Version of TLS.', ({ protocol }) => protocol),
   ssl_cipher: ofTls('Cipher of the connection.', ({ cipher }) => cipher),
@@ -80,7 +80,7 @@ const variables: Variables = {
 
 const TICKET_KEY_BYTES = 48;
 
-/** TLS for clients: the words of it. The plan reads the files, the node engine shakes hands. */
+/** TLS for clients (nginx ngx_http_ssl_module). The plan reads the files, and the node engine does the handshakes. */
 export const ssl = moduleFor<SslConfig>()({
   name: 'ssl',
   directives,
@@ -93,7 +93,7 @@ export const ssl = moduleFor<SslConfig>()({
     report.warn('ocsp', predicate, { rule: 'ignored-directive' });
   },
 
-  /** A ticket that one worker gave is good with all of them. */
+  /** Prepares the ticket key: a ticket of one worker is valid in all of them. */
   prepare(_, master) {
     master.provide(TICKET_KEY, randomBytes(TICKET_KEY_BYTES).toString('base64'));
   },

@@ -80,7 +80,7 @@ const directives = directivesFor<SubFilterConfig>()({
   },
 });
 
-/** Text replaced in the body of answers (nginx ngx_http_sub_module). */
+/** Replaces text in the body of responses (nginx ngx_http_sub_module). */
 export const subFilter = moduleFor<SubFilterConfig>()({
   name: 'sub_filter',
   directives,
@@ -91,14 +91,14 @@ export const subFilter = moduleFor<SubFilterConfig>()({
   }),
 });
 
-/** The validators of the answer are those of another text. */
+/** Changes the validators of the response, which belong to the original text. */
 function changeValidators(x: Exchange, { lastModified }: Pick<SubFilterConfig, 'lastModified'>): void {
   if (lastModified) return weakenEtag(x);
   x.response.removeHeader('Last-Modified');
   x.response.removeHeader('ETag');
 }
 
-/** A 304 has no type, which is among all types. */
+/** A 304 has no content type, so it matches `*` only. */
 function validatorsOfNothing(config: SubFilterConfig): HeaderFilter {
   return (x) => {
     if (x.status === 304) changeValidators(x, config);
@@ -120,7 +120,7 @@ function compileFilter({ substitutions = [], ...config }: SubFilterConfig, build
   };
 }
 
-/** A text that turns out empty is not looked for. */
+/** Compiles the patterns; one that is empty for a request is skipped. */
 function compilePatterns(
   substitutions: readonly Substitution[],
   build: Build,
@@ -138,12 +138,12 @@ function compilePatterns(
   return () => fixed;
 }
 
-/** The bytes of a text, one character each. */
+/** Gives the bytes of a text as a Latin-1 text. */
 function bytesText(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Texts with variables make new searches; beyond so many they are made anew each time. */
+/** Patterns with variables need a new search for each combination of values; so many are kept. */
 const KEPT_SEARCHES = 64;
 
 function keepSearches(): (patterns: readonly Pattern[]) => Search {

@@ -1,21 +1,21 @@
 import type { BodyTransform } from '../../http/index.ts';
 
-/** One `sub_filter`: what is looked for, as bytes in a Latin-1 text, ASCII in lower case. */
+/** One `sub_filter` pattern: bytes as a Latin-1 text, ASCII letters in lower case. */
 export interface Pattern {
   readonly text: string;
   readonly index: number;
 }
 
-/** Where a pattern was found, or where the text ends in what might become one. */
+/** An occurrence of a pattern, or the end of the text that may be the start of one. */
 interface Occurrence {
   readonly at: number;
-  /** `undefined`: more of the text is needed. */
+  /** `undefined`: more text is needed. */
   readonly pattern: Pattern | undefined;
 }
 
 /**
- * Finds the leftmost match of several patterns; of two at the same place the one that was configured first. ASCII letters
- * match in both cases, other bytes as they are (nginx: ngx_tolower). Texts are Latin-1: one character is one byte.
+ * Finds the leftmost match of several patterns; at one position the pattern that was configured first. ASCII letters match in
+ * both cases, other bytes exactly (nginx: ngx_tolower). Texts are Latin-1: one character is one byte.
  */
 export class Search {
   readonly #patterns: readonly Pattern[];
@@ -28,7 +28,7 @@ export class Search {
     this.#longest = Math.max(...patterns.map(({ text }) => text.length));
   }
 
-  /** The next match at or behind `from`; `isLast`: nothing follows this text. */
+  /** Gives the next match at or behind `from`; `isLast`: no text follows. */
   next(text: string, from: number, isLast: boolean): Occurrence | undefined {
     this.#regex.lastIndex = from;
     const match = this.#regex.exec(text);
@@ -40,7 +40,7 @@ export class Search {
     return this.#unfinished(text, from, { at, pattern }) ?? (pattern && { at, pattern });
   }
 
-  /** The end of the text, where it may be the beginning of a match that comes before `found`. */
+  /** Gives the end of the text if it may be the start of a match before `found`. */
   #unfinished(text: string, from: number, found: Occurrence): Occurrence | undefined {
     const rivals = this.#patterns;
     const before = found.pattern ? rivals.indexOf(found.pattern) : 0;
@@ -55,7 +55,7 @@ export class Search {
   }
 }
 
-/** ASCII letters in lower case; the rest of Latin-1 has cases too, which do not count. */
+/** Converts ASCII letters to lower case, and no other letters of Latin-1. */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -68,17 +68,17 @@ function source(text: string): string {
   );
 }
 
-/** What is replaced in one answer. */
+/** How one response is changed. */
 interface Replacement {
   readonly patterns: readonly Pattern[];
-  /** Each pattern is replaced once. */
+  /** Each pattern is replaced only once. */
   readonly once: boolean;
-  /** The text for a pattern, as bytes in Latin-1; asked at its first match. */
+  /** Gives the replacement of a pattern, as bytes in Latin-1; called at its first match. */
   readonly substitute: (index: number) => string;
   readonly searchFor: (patterns: readonly Pattern[]) => Search;
 }
 
-/** Replaces text in a body that may come in pieces; what could become a match waits for the next piece. */
+/** Replaces text in a body that may arrive in pieces; a possible start of a match is kept until the next piece. */
 export class ReplacingTransform implements BodyTransform {
   readonly #rules: Replacement;
   readonly #substitutes = new Map<number, string>();

@@ -6,7 +6,7 @@ import { server } from './server.ts';
 
 const NO_ARGUMENTS = { syntax: '', min: 0, max: 0 };
 
-/** `least_conn`, `ip_hash`. */
+/** Reads `least_conn` and `ip_hash`. */
 function method(kind: 'least_conn' | 'ip_hash'): ArgReader<Balancing> {
   return readers.words(NO_ARGUMENTS, () => ({ kind }));
 }
@@ -42,10 +42,10 @@ const keepalive: ArgReader<number> = readers.words(
   },
 );
 
-/** nginx keeps peers in pages of memory, and needs eight of them. */
+/** nginx needs eight pages of memory for the peers. */
 const MIN_ZONE_BYTES = 8 * 4096;
 
-/** `zone name [size]`: checked as nginx does, and of no effect. */
+/** `zone name [size]`: checked as in nginx, without effect. */
 const zone: ArgReader<string> = readers.words(
   { syntax: 'name [size]', min: 1, max: 2 },
   ([name, size], { report }) => {
@@ -157,7 +157,7 @@ const directives = directivesFor<UpstreamConfig>()({
   },
 });
 
-/** Named groups of servers. The plan makes them; what sends requests to them lives in other modules. */
+/** Named groups of servers. The plan builds the groups; other modules send requests to them. */
 export const upstream = moduleFor<UpstreamConfig>()({
   name: 'upstream',
   directives,

@@ -26,5 +26,5 @@ const ipHash24: Rule = {
   },
 };
 
-/** Directives of `upstream` blocks. */
+/** The rules about `upstream` blocks. */
 export const rules: readonly Rule[] = [ipHash24];

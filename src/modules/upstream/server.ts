@@ -3,7 +3,7 @@ import { type ArgReader, readers, type ReadScope } from '../../config/index.ts';
 import { readServerAddress, type ServerConfig, type ServerTarget } from '../../upstream/index.ts';
 
 const DEFAULT_PORT = 80;
-/** Weights add up in 32 bits. */
+/** Sums of weights must fit in 32 bits. */
 const MAX_WEIGHT = 65_535;
 const MAX_NUMBER = 2 ** 31 - 1;
 
@@ -38,7 +38,7 @@ function readServer(
   if (typeof target === 'string') return refuse(word, `${target} in upstream "${name}"`, scope);
   const fault = service === '' ? undefined : findServiceFault({ name, target, resolve });
   if (fault !== undefined) return refuse(word, fault, scope);
-  // An address has nothing to resolve: nginx takes the parameter and does nothing.
+  // An address need not be resolved: nginx accepts the parameter and ignores it.
   const asks = resolve && target.kind === 'name';
   const following = asks && { resolve: service === '' ? {} : { service } };
   return { name, place: `${file}:${line}`, target, ...settings, ...following };
@@ -50,7 +50,7 @@ interface ServiceServer {
   readonly resolve: boolean;
 }
 
-/** SRV records say the ports, and are there for names only. */
+/** SRV records contain ports and exist for names only. */
 function findServiceFault({ name, target, resolve }: ServiceServer): string | undefined {
   if (!resolve) return `service upstream "${name}" requires "resolve" parameter`;
   if (target.kind !== 'name') return `service upstream "${name}" requires domain name`;
@@ -75,13 +75,13 @@ function readSettings(words: readonly Word[], scope: ReadScope): Settings | unde
   return settings;
 }
 
-/** `name=` and what follows it, or a flag. */
+/** Splits `name=value`, or gives a flag with an empty value. */
 function splitParameter(text: string): [name: string, value: string] {
   const end = text.indexOf('=') + 1;
   return end === 0 ? [text, ''] : [text.slice(0, end), text.slice(end)];
 }
 
-/** False: there is no such parameter, or its value is wrong. */
+/** Sets a parameter; false if it does not exist or its value is invalid. */
 function setParameter(settings: Settings, name: string, value: string): boolean {
   switch (name) {
     case 'weight=':
@@ -117,7 +117,7 @@ function setNumber(
   return true;
 }
 
-/** Whole seconds: nginx counts failures by the second, and takes no milliseconds here. */
+/** Reads whole seconds: nginx accepts no milliseconds here. */
 function setSeconds(text: string, settings: Settings): boolean {
   const ms = /ms/.test(text) ? undefined : readers.parseTimeMs(text);
   if (ms === undefined || ms / 1000 > MAX_NUMBER) return false;

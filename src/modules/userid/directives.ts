@@ -1,29 +1,29 @@
 import { type ArgReader, directivesFor, readers } from '../../config/index.ts';
 
-/** How visitors are told apart in one location. */
+/** The userid configuration of one location. */
 export interface UserIdConfig {
-  /** `log`: cookies are read, and none is set. `v1`: in the format of the first version, which counts in host order. */
+  /** `log`: cookies are read, but not set. `v1`: the format of the first version, in host byte order. */
   readonly mode: 'on' | 'v1' | 'log' | 'off';
   readonly name: string;
   /** '' for none. */
   readonly domain: string;
   readonly path: string;
-  /** Seconds that the cookie lives; 0: until the browser ends. */
+  /** Lifetime of the cookie in seconds; 0: until the browser is closed. */
   readonly expires: number | 'max';
-  /** As they stand in the cookie. */
+  /** As they are written in the cookie. */
   readonly flags: readonly string[];
-  /** '' for none: the character in place of the first `=` at the end of the cookie. */
+  /** The character that replaces the first `=` at the end of the cookie; '' for none. */
   readonly mark: string;
   /** '' for none. */
   readonly p3p: string;
-  /** Absent: by the address that the request came in on. */
+  /** Absent: the local address of the connection is used. */
   readonly service?: number;
 }
 
 const HSL = ['http', 'server', 'location'] as const;
 const FLAGS = ['secure', 'httponly', 'samesite=strict', 'samesite=lax', 'samesite=none'] as const;
 
-/** Text, or a word that stands for none. */
+/** Reads a text, or a word that stands for none. */
 const textOr = (none: string, syntax: string): ArgReader<string> =>
   readers.oneWord(`${syntax} | ${none}`, ({ value }) => (value === none ? '' : value));
 

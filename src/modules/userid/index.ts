@@ -4,45 +4,45 @@ import { type Build, moduleFor, type VariableDefinition } from '../../contract/i
 import { type Exchange, type Getter, type HeaderFilter, logContext, stateKey } from '../../http/index.ts';
 import { directives, type UserIdConfig } from './directives.ts';
 
-/** 16 bytes: who gave it, when, which process, and how many that one has given. */
+/** 16 bytes: service number, time, process, and a counter. */
 type UserId = Buffer;
 
 const BYTES = 16;
 const BASE64 = /^[A-Za-z0-9+/]{22}$/;
-/** What nginx begins to count with. */
+/** The start value of nginx's counter. */
 const FIRST = 0x0303_0302;
 const FIRST_V1 = 1;
 const STEP = 0x100;
 
-/** The id in the first 22 characters of a cookie; what follows may be a mark, or rubbish (nginx). */
+/** Decodes the id from the first 22 characters of a cookie; the rest may be a mark and is ignored otherwise (nginx). */
 export function decodeUserId(cookie: string): UserId | undefined {
   const digits = cookie.slice(0, 22);
   return BASE64.test(digits) ? Buffer.from(digits, 'base64') : undefined;
 }
 
-/** `uid=0100007FD9ED006B886D48A602030303`: four words as a little-endian machine sees them. */
+/** Gives `uid=0100007FD9ED006B886D48A602030303`: four words in little-endian order. */
 export function userIdText(name: string, id: UserId): string {
   const words = [0, 4, 8, 12].map((at) => id.readUInt32LE(at).toString(16).toUpperCase().padStart(8, '0'));
   return `${name}=${words.join('')}`;
 }
 
-/** nginx takes an id whose last word is 0 for none. */
+/** Tells whether there is an id: nginx ignores those whose last word is 0. */
 export function isId(id: UserId | undefined): id is UserId {
   return id !== undefined && id.readUInt32LE(12) !== 0;
 }
 
-/** Gives ids that no other worker or process gives. */
+/** Generates ids that differ from those of all other workers and processes. */
 export class UserIdSource {
   readonly #start: number;
   #next = FIRST;
   #nextV1 = FIRST_V1;
 
-  /** `start`: 32 bits that tell this worker from all others. */
+  /** `start`: 32 bits that are unique to this worker. */
   constructor(start: number) {
     this.#start = start;
   }
 
-  /** `address` is the one that the request came in on, where no service is configured. */
+  /** Generates an id. `address` is the local address of the connection, used if no service number is configured. */
   give({ mode, service }: Pick<UserIdConfig, 'mode' | 'service'>, address: string): UserId {
     const id = Buffer.alloc(BYTES);
     const seconds = Math.floor(Date.now() / 1000);
@@ -62,14 +62,14 @@ export class UserIdSource {
   }
 }
 
-/** What is known of the visitor who made a request. */
+/** The visitor of one request. */
 interface Visitor {
-  /** The cookie that came. */
+  /** The cookie of the request. */
   readonly cookie: string;
   readonly got: UserId | undefined;
-  /** The id that the answer sets; `undefined`: not decided yet, `null`: none. */
+  /** The new id that the response sets; `undefined`: not decided yet, `null`: none. */
   set: UserId | null | undefined;
-  /** The cookie that came is given up for a new one. */
+  /** The cookie of the request is replaced by a new one. */
   isReset: boolean;
 }
 
@@ -78,11 +78,11 @@ const RESET = stateKey<string>('uid_reset');
 const SHORTEST_COOKIE = 22;
 const FAR = 'Thu, 31-Dec-37 23:55:55 GMT';
 
-/** `set $uid_reset`. */
+/** Reads `$uid_reset`, which `set` may have set. */
 const readReset: Getter = (x) => x.main.state(RESET) ?? '';
 const writeReset = (x: Exchange, value: string): void => x.main.setState(RESET, value);
 
-/** What the variables and the cookie of one location are made of. */
+/** Provides the variables and the cookie of one location. */
 class Visitors {
   readonly #config: UserIdConfig;
   readonly #source: UserIdSource;
@@ -109,7 +109,7 @@ class Visitors {
     return id ? userIdText(this.#config.name, id) : undefined;
   };
 
-  /** Sends the cookie where one is due. */
+  /** Sets the cookie if necessary. */
   readonly filter: HeaderFilter = (x) => {
     if (x.main !== x || !this.#sets) return;
     const id = this.#decide(x);
@@ -179,7 +179,7 @@ class Visitors {
   }
 }
 
-/** So many seconds from now, as nginx's ngx_http_cookie_time writes it: `Sat, 21-Nov-26 02:03:21 GMT`. */
+/** Formats a time this many seconds from now as nginx's ngx_http_cookie_time: `Sat, 21-Nov-26 02:03:21 GMT`. */
 function cookieTime(seconds: number): string {
   const [day, date, month, year = '', time] = new Date(Date.now() + seconds * 1000).toUTCString().split(' ');
   const years = Number(year) > 2037 ? year : year.slice(2);
@@ -190,7 +190,7 @@ const GOT = 'Name and id of the cookie that the client sent.';
 const SET = 'Name and id of the cookie that the answer sets.';
 const nothing = (summary: string): VariableDefinition => ({ summary, compile: () => () => undefined });
 
-/** Cookies by which visitors are known again. */
+/** Cookies that identify visitors (nginx ngx_http_userid_module). */
 export const userid = moduleFor<UserIdConfig>()<UserIdSource>({
   name: 'userid',
   directives,

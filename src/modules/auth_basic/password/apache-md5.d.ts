@@ -1,6 +1,6 @@
-/** As the package is: its own declarations say `export default`, where it has `module.exports`. */
+/** The package exports `module.exports`; its own declarations wrongly say `export default`. */
 declare module 'apache-md5' {
-  /** MD5-crypt: of text with one byte per character, under a setting `$1$salt$…` or `$apr1$salt$…`. */
+  /** Computes MD5-crypt of a text with one character per byte, under a setting `$1$salt$…` or `$apr1$salt$…`. */
   function md5Crypt(password: string, setting: string): string;
   export = md5Crypt;
 }

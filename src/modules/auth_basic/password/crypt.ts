@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import md5Crypt from 'apache-md5';
 
-/** SHA-256 and SHA-512 crypt. Throws for a setting that it cannot read. */
+/** Computes SHA-256 or SHA-512 crypt. Throws if the setting is invalid. */
 type ShaCrypt = (password: string, setting: string) => string;
 
-/** Identifier, rounds and salt, without the digest behind them. */
+/** Identifier, rounds and salt, without the digest. */
 const SHA_SETTING = /^\$[56]\$(?:rounds=(\d+)\$)?[^$]*/;
-/** The library takes memory for each of them. */
+/** The library allocates memory for each round. */
 const MAX_SHA_ROUNDS = 1_000_000;
 
-/** What the forms of crypt(3) that are computed in JavaScript make of a password; `undefined`: the stored one is none of them. */
+/** Computes the schemes of crypt(3) that are implemented in JavaScript; `undefined`: the stored password has another scheme. */
 export function computeCrypt(password: Buffer, stored: string, shaCrypt: ShaCrypt): string | undefined {
   if (/^\$(?:1|apr1)\$/.test(stored)) return md5Crypt(password.toString('latin1'), stored);
   return SHA_SETTING.test(stored) ? sha2(password, stored, shaCrypt) : undefined;
@@ -17,7 +17,7 @@ export function computeCrypt(password: Buffer, stored: string, shaCrypt: ShaCryp
 
 function sha2(password: Buffer, stored: string, shaCrypt: ShaCrypt): string | undefined {
   const [setting = '', rounds = '0'] = SHA_SETTING.exec(stored) ?? [];
-  // The library takes text, where different bytes that are none would become the same.
+  // The library takes text, and different invalid bytes would become the same character.
   if (!isUtf8(password)) return '';
   if (Number(rounds) > MAX_SHA_ROUNDS) return undefined;
   try {

@@ -3,20 +3,20 @@ import { createHash, randomBytes } from 'node:crypto';
 import md5Crypt from 'apache-md5';
 import { MOST_PASSWORD_BYTES } from './verifier.ts';
 
-/** How a password is to be stored. */
+/** How a password is to be hashed. */
 export interface HashOrder {
   readonly scheme: PasswordScheme;
-  /** Of bcrypt: the logarithm of its rounds. */
+  /** bcrypt: the logarithm of the number of rounds. */
   readonly cost: number;
-  /** Of SHA-crypt. */
+  /** SHA-crypt: the number of rounds. */
   readonly rounds: number;
 }
 
 const MOST_BYTES: Readonly<Partial<Record<PasswordScheme, number>>> = { bcrypt: 72 };
-/** Of the alphabet of crypt(3); 16 characters of it are 96 bits. */
+/** The alphabet of crypt(3); 16 characters of it are 96 bits. */
 const SALT_ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** What `auth_basic` can check and htpasswd can write, the best first; what is to be said of the others. */
+/** The schemes that `auth_basic` can check and htpasswd can write, best first, with a remark about weak ones. */
 export const PASSWORD_SCHEMES = {
   bcrypt: {},
   sha512: {},
@@ -29,7 +29,7 @@ export const PASSWORD_SCHEMES = {
 } as const satisfies Readonly<Record<string, { readonly warning?: string }>>;
 export type PasswordScheme = keyof typeof PASSWORD_SCHEMES;
 
-/** The form in which a user file stores a password, or why it cannot be stored so. */
+/** Gives the form in which a user file stores a password, or the fault of one that cannot be stored. */
 export async function hashPassword(
   password: Buffer,
   order: HashOrder,
@@ -38,7 +38,7 @@ export async function hashPassword(
   return fault === undefined ? { stored: await MAKERS[order.scheme](password, order) } : { fault };
 }
 
-/** What a check would not take, or would take for another password. */
+/** Gives the fault of a password that the check would refuse, or take for another one. */
 function faultOf(password: Buffer, scheme: PasswordScheme): string | undefined {
   if (password.length === 0) return 'the password is empty';
   if (password.includes(0)) return 'the password contains a zero byte';

@@ -3,33 +3,33 @@ import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { CryptOrder } from './crypt-thread.ts';
 
-/** What takes long, and is not computed in the thread that serves requests. */
+/** The expensive functions, which do not run in the thread that serves requests. */
 export interface PasswordLibraries {
   readonly bcrypt: (password: Uint8Array, stored: string) => Promise<boolean>;
-  /** The other forms of crypt(3); `undefined`: the stored one is none of them. */
+  /** Computes SHA-crypt; `undefined`: the stored password has another scheme. */
   readonly crypt: (password: Buffer, stored: string) => Promise<string | undefined>;
 }
 
 const BCRYPT = /^\$2[aby]\$/;
 const SHA1_BYTES = 20;
-/** As PAM has it. The time that SHA-crypt takes grows with the length of what somebody guesses. */
+/** The limit of PAM: the time of SHA-crypt grows with the length of the password that is tried. */
 export const MOST_PASSWORD_BYTES = 512;
 
-/** Whether a check of this stored form takes so long that a success should be remembered. */
+/** Tells whether a check of this scheme takes so long that a success should be kept. */
 function isSlow(stored: string): boolean {
   return !stored.startsWith('{');
 }
 
 /**
- * Whether a password is the one that a line of a user file stores, one byte per character: `{PLAIN}`, `{SHA}`, `{SSHA}`,
- * `$apr1$`, `$1$`, `$5$`, `$6$`, `$2a$`, `$2b$`, `$2y$`. `undefined`: it is none of these.
+ * Tells whether a password is the stored one, which has one character per byte: `{PLAIN}`, `{SHA}`, `{SSHA}`, `$apr1$`, `$1$`,
+ * `$5$`, `$6$`, `$2a$`, `$2b$`, `$2y$`. `undefined`: it is none of these.
  */
 export function verifyPassword(
   password: Buffer,
   stored: string,
   libraries: PasswordLibraries,
 ): boolean | undefined | Promise<boolean | undefined> {
-  // No password that htpasswd takes has one, and those who measure in C would stop there.
+  // htpasswd accepts no NUL byte, and implementations in C would stop there.
   if (password.includes(0)) return false;
   if (password.length > MOST_PASSWORD_BYTES) return false;
   if (BCRYPT.test(stored)) return libraries.bcrypt(password, stored);
@@ -38,14 +38,14 @@ export function verifyPassword(
   return isSlow(stored) ? libraries.crypt(password, stored).then(judge) : judge(compute(password, stored));
 }
 
-/** What is computed at once. */
+/** Computes the schemes that are fast enough for this thread. */
 function compute(password: Buffer, stored: string): string | undefined {
   if (stored.startsWith('{PLAIN}')) return `{PLAIN}${password.toString('latin1')}`;
   if (stored.startsWith('{SHA}')) return `{SHA}${sha1(password).toString('base64')}`;
   return stored.startsWith('{SSHA}') ? ssha(password, stored) : undefined;
 }
 
-/** The salt stands behind the digest. */
+/** The salt is stored behind the digest. */
 function ssha(password: Buffer, stored: string): string {
   const salt = Buffer.from(stored.slice('{SSHA}'.length), 'base64').subarray(SHA1_BYTES);
   return `{SSHA}${Buffer.concat([sha1(password, salt), salt]).toString('base64')}`;
@@ -57,27 +57,27 @@ function sha1(...parts: readonly Buffer[]): Buffer {
   return hash.digest();
 }
 
-/** Takes the same time wherever the two differ; their digests have one length. */
+/** Compares digests of equal length in constant time. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text, 'latin1').digest();
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/** What a check comes to; `unknown`: the file stores something that is no password; `busy`: too many checks wait. */
+/** The result of a check; `unknown`: the scheme of the stored password is not supported; `busy`: too many checks wait. */
 export type Outcome = 'right' | 'wrong' | 'unknown' | 'busy';
 
-/** Checks that wait for the thread pool: each of them takes a quarter of a second of it. */
+/** Maximum number of waiting checks: each of them takes up to a quarter of a second. */
 const MAX_WAITING = 64;
 const MAX_REMEMBERED = 1_000;
 
-/** Checks passwords in one worker, and remembers for which forms a password was right, so that it is not computed again. */
+/** Checks passwords in one worker. Successes are kept, so that expensive checks are not repeated. */
 export class Verifier {
   readonly #libraries: PasswordLibraries;
-  /** Without it the names say nothing of the passwords. */
+  /** A random key, so that the keys of `#right` reveal nothing about passwords. */
   readonly #key = randomBytes(32);
-  /** Names of right pairs of password and stored form: a file that changes makes other names. */
+  /** Digests of valid pairs of password and stored form: after a change of the file they no longer match. */
   readonly #right = new LRUCache<string, true>({ max: MAX_REMEMBERED });
-  /** What is being computed, for those who ask the same meanwhile. */
+  /** Checks in progress, which equal ones wait for. */
   readonly #computing = new Map<string, Promise<Outcome>>();
 
   constructor(libraries: PasswordLibraries) {
@@ -122,7 +122,7 @@ function outcomeOf(isRight: boolean | undefined): Outcome {
   return isRight ? 'right' : 'wrong';
 }
 
-/** The same as `act`, of which at most `limit` run at a time; the others wait in the order in which they came. */
+/** Gives a function that runs `act` at most `limit` times at once; further calls wait in order. */
 export function atMost<A extends readonly unknown[], T>(
   limit: number,
   act: (...args: A) => Promise<T>,
@@ -135,7 +135,7 @@ export function atMost<A extends readonly unknown[], T>(
     try {
       return await act(...args);
     } finally {
-      // Whoever waited takes the place over.
+      // The next waiting call takes over the slot.
       const next = waiting.shift();
       if (next) next();
       else running--;
@@ -145,13 +145,13 @@ export function atMost<A extends readonly unknown[], T>(
 
 type Computed = string | undefined;
 
-/** Computes the forms of crypt(3) in a thread of its own: a wrong guess costs up to a quarter of a second. One at a time. */
+/** Computes schemes of crypt(3) in a thread, one at a time: a wrong guess takes up to a quarter of a second. */
 export class CryptWorker {
   #thread: Worker | undefined;
   #pending:
     { readonly resolve: (computed: Computed) => void; readonly reject: (error: Error) => void } | undefined;
 
-  /** Starts the thread when it is first needed, and again after it has failed. */
+  /** Computes one order; starts the thread at its first use, and again after it has failed. */
   compute(order: CryptOrder): Promise<Computed> {
     const thread = (this.#thread ??= this.#start());
     return new Promise((resolve, reject) => {
