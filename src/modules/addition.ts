@@ -25,7 +25,7 @@ const directives = directivesFor<AdditionConfig>()({
     into: 'before',
     default: '',
     defaultText: '-',
-    summary: 'URI whose answer goes out before the body; an empty one adds nothing.',
+    summary: 'URI whose response is sent before the body; an empty one adds nothing.',
     source: 'nginx ngx_http_addition_module#add_before_body',
   },
   add_after_body: {
@@ -34,7 +34,7 @@ const directives = directivesFor<AdditionConfig>()({
     into: 'after',
     default: '',
     defaultText: '-',
-    summary: 'URI whose answer goes out behind the body; an empty one adds nothing.',
+    summary: 'URI whose response is sent after the body; an empty one adds nothing.',
     source: 'nginx ngx_http_addition_module#add_after_body',
   },
   addition_types: {
@@ -44,7 +44,7 @@ const directives = directivesFor<AdditionConfig>()({
     repeat: 'append',
     default: [['text/html']],
     defaultText: 'text/html',
-    summary: 'Media types of the answers that something is added to, besides text/html; `*` for all.',
+    summary: 'Media types of the responses that are extended, besides text/html; `*` for all.',
     source: 'nginx ngx_http_addition_module#addition_types',
   },
 });

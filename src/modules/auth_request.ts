@@ -38,7 +38,7 @@ const directives = directivesFor<AuthRequestConfig>()({
     args: readers.oneWord('uri | off', ({ value }) => (value === 'off' ? '' : value)),
     into: 'uri',
     defaultText: 'off',
-    summary: 'Asks another place of the server first: 2xx lets the request in, 401 and 403 keep it out.',
+    summary: 'Sends a subrequest first: a 2xx response allows the request, 401 and 403 refuse it.',
     source: 'nginx ngx_http_auth_request_module#auth_request',
   },
   auth_request_set: {
@@ -46,7 +46,7 @@ const directives = directivesFor<AuthRequestConfig>()({
     args: assignment,
     into: 'assignments',
     repeat: 'append',
-    summary: 'Gives a variable a value out of the answer of `auth_request`.',
+    summary: 'Sets a variable to a value from the response of `auth_request`.',
     roles: defines('variable', AT.variable),
     source: 'nginx ngx_http_auth_request_module#auth_request_set',
   },
@@ -73,8 +73,8 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
     runs: true,
     explain: ({ uri = '', assignments = [] }) => ({
       access: () => ({
-        does: `asks "${uri}": 2xx lets the request in, 401 and 403 keep it out`,
-        unknown: `what "${uri}" answers`,
+        does: `sends a subrequest to "${uri}": 2xx allows the request, 401 and 403 refuse it`,
+        unknown: `the response of "${uri}"`,
         unknownVariables: assignments.map(({ variable }) => variable),
       }),
     }),

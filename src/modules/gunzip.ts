@@ -13,7 +13,7 @@ const directives = directivesFor<GunzipConfig>()({
     args: readers.flag,
     into: 'gunzip',
     default: false,
-    summary: 'Unpacks answers in gzip for clients that do not accept it.',
+    summary: 'Decompresses gzip responses for clients that do not accept gzip.',
     source: 'nginx ngx_http_gunzip_module#gunzip',
   },
 });

@@ -29,7 +29,7 @@ const directives = directivesFor<LimitRateConfig>()({
     args: sizeValue,
     into: 'rate',
     defaultText: '0',
-    summary: 'Bytes per second at which an answer goes out; 0 sets no limit.',
+    summary: 'Maximum rate of a response in bytes per second; 0: no limit.',
     source: 'nginx ngx_http_core_module#limit_rate',
   },
   limit_rate_after: {
@@ -37,7 +37,7 @@ const directives = directivesFor<LimitRateConfig>()({
     args: sizeValue,
     into: 'after',
     defaultText: '0',
-    summary: 'Bytes of an answer that go out before its rate is limited.',
+    summary: 'Bytes of a response that are sent before its rate is limited.',
     source: 'nginx ngx_http_core_module#limit_rate_after',
   },
 });

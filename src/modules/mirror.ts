@@ -19,7 +19,7 @@ const directives = directivesFor<MirrorConfig>()({
     into: 'targets',
     repeat: 'append',
     defaultText: 'off',
-    summary: 'Sends a copy of each request to a place of the server as well; its answer is ignored.',
+    summary: 'Sends a copy of each request to a URI of this server as well; the response is ignored.',
     source: 'nginx ngx_http_mirror_module#mirror',
   },
   mirror_request_body: {
@@ -27,7 +27,7 @@ const directives = directivesFor<MirrorConfig>()({
     args: readers.flag,
     into: 'body',
     default: true,
-    summary: 'Whether the copy has the body: then the request goes on when all of it came.',
+    summary: 'Whether the copy has the body: then the request is processed after all of it has been read.',
     source: 'nginx ngx_http_mirror_module#mirror_request_body',
   },
 });

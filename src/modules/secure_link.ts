@@ -17,7 +17,7 @@ const directives = directivesFor<SecureLinkConfig>()({
     contexts: HSL,
     args: { ...readers.value, syntax: 'expression' },
     into: 'expression',
-    summary: 'The checksum of a link in base64url, and behind a comma when the link expires.',
+    summary: 'The checksum of a link in base64url, optionally followed by a comma and the expiry time.',
     source: 'nginx ngx_http_secure_link_module#secure_link',
   },
   secure_link_md5: {
@@ -25,7 +25,7 @@ const directives = directivesFor<SecureLinkConfig>()({
     args: { ...readers.value, syntax: 'expression' },
     into: 'md5',
     secret: 'whole',
-    summary: 'What the checksum of a link is the MD5 of.',
+    summary: 'The text whose MD5 is the checksum of a link.',
     source: 'nginx ngx_http_secure_link_module#secure_link_md5',
   },
   secure_link_secret: {
@@ -33,7 +33,7 @@ const directives = directivesFor<SecureLinkConfig>()({
     args: { ...readers.text, syntax: 'word' },
     into: 'secret',
     secret: 'whole',
-    summary: 'The word that, behind the link, has the MD5 that stands in the path: /prefix/hash/link.',
+    summary: 'The secret that, appended to the link, has the MD5 in the path: /prefix/hash/link.',
     source: 'nginx ngx_http_secure_link_module#secure_link_secret',
   },
 });
@@ -45,9 +45,7 @@ export const secureLink = moduleFor<SecureLinkConfig>()({
   name: 'secure_link',
   directives,
   variables: {
-    secure_link: nothing(
-      '1 for a link that is genuine, 0 when it has expired; the link with secure_link_secret.',
-    ),
+    secure_link: nothing('1 for a valid link, 0 if it has expired; the link itself with secure_link_secret.'),
     secure_link_expires: nothing('When the link expires, once $secure_link was read.'),
   },
   enabled: ({ expression, md5, secret }) =>

@@ -113,7 +113,7 @@ const directives = directivesFor<SplitsConfig>()({
     into: 'splits',
     merge: (before, added) => [...before, ...added],
     syntax: 'string $variable { ... }',
-    summary: 'A variable for A/B tests: its value follows the hash of a string.',
+    summary: 'A variable for A/B tests: its value depends on the hash of a string.',
     roles: defines('variable', AT.secondVariable),
     source: 'nginx ngx_http_split_clients_module#split_clients',
   },

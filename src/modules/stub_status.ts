@@ -15,7 +15,7 @@ const directives = directivesFor<StubStatusConfig>()({
     args: readers.words({ syntax: '[on]', min: 0, max: 1 }, () => true as const),
     into: 'status',
     inherit: false,
-    summary: 'Answers with the numbers of connections and requests, over all workers.',
+    summary: 'Shows the numbers of connections and requests of all workers.',
     source: 'nginx ngx_http_stub_status_module#stub_status',
   },
 });
@@ -38,7 +38,7 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
   variables: {
     connections_active: total('Connections that are open.', 'active'),
     connections_reading: total('Connections where the request head is being read: 0.', 'reading'),
-    connections_writing: total('Requests that are being answered.', 'writing'),
+    connections_writing: total('Requests that are being processed.', 'writing'),
     connections_waiting: total('Connections that are idle.', 'waiting'),
   },
   sensitive: () => ({ rule: 'status-exposed', field: 'status' }),

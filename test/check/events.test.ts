@@ -5,7 +5,7 @@ const ring = (more = ''): string =>
 const open = (inside: string): string => `server { listen 80; location = /a { ${inside} } }`;
 const here = (inside: string): string => `server { listen 127.0.0.1:80; location = /a { ${inside} } }`;
 const FLAGS = 'shared_dict_zone zone=feature_flags:64k;';
-const PLAIN = 'GW812 "control_api" is called over plain HTTP from other machines';
+const PLAIN = 'GW812 "control_api" is used over plain HTTP from other machines';
 
 const cases: readonly GroupCase[] = [
   {
@@ -101,7 +101,7 @@ const cases: readonly GroupCase[] = [
   {
     it: 'probes in the log, unless it is off for them',
     conf: `access_log /dev/stdout; ${here('control_api ready;')} ${here('control_api live; access_log off;')}`,
-    says: ['GW818 each request for "ready" is a line of the access log'],
+    says: ['GW818 each request for "ready" is logged in the access log'],
   },
 ];
 

@@ -2,7 +2,7 @@ import { type GroupCase, testGroup } from './group-cases.ts';
 
 const json = (what: string): string => `log_format f ${what};`;
 const UNSAFE = 'GW906 "log_format f" writes JSON without "escape=json"';
-const LOGGED = (name: string): string => `GW907 "$${name}" may hold a secret, and is logged`;
+const LOGGED = (name: string): string => `GW907 "$${name}" may contain a secret, and is logged`;
 
 const cases: readonly GroupCase[] = [
   { it: 'JSON in several words', conf: json(`'{' '"uri":"$uri"' '}'`), says: [UNSAFE] },
@@ -30,7 +30,7 @@ const cases: readonly GroupCase[] = [
   {
     it: 'one request for each connection',
     conf: 'keepalive_requests 1;',
-    says: ['GW903 connections end after 1 request'],
+    says: ['GW903 connections are closed after 1 request'],
   },
   {
     it: 'the shared directory with a slash',

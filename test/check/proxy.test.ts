@@ -10,14 +10,14 @@ testRule('proxy-header-redefinition', [
   {
     it: 'repeats what is lost, in order',
     text: 'proxy_set_header A 1;\nproxy_set_header B 2;\nlocation / {\n    proxy_set_header C 3;\n    proxy_pass http://127.0.0.1:1;\n}',
-    says: ['"proxy_set_header" here drops "A" and "B" of the level above'],
+    says: ['"proxy_set_header" here drops "A" and "B" of the outer level'],
     fixed:
       'proxy_set_header A 1;\nproxy_set_header B 2;\nlocation / {\n    proxy_set_header A 1;\n    proxy_set_header B 2;\n    proxy_set_header C 3;\n    proxy_pass http://127.0.0.1:1;\n}',
   },
   {
     it: 'writes no secret down a second time',
     text: 'proxy_set_header Authorization "Bearer s3cret";\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
-    says: ['"proxy_set_header" here drops "Authorization" of the level above'],
+    says: ['"proxy_set_header" here drops "Authorization" of the outer level'],
     fixed:
       'proxy_set_header Authorization "Bearer s3cret";\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
   },
@@ -120,7 +120,7 @@ testRule('websocket-upgrade', [
     it: 'adds the other header',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Connection upgrade;',
-    says: ['"Connection: upgrade" goes to the upstream without "Upgrade"'],
+    says: ['"Connection: upgrade" is sent to the upstream without "Upgrade"'],
     fixed:
       'proxy_pass http://127.0.0.1:1;\nproxy_set_header Connection upgrade;\nproxy_set_header Upgrade $http_upgrade;',
   },
@@ -128,13 +128,13 @@ testRule('websocket-upgrade', [
     it: 'has no second "Connection" to offer',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection "";',
-    says: ['"Upgrade" goes to the upstream with "Connection: "'],
+    says: ['"Upgrade" is sent to the upstream with "Connection: "'],
   },
   {
     it: 'finds a connection that is kept instead',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection keep-alive;',
-    says: ['"Upgrade" goes to the upstream with "Connection: keep-alive"'],
+    says: ['"Upgrade" is sent to the upstream with "Connection: keep-alive"'],
   },
   {
     it: 'lets the client decide',
@@ -173,8 +173,8 @@ testRule('proxy-ssl-unverified', [
     ...inHttp,
     text: 'upstream far { server 192.0.2.1; }\nserver { location / { proxy_pass https://far; } location /a { proxy_pass https://192.0.2.1$request_uri; } }',
     says: [
-      '"proxy_pass" over https does not verify whom it talks to',
-      '"proxy_pass" over https does not verify whom it talks to',
+      '"proxy_pass" over https does not verify the certificate of the upstream',
+      '"proxy_pass" over https does not verify the certificate of the upstream',
     ],
   },
 ]);

@@ -105,7 +105,7 @@ const CASES: readonly {
     rule: 'map-no-default',
     it: 'finds a use in a nested location',
     conf: 'http { map $host $to { a b; } server { location / { location /a { proxy_pass http://$to; } } } }',
-    says: ['map "$to" has no default: it is empty for all else'],
+    says: ['map "$to" has no default: it is empty for all other values'],
   },
   {
     rule: 'try-files-proxy',

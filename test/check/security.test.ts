@@ -82,34 +82,34 @@ testRule('header-redefinition', [
     ...inHttp,
     text: 'add_header A 1;\nadd_header B 2;\nserver {\n    listen 127.0.0.1:80;\n    add_header C 3;\n    location / {\n        add_header C 4;\n    }\n    location /d {\n        add_header D 5;\n    }\n}',
     says: [
-      '"add_header" here drops "A" and "B" of the level above',
-      '"add_header" here drops "C" of the level above',
+      '"add_header" here drops "A" and "B" of the outer level',
+      '"add_header" here drops "C" of the outer level',
     ],
   },
   {
     it: 'mends with one line',
     text: 'add_header A 1;\nlocation / {\n    add_header B 2;\n}',
-    says: ['"add_header" here drops "A" of the level above'],
+    says: ['"add_header" here drops "A" of the outer level'],
     fixed: 'add_header A 1;\nlocation / {\n    add_header_inherit merge;\n    add_header B 2;\n}',
   },
   {
     it: 'repeats what is lost where merging would send a header twice',
     text: 'add_header A 1 always;\nadd_header C 1;\nlocation / {\n    add_header B 2;\n    add_header C 3;\n}',
-    says: ['"add_header" here drops "A" of the level above'],
+    says: ['"add_header" here drops "A" of the outer level'],
     fixed:
       'add_header A 1 always;\nadd_header C 1;\nlocation / {\n    add_header A 1 always;\n    add_header B 2;\n    add_header C 3;\n}',
   },
   {
     it: 'mends within one line',
     text: 'add_header A 1;\nlocation / { expires 1h; add_header B 2; return 200; }',
-    says: ['"add_header" here drops "A" of the level above'],
+    says: ['"add_header" here drops "A" of the outer level'],
     fixed:
       'add_header A 1;\nlocation / { expires 1h; add_header_inherit merge; add_header B 2; return 200; }',
   },
   {
     it: 'looks into an if',
     text: 'location / {\n    add_header Vary Origin;\n    if ($arg_a) {\n        add_header A 1;\n    }\n}',
-    says: ['"add_header" here drops "Vary" of the level above'],
+    says: ['"add_header" here drops "Vary" of the outer level'],
   },
   { it: 'does not tell cases apart', text: 'add_header X-A 1;\nlocation / { add_header x-a 2; }' },
   {
@@ -127,7 +127,7 @@ testRule('header-content-type', [
     it: 'offers default_type',
     ...inLocation,
     text: 'add_header Content-Type "text/plain; charset=utf-8";\nreturn 200 ok;',
-    says: ['"add_header Content-Type" adds a second Content-Type beside that of the answer'],
+    says: ['"add_header Content-Type" adds a second Content-Type to that of the response'],
     fixed: 'default_type "text/plain; charset=utf-8";\nreturn 200 ok;',
   },
   {
@@ -147,14 +147,14 @@ testRule('allow-without-deny', [
     it: 'ends the list with deny all',
     ...inLocation,
     text: 'allow 10.0.0.0/8;\nallow 192.168.0.0/16;',
-    says: ['"allow 10.0.0.0/8" without "deny all" keeps nobody out'],
+    says: ['"allow 10.0.0.0/8" without "deny all" refuses nobody'],
     fixed: 'allow 10.0.0.0/8;\nallow 192.168.0.0/16;\ndeny all;',
   },
   {
     it: 'looks into limit_except',
     ...inLocation,
     text: 'limit_except GET { allow 10.0.0.0/8; }',
-    says: ['"allow 10.0.0.0/8" without "deny all" keeps nobody out'],
+    says: ['"allow 10.0.0.0/8" without "deny all" refuses nobody'],
   },
   { it: 'lets "allow all" lift an outer list', text: 'deny all;\nlocation /open { allow all; }' },
   {

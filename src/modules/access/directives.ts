@@ -28,7 +28,7 @@ export const directives = directivesFor<AccessConfig>()({
     args: rule(true),
     into: 'rules',
     repeat: 'append',
-    summary: 'Lets a network in; the first rule that fits decides.',
+    summary: 'Allows requests from a network; the first rule that matches decides.',
     source: 'nginx ngx_http_access_module#allow',
   },
   deny: {
@@ -36,7 +36,7 @@ export const directives = directivesFor<AccessConfig>()({
     args: rule(false),
     into: 'rules',
     repeat: 'append',
-    summary: 'Keeps a network out with 403; the first rule that fits decides.',
+    summary: 'Refuses requests from a network with 403; the first rule that matches decides.',
     source: 'nginx ngx_http_access_module#deny',
   },
 });

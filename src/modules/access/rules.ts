@@ -21,8 +21,8 @@ const allowWithoutDeny: ModuleRule<AccessConfig> = {
   id: 'GW307',
   slug: 'allow-without-deny',
   severity: 'error',
-  summary: '"allow" without any "deny" keeps nobody out',
-  why: 'Whom no rule fits is let in. A list of "allow" alone therefore admits everybody.',
+  summary: '"allow" without any "deny" refuses nobody',
+  why: 'A client that no rule matches is allowed, so a list with "allow" only allows everybody.',
   fix: 'End the list with "deny all".',
   bad: { in: 'location', text: 'allow 10.0.0.0/8;' },
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },
@@ -38,9 +38,9 @@ const allowWithoutDeny: ModuleRule<AccessConfig> = {
       if (configOf(block.level, 'core').satisfy === 'any' && asksForMore(block)) continue;
       yield {
         at: first.node,
-        message: `"allow ${first.node.args[0]?.value}" without "deny all" keeps nobody out`,
+        message: `"allow ${first.node.args[0]?.value}" without "deny all" refuses nobody`,
         fix: {
-          title: 'add "deny all": everybody else gets 403 then',
+          title: 'add "deny all": then all others get 403',
           safe: false,
           edits: [lineBehind(last.node, 'deny all;')],
         },
@@ -58,8 +58,8 @@ const aclOrder: ModuleRule<AccessConfig> = {
   id: 'GW309',
   slug: 'acl-order',
   severity: 'warning',
-  summary: 'an "allow" or "deny" behind one that decides the same addresses already',
-  why: 'The first rule that fits decides. A narrower one behind a wider one is never tried.',
+  summary: 'an "allow" or "deny" after one that matches the same addresses',
+  why: 'The first rule that matches decides, so a narrower rule after a wider one is never used.',
   fix: 'Put the narrower rule first.',
   bad: { in: 'location', text: 'allow all;\ndeny 192.0.2.7;' },
   good: { in: 'location', text: 'deny 192.0.2.7;\nallow all;' },
@@ -69,7 +69,7 @@ const aclOrder: ModuleRule<AccessConfig> = {
       for (const [index, entry] of entries.entries()) {
         const first = entries.slice(0, index).find((other) => covers(other.who, entry.who));
         // The same rule twice has no effect.
-        if (first && first.allows !== entry.allows) yield orderProblem(entry, first);
+        if (first && first.allows !== entry.allows) yield orderFinding(entry, first);
       }
     }
   },
@@ -82,7 +82,7 @@ function covers(outer: AccessRule['who'], inner: AccessRule['who']): boolean {
   return outer.bits <= inner.bits && contains(outer, inner.bytes);
 }
 
-function orderProblem({ node }: Entry, first: Entry): Problem {
+function orderFinding({ node }: Entry, first: Entry): Problem {
   const [later, earlier] = [node, first.node].map(textOf) as [string, string];
   return {
     at: node,
@@ -104,8 +104,8 @@ const cidrHostBits: ModuleRule<AccessConfig> = {
   id: 'GW325',
   slug: 'cidr-host-bits',
   severity: 'warning',
-  summary: 'a network whose address has bits behind its mask',
-  why: 'They are ignored: the network is larger than the address suggests.',
+  summary: 'a network whose address has bits outside of its mask',
+  why: 'They are ignored: the network is larger than its address suggests.',
   fix: 'Write the first address of the network, or the mask of one address (/32, /128).',
   bad: { in: 'location', text: 'allow 10.0.0.5/8;\ndeny all;' },
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;' },

@@ -245,7 +245,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     into: 'formats',
     repeat: 'append',
     defaultText: 'combined "..."',
-    summary: 'Names a format for access logs.',
+    summary: 'Defines a format for access logs.',
     roles: defines('log format'),
     source: 'nginx ngx_http_log_module#log_format',
   },
@@ -256,7 +256,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     repeat: 'append',
     defaultText: 'logs/access.log combined where that directory exists, else off',
     summary:
-      'Where requests are logged, in which format, and when. Variables in a path never lead out of the directory that is written before them.',
+      'Where requests are logged, in which format, and under which condition. Variables in a path cannot lead out of the directory that precedes them.',
     roles: [...pathFrom('prefix'), ...uses('log format', { word: 1 })],
     source: 'nginx ngx_http_log_module#access_log',
   },
@@ -266,7 +266,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     into: 'fileCache',
     default: NO_CACHE,
     defaultText: 'off',
-    summary: 'Which log files with variables in their path stay open between lines.',
+    summary: 'Which log files with variables in their path are kept open.',
     source: 'nginx ngx_http_log_module#open_log_file_cache',
   },
 });

@@ -5,8 +5,8 @@ const logFormatUnsafe: Rule = {
   id: 'GW906',
   slug: 'log-format-unsafe',
   severity: 'warning',
-  summary: 'a log format of JSON whose values are not escaped as JSON',
-  why: 'A client that sends a quotation mark or a backslash breaks the line, or writes members of its own into it.',
+  summary: 'a JSON log format whose values are not escaped as JSON',
+  why: 'A client that sends a quotation mark or a backslash breaks the line or adds members to it.',
   fix: 'Add escape=json.',
   bad: { in: 'http', text: `log_format main '{"uri":"$uri","status":$status}';` },
   good: { in: 'http', text: `log_format main escape=json '{"uri":"$uri","status":$status}';` },
@@ -52,8 +52,8 @@ const secretsLogged: Rule = {
   id: 'GW907',
   slug: 'secrets-logged',
   severity: 'warning',
-  summary: 'a log that keeps what clients prove themselves with',
-  why: 'Whoever reads the log, or a copy of it, can act as the clients: sessions and tokens are as good as passwords.',
+  summary: 'a log that contains credentials of clients',
+  why: 'Anybody who reads the log or a copy of it can act as the clients: sessions and tokens are as good as passwords.',
   fix: 'Log something that tells requests apart and opens nothing: $request_id.',
   bad: { in: 'http', text: `log_format who '$remote_addr $cookie_session';` },
   good: { in: 'http', text: `log_format who '$remote_addr $request_id';` },
@@ -61,7 +61,7 @@ const secretsLogged: Rule = {
     for (const { node } of config.uses('log_format')) {
       for (const variable of new Set(variablesIn(node).filter((name) => SECRET_VARIABLE.test(name)))) {
         const word = node.args.find(({ value }) => value.toLowerCase().includes(variable));
-        yield { at: word?.span ?? node, message: `"$${variable}" may hold a secret, and is logged` };
+        yield { at: word?.span ?? node, message: `"$${variable}" may contain a secret, and is logged` };
       }
     }
   },

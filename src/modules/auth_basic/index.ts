@@ -17,7 +17,7 @@ const directives = directivesFor<AuthBasicConfig>()({
     args: { ...readers.value, syntax: 'realm | off' },
     into: 'realm',
     defaultText: 'off',
-    summary: 'Asks for name and password; the text tells what for.',
+    summary: 'Requires user name and password; the text names the protected area.',
     source: 'nginx ngx_http_auth_basic_module#auth_basic',
   },
   auth_basic_user_file: {

@@ -40,14 +40,14 @@ const directives = directivesFor<CharsetConfig>()({
     into: 'charset',
     default: OFF,
     defaultText: 'off',
-    summary: 'Charset that the `Content-Type` of answers names, or `off`.',
+    summary: 'Charset that is added to the `Content-Type` of responses, or `off`.',
     source: 'nginx ngx_http_charset_module#charset',
   },
   source_charset: {
     contexts: HSLI,
     args: readers.value,
     into: 'sourceCharset',
-    summary: 'Charset that bodies have; where it is not that of `charset`, they are recoded.',
+    summary: 'Charset of the original body; if it differs from `charset`, the body is recoded.',
     source: 'nginx ngx_http_charset_module#source_charset',
   },
   override_charset: {
@@ -55,7 +55,7 @@ const directives = directivesFor<CharsetConfig>()({
     args: readers.flag,
     into: 'overrides',
     default: false,
-    summary: 'Whether answers that name a charset already are recoded too.',
+    summary: 'Whether responses that already have a charset are recoded too.',
     source: 'nginx ngx_http_charset_module#override_charset',
   },
   charset_types: {
@@ -75,7 +75,7 @@ const directives = directivesFor<CharsetConfig>()({
     syntax: 'charset1 charset2 { byte bytes; ... }',
     into: 'maps',
     merge: (before, added) => [...before, ...added],
-    summary: 'What the bytes of one charset are in another, in hexadecimal.',
+    summary: 'A table of bytes of one charset and their equivalent in another, in hexadecimal.',
     source: 'nginx ngx_http_charset_module#charset_map',
   },
 });

@@ -119,7 +119,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'console',
     default: false,
     inherit: false,
-    summary: 'Serves the console: a page that shows the running gateway and switches feature flags.',
+    summary: 'Serves the console: a page that shows the state of the gateway and switches feature flags.',
     source: 'gw',
   },
   control_flags_zone: {
@@ -127,7 +127,7 @@ export const directives = directivesFor<ControlConfig>()({
     args: readers.text,
     into: 'flagsZone',
     default: 'feature_flags',
-    summary: 'The dictionary that holds the feature flags.',
+    summary: 'The dictionary for feature flags.',
     roles: uses('dictionary'),
     source: 'gw',
   },
@@ -137,7 +137,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'crossSite',
     default: false,
     summary:
-      'Lets browsers come for pages of other sites, and under names that no `server_name` knows; otherwise `control_api` refuses what they ask for (403).',
+      'Accepts requests from pages of other sites and with host names that no `server_name` contains; otherwise `control_api` refuses them (403).',
     source: 'gw',
   },
   shared_dict_zone: {
@@ -146,7 +146,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'dictionaries',
     repeat: 'append',
     summary:
-      'A dictionary in shared memory; full, it refuses writes, or with "evict" drops what was not used longest.',
+      'A dictionary in shared memory. If it is full, it refuses writes, or with "evict" removes the least recently used entries.',
     roles: defines('dictionary', AT.zone),
     source: 'gw',
   },
@@ -165,7 +165,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'flags',
     repeat: 'append',
     summary:
-      'A variable that is 1 where the flag is on for this request, else 0; a rollout decides by the key, by default the address of the client.',
+      'A variable that is 1 if the flag is on for the request, else 0; for a partial rollout the key decides, by default the address of the client.',
     roles: defines('variable', AT.variable),
     source: 'gw',
   },

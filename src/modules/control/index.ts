@@ -59,7 +59,7 @@ function tellEndpoint(api: string, location: LocationFacts): Explainer {
           value: `${endpoint.description}${endpoint.writes ? ' (it changes something)' : ''}`,
         },
       ],
-      unknown: 'what the gateway knows of itself',
+      unknown: 'the state of the gateway',
     };
   };
 }

@@ -12,8 +12,8 @@ const controlPublic: ModuleRule<ControlConfig> = {
   id: 'GW811',
   slug: 'control-public',
   severity: 'error',
-  summary: 'the control surface or the console, open to everybody',
-  why: 'Whoever finds the address switches feature flags and reads what the gateway is made of: the control surface leaves it to the configuration who may call it.',
+  summary: 'the control surface or the console without access control',
+  why: 'Anybody who finds the address can switch feature flags and read internals of the gateway: access control is left to the configuration.',
   fix: 'Let in only whom you know: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
   bad: {
     in: 'http',
@@ -37,7 +37,7 @@ const controlNoTls: ModuleRule<ControlConfig> = {
   slug: 'control-no-tls',
   severity: 'warning',
   summary: 'operators call the control surface over plain HTTP from other machines',
-  why: 'Passwords and what the gateway tells of itself can be read on the way, and answers can be changed.',
+  why: 'Passwords and internals of the gateway can be read on the network path, and responses can be changed.',
   fix: 'Add "ssl" to the listen, or listen on a loopback address and come in by SSH.',
   bad: {
     in: 'http',
@@ -56,7 +56,7 @@ server { listen 80; location /runtime/ { allow 127.0.0.1; deny all; control_api;
       if (!plain) continue;
       yield {
         at: node,
-        message: `"${node.name.value}" is called over plain HTTP from other machines`,
+        message: `"${node.name.value}" is used over plain HTTP from other machines`,
         hint: 'add "ssl" to the listen directive',
       };
     }
@@ -85,8 +85,8 @@ const flagUndefined: ModuleRule<ControlConfig> = {
   id: 'GW814',
   slug: 'flag-undefined',
   severity: 'error',
-  summary: 'the variable of a feature flag that was not declared',
-  why: 'The configuration does not load.',
+  summary: 'a feature flag whose variable is not declared',
+  why: 'The configuration is refused.',
   fix: 'Declare it in the http block: feature_flag $flag_new_shop new_shop.',
   bad: { text: 'location / { return 200 $flag_new_shop; }' },
   good: {
@@ -101,8 +101,8 @@ const flagUnused: ModuleRule<ControlConfig> = {
   id: 'GW815',
   slug: 'flag-unused',
   severity: 'info',
-  summary: 'the variable of a feature flag that nothing reads',
-  why: 'Operators switch a flag that changes nothing; mostly a name is misspelt somewhere.',
+  summary: 'a feature flag whose variable is not used',
+  why: 'Operators switch a flag that changes nothing; usually a name is misspelt.',
   fix: 'Use the variable, or take the directive out.',
   bad: {
     in: 'http',
@@ -130,8 +130,8 @@ const probeTargetMissing: ModuleRule<ControlConfig> = {
   id: 'GW816',
   slug: 'probe-target-missing',
   severity: 'error',
-  summary: 'a probe of dictionaries where there is none',
-  why: 'Every answer says that the dictionary cannot be reached: whoever watches the gateway takes it for broken.',
+  summary: 'a probe of dictionaries without a dictionary',
+  why: 'Every response says that the dictionary cannot be reached, so monitoring reports the gateway as broken.',
   fix: 'Declare the dictionary: shared_dict_zone zone=cache:1m, or leave the probe out.',
   bad: { text: 'location = /probe { control_api cache_probe; }' },
   good: {
@@ -158,8 +158,8 @@ const healthInAccessLog: ModuleRule<ControlConfig> = {
   id: 'GW818',
   slug: 'health-in-access-log',
   severity: 'info',
-  summary: 'probes fill the access log',
-  why: 'A load balancer asks every second or so: what people do is hard to find between, and the numbers of requests tell nothing.',
+  summary: 'probes in the access log',
+  why: 'A load balancer probes about once per second: requests of users are hard to find in between, and request counts mean little.',
   fix: 'Add access_log off to the location.',
   bad: {
     in: 'http',
@@ -177,7 +177,7 @@ server { listen 127.0.0.1:8080; location = /live { control_api live; access_log 
       if (!PROBES.test(endpoint) || logs.length === 0) continue;
       yield {
         at: node,
-        message: `each request for "${endpoint}" is a line of the access log`,
+        message: `each request for "${endpoint}" is logged in the access log`,
         hint: 'add access_log off to the location',
       };
     }

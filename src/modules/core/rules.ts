@@ -5,8 +5,8 @@ const versionDisclosure: Rule = {
   id: 'GW311',
   slug: 'version-disclosure',
   severity: 'warning',
-  summary: '"server_tokens" tells everybody the version',
-  why: 'Who knows the version knows which holes to try.',
+  summary: '"server_tokens" shows the version to everybody',
+  why: 'With the version, attackers know which vulnerabilities to try.',
   fix: 'Say "server_tokens off".',
   bad: { text: 'server_tokens on;' },
   good: { text: 'server_tokens off;' },
@@ -16,7 +16,7 @@ const versionDisclosure: Rule = {
       if (word?.value !== 'on' && word?.value !== 'build') continue;
       yield {
         at: node,
-        message: `"server_tokens ${word.value}" tells everybody the version`,
+        message: `"server_tokens ${word.value}" shows the version to everybody`,
         fix: { title: 'say "off"', safe: true, edits: [reworded(word, 'off')] },
       };
     }
@@ -28,7 +28,7 @@ const errorLogOff: Rule = {
   slug: 'error-log-off',
   severity: 'warning',
   summary: 'error_log off, which is the name of a file',
-  why: 'Unlike access_log, error_log cannot be turned off: errors go on being written, into a file named "off".',
+  why: 'Unlike access_log, error_log cannot be turned off: errors are written to a file named "off".',
   fix: 'Say what is wanted: error_log /dev/null emerg writes next to nothing.',
   bad: { text: 'error_log off;' },
   good: { text: 'error_log /dev/null emerg;' },
@@ -50,8 +50,8 @@ const keepaliveRequestsLow: Rule = {
   id: 'GW903',
   slug: 'keepalive-requests-low',
   severity: 'info',
-  summary: 'connections that end after a few requests',
-  why: 'Each new connection costs a handshake, and with TLS several times the work of a request.',
+  summary: 'connections that are closed after a few requests',
+  why: 'Each new connection costs a handshake; with TLS that is several times the work of a request.',
   fix: 'Leave keepalive_requests out: a thousand is the default.',
   bad: { text: 'keepalive_requests 10;' },
   good: { text: 'keepalive_requests 1000;' },
@@ -60,7 +60,10 @@ const keepaliveRequestsLow: Rule = {
       const requests = Number(node.args[0]?.value);
       // 0 means that such connections are not wanted at all.
       if (!(requests > 0 && requests < FEW_REQUESTS)) continue;
-      yield { at: node, message: `connections end after ${requests} request${requests === 1 ? '' : 's'}` };
+      yield {
+        at: node,
+        message: `connections are closed after ${requests} request${requests === 1 ? '' : 's'}`,
+      };
     }
   },
 };
@@ -70,8 +73,8 @@ const workerProcessesUnset: Rule = {
   slug: 'worker-processes-unset',
   severity: 'info',
   off: true,
-  summary: 'one worker, because nobody said how many',
-  why: 'The default is one, whatever the machine has: the other cores idle.',
+  summary: 'only one worker, because worker_processes is not set',
+  why: 'The default is one worker on any machine: the other cores stay idle.',
   fix: 'Set worker_processes auto.',
   bad: { in: 'main', text: 'http { server { listen 127.0.0.1:8080; } }' },
   good: { in: 'main', text: 'worker_processes auto; http { server { listen 127.0.0.1:8080; } }' },
@@ -90,8 +93,8 @@ const servesAsRoot: Rule = {
   id: 'GW911',
   slug: 'serves-as-root',
   severity: 'warning',
-  summary: 'what serves requests keeps the rights of root',
-  why: 'Whatever goes wrong in a request then goes wrong as root: a path that leads too far reads any file of the machine.',
+  summary: 'requests are served with the rights of root',
+  why: 'A mistake while serving a request then happens as root: a path that leads too far reads any file of the machine.',
   fix: 'Name an account of its own: ports, keys and logs that only root can open are opened before it takes over.',
   bad: { in: 'main', text: 'user root;' },
   good: { in: 'main', text: 'user nobody;' },

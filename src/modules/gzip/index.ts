@@ -33,7 +33,7 @@ const directives = directivesFor<GzipConfig>()({
     args: readers.flag,
     into: 'gzip',
     default: false,
-    summary: 'Compresses answers for clients that accept it.',
+    summary: 'Compresses responses for clients that accept gzip.',
     source: 'nginx ngx_http_gzip_module#gzip',
   },
   gzip_types: {
@@ -51,7 +51,7 @@ const directives = directivesFor<GzipConfig>()({
     args: readers.size,
     into: 'minLengthBytes',
     default: 20,
-    summary: 'Shortest answer that is compressed, where its length is known.',
+    summary: 'Minimum length of a response that is compressed, if its length is known.',
     source: 'nginx ngx_http_gzip_module#gzip_min_length',
   },
   gzip_comp_level: {
@@ -59,7 +59,7 @@ const directives = directivesFor<GzipConfig>()({
     args: readers.integer({ min: 1, max: 9 }),
     into: 'level',
     default: 1,
-    summary: 'Effort of the compression: 1 is fastest, 9 smallest.',
+    summary: 'Compression level: 1 is fastest, 9 smallest.',
     source: 'nginx ngx_http_gzip_module#gzip_comp_level',
   },
 });
@@ -148,7 +148,7 @@ export const gzip = moduleFor<GzipConfig>()({
   directives,
   variables: {
     gzip_ratio: {
-      summary: 'How many times smaller the answer became; empty where it was not compressed.',
+      summary: 'The compression ratio; empty if the response was not compressed.',
       compile: () => (x) => x.state(RATIO),
     },
   },

@@ -30,7 +30,7 @@ export const addedHeader: ArgReader<AddedHeader> = readers.words(
     }
     if (FRAMING.has(name.value.toLowerCase())) {
       // A warning only, since `add_header Content-Length 0` beside `return 204` is widespread.
-      const message = `"${scope.directive}" does not set "${name.value}", which frames the answer, ignored`;
+      const message = `"${scope.directive}" does not set "${name.value}", which frames the response, ignored`;
       scope.report.warn(message, name.span, { rule: 'ignored-directive' });
       return undefined;
     }

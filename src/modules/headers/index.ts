@@ -25,7 +25,7 @@ const directives = directivesFor<HeadersConfig>()({
     into: 'added',
     repeat: 'append',
     inheritBy: 'addedInherit',
-    summary: 'Adds a header to good answers, with "always" to every answer.',
+    summary: 'Adds a header to successful responses and redirects, with "always" to all responses.',
     source: 'nginx ngx_http_headers_module#add_header',
   },
   add_header_inherit: {
@@ -34,7 +34,7 @@ const directives = directivesFor<HeadersConfig>()({
     into: 'addedInherit',
     default: 'on',
     summary:
-      'Whether headers of the level above come down: where there are none here, never, or besides those here.',
+      'Whether headers of the outer level are inherited: only if this level has none, never, or in addition to its own.',
     source: 'nginx ngx_http_headers_module#add_header_inherit',
   },
   add_trailer: {
@@ -44,7 +44,7 @@ const directives = directivesFor<HeadersConfig>()({
     repeat: 'append',
     inheritBy: 'trailersInherit',
     summary:
-      'Adds a field behind the body of good answers, with "always" to every answer; the node engine alone can send it.',
+      'Adds a trailer to successful responses and redirects, with "always" to all responses; on the node engine only.',
     source: 'nginx ngx_http_headers_module#add_trailer',
   },
   add_trailer_inherit: {
@@ -52,7 +52,7 @@ const directives = directivesFor<HeadersConfig>()({
     args: readers.oneOf('on', 'off', 'merge'),
     into: 'trailersInherit',
     default: 'on',
-    summary: 'The same for trailers as `add_header_inherit` for headers.',
+    summary: 'As `add_header_inherit`, for trailers.',
     source: 'nginx ngx_http_headers_module#add_trailer_inherit',
   },
   expires: {
@@ -60,7 +60,7 @@ const directives = directivesFor<HeadersConfig>()({
     args: expires,
     into: 'expires',
     defaultText: 'off',
-    summary: 'Sets `Expires` and `Cache-Control` of good answers.',
+    summary: 'Sets `Expires` and `Cache-Control` of successful responses and redirects.',
     source: 'nginx ngx_http_headers_module#expires',
   },
 });
@@ -72,7 +72,7 @@ export const headers = moduleFor<HeadersConfig>()({
   enabled: ({ added, trailers, expires }) => (added ?? trailers ?? expires) !== undefined,
   families: {
     sent_trailer_: {
-      summary: 'A trailer of the answer.',
+      summary: 'A trailer of the response.',
       compile: (rest) => (x) => findTrailer(x, rest.replaceAll('_', '-')),
     },
   },

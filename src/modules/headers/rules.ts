@@ -13,8 +13,8 @@ const headerRedefinition: Rule = {
   id: 'GW304',
   slug: 'header-redefinition',
   severity: 'warning',
-  summary: '"add_header" on an inner level drops the headers of the level above',
-  why: 'A level with "add_header" of its own inherits none: security headers that were set once for all are gone here, silently.',
+  summary: '"add_header" on an inner level drops the headers of the outer level',
+  why: 'A level with an "add_header" of its own inherits none: security headers that were set for all responses are silently missing here.',
   fix: 'Say "add_header_inherit merge;" on this level, or repeat the headers.',
   bad: {
     text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header Cache-Control no-cache;\n}',
@@ -30,8 +30,8 @@ const headerRedefinition: Rule = {
       const { at, dropped } = dropping;
       yield {
         at,
-        message: `"add_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
-        label: 'from here on only the headers of this level count',
+        message: `"add_header" here drops ${namesText(dropped.map(headerOf))} of the outer level`,
+        label: 'from here on only the headers of this level apply',
         related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
         fix: keepingFix(dropping),
       };
@@ -43,7 +43,7 @@ const headerRedefinition: Rule = {
 function keepingFix({ at, dropped, replaces }: Dropping): Fix {
   if (!replaces) {
     return {
-      title: 'add "add_header_inherit merge": the answers get the dropped headers too',
+      title: 'add "add_header_inherit merge": the responses get the dropped headers too',
       safe: false,
       edits: [lineBefore(at, 'add_header_inherit merge;')],
     };
@@ -60,7 +60,7 @@ const headerContentType: Rule = {
   slug: 'header-content-type',
   severity: 'info',
   summary: '"add_header Content-Type" does not set the type, it adds a second header',
-  why: 'The answer has two Content-Type headers; which one a client believes is its own choice.',
+  why: 'The response has two Content-Type headers; it depends on the client which one is used.',
   fix: 'Set the type with "default_type" or "types"; hide an upstream\'s with "proxy_hide_header".',
   bad: { in: 'location', text: 'add_header Content-Type application/json;\nreturn 200 "{}";' },
   good: { in: 'location', text: 'default_type application/json;\nreturn 200 "{}";' },
@@ -75,11 +75,11 @@ const headerContentType: Rule = {
       if (block.own('return').some(({ args }) => args[0]?.value === '204')) continue;
       yield {
         at: node,
-        message: `"add_header Content-Type" adds a second Content-Type beside that of the answer`,
+        message: `"add_header Content-Type" adds a second Content-Type to that of the response`,
         hint: 'set the type with "default_type"',
         ...(isMovable(node, block) && {
           fix: {
-            title: `say "default_type ${value.value}" instead`,
+            title: `use "default_type ${value.value}" instead`,
             safe: false,
             edits: [{ span: node.span, text: `default_type ${reworded(value, value.value).text};` }],
           },

@@ -51,7 +51,7 @@ export const directives = directivesFor<KvConfig>()({
     into: 'pass',
     inherit: false,
     secret: 'password',
-    summary: 'Answers requests with one command of a key-value store.',
+    summary: 'Runs one command of a key-value store per request.',
     roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),
     source: 'gw',
   },
@@ -60,10 +60,9 @@ export const directives = directivesFor<KvConfig>()({
     args: allowedHosts,
     into: 'allowHosts',
     repeat: 'append',
-    defaultText:
-      "any host; where clients choose it, none of this machine's loopback and link-local addresses",
+    defaultText: 'any host; if the client chooses it, no loopback or link-local address of this machine',
     summary:
-      'Hosts that variables of `kv_pass` may name, or networks that all addresses of a name must lie in; others are 403. Names of `upstream` blocks always may.',
+      'Hosts that variables in `kv_pass` may name, or networks that all addresses of a name must belong to; others get 403. Names of `upstream` blocks are always allowed.',
     source: 'gw',
   },
   kv_key: {
@@ -88,7 +87,7 @@ export const directives = directivesFor<KvConfig>()({
     into: 'timeoutMs',
     default: 5_000,
     defaultText: '5s',
-    summary: 'Longest time from a request to the reply of the store.',
+    summary: 'Timeout from a request to the reply of the store.',
     source: 'gw',
   },
   kv_connect_timeout: {
@@ -97,7 +96,7 @@ export const directives = directivesFor<KvConfig>()({
     into: 'connectTimeoutMs',
     default: 1_000,
     defaultText: '1s',
-    summary: 'Longest time for a connection to the store, and once more for its first reply.',
+    summary: 'Timeout for connecting to the store, and again for its first reply.',
     source: 'gw',
   },
   kv_connections: {
@@ -105,7 +104,7 @@ export const directives = directivesFor<KvConfig>()({
     args: readers.integer({ min: 1, max: 64 }),
     into: 'connections',
     default: 1,
-    summary: 'Multiplexed connections per worker and address.',
+    summary: 'Number of multiplexed connections per worker and address.',
     source: 'gw',
   },
   kv_pipelining: {
@@ -123,7 +122,7 @@ export const directives = directivesFor<KvConfig>()({
     into: 'maxValueBytes',
     default: 1024 ** 2,
     defaultText: '1m',
-    summary: 'Largest request body and largest reply.',
+    summary: 'Maximum size of a request body and of a reply.',
     source: 'gw',
   },
 });

@@ -64,7 +64,7 @@ export class EmbeddedStore implements Store {
     const bytes = args.map((arg) => (typeof arg === 'string' ? Buffer.from(arg) : arg));
     if (EMBEDDED_COMMANDS[name].writes) return this.#write(name, bytes, done);
     this.#records.refresh();
-    this.#answer(this.#attempt(name, bytes), done);
+    this.#finish(this.#attempt(name, bytes), done);
   }
 
   async close(): Promise<void> {
@@ -80,7 +80,7 @@ export class EmbeddedStore implements Store {
     this.#records
       .transaction(() => this.#attempt(name, args))
       .catch((error: Error): Result => ({ refused: error.message }))
-      .then((result) => this.#answer(result, (fault, reply) => this.#outstanding.settle(call, fault, reply)))
+      .then((result) => this.#finish(result, (fault, reply) => this.#outstanding.settle(call, fault, reply)))
       .catch((error: unknown) => this.#log.write('crit', `kv: ${printable(String(error))}`));
   }
 
@@ -96,7 +96,7 @@ export class EmbeddedStore implements Store {
     }
   }
 
-  #answer(result: Result, done: Done): void {
+  #finish(result: Result, done: Done): void {
     this.#lastGood = 'reply' in result;
     if ('reply' in result) done(undefined, result.reply);
     else done({ code: 'kv_error', text: result.refused }, null);

@@ -170,9 +170,9 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
 
   return (x, args, store) => {
     if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
-    const answered = meter();
+    const count = meter();
     store.run(command, args, (fault, reply) => {
-      answered(fault, reply);
+      count(fault, reply);
       try {
         if (fault) fail(x, fault, store);
         else succeed(x, reply, store);

@@ -63,7 +63,7 @@ function tellCommand(config: KvConfig, store: Closed, build: Build): Explainer {
       { label: 'command', value: [...words, ...(row.body ? ['<body>'] : [])].join(' ') },
       { label: 'store', value: address },
     ];
-    return { does: `asks the store for "${config.command}"`, facts, unknown: 'what the store says' };
+    return { does: `asks the store for "${config.command}"`, facts, unknown: 'the reply of the store' };
   };
 }
 

@@ -7,7 +7,7 @@ import { TickClock } from './outstanding.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { ReplyError } from './resp.ts';
 
-type Problem = LiveProblem<KvConfig>;
+type Finding = LiveProblem<KvConfig>;
 
 /** The result of a test login to one server of a store. */
 type ProbeResult =
@@ -17,31 +17,31 @@ type ProbeResult =
 export async function probeStore(
   { pass, command, connectTimeoutMs }: KvConfig,
   live: LiveScope,
-): Promise<readonly Problem[]> {
+): Promise<readonly Finding[]> {
   if (!pass || pass.kind === 'embedded' || pass.kind === 'variable') return [];
   const timeoutMs = Math.min(connectTimeoutMs, live.timeoutMs);
   const endpoints = endpointsOf(pass, (name) => live.upstream(name));
-  const answers = await Promise.all(
+  const results = await Promise.all(
     endpoints.map((endpoint) =>
       live.once(`kv ${JSON.stringify(endpoint)}`, () => askStore(endpoint, timeoutMs)),
     ),
   );
-  return answers.flatMap((answer) => problemOf(answer, command) ?? []);
+  return results.flatMap((result) => findingOf(result, command) ?? []);
 }
 
-function problemOf(answer: ProbeResult, command: KvConfig['command']): Problem | undefined {
-  if ('unreachable' in answer) {
-    const message = `the store cannot be reached: ${answer.unreachable}`;
+function findingOf(result: ProbeResult, command: KvConfig['command']): Finding | undefined {
+  if ('unreachable' in result) {
+    const message = `the store cannot be reached: ${result.unreachable}`;
     return { rule: 'store-unreachable', field: 'pass', message };
   }
-  if ('refused' in answer) {
+  if ('refused' in result) {
     return {
       rule: 'store-refused',
       field: 'pass',
-      message: `the store refuses the login: ${answer.refused}`,
+      message: `the store refuses the login: ${result.refused}`,
     };
   }
-  if (!answer.readOnly || COMMANDS[command].methods.includes('GET')) return undefined;
+  if (!result.readOnly || COMMANDS[command].methods.includes('GET')) return undefined;
   const message = `the store is a read-only replica, and "kv_command ${command}" writes`;
   return { rule: 'store-read-only', field: 'command', message };
 }
@@ -52,10 +52,10 @@ const MAX_REPLY_BYTES = 65_536;
 /** Connects, sends the commands and closes the connection; never rejects. */
 function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeResult> {
   return new Promise((resolve) => {
-    const end = (answer: ProbeResult): void => {
+    const end = (result: ProbeResult): void => {
       clearTimeout(deadline);
       connection.close();
-      resolve(answer);
+      resolve(result);
     };
     const fail = (reason: string): void => end(faultOf(reason));
     const ask = (name: string, args: readonly string[], replied: (reply: Reply | ReplyError) => void): void =>

@@ -118,7 +118,7 @@ export const variables = {
   kv_last_exists: variable('1 when the key existed, 0 when not.', 'kv_last_exists'),
   kv_last_error: variable('kv_error or connection_failed when the command failed.', 'kv_last_error'),
   kv_connection_state: variable(
-    'connected, degraded or error: the store as this worker sees it.',
+    'connected, degraded or error: the state of the store in this worker.',
     'kv_connection_state',
   ),
 };

@@ -144,8 +144,8 @@ export class RedisConnection {
     this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
     this.#socket = dial(this.#endpoint, () => this.#logIn())
       .on('data', (chunk) => {
-        const problem = reader.read(chunk);
-        if (problem !== undefined) this.drop(problem);
+        const fault = reader.read(chunk);
+        if (fault !== undefined) this.drop(fault);
       })
       .on('error', (error) => this.drop(reasonOf(error)))
       .on('close', () => {
@@ -158,9 +158,9 @@ export class RedisConnection {
   #logIn(): void {
     this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
     const { username, password, db } = this.#endpoint;
-    if (password) this.#ask('auth', username ? [username, password] : [password], authProblem);
+    if (password) this.#ask('auth', username ? [username, password] : [password], authFault);
     if (db) this.#ask('select', [String(db)], errorOf);
-    this.#ask('ping', [], (reply) => pingProblem(reply) ?? this.#isUp());
+    this.#ask('ping', [], (reply) => pingFault(reply) ?? this.#isUp());
   }
 
   /** The first fault is the reason; the owner is notified once per attempt. */
@@ -223,8 +223,8 @@ export class RedisConnection {
       failed: () => undefined,
       unsent: () => undefined,
       replied: (reply) => {
-        const problem = judge(reply);
-        if (problem !== undefined) this.drop(problem);
+        const fault = judge(reply);
+        if (fault !== undefined) this.drop(fault);
       },
     });
   }
@@ -244,13 +244,13 @@ const errorOf = (reply: Reply | ReplyError): string | undefined =>
   reply instanceof ReplyError ? reply.message : undefined;
 
 /** Gives the fault of a reply to AUTH. A store without a password accepts any. */
-function authProblem(reply: Reply | ReplyError): string | undefined {
+function authFault(reply: Reply | ReplyError): string | undefined {
   const message = errorOf(reply);
   return message !== undefined && NO_PASSWORD.test(message) ? undefined : message;
 }
 
 /** Gives the fault of a reply to PING. */
-function pingProblem(reply: Reply | ReplyError): string | undefined {
+function pingFault(reply: Reply | ReplyError): string | undefined {
   if (reply instanceof ReplyError) return ANSWERING.test(reply.message) ? undefined : reply.message;
   return String(reply) === 'PONG' ? undefined : 'it does not answer PING with PONG';
 }

@@ -90,7 +90,7 @@ export class RespReader {
   #bytes = NO_BYTES;
   /** Where the next element begins. */
   #at = 0;
-  #problem: string | undefined;
+  #fault: string | undefined;
 
   constructor(maxReplyBytes: number, onReply: (reply: Reply | ReplyError) => void) {
     this.#maxReplyBytes = maxReplyBytes;
@@ -102,7 +102,7 @@ export class RespReader {
    * quotes a reply.
    */
   read(chunk: Buffer): string | undefined {
-    if (this.#problem !== undefined || !this.#gather(chunk)) return this.#problem;
+    if (this.#fault !== undefined || !this.#gather(chunk)) return this.#fault;
     let start = 0;
     while (start < this.#bytes.length) {
       this.#at = start;
@@ -111,7 +111,7 @@ export class RespReader {
       start = this.#at;
       this.#onReply(reply);
     }
-    return this.#problem ?? this.#hold(start);
+    return this.#fault ?? this.#hold(start);
   }
 
   /** Adds the chunk to the pieces; false if there are still too few bytes. */
@@ -132,10 +132,10 @@ export class RespReader {
     this.#bytes = NO_BYTES;
     // The pieces never have more bytes than needed plus one chunk.
     if (this.#heldBytes > 0 && Math.max(this.#heldBytes, this.#neededBytes) > this.#maxReplyBytes) {
-      this.#problem = `a reply exceeds ${this.#maxReplyBytes} bytes`;
+      this.#fault = `a reply exceeds ${this.#maxReplyBytes} bytes`;
       this.#held = [];
     }
-    return this.#problem;
+    return this.#fault;
   }
 
   #element(): Element {
@@ -239,7 +239,7 @@ export class RespReader {
   }
 
   #malformed(): typeof NONE {
-    this.#problem ??= 'a reply that is not RESP';
+    this.#fault ??= 'a reply that is not RESP';
     return NONE;
   }
 }

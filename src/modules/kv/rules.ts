@@ -39,8 +39,8 @@ const kvWritePublic: ModuleRule<KvConfig> = {
   id: 'GW701',
   slug: 'kv-write-public',
   severity: 'error',
-  summary: 'a command that changes the store, and that everybody may call',
-  why: 'Whoever finds the address changes, deletes or fills the store.',
+  summary: 'a command that changes the store, without access control',
+  why: 'Anybody who finds the address can change, delete or fill the store.',
   fix: 'Let in only whom you know: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
   bad: {
     in: 'http',
@@ -68,8 +68,8 @@ const kvDangerous: ModuleRule<KvConfig> = {
   id: 'GW703',
   slug: 'kv-dangerous',
   severity: 'error',
-  summary: 'a command that concerns the whole store',
-  why: 'FLUSHALL, CONFIG, EVAL, KEYS and their like empty, stop, block or take over a store: no location may run them, and the configuration does not load.',
+  summary: 'a command that affects the whole store',
+  why: 'FLUSHALL, CONFIG, EVAL, KEYS and similar commands empty, stop, block or reconfigure a store: no location may run them, and the configuration is refused.',
   fix: 'Use one of the fourteen commands for one key; do the rest with redis-cli.',
   bad: { text: 'location = /clear { kv_pass 127.0.0.1:6379; kv_key x; kv_command flushall; }' },
   good: { text: 'location = /clear { kv_pass 127.0.0.1:6379; kv_key x; kv_command del; }' },
@@ -84,8 +84,8 @@ const kvNoPrefix: ModuleRule<KvConfig> = {
   id: 'GW704',
   slug: 'kv-no-prefix',
   severity: 'warning',
-  summary: 'strangers choose any key of the store',
-  why: 'Whatever else is kept in the store can be asked for by name: sessions, tokens, the keys of other applications.',
+  summary: 'clients can choose any key of the store',
+  why: 'Everything else in the store can be read by its name: sessions, tokens, the keys of other applications.',
   fix: 'Begin the key with a text of its own: kv_key page:$1.',
   bad: {
     in: 'http',
@@ -137,7 +137,7 @@ const kvPlainRemote: ModuleRule<KvConfig> = {
   slug: 'kv-plain-remote',
   severity: 'warning',
   summary: 'a store on another machine without TLS or without a password',
-  why: 'Keys, values and the password can be read on the way; a store without a password serves whoever reaches it.',
+  why: 'Keys, values and the password can be read on the network path; a store without a password serves everybody who can reach it.',
   fix: 'Name it by an URL with both: rediss://:${file:/run/secrets/redis}@host:6379.',
   bad: { text: 'location = /hits { kv_pass 10.1.2.3:6379; kv_key hits; }' },
   good: {
@@ -171,8 +171,8 @@ const kvKeyVariableEmpty: ModuleRule<KvConfig> = {
   id: 'GW707',
   slug: 'kv-key-variable-empty',
   severity: 'warning',
-  summary: 'a key that loses its end where a request leaves something out',
-  why: 'A request without the argument gets the key "user:", and so do all others without it: they read and write one value together.',
+  summary: 'a key that becomes incomplete if a parameter is missing',
+  why: 'A request without the argument uses the key "user:", as do all others without it: they read and write the same value.',
   fix: 'Refuse such requests: if ($arg_id = "") { return 400; }.',
   bad: { text: 'location = /user { kv_pass 127.0.0.1:6379; kv_key user:$arg_id; }' },
   good: {
@@ -207,8 +207,8 @@ const kvEmbeddedMulti: ModuleRule<KvConfig> = {
   id: 'GW708',
   slug: 'kv-embedded-multi',
   severity: 'info',
-  summary: 'the embedded store on a gateway that others reach',
-  why: 'It lies on this machine alone: a second gateway beside it has a store of its own, and clients find now the one and now the other.',
+  summary: 'the embedded store on a gateway that other machines can reach',
+  why: 'The store is local to this machine: a second gateway has a store of its own, and clients use one or the other at random.',
   fix: 'Keep it where there is one gateway; for several, run Redis or Valkey.',
   bad: { in: 'http', text: 'server { listen 80; location = /hits { kv_pass embedded; kv_key hits; } }' },
   good: {
@@ -229,7 +229,7 @@ const storeUnreachable: ModuleRule<KvConfig> = {
   severity: 'error',
   live: true,
   summary: 'a store that cannot be reached',
-  why: 'The gateway starts, and its location answers 502 until the store is there.',
+  why: 'The gateway starts, but the location responds with 502 until the store can be reached.',
   fix: 'See that it runs, and that the address is right.',
   bad: {
     text: `# nothing listens there

@@ -85,10 +85,10 @@ const explanation: ModuleExplanation<LimitConnConfig, ReadonlyMap<string, OpenZo
     });
     return {
       preaccess: (x) => ({
-        does: `limits requests at one time${dryRun ? ', and only logs it' : `, and answers ${status} beyond`}`,
+        does: `limits simultaneous requests${dryRun ? ', and only logs it' : `, and refuses further ones with ${status}`}`,
         facts: keyed.map(({ zone, maxRequests, key }) => ({
           label: 'limit',
-          value: `${maxRequests} at one time, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
+          value: `${maxRequests} simultaneous, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
         })),
         unknown: 'the counts',
       }),

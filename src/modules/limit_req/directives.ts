@@ -119,7 +119,7 @@ export const directives = directivesFor<LimitReqConfig>()({
     args: zone,
     into: 'zones',
     repeat: 'append',
-    summary: 'Shared memory that holds how fast requests of each key come, and how fast they may.',
+    summary: 'Shared memory for the request rate of each key, and the allowed rate.',
     roles: defines('request zone', AT.zone),
     source: 'nginx ngx_http_limit_req_module#limit_req_zone',
   },
@@ -129,7 +129,7 @@ export const directives = directivesFor<LimitReqConfig>()({
     into: 'limits',
     repeat: 'append',
     summary:
-      'Delays requests that come too fast, and refuses those beyond the burst; exact over all workers.',
+      'Delays requests that exceed the rate, and refuses those beyond the burst; exact over all workers.',
     roles: uses('request zone', AT.zone),
     source: 'nginx ngx_http_limit_req_module#limit_req',
   },
@@ -138,7 +138,7 @@ export const directives = directivesFor<LimitReqConfig>()({
     args: readers.refusalStatus,
     into: 'status',
     default: 503,
-    summary: 'Status of requests that are refused.',
+    summary: 'Status of refused requests.',
     source: 'nginx ngx_http_limit_req_module#limit_req_status',
   },
   limit_req_log_level: {

@@ -124,7 +124,7 @@ const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZon
     });
     return {
       preaccess: (x) => ({
-        does: `limits how fast requests come${dryRun ? ', and only logs it' : `, and answers ${status} beyond`}`,
+        does: `limits the rate of requests${dryRun ? ', and only logs it' : `, and refuses further ones with ${status}`}`,
         facts: keyed.map(({ zone, burst, key }) => ({
           label: 'limit',
           value: `${zone.ratePerSecond / THOUSANDTHS}r/s, burst ${burst / THOUSANDTHS}, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,

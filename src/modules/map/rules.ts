@@ -6,7 +6,7 @@ const mapNoDefault: Rule = {
   slug: 'map-no-default',
   severity: 'warning',
   summary: 'a "map" without a default whose variable must not be empty',
-  why: 'For everything that the map does not list the variable is the empty string: a path without its folder, an upstream without a host, a check that passes.',
+  why: 'For everything that the map does not list, the variable is the empty string: a path without its folder, an upstream without a host, a check that always passes.',
   fix: 'Say what all others get: "default ...;". Where the empty string is meant, say so: default "";',
   bad: {
     in: 'http',
@@ -27,7 +27,7 @@ const mapNoDefault: Rule = {
       const map = open.get(name) as DirectiveNode;
       yield {
         at: { ...map.span, end: (map.args.at(-1) ?? map.name).span.end },
-        message: `map "$${name}" has no default: it is empty for all else`,
+        message: `map "$${name}" has no default: it is empty for all other values`,
         related: [{ span: use.span, label: 'must not be empty here' }],
       };
     }

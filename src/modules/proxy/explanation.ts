@@ -86,7 +86,7 @@ function tellForwarding(
         ...peerFacts(target, provisioned, askOf(x, target.group)),
         ...faultFacts(x, config),
       ],
-      unknown: 'what the upstream answers',
+      unknown: 'the response of the upstream',
     } satisfies ExplainedAction;
   };
 }
@@ -167,7 +167,7 @@ function faultFacts(x: Exchange, { interceptErrors }: ProxyConfig): readonly Exp
     : [
         {
           label: 'if',
-          value: `${interceptErrors ? 'the upstream answers, or none does:' : 'no upstream answers:'} ${codes.join(', ')} → its error_page`,
+          value: `${interceptErrors ? 'the status of the upstream or of gw is' : 'no upstream responds:'} ${codes.join(', ')} → its error_page`,
         },
       ];
 }

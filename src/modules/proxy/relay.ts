@@ -110,7 +110,7 @@ export class Relay {
       .drained()
       .then(() => this.goOn())
       .catch((error: unknown) =>
-        this.x.rules.warn(`an answer could not be passed on: ${String(error)}`, this.x),
+        this.x.rules.warn(`the response could not be passed on: ${String(error)}`, this.x),
       );
   }
 

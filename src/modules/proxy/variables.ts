@@ -43,30 +43,33 @@ function compileForwardedFor(build: Build): Getter {
 /** nginx's variables of the proxy and upstream modules. */
 export const variables: Variables = {
   proxy_host: ofFacts(
-    'Name and port of the upstream as `proxy_pass` has them.',
+    'Name and port of the upstream as written in `proxy_pass`.',
     ({ proxyHost }) => proxyHost,
   ),
   proxy_port: ofFacts(
-    'Port of the upstream, or the usual one of its protocol.',
+    'Port of the upstream, or the default port of its protocol.',
     ({ proxyPort }) => proxyPort,
   ),
   proxy_add_x_forwarded_for: {
-    summary: "The request's `X-Forwarded-For` with the client's address behind it.",
+    summary: "The request's `X-Forwarded-For` with the client's address appended.",
     compile: compileForwardedFor,
   },
-  upstream_addr: ofTries('Addresses of the upstreams that were asked.', ({ address }) => address),
-  upstream_status: ofTries('Statuses of their answers.', ({ status }) =>
+  upstream_addr: ofTries(
+    'Addresses of the upstreams that the request was sent to.',
+    ({ address }) => address,
+  ),
+  upstream_status: ofTries('Statuses of their responses.', ({ status }) =>
     status === 0 ? '-' : String(status),
   ),
   upstream_connect_time: ofTries('Seconds to connect.', ({ connectMs }) => seconds(connectMs)),
-  upstream_header_time: ofTries('Seconds to the head of the answer.', ({ headerMs }) => seconds(headerMs)),
-  upstream_response_time: ofTries('Seconds to the end of the answer.', ({ responseMs }) =>
+  upstream_header_time: ofTries('Seconds to the head of the response.', ({ headerMs }) => seconds(headerMs)),
+  upstream_response_time: ofTries('Seconds to the end of the response.', ({ responseMs }) =>
     seconds(responseMs),
   ),
   upstream_response_length: ofTries('Bytes of the bodies.', ({ bodyBytes }) => String(bodyBytes)),
   upstream_bytes_received: ofTries('Bytes received.', ({ receivedBytes }) => String(receivedBytes)),
   upstream_bytes_sent: ofTries('Bytes sent.', ({ sentBytes }) => String(sentBytes)),
-  upstream_cache_status: { summary: 'Empty: answers are not kept on disk.', compile: () => () => undefined },
+  upstream_cache_status: { summary: 'Empty: responses are not cached.', compile: () => () => undefined },
   upstream_cache_last_modified: { summary: 'Empty.', compile: () => () => undefined },
   upstream_cache_etag: { summary: 'Empty.', compile: () => () => undefined },
 };
@@ -98,10 +101,10 @@ function ofResponse(
   };
 }
 
-function cookieOf({ responseHeaders: answerHeaders }: ProxyFacts, name: string): string | undefined {
-  for (let index = 0; index < answerHeaders.length; index += 2) {
-    if ((answerHeaders[index] as string).toLowerCase() !== 'set-cookie') continue;
-    const [pair = ''] = (answerHeaders[index + 1] as string).split(';', 1);
+function cookieOf({ responseHeaders }: ProxyFacts, name: string): string | undefined {
+  for (let index = 0; index < responseHeaders.length; index += 2) {
+    if ((responseHeaders[index] as string).toLowerCase() !== 'set-cookie') continue;
+    const [pair = ''] = (responseHeaders[index + 1] as string).split(';', 1);
     const equals = pair.indexOf('=');
     if (equals === name.length && pair.slice(0, equals).toLowerCase() === name) return pair.slice(equals + 1);
   }
@@ -110,15 +113,14 @@ function cookieOf({ responseHeaders: answerHeaders }: ProxyFacts, name: string):
 
 /** Variables whose names have a variable part: `$upstream_http_etag`. */
 export const families: Families = {
-  upstream_http_: ofResponse(
-    "A header of the upstream's answer.",
-    ({ responseHeaders: answerHeaders }, name) => valuesOf(answerHeaders, name),
+  upstream_http_: ofResponse("A header of the upstream's response.", ({ responseHeaders }, name) =>
+    valuesOf(responseHeaders, name),
   ),
-  upstream_trailer_: ofResponse("A trailer of the upstream's answer.", ({ trailers }, name) =>
+  upstream_trailer_: ofResponse("A trailer of the upstream's response.", ({ trailers }, name) =>
     valuesOf(trailers, name),
   ),
   upstream_cookie_: {
-    summary: "A cookie of the upstream's answer.",
+    summary: "A cookie of the upstream's response.",
     compile: (name) => (x) => {
       const facts = proxyFacts(x);
       return facts && cookieOf(facts, name);

@@ -53,7 +53,7 @@ const directives = directivesFor<RealIpConfig>()({
     args: proxy,
     into: 'proxies',
     repeat: 'append',
-    summary: 'Proxies that are believed what they say of the address of the client.',
+    summary: 'Trusted proxies, which may replace the address of the client.',
     source: 'nginx ngx_http_realip_module#set_real_ip_from',
   },
   real_ip_header: {
@@ -62,7 +62,7 @@ const directives = directivesFor<RealIpConfig>()({
     into: 'source',
     default: { header: 'x-real-ip' },
     defaultText: 'X-Real-IP',
-    summary: 'Request header in which trusted proxies tell the address of the client.',
+    summary: 'Request header from which the address of the client is taken.',
     source: 'nginx ngx_http_realip_module#real_ip_header',
   },
   real_ip_recursive: {
@@ -70,7 +70,7 @@ const directives = directivesFor<RealIpConfig>()({
     args: readers.flag,
     into: 'recursive',
     default: false,
-    summary: 'Takes the last address that is not itself a trusted proxy, not just the last one.',
+    summary: 'Uses the last address that is not a trusted proxy instead of the last one.',
     source: 'nginx ngx_http_realip_module#real_ip_recursive',
   },
 });
@@ -140,14 +140,14 @@ export const realip = moduleFor<RealIpConfig>()<Trusted>({
   directives,
   variables: {
     realip_remote_addr: {
-      summary: 'Address of the other end of the connection, whatever a proxy told.',
+      summary: 'Address of the other end of the connection, regardless of proxies.',
       compile: (build) => {
         build.needPeer();
         return (x) => x.main.wire.peerAddress;
       },
     },
     realip_remote_port: {
-      summary: 'Port of the other end of the connection; empty where uWebSockets.js does not tell.',
+      summary: 'Port of the other end of the connection; empty on uWebSockets.js.',
       compile: (build) => {
         build.needPeer();
         return (x) => (x.main.wire.peerPort === 0 ? '' : String(x.main.wire.peerPort));

@@ -8,8 +8,8 @@ const realipAny: Rule = {
   id: 'GW322',
   slug: 'realip-any',
   severity: 'error',
-  summary: 'every client is believed what it says of its own address',
-  why: 'Clients forge the address that "allow", "deny", rate limits and logs go by.',
+  summary: 'every client may replace its own address',
+  why: 'Clients can forge the address that "allow", "deny", rate limits and logs use.',
   fix: 'Name the networks of your own proxies.',
   bad: {
     in: 'http',

@@ -143,7 +143,7 @@ function addFirst(map: Map<string, string>, key: string, path: string): void {
 }
 
 const definition = (compile: VariableDefinition['compile']): VariableDefinition => ({
-  summary: 'Empty when the request header `Referer` is one of `valid_referers`, else 1.',
+  summary: 'Empty if the request header `Referer` is one of `valid_referers`, otherwise 1.',
   compile,
 });
 

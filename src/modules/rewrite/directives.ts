@@ -180,27 +180,27 @@ export const directives = directivesFor<RewriteConfig>()({
   return: {
     ...STEP,
     args: returnStep,
-    summary: 'Stops and answers with a status, a text or a redirect; 444 closes the connection.',
+    summary: 'Stops processing and sends a status, a text or a redirect; 444 closes the connection.',
     source: 'nginx ngx_http_rewrite_module#return',
   },
   rewrite: {
     ...STEP,
     args: rewriteStep,
-    summary: 'Changes the URI where it matches a regular expression, or redirects.',
+    summary: 'Replaces the URI if it matches a regular expression, or redirects.',
     source: 'nginx ngx_http_rewrite_module#rewrite',
   },
   set: {
     ...STEP,
     args: setStep,
     secret: 'named',
-    summary: 'Gives a variable a value for this request.',
+    summary: 'Sets a variable for this request.',
     roles: defines('variable', AT.variable),
     source: 'nginx ngx_http_rewrite_module#set',
   },
   break: {
     ...STEP,
     args: breakStep,
-    summary: 'Ends the rewrite directives of this block; the request stays in its location.',
+    summary: 'Stops processing the rewrite directives of this block; the request stays in its location.',
     source: 'nginx ngx_http_rewrite_module#break',
   },
   if: {
@@ -209,7 +209,7 @@ export const directives = directivesFor<RewriteConfig>()({
     args: ifStep,
     opens: 'server if',
     summary:
-      'Runs the rewrite directives inside for the requests that a condition holds for: a variable that is neither empty nor 0, a comparison, a file test.',
+      'Runs the enclosed rewrite directives if the condition is true: a variable that is neither empty nor 0, a comparison, a file test.',
     source: 'nginx ngx_http_rewrite_module#if',
   },
   'if (location)': {
@@ -217,7 +217,8 @@ export const directives = directivesFor<RewriteConfig>()({
     contexts: ['location'],
     args: ifStep,
     opens: 'location if',
-    summary: 'In a location, the last one that holds also takes the place of the location.',
+    summary:
+      'In a location, the last one whose condition is true also replaces the configuration of the location.',
     source: 'nginx ngx_http_rewrite_module#if',
   },
   rewrite_log: {
@@ -225,7 +226,7 @@ export const directives = directivesFor<RewriteConfig>()({
     args: readers.flag,
     into: 'log',
     default: false,
-    summary: 'Tells the error log, at level notice, what matches and what is rewritten.',
+    summary: 'Logs matches and rewrites in the error log at level notice.',
     source: 'nginx ngx_http_rewrite_module#rewrite_log',
   },
 });

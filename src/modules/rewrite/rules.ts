@@ -13,7 +13,7 @@ const ifIsEvil: Rule = {
   slug: 'if-is-evil',
   severity: 'warning',
   summary: 'a directive in an "if" of a location that is not one of the rewrite module',
-  why: 'The last "if" that holds takes the place of the whole location: what other "if" say is lost, and so is "try_files" beside it. Only "return" and "rewrite ... last" do what they seem to (nginx: If is Evil).',
+  why: 'The last "if" whose condition is true replaces the whole location: other "if" blocks and a "try_files" beside it have no effect. Only "return" and "rewrite ... last" work as expected (nginx: If is Evil).',
   fix: 'Decide by a "map" and use its variable in the directive, or send the request to a location of its own.',
   bad: { in: 'location', text: 'if ($arg_debug) { add_header X-Debug on; }' },
   good: { in: 'location', text: 'if ($arg_debug) { return 404; }' },
@@ -24,7 +24,7 @@ const ifIsEvil: Rule = {
       yield {
         at: other,
         message: `"${other.name.value}" in "if" in a location is not reliable`,
-        related: block.node && [{ span: block.node.name.span, label: 'takes the place of the location' }],
+        related: block.node && [{ span: block.node.name.span, label: 'replaces the location' }],
       };
     }
   },
@@ -48,7 +48,7 @@ const nginxCvePattern: Rule = {
   slug: 'nginx-cve-pattern',
   severity: 'info',
   summary: 'a rewrite that overruns memory in nginx before 1.30.2',
-  why: 'gw is not affected (CVE-2026-42945, CVE-2026-9256); a configuration that is shared with such an nginx lets strangers crash its workers.',
+  why: 'gw is not affected (CVE-2026-42945, CVE-2026-9256), but with such an nginx the same configuration lets clients crash the workers.',
   fix: 'Use named groups: "(?<id>[0-9]+)" and "$id" in the place of "$1".',
   bad: {
     in: 'location',

@@ -16,7 +16,7 @@ const { flag, integer, oneOf, size, text, texts, time } = readers;
 const HS: readonly Context[] = ['http', 'server'];
 
 const ONLY_TUNES = 'it tunes how nginx sends and keeps things';
-const NO_STAPLING = 'certificate answers are not stapled';
+const NO_STAPLING = 'OCSP responses are not stapled';
 
 const LIST: readonly (readonly [name: string, args: ArgReader<unknown>, why: string])[] = [
   ['ssl_stapling', flag, NO_STAPLING],
@@ -138,7 +138,7 @@ export const directives = directivesFor<SslConfig>()({
     args: flag,
     into: 'enabled',
     default: false,
-    summary: 'Obsolete: makes every `listen` of the server speak TLS; say `listen ... ssl`.',
+    summary: 'Obsolete: enables TLS on every `listen` of the server; use `listen ... ssl` instead.',
     source: source('ssl'),
   },
   ssl_certificate: {
@@ -146,7 +146,7 @@ export const directives = directivesFor<SslConfig>()({
     args: secretFile,
     into: 'certificates',
     repeat: 'append',
-    summary: 'PEM file with the certificate and its chain; several for several kinds of keys (RSA, ECDSA).',
+    summary: 'PEM file with the certificate and its chain; several for different types of keys (RSA, ECDSA).',
     roles: pathFrom('confDir'),
     source: source('ssl_certificate'),
   },
@@ -155,7 +155,7 @@ export const directives = directivesFor<SslConfig>()({
     args: secretFile,
     into: 'keys',
     repeat: 'append',
-    summary: 'PEM file with the key of the certificate that stands at the same place.',
+    summary: 'PEM file with the key of the corresponding certificate.',
     roles: pathFrom('confDir'),
     source: source('ssl_certificate_key'),
   },
@@ -163,7 +163,7 @@ export const directives = directivesFor<SslConfig>()({
     contexts: HS,
     args: file,
     into: 'passwordFile',
-    summary: 'File with the passwords of encrypted keys, one per line, tried in turn.',
+    summary: 'File with the passphrases of encrypted keys, one per line, tried in turn.',
     roles: pathFrom('confDir'),
     source: source('ssl_password_file'),
   },
@@ -173,7 +173,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'protocols',
     default: ['TLSv1.2', 'TLSv1.3'],
     defaultText: 'TLSv1.2 TLSv1.3',
-    summary: 'The versions of TLS that are spoken.',
+    summary: 'The TLS versions that are allowed.',
     source: source('ssl_protocols'),
   },
   ssl_ciphers: {
@@ -181,7 +181,7 @@ export const directives = directivesFor<SslConfig>()({
     args: text,
     into: 'ciphers',
     default: 'HIGH:!aNULL:!MD5',
-    summary: 'The ciphers up to TLS 1.2, as OpenSSL writes such a list.',
+    summary: 'The ciphers up to TLS 1.2, as an OpenSSL cipher list.',
     source: source('ssl_ciphers'),
   },
   ssl_prefer_server_ciphers: {
@@ -189,7 +189,7 @@ export const directives = directivesFor<SslConfig>()({
     args: flag,
     into: 'preferServerCiphers',
     default: false,
-    summary: "Whether the server's order of ciphers counts, not the client's.",
+    summary: "Whether the server's order of ciphers is preferred to the client's.",
     source: source('ssl_prefer_server_ciphers'),
   },
   ssl_ecdh_curve: {
@@ -204,7 +204,7 @@ export const directives = directivesFor<SslConfig>()({
     contexts: HS,
     args: file,
     into: 'dhParam',
-    summary: 'PEM file with the parameters of DHE ciphers; without it there are none.',
+    summary: 'PEM file with the parameters of DHE ciphers; without it they are not available.',
     roles: pathFrom('confDir'),
     source: source('ssl_dhparam'),
   },
@@ -223,7 +223,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'sessionCache',
     default: 'none',
     summary:
-      'Where sessions are kept for clients of TLS 1.2 without tickets (those of TLS 1.3 resume by tickets only). Each worker has its own; all servers that name a shared cache have one.',
+      'Where sessions of TLS 1.2 clients without tickets are kept (TLS 1.3 uses tickets only). Each worker has its own cache; servers that name the same shared cache share it.',
     roles: shares('session cache', { word: 'any', behind: ['shared:'], until: ':' }),
     source: source('ssl_session_cache'),
   },
@@ -241,7 +241,7 @@ export const directives = directivesFor<SslConfig>()({
     args: flag,
     into: 'sessionTickets',
     default: true,
-    summary: 'Whether clients get tickets to resume their sessions with.',
+    summary: 'Whether clients get tickets for resuming their sessions.',
     source: source('ssl_session_tickets'),
   },
   ssl_session_ticket_key: {
@@ -250,7 +250,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'ticketKeys',
     repeat: 'append',
     summary:
-      'File of 48 or 80 random bytes that tickets are encrypted with; of several the first. Without it the workers share a random key until the next reload.',
+      'File of 48 or 80 random bytes for encrypting tickets; of several the first is used. Without it the workers share a random key until the next reload.',
     roles: pathFrom('confDir'),
     source: source('ssl_session_ticket_key'),
   },
@@ -258,7 +258,7 @@ export const directives = directivesFor<SslConfig>()({
     contexts: HS,
     args: file,
     into: 'clientCertificate',
-    summary: 'PEM file with the authorities that client certificates are verified with.',
+    summary: 'PEM file with the CA certificates that client certificates are verified with.',
     roles: pathFrom('confDir'),
     source: source('ssl_client_certificate'),
   },
@@ -266,7 +266,7 @@ export const directives = directivesFor<SslConfig>()({
     contexts: HS,
     args: file,
     into: 'trustedCertificate',
-    summary: 'PEM file with more authorities that client certificates are verified with.',
+    summary: 'PEM file with further CA certificates that client certificates are verified with.',
     roles: pathFrom('confDir'),
     source: source('ssl_trusted_certificate'),
   },
@@ -275,7 +275,7 @@ export const directives = directivesFor<SslConfig>()({
     args: oneOf('on', 'off', 'optional', 'optional_no_ca'),
     into: 'verifyClient',
     default: 'off',
-    summary: 'Whether clients need a certificate; $ssl_client_verify says what came of it.',
+    summary: 'Whether clients need a certificate; $ssl_client_verify shows the result of the verification.',
     source: source('ssl_verify_client'),
   },
   ssl_verify_depth: {
@@ -283,14 +283,14 @@ export const directives = directivesFor<SslConfig>()({
     args: integer(),
     into: 'verifyDepth',
     default: 1,
-    summary: 'Authorities that may stand between a client certificate and the one it is verified with.',
+    summary: 'Maximum number of intermediate certificates of a client certificate.',
     source: source('ssl_verify_depth'),
   },
   ssl_crl: {
     contexts: HS,
     args: file,
     into: 'crl',
-    summary: 'PEM file with the client certificates that were revoked.',
+    summary: 'PEM file with revoked client certificates.',
     roles: pathFrom('confDir'),
     source: source('ssl_crl'),
   },
@@ -299,7 +299,8 @@ export const directives = directivesFor<SslConfig>()({
     args: flag,
     into: 'rejectHandshake',
     default: false,
-    summary: 'Refuses TLS handshakes in the server, for example of clients that name no server we know.',
+    summary:
+      'Refuses TLS handshakes in the server, for example of clients that do not send a known server name.',
     source: source('ssl_reject_handshake'),
   },
   ssl_ocsp: {

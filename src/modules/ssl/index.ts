@@ -33,7 +33,7 @@ const variables: Variables = {
   ssl_alpn_protocol: ofTls('Protocol that ALPN chose.', ({ alpnProtocol }) => alpnProtocol),
   ssl_early_data: ofTls('Always empty: early data is not taken.', () => ''),
   ssl_client_cert: ofClient(
-    'Certificate of the client, PEM, lines behind the first indented.',
+    'Certificate of the client in PEM; lines after the first are indented.',
     ({ certificate }) => text.indentedPem(certificate),
   ),
   ssl_client_raw_cert: ofClient('Certificate of the client, PEM.', ({ certificate }) =>
@@ -66,7 +66,7 @@ const variables: Variables = {
     return client.fault ? `FAILED:${client.fault.text}` : 'SUCCESS';
   }),
   ssl_client_v_start: ofClient(
-    'Begin of the validity of the certificate.',
+    'Start of the validity of the certificate.',
     ({ certificate }) => certificate.validFrom,
   ),
   ssl_client_v_end: ofClient(

@@ -157,7 +157,7 @@ export function compileContent({ indexes, autoindex, file }: ContentSteps, site:
     for (let index = step; index < indexes.length; index++) {
       const outcome = (indexes[index] as IndexFile)(x);
       if (outcome === true) return undefined;
-      if (outcome) return outcome.then((isAnswered) => (isAnswered ? undefined : directory(x, index + 1)));
+      if (outcome) return outcome.then((isHandled) => (isHandled ? undefined : directory(x, index + 1)));
     }
     return list(x);
   };

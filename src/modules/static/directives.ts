@@ -169,7 +169,7 @@ const lookups = directivesFor<StaticConfig>()({
     repeat: 'append',
     default: [[{ parts: ['index.html'] }]],
     defaultText: 'index.html',
-    summary: 'Files that stand for a directory; the first that is there is served.',
+    summary: 'Files that are served for a directory: the first that exists.',
     source: 'nginx ngx_http_index_module#index',
   },
   try_files: {
@@ -178,7 +178,7 @@ const lookups = directivesFor<StaticConfig>()({
     into: 'tryFiles',
     inherit: false,
     summary:
-      'Serves the first file that is there, else goes on to the URI or answers with the code at the end.',
+      'Serves the first file that exists; otherwise redirects internally to the URI, or responds with the code.',
     roles: uses('named location', AT.lastLocation),
     source: 'nginx ngx_http_core_module#try_files',
   },
@@ -188,7 +188,7 @@ const lookups = directivesFor<StaticConfig>()({
     into: 'disableSymlinks',
     default: { rule: 'off' },
     defaultText: 'off',
-    summary: 'Whether a path may have symbolic links, and from which part of it on.',
+    summary: 'Whether symbolic links are allowed in paths, and from which part of the path on not.',
     source: 'nginx ngx_http_core_module#disable_symlinks',
   },
   log_not_found: {
@@ -196,7 +196,7 @@ const lookups = directivesFor<StaticConfig>()({
     args: flag,
     into: 'logNotFound',
     default: true,
-    summary: 'Whether files that are not there show in the error log.',
+    summary: 'Whether missing files are logged in the error log.',
     source: 'nginx ngx_http_core_module#log_not_found',
   },
 });
@@ -207,7 +207,7 @@ const listings = directivesFor<StaticConfig>()({
     args: flag,
     into: 'autoindex',
     default: false,
-    summary: 'Lists a directory that has no index file.',
+    summary: 'Lists directories that have no index file.',
     source: 'nginx ngx_http_autoindex_module#autoindex',
   },
   autoindex_format: {
@@ -215,7 +215,7 @@ const listings = directivesFor<StaticConfig>()({
     args: oneOf('html', 'xml', 'json', 'jsonp'),
     into: 'autoindexFormat',
     default: 'html',
-    summary: 'Form of a directory listing.',
+    summary: 'Format of directory listings.',
     source: 'nginx ngx_http_autoindex_module#autoindex_format',
   },
   autoindex_exact_size: {
@@ -223,7 +223,7 @@ const listings = directivesFor<StaticConfig>()({
     args: flag,
     into: 'autoindexExactSize',
     default: true,
-    summary: 'Lists sizes in bytes, else rounded to kilobytes, megabytes and gigabytes.',
+    summary: 'Lists exact sizes in bytes; otherwise rounded to kilobytes, megabytes and gigabytes.',
     source: 'nginx ngx_http_autoindex_module#autoindex_exact_size',
   },
   autoindex_localtime: {
@@ -231,7 +231,7 @@ const listings = directivesFor<StaticConfig>()({
     args: flag,
     into: 'autoindexLocaltime',
     default: false,
-    summary: 'Lists times in the local time zone, else in UTC.',
+    summary: 'Lists times in the local time zone; otherwise in UTC.',
     source: 'nginx ngx_http_autoindex_module#autoindex_localtime',
   },
   random_index: {
@@ -239,7 +239,7 @@ const listings = directivesFor<StaticConfig>()({
     args: flag,
     into: 'randomIndex',
     default: false,
-    summary: 'Serves any file of a directory as its index.',
+    summary: 'Serves a random file of a directory as its index.',
     source: 'nginx ngx_http_random_index_module#random_index',
   },
 });
@@ -250,7 +250,7 @@ const responses = directivesFor<StaticConfig>()({
     args: present,
     into: 'emptyGif',
     inherit: 'nameless',
-    summary: 'Answers with one transparent pixel.',
+    summary: 'Responds with one transparent pixel.',
     source: 'nginx ngx_http_empty_gif_module#empty_gif',
   },
   gzip_static: {
@@ -258,7 +258,7 @@ const responses = directivesFor<StaticConfig>()({
     args: oneOf('on', 'off', 'always'),
     into: 'gzipStatic',
     default: 'off',
-    summary: 'Sends a file in gzip that lies beside the plain one, to clients that accept it or to all.',
+    summary: 'Sends the precompressed file with the extension .gz, to clients that accept gzip or to all.',
     source: 'nginx ngx_http_gzip_static_module#gzip_static',
   },
   etag: {
@@ -266,7 +266,7 @@ const responses = directivesFor<StaticConfig>()({
     args: flag,
     into: 'etag',
     default: true,
-    summary: 'Whether files have an `ETag`, made of their time and size.',
+    summary: 'Whether responses have an `ETag`, made of the modification time and size of the file.',
     source: 'nginx ngx_http_core_module#etag',
   },
   if_modified_since: {
@@ -275,7 +275,7 @@ const responses = directivesFor<StaticConfig>()({
     into: 'ifModifiedSince',
     default: 'exact',
     summary:
-      'When `If-Modified-Since` is answered with 304: never, at the very time of the file, or from then on.',
+      'Which `If-Modified-Since` dates lead to a 304: none, the exact time of the file, or that time and later ones.',
     source: 'nginx ngx_http_core_module#if_modified_since',
   },
   max_ranges: {
@@ -283,7 +283,8 @@ const responses = directivesFor<StaticConfig>()({
     args: integer(),
     into: 'maxRanges',
     defaultText: 'no limit',
-    summary: 'Ranges that one request may ask for; beyond them it gets the whole file. 0 offers none.',
+    summary:
+      'Maximum number of ranges of one request; if it asks for more, it gets the whole file. 0 disables ranges.',
     source: 'nginx ngx_http_core_module#max_ranges',
   },
 });
@@ -295,7 +296,7 @@ const cache = directivesFor<StaticConfig>()({
     into: 'openFileCache',
     default: 'off',
     summary:
-      'Remembers what is known of files; small ones are kept in memory, large ones open. One per worker.',
+      'Caches what is known about files; small ones are kept in memory, large ones open. One cache per worker.',
     source: 'nginx ngx_http_core_module#open_file_cache',
   },
   open_file_cache_valid: {
@@ -304,7 +305,7 @@ const cache = directivesFor<StaticConfig>()({
     into: 'openFileCacheValidMs',
     default: 60_000,
     defaultText: '60s',
-    summary: 'How long what is remembered of a file is believed.',
+    summary: 'How long a cached file is used before it is checked again.',
     source: 'nginx ngx_http_core_module#open_file_cache_valid',
   },
   open_file_cache_min_uses: {
@@ -312,7 +313,7 @@ const cache = directivesFor<StaticConfig>()({
     args: integer({ min: 1 }),
     into: 'openFileCacheMinUses',
     default: 1,
-    summary: 'How often a file is asked for before it is kept.',
+    summary: 'Number of requests after which a file is kept open or in memory.',
     source: 'nginx ngx_http_core_module#open_file_cache_min_uses',
   },
   open_file_cache_errors: {
@@ -320,7 +321,7 @@ const cache = directivesFor<StaticConfig>()({
     args: flag,
     into: 'openFileCacheErrors',
     default: false,
-    summary: 'Whether files that are not there are remembered as well.',
+    summary: 'Whether missing files are cached as well.',
     source: 'nginx ngx_http_core_module#open_file_cache_errors',
   },
 });

@@ -113,11 +113,11 @@ function timesUpwards(path: string): number {
 /** Variables about the paths of files. */
 export const variables: NonNullable<ModuleDefinition<StaticConfig>['variables']> = {
   document_root: {
-    summary: 'What `root` or `alias` of the location say.',
+    summary: 'The value of `root` or `alias` for the request.',
     compile: (build) => compileDocumentPath(build).root,
   },
   realpath_root: {
-    summary: 'The same as an absolute path without symbolic links.',
+    summary: '`$document_root` as an absolute path without symbolic links.',
     compile: (build) => {
       const { root } = compileDocumentPath(build);
       return (x) => {
@@ -130,7 +130,7 @@ export const variables: NonNullable<ModuleDefinition<StaticConfig>['variables']>
     },
   },
   request_filename: {
-    summary: 'Path of the file that `$uri` leads to.',
+    summary: 'Path of the file that `$uri` maps to.',
     compile: (build) => {
       const { of } = compileDocumentPath(build);
       return (x) => of(x, x.uri);

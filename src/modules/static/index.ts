@@ -112,7 +112,7 @@ function tellTries(
       facts.push({ label: fits ? 'found' : 'tried', value: `${wanted} ${found.text}` });
       if (fits) return { does: 'finds a file', facts };
     }
-    return { does: 'finds none of its files: its last word decides', facts };
+    return { does: 'finds none of its files: the last parameter decides', facts };
   };
 }
 

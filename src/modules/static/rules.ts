@@ -5,14 +5,14 @@ const autoindexOn: Rule = {
   slug: 'autoindex-on',
   severity: 'info',
   summary: 'directories are listed for everybody',
-  why: 'A listing shows every file, those that nobody links to as well: backups, drafts, dumps.',
+  why: 'A listing shows every file, including those that no page links to: backups, drafts, dumps.',
   fix: 'Leave "autoindex" off, or keep strangers out of that location.',
   bad: { in: 'http', text: 'server {\n    listen 80;\n    location /files/ { autoindex on; }\n}' },
   good: { in: 'http', text: 'server {\n    listen 80;\n    location /files/ { autoindex off; }\n}' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block } of config.uses('autoindex')) {
       if (node.args[0]?.value.toLowerCase() === 'on' && config.isOpen(block))
-        yield { at: node, message: '"autoindex on" shows everybody every file of the directory' };
+        yield { at: node, message: '"autoindex on" lists every file of the directory for everybody' };
     }
   },
 };

@@ -49,7 +49,7 @@ const directives = directivesFor<SubFilterConfig>()({
     args: substitution,
     into: 'substitutions',
     repeat: 'append',
-    summary: 'Replaces text in the body of answers, whatever the case of its letters.',
+    summary: 'Replaces text in the body of responses, ignoring case.',
     source: 'nginx ngx_http_sub_module#sub_filter',
   },
   sub_filter_once: {
@@ -57,7 +57,7 @@ const directives = directivesFor<SubFilterConfig>()({
     args: readers.flag,
     into: 'once',
     default: true,
-    summary: 'Whether each text is replaced at its first place only.',
+    summary: 'Whether only the first occurrence of each text is replaced.',
     source: 'nginx ngx_http_sub_module#sub_filter_once',
   },
   sub_filter_types: {
@@ -67,7 +67,7 @@ const directives = directivesFor<SubFilterConfig>()({
     repeat: 'append',
     default: [['text/html']],
     defaultText: 'text/html',
-    summary: 'Media types of the answers that `sub_filter` changes, besides text/html; `*` for all.',
+    summary: 'Media types of the responses that `sub_filter` changes, besides text/html; `*` for all.',
     source: 'nginx ngx_http_sub_module#sub_filter_types',
   },
   sub_filter_last_modified: {
@@ -75,7 +75,7 @@ const directives = directivesFor<SubFilterConfig>()({
     args: readers.flag,
     into: 'lastModified',
     default: false,
-    summary: 'Whether a changed answer keeps its `Last-Modified` and, made weak, its `ETag`.',
+    summary: 'Whether a changed response keeps its `Last-Modified` and, as a weak one, its `ETag`.',
     source: 'nginx ngx_http_sub_module#sub_filter_last_modified',
   },
 });

@@ -75,7 +75,7 @@ const directives = directivesFor<UpstreamConfig>()({
     args: readers.text,
     opens: 'upstream',
     many: true,
-    summary: 'Names a group of servers.',
+    summary: 'Defines a group of servers.',
     roles: defines('upstream'),
     source: 'nginx ngx_http_upstream_module#upstream',
   },
@@ -86,7 +86,7 @@ const directives = directivesFor<UpstreamConfig>()({
     repeat: 'append',
     inherit: false,
     summary:
-      'A server of the group. A name is looked up when the configuration is loaded, and again until it is found; with "resolve" as long as it serves.',
+      'A server of the group. A name is resolved when the configuration is loaded, and repeatedly until that succeeds; with "resolve", repeatedly while the configuration is active.',
     source: 'nginx ngx_http_upstream_module#server',
   },
   zone: {
@@ -94,31 +94,32 @@ const directives = directivesFor<UpstreamConfig>()({
     args: zone,
     many: true,
     accepted: 'the workers always share what they know of the servers',
-    summary: 'Shared memory of the group; gw needs no size for it.',
+    summary: 'Shared memory of the group; gw needs no size.',
     source: 'nginx ngx_http_upstream_module#zone',
   },
   least_conn: {
     ...BALANCING,
     args: method('least_conn'),
-    summary: 'The server with the fewest requests at that moment, by weight.',
+    summary: 'Selects the server with the fewest active requests, by weight.',
     source: 'nginx ngx_http_upstream_module#least_conn',
   },
   ip_hash: {
     ...BALANCING,
     args: method('ip_hash'),
-    summary: 'The same server for the same client address (the first three octets of IPv4).',
+    summary: 'Selects the same server for the same client address (the first three octets of IPv4).',
     source: 'nginx ngx_http_upstream_module#ip_hash',
   },
   hash: {
     ...BALANCING,
     args: hash,
-    summary: 'The same server for the same key; "consistent" (ketama) moves few keys when servers change.',
+    summary:
+      'Selects the same server for the same key; with "consistent" (ketama) few keys move if servers change.',
     source: 'nginx ngx_http_upstream_module#hash',
   },
   random: {
     ...BALANCING,
     args: random,
-    summary: 'A random server by weight; "two": the less busy of two random ones.',
+    summary: 'Selects a random server by weight; with "two", the less busy of two random ones.',
     source: 'nginx ngx_http_upstream_module#random',
   },
   keepalive: {
@@ -126,7 +127,7 @@ const directives = directivesFor<UpstreamConfig>()({
     args: keepalive,
     into: 'keepaliveConnections',
     inherit: false,
-    summary: 'Idle connections to the servers of the group that each worker keeps.',
+    summary: 'Maximum number of idle connections to the servers of the group, per worker.',
     source: 'nginx ngx_http_upstream_module#keepalive',
   },
   'keepalive_requests (upstream)': {
@@ -134,7 +135,7 @@ const directives = directivesFor<UpstreamConfig>()({
     args: readers.integer(),
     into: 'keepaliveRequests',
     default: 1000,
-    summary: 'Requests on one kept connection.',
+    summary: 'Maximum number of requests on one kept connection.',
     source: 'nginx ngx_http_upstream_module#keepalive_requests',
   },
   'keepalive_time (upstream)': {
@@ -143,7 +144,7 @@ const directives = directivesFor<UpstreamConfig>()({
     into: 'keepaliveTimeMs',
     default: 3_600_000,
     defaultText: '1h',
-    summary: 'Longest life of a kept connection.',
+    summary: 'Maximum age of a kept connection.',
     source: 'nginx ngx_http_upstream_module#keepalive_time',
   },
   'keepalive_timeout (upstream)': {
@@ -152,7 +153,7 @@ const directives = directivesFor<UpstreamConfig>()({
     into: 'keepaliveTimeoutMs',
     default: 60_000,
     defaultText: '60s',
-    summary: 'Longest idle time of a kept connection.',
+    summary: 'Maximum idle time of a kept connection.',
     source: 'nginx ngx_http_upstream_module#keepalive_timeout',
   },
 });

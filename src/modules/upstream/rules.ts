@@ -4,8 +4,8 @@ const ipHash24: Rule = {
   id: 'GW908',
   slug: 'ip-hash-24',
   severity: 'info',
-  summary: 'ip_hash, which takes 256 neighbours for one client',
-  why: 'Of an IPv4 address it looks at the first three numbers: an office or a proxy goes to one server as a whole.',
+  summary: 'ip_hash, which treats 256 neighbouring addresses as one client',
+  why: 'It uses the first three octets of an IPv4 address: all clients of an office or a proxy use one server.',
   fix: 'Hash the whole address: hash $remote_addr consistent.',
   bad: {
     in: 'http',

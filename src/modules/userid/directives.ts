@@ -76,7 +76,7 @@ export const directives = directivesFor<UserIdConfig>()({
     args: readers.oneOf('on', 'v1', 'log', 'off'),
     into: 'mode',
     default: 'off',
-    summary: 'Gives each visitor a cookie to be known again by.',
+    summary: 'Whether visitors get a cookie that identifies them.',
     source: source('userid'),
   },
   userid_name: {
@@ -110,7 +110,7 @@ export const directives = directivesFor<UserIdConfig>()({
     into: 'expires',
     default: 0,
     defaultText: 'off',
-    summary: 'How long browsers keep the cookie; off: until they end.',
+    summary: 'How long browsers keep the cookie; off: until they are closed.',
     source: source('userid_expires'),
   },
   userid_flags: {
@@ -137,7 +137,7 @@ export const directives = directivesFor<UserIdConfig>()({
     into: 'p3p',
     default: '',
     defaultText: 'none',
-    summary: 'Value of the header `P3P` that goes with the cookie.',
+    summary: 'Value of the header `P3P` that is sent with the cookie.',
     source: source('userid_p3p'),
   },
   userid_service: {
@@ -145,7 +145,8 @@ export const directives = directivesFor<UserIdConfig>()({
     args: service,
     into: 'service',
     defaultText: 'the address that the request came in on',
-    summary: 'Number of the server that gave the cookie, so that several never give the same.',
+    summary:
+      'Number of the server that generates the cookie, so that several servers never generate the same.',
     source: source('userid_service'),
   },
 });

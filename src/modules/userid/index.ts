@@ -187,7 +187,7 @@ function cookieTime(seconds: number): string {
 }
 
 const GOT = 'Name and id of the cookie that the client sent.';
-const SET = 'Name and id of the cookie that the answer sets.';
+const SET = 'Name and id of the cookie that the response sets.';
 const nothing = (summary: string): VariableDefinition => ({ summary, compile: () => () => undefined });
 
 /** Cookies that identify visitors (nginx ngx_http_userid_module). */
@@ -198,7 +198,7 @@ export const userid = moduleFor<UserIdConfig>()<UserIdSource>({
     uid_got: nothing(GOT),
     uid_set: nothing(SET),
     uid_reset: {
-      summary: 'Set to something but 0, the client gets a new cookie; `log` also logs that.',
+      summary: 'If it is set to a value other than 0, the client gets a new cookie; `log` also logs this.',
       compile: () => readReset,
       assign: writeReset,
     },

@@ -41,14 +41,15 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     args: readers.present,
     into: 'api',
     inherit: false,
-    summary: 'Answers with the events of a ring in shared memory, publishes into it, and streams it.',
+    summary:
+      'Serves a ring of events in shared memory: responds with its events, publishes into it, and streams it.',
     source: 'gw',
   },
   worker_events_zone: {
     contexts: ['location'],
     args: readers.words({ syntax: 'name [size]', min: 1, max: 2 }, readZone),
     into: 'zone',
-    summary: 'The shared memory that holds the ring; every location that names it shares the ring.',
+    summary: 'The shared memory for the ring; all locations with the same name share it.',
     roles: shares('event ring'),
     source: 'gw',
   },
@@ -56,7 +57,8 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     contexts: ['location'],
     args: readers.text,
     into: 'channel',
-    summary: 'The channel that events published here carry and that is shown by default; 1 to 64 bytes.',
+    summary:
+      'The channel under which this location publishes, and whose events it shows by default; 1 to 64 bytes.',
     source: 'gw',
   },
   worker_events_ring_size: {
@@ -64,7 +66,7 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     args: readers.integer({ min: 1, max: MAX_RING_SIZE }),
     into: 'ringSize',
     defaultText: String(DEFAULT_RING_SIZE),
-    summary: 'Entries that the ring keeps; a new event then overwrites the oldest.',
+    summary: 'Number of events that the ring keeps; a new event then overwrites the oldest.',
     source: 'gw',
   },
   worker_events_publish_key: {
@@ -72,7 +74,7 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     args: readers.value,
     into: 'publishKey',
     secret: 'whole',
-    summary: 'The secret that a POST must carry, as header "X-Publish-Key" or as parameter "key".',
+    summary: 'The secret that a POST must contain, in the header "X-Publish-Key" or in the parameter "key".',
     source: 'gw',
   },
   worker_events_stream: {
@@ -81,7 +83,7 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     into: 'stream',
     default: true,
     defaultText: 'on',
-    summary: 'Streams new events to a GET that accepts "text/event-stream".',
+    summary: 'Streams new events in response to a GET that accepts "text/event-stream".',
     source: 'gw',
   },
 });

@@ -83,7 +83,7 @@ function tellEndpoint(config: EndpointConfig, build: Build): Explainer {
     if (x.method !== 'POST') {
       const streams = config.stream && prefersStream(x.header('accept'));
       return {
-        does: streams ? 'streams events as they come' : 'shows the events of the ring',
+        does: streams ? 'streams events as they are published' : 'shows the events of the ring',
         facts,
         unknown: 'the events',
       };

@@ -7,7 +7,7 @@ const eventsPublishOpen: ModuleRule<WorkerEventsConfig> = {
   slug: 'events-publish-open',
   severity: 'error',
   summary: 'worker events that everybody may publish',
-  why: 'Whoever finds the address makes the workers and all who listen believe what he writes, and pushes real events out of the ring.',
+  why: 'Anybody who finds the address can send forged events to all workers and listeners, and push real events out of the ring.',
   fix: 'Set worker_events_publish_key, or let in only whom you know.',
   bad: {
     in: 'http',
@@ -43,8 +43,8 @@ const eventsKeyQuery: ModuleRule<WorkerEventsConfig> = {
   id: 'GW802',
   slug: 'events-key-query',
   severity: 'warning',
-  summary: 'the key for publishing is written into an address',
-  why: 'Addresses are logged by whoever passes them on, and kept by browsers; gw masks the key in its own logs only.',
+  summary: 'the key for publishing is part of an address',
+  why: 'Addresses are logged by proxies and kept by browsers; gw masks the key in its own logs only.',
   fix: 'Send it as a header: proxy_set_header X-Publish-Key ….',
   bad: {
     text: `location = /events {
@@ -89,7 +89,7 @@ const eventsKeyWeak: ModuleRule<WorkerEventsConfig> = {
   slug: 'events-key-weak',
   severity: 'error',
   summary: 'a key for publishing that can be guessed',
-  why: 'Whoever guesses it publishes what workers and listeners then believe.',
+  why: 'Anybody who guesses it can send forged events to workers and listeners.',
   fix: 'Take at least 16 random bytes: "gw secret" prints some.',
   bad: {
     text: `location = /events {
@@ -129,8 +129,8 @@ const eventsZoneMissing: ModuleRule<WorkerEventsConfig> = {
   id: 'GW804',
   slug: 'events-zone-missing',
   severity: 'error',
-  summary: 'worker events without the memory or the channel that they go to',
-  why: 'The configuration does not load.',
+  summary: 'worker events without a zone or a channel',
+  why: 'The configuration is refused.',
   fix: 'Name both: worker_events_zone and worker_events_channel.',
   bad: { text: 'location = /events { worker_events_api; worker_events_channel cache; }' },
   good: {
@@ -144,8 +144,8 @@ const eventsRingSize: ModuleRule<WorkerEventsConfig> = {
   id: 'GW805',
   slug: 'events-ring-size',
   severity: 'info',
-  summary: 'a ring that keeps a handful of events',
-  why: 'A burst of so many events overwrites the oldest before anybody who asks every few seconds has seen them.',
+  summary: 'a ring that keeps only a few events',
+  why: 'A burst of this many events overwrites the oldest before clients that poll every few seconds have seen them.',
   fix: 'Keep as many as come between two looks: 1024 is the default, an entry takes less than a kilobyte.',
   bad: {
     text: `location = /events {

@@ -156,9 +156,9 @@ export function compileConsole(surface: Surface, resources: ConsoleResources): H
   };
   return (x) => {
     try {
-      return serve(x)?.catch((error: unknown) => answerFault(x, error));
+      return serve(x)?.catch((error: unknown) => respondWithFault(x, error));
     } catch (error) {
-      return answerFault(x, error);
+      return respondWithFault(x, error);
     }
   };
 }
@@ -176,7 +176,7 @@ function compilePage(guard: ConsoleGuard): (x: Exchange) => void {
   };
 }
 
-function answerFault(x: Exchange, error: unknown): void {
+function respondWithFault(x: Exchange, error: unknown): void {
   if (error instanceof ControlFault) return sendRefusal(x, error.status, error.message);
   if (error instanceof DictionaryFault) return sendRefusal(x, 503, `shared dict refused: ${error.message}`);
   throw error;

@@ -105,7 +105,7 @@ const GROUPS: readonly Group[] = [
   {
     contexts: HSL,
     args: flag,
-    why: 'what is in memory of a body is one buffer',
+    why: 'a body is held in memory as one buffer',
     names: 'client_body_in_single_buffer',
   },
   { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
@@ -113,14 +113,14 @@ const GROUPS: readonly Group[] = [
   {
     contexts: HSL,
     args: some('string ...', 1, Infinity),
-    why: 'gw passes no interim answers on',
+    why: 'gw does not pass on interim responses',
     names: 'early_hints',
   },
   { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
   {
     contexts: HSL,
     args: size,
-    why: 'gw holds what a subrequest answers as it is',
+    why: 'gw holds the whole response to a subrequest',
     names: 'subrequest_output_buffer_size',
   },
   {

@@ -10,7 +10,7 @@ export const checking = directivesFor<CoreConfig>()({
     args: { ...present, syntax: '' },
     opens: 'check',
     summary:
-      'Which rules of `gw check` count for this configuration, and what a start does when they find something.',
+      'Which rules of `gw check` apply to this configuration, and what a start does with their findings.',
     source: 'gw',
   },
   ignore: {
@@ -21,7 +21,7 @@ export const checking = directivesFor<CoreConfig>()({
     into: 'checkIgnore',
     repeat: 'append',
     summary:
-      'Lives with what these rules find; a rule is an id, a slug or the beginning of an id. The last word says why.',
+      'Accepts the findings of these rules; a rule is an id, a slug or the beginning of an id. The last word gives the reason.',
     source: 'gw',
   },
   select: {
@@ -29,7 +29,7 @@ export const checking = directivesFor<CoreConfig>()({
     args: texts,
     into: 'checkSelect',
     defaultText: 'all that are on by default',
-    summary: 'Asks only these rules.',
+    summary: 'Applies these rules only.',
     source: 'gw',
   },
   refuse: {
@@ -38,7 +38,7 @@ export const checking = directivesFor<CoreConfig>()({
     into: 'checkRefuse',
     defaultText: 'never',
     summary:
-      'From which severity on a finding keeps the gateway from starting, reloading and passing `-t`; without it findings go to the error log once the gateway serves.',
+      'The severity from which on a finding prevents a start, a reload and a successful `-t`; without it, findings are only logged.',
     source: 'gw',
   },
   log: {
@@ -46,7 +46,7 @@ export const checking = directivesFor<CoreConfig>()({
     args: flag,
     into: 'checkLog',
     defaultText: 'on',
-    summary: 'Whether a start and a reload write what the rules find to the error log, at the level warn.',
+    summary: 'Whether a start and a reload log findings in the error log, at the level warn.',
     source: 'gw',
   },
 });

@@ -53,7 +53,7 @@ export const compression = directivesFor<CoreConfig>()({
     args: readers.flag,
     into: 'gzipVary',
     default: false,
-    summary: 'Whether answers that may be compressed say `Vary: Accept-Encoding`.',
+    summary: 'Whether responses that may be compressed get `Vary: Accept-Encoding`.',
     source: 'nginx ngx_http_gzip_module#gzip_vary',
   },
   gzip_http_version: {
@@ -61,7 +61,7 @@ export const compression = directivesFor<CoreConfig>()({
     args: readers.oneOf('1.0', '1.1'),
     into: 'gzipHttpVersion',
     default: '1.1',
-    summary: 'Least HTTP version of requests whose answers are compressed.',
+    summary: 'Minimum HTTP version of requests whose responses are compressed.',
     source: 'nginx ngx_http_gzip_module#gzip_http_version',
   },
   gzip_proxied: {
@@ -70,14 +70,14 @@ export const compression = directivesFor<CoreConfig>()({
     into: 'gzipProxied',
     default: ['off'],
     defaultText: 'off',
-    summary: 'Which answers to requests with a `Via` header are compressed.',
+    summary: 'Which responses to requests with a `Via` header are compressed.',
     source: 'nginx ngx_http_gzip_module#gzip_proxied',
   },
   gzip_disable: {
     contexts: HSL,
     args: disabled,
     into: 'gzipDisable',
-    summary: 'Clients that get no compressed answers, by their `User-Agent`.',
+    summary: 'Clients whose responses are not compressed, by `User-Agent`.',
     source: 'nginx ngx_http_gzip_module#gzip_disable',
   },
 });

@@ -41,7 +41,8 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'sendTimeoutMs',
     default: 60_000,
     defaultText: '60s',
-    summary: 'Longest silence between two writes to the client; the uWebSockets.js engine cuts after 10 s.',
+    summary:
+      'Timeout between two successive writes to the client; the uWebSockets.js engine always uses 10 s.',
     source: 'nginx ngx_http_core_module#send_timeout',
   },
   keepalive_timeout: {
@@ -52,7 +53,7 @@ export const connections = directivesFor<CoreConfig>()({
     default: { idleMs: 75_000 },
     defaultText: '75s',
     summary:
-      'How long an idle connection stays open, and what `Keep-Alive` says of it; 0 closes after each answer. uWebSockets.js cuts after 10 s.',
+      'How long an idle connection stays open, and the value of the `Keep-Alive` header; 0 closes the connection after each response. uWebSockets.js always uses 10 s.',
     source: 'nginx ngx_http_core_module#keepalive_timeout',
   },
   keepalive_requests: {
@@ -61,7 +62,7 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'keepaliveRequests',
     default: 1000,
     summary:
-      'Requests that one connection may carry. uWebSockets.js does not count them: only 0, which closes after each answer, has an effect.',
+      'Maximum number of requests of one connection. uWebSockets.js does not count them: there only 0, which closes the connection after each response, has an effect.',
     source: 'nginx ngx_http_core_module#keepalive_requests',
   },
   keepalive_time: {
@@ -70,8 +71,7 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'keepaliveTimeMs',
     default: 3_600_000,
     defaultText: '1h',
-    summary:
-      'How long one connection may carry requests. uWebSockets.js does not know its connections: no effect there.',
+    summary: 'Maximum time during which one connection may carry requests. Without effect on uWebSockets.js.',
     source: 'nginx ngx_http_core_module#keepalive_time',
   },
   keepalive_disable: {
@@ -81,7 +81,7 @@ export const connections = directivesFor<CoreConfig>()({
     default: [],
     defaultText: 'none',
     summary:
-      'Browsers whose connections are closed: msie6 after a POST, safari after every answer. nginx looks for msie6 unless told otherwise; gw looks for nobody.',
+      'Browsers whose connections are closed: msie6 after a POST, safari after every response. The default is msie6 in nginx and none in gw.',
     source: 'nginx ngx_http_core_module#keepalive_disable',
   },
   lingering_close: {
@@ -90,7 +90,7 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'lingeringClose',
     default: 'on',
     summary:
-      'Whether a connection that closes goes on to read what the client still sends. uWebSockets.js does what `on` says.',
+      'Whether gw goes on reading from the client when it closes a connection. uWebSockets.js always behaves as with `on`.',
     source: 'nginx ngx_http_core_module#lingering_close',
   },
   lingering_time: {
@@ -99,7 +99,7 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'lingeringTimeMs',
     default: 30_000,
     defaultText: '30s',
-    summary: 'How long it reads in all. uWebSockets.js reads 1 MB at most instead.',
+    summary: 'How long gw reads in all. uWebSockets.js reads at most 1 MB instead.',
     source: 'nginx ngx_http_core_module#lingering_time',
   },
   lingering_timeout: {
@@ -108,7 +108,7 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'lingeringTimeoutMs',
     default: 5_000,
     defaultText: '5s',
-    summary: 'Longest silence while it reads. uWebSockets.js waits half a second.',
+    summary: 'Timeout between two reads. uWebSockets.js always waits half a second.',
     source: 'nginx ngx_http_core_module#lingering_timeout',
   },
   reset_timedout_connection: {
@@ -116,7 +116,7 @@ export const connections = directivesFor<CoreConfig>()({
     args: flag,
     into: 'resetTimedoutConnection',
     default: false,
-    summary: 'Resets a connection that timed out instead of closing it; uWebSockets.js always closes.',
+    summary: 'Resets connections that timed out instead of closing them; uWebSockets.js always closes them.',
     source: 'nginx ngx_http_core_module#reset_timedout_connection',
   },
 });

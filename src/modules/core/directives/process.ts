@@ -83,7 +83,7 @@ export const processes = directivesFor<CoreConfig>()({
     args: flag,
     into: 'daemon',
     default: false,
-    summary: 'Runs in the background; unlike nginx, gw stays in the foreground unless told otherwise.',
+    summary: 'Runs in the background; unlike nginx, gw stays in the foreground by default.',
     source: 'nginx ngx_core_module#daemon',
   },
   master_process: {
@@ -92,7 +92,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'masterProcess',
     default: true,
     summary:
-      'Starts the supervisor that restarts a process which died; off leaves that to systemd or a container.',
+      'Starts the supervisor, which restarts the process if it dies; off leaves that to systemd or a container.',
     source: 'nginx ngx_core_module#master_process',
   },
   user: {
@@ -101,7 +101,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'user',
     defaultText: 'nobody',
     summary:
-      'Whom gw, started by root, becomes before it serves: root opens what only root can (ports, keys, logs), then no thread has its rights any more. Without a group it is the one of that name, else the first of the user. `user root` keeps root. Of no effect when somebody else starts gw.',
+      'The user that gw switches to if it is started by root. Root opens what only root can open (ports, keys, logs); after that no thread has its rights any more. Without a group, the group of the same name is used, else the primary group of the user. `user root` keeps the rights of root. Without effect if gw is not started by root.',
     source: 'nginx ngx_core_module#user',
   },
   env: {
@@ -110,7 +110,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'environment',
     repeat: 'append',
     summary:
-      'Sets a variable of the environment, which gw and the programs that it starts see. Unlike nginx, gw takes none away: `env NAME` changes nothing. A change takes effect with a restart.',
+      'Sets an environment variable for gw and the programs that it starts. Unlike nginx, gw removes none: `env NAME` has no effect. Changes take effect after a restart.',
     source: 'nginx ngx_core_module#env',
   },
   worker_processes: {
@@ -118,7 +118,7 @@ export const processes = directivesFor<CoreConfig>()({
     args: workerCount,
     into: 'workerProcesses',
     default: 1,
-    summary: 'Worker threads; auto starts one per available core.',
+    summary: 'Number of worker threads; auto starts one per available core.',
     source: 'nginx ngx_core_module#worker_processes',
   },
   worker_connections: {
@@ -127,7 +127,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'workerConnections',
     defaultText: 'as many as open files allow',
     summary:
-      'Most client connections of a worker; those to upstreams do not count. At the limit idle ones make room on the node engine, and new ones are closed on uWebSockets.js. Clients together get half of the files that the process may have open, so that upstreams and files have theirs.',
+      'Maximum number of client connections of a worker; connections to upstreams do not count. At the limit, the node engine closes idle connections, and uWebSockets.js refuses new ones. All clients together get at most half of the files that the process may open, so that some are left for upstreams and files.',
     source: 'nginx ngx_core_module#worker_connections',
   },
   http_engine: {
@@ -136,7 +136,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'httpEngine',
     default: 'auto',
     summary:
-      'What serves ports that do not say `engine=`: uWebSockets.js, or node, which reads HTTP/1.0, bare line feeds, absolute targets and pipelined requests as nginx does; auto takes uWebSockets.js where it loads. TLS and PROXY protocol ports are always served by node.',
+      'The engine of ports without `engine=`: uws is uWebSockets.js; node accepts HTTP/1.0, bare line feeds, absolute targets and pipelined requests as nginx does; auto is uws if it can be loaded. Ports with TLS or the PROXY protocol always use node.',
     source: 'gw',
   },
   worker_shutdown_timeout: {
@@ -145,7 +145,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'shutdownTimeoutMs',
     default: 30_000,
     defaultText: '30s',
-    summary: 'Longest graceful stop of a worker; connections that are open then are closed.',
+    summary: 'Timeout for the graceful stop of a worker; connections that are still open are closed then.',
     source: 'nginx ngx_core_module#worker_shutdown_timeout',
   },
   shutdown_delay: {
@@ -154,7 +154,8 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'shutdownDelayMs',
     default: 0,
     defaultText: '0s',
-    summary: 'How long a graceful stop goes on to serve while the readiness probe already answers 503.',
+    summary:
+      'How long the gateway goes on serving in a graceful stop while the readiness probe already responds with 503.',
     source: 'gw',
   },
   metrics_max_series: {
@@ -163,7 +164,7 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'metricsMaxSeries',
     default: 2000,
     summary:
-      'Label sets that metrics may have in all; what comes later is counted as `other`. Changes with a restart.',
+      'Maximum number of label sets of all metrics; further ones are counted as `other`. Changes take effect after a restart.',
     source: 'gw',
   },
   pid: {
@@ -171,7 +172,7 @@ export const processes = directivesFor<CoreConfig>()({
     args: text,
     into: 'pidFile',
     default: 'gw.pid',
-    summary: 'File with the id of the process that takes signals, relative to the prefix.',
+    summary: 'File for the process id of the process that takes signals, relative to the prefix.',
     roles: pathFrom('prefix'),
     source: 'nginx ngx_core_module#pid',
   },

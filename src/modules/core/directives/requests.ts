@@ -39,7 +39,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'largeHeaderBuffers',
     default: { number: 4, sizeBytes: 8192 },
     defaultText: '4 8k',
-    summary: 'Size limits of one line of the request head, and of the head in all.',
+    summary: 'Maximum size of one line of the request head, and number of such buffers for the whole head.',
     source: 'nginx ngx_http_core_module#large_client_header_buffers',
   },
   client_header_buffer_size: {
@@ -48,7 +48,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'headerBufferBytes',
     default: 1024,
     defaultText: '1k',
-    summary: 'A line of the request head may be as long, where the large buffers are smaller.',
+    summary: 'A line of the request head may also have this size, if the large buffers are smaller.',
     source: 'nginx ngx_http_core_module#client_header_buffer_size',
   },
   client_header_timeout: {
@@ -57,7 +57,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'headerTimeoutMs',
     default: 60_000,
     defaultText: '60s',
-    summary: 'How long the head of a request may take; the uWebSockets.js engine cuts after 10 s.',
+    summary: 'Timeout for reading the head of a request; the uWebSockets.js engine always uses 10 s.',
     source: 'nginx ngx_http_core_module#client_header_timeout',
   },
   underscores_in_headers: {
@@ -65,7 +65,7 @@ export const requests = directivesFor<CoreConfig>()({
     args: flag,
     into: 'underscoresInHeaders',
     default: false,
-    summary: 'Keeps request headers with an underscore in their name; otherwise they are dropped.',
+    summary: 'Accepts request headers with an underscore in their name; otherwise they are dropped.',
     source: 'nginx ngx_http_core_module#underscores_in_headers',
   },
   ignore_invalid_headers: {
@@ -73,7 +73,7 @@ export const requests = directivesFor<CoreConfig>()({
     args: flag,
     into: 'ignoreInvalidHeaders',
     default: true,
-    summary: 'Drops request headers whose name has other characters than letters, digits and hyphens.',
+    summary: 'Drops request headers whose name contains other characters than letters, digits and hyphens.',
     source: 'nginx ngx_http_core_module#ignore_invalid_headers',
   },
   max_headers: {
@@ -82,7 +82,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'maxHeaders',
     default: 1000,
     summary:
-      'Most headers of a request; beyond it the answer is 400 (494). uWebSockets.js takes 98 at most (431).',
+      'Maximum number of request headers; with more, the response is 400 (494). uWebSockets.js accepts at most 98 (431).',
     source: 'nginx ngx_http_core_module#max_headers',
   },
   client_max_body_size: {
@@ -92,7 +92,7 @@ export const requests = directivesFor<CoreConfig>()({
     default: 1_048_576,
     defaultText: '1m',
     summary:
-      'Largest request body; beyond it the answer is 413. 0 means no limit, but what needs a body in one piece takes 1g at most.',
+      'Maximum size of a request body; beyond it the response is 413. 0 means no limit, but a body that is needed in one piece may have at most 1g.',
     source: 'nginx ngx_http_core_module#client_max_body_size',
   },
   client_body_timeout: {
@@ -101,8 +101,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'bodyTimeoutMs',
     default: 60_000,
     defaultText: '60s',
-    summary:
-      'Longest silence between two reads of a request body; the uWebSockets.js engine cuts after 10 s.',
+    summary: 'Timeout between two reads of a request body; the uWebSockets.js engine always uses 10 s.',
     source: 'nginx ngx_http_core_module#client_body_timeout',
   },
   client_body_buffer_size: {
@@ -111,8 +110,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'bodyBufferBytes',
     default: 16_384,
     defaultText: '16k',
-    summary:
-      'A body that is kept for an upstream stays in memory up to this size, and goes to a file beyond.',
+    summary: 'A body that is kept for an upstream is held in memory up to this size, and in a file beyond.',
     source: 'nginx ngx_http_core_module#client_body_buffer_size',
   },
   client_body_temp_path: {
@@ -121,7 +119,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'bodyTempPath',
     defaultText: "the system's directory for temporary files",
     summary:
-      'Where the files of request bodies are, relative to the prefix, and how directories divide them.',
+      'Directory for the files of request bodies, relative to the prefix, and its levels of subdirectories.',
     roles: pathFrom('prefix'),
     source: 'nginx ngx_http_core_module#client_body_temp_path',
   },
@@ -131,7 +129,7 @@ export const requests = directivesFor<CoreConfig>()({
     into: 'bodyInFileOnly',
     default: 'off',
     summary:
-      'Writes every body that is kept for an upstream to a file, named by $request_body_file; on leaves it there.',
+      'Writes every body that is kept for an upstream to a file, whose name is $request_body_file; on does not remove the file.',
     source: 'nginx ngx_http_core_module#client_body_in_file_only',
   },
   uninitialized_variable_warn: {
@@ -139,7 +137,7 @@ export const requests = directivesFor<CoreConfig>()({
     args: flag,
     into: 'uninitializedVariableWarn',
     default: true,
-    summary: 'Warns in the error log when a variable is read that no "set" has filled yet.',
+    summary: 'Logs a warning when a variable is read that "set" has not set yet.',
     source: 'nginx ngx_http_rewrite_module#uninitialized_variable_warn',
   },
 });

@@ -84,7 +84,7 @@ export const resolving = directivesFor<CoreConfig>()({
     into: 'resolverTimeoutMs',
     default: 30_000,
     defaultText: '30s',
-    summary: 'Longest time for the answer of the name servers.',
+    summary: 'Timeout for resolving a name.',
     source: 'nginx ngx_http_core_module#resolver_timeout',
   },
 });

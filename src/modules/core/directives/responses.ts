@@ -12,7 +12,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: text,
     into: 'defaultType',
     default: 'text/plain',
-    summary: 'Content type of answers that have no other.',
+    summary: 'Content type of responses that have no other.',
     source: 'nginx ngx_http_core_module#default_type',
   },
   types: {
@@ -32,7 +32,7 @@ export const responses = directivesFor<CoreConfig>()({
     into: 'serverTokens',
     default: 'on',
     summary:
-      'Whether the version shows in the Server header and on built-in pages, or a text to show instead; an empty one sends no header.',
+      'Whether the version is shown in the Server header and on built-in pages, or a text to show instead; with an empty text the header is not sent.',
     source: 'nginx ngx_http_core_module#server_tokens',
   },
   error_page: {
@@ -40,7 +40,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: errorPage,
     into: 'errorPages',
     repeat: 'append',
-    summary: 'The page to serve for a status: a URI, a named location or a URL.',
+    summary: 'The page that is shown for a status: a URI, a named location or a URL.',
     roles: uses('named location', AT.lastLocation),
     source: 'nginx ngx_http_core_module#error_page',
   },
@@ -49,14 +49,14 @@ export const responses = directivesFor<CoreConfig>()({
     args: flag,
     into: 'logSubrequest',
     default: false,
-    summary: 'Writes subrequests to the access logs too.',
+    summary: 'Whether subrequests are logged in the access logs.',
     source: 'nginx ngx_http_core_module#log_subrequest',
   },
   internal: {
     contexts: ['location'],
     args: present,
     into: 'internal',
-    summary: 'Serves internal redirects only; a request from outside gets 404.',
+    summary: 'The location serves internal redirects only; other requests get 404.',
     source: 'nginx ngx_http_core_module#internal',
   },
   absolute_redirect: {
@@ -64,7 +64,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: flag,
     into: 'absoluteRedirect',
     default: true,
-    summary: 'Whether redirects that gw makes name scheme, host and port.',
+    summary: 'Whether redirects that gw generates contain scheme, host and port.',
     source: 'nginx ngx_http_core_module#absolute_redirect',
   },
   server_name_in_redirect: {
@@ -72,8 +72,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: flag,
     into: 'serverNameInRedirect',
     default: false,
-    summary:
-      "Whether redirects that gw makes name the server by its first `server_name` instead of the request's host.",
+    summary: "Whether redirects that gw generates use the first `server_name` instead of the request's host.",
     source: 'nginx ngx_http_core_module#server_name_in_redirect',
   },
   port_in_redirect: {
@@ -81,7 +80,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: flag,
     into: 'portInRedirect',
     default: true,
-    summary: 'Whether redirects that gw makes name a port other than 80 and 443.',
+    summary: 'Whether redirects that gw generates contain a port other than 80 and 443.',
     source: 'nginx ngx_http_core_module#port_in_redirect',
   },
   recursive_error_pages: {
@@ -89,7 +88,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: flag,
     into: 'recursiveErrorPages',
     default: false,
-    summary: 'Whether an error page may end in another error page.',
+    summary: 'Whether an error page may lead to another error page.',
     source: 'nginx ngx_http_core_module#recursive_error_pages',
   },
   chunked_transfer_encoding: {
@@ -98,14 +97,14 @@ export const responses = directivesFor<CoreConfig>()({
     into: 'chunks',
     default: true,
     summary:
-      'Whether an answer of unknown length comes in chunks instead of ending with its connection; with uWebSockets.js it always does.',
+      'Whether responses of unknown length are sent in chunks instead of ending with the connection; with uWebSockets.js they always are.',
     source: 'nginx ngx_http_core_module#chunked_transfer_encoding',
   },
   post_action: {
     contexts: ['http', 'server', 'location', 'location if'],
     args: text,
     into: 'postAction',
-    summary: 'A URI or named location of the server that is asked once an answer is complete.',
+    summary: 'A URI or named location that is requested after a response is complete.',
     roles: uses('named location', AT.location),
     source: 'nginx ngx_http_core_module#post_action',
   },
@@ -114,7 +113,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: flag,
     into: 'msiePadding',
     default: true,
-    summary: 'Makes built-in pages of errors long enough for Internet Explorer and Chrome to show them.',
+    summary: 'Pads built-in error pages so that Internet Explorer and Chrome show them.',
     source: 'nginx ngx_http_core_module#msie_padding',
   },
   msie_refresh: {
@@ -122,7 +121,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: flag,
     into: 'msieRefresh',
     default: false,
-    summary: 'Gives Internet Explorer a page that refreshes itself instead of a redirect.',
+    summary: 'Sends Internet Explorer a page that refreshes itself instead of a redirect.',
     source: 'nginx ngx_http_core_module#msie_refresh',
   },
   satisfy: {
@@ -130,7 +129,7 @@ export const responses = directivesFor<CoreConfig>()({
     args: oneOf('all', 'any'),
     into: 'satisfy',
     default: 'all',
-    summary: 'Whether all access checks must let a request in, or one of them is enough.',
+    summary: 'Whether all access checks must allow a request, or one of them is enough.',
     source: 'nginx ngx_http_core_module#satisfy',
   },
   auth_delay: {
@@ -139,7 +138,7 @@ export const responses = directivesFor<CoreConfig>()({
     into: 'authDelayMs',
     default: 0,
     defaultText: '0s',
-    summary: 'How long a 401 is held back.',
+    summary: 'How long a response with 401 is delayed.',
     source: 'nginx ngx_http_core_module#auth_delay',
   },
 });

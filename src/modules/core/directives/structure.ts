@@ -211,7 +211,7 @@ export const structure = directivesFor<CoreConfig>()({
     contexts: ['main'],
     args: NO_ARGUMENTS,
     opens: 'http',
-    summary: 'Everything about HTTP.',
+    summary: 'The configuration of HTTP.',
     source: 'nginx ngx_http_core_module#http',
   },
   server: {
@@ -235,7 +235,7 @@ export const structure = directivesFor<CoreConfig>()({
     contexts: ['location'],
     args: methods,
     opens: 'limit_except',
-    summary: 'Takes the place of the location for all methods but these; GET includes HEAD.',
+    summary: 'Replaces the configuration of the location for all methods but these; GET includes HEAD.',
     source: 'nginx ngx_http_core_module#limit_except',
   },
   listen: {
@@ -245,7 +245,7 @@ export const structure = directivesFor<CoreConfig>()({
     repeat: 'append',
     inherit: false,
     defaultText: '*:80 as root, else *:8000',
-    summary: 'Address and port, or Unix socket, on which the server accepts requests.',
+    summary: 'Address and port, or path of a Unix socket, on which the server accepts connections.',
     source: 'nginx ngx_http_core_module#listen',
   },
   server_name: {
@@ -263,7 +263,7 @@ export const structure = directivesFor<CoreConfig>()({
     args: flag,
     into: 'mergeSlashes',
     default: true,
-    summary: 'Takes several slashes in a row as one.',
+    summary: 'Whether adjacent slashes in a URI are merged into one.',
     source: 'nginx ngx_http_core_module#merge_slashes',
   },
 });

@@ -24,7 +24,7 @@ export const ofConnection: Variables = {
   http3: plain('Empty: gw serves HTTP/1.1.', () => ''),
   server_addr: plain('Address that the server listens on.', (x) => x.request.port.address),
   server_port: plain('Port that the request came in on.', (x) => portText(x.request.port.port)),
-  server_name: plain('First name of the server that answers.', (x) => x.serverName),
+  server_name: plain('First name of the server that processes the request.', (x) => x.serverName),
   server_protocol: plain('Protocol of the request.', (x) => `HTTP/${x.request.httpVersion}`),
   connection: live('Serial number of the connection; with uWebSockets.js, of the request.', (x) =>
     String(x.request.serial),
@@ -33,7 +33,7 @@ export const ofConnection: Variables = {
     x.request.connection?.requests.toString(),
   ),
   connection_time: live(
-    'Seconds that the connection is open; empty where uWebSockets.js does not tell.',
+    'Seconds since the connection was opened; empty on uWebSockets.js.',
     (x) => x.request.connection && seconds(Date.now() - x.request.connection.startedMs),
   ),
   pipe: plain('`.`: no request waits in line behind another one in gw.', () => '.'),
@@ -80,11 +80,11 @@ export const ofProxyProtocol: Variables = {
   proxy_protocol_addr: ofProxy("The client's address by the PROXY protocol.", ({ address }) => address),
   proxy_protocol_port: ofProxy("The client's port by the PROXY protocol.", ({ port }) => port),
   proxy_protocol_server_addr: ofProxy(
-    'The address that the client came to by the PROXY protocol.',
+    'The address that the client connected to, by the PROXY protocol.',
     ({ serverAddress }) => serverAddress,
   ),
   proxy_protocol_server_port: ofProxy(
-    'The port that the client came to by the PROXY protocol.',
+    'The port that the client connected to, by the PROXY protocol.',
     ({ serverPort }) => serverPort,
   ),
 };

@@ -105,11 +105,11 @@ export const ofRequest: Variables = {
   ),
   request_body_file: live('The file that has the body, where it has a name.', (x) => spooledBody(x)?.path),
   request_port: {
-    summary: 'The port that the client named in `Host`.',
+    summary: 'The port in the `Host` header.',
     compile: (build) => requestPort(readHeader('host', build)),
   },
   is_request_port: {
-    summary: '`:` when the client named a port.',
+    summary: '`:` if the `Host` header has a port.',
     compile: (build) => {
       const port = requestPort(readHeader('host', build));
       return (x) => (port(x) === undefined ? '' : ':');
@@ -127,7 +127,7 @@ export const ofRequest: Variables = {
 /** Variables whose names have a variable part: `$arg_page`, `$http_user_agent`. */
 export const requestFamilies: Families = {
   arg_: {
-    summary: 'A parameter of the query string, as it was sent.',
+    summary: 'A parameter of the query string, still encoded.',
     compile: (name) => (x) => (x.args === '' ? undefined : findArgument(x.args, name)),
   },
   http_: { summary: 'A request header.', compile: (rest, build) => readHeader(headerName(rest), build) },

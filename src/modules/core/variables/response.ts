@@ -39,41 +39,41 @@ function lineBytes(name: string, value: string): number {
 
 /** Variables about the response. */
 export const ofResponse: Variables = {
-  status: plain('Status of the answer, as far as it is decided; else `000`.', (x) =>
+  status: plain('Status of the response; `000` while it is not decided.', (x) =>
     String(x.status || x.errorStatus).padStart(3, '0'),
   ),
-  body_bytes_sent: live('Bytes of the answer without its head.', (x) => String(x.bodyBytesSent)),
-  bytes_sent: live('Bytes of the answer; the framing of a body in chunks does not count.', (x) =>
+  body_bytes_sent: live('Bytes of the response body.', (x) => String(x.bodyBytesSent)),
+  bytes_sent: live('Bytes of the response, without the framing of a chunked body.', (x) =>
     String(sentBytes(x)),
   ),
-  request_completion: plain('`OK` when the request was answered completely.', (x) =>
+  request_completion: plain('`OK` if the response was sent completely.', (x) =>
     x.done && !x.aborted ? 'OK' : '',
   ),
   limit_rate: {
-    ...plain('Bytes per second that the answer may take; `set` changes it.', (x) =>
+    ...plain('Maximum rate of the response in bytes per second; `set` changes it.', (x) =>
       String(rateOf(x)?.bytesPerSecond ?? 0),
     ),
     assign: setLimitRate,
   },
   sent_http_connection: {
-    summary: '`close` or `keep-alive`: what becomes of the connection.',
+    summary: '`close` or `keep-alive`: what happens to the connection.',
     compile(build) {
       const wish = readHeader('connection', build);
       return (x) => (x.status === 101 ? 'upgrade' : keepsAlive(x, wish) ? 'keep-alive' : 'close');
     },
   },
   sent_http_keep_alive: {
-    summary: 'The header `Keep-Alive` of the answer.',
+    summary: 'The header `Keep-Alive` of the response.',
     compile(build) {
       const wish = readHeader('connection', build);
       return (x) => (keepsAlive(x, wish) ? x.rules.connection.keepaliveHeader : undefined);
     },
   },
-  sent_http_content_type: plain('The type of the answer.', (x) => x.response.type || undefined),
-  sent_http_content_length: plain('The length of the answer, where it is known.', (x) =>
+  sent_http_content_type: plain('Content type of the response.', (x) => x.response.type || undefined),
+  sent_http_content_length: plain('Length of the response body, if it is known.', (x) =>
     x.response.lengthBytes < 0 ? undefined : String(x.response.lengthBytes),
   ),
-  sent_http_transfer_encoding: plain('`chunked` when the length of the answer is not known.', (x) =>
+  sent_http_transfer_encoding: plain('`chunked` if the length of the response body is not known.', (x) =>
     x.done && x.response.lengthBytes < 0 && x.request.httpVersion === '1.1' ? 'chunked' : undefined,
   ),
 };
@@ -81,7 +81,7 @@ export const ofResponse: Variables = {
 /** Variables whose names have a variable part: `$sent_http_etag`. */
 export const responseFamilies: Families = {
   sent_http_: {
-    summary: 'A header of the answer; several of one name are joined.',
+    summary: 'A header of the response; several with the same name are joined.',
     compile: (rest) => {
       const name = headerName(rest);
       return (x) => x.response.joinedHeader(name);

@@ -116,12 +116,12 @@ export class Connection {
   constructor(
     socket: Socket,
     { peer, name }: { readonly peer: Peer; readonly name: string },
-    keeper: ConnectionOwner,
+    owner: ConnectionOwner,
   ) {
     this.socket = socket;
     this.peer = peer;
     this.name = name;
-    this.owner = keeper;
+    this.owner = owner;
     socket.on('data', this.receive);
     socket.on('drain', this.drain);
     socket.on('end', this.ended);

@@ -35,7 +35,7 @@ const CACHING: Readonly<Record<string, ArgReader<unknown>>> = {
 };
 
 const REASONS: Readonly<Record<string, string>> = {
-  proxy_force_ranges: 'ranges of a proxied answer are the business of its upstream',
+  proxy_force_ranges: 'ranges of a proxied response are left to the upstream',
   proxy_ssl_certificate_cache: 'certificates stay loaded',
 };
 
@@ -47,7 +47,7 @@ const row = (
   args: ArgReader<unknown>,
   contexts: readonly ('http' | 'server' | 'location')[],
 ): Rows<ProxyConfig>[string] => {
-  const why = REASONS[name] ?? 'answers of upstreams are not kept on disk';
+  const why = REASONS[name] ?? 'responses of upstreams are not cached';
   return {
     contexts,
     args,

@@ -87,7 +87,8 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: passTarget,
     into: 'pass',
     inherit: 'nameless',
-    summary: 'Forwards the request to an upstream; a URI behind the host takes the place of the location.',
+    summary:
+      'Forwards the request to an upstream; a URI behind the host replaces the prefix of the location.',
     roles: uses('upstream', { behind: ['http://', 'https://'], until: ':/?' }),
     source: source('proxy_pass'),
   },
@@ -96,10 +97,9 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: allowedHosts,
     into: 'allowHosts',
     repeat: 'append',
-    defaultText:
-      "any host; where clients choose it, none of this machine's loopback and link-local addresses",
+    defaultText: 'any host; if the client chooses it, no loopback or link-local address of this machine',
     summary:
-      'Hosts that variables of `proxy_pass` may name, or networks that all addresses of a name must lie in; others are 403. Names of `upstream` blocks always may.',
+      'Hosts that variables in `proxy_pass` may name, or networks that all addresses of a name must belong to; others get 403. Names of `upstream` blocks are always allowed.',
     source: 'gw',
   },
   proxy_set_header: {
@@ -109,21 +109,21 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     repeat: 'append',
     secret: 'named',
     defaultText: 'Host $proxy_host; Connection ""',
-    summary: 'Sets a header of the request that goes to the upstream; an empty value sends none.',
+    summary: 'Sets a header of the request to the upstream; with an empty value the header is not sent.',
     source: source('proxy_set_header'),
   },
   proxy_set_body: {
     contexts: HSL,
     args: value,
     into: 'setBody',
-    summary: "The body that goes to the upstream, in the place of the client's.",
+    summary: "The body that is sent to the upstream instead of the client's.",
     source: source('proxy_set_body'),
   },
   proxy_method: {
     contexts: HSL,
     args: value,
     into: 'method',
-    summary: "The method that goes to the upstream, in the place of the client's.",
+    summary: "The method that is sent to the upstream instead of the client's.",
     source: source('proxy_method'),
   },
   proxy_http_version: {
@@ -139,7 +139,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'passRequestHeaders',
     default: true,
-    summary: "Whether the client's headers go to the upstream.",
+    summary: "Whether the client's headers are sent to the upstream.",
     source: source('proxy_pass_request_headers'),
   },
   proxy_pass_request_body: {
@@ -147,7 +147,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'passRequestBody',
     default: true,
-    summary: "Whether the client's body goes to the upstream.",
+    summary: "Whether the client's body is sent to the upstream.",
     source: source('proxy_pass_request_body'),
   },
   proxy_request_buffering: {
@@ -155,7 +155,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'requestBuffering',
     default: true,
-    summary: 'Whether the whole request body is there before the upstream sees the request.',
+    summary: 'Whether the whole request body is read before the request is sent to the upstream.',
     source: source('proxy_request_buffering'),
   },
   proxy_connect_timeout: {
@@ -164,7 +164,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     into: 'connectTimeoutMs',
     default: 60_000,
     defaultText: '60s',
-    summary: 'Longest time to connect to an upstream.',
+    summary: 'Timeout for connecting to an upstream.',
     source: source('proxy_connect_timeout'),
   },
   proxy_send_timeout: {
@@ -173,7 +173,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     into: 'sendTimeoutMs',
     default: 60_000,
     defaultText: '60s',
-    summary: 'Longest silence between two writes to the upstream.',
+    summary: 'Timeout between two successive writes to the upstream.',
     source: source('proxy_send_timeout'),
   },
   proxy_read_timeout: {
@@ -182,7 +182,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     into: 'readTimeoutMs',
     default: 60_000,
     defaultText: '60s',
-    summary: 'Longest silence between two reads from the upstream.',
+    summary: 'Timeout between two successive reads from the upstream.',
     source: source('proxy_read_timeout'),
   },
   proxy_next_upstream: {
@@ -191,7 +191,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     into: 'nextUpstream',
     repeat: 'append',
     defaultText: 'error timeout',
-    summary: 'What makes the gateway ask the next server of the group.',
+    summary: 'In which cases the request is passed to the next server of the group.',
     source: source('proxy_next_upstream'),
   },
   proxy_next_upstream_tries: {
@@ -199,7 +199,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: integer(),
     into: 'nextUpstreamTries',
     default: 0,
-    summary: 'How many servers a request may be sent to; 0: all of the group.',
+    summary: 'How many servers a request may be sent to; 0: all servers of the group.',
     source: source('proxy_next_upstream_tries'),
   },
   proxy_next_upstream_timeout: {
@@ -208,7 +208,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     into: 'nextUpstreamTimeoutMs',
     default: 0,
     defaultText: '0',
-    summary: 'How long a request may be passed on to further servers; 0: without limit.',
+    summary: 'How long a request may be passed to further servers; 0: no limit.',
     source: source('proxy_next_upstream_timeout'),
   },
   proxy_ignore_client_abort: {
@@ -216,7 +216,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'ignoreClientAbort',
     default: false,
-    summary: 'Whether the request to the upstream goes on when the client has left.',
+    summary: 'Whether the request to the upstream goes on after the client has closed its connection.',
     source: source('proxy_ignore_client_abort'),
   },
   proxy_bind: {

@@ -14,7 +14,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     into: 'hideHeaders',
     repeat: 'append',
     defaultText: 'Date, Server, X-Pad and X-Accel-*',
-    summary: 'A header of the answer that the client does not get.',
+    summary: 'A header of the response that is not passed to the client.',
     source: source('proxy_hide_header'),
   },
   proxy_pass_header: {
@@ -22,7 +22,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     args: text,
     into: 'passHeaders',
     repeat: 'append',
-    summary: 'A header of the answer that the client gets although it is hidden by default.',
+    summary: 'A header of the response that is passed to the client although it is hidden by default.',
     source: source('proxy_pass_header'),
   },
   proxy_ignore_headers: {
@@ -30,7 +30,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     args: someOf(IGNORED_HEADERS),
     into: 'ignoreHeaders',
     repeat: 'append',
-    summary: 'Headers of the answer that the gateway does not act upon.',
+    summary: 'Headers of the response that gw does not process.',
     source: source('proxy_ignore_headers'),
   },
   proxy_redirect: {
@@ -39,7 +39,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     into: 'redirects',
     repeat: 'append',
     defaultText: 'default',
-    summary: 'What is replaced in the Location and Refresh headers of the answer.',
+    summary: 'What is replaced in the Location and Refresh headers of the response.',
     source: source('proxy_redirect'),
   },
   proxy_cookie_domain: {
@@ -66,7 +66,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     into: 'cookieFlags',
     repeat: 'append',
     defaultText: 'off',
-    summary: 'Flags that cookies get or lose.',
+    summary: 'Flags that are added to cookies or removed from them.',
     source: source('proxy_cookie_flags'),
   },
   proxy_intercept_errors: {
@@ -74,7 +74,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'interceptErrors',
     default: false,
-    summary: 'Whether "error_page" counts for answers of the upstream.',
+    summary: 'Whether "error_page" applies to responses of the upstream.',
     source: source('proxy_intercept_errors'),
   },
   proxy_pass_trailers: {
@@ -82,7 +82,8 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'passTrailers',
     default: false,
-    summary: 'Whether trailers of the answer go to the client; the uWebSockets.js engine cannot send any.',
+    summary:
+      'Whether trailers of the response are passed to the client; the uWebSockets.js engine cannot send any.',
     source: source('proxy_pass_trailers'),
   },
   proxy_limit_rate: {
@@ -90,7 +91,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     args: value,
     into: 'limitRate',
     defaultText: '0',
-    summary: 'Bytes per second at which an answer is read from the upstream; 0: no limit.',
+    summary: 'Bytes per second at which a response is read from the upstream; 0: no limit.',
     source: source('proxy_limit_rate'),
   },
   proxy_buffering: {
@@ -98,7 +99,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     args: flag,
     into: 'buffering',
     default: true,
-    summary: 'Whether the gateway reads ahead of the client, up to "proxy_buffers".',
+    summary: 'Whether gw reads ahead of the client, up to the size of "proxy_buffers".',
     source: source('proxy_buffering'),
   },
   proxy_buffer_size: {
@@ -107,7 +108,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     into: 'bufferSizeBytes',
     default: 4096,
     defaultText: '4k',
-    summary: "Largest head of an upstream's answer.",
+    summary: "Maximum size of the head of an upstream's response.",
     source: source('proxy_buffer_size'),
   },
   proxy_buffers: {
@@ -116,7 +117,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     into: 'buffers',
     default: { number: 8, sizeBytes: 4096 },
     defaultText: '8 4k',
-    summary: 'How far the gateway reads ahead of the client.',
+    summary: 'How far gw reads ahead of the client.',
     source: source('proxy_buffers'),
   },
   proxy_busy_buffers_size: {
@@ -124,7 +125,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     args: size,
     into: 'busyBuffersBytes',
     defaultText: 'twice the larger of "proxy_buffer_size" and one of "proxy_buffers"',
-    summary: 'Checked against the other buffer sizes; gw sends what it has.',
+    summary: 'Only checked against the other buffer sizes; gw sends data as soon as it has it.',
     source: source('proxy_busy_buffers_size'),
   },
   proxy_max_temp_file_size: {
@@ -133,7 +134,8 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
     into: 'maxTempFileBytes',
     default: 1_073_741_824,
     defaultText: '1024m',
-    summary: 'Checked; answers never go to disk: an upstream is held back when the client is slow.',
+    summary:
+      'Only checked; responses are never written to disk: gw stops reading from the upstream while the client is slow.',
     source: source('proxy_max_temp_file_size'),
   },
 });

@@ -23,8 +23,8 @@ const proxyHeaderRedefinition: Rule = {
   id: 'GW404',
   slug: 'proxy-header-redefinition',
   severity: 'warning',
-  summary: '"proxy_set_header" on an inner level drops the headers of the level above',
-  why: 'A level with "proxy_set_header" of its own inherits none: the upstream no longer learns the host or the address of the client.',
+  summary: '"proxy_set_header" on an inner level drops the headers of the outer level',
+  why: 'A level with a "proxy_set_header" of its own inherits none: the upstream no longer gets the host or the address of the client.',
   fix: 'Repeat the headers of the level above.',
   bad: {
     text: 'proxy_set_header Host $host;\nlocation / {\n    proxy_set_header X-Request-ID $request_id;\n    proxy_pass http://127.0.0.1:9000;\n}',
@@ -40,13 +40,13 @@ const proxyHeaderRedefinition: Rule = {
       const { at } = dropping;
       yield {
         at,
-        message: `"proxy_set_header" here drops ${namesText(dropped.map(headerOf))} of the level above`,
-        label: 'from here on only the headers of this level count',
+        message: `"proxy_set_header" here drops ${namesText(dropped.map(headerOf))} of the outer level`,
+        label: 'from here on only the headers of this level apply',
         related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
         // A secret is neither written down twice nor shown in a patch.
         ...(secretSpans({ directives: dropped, sources: [] }, config.registry).length === 0 && {
           fix: {
-            title: 'repeat the headers of the level above',
+            title: 'repeat the headers of the outer level',
             safe: false,
             edits: dropped.map((node) => lineBefore(at, writtenText(node))),
           },
@@ -67,7 +67,7 @@ const hostSpoofing: Rule = {
   slug: 'host-spoofing',
   severity: 'warning',
   summary: 'the upstream gets the Host header as the client wrote it',
-  why: 'A request line with another host decides which server answers, while the upstream builds links, mails and cached pages with the header: that is how caches and password resets are poisoned.',
+  why: 'If the request line names another host, that one selects the server, while the upstream builds links, mails and cached pages with the header: this allows cache poisoning and forged password resets.',
   fix: 'Send "$host", with ":$server_port" where the upstream needs the port.',
   bad: {
     in: 'location',
@@ -97,7 +97,7 @@ const missingHostHeader: Rule = {
   slug: 'missing-host-header',
   severity: 'info',
   summary: 'the upstream gets the name of an "upstream" block as its Host',
-  why: 'Without "proxy_set_header Host" it is "$proxy_host": a name that only this configuration knows. The upstream chooses the wrong site and builds wrong links with it.',
+  why: 'Without "proxy_set_header Host" it is "$proxy_host": a name that exists in this configuration only. The upstream selects the wrong site and builds wrong links with it.',
   fix: 'Say "proxy_set_header Host $host;".',
   bad: {
     in: 'http',
@@ -120,7 +120,7 @@ const missingHostHeader: Rule = {
         ...(!isDropping &&
           block.context === 'location' && {
             fix: {
-              title: 'send the host that the client asked for',
+              title: 'send the host that the client addressed',
               safe: false,
               edits: [lineBehind(node, 'proxy_set_header Host $host;')],
             },
@@ -134,8 +134,8 @@ const websocketUpgrade: Rule = {
   id: 'GW412',
   slug: 'websocket-upgrade',
   severity: 'warning',
-  summary: 'an upgrade is passed on by half: "Upgrade" without "Connection", or the other way round',
-  why: 'Both headers end at each hop. An upstream that gets only one of them answers with ordinary HTTP: WebSockets do not open.',
+  summary: 'only one of "Upgrade" and "Connection" is passed on',
+  why: 'Both headers are hop-by-hop. An upstream that gets only one of them responds with ordinary HTTP, and WebSockets do not open.',
   fix: 'Send both: "Upgrade $http_upgrade" and "Connection $connection_upgrade" with a "map" from "$http_upgrade".',
   bad: {
     in: 'location',
@@ -150,10 +150,10 @@ const websocketUpgrade: Rule = {
     for (const { block } of passes(config)) {
       const headers = headersSent(block);
       const [upgrade, connection] = ['upgrade', 'connection'].map((name) => headers.get(name));
-      const problem = upgradeProblem({ upgrade: sent(upgrade), connection }, config);
-      if (!problem || told.has(problem.at)) continue;
-      told.add(problem.at);
-      yield problem;
+      const finding = upgradeFinding({ upgrade: sent(upgrade), connection }, config);
+      if (!finding || told.has(finding.at)) continue;
+      told.add(finding.at);
+      yield finding;
     }
   },
 };
@@ -167,7 +167,7 @@ interface UpgradeHeaders {
   readonly connection: DirectiveNode | undefined;
 }
 
-function upgradeProblem(
+function upgradeFinding(
   { upgrade, connection }: UpgradeHeaders,
   config: CheckedConfig,
 ): (Problem & { readonly at: DirectiveNode }) | undefined {
@@ -177,17 +177,17 @@ function upgradeProblem(
   const asks = texts.some((text) => text.includes(UNKNOWN) || /\bupgrade\b/i.test(text));
   if (upgrade && !asks) {
     if (connection) {
-      const message = `"Upgrade" goes to the upstream with "Connection: ${value}"`;
+      const message = `"Upgrade" is sent to the upstream with "Connection: ${value}"`;
       return { at: upgrade, message, related: [{ span: connection.span, label: 'set here' }] };
     }
-    const message = '"Upgrade" goes to the upstream without "Connection: upgrade"';
+    const message = '"Upgrade" is sent to the upstream without "Connection: upgrade"';
     const edits = [lineBehind(upgrade, 'proxy_set_header Connection upgrade;')];
     return { at: upgrade, message, fix: { title: 'send "Connection: upgrade"', safe: false, edits } };
   }
   if (upgrade || !connection || !texts.every((text) => /^upgrade$/i.test(text))) return undefined;
   const edits = [lineBehind(connection, 'proxy_set_header Upgrade $http_upgrade;')];
   const fix = { title: 'send "Upgrade" too', safe: false, edits };
-  return { at: connection, message: '"Connection: upgrade" goes to the upstream without "Upgrade"', fix };
+  return { at: connection, message: '"Connection: upgrade" is sent to the upstream without "Upgrade"', fix };
 }
 
 /** Headers in which upstreams look for the client's address, and values that the client controls. */
@@ -199,7 +199,7 @@ const xffAppend: Rule = {
   slug: 'xff-append',
   severity: 'info',
   summary: 'the upstream gets the address that the client claims to have',
-  why: 'The header goes on as it came, without the address of the connection: upstreams log and trust what anybody wrote.',
+  why: 'The header is passed on as it was received, without the address of the connection: upstreams log and trust what anybody wrote.',
   fix: 'Send "$remote_addr", or "$proxy_add_x_forwarded_for", which ends in it.',
   bad: {
     in: 'location',
@@ -215,7 +215,7 @@ const xffAppend: Rule = {
       if (!name || !value || !ADDRESS.test(name.value) || !CLIENT_SAYS.test(value.value)) continue;
       yield {
         at: node,
-        message: `"${name.value} ${value.value}" is what the client says of its own address`,
+        message: `"${name.value} ${value.value}" is what the client claims its address to be`,
       };
     }
   },

@@ -17,8 +17,8 @@ const bufferingOff: Rule = {
   id: 'GW413',
   slug: 'buffering-off',
   severity: 'info',
-  summary: 'buffering is off for everything, not just where answers are streams',
-  why: 'Without it a slow client holds the upstream as long as its download lasts.',
+  summary: 'buffering is off for all requests, not only for streamed responses',
+  why: 'Without buffering, a slow client keeps the upstream busy for the whole download.',
   fix: 'Turn it off only in the locations of event streams and the like.',
   bad: { text: 'proxy_buffering off;\nlocation / { proxy_pass http://127.0.0.1:9000; }' },
   good: { text: 'location /events/ {\n    proxy_buffering off;\n    proxy_pass http://127.0.0.1:9000;\n}' },
@@ -27,7 +27,7 @@ const bufferingOff: Rule = {
       if (node.args[0]?.value.toLowerCase() === 'off' && isWide(block))
         yield {
           at: node,
-          message: '"proxy_buffering off" ties the upstream to slow clients, for all requests here',
+          message: '"proxy_buffering off" lets slow clients hold up the upstream, for all requests here',
         };
     }
   },
@@ -42,8 +42,8 @@ const singleServerRetry: Rule = {
   id: 'GW415',
   slug: 'single-server-retry',
   severity: 'info',
-  summary: '"proxy_next_upstream" where there is no next one',
-  why: 'The upstream has one address: a request that fails there fails.',
+  summary: '"proxy_next_upstream" without a next server',
+  why: 'The upstream has one address only, so a failed request cannot be tried elsewhere.',
   fix: 'Add a server to the "upstream" block, or take the directive out.',
   bad: {
     in: 'location',
@@ -71,8 +71,8 @@ const retryNonIdempotent: Rule = {
   id: 'GW416',
   slug: 'retry-non-idempotent',
   severity: 'warning',
-  summary: 'requests that change something may be sent twice',
-  why: 'A POST whose answer did not come may have been carried out all the same; the next server does it again: two orders, two payments.',
+  summary: 'requests that are not idempotent may be sent twice',
+  why: 'A POST without a response may still have been processed; the next server processes it again: two orders, two payments.',
   fix: 'Leave "non_idempotent" out, or set it only where the upstream recognises repeated requests.',
   bad: {
     in: 'http',
@@ -98,8 +98,8 @@ const proxySslUnverified: ModuleRule<ProxyConfig> = {
   id: 'GW417',
   slug: 'proxy-ssl-unverified',
   severity: 'warning',
-  summary: 'an upstream is asked over TLS, and nobody looks at its certificate',
-  why: 'Without "proxy_ssl_verify" anybody on the way can answer in the place of the upstream: the encryption only looks like protection.',
+  summary: 'the certificate of an upstream is not verified',
+  why: 'Without "proxy_ssl_verify" anybody on the network path can pretend to be the upstream: the encryption protects nothing.',
   fix: 'Say "proxy_ssl_verify on;" with "proxy_ssl_trusted_certificate", and "proxy_ssl_server_name on;".',
   bad: { in: 'location', text: 'proxy_pass https://192.0.2.7;' },
   good: {
@@ -118,12 +118,12 @@ const proxySslUnverified: ModuleRule<ProxyConfig> = {
       ].filter((line) => block.own(line.split(' ')[0] as string).length === 0);
       yield {
         at: node,
-        message: '"proxy_pass" over https does not verify whom it talks to',
-        hint: 'say "proxy_ssl_verify on" with "proxy_ssl_trusted_certificate"',
+        message: '"proxy_pass" over https does not verify the certificate of the upstream',
+        hint: 'add "proxy_ssl_verify on" and "proxy_ssl_trusted_certificate"',
         ...(bundle !== undefined &&
           lines.length === 3 && {
             fix: {
-              title: `verify with the authorities of this machine (${bundle})`,
+              title: `verify with the CA certificates of this machine (${bundle})`,
               safe: false,
               edits: lines.map((line) => lineBehind(node, line)),
             },

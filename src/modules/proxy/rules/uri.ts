@@ -13,8 +13,8 @@ const proxyUriNormalized: Rule = {
   id: 'GW408',
   slug: 'proxy-uri-normalized',
   severity: 'warning',
-  summary: 'a URI in "proxy_pass" that maps the path to itself, but decodes it',
-  why: 'With a URI the path is decoded, cleaned and encoded again: "%2F" arrives as "/", "//" as "/". Programs behind the proxy that tell them apart see other paths than the client sent.',
+  summary: 'a URI in "proxy_pass" that leaves the path as it is, but decodes it',
+  why: 'With a URI the path is decoded, normalized and encoded again: "%2F" arrives as "/", "//" as "/". Programs behind the proxy that distinguish them see another path than the client sent.',
   fix: 'Leave the URI out: the path then goes on as the client wrote it.',
   bad: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000/api/; }' },
   good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000; }' },
@@ -28,7 +28,7 @@ const proxyUriNormalized: Rule = {
         at: node,
         message: `"${target.uri}" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"`,
         fix: {
-          title: 'leave the URI out: the path goes on as the client wrote it',
+          title: 'remove the URI: then the path is passed on as the client wrote it',
           safe: false,
           edits: [{ span: spanInWord(word, length - target.uri.length, length), text: '' }],
         },
@@ -41,8 +41,8 @@ const proxySlashMismatch: Rule = {
   id: 'GW409',
   slug: 'proxy-slash-mismatch',
   severity: 'warning',
-  summary: 'only one of the location and the URI of its "proxy_pass" ends in a slash',
-  why: 'The URI takes the place of the prefix, letter by letter: "/api" to "/v1/" makes "/v1//x" of "/api/x", and "/api/" to "/v1" makes "/v1x".',
+  summary: 'only one of the location and the URI of its "proxy_pass" ends with a slash',
+  why: 'The URI replaces the prefix character by character: with "/api" and "/v1/", "/api/x" becomes "/v1//x"; with "/api/" and "/v1" it becomes "/v1x".',
   fix: 'End both with a slash, or neither.',
   bad: { text: 'location /api { proxy_pass http://127.0.0.1:9000/v1/; }' },
   good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000/v1/; }' },
@@ -51,7 +51,7 @@ const proxySlashMismatch: Rule = {
       const match = matchOf(pass.block);
       if (match?.kind !== 'prefix' || pass.node.args[0]?.secret || !isMismatch(match.path, pass.target.uri))
         continue;
-      yield slashProblem(pass, match.path);
+      yield slashFinding(pass, match.path);
     }
   },
 };
@@ -62,7 +62,7 @@ function isMismatch(path: string, uri: string): boolean {
   return path.endsWith('/') ? /(?:^|\/)[^/.]*[a-z0-9]$/i.test(uri) : uri.endsWith('/');
 }
 
-function slashProblem({ node, block, target }: Pass<LiteralTarget>, path: string): Problem {
+function slashFinding({ node, block, target }: Pass<LiteralTarget>, path: string): Problem {
   const [word] = node.args;
   const prefix = block.node?.args.at(-1);
   const example = path.endsWith('/') ? `${path}x` : `${path}/x`;
@@ -70,7 +70,7 @@ function slashProblem({ node, block, target }: Pass<LiteralTarget>, path: string
   return {
     at: node,
     message: `location "${path}" + URI "${target.uri}" maps "${example}" to "${target.uri}${example.slice(path.length)}"`,
-    ...(prefix && { related: [{ span: prefix.span, label: 'takes the place of this' }] }),
+    ...(prefix && { related: [{ span: prefix.span, label: 'replaces this' }] }),
     ...(short && {
       fix: {
         title: `end ${path.endsWith('/') ? 'the URI' : 'the location'} with "/"`,
@@ -85,8 +85,8 @@ const proxyUriInRegex: Rule = {
   id: 'GW410',
   slug: 'proxy-uri-in-regex',
   severity: 'error',
-  summary: 'a URI in "proxy_pass" where there is no prefix that it could take the place of',
-  why: 'The configuration does not load: in a regex or named location, in "if" and in "limit_except" nobody could say what the URI replaces.',
+  summary: 'a URI in "proxy_pass" without a prefix that it could replace',
+  why: 'The configuration is refused: in a regex or named location, in "if" and in "limit_except" it is not defined what the URI replaces.',
   fix: 'Leave the URI out and change the path with "rewrite ... break", or use a prefix location.',
   bad: { text: 'location ~ ^/v1/ { proxy_pass http://127.0.0.1:9000/; }' },
   good: { text: 'location ~ ^/v1/ { proxy_pass http://127.0.0.1:9000; }' },

@@ -34,7 +34,7 @@ function resourceOf(path: string, { item, document }: { item: unknown; document:
   const operations = METHODS.map((method) => member(item, method)).filter((found) => found !== undefined);
   const isFunction = path.startsWith('/rpc/');
   const schemas = operations.flatMap((operation) => [
-    ...(isFunction ? [] : [answered(operation, document)]),
+    ...(isFunction ? [] : [responseSchema(operation, document)]),
     sent(operation, document),
   ]);
   const schema = schemas.find((candidate) => candidate && member(candidate, 'properties'));
@@ -52,7 +52,7 @@ function resourceOf(path: string, { item, document }: { item: unknown; document:
 }
 
 /** Gives the schema of a row in the response of an operation. */
-function answered(operation: Json, document: unknown): Json | undefined {
+function responseSchema(operation: Json, document: unknown): Json | undefined {
   const response = resolve(member(member(operation, 'responses'), '200'), document);
   const schema = resolve(member(jsonContent(response), 'schema'), document);
   return resolve(member(schema, 'items'), document) ?? schema;

@@ -59,7 +59,7 @@ function summary({ files, findings }: ConfigText): HTMLElement {
     h(
       'p',
       { class: 'lead' },
-      `The configuration that serves now: ${plural(files.length, 'file')}, secrets masked. ${found}`,
+      `The active configuration: ${plural(files.length, 'file')}, secrets masked. ${found}`,
     ),
     ...placeless.map(note),
   );

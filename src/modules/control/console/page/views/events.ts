@@ -8,7 +8,7 @@ import { FeedList } from './feed-list.ts';
 
 const NONE = [
   'No events yet',
-  'What is published into the ring shows here at once, whichever worker took it.',
+  'Events are shown here as soon as they are published, by any worker.',
 ] as const;
 
 /** The view of the event rings, updated live. */

@@ -43,7 +43,7 @@ export const openLog: OpenView = ({ signal }) => {
   const hint = h(
     'p',
     { class: 'lead' },
-    'Kept in memory, the same for all workers: what the error log takes, and up to 20 requests a second of each worker. Keys and passwords in queries are masked.',
+    'Kept in memory for all workers: the lines of the error log, and up to 20 requests per second and worker. Keys and passwords in queries are masked.',
   );
   const toolbar = h(
     'div',

@@ -102,9 +102,9 @@ function tellTiles(
   const [requests, late, errors, connections] = tiles;
   const failed = (pace: Pace): number => pace.classes[SERVER_ERRORS] ?? 0;
   const window = recent.slice(-30);
-  const answered = sum(window.map((pace) => pace.requests));
+  const served = sum(window.map((pace) => pace.requests));
   requests?.tell(`${rate(last?.requests ?? 0)}/s`, {
-    detail: `${bytes(last?.bytes ?? 0)}/s sent · ${count(totalOf(seen))} in all`,
+    detail: `${bytes(last?.bytes ?? 0)}/s sent · ${count(totalOf(seen))} in total`,
     line: recent.map((pace) => pace.requests),
   });
   late?.tell(latency(last?.p95), {
@@ -112,7 +112,7 @@ function tellTiles(
       last?.p50 === undefined ? 'no requests' : `half within ${latency(last.p50)} · p99 ${latency(last.p99)}`,
     line: recent.map((pace) => pace.p95 ?? 0),
   });
-  errors?.tell(percent(answered > 0 ? sum(window.map(failed)) / answered : 0), {
+  errors?.tell(percent(served > 0 ? sum(window.map(failed)) / served : 0), {
     detail: `${rate(last?.classes[CLIENT_ERRORS] ?? 0)}/s refused with 4xx`,
     line: recent.map(failed),
   });

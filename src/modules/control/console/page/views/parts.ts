@@ -11,12 +11,12 @@ export function partCards(seen: LiveOverview): readonly HTMLElement[] {
   return [
     card(
       'Databases',
-      'No location asks a database.',
+      'No location uses a database.',
       databases.map((load) => databaseRow(load, bounds)),
     ),
     card(
       'Key-value commands',
-      'No command was sent yet.',
+      'No command has been sent yet.',
       stores.map((load) => commandRow(load, bounds)),
     ),
     card('Workers', 'No worker has told anything yet.', workers.map(workerRow)),
@@ -104,7 +104,7 @@ function configurationCard({ configuration, gateway, nowMs }: LiveOverview): HTM
   return card('Configuration', '', [
     row('last load', {
       value: isNewest ? 'taken' : 'refused',
-      detail: `generation ${generation} serves since ${clock(loadedMs)}, ${ago(loadedMs, nowMs)}`,
+      detail: `generation ${generation}, active since ${clock(loadedMs)}, ${ago(loadedMs, nowMs)}`,
     }),
     row('findings', {
       value: found === 0 ? 'none' : count(found),
