@@ -9,7 +9,7 @@ const keyed = here('dbrest_pass embedded; dbrest_jwt_secret ${file:secret};');
 const SHORT = '"dbrest_jwt_secret" has';
 const EXAMPLE = 'GW605 the secret of "dbrest_jwt_secret" is a known example';
 const PLAIN = (mode: string): string =>
-  `GW609 "dbrest_pass" reaches another machine with "sslmode=${mode}": nobody knows who answers`;
+  `GW609 "dbrest_pass" reaches another machine with "sslmode=${mode}": the server is not authenticated`;
 
 const jwk = (members: object): string => JSON.stringify(members);
 const base64 = (text: string): string => Buffer.from(text).toString('base64url');
@@ -134,14 +134,14 @@ const reach: readonly GroupCase[] = [
     it: 'strangers write, and read without end',
     conf: open('dbrest_pass embedded;'),
     says: [
-      'GW610 POST of everybody reaches the database as the anonymous role',
-      'GW611 everybody may read whole tables: "dbrest_max_rows" is not set',
+      'GW610 POST requests of anyone reach the database as the anonymous role',
+      'GW611 anyone may read whole tables: "dbrest_max_rows" is not set',
     ],
   },
   {
     it: 'strangers may not POST, but PATCH',
     conf: open('dbrest_pass embedded; dbrest_max_rows 9; limit_except GET PATCH { deny all; }'),
-    says: ['GW610 PATCH of everybody reaches the database as the anonymous role'],
+    says: ['GW610 PATCH requests of anyone reach the database as the anonymous role'],
   },
   {
     it: 'functions are there to be called',
@@ -193,7 +193,7 @@ const places: readonly GroupCase[] = [
   {
     it: 'a timeout of an hour, and one of five minutes',
     conf: 'dbrest_timeout 1h; server { dbrest_timeout 5m; }',
-    says: ['GW613 "dbrest_timeout 1h" lets one request hold a connection for as long'],
+    says: ['GW613 "dbrest_timeout 1h" lets one request hold a connection for that long'],
   },
 ];
 

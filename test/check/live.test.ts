@@ -58,7 +58,7 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     it: 'is logged in to as a superuser',
     conf: () => rest(as('live_owner')),
     says: [
-      'GW650 the role that "dbrest_pass" logs in with is a superuser: no privilege and no row security holds for it',
+      'GW650 the role that "dbrest_pass" logs in with is a superuser: neither privileges nor row security apply to it',
     ],
   },
   {
@@ -70,7 +70,7 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     it: 'gives strangers a superuser whom it was not granted',
     conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role live_owner;'),
     says: [
-      'GW650 the anonymous role is a superuser: no privilege and no row security holds for it',
+      'GW650 the anonymous role is a superuser: neither privileges nor row security apply to it',
       'GW652 the anonymous role may write all rows of closed.books: no row security',
       'GW651 the role that "dbrest_pass" logs in with was not granted "live_owner"',
     ],

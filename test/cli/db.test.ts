@@ -93,7 +93,7 @@ test('a location logs in as the new role, and sees a table as soon as it is made
     { main: 'error_log error.log info;' },
   );
   await gateway.expect('GET /todos', { status: 404 });
-  const read = /is read again, as it asks/;
+  const read = /is read again, as it requested/;
   const change = async (sql: string): Promise<void> => {
     const heard = gateway.waitForLog(read);
     await database.query(sql);
@@ -143,7 +143,7 @@ test('gw db status names what is wrong with a role and with the trigger', async 
     {
       what: `role "${names.authenticator}"`,
       state: 'wrong',
-      detail: 'inherits, so that it has the rights of all the others at once',
+      detail: 'inherits, so that it has the rights of all the other roles',
     },
     { what: `role "${names.user}"`, state: 'wrong', detail: 'bypasses row security' },
     { what: 'event trigger that announces changes', state: 'wrong', detail: 'it is disabled' },
@@ -168,7 +168,7 @@ test('a role that is no superuser does without the trigger, and changes nothing 
   const refused = await gw(HERE, ['db', 'setup', '--apply', ...all]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(
-    /^gw: nothing was changed: permission denied to create event trigger .*; --no-trigger does without \(.*\)\n$/,
+    /^gw: nothing was changed: permission denied to create event trigger .*; --no-trigger omits it \(.*\)\n$/,
   );
   expect((await itemsOf(['status', ...all], 1)).filter(({ state }) => state === 'ok')).toHaveLength(1);
   const done = await itemsOf(['setup', '--apply', '--no-trigger', ...all], 0);
@@ -217,7 +217,7 @@ const wrong: readonly { args: readonly string[]; code: number; stderr: RegExp | 
   {
     args: ['setup', '--anon', 'pg_read_all_data'],
     code: 2,
-    stderr: 'gw: invalid --anon "pg_read_all_data"\n  PostgreSQL keeps this name to itself\n',
+    stderr: 'gw: invalid --anon "pg_read_all_data"\n  PostgreSQL reserves this name\n',
   },
   {
     args: ['setup', '--anon', 'web_user'],

@@ -89,7 +89,7 @@ const refused: readonly {
     it: 'was signed with another kind of key',
     args: [],
     with: publicKey,
-    says: /\n {2}it is signed with HS256, and the secret goes with ES256\n$/,
+    says: /\n {2}it is signed with HS256, but the secret is for ES256\n$/,
   },
 ];
 
@@ -129,7 +129,7 @@ const wrong: readonly { args: readonly string[]; code: number; stderr: string; e
   {
     args: ['jwt', 'sign', '--alg', 'RS256'],
     code: 1,
-    stderr: 'gw: the key does not go with the algorithm "RS256"\n',
+    stderr: 'gw: the key cannot be used with the algorithm "RS256"\n',
   },
   {
     args: ['jwt', 'sign'],

@@ -197,7 +197,7 @@ const connection = directivesFor<DbrestConfig>()({
     into: 'poolReset',
     default: 'discard',
     summary:
-      'Whether a request meets settings, roles, temporary tables and locks that functions of earlier ones left in its connection: "discard", nothing of it; "none", all.',
+      'Whether settings, roles, temporary tables and locks that earlier requests left in a connection are discarded before a request ("discard") or kept ("none").',
     source: 'gw',
   },
   dbrest_timeout: {
@@ -228,21 +228,21 @@ const requests = directivesFor<DbrestConfig>()({
     into: 'extraSearchPath',
     default: ['public'],
     defaultText: 'public',
-    summary: 'Schemas where operators and functions are looked for besides the served one.',
+    summary: 'Schemas that are searched for operators and functions besides the served one.',
     source: 'gw',
   },
   dbrest_max_rows: {
     contexts: EVERYWHERE,
     args: readers.integer({ min: 1 }),
     into: 'maxRows',
-    summary: 'Most rows in one answer.',
+    summary: 'Most rows in one response.',
     source: 'gw',
   },
   dbrest_pre_request: {
     contexts: EVERYWHERE,
     args: functionName,
     into: 'preRequest',
-    summary: 'Function that runs in front of every request, as its role and in its transaction.',
+    summary: 'Function that runs before every request, as its role and in its transaction.',
     source: 'gw',
   },
   dbrest_tx_end: {
@@ -259,7 +259,7 @@ const requests = directivesFor<DbrestConfig>()({
     into: 'settings',
     repeat: 'append',
     secret: 'whole',
-    summary: 'A setting "app.settings.name" that the database finds in every request.',
+    summary: 'A setting "app.settings.name" that is set in every request.',
     source: 'gw',
   },
   dbrest_error_verbosity: {
@@ -267,7 +267,8 @@ const requests = directivesFor<DbrestConfig>()({
     args: readers.oneOf('verbose', 'minimal'),
     into: 'errorVerbosity',
     default: 'verbose',
-    summary: 'What an error tells the client: all, or its code and message alone. The log has all of it.',
+    summary:
+      'What an error response contains: everything, or code and message alone. The log has everything.',
     source: 'gw',
   },
   dbrest_aggregates: {
@@ -276,7 +277,7 @@ const requests = directivesFor<DbrestConfig>()({
     into: 'aggregates',
     default: true,
     defaultText: 'on',
-    summary: 'Lets "select" count and sum up rows.',
+    summary: 'Allows aggregate functions in "select".',
     source: 'gw',
   },
   dbrest_rpc: {
@@ -294,7 +295,7 @@ const requests = directivesFor<DbrestConfig>()({
     into: 'openapi',
     default: 'follow-privileges',
     summary:
-      'What the description at the root of a location shows: what the role may use, everything; "off", no description.',
+      'What the OpenAPI description at the root of a location lists: what the role may use, or everything; "off" disables it.',
     source: 'gw',
   },
   dbrest_cors_origins: {
@@ -303,7 +304,7 @@ const requests = directivesFor<DbrestConfig>()({
     into: 'corsOrigins',
     default: '*',
     defaultText: '*',
-    summary: 'Origins of pages that may read the answers; listed ones may send credentials.',
+    summary: 'Origins of pages that may read responses; listed ones may send credentials.',
     source: 'gw',
   },
   dbrest_plan: {
@@ -312,7 +313,7 @@ const requests = directivesFor<DbrestConfig>()({
     into: 'plan',
     default: false,
     defaultText: 'off',
-    summary: 'Answers with the execution plan where "Accept" asks for it.',
+    summary: 'Responds with the execution plan where "Accept" asks for it.',
     source: 'gw',
   },
   dbrest_server_timing: {
@@ -321,7 +322,7 @@ const requests = directivesFor<DbrestConfig>()({
     into: 'serverTiming',
     default: false,
     defaultText: 'off',
-    summary: 'Tells in "Server-Timing" how long each part of a request took.',
+    summary: 'Reports in "Server-Timing" how long each phase of a request took.',
     source: 'gw',
   },
 });

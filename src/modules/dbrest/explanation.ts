@@ -86,7 +86,7 @@ function explainRequest(explained: ExplanationContext, { location }: Build): Exp
       role = identity.role;
       const head = steps.headOf(x);
       const who = whoFacts(identity, x);
-      if (head.kind === 'options') return { does: 'tells which methods there are', facts: who };
+      if (head.kind === 'options') return { does: 'lists the allowed methods', facts: who };
       const facts = [...resourceFacts(head.resource), ...who];
       const told = await statementsOf({ x, head, identity }, steps, explained);
       return told && { does: doesOf(head), unknown: told.unknown, facts: [...facts, ...told.facts] };
@@ -126,7 +126,7 @@ async function statementsOf(
   if (plan.kind === 'options') return undefined;
   return {
     facts: statementFacts(write(x, plan, identity), identity),
-    unknown: 'what the database answers',
+    unknown: 'the response of the database',
   };
 }
 
@@ -197,7 +197,7 @@ function doesOf({ resource, method }: RequestHead): string {
   if (resource.kind === 'root') return 'describes the API of the database';
   return resource.kind === 'function'
     ? 'calls a function of the database'
-    : (VERBS[method] ?? 'asks the database');
+    : (VERBS[method] ?? 'queries the database');
 }
 
 const VERBS: Readonly<Record<string, string>> = {

@@ -202,7 +202,7 @@ function* anonProblems({ anon }: LiveFacts, role: string | undefined): Generator
 }
 
 function unboundBy({ superuser, bypassesRowSecurity }: LiveFacts['login']): string | undefined {
-  if (superuser) return 'is a superuser: no privilege and no row security holds for it';
+  if (superuser) return 'is a superuser: neither privileges nor row security apply to it';
   return bypassesRowSecurity ? 'bypasses row security' : undefined;
 }
 

@@ -9,7 +9,7 @@ const AVAILABLE = {
 const WAITING = { name: 'gw_dbrest_pool_waiting', help: 'Requests that wait for a connection.' };
 const TIMEOUTS = {
   name: 'gw_dbrest_pool_timeouts_total',
-  help: 'Requests that waited for a connection in vain.',
+  help: 'Requests that timed out waiting for a connection.',
 };
 const QUERY = {
   name: 'gw_dbrest_query_seconds',
@@ -21,12 +21,12 @@ const LOAD = {
   help: 'Time to read the schema.',
   scale: 'seconds',
 } as const;
-const LOADS = { name: 'gw_dbrest_schema_cache_loads_total', help: 'Readings of the schema.' };
+const LOADS = { name: 'gw_dbrest_schema_cache_loads_total', help: 'Loads of the schema.' };
 const JWT_REQUESTS = { name: 'gw_dbrest_jwt_cache_requests_total', help: 'Tokens that were looked up.' };
-const JWT_HITS = { name: 'gw_dbrest_jwt_cache_hits_total', help: 'Tokens that were known to be genuine.' };
+const JWT_HITS = { name: 'gw_dbrest_jwt_cache_hits_total', help: 'Tokens that were found in the cache.' };
 const JWT_EVICTIONS = {
   name: 'gw_dbrest_jwt_cache_evictions_total',
-  help: 'Tokens that were forgotten to make room for others.',
+  help: 'Tokens that were evicted from the cache.',
 };
 
 /** The metrics of one database in one worker. */

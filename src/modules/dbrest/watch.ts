@@ -76,7 +76,7 @@ export class Watch {
     if (payload === 'reload config') {
       log.write('notice', `dbrest: "reload config" from ${name} is ignored: the configuration is in a file`);
     } else if (payload === 'reload schema' || payload === '') {
-      log.write('info', `dbrest: the schema of ${name} is read again, as it asks`);
+      log.write('info', `dbrest: the schema of ${name} is read again, as it requested`);
       refresh();
     }
   }

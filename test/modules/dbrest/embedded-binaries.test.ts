@@ -73,7 +73,7 @@ test('a copy that others can write to is not run', async () => {
   mkdirSync(join(copyDir, copyName));
   chmodSync(join(copyDir, copyName), 0o777);
   const finding = findBinaries(account, { packageDir: broken, systemDir: '/nowhere', copyDir });
-  await expect(finding).rejects.toThrow(`"${join(copyDir, copyName)}" belongs to somebody else`);
+  await expect(finding).rejects.toThrow(`"${join(copyDir, copyName)}" belongs to another account`);
 });
 
 test('without the package the newest binaries of the system are used', async () => {

@@ -107,7 +107,7 @@ function openKey(jwk: Jwk): Key {
   const possible = algorithmsOf(jwk);
   const algorithms = jwk.alg === undefined ? possible : possible.filter((name) => name === jwk.alg);
   const what = `"dbrest_jwt_secret": the key ${jwk.kid === undefined ? '' : `"${jwk.kid}" `}of type "${jwk.kty}"`;
-  if (algorithms.length === 0) throw new Error(`${what} goes with no algorithm that is known`);
+  if (algorithms.length === 0) throw new Error(`${what} fits no supported algorithm`);
   const common = { kid: jwk.kid, anyKid: false, algorithms: new Set(algorithms) };
   if (jwk.kty === 'oct') return { ...common, key: Buffer.from(jwk.k ?? '', 'base64url') };
   try {

@@ -146,5 +146,5 @@ async function isOurs(copy: string, uid: number): Promise<boolean> {
   const found = await lstat(copy).catch(() => undefined);
   if (!found) return false;
   if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return true;
-  throw new Error(`"${copy}" belongs to somebody else`);
+  throw new Error(`"${copy}" belongs to another account`);
 }

@@ -43,7 +43,12 @@ export function rowsResponse({ table, methods }: ShownTable): JsonSchema | undef
   const row = reference('schemas', componentName(table.name));
   return {
     description: `Rows of ${table.name}`,
-    headers: { 'Content-Range': { description: 'Which rows, of how many', schema: { type: 'string' } } },
+    headers: {
+      'Content-Range': {
+        description: 'Range of the rows, and their total number',
+        schema: { type: 'string' },
+      },
+    },
     content: {
       'application/json': { schema: { type: 'array', items: row } },
       'application/vnd.pgrst.object+json': { schema: row },

@@ -8,7 +8,7 @@ const dbrestPlainRemote: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-plain-remote',
   severity: 'warning',
   summary: 'a database on another machine whose certificate is not verified',
-  why: 'Whoever sits in between reads what passes, the password first; without "verify-full" he only has to show any certificate.',
+  why: 'Anyone in between can read the traffic, including the password; without "verify-full" any certificate is accepted.',
   fix: 'Add sslmode=verify-full, and sslrootcert with the authority of the certificate.',
   bad: {
     text: 'location /api/ { dbrest_pass postgresql://authenticator@db.example.com/app; dbrest_schemas api; dbrest_anon_role anon; }',
@@ -24,7 +24,7 @@ const dbrestPlainRemote: ModuleRule<DbrestConfig> = {
       if (isHere || sslMode === 'verify-full') continue;
       yield {
         at: node,
-        message: `"dbrest_pass" reaches another machine with "sslmode=${sslMode}": nobody knows who answers`,
+        message: `"dbrest_pass" reaches another machine with "sslmode=${sslMode}": the server is not authenticated`,
         hint: 'add sslmode=verify-full',
       };
     }
@@ -39,7 +39,7 @@ const dbrestPool: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-pool',
   severity: 'warning',
   summary: 'more connections than a database takes as installed',
-  why: 'Each worker has its own pool: under load the database refuses the connections that are too many, for everybody who uses it.',
+  why: 'Each worker has its own pool: under load the database refuses further connections, for all of its clients.',
   fix: 'Set dbrest_pool_size so that workers × pool stays below max_connections, or raise that.',
   bad: {
     in: 'main',
@@ -89,8 +89,8 @@ const dbrestNoTimeout: ModuleRule<DbrestConfig> = {
   id: 'GW613',
   slug: 'dbrest-no-timeout',
   severity: 'info',
-  summary: 'a statement timeout so long that it is none',
-  why: 'A request keeps its connection, and its locks, for as long: as many slow ones as the pool has connections, and nobody is served.',
+  summary: 'a statement timeout so long that it has no effect',
+  why: 'A request keeps its connection and its locks for that long: as many slow requests as the pool has connections block all others.',
   fix: 'Set dbrest_timeout to what a client waits for; give long jobs a location of their own.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_timeout 1h; }',
@@ -103,7 +103,7 @@ const dbrestNoTimeout: ModuleRule<DbrestConfig> = {
       if (config.configIn(block).timeoutMs <= LONGEST_TIMEOUT_MS) continue;
       yield {
         at: node,
-        message: `"dbrest_timeout ${node.args[0]?.value}" lets one request hold a connection for as long`,
+        message: `"dbrest_timeout ${node.args[0]?.value}" lets one request hold a connection for that long`,
       };
     }
   },
@@ -130,7 +130,7 @@ const dbrestServerOld: ModuleRule<DbrestConfig> = {
   severity: 'error',
   live: true,
   summary: 'a PostgreSQL that is too old',
-  why: 'Statements that gw writes are not understood.',
+  why: 'It does not support the statements that gw sends.',
   fix: 'Use PostgreSQL 12 or later.',
   bad: {
     text: `# select version(): PostgreSQL 11
@@ -166,8 +166,8 @@ const databaseUnreachable: ModuleRule<DbrestConfig> = {
   severity: 'error',
   live: true,
   summary: 'a database that cannot be reached',
-  why: 'The gateway starts, and its location answers 503 until the database is there.',
-  fix: 'See that it runs, that the address and the login are right, and that pg_hba.conf lets the gateway in.',
+  why: 'The gateway starts, but its location responds with 503 until the database is available.',
+  fix: 'Make sure that it runs, that address and login are right, and that pg_hba.conf admits the gateway.',
   bad: {
     text: `# nothing listens there
 location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,

@@ -14,8 +14,8 @@ const dbrestSuperuser: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-superuser',
   severity: 'error',
   summary: 'requests reach the database over a superuser',
-  why: 'A superuser may become every role, and row security does not hold for him: a token that names another superuser, or one function that resets the role, has the whole server.',
-  fix: 'Log in as a role of its own, "authenticator noinherit", that was granted the roles of requests and nothing else.',
+  why: 'A superuser may become every role, and row security does not apply to it: a token that names another superuser, or a function that resets the role, has access to the whole server.',
+  fix: 'Log in as a dedicated role, "authenticator noinherit", that was granted the roles of requests and nothing else.',
   bad: {
     text: 'location /api/ { dbrest_pass postgresql://postgres@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }',
   },
@@ -40,8 +40,8 @@ const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-superuser-no-anon',
   severity: 'error',
   summary: 'unauthenticated requests run as a superuser',
-  why: 'Everybody reads and writes everything: neither privileges nor row security hold for a superuser.',
-  fix: 'Name a role that was granted only what everybody may do.',
+  why: 'Everyone can read and write everything: neither privileges nor row security apply to a superuser.',
+  fix: 'Name a role that was granted only what everyone may do.',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role postgres; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
   *check(config): Iterable<Problem> {
@@ -51,7 +51,7 @@ const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
       yield {
         at: node,
         message: `unauthenticated requests run as "${anonRole}", a superuser`,
-        hint: 'name a role that was granted only what everybody may do',
+        hint: 'name a role that was granted only what everyone may do',
       };
     }
   },
@@ -61,8 +61,8 @@ const dbrestNoAuth: ModuleRule<DbrestConfig> = {
   id: 'GW603',
   slug: 'dbrest-no-auth',
   severity: 'warning',
-  summary: 'a database that no request can get at',
-  why: 'Without a secret no token is believed, and without an anonymous role nobody does without: every request gets 401.',
+  summary: 'a database that no request can reach',
+  why: 'Without a secret no token is accepted, and without an anonymous role every request needs one: every request gets 401.',
   fix: 'Set dbrest_anon_role for unauthenticated requests, dbrest_jwt_secret for tokens, or both.',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
@@ -82,8 +82,8 @@ const dbrestAnonLogin: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-anon-login',
   severity: 'warning',
   summary: 'unauthenticated requests run as the role that the gateway logs in with',
-  why: 'That role may become all the others: requests have the rights of everybody.',
-  fix: 'Let the gateway log in as a role of its own, and grant it the anonymous one.',
+  why: 'That role may become all the others, so requests have the rights of all roles.',
+  fix: 'Let the gateway log in as a dedicated role, and grant the anonymous role to it.',
   bad: {
     text: 'location /api/ { dbrest_pass postgresql://web@localhost/app; dbrest_schemas api; dbrest_anon_role web; }',
   },
@@ -98,7 +98,7 @@ const dbrestAnonLogin: ModuleRule<DbrestConfig> = {
       yield {
         at: config.nodesIn(block, 'anonRole')[0] ?? node,
         message: `"dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights`,
-        related: [{ span: node.name.span, label: 'logs in as the same' }],
+        related: [{ span: node.name.span, label: 'logs in as the same role' }],
       };
     }
   },
@@ -109,8 +109,8 @@ const dbrestRoleSuperuser: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-role-superuser',
   severity: 'error',
   live: true,
-  summary: 'a role that no privilege and no row security holds for',
-  why: 'Every request that comes to act as it reads and writes everything.',
+  summary: 'a role to which neither privileges nor row security apply',
+  why: 'A request that runs as this role can read and write everything.',
   fix: 'Take superuser and bypassrls from the role, or log in as another: create role authenticator login noinherit.',
   bad: {
     text: `# create role admin login superuser

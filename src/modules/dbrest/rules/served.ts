@@ -24,8 +24,8 @@ const dbrestNoSchema: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-no-schema',
   severity: 'warning',
   summary: 'a database served without saying which schema',
-  why: 'Then it is "public", where every extension puts its tables and functions, and where one more table is served as soon as it is made.',
-  fix: 'Make a schema of views and functions that are meant to be served, and name it: dbrest_schemas api.',
+  why: 'The default is "public", where extensions put their tables and functions, and where a new table is served as soon as it is created.',
+  fix: 'Create a schema with the views and functions that are meant to be served, and name it: dbrest_schemas api.',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_anon_role anon; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
   *check(config): Iterable<Problem> {
@@ -48,7 +48,7 @@ const dbrestSystemSchema: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-system-schema',
   severity: 'error',
   summary: 'a schema of the system is served',
-  why: 'It tells every table, role and function there is; "auth" and its like hold users with their passwords.',
+  why: 'It exposes all tables, roles and functions; "auth" and similar schemas contain users and their passwords.',
   fix: 'Serve views in a schema of your own that show what is meant to be shown.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas "api, pg_catalog"; dbrest_anon_role anon; }',
@@ -76,7 +76,7 @@ const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-writes-open',
   severity: 'warning',
   summary: 'tables that strangers may try to write to',
-  why: 'Nothing but the privileges of the anonymous role stands between everybody and the rows: one grant too many, and they are gone.',
+  why: 'Only the privileges of the anonymous role protect the rows: one grant too many, and anyone can change or delete them.',
   fix: 'Say who may write: limit_except GET { allow …; deny all; }, or leave out dbrest_anon_role where tokens are needed anyway.',
   bad: {
     in: 'http',
@@ -106,7 +106,7 @@ const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
       if (method === undefined) continue;
       yield {
         at: node,
-        message: `${method} of everybody reaches the database as the anonymous role`,
+        message: `${method} requests of anyone reach the database as the anonymous role`,
         hint: 'say who may write: limit_except GET { deny all; }',
       };
     }
@@ -124,7 +124,7 @@ const dbrestNoLimit: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-no-limit',
   severity: 'warning',
   summary: 'tables that strangers may read as a whole in one request',
-  why: 'One request takes a copy of a table, and the database is busy with nothing else meanwhile.',
+  why: 'One request can copy a whole table and keep the database busy meanwhile.',
   fix: 'Set dbrest_max_rows.',
   bad: {
     in: 'http',
@@ -157,7 +157,7 @@ const dbrestNoLimit: ModuleRule<DbrestConfig> = {
         continue;
       yield {
         at: node,
-        message: 'everybody may read whole tables: "dbrest_max_rows" is not set',
+        message: 'anyone may read whole tables: "dbrest_max_rows" is not set',
         hint: 'add dbrest_max_rows 1000',
       };
     }
@@ -182,7 +182,7 @@ const dbrestPrefixSlash: ModuleRule<DbrestConfig> = {
         at: prefix.span,
         message: `location "${match.path}" also takes "${match.path}ore" to the database`,
         fix: {
-          title: `end the location with "/": "${match.path}" itself is answered otherwise then`,
+          title: `end the location with "/": "${match.path}" itself is then handled differently`,
           safe: false,
           edits: [lengthened(prefix, '/')],
         },
@@ -242,9 +242,9 @@ const dbrestTableOpen: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-table-open',
   severity: 'warning',
   live: true,
-  summary: 'a table that strangers get at as a whole',
-  why: 'The anonymous role was granted the table, and no row security says which rows.',
-  fix: 'Enable row level security and write policies, or revoke the privilege; say that it is meant where it is: # gw-ignore GW652: ….',
+  summary: 'a table that strangers can access as a whole',
+  why: 'The anonymous role was granted access to the table, and no row security restricts the rows.',
+  fix: 'Enable row level security and write policies, or revoke the privilege; if it is intended, say so: # gw-ignore GW652: ….',
   bad: {
     text: `# grant select on api.users to anon
 location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,

@@ -61,7 +61,7 @@ const dbrestSecretShort: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-secret-short',
   severity: 'error',
   summary: 'a secret for tokens that can be guessed',
-  why: 'Whoever has one token tries secrets at home, millions a second, until one fits; then he writes tokens for every role.',
+  why: 'Anyone who has a token can try secrets offline, millions per second, until one fits, and then sign tokens for every role.',
   fix: 'Take at least 32 random bytes: "gw secret" prints some.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
@@ -89,8 +89,8 @@ const dbrestSecretExample: ModuleRule<DbrestConfig> = {
   id: 'GW605',
   slug: 'dbrest-secret-example',
   severity: 'error',
-  summary: 'a secret for tokens that stands in a tutorial, or is a placeholder',
-  why: 'Everybody knows it, and so everybody can write tokens for every role.',
+  summary: 'a secret for tokens from a tutorial, or a placeholder',
+  why: 'Everyone knows it, so anyone can sign tokens for every role.',
   fix: 'Take at least 32 random bytes: "gw secret" prints some.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
@@ -125,7 +125,7 @@ const dbrestAlgNone: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-alg-none',
   severity: 'error',
   summary: 'a key for tokens whose algorithm proves nothing: "none", or HMAC with a public key',
-  why: 'A token without a signature, or one signed with what everybody may know, can be written by everybody.',
+  why: 'Anyone can write a token that has no signature, or that is signed with a public key.',
   fix: 'Give each key the algorithm of its type: HS256 for "oct", RS256 for "RSA", ES256 for "EC", EdDSA for "OKP".',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwk.json}; }',

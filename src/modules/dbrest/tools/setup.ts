@@ -37,7 +37,7 @@ export interface SetupOptions {
 /** The event triggers that announce changes of the schema; their functions are in a schema that is not served. */
 const TRIGGERS = { changed: 'gw_schema_changed', dropped: 'gw_schema_dropped' } as const;
 
-const HEAD = `-- Roles, schema and announcements for gw's dbrest. It may run any number of times:
+const HEAD = `-- Roles, schema and notifications for gw's dbrest. It may run any number of times:
 --   gw db setup | psql "$DATABASE_URL"
 `;
 
@@ -63,7 +63,7 @@ function roles({ authenticator, anon, user, verifier }: SetupOptions): string {
     verifier === undefined
       ? `-- Its password, where logins ask for one: \\password ${login}\n`
       : `alter role ${login} password ${literal(verifier)};\n`;
-  return `-- Logs in and has no rights of its own: each request becomes one of the others.
+  return `-- The login role has no rights of its own: each request switches to one of the others.
 do $gw$
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = ${literal(authenticator)}) then
@@ -78,7 +78,7 @@ $gw$;
 ${password}
 -- Requests without a token.
 ${role(anon, login)}
--- Requests whose token says so.
+-- Requests with a token.
 ${role(user, login)}`;
 }
 
@@ -111,7 +111,7 @@ alter default privileges in schema ${space} grant usage, select on sequences to 
 `;
   const tables = grantsTables
     ? grants
-    : `-- Rights on tables are yours to give, for example:
+    : `-- Grant privileges on tables yourself, for example:
 --   grant select on ${space}.todos to ${nobody};
 --   grant select, insert, update, delete on ${space}.todos to ${somebody};
 `;
@@ -121,7 +121,7 @@ grant usage on schema ${space} to ${nobody}, ${somebody};
 ${tables}`;
 }
 
-const TRIGGER_SQL = `-- Whoever changes a table or function tells the gateway, which reads the schema again. Takes a superuser.
+const TRIGGER_SQL = `-- Announces changes of tables and functions, so that the gateway reads the schema again. Needs a superuser.
 create schema if not exists gw;
 create or replace function gw.tell_changed() returns event_trigger language plpgsql set search_path to '' as $gw$
 begin
@@ -162,9 +162,9 @@ const MOST_BYTES = 63;
 /** Why a name cannot be used, or `undefined`. */
 export function nameFault(name: string): string | undefined {
   if (name === '' || Buffer.byteLength(name) > MOST_BYTES) return `expected 1 to ${MOST_BYTES} bytes`;
-  if (/[\0\r\n]|\$gw\$/.test(name)) return 'it has characters that a script cannot hold';
+  if (/[\0\r\n]|\$gw\$/.test(name)) return 'it has characters that a script cannot contain';
   return /^pg_/i.test(name) || ['none', 'public'].includes(name)
-    ? 'PostgreSQL keeps this name to itself'
+    ? 'PostgreSQL reserves this name'
     : undefined;
 }
 
@@ -197,7 +197,7 @@ export async function applySetup(
       await client.query(setupSql(order));
     } catch (cause) {
       const { message, hint, code } = cause as WireError;
-      const way = code === '42501' && /event trigger/.test(message) ? '; --no-trigger does without' : '';
+      const way = code === '42501' && /event trigger/.test(message) ? '; --no-trigger omits it' : '';
       throw new Error(`nothing was changed: ${message}${way}${hint === undefined ? '' : ` (${hint})`}`, {
         cause,
       });
@@ -294,7 +294,7 @@ function loginItem(name: string, { roles }: DatabaseState): SetupItem {
   const role = roles.find((each) => each.name === name);
   return judged(`role "${name}"`, role, (found) => [
     !found.login && 'cannot log in',
-    found.inherit && 'inherits, so that it has the rights of all the others at once',
+    found.inherit && 'inherits, so that it has the rights of all the other roles',
     found.super && 'is a superuser',
   ]);
 }

@@ -39,7 +39,7 @@ export async function signToken({ claims, secret, algorithm, keyId }: TokenOptio
     source.kind === 'secret' ? ['HS256'] : algorithmsOf({ kty, ...(crv !== undefined && { crv }) });
   const chosen = algorithm ?? key.alg ?? possible[0];
   if (chosen === undefined || !possible.includes(chosen) || (key.alg ?? chosen) !== chosen) {
-    return { fault: `the key does not go with the algorithm "${chosen}"` };
+    return { fault: `the key cannot be used with the algorithm "${chosen}"` };
   }
   const header = { alg: chosen, typ: 'JWT', ...(key.kid !== undefined && { kid: key.kid }) };
   const { CompactSign, importJWK } = await import('jose');
@@ -167,7 +167,7 @@ function keyReason({ alg, kid }: DecodedToken['header'], keys: readonly Key[]): 
   const fitting = keys.filter((key) => key.algorithms.has(String(alg)));
   if (fitting.length === 0) {
     const possible = [...new Set(keys.flatMap((key) => [...key.algorithms]))];
-    return `it is signed with ${String(alg)}, and the secret goes with ${possible.join(', ')}`;
+    return `it is signed with ${String(alg)}, but the secret is for ${possible.join(', ')}`;
   }
   if (kid === undefined || fitting.some((key) => key.anyKid || key.kid === kid)) {
     return 'its signature does not match: it was signed with another secret, or changed since';
