@@ -51,7 +51,7 @@ function readCredentials(authorization: string | undefined): Credentials | undef
 /** Users and their stored passwords, both with one character per byte. */
 type Users = ReadonlyMap<string, string>;
 
-interface Known {
+interface CachedUsers {
   readonly identity: string;
   readonly users: Users;
 }
@@ -61,7 +61,7 @@ const MAX_FILES = 100;
 
 /** The user files of one worker. A file is read again as soon as it has changed, so changes apply to the next request (nginx). */
 export class UserFiles {
-  readonly #known = new LRUCache<string, Known>({ max: MAX_FILES });
+  readonly #known = new LRUCache<string, CachedUsers>({ max: MAX_FILES });
 
   /** Gives the stored password of a user; `undefined`: there is no such user. Throws if the file cannot be read. */
   stored(path: string, user: string): string | undefined {

@@ -54,7 +54,7 @@ export interface Range {
 }
 
 /** A conflict with an earlier range: the same range, whose value is replaced, or one that overlaps. */
-interface Met {
+interface Conflict {
   readonly kind: 'same' | 'across';
   readonly old: Range;
 }
@@ -69,8 +69,8 @@ export class Ranges {
   readonly #blocks = new Map<number, Range[]>();
 
   /** Adds a range; stops at a range that it overlaps. */
-  add(range: Range): readonly Met[] {
-    const met: Met[] = [];
+  add(range: Range): readonly Conflict[] {
+    const met: Conflict[] = [];
     for (const piece of piecesOf(range)) {
       const found = this.#addPiece(piece);
       if (found) met.push(found);
@@ -98,7 +98,7 @@ export class Ranges {
     return boundariesOf([{ start: 0n, end: 0xffff_ffffn, value: fallback }, ...stretches], 32);
   }
 
-  #addPiece(piece: Range): Met | undefined {
+  #addPiece(piece: Range): Conflict | undefined {
     const block = this.#blocks.get(blockOf(piece.start)) ?? [];
     this.#blocks.set(blockOf(piece.start), block);
     // Searched from the end, since configurations are usually sorted.

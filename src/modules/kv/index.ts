@@ -19,11 +19,11 @@ import { variables } from './outcome.ts';
 import { compileSource, type Provisioned, provisionStore } from './sources.ts';
 
 /** A store that is not open. */
-interface Closed extends Store {
+interface ClosedStore extends Store {
   isBlock(name: string): boolean;
 }
 
-function closed(_config: KvConfig, scope: ExplainScope): Closed {
+function closed(_config: KvConfig, scope: ExplainScope): ClosedStore {
   return {
     label: '',
     state: 'error',
@@ -38,10 +38,10 @@ function closed(_config: KvConfig, scope: ExplainScope): Closed {
 /** Explains the command that would be sent. */
 const explanation: ModuleExplanation<KvConfig, Provisioned> = {
   provision: closed,
-  explain: (config, store, build) => ({ content: tellCommand(config, store as Closed, build) }),
+  explain: (config, store, build) => ({ content: tellCommand(config, store as ClosedStore, build) }),
 };
 
-function tellCommand(config: KvConfig, store: Closed, build: Build): Explainer {
+function tellCommand(config: KvConfig, store: ClosedStore, build: Build): Explainer {
   const row = COMMANDS[config.command];
   const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
   const addressOf = compileAddress(config, store, build);
@@ -70,7 +70,7 @@ function tellCommand(config: KvConfig, store: Closed, build: Build): Explainer {
 /** Compiles the store that a request names; `undefined` if it is not allowed, and then the response has been sent. */
 function compileAddress(
   { pass, allowHosts }: KvConfig,
-  { isBlock }: Closed,
+  { isBlock }: ClosedStore,
   build: Build,
 ): (x: Exchange) => string | undefined {
   if (!pass) return () => '';

@@ -18,7 +18,7 @@ interface CompiledLimit {
 }
 
 /** A count that a request is included in until it ends. */
-interface Counted {
+interface ActiveCount {
   readonly requests: OpenRequests;
   readonly key: string;
 }
@@ -38,7 +38,7 @@ function compileLimits(config: LimitConnConfig, zones: ReadonlyMap<string, OpenZ
   const refuse = compileRefusal(config, build);
   return (x) => {
     if (x.main.state(STATUS) !== undefined) return undefined;
-    const counted: Counted[] = [];
+    const counted: ActiveCount[] = [];
     for (const { zone, keyText, requests, maxRequests, keyOf } of limits) {
       const key = keyOf(x);
       if (key === '') continue;
@@ -59,7 +59,7 @@ function compileLimits(config: LimitConnConfig, zones: ReadonlyMap<string, OpenZ
 }
 
 /** Ends the counts; a second call has no effect. */
-function leave(counted: Counted[]): void {
+function leave(counted: ActiveCount[]): void {
   for (const { requests, key } of counted.splice(0)) requests.leave(key);
 }
 

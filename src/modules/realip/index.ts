@@ -79,7 +79,7 @@ const directives = directivesFor<RealIpConfig>()({
 export type Trusted = readonly (Network | 'unix')[];
 
 /** How a list of addresses is evaluated. */
-interface Belief {
+interface ProxyTrust {
   readonly trusted: Trusted;
   readonly recursive: boolean;
 }
@@ -92,7 +92,7 @@ interface Belief {
 export function clientAddress(
   peer: string,
   list: string,
-  { trusted, recursive }: Belief,
+  { trusted, recursive }: ProxyTrust,
 ): RemoteFacts | undefined {
   let found: RemoteFacts | undefined;
   let end = list.length;

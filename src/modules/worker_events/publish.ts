@@ -49,7 +49,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
 /** What publishing needs: the ring, and the names of the gateway. */
-interface Publishing {
+interface PublishScope {
   readonly ring: Pick<Ring, 'publish'>;
   readonly knowsHost: KnowsHost;
 }
@@ -57,7 +57,7 @@ interface Publishing {
 /** Compiles POST: publishes `{"type","payload"}` under the location's channel. */
 export function compilePublish(
   config: EndpointConfig,
-  { ring, knowsHost }: Publishing,
+  { ring, knowsHost }: PublishScope,
   build: Build,
 ): Handler {
   const { publishKey, channel } = config;

@@ -23,9 +23,9 @@ const cases = [
 for (const { it, path, body } of cases) {
   test(`in an addition, ${it}`, async (t) => {
     const gw = await load(t, CONF, { 'site/big.txt': BIG });
-    const answer = await gw.fetch(path);
-    expect(answer.status).toBe(200);
-    expect(answer.body === body).toBe(true);
+    const response = await gw.fetch(path);
+    expect(response.status).toBe(200);
+    expect(response.body === body).toBe(true);
   });
 }
 

@@ -3,7 +3,7 @@ import { oneGateway, startGateway } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
-test('an answer that is neither yes nor no is told as nginx does', async (t) => {
+test('a response that is neither yes nor no is told as nginx does', async (t) => {
   const gw = await load(
     t,
     'server { location / { auth_request /auth; return 200; } location /x { auth_request /auth; } location = /auth { return 418; } }',

@@ -49,8 +49,8 @@ const cases = [
 /** True when one of the servers has this route; the pattern of a regex is none that could be asked for. */
 async function isReached(gw: Gateway, path: string): Promise<boolean> {
   if (!path.startsWith('/')) return true;
-  const answers = await Promise.all(['one', 'two'].map((host) => gw.fetch(path, { headers: { host } })));
-  return answers.some(({ status }) => status !== 404);
+  const responses = await Promise.all(['one', 'two'].map((host) => gw.fetch(path, { headers: { host } })));
+  return responses.some(({ status }) => status !== 404);
 }
 
 for (const { it, conf, paths, from = '/runtime/describe' } of cases) {

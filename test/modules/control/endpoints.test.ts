@@ -12,10 +12,10 @@ const file = wholeFile();
 async function expectCase(gw: Gateway, { first = [], path, status = 200, body, json }: Case) {
   for (const step of first) await gw.expect(`GET ${step}`, { status: 200 });
   const wanted = { status, ...(body !== undefined && { body }), ...(json !== undefined && { json }) };
-  const answer = await gw.expect(`GET ${path}`, wanted);
+  const response = await gw.expect(`GET ${path}`, wanted);
   const type = json === undefined ? 'text/plain; charset=utf-8' : 'application/json';
-  expect(answer.headers.get('content-type')).toBe(type);
-  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('content-type')).toBe(type);
+  expect(response.headers.get('cache-control')).toBe('no-store');
 }
 
 describe.each([1, 4])('with %i workers', (workers) => {

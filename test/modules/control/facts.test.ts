@@ -53,9 +53,9 @@ test('health answers 503 while the gateway drains', async (t) => {
   await ask(1);
   gw.signal('SIGQUIT');
   await gw.waitForLog(/gracefully shutting down/);
-  // A worker hears of it a moment later, and its last answers close their connections.
-  let answers = '';
-  for (let nth = 2; !answers.includes('HTTP/1.1 503'); nth++) answers = await ask(nth);
-  expect(answers).toMatch(/HTTP\/1\.1 503 [^]*\{"status":"error","message":"draining"\}$/);
+  // A worker hears of it a moment later, and its last responses close their connections.
+  let responses = '';
+  for (let nth = 2; !responses.includes('HTTP/1.1 503'); nth++) responses = await ask(nth);
+  expect(responses).toMatch(/HTTP\/1\.1 503 [^]*\{"status":"error","message":"draining"\}$/);
   await gw.ended();
 });

@@ -65,7 +65,7 @@ test('readiness follows a store that goes away and comes back; liveness does not
   await becomes(gw, 200);
 });
 
-test('a store that hangs is not ready, and the answer says so in time', async (t) => {
+test('a store that hangs is not ready, and the response says so in time', async (t) => {
   const store = await redis('--maxclients', '101');
   const gw = await startGateway(
     t,

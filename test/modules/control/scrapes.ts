@@ -10,7 +10,7 @@ export async function scrape(gw: Gateway): Promise<Scrape> {
   return readStrictly(body);
 }
 
-/** Resolves when the metrics agree; a request is counted a moment after its answer, and gauges follow their heartbeat. */
+/** Resolves when the metrics agree; a request is counted a moment after its response, and gauges follow their heartbeat. */
 export async function eventually(gw: Gateway, agree: (metrics: Scrape) => void): Promise<Scrape> {
   return vi.waitFor(
     async () => {

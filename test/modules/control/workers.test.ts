@@ -16,8 +16,8 @@ test('what one worker is told, all of them know at once', async (t) => {
     const enabled = round % 2 === 0;
     await gw.fetch(`/runtime/flag/set?name=new&enabled=${enabled}&rollout_pct=${round % 2 === 0 ? 100 : 7}`);
     // Each call is a connection of its own, which the kernel gives to any worker.
-    const answers = await Promise.all(Array.from({ length: 16 }, () => gw.fetch('/runtime/flag?name=new')));
-    for (const { body } of answers) {
+    const responses = await Promise.all(Array.from({ length: 16 }, () => gw.fetch('/runtime/flag?name=new')));
+    for (const { body } of responses) {
       expect(JSON.parse(body)).toMatchObject({
         enabled: String(enabled),
         rollout_pct: enabled ? '100' : '7',

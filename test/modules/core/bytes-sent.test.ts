@@ -17,8 +17,8 @@ test('bytes_sent is what came over the wire', async (t) => {
      }`,
   );
   for (const path of cases) {
-    const answer = await gw.raw(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    const length = Buffer.byteLength(answer);
+    const response = await gw.raw(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const length = Buffer.byteLength(response);
     await expect.poll(() => gw.read('sent.log')).toContain(`${path} ${length}\n`);
   }
 });

@@ -20,8 +20,8 @@ for (const [status, closes] of [
     const gw = await load(t, `server { location / { return ${status}; } }`);
     const connection = await gw.connect();
     connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    const answer = await connection.until(/<\/html>/);
-    expect(/^connection: close/im.test(answer)).toBe(closes);
+    const response = await connection.until(/<\/html>/);
+    expect(/^connection: close/im.test(response)).toBe(closes);
     if (closes) await connection.closed;
     else connection.destroy();
   });
@@ -51,7 +51,7 @@ for (const [conf, server, foot] of [
 }
 
 for (const target of ['/after', '@after']) {
-  test(`post_action asks ${target} once an answer is complete`, async (t) => {
+  test(`post_action asks ${target} once a response is complete`, async (t) => {
     const gw = await load(
       t,
       `log_subrequest on; log_format who "$uri"; access_log access.log who;

@@ -20,8 +20,8 @@ function versionTwo(...fields: Buffer[]): Buffer {
 
 async function bodyOf(gw: Gateway, prefix: Buffer | string): Promise<string> {
   const request = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
-  const answer = await gw.raw(Buffer.concat([Buffer.from(prefix as string), Buffer.from(request)]));
-  return answer.slice(answer.indexOf('\r\n\r\n') + 4);
+  const response = await gw.raw(Buffer.concat([Buffer.from(prefix as string), Buffer.from(request)]));
+  return response.slice(response.indexOf('\r\n\r\n') + 4);
 }
 
 const start = (t: Owner, directives: string): Promise<Gateway> =>

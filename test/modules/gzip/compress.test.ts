@@ -39,7 +39,7 @@ for (const [it, level, lengthBytes, isWhole] of [
   });
 }
 
-test('a client that takes nothing holds back the writer of a packed answer', async (t) => {
+test('a client that takes nothing holds back the writer of a packed response', async (t) => {
   const piece = randomBytes(65_536);
   let written = 0;
   let ended: (() => void) | undefined;
@@ -67,7 +67,7 @@ test('a client that takes nothing holds back the writer of a packed answer', asy
   expect(lines).toEqual([]);
 });
 
-test('$gzip_ratio is how many times smaller the answer became', async (t) => {
+test('$gzip_ratio is how many times smaller the response became', async (t) => {
   const gw = await load(
     t,
     `log_format ratio "$uri [$gzip_ratio] $body_bytes_sent"; access_log access.log ratio; gzip on; gzip_types *;

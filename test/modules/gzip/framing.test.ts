@@ -13,20 +13,20 @@ for (const [path, version, isPacked] of [
   ['/old', '1.0', true],
   ['/old', '1.1', true],
 ] as const) {
-  test(`an answer of ${path} to HTTP/${version} is ${isPacked ? 'packed' : 'plain'}`, async (t) => {
+  test(`a response of ${path} to HTTP/${version} is ${isPacked ? 'packed' : 'plain'}`, async (t) => {
     const gw = await load(
       t,
       (_, port) => `gzip on; server { listen 127.0.0.1:${port} engine=node; ${CONF} }`,
     );
-    const answer = await gw.raw(
+    const response = await gw.raw(
       `GET ${path} HTTP/${version}\r\nHost: a\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
     );
-    expect(/^content-encoding: gzip\r$/im.test(answer)).toBe(isPacked);
-    expect(answer).not.toMatch(/^transfer-encoding/im);
+    expect(/^content-encoding: gzip\r$/im.test(response)).toBe(isPacked);
+    expect(response).not.toMatch(/^transfer-encoding/im);
   });
 }
 
-test('without chunks an answer of unknown length ends with its connection', async (t) => {
+test('without chunks a response of unknown length ends with its connection', async (t) => {
   const gw = await load(
     t,
     (_, port) => `server {
@@ -37,7 +37,7 @@ test('without chunks an answer of unknown length ends with its connection', asyn
   );
   const connection = await gw.connect();
   connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  const answer = await connection.closed;
-  expect(answer).toMatch(/\r\n\r\na body, and more$/);
-  expect(answer).not.toMatch(/^(?:transfer-encoding|content-length)/im);
+  const response = await connection.closed;
+  expect(response).toMatch(/\r\n\r\na body, and more$/);
+  expect(response).not.toMatch(/^(?:transfer-encoding|content-length)/im);
 });

@@ -3,18 +3,18 @@ import { oneGateway } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
-test('a header whose value would split the answer is left out and logged', async (t) => {
+test('a header whose value would split the response is left out and logged', async (t) => {
   const gw = await load(
     t,
     'server { location ~ ^/(.*)$ { add_header X-Path "$1"; add_header X-Text "a\\r\\nX-Evil: 1"; return 200 ok; } }',
   );
-  const answer = await gw.raw('GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-  expect(answer).toMatch(/\r\nX-Path: a\r\n/);
-  expect(answer).not.toContain('X-Evil');
+  const response = await gw.raw('GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(response).toMatch(/\r\nX-Path: a\r\n/);
+  expect(response).not.toContain('X-Evil');
   await gw.waitForLog(/header "X-Text" is dropped: control character in its value/);
 });
 
-test('a redirect to a decoded path cannot split the answer', async (t) => {
+test('a redirect to a decoded path cannot split the response', async (t) => {
   const gw = await load(t, 'server { location / { return 302 /to$uri; } }');
   await gw.expect('GET /a%20b%C3%A4', {
     status: 302,

@@ -13,22 +13,22 @@ const CONF = `
   location /off { add_trailer_inherit off; return 200 text; }`;
 
 const cases = [
-  ['end the body of a good answer', 'GET / HTTP/1.1', /\r\n6\r\na text\r\n0\r\nX-Sum: 6\r\n\r\n$/],
+  ['end the body of a good response', 'GET / HTTP/1.1', /\r\n6\r\na text\r\n0\r\nX-Sum: 6\r\n\r\n$/],
   [
     'follow a packed body',
     'GET /two HTTP/1.1\r\nAccept-Encoding: gzip',
     /\r\n0\r\nX-One: 1\r\nX-Two: \/two\r\n\r\n$/,
   ],
-  ['do not follow a bad answer', 'GET /404 HTTP/1.1', /Content-Length: 4\r\n[^]*\r\n\r\ntext$/],
+  ['do not follow a bad response', 'GET /404 HTTP/1.1', /Content-Length: 4\r\n[^]*\r\n\r\ntext$/],
   [
-    'follow a bad answer with always',
+    'follow a bad response with always',
     'GET /404/always HTTP/1.1',
     /\r\ntext\r\n0\r\nX-Always: always\r\n\r\n$/,
   ],
   ['are not for HTTP/1.0', 'GET / HTTP/1.0', /Content-Length: 6\r\n[^]*\r\n\r\na text$/],
   ['are not for HEAD', 'HEAD / HTTP/1.1', /Content-Length: 6\r\n[^]*\r\n\r\n$/],
   [
-    'are not for an answer without a body',
+    'are not for a response without a body',
     'GET /204 HTTP/1.1',
     /^HTTP\/1.1 204 (?![^]*(?:Length|Encoding))[^]*\r\n\r\n$/,
   ],

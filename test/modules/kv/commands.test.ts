@@ -22,7 +22,7 @@ describe.each(['redis', 'embedded'] as const)('%s', (kind) => {
   });
 
   test('answers commands in the order in which they were sent', async () => {
-    const answers = await Promise.all(Array.from({ length: 500 }, () => answer(store, 'incr', 'order')));
-    expect(answers).toEqual(Array.from({ length: 500 }, (_, at) => ({ reply: String(at + 1) })));
+    const responses = await Promise.all(Array.from({ length: 500 }, () => answer(store, 'incr', 'order')));
+    expect(responses).toEqual(Array.from({ length: 500 }, (_, at) => ({ reply: String(at + 1) })));
   });
 });

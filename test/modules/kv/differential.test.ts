@@ -59,9 +59,9 @@ afterAll(async () => {
 });
 
 async function run(store: Store, steps: readonly Step[]): Promise<unknown[]> {
-  const answers: unknown[] = [];
-  for (const { name, args } of steps) answers.push(await answer(store, name, ...args));
-  return answers;
+  const responses: unknown[] = [];
+  for (const { name, args } of steps) responses.push(await answer(store, name, ...args));
+  return responses;
 }
 
 /** The clock moves between the two stores: a time to live may differ by its last second. */

@@ -70,10 +70,10 @@ test('answers every command of a server that is killed under load, and never rep
   const server = await redis();
   const store = opened(server.port, { connections: 2 });
   await untilConnected(store);
-  const answers = Array.from({ length: 2_000 }, () => answer(store, 'incr', 'killed'));
-  await answers[0];
+  const responses = Array.from({ length: 2_000 }, () => answer(store, 'incr', 'killed'));
+  await responses[0];
   await server.stop('SIGKILL');
-  const faults = (await Promise.all(answers)).filter((one) => 'fault' in one);
+  const faults = (await Promise.all(responses)).filter((one) => 'fault' in one);
   for (const one of faults) expect(one).toEqual(unreachable);
   await server.start();
   await untilConnected(store);
@@ -87,8 +87,8 @@ test('times out on a frozen server, gives it up, and fails at once until it answ
   const store = opened(server.port, { timeoutMs: 100, connectTimeoutMs: 100 }, log);
   await untilConnected(store);
   server.signal('SIGSTOP');
-  const answers = await Promise.all(Array.from({ length: 3 }, () => answer(store, 'incr', 'frozen')));
-  expect(answers).toEqual([late, late, late]);
+  const responses = await Promise.all(Array.from({ length: 3 }, () => answer(store, 'incr', 'frozen')));
+  expect(responses).toEqual([late, late, late]);
   expect(store.state).toBe('error');
   expect(await answer(store, 'get', 'k')).toEqual(unreachable);
   await vi.waitFor(() =>
@@ -134,8 +134,8 @@ test('fails all that is under way after garbage, connects anew and is in step ag
   const port = await fakePeer((socket) => socket.write(++said === 1 ? '$1\r\nabc\r\n' : '$4\r\nfine\r\n'));
   const store = opened(port);
   await untilConnected(store);
-  const answers = await Promise.all(['a', 'b', 'c'].map((key) => answer(store, 'get', key)));
-  expect(answers).toEqual([unreachable, unreachable, unreachable]);
+  const responses = await Promise.all(['a', 'b', 'c'].map((key) => answer(store, 'get', key)));
+  expect(responses).toEqual([unreachable, unreachable, unreachable]);
   await untilConnected(store);
   expect(await answer(store, 'get', 'k')).toEqual({ reply: 'fine' });
 });
@@ -184,9 +184,9 @@ test('refuses more than 10000 commands at a time', async () => {
   await untilConnected(store);
   const waiting = Array.from({ length: 10_000 }, () => answer(store, 'get', 'k'));
   expect(await answer(store, 'get', 'k')).toEqual(unreachable);
-  const answers = await Promise.all(waiting);
-  expect(answers[0]).toEqual(late);
-  expect(answers.every((one) => 'fault' in one)).toBe(true);
+  const responses = await Promise.all(waiting);
+  expect(responses[0]).toEqual(late);
+  expect(responses.every((one) => 'fault' in one)).toBe(true);
 });
 
 test('has one command in flight per connection without pipelining', async () => {
@@ -201,8 +201,8 @@ test('has one command in flight per connection without pipelining', async () => 
   });
   const store = opened(port, { pipelining: false, connections: 3 });
   await untilConnected(store);
-  const answers = await Promise.all(Array.from({ length: 200 }, () => answer(store, 'incr', 'k')));
-  expect(answers).toEqual(Array.from({ length: 200 }, () => ({ reply: '1' })));
+  const responses = await Promise.all(Array.from({ length: 200 }, () => answer(store, 'incr', 'k')));
+  expect(responses).toEqual(Array.from({ length: 200 }, () => ({ reply: '1' })));
   expect(most).toBeLessThanOrEqual(3);
 });
 

@@ -51,8 +51,8 @@ describe.each(['redis', 'embedded'])('%s', (kind) => {
 
   test('answers HEAD with the head of GET', async () => {
     await gw.expect('POST /set?k=head', ok, { body: 'v' });
-    const answer = await gw.expect('HEAD /get?k=head', { status: 200, body: '' });
-    expect(answer.headers.get('content-length')).toBe('13');
-    expect(answer.headers.get('content-type')).toBe('application/json');
+    const response = await gw.expect('HEAD /get?k=head', { status: 200, body: '' });
+    expect(response.headers.get('content-length')).toBe('13');
+    expect(response.headers.get('content-type')).toBe('application/json');
   });
 });

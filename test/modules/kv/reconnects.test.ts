@@ -58,9 +58,9 @@ test('commands wait for a connection that broke, as long as a connect may take',
   between.hold();
   between.breakAll();
   await vi.waitFor(() => expect(store.state).toBe('error'));
-  const answers = Array.from({ length: 100 }, (_, nth) => answer(store, 'set', `waits${nth}`, 'v'));
+  const responses = Array.from({ length: 100 }, (_, nth) => answer(store, 'set', `waits${nth}`, 'v'));
   between.open();
-  for (const one of await Promise.all(answers)) expect(one).toEqual({ reply: 'OK' });
+  for (const one of await Promise.all(responses)) expect(one).toEqual({ reply: 'OK' });
 });
 
 test('commands that wait fail when the connection is not back in time, and those behind them at once', async (t) => {
@@ -85,13 +85,13 @@ test('what is not written when the connection breaks is sent on the next one, on
   await untilConnected(store);
   between.breakAll();
   // Commands of each turn, until the break is noticed: some are written to it, some are not.
-  const answers: Promise<Answer>[] = [];
+  const responses: Promise<Answer>[] = [];
   while (store.state !== 'error') {
-    answers.push(answer(store, 'incr', 'once'));
+    responses.push(answer(store, 'incr', 'once'));
     await new Promise((resolve) => setImmediate(resolve));
   }
-  answers.push(answer(store, 'incr', 'once'));
-  const good = (await Promise.all(answers)).filter((one) => 'reply' in one);
+  responses.push(answer(store, 'incr', 'once'));
+  const good = (await Promise.all(responses)).filter((one) => 'reply' in one);
   expect(good.length).toBeGreaterThan(0);
   expect(await answer(store, 'get', 'once')).toEqual({ reply: String(good.length) });
 });

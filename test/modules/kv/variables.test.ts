@@ -64,10 +64,13 @@ test.each(rows)('the variables say $is after $it', async ({ line, status, is }) 
 });
 
 test('a value with control characters leaves its header out and a line in the error log', async () => {
-  const answer = await gw.expect('GET /get/?k=split', { status: 200, json: { value: 'a\r\nX-Injected: 1' } });
-  expect(answer.headers.get('x-value')).toBeNull();
-  expect(answer.headers.get('x-injected')).toBeNull();
-  expect(answer.headers.get('x-exists')).toBe('1');
+  const response = await gw.expect('GET /get/?k=split', {
+    status: 200,
+    json: { value: 'a\r\nX-Injected: 1' },
+  });
+  expect(response.headers.get('x-value')).toBeNull();
+  expect(response.headers.get('x-injected')).toBeNull();
+  expect(response.headers.get('x-exists')).toBe('1');
   await gw.waitForLog(/header "X-Value" is dropped/);
 });
 

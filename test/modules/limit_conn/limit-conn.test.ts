@@ -53,7 +53,7 @@ test('a request that one of two limits refuses counts in neither', async (t) => 
   second.destroy();
 });
 
-const answers = [
+const responses = [
   {
     directives: 'limit_conn_status 429;',
     status: 429,
@@ -70,7 +70,7 @@ const answers = [
     line: /\[error\] .*limiting connections, dry run, by zone "addr"/,
   },
 ];
-for (const { directives, status, line } of answers) {
+for (const { directives, status, line } of responses) {
   test(`a refusal is answered and logged as nginx does: ${directives}`, async (t) => {
     const gw = await load(t, conf(`limit_conn addr 1; ${directives}`));
     const held = await hold(gw);

@@ -22,7 +22,7 @@ const limited = [
   { it: 'after a part', directives: 'limit_rate 10k; limit_rate_after 20k;', target: '/file', bytes: BYTES },
 ];
 for (const { it, directives, target, bytes } of limited) {
-  test(`an answer goes out at the rate that is set: ${it}`, async (t) => {
+  test(`a response goes out at the rate that is set: ${it}`, async (t) => {
     const gw = await load(t, conf(directives), FILES);
     const connection = await gw.connect();
     connection.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
@@ -47,7 +47,7 @@ const free = [
 ];
 for (const { it, directives, target } of free) {
   // At one byte a second none of these would end in time.
-  test(`an answer goes out as fast as it can: ${it}`, async (t) => {
+  test(`a response goes out as fast as it can: ${it}`, async (t) => {
     const gw = await load(t, conf(directives), FILES);
     const { body } = await gw.fetch(target);
     expect(body).toHaveLength(BYTES);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 
-/** A limit that does not drain while a test runs, and an answer behind it. */
+/** A limit that does not drain while a test runs, and a response behind it. */
 const ZONE = 'limit_req_zone $arg_k zone=one:1m rate=1r/m; error_page 404 = @in;';
 const IN = 'location @in { return 200 in; }';
 const conf = (limit: string) => `${ZONE} server { ${IN} location / { ${limit} } }`;
@@ -9,8 +9,8 @@ const conf = (limit: string) => `${ZONE} server { ${IN} location / { ${limit} } 
 for (const workers of [1, 4]) {
   test(`of 300 requests at once to ${workers} worker(s) exactly the burst and one more pass`, async (t) => {
     const gw = await startGateway(t, conf('limit_req zone=one burst=36 nodelay;'), { workers });
-    const answers = await Promise.all(Array.from({ length: 300 }, () => gw.fetch('/?k=a')));
-    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    const responses = await Promise.all(Array.from({ length: 300 }, () => gw.fetch('/?k=a')));
+    const count = (status: number) => responses.filter((answer) => answer.status === status).length;
     expect([count(200), count(503)]).toEqual([37, 263]);
   });
 }

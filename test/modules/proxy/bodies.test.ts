@@ -42,7 +42,7 @@ for (const { it, conf } of ways) {
   });
 }
 
-test('an answer without a length comes through whole', async (t) => {
+test('a response without a length comes through whole', async (t) => {
   const port = await startUpstream(t, (_, response) => {
     for (let at = 0; at < LARGE.length; at += 100_000) response.write(LARGE.subarray(at, at + 100_000));
     response.end();
@@ -129,7 +129,7 @@ test('proxy_ignore_client_abort lets the upstream finish', async (t) => {
   expect(await closed).toEqual([true]);
 });
 
-test('an answer that comes before the body is sent reaches the client', async (t) => {
+test('a response that comes before the body is sent reaches the client', async (t) => {
   const port = await startUpstream(t, (_, response) => {
     response.writeHead(413, { connection: 'close' }).end('too much');
   });

@@ -110,7 +110,7 @@ test('a response comes behind sixteen interim ones', async (t) => {
 });
 
 for (const framing of FRAMINGS) {
-  test(`an answer framed by ${framing} is a 502, and its connection is not used again`, async (t) => {
+  test(`a response framed by ${framing} is a 502, and its connection is not used again`, async (t) => {
     const upstream = await startScriptedUpstream(t, readScripts(`odd: "${OK}${framing}\\r\\n\\r\\nhi"`));
     const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
     await gw.expect('GET /~odd', { status: 502 });

@@ -101,7 +101,7 @@ const cases: readonly {
     status: 502,
     asked: 1,
   },
-  { it: 'nothing once the answer has begun', line: 'GET', script: 'half', status: 200, asked: 1 },
+  { it: 'nothing once the response has begun', line: 'GET', script: 'half', status: 200, asked: 1 },
 ];
 
 for (const { it, conf = '', line, script, status, asked, body } of cases) {

@@ -76,7 +76,7 @@ const framings: readonly {
 ];
 
 for (const { it, head, method, bodyBytes, keepsAlive } of framings) {
-  test(`an answer ${it}`, () => {
+  test(`a response ${it}`, () => {
     expect(read(head, method)).toMatchObject({ bodyBytes, keepsAlive });
   });
 }

@@ -16,7 +16,7 @@ switch: "HTTP/1.1 101 Fine\r\nConnection: upgrade\r\nUpgrade: other\r\nX-A: a\r\
 `);
 
 for (const name of ['type', 'kept-type', 'value', 'trailer']) {
-  test(`an upstream cannot put a header into an answer by a carriage return in a ${name}`, async (t) => {
+  test(`an upstream cannot put a header into a response by a carriage return in a ${name}`, async (t) => {
     const upstream = await startScriptedUpstream(t, SCRIPTS);
     const gw = await load(
       t,
@@ -42,7 +42,7 @@ test('an upgrade that cannot be passed on leaves nothing of itself on the 502', 
   expect(answer).not.toContain('X-A');
 });
 
-test('trailers that would frame or split an answer are dropped, the others pass', () => {
+test('trailers that would frame or split a response are dropped, the others pass', () => {
   const framing = ['Content-Length', '5', 'transfer-encoding', 'chunked'];
   const splitting = ['Bad Name', '1', 'X-Split', 'a\rb', 'X-Nul', '\0'];
   expect(passedTrailers(['X-Sum', '1', ...framing, ...splitting, 'Server-Timing', 'db;dur=1'])).toEqual([

@@ -114,7 +114,7 @@ test('the upstream chooses the subprotocol, and is offered no compression but wh
   expect('sec-websocket-extensions' in (echo.asked[0]?.headers ?? {})).toBe(PASSES_BYTES);
 });
 
-test('pings reach the other side, and the answer of the client comes back', async (t) => {
+test('pings reach the other side, and the response of the client comes back', async (t) => {
   const { gw, echo } = await start(t);
   const client = await connect(t, gw);
   expect(String((await say(client, 'ping'))[0])).toBe('pong came');

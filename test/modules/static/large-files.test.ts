@@ -76,8 +76,8 @@ for (const location of ['/', '/cached/']) {
 
 test('several parts of a large file arrive between their boundaries', async (t) => {
   const { gw, content } = await startSite(t, MB);
-  const answer = await gw.fetch('/large', { headers: { range: 'bytes=0-499999,500000-500000,-200000' } });
-  const [, boundary = ''] = /boundary=(\d{20})$/.exec(answer.headers.get('content-type') ?? '') ?? [];
+  const response = await gw.fetch('/large', { headers: { range: 'bytes=0-499999,500000-500000,-200000' } });
+  const [, boundary = ''] = /boundary=(\d{20})$/.exec(response.headers.get('content-type') ?? '') ?? [];
   const ends = [
     [0, 500_000],
     [500_000, 500_001],
@@ -90,11 +90,11 @@ test('several parts of a large file arrive between their boundaries', async (t) 
     content.subarray(from, to),
   ]);
   const expected = Buffer.concat([...parts, Buffer.from(`\r\n--${boundary}--\r\n`)]);
-  expect(answer.headers.get('content-length')).toBe(String(expected.length));
-  expect(sum(answer.bytes)).toBe(sum(expected));
+  expect(response.headers.get('content-length')).toBe(String(expected.length));
+  expect(sum(response.bytes)).toBe(sum(expected));
 });
 
-/** A client that reads the first bytes of the answer and then nothing more. */
+/** A client that reads the first bytes of the response and then nothing more. */
 async function startSlowClient(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.on('error', () => undefined);
@@ -103,8 +103,8 @@ async function startSlowClient(port: number): Promise<Socket> {
   return socket;
 }
 
-/** The body of the answer, of so many bytes. */
-async function readAnswer(socket: Socket, bytes: number): Promise<Buffer> {
+/** The body of the response, of so many bytes. */
+async function readResponse(socket: Socket, bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let missing = Infinity;
   while (missing > 0) {
@@ -133,8 +133,8 @@ test(`${CLIENTS} clients that do not read on hold little memory, and leave no fi
   expect(residentBytes(pid) - before).toBeLessThan(100 * MB);
   const [first, ...others] = clients as [Socket, ...Socket[]];
   for (const client of others) client.destroy();
-  const answer = await readAnswer(first, content.length);
-  expect(sum(answer)).toBe(sum(content));
+  const response = await readResponse(first, content.length);
+  expect(sum(response)).toBe(sum(content));
   first.destroy();
   await untilClosed(path, pid);
 });

@@ -70,10 +70,10 @@ const outside = [
 
 for (const request of outside) {
   test(`${request} gets nothing from outside of its root`, async () => {
-    const answer = await gw.expect(request, {});
-    expect([400, 404, 410]).toContain(answer.status);
-    expect(answer.body).not.toContain('secret');
-    expect(answer.body).not.toContain('beside');
+    const response = await gw.expect(request, {});
+    expect([400, 404, 410]).toContain(response.status);
+    expect(response.body).not.toContain('secret');
+    expect(response.body).not.toContain('beside');
   });
 }
 

@@ -127,7 +127,7 @@ test('least_conn sends requests to the peer that has fewer, whichever worker the
   holds = false;
   for (const end of waiting.idle.splice(0)) end();
   await vi.waitFor(() => expect(answered).toEqual(['idle', 'idle', 'idle']), FAST);
-  // Each worker may still count one request whose answer the client has: three on the other peer outweigh that.
+  // Each worker may still count one request whose response the client has: three on the other peer outweigh that.
   for (let n = 0; n < 6; n++) await gw.expect('GET /', { body: 'idle' });
   for (const end of waiting.busy.splice(0)) end();
   await Promise.all(held);
@@ -152,7 +152,7 @@ test('a worker that dies takes its requests out of max_conns', async (t) => {
   expect((await next).body).toBe('p');
 });
 
-test('an answer that breaks off is not held against its peer, silence before it is', async (t) => {
+test('a response that breaks off is not held against its peer, silence before it is', async (t) => {
   const half = await startPeer(t, 'half', (request, response) => {
     const cut = (): unknown => request.socket.destroy();
     if (request.url === '/silent') cut();

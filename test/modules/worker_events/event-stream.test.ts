@@ -54,7 +54,7 @@ async function settled(): Promise<void> {
   for (let n = 0; n < 50; n++) await turn();
 }
 
-test('a stream begins with a comment, so that the client sees the head of the answer', () => {
+test('a stream begins with a comment, so that the client sees the head of the response', () => {
   const { client, follow } = open(4);
   follow();
   expect(client.received).toBe(COMMENT);

@@ -71,11 +71,11 @@ const cases = [
 ];
 for (const { it, query, shown, channel = 'cache.invalidate' } of cases) {
   test(`GET ${it}: ${query}`, async () => {
-    const answer = await gw.expect(`GET /events${query}`, {
+    const response = await gw.expect(`GET /events${query}`, {
       status: 200,
       headers: { 'content-type': 'application/json' },
     });
-    const { events, last_publish_msec, ...facts } = JSON.parse(answer.body) as Awaited<
+    const { events, last_publish_msec, ...facts } = JSON.parse(response.body) as Awaited<
       ReturnType<typeof inspect>
     >;
     expect(events.map((event) => event.generation)).toEqual(shown);

@@ -57,8 +57,8 @@ const cases: { it: string; path: string; header?: string | string[]; status: num
 for (const { it, path, header, status } of cases) {
   test(`a POST with ${it} answers ${status}`, async () => {
     const headers = header === undefined ? {} : { 'x-publish-key': header };
-    const answer = await publish(gw, { type: 't' }, { path, headers });
-    expectAnswer(it, answer, status === 401 ? refusal : { status });
+    const response = await publish(gw, { type: 't' }, { path, headers });
+    expectAnswer(it, response, status === 401 ? refusal : { status });
   });
 }
 

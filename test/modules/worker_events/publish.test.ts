@@ -52,8 +52,8 @@ const cases = [
 for (const { it, body, event } of cases) {
   test(`POST publishes ${it}`, async () => {
     const generation = (await newest()) + 1;
-    const answer = await publish(gw, body);
-    expectAnswer(it, answer, {
+    const response = await publish(gw, body);
+    expectAnswer(it, response, {
       status: 200,
       headers: { 'content-type': 'application/json' },
       body: `{"module":"worker_events","status":"published","zone":"bus","channel":"cache.invalidate","generation":${generation},"retention_evicted":false}`,
@@ -196,7 +196,7 @@ test('a page under a name that leads here by chance cannot publish where no key 
     { path: '/keyed?key=k', headers: { Host: 'any.example', Origin: 'http://any.example' }, status: 200 },
   ];
   for (const { status, ...init } of cases) {
-    const answer = await publish(gw, { type: 'a' }, init);
-    expect([init, answer.status]).toEqual([init, status]);
+    const response = await publish(gw, { type: 'a' }, init);
+    expect([init, response.status]).toEqual([init, status]);
   }
 });

@@ -52,8 +52,12 @@ test.each(hosts)('a request for the host %s is answered with %d', async (host, s
 
 test.each(['cross-site', 'same-site'])('data is not for pages of another origin: %s', async (site) => {
   for (const path of DATA) {
-    const answer = await gw.fetch(`/_gw/${path}`, { headers: { 'Sec-Fetch-Site': site } });
-    expect([path, answer.status, answer.body]).toEqual([path, 403, '{"error":"cross-site request refused"}']);
+    const response = await gw.fetch(`/_gw/${path}`, { headers: { 'Sec-Fetch-Site': site } });
+    expect([path, response.status, response.body]).toEqual([
+      path,
+      403,
+      '{"error":"cross-site request refused"}',
+    ]);
   }
 });
 

@@ -65,7 +65,7 @@ function step(name: string, ...content: readonly (Node | false)[]): HTMLElement 
 }
 
 /** The elements of one location that are updated. */
-interface Line {
+interface RouteRow {
   readonly key: string;
   readonly element: HTMLElement;
   readonly hits: HTMLElement;
@@ -76,17 +76,17 @@ interface Line {
 /** The view of servers and locations in the order in which they are tried, with the form for URLs. */
 export const openRoutes: OpenView = ({ live, signal }) => {
   const trees = h('div', { class: 'stack' });
-  const lines: Line[] = [];
+  const rows: RouteRow[] = [];
   const tester = urlTester((key) => {
-    for (const line of lines) line.element.classList.toggle('found', line.key === key);
-    lines.find((line) => line.key === key)?.element.scrollIntoView({ block: 'nearest' });
+    for (const row of rows) row.element.classList.toggle('found', row.key === key);
+    rows.find((row) => row.key === key)?.element.scrollIntoView({ block: 'nearest' });
   });
   read<RouteTree>(DATA_PATHS.routes, {}, signal).then(
     ({ servers }) => {
-      show(trees, ...servers.map((server) => serverCard(server, lines)));
+      show(trees, ...servers.map((server) => serverCard(server, rows)));
       signal.addEventListener(
         'abort',
-        live.listen((seen) => tellHits(lines, seen)),
+        live.listen((seen) => tellHits(rows, seen)),
       );
     },
     (error: unknown) => show(trees, empty('The routes cannot be shown', (error as Error).message)),
@@ -94,7 +94,7 @@ export const openRoutes: OpenView = ({ live, signal }) => {
   return { title: 'Routes', element: h('div', { class: 'stack' }, tester, trees) };
 };
 
-function serverCard(server: RouteServer, lines: Line[]): HTMLElement {
+function serverCard(server: RouteServer, rows: RouteRow[]): HTMLElement {
   const { label, names, listens, root } = server;
   const title = names.length > 0 ? names.join(', ') : 'a server without a name';
   return h(
@@ -121,7 +121,7 @@ function serverCard(server: RouteServer, lines: Line[]): HTMLElement {
           {},
           h('tr', {}, ...['Location', 'Answered by', 'Requests', 'Last hit', 'Declared'].map(columnHead)),
         ),
-        h('tbody', {}, ...routeRows(root, { label, depth: 0, lines })),
+        h('tbody', {}, ...routeRows(root, { label, depth: 0, rows })),
       ),
     ),
   );
@@ -134,19 +134,19 @@ function columnHead(name: string): HTMLElement {
 interface Drawing {
   readonly label: string;
   readonly depth: number;
-  readonly lines: Line[];
+  readonly rows: RouteRow[];
 }
 
-function routeRows(route: Route, { label, depth, lines }: Drawing): readonly HTMLElement[] {
-  const line = routeLine(route, { label, depth });
-  lines.push(line);
+function routeRows(route: Route, { label, depth, rows }: Drawing): readonly HTMLElement[] {
+  const row = routeRow(route, { label, depth });
+  rows.push(row);
   return [
-    line.element,
-    ...route.locations.flatMap((inner) => routeRows(inner, { label, depth: depth + 1, lines })),
+    row.element,
+    ...route.locations.flatMap((inner) => routeRows(inner, { label, depth: depth + 1, rows })),
   ];
 }
 
-function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line {
+function routeRow(route: Route, { label, depth }: Omit<Drawing, 'rows'>): RouteRow {
   const { text, place, answeredBy, internal, kind } = route;
   const isCounted = answeredBy !== UNCOUNTED;
   const hits = h('td', { class: isCounted ? 'number' : 'number quiet' }, isCounted ? '0' : 'not counted');
@@ -172,9 +172,9 @@ function routeLine(route: Route, { label, depth }: Omit<Drawing, 'lines'>): Line
 /** Requests for the console itself are not counted. */
 const UNCOUNTED = 'control_console';
 
-function tellHits(lines: readonly Line[], { locations, nowMs }: LiveOverview): void {
+function tellHits(rows: readonly RouteRow[], { locations, nowMs }: LiveOverview): void {
   const byKey = new Map(locations.map((location) => [`${location.server}\n${location.location}`, location]));
-  for (const { key, hits, last, element, isCounted } of lines) {
+  for (const { key, hits, last, element, isCounted } of rows) {
     if (!isCounted) continue;
     const load = byKey.get(key);
     setText(hits, count(load?.requests ?? 0));
