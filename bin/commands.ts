@@ -7,7 +7,7 @@ import type { EnvironOptions } from './environ.ts';
 import { addRunning } from './running/index.ts';
 import { addShell } from './shell/index.ts';
 
-/** The commands that editors start. */
+/** Adds the command for editors. */
 function addEditing(gw: Command): void {
   gw.command('lsp')
     .description('serve editors: the language server protocol on standard input and output')
@@ -19,7 +19,7 @@ function addEditing(gw: Command): void {
 
 type Finish = (code: number) => void;
 
-/** The commands that show what is installed here. */
+/** Adds the commands about the installation. */
 function addInstallation(gw: Command, finish: Finish): void {
   gw.command('environ')
     .description('show versions, and what is read of the environment; secrets are masked')
@@ -37,7 +37,7 @@ function addInstallation(gw: Command, finish: Finish): void {
     });
 }
 
-/** Runs a command by name. Gives the exit code: 2 for a command line that is wrong. */
+/** Runs a command by name and gives the exit code: 2 for a wrong command line. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let exitCode = 0;
   const finish = (code: number): void => {
@@ -56,7 +56,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Every command with what it is for. */
+/** All commands with their summaries. */
 export function commandList(): readonly { readonly name: string; readonly summary: string }[] {
   return program(() => undefined).commands.map((command) => ({
     name: command.name(),
@@ -64,13 +64,13 @@ export function commandList(): readonly { readonly name: string; readonly summar
   }));
 }
 
-/** Who reads a part only, as `head` does, has what they want: no reason to fall over. */
+/** Ends the process silently if the reader of the output has ended, as `head` does. */
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
 }
 
-/** Messages of the command line read like those of a configuration. */
+/** Rewrites commander's messages in the form of configuration faults. */
 function inOurWords(text: string): string {
   return text
     .replace(/^error: /, 'gw: ')
@@ -131,7 +131,7 @@ async function showHelp(command: Command, [name, ...rest]: readonly string[]): P
   if (name === undefined) return command.outputHelp();
   const inner = command.commands.find((each) => each.name() === name);
   if (inner) return showHelp(inner, rest);
-  // Commander knows how to say that there is none, and which is meant.
+  // Commander reports an unknown command and suggests a near one.
   if (command.commands.length > 0) await command.parseAsync([name], { from: 'user' });
   command.error(`error: unknown command '${name}'`);
 }

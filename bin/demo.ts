@@ -15,7 +15,7 @@ interface DemoOptions {
 
 const MAX_PORT = 65_535;
 
-/** Runs `conf/demo.conf` on embedded stores that keep their data in one directory; prints what to try. */
+/** Runs `conf/demo.conf` on embedded stores with their data in one directory, and prints commands to try. */
 export async function demo({ port, data }: DemoOptions): Promise<number> {
   const startedMs = Date.now();
   const fault = await prepareDemo(port, resolve(data));
@@ -28,7 +28,7 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
     prefix: resolve(data),
     confFile: join(packageRoot(), 'conf/demo.conf'),
     name: 'conf/demo.conf',
-    // A checkout below /root is nobody's to read; the demo listens on the loopback interface only.
+    // The account "nobody" cannot read a checkout below /root; the demo listens on the loopback interface only.
     globals: canNobodyRead(packageRoot(), resolve(data)) ? undefined : 'user root;',
   };
   return supervise([JSON.stringify(source)], {
@@ -36,12 +36,12 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
   });
 }
 
-/** What stands in the way, if anything. */
+/** Prepares the data directory; gives the reason if the demo cannot run. */
 async function prepareDemo(port: string, data: string): Promise<string | undefined> {
   const wanted = Number(port);
   if (!/^\d+$/.test(port) || wanted < 1 || wanted > MAX_PORT) return `invalid port "${port}"`;
   try {
-    // The embedded server runs under another account when we are root: it must be able to pass through.
+    // The embedded server runs under another account if we are root, which must be able to pass through the directory.
     mkdirSync(data, { recursive: true, mode: 0o711 });
   } catch (error) {
     return `cannot create "${data}": ${(error as Error).message}; gw demo --data DIR takes another directory`;
@@ -51,7 +51,7 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
   return `port ${port} is in use; port ${free} is free: npm start -- --port ${free}`;
 }
 
-/** Whether the account that serves when root starts gw gets at these directories. */
+/** Whether the default serving account can read these directories. */
 function canNobodyRead(...directories: readonly string[]): boolean {
   const nobody = process.getuid?.() === 0 ? findAccount('nobody') : undefined;
   if (!nobody) return true;

@@ -15,25 +15,25 @@ export interface EnvironOptions {
   readonly json?: boolean;
 }
 
-/** A variable of the environment that gw reads, itself or for a configuration. */
+/** A variable of the environment that gw or a configuration reads. */
 interface Variable {
   readonly name: string;
   readonly isSet: boolean;
-  /** Absent: not set, or masked as all that a configuration reads may be a secret. */
+  /** Absent if it is not set, or masked because a configuration reads it and it may be a secret. */
   readonly value?: string;
   readonly uses: readonly Use[];
 }
 
 interface Use {
-  /** What it is good for; of a configuration, the directive. */
+  /** Its purpose; in a configuration, the directive. */
   readonly by: string;
   /** `file:line`. */
   readonly place?: string;
-  /** `${env:NAME:-default}`; absent where it may be a secret as well. */
+  /** The default in `${env:NAME:-default}`; absent if it may be a secret. */
   readonly default?: string;
 }
 
-/** What gw reads itself. */
+/** The variables that gw reads itself. */
 const OWN: readonly { readonly name: string; readonly by: string; readonly isSecret?: true }[] = [
   { name: 'GW_JWT_SECRET', by: 'gw jwt', isSecret: true },
   { name: 'DATABASE_URL', by: 'gw demo, gw db', isSecret: true },
@@ -44,7 +44,7 @@ const OWN: readonly { readonly name: string; readonly by: string; readonly isSec
   { name: 'TZ', by: 'times in logs' },
 ];
 
-/** `gw environ`: versions, and what is read of the environment. 1: the configuration cannot be read. */
+/** `gw environ`: prints versions and the variables of the environment. Exit code 1: the configuration cannot be read. */
 export function environ({ config, prefix, json }: EnvironOptions): number {
   const read = config === undefined ? [] : usesOf(config, prefix);
   if (!read) return 1;
@@ -69,7 +69,7 @@ function pair([name, value]: readonly [string, string | number]): readonly strin
   return [name, String(value)];
 }
 
-/** Our own, and those that a configuration names in the order of their first use. */
+/** The variables of gw, then those of the configuration in the order of their first use. */
 function variablesOf(read: Iterable<readonly [string, Use]>): readonly Variable[] {
   const masked = new Set(OWN.flatMap(({ name, isSecret }) => (isSecret ? [name] : [])));
   const uses = new Map<string, readonly Use[]>(OWN.map(({ name, by }) => [name, [{ by }]]));
@@ -84,7 +84,7 @@ function variablesOf(read: Iterable<readonly [string, Use]>): readonly Variable[
   });
 }
 
-/** What a configuration names; `undefined`: it cannot be read, and it is said why. */
+/** The variables that a configuration reads; `undefined` if it cannot be read, after printing the reason. */
 function usesOf(config: string, prefix: string | undefined): Iterable<readonly [string, Use]> | undefined {
   const source = sourceOf({ confFile: resolve(config), ...(prefix !== undefined && { prefix }) });
   const { tree, report } = load({ ...source, name: config });
@@ -97,7 +97,7 @@ function usesOf(config: string, prefix: string | undefined): Iterable<readonly [
 
 const REFERENCE = /\$\{env:(\w+)(?::-([^}]*))?\}/g;
 
-/** As the text has them, depth first. */
+/** The uses of variables in the order of the text. */
 function* usesIn(tree: ConfigTree): Generator<readonly [string, Use]> {
   const secret = new Set(directives().flatMap(({ name, secret: is }) => (is ? [name] : [])));
   const waiting: DirectiveNode[] = tree.directives.toReversed();

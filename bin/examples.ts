@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { columns } from './terminal.ts';
 
-/** The directory of this installation: bundles lie at different depths in it. */
+/** The root directory of the installation, found upwards because bundles are at different depths. */
 export function packageRoot(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, 'package.json'))) {
@@ -16,7 +16,7 @@ export function packageRoot(): string {
 
 const SUFFIX = '.conf';
 
-/** The examples that come with the installation, without the end of their file names. */
+/** The names of the examples in the installation, without suffix. */
 export function exampleNames(): readonly string[] {
   return readdirSync(directory())
     .filter((file) => file.endsWith(SUFFIX))
@@ -29,7 +29,7 @@ function exampleText(name: string): string {
   return readFileSync(join(directory(), name + SUFFIX), 'utf8');
 }
 
-/** A name that somebody gives may have the end of a file name. */
+/** A name without the suffix of the file. */
 function withoutSuffix(name: string): string {
   return name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name;
 }
@@ -38,7 +38,7 @@ function directory(): string {
   return join(packageRoot(), 'conf/examples');
 }
 
-/** `gw example [NAME]`: a configuration to start from; without a name, which there are. 2: there is none of this name. */
+/** `gw example [NAME]`: prints an example configuration, or their list. Exit code 2: there is no such example. */
 export function example(name: string | undefined, { json }: { readonly json?: boolean }): number {
   const names = exampleNames();
   if (name === undefined) {
@@ -59,7 +59,7 @@ export function example(name: string | undefined, { json }: { readonly json?: bo
   return 0;
 }
 
-/** The first sentence of the comment that an example begins with. */
+/** The first sentence of an example's initial comment. */
 function summaryOf(text: string): string {
   const comment = /^(?:#.*\n)*/.exec(text)?.[0] ?? '';
   const sentences = comment.replace(/^#\s?/gm, '').replace(/\s+/g, ' ').trim();

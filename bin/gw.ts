@@ -3,8 +3,8 @@ import { type Options, parseOptions, usage } from './options.ts';
 import { VERSION } from '../src/version.ts';
 
 /**
- * nginx's command line where the first word is an option or missing, else a command of our own.
- * Each command is imported when it is asked for: `gw -v` must not wait for a parser or a driver.
+ * Runs nginx's command line if the first word is an option or missing, else a command. Each command is imported when it is
+ * needed, so that `gw -v` does not wait for a parser or a driver.
  */
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] !== undefined && !args[0].startsWith('-')) {
@@ -15,7 +15,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (typeof options === 'string') return fail(options);
   if (options.help) say(usage(VERSION, (await import('./commands.ts')).commandList()));
   else if (options.version !== undefined) say(await versionText(options.version));
-  // As in nginx, a test that was asked for as well still runs.
+  // As in nginx, `-v` together with `-t` still runs the test.
   const isDone = (options.help || options.version !== undefined) && options.test === undefined;
   return isDone ? 0 : act(options);
 }

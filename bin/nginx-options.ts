@@ -5,7 +5,10 @@ import { accountFault, readPidFile } from '../src/master/index.ts';
 import { check, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { type Options, type Signal, sourceOf } from './options.ts';
 
-/** `-t` and `-T`: loads the configuration without opening anything, in nginx's words; then asks the rules of `gw check`. */
+/**
+ * `-t` and `-T`: loads the configuration without opening anything, prints nginx's messages, then runs the rules of `gw
+ * check`.
+ */
 export async function test(options: Options): Promise<number> {
   const source = sourceOf(options);
   const loaded = load(source);
@@ -33,8 +36,8 @@ export async function test(options: Options): Promise<number> {
 }
 
 /**
- * What works in nginx must pass here as well: without `--strict`, findings are warnings, unless the configuration itself
- * refuses them.
+ * True if the test passes. A configuration that works in nginx must pass: without `--strict` findings are warnings, unless
+ * the configuration itself refuses them.
  */
 async function passes(loaded: Loaded, isStrict: boolean, printing: PrintOptions): Promise<boolean> {
   const { refuses: from } = checkPolicyOf(loaded);
@@ -60,7 +63,9 @@ const NAMES: Readonly<Record<Signal, NodeJS.Signals>> = {
   reload: 'SIGHUP',
 };
 
-/** `-s`: the configuration tells the pid file, the pid file the process. A broken configuration is never sent to reload. */
+/**
+ * `-s`: sends a signal to the process in the configuration's pid file. A configuration with faults is never sent to reload.
+ */
 export function sendSignal(options: Options): number {
   const { plan, report } = load(sourceOf(options));
   process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
@@ -85,7 +90,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Where nginx has other names for what a module of ours does. */
+/** The names that nginx has for modules of gw. */
 const NGINX_NAMES: Readonly<Record<string, readonly string[]>> = {
   sub_filter: ['sub'],
   static: ['static', 'gzip_static', 'random_index'],
@@ -96,7 +101,7 @@ function configureArguments(): string {
   return names.map((name) => `--with-http_${name}_module`).join(' ');
 }
 
-/** The lines of `-V` below the version: what gw runs on and what is in it. */
+/** The lines of `-V` below the version: the platform and the modules. */
 export function buildFacts(): string {
   const { node, v8, openssl } = process.versions;
   return `built with Node.js ${node} (V8 ${v8})

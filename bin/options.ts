@@ -20,10 +20,10 @@ export interface Options {
   readonly errorLog?: string;
 }
 
-/** What `-s` can send. */
+/** The values of `-s`. */
 export type Signal = 'stop' | 'quit' | 'reopen' | 'reload';
 
-/** The signals of `-s`. */
+/** The values of `-s`. */
 export const SIGNALS: readonly string[] = ['stop', 'quit', 'reopen', 'reload'];
 
 /** Options without a value. */
@@ -37,7 +37,7 @@ const FLAGS: Readonly<Record<string, Options>> = {
   q: { quiet: true },
 };
 
-/** Options that nginx does not have, spelled out. */
+/** Long options, which nginx does not have. */
 const LONG: Readonly<Record<string, Options>> = {
   '--help': { help: true },
   '--version': { version: 'short' },
@@ -45,7 +45,7 @@ const LONG: Readonly<Record<string, Options>> = {
   '--strict': { test: 'check', strict: true },
 };
 
-/** Options with a value: the rest of the word, or the next word. What nginx says when there is none. */
+/** Options with a value, which is the rest of the word or the next word, and nginx's name for a missing value. */
 const VALUES: Readonly<Record<string, readonly [field: keyof Options, missing: string]>> = {
   c: ['confFile', 'file name'],
   p: ['prefix', 'directory name'],
@@ -54,7 +54,10 @@ const VALUES: Readonly<Record<string, readonly [field: keyof Options, missing: s
   s: ['signal', 'parameter'],
 };
 
-/** Reads options as nginx does, short flags joined at will (`-tq`, `-cfile`). Gives a message when they are wrong. */
+/**
+ * Reads options as nginx does, with joined short flags (`-tq`, `-cfile`). A string is the message about a wrong command
+ * line.
+ */
 export function parseOptions(args: readonly string[]): Options | string {
   let options: Options = {};
   const words = [...args];
@@ -83,14 +86,14 @@ export function parseOptions(args: readonly string[]): Options | string {
   return options;
 }
 
-/** An option as `-h`, the manual and the shells know it. */
+/** An option for `-h`, the manual and shell completion. */
 interface OptionLine {
   readonly names: readonly string[];
   readonly value?: string;
   readonly summary: string;
 }
 
-/** What gw takes without a command. */
+/** The options of gw without a command. */
 export const NGINX_OPTIONS: readonly OptionLine[] = [
   { names: ['-?', '-h'], summary: 'this help' },
   { names: ['-v'], summary: 'show version and exit' },
@@ -122,7 +125,7 @@ export const NGINX_OPTIONS: readonly OptionLine[] = [
   { names: ['-g'], value: 'directives', summary: 'set global directives out of configuration file' },
 ];
 
-/** The text of `-h`, with the commands that there are. */
+/** The text of `-h`, with all commands. */
 export function usage(
   version: string,
   commands: readonly { readonly name: string; readonly summary: string }[],
@@ -145,14 +148,14 @@ function lines(pairs: readonly (readonly [name: string, summary: string])[]): st
   return pairs.map(([name, summary]) => `  ${name.padEnd(width)} : ${summary}\n`).join('');
 }
 
-/** Where the options say that the configuration is; relative files start from the prefix, as in nginx. */
+/** The source of the configuration according to the options; relative files start from the prefix, as in nginx. */
 export function sourceOf({ confFile, prefix = '.', globals, errorLog }: Options): ConfigSource {
   const directory = resolve(prefix);
   const name = confFile ?? defaultName(directory);
   return { prefix: directory, confFile: resolve(directory, name), name, globals, errorLog };
 }
 
-/** The last ones are where a service without options has its configuration: its own, or that of the nginx it takes over. */
+/** The default files. The last ones are those of a service without options: gw's own, or that of the nginx it replaces. */
 const DEFAULT_NAMES = ['gateway.conf', 'conf/gateway.conf', '/etc/gw/gateway.conf', '/etc/nginx/nginx.conf'];
 
 function defaultName(prefix: string): string {

@@ -4,15 +4,12 @@ import { decodeText } from '../grammar/index.ts';
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/**
- * Writes a file anew, with the mode, the encoding and the byte order mark that it has. It never leaves half a file: the new
- * one takes the place of the old one at once. A symbolic link stays one.
- */
+/** Replaces a file atomically and keeps its mode, encoding and byte order mark. A symbolic link is kept. */
 export function replaceFile(name: string, text: string): void {
   try {
     replace(existing(name) ?? name, text);
   } catch (error) {
-    // Nobody knows the name of the new one.
+    // The error names the file instead of the temporary one.
     throw Object.assign(error as Error, { path: name });
   }
 }
@@ -32,13 +29,13 @@ function existing(name: string): string | undefined {
   }
 }
 
-/** A text in the encoding of what was there, with its byte order mark. */
+/** The bytes of a text in the encoding of the old file, with its byte order mark. */
 export function inEncodingOf(old: Uint8Array, text: string): string | Buffer {
   if (decodeText(old).invalidAt !== undefined) return Buffer.from(text, 'latin1');
   return Buffer.from(old.subarray(0, 3)).toString('utf8') === BYTE_ORDER_MARK ? BYTE_ORDER_MARK + text : text;
 }
 
-/** What must change in a file, as `diff -u` prints it. */
+/** The difference of two texts in the form of `diff -u`. */
 export function patchOf(
   { name, text }: { readonly name: string; readonly text: string },
   changed: string,

@@ -19,8 +19,8 @@ interface ProcessMode {
 }
 
 /**
- * Two directives decide which process reads the configuration, so they are looked for before it is read: they count in the
- * main file and in `-g`, not in an included file. The supervisor stays small because it never loads the parser.
+ * Finds `daemon` and `master_process`, which decide the process that reads the configuration. They are searched for in the
+ * text of the main file and in `-g`, not in included files, so that the supervisor stays small without the parser.
  */
 function processModeOf({ confFile, globals = '' }: ConfigSource): ProcessMode {
   const text = `${readText(confFile)}\n;${globals}`;
@@ -35,14 +35,14 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    // The load says what is wrong with it.
+    // The load reports the fault.
     return '';
   }
 }
 
 /** Starts this command again in a session of its own, and waits until it serves or fails. */
 function detach(): Promise<number> {
-  // A pipe of whoever called us must not stay open as long as the gateway runs; a terminal may.
+  // A pipe of the caller must not stay open as long as the gateway runs; a terminal may.
   const stderr = process.stderr.isTTY ? 'inherit' : 'pipe';
   const child = spawn(process.execPath, process.argv.slice(1), {
     detached: true,
@@ -61,9 +61,9 @@ function detach(): Promise<number> {
   });
 }
 
-/** In the background: the command that started this one may end now. */
+/** Tells the command that started this one in the background that it may end. */
 function tellLauncher(): void {
   if (process.env['GW_DAEMON'] === undefined || !process.connected) return;
-  // It may have gone already.
+  // The launcher may have ended already.
   process.send?.('ready', undefined, undefined, () => undefined);
 }

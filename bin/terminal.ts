@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { decodeText, printable, type Source } from '../grammar/index.ts';
 import { systemFailure } from '../src/system/index.ts';
 
-/** Columns as wide as their widest cell, a line each. */
+/** The rows as lines with aligned columns. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-/** A text of somebody else for a terminal: what would steer it, or end the line, shows as `\u001b`. */
+/** A foreign text made safe for a terminal: control characters and line ends appear as `\u001b`. */
 export function visible(text: string): string {
   // eslint-disable-next-line no-control-regex -- these are what must not pass
   return text.replace(/[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (character) => {
@@ -18,8 +18,8 @@ export function visible(text: string): string {
 }
 
 /**
- * What went wrong, in one line. An error of the system is told in nginx's words, with the name by which the file was asked for:
- * `open() "a.conf" failed (2: No such file or directory)`.
+ * The message of an error in one line. A system error is printed in nginx's words with the name under which the file was
+ * requested: `open() "a.conf" failed (2: No such file or directory)`.
  */
 export function failureText(error: unknown, name?: string): string {
   const { syscall, path, message } = error as NodeJS.ErrnoException;
@@ -28,7 +28,7 @@ export function failureText(error: unknown, name?: string): string {
   return systemFailure(syscall, printable(file), error);
 }
 
-/** The text of a file, `-` for standard input. When it cannot be read it says why and gives `undefined`. */
+/** The text of a file, or of standard input for `-`. If it cannot be read, the reason is printed and it is `undefined`. */
 export function readText(file: string): Source | undefined {
   const name = file === '-' ? 'standard input' : file;
   try {

@@ -23,12 +23,12 @@ import {
   UsageError,
 } from './settings.ts';
 
-/** One line to whoever sits there. */
+/** Prints one line on standard error. */
 function say(line: string): void {
   process.stderr.write(`gw: ${line}\n`);
 }
 
-/** Prints a report in every format that was asked for. `isTextOut`: standard output is for something else. */
+/** Prints a report in all requested formats. `isTextOut`: standard output is used for a configuration. */
 function print(report: CheckReport, outputs: readonly Output[], isTextOut: boolean): void {
   for (const { format, file } of outputs) {
     const stream = isTextOut ? process.stderr : process.stdout;
@@ -37,7 +37,7 @@ function print(report: CheckReport, outputs: readonly Output[], isTextOut: boole
     if (file === undefined) stream.write(text);
     else writeReport(file, text);
   }
-  // One line for each finding does not say that there was none; nor does a file say anything here.
+  // The concise format prints nothing if there are no findings, and a file prints nothing here, so the counts follow.
   if (outputs.every(({ format, file }) => file !== undefined || format === 'concise'))
     process.stderr.write(`${tallyText(tallyOf(report))}\n`);
 }
@@ -50,18 +50,18 @@ function writeReport(file: string, text: string): void {
   }
 }
 
-/** What became of the configurations. */
+/** The configurations after their fixes. */
 interface MendedAll {
-  /** What is left to find. */
+  /** The remaining findings. */
   readonly checked: readonly CheckedFile[];
   readonly isChanged: boolean;
-  /** Standard output shows what would change. */
+  /** True if standard output shows a patch. */
   readonly isPatch: boolean;
-  /** Standard output has the mended text of standard input. */
+  /** True if standard output has the mended text of standard input. */
   readonly isTextOut: boolean;
 }
 
-/** Mends configurations in their files, or shows what would change. */
+/** Mends configurations in their files, or shows the patch. */
 async function mendAll(inputs: readonly Input[], examination: Examination): Promise<MendedAll> {
   const isPatch = examination.settings.diff === true;
   if (!isPatch && inputs.some(({ readOnly }) => readOnly === 'dump'))
@@ -87,21 +87,21 @@ function showPatch({ changed }: MendedConfig): void {
   for (const { before, text } of changed.values()) process.stdout.write(patchOf(before, text));
 }
 
-/** The text of standard input goes to standard output, changed or not, and no file is touched then. */
+/** Writes the mended files; the text of standard input goes to standard output, changed or not. */
 function writeMended({ readOnly }: Input, { changed, review }: MendedConfig): void {
   if (readOnly === 'stdin') process.stdout.write(review.sources[0]?.text ?? '');
   else for (const [path, { text }] of changed) replaceFile(path, text);
 }
 
 /**
- * `gw check [FILE ...]`: everything that is wrong with configurations. 0: nothing at or above `--fail-on`; 1: findings;
- * 2: the command line is wrong, or something cannot be read.
+ * `gw check [FILE ...]`: reports all findings in configurations. Exit code 0: nothing at or above `--fail-on`; 1: findings;
+ * 2: the command line is wrong, or a file cannot be read.
  */
 export async function check(files: readonly string[], options: CheckCommandOptions): Promise<number> {
   try {
     return await checkAll(files, settingsOf(options, await ruleCatalogue()));
   } catch (error) {
-    // A rule that fails is a fault of ours; its stack would help nobody who reads it here.
+    // A failing rule is a bug of gw; its stack would not help the user.
     say(error instanceof UsageError ? error.message : failureText(error));
     return 2;
   }
@@ -121,7 +121,10 @@ async function checkAll(files: readonly string[], settings: CheckSettings): Prom
   return unreadable.length > 0 ? 2 : code;
 }
 
-/** What was found in a directory and is part of another configuration has been checked with that one. */
+/**
+ * The configurations without those that were found in a directory and are included by another: they have been checked with
+ * it.
+ */
 function withoutIncluded<T extends Input & CheckedFile>(checked: readonly T[]): readonly T[] {
   const included = new Set(
     checked
@@ -148,7 +151,7 @@ async function mendAndConclude(
     : conclude(mended.checked, examination.settings, mended.isTextOut);
 }
 
-/** Prints what was found, or keeps it as the baseline; gives the exit code. */
+/** Prints the findings, or writes them as baseline, and gives the exit code. */
 function conclude(checked: readonly CheckedFile[], settings: CheckSettings, isTextOut = false): number {
   const report = reportOf(checked);
   if (settings.writeBaseline !== undefined) {

@@ -14,7 +14,7 @@ import { failureText } from '../terminal.ts';
 import type { Input } from './inputs.ts';
 import { type CheckSettings, UsageError } from './settings.ts';
 
-/** The findings that were there when somebody began to check: only new ones count. */
+/** Fingerprints of known findings, which are not reported again. */
 type Baseline = ReadonlySet<string>;
 
 interface BaselineFile {
@@ -26,7 +26,7 @@ interface BaselineFile {
   }[];
 }
 
-/** Reads a baseline; throws a `UsageError` for what is none. */
+/** Reads a baseline. Throws a `UsageError` if the file is not a baseline. */
 export function readBaseline(file: string): Baseline {
   return new Set(baselineIn(file).findings.map(({ fingerprint }) => fingerprint));
 }
@@ -55,8 +55,8 @@ function parsed(text: string): Partial<BaselineFile> | null {
 }
 
 /**
- * Keeps what is found now, ignored findings left out: they say themselves why. Throws a `UsageError` rather than replace a file
- * that is no baseline: after `--write-baseline` it was probably meant to be checked.
+ * Writes the current findings as a baseline, without ignored ones, which have their own comment. Throws a `UsageError`
+ * rather than replace another file, which was probably named to be checked.
  */
 export function writeBaseline(file: string, { findings }: CheckReport): number {
   if (existsSync(file)) baselineIn(file);
@@ -73,7 +73,7 @@ export function writeBaseline(file: string, { findings }: CheckReport): number {
   return kept.length;
 }
 
-/** What was there before counts as ignored, unless the configuration does not load because of it. */
+/** Moves known findings to the ignored ones, unless they prevent loading. */
 function withoutKnown(reviewed: Review, baseline: Baseline): Review {
   const isKnown = ({ refuses, fingerprint = '' }: Finding): boolean =>
     refuses !== true && baseline.has(fingerprint);
@@ -88,10 +88,10 @@ function withoutKnown(reviewed: Review, baseline: Baseline): Review {
   };
 }
 
-/** Texts that take the place of those of the files, by absolute path. */
+/** Texts that replace those of files, by absolute path. */
 export type Texts = ReadonlyMap<string, string>;
 
-/** How configurations are examined. */
+/** Options of `examine`. */
 export interface Examination {
   readonly settings: CheckSettings;
   readonly baseline?: Baseline | undefined;
@@ -99,12 +99,12 @@ export interface Examination {
 
 const RANKS: Readonly<Record<RuleSeverity, number>> = { error: 2, warning: 1, info: 0 };
 
-/** Whether a severity is another one or worse. */
+/** Whether a severity is at least another one. */
 export function isAtLeast(severity: RuleSeverity, least: RuleSeverity): boolean {
   return RANKS[severity] >= RANKS[least];
 }
 
-/** What is wrong with one configuration, as far as anybody asked. */
+/** The findings in one configuration that the options select. */
 export async function examine(
   input: Input,
   { settings, baseline }: Examination,
@@ -135,7 +135,7 @@ function withTexts(source: ConfigSource, texts: Texts): ConfigSource {
   };
 }
 
-/** Around a piece of configuration stands a text of ours, which nobody wants to hear of. */
+/** The findings without those in the generated text around a fragment. */
 function withoutWrapper(found: Review, { fragment }: Input): Review {
   const [wrapper] = found.sources;
   if (fragment === undefined || !wrapper) return found;

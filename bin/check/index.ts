@@ -8,7 +8,7 @@ function collect(value: string, before: readonly string[] = []): readonly string
   return [...before, value];
 }
 
-/** The commands that judge configurations. */
+/** Adds the commands that check configurations. */
 export function addChecking(gw: Command, finish: Finish): void {
   const check = gw
     .command('check [files...]')
@@ -36,7 +36,7 @@ export function addChecking(gw: Command, finish: Finish): void {
   addWhy(gw, finish);
 }
 
-/** What rules, directives and variables are. */
+/** Adds `gw why`. */
 function addWhy(gw: Command, finish: Finish): void {
   gw.command('why [name]')
     .description('explain a rule of check, a directive or a variable')

@@ -19,32 +19,32 @@ import type { CheckSettings } from './settings.ts';
 
 /** A configuration to check. */
 export interface Input {
-  /** Its main file as messages print it. */
+  /** The printed name of its main file. */
   readonly name: string;
   readonly source: ConfigSource;
-  /** Where it stands, when it is only a piece; a text of ours is around it then. */
+  /** The context of a fragment, which is checked inside generated blocks. */
   readonly fragment?: Context;
-  /** What keeps its files from being written. */
+  /** The reason why its files cannot be written. */
   readonly readOnly?: 'stdin' | 'dump';
-  /** It was found in a directory: no need to check it by itself if another one includes it. */
+  /** True if it was found in a directory: it is not checked by itself if another configuration includes it. */
   readonly wasFound?: true;
 }
 
-/** What the command line names, and what of it cannot be checked. */
+/** The configurations that the command line names, and those of them that cannot be read. */
 export interface Inputs {
   readonly inputs: readonly Input[];
-  /** One line each. */
+  /** One line for each that cannot be read. */
   readonly unreadable: readonly string[];
   readonly skipped: readonly string[];
 }
 
-/** What cannot be read: its message says why. */
+/** Thrown for an input that cannot be read; the message is the reason. */
 class UnreadableError extends Error {}
 
 const STDIN = '-';
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The configurations that the words of the command line name; without one, the configuration of this place. */
+/** The configurations that the command line names; without arguments the default one. */
 export function inputsOf(files: readonly string[], settings: CheckSettings): Inputs {
   const { prefix } = settings;
   const { name } = sourceOf(prefix === undefined ? {} : { prefix });
@@ -59,7 +59,7 @@ function inputsFor(file: string, settings: CheckSettings): Partial<Inputs> {
   return { inputs: [inputOf({ name: file, text: read(file) }, settings)] };
 }
 
-/** One file that cannot be read keeps nobody from checking the others. */
+/** Catches the failure of one input, so that the others are checked. */
 function attempt(read: () => Partial<Inputs>): Partial<Inputs> {
   try {
     return read();
@@ -118,7 +118,7 @@ function wholeSource({ name, text }: Source, { prefix }: CheckSettings, readOnly
 
 const FRAGMENT = 'gw-check-*';
 
-/** Our text includes the piece, by a pattern that means nothing else: a name could hold any character. */
+/** A source that includes a fragment, by a pattern that matches only its name, because a name may contain any character. */
 function fragmentSource({ name, text }: Source, context: Context, settings: CheckSettings): ConfigSource {
   const path = resolve(name);
   const base = baseOf(path);
@@ -136,7 +136,7 @@ function fragmentSource({ name, text }: Source, context: Context, settings: Chec
 
 const MAIN_FILES = ['gateway.conf', 'nginx.conf'];
 
-/** Where the includes of a piece start: at the directory of the configuration above it, as when that one includes it. */
+/** The directory that the includes of a fragment start from: that of the configuration above it. */
 function baseOf(path: string): string {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
     if (MAIN_FILES.some((name) => existsSync(join(directory, name)))) return directory;
@@ -144,7 +144,7 @@ function baseOf(path: string): string {
   }
 }
 
-/** Includes are looked for inside the dump: the files of this machine are others. */
+/** A dump as input. Includes are looked up in the dump, because the files of this machine are different. */
 function dumpInput({ main, texts }: DumpedFiles, settings: CheckSettings): Input {
   return {
     name: main,
@@ -164,7 +164,7 @@ function dumpInput({ main, texts }: DumpedFiles, settings: CheckSettings): Input
 const CONFIGURATION = /\.conf$/;
 const NOT_OURS = /(^|\/)(node_modules|\.git)\//;
 
-/** Every `.conf` in a directory and below it. */
+/** Every `.conf` file in a directory and below it. */
 function inputsIn(directory: string, settings: CheckSettings): Inputs {
   const names = namesIn(directory);
   if (names.length === 0) throw new UnreadableError(`there is no *.conf in "${directory}"`);

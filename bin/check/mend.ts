@@ -6,17 +6,17 @@ import type { Input } from './inputs.ts';
 /** A configuration after its fixes. */
 export interface MendedConfig {
   readonly review: Review;
-  /** New texts by absolute path, with the names and the texts that were there. */
+  /** The changed files by absolute path, with their old and new texts. */
   readonly changed: ReadonlyMap<string, { readonly before: Source; readonly text: string }>;
   readonly count: number;
-  /** One line for each fix that was not made, for it would have kept the configuration from loading. */
+  /** One line for each fix that was not applied because the configuration would no longer load. */
   readonly refused: readonly string[];
 }
 
-/** A fix may bring the next finding to light, so it takes several rounds; this many end even a quarrel of two rules. */
+/** Most rounds of fixes. A fix may reveal another finding; the limit stops two rules that undo each other's fixes. */
 const MAX_ROUNDS = 100;
 
-/** Mends what can be mended, in memory. */
+/** Applies the fixes of a configuration in memory. */
 export async function mend(input: Input, examination: Examination, texts: Texts): Promise<MendedConfig> {
   const mending = new Mending(input, examination, texts);
   for (let round = 0; round < MAX_ROUNDS && (await mending.round()); round++);
@@ -38,7 +38,7 @@ class Mending {
     this.#texts = new Map(texts);
   }
 
-  /** False when nothing is left to do. */
+  /** Applies one round of fixes; false if there are none left. */
   async round(): Promise<boolean> {
     const review = (this.#review ??= await this.#examine(this.#texts));
     const batch = mendableAtOnce(
@@ -60,7 +60,7 @@ class Mending {
     };
   }
 
-  /** Makes the fixes, or half of them if they do harm together, down to the one that does it. */
+  /** Applies a batch of fixes. If it does harm, it is halved until the harmful fix is found. */
   async #attempt(batch: readonly Mendable[], before: Review): Promise<boolean> {
     const texts = new Map(this.#texts);
     for (const [source, text] of mended(batch)) texts.set(source.path as string, text);
@@ -107,11 +107,11 @@ function keyOf({ rule, message, fix }: Finding): string {
   return JSON.stringify([rule, message, fix?.edits.map(({ span, text }) => [span.source.name, text])]);
 }
 
-/** It loaded before and does not now, or less of it can be read, or more of it is refused. */
+/** True if the configuration no longer loads, or less of it can be read, or more of it is refused. */
 function doesHarm(before: Review, after: Review): boolean {
   const refusals = ({ findings }: Review): number => findings.filter(({ refuses }) => refuses).length;
   if (before.tree && !after.tree) return true;
-  // Of a text that cannot be read as a whole, more comes to light once it can.
+  // A text that could not be read before may have more findings now.
   if (!before.tree && after.tree) return false;
   return refusals(after) > refusals(before);
 }

@@ -9,7 +9,7 @@ import {
   type ReviewOptions,
 } from '../../src/check/index.ts';
 
-/** The options of `gw check` as commander gives them. */
+/** The options of `gw check` from commander. */
 export interface CheckCommandOptions {
   readonly prefix?: string;
   readonly format?: readonly string[];
@@ -27,24 +27,24 @@ export interface CheckCommandOptions {
   readonly unsafeFixes?: boolean;
   readonly diff?: boolean;
   readonly baseline?: string;
-  /** True: without a name. */
+  /** True if no name is given. */
   readonly writeBaseline?: string | true;
 }
 
-/** A format and where it goes: a file, or standard output. */
+/** A format and its destination: a file, or standard output. */
 export interface Output {
   readonly format: Format;
   readonly file?: string;
 }
 
-/** What `gw check` was asked for, checked. */
+/** The validated options of `gw check`. */
 export interface CheckSettings extends Pick<
   CheckCommandOptions,
   'prefix' | 'context' | 'stdinFilename' | 'diff' | 'baseline'
 > {
   readonly outputs: readonly Output[];
   readonly rules: ReviewOptions;
-  /** The least that is shown. */
+  /** The lowest severity that is shown. */
   readonly severity: RuleSeverity;
   readonly failOn: RuleSeverity | 'never';
   readonly skipUnsupported: boolean;
@@ -56,10 +56,10 @@ const SEVERITIES: readonly RuleSeverity[] = ['error', 'warning', 'info'];
 const FAIL_ON: readonly string[] = [...SEVERITIES, 'never'];
 const DEFAULT_BASELINE = 'gw-baseline.json';
 
-/** A command line that is wrong: its message says how. */
+/** Thrown for a wrong command line; the message is the reason. */
 export class UsageError extends Error {}
 
-/** Checks the options; throws a `UsageError`. */
+/** Validates the options. Throws a `UsageError`. */
 export function settingsOf(options: CheckCommandOptions, catalogue: Catalogue): CheckSettings {
   const {
     prefix,
@@ -119,7 +119,7 @@ function mustBe(given: string, known: readonly string[], what: string): string {
   throw new UsageError(`invalid ${what} "${given}"\n  ${hint}`);
 }
 
-/** `-f json`, `-f sarif:gw.sarif`; `-o` is where the ones without a file go. */
+/** The outputs of `-f json` or `-f sarif:gw.sarif`; formats without a file go to `-o`. */
 function outputsOf({ format, output }: CheckCommandOptions): readonly Output[] {
   const outputs = (format ?? [defaultFormat(output)]).map((given): Output => {
     const [, name = '', file] = /^([^:]*)(?::(.+))?$/.exec(given) ?? [];

@@ -6,15 +6,15 @@ import { columns } from '../terminal.ts';
 
 const catalogue = await ruleCatalogue();
 
-/** How it is explained. */
+/** Options of `gw why`. */
 export interface WhyOptions {
   readonly json?: boolean;
   readonly format?: string;
-  /** All rules instead of one name. */
+  /** True: list all rules. */
   readonly list?: boolean;
 }
 
-/** `gw why NAME`: what a rule, a directive or a variable is. 2: nobody knows the name. */
+/** `gw why NAME`: explains a rule, a directive or a variable. Exit code 2: the name is unknown. */
 export function why(name: string | undefined, { json, format, list }: WhyOptions): number {
   if (format !== undefined && format !== 'json') return refuse(`invalid format "${format}"\n  expected json`);
   const isJson = json === true || format === 'json';
@@ -29,10 +29,10 @@ export function why(name: string | undefined, { json, format, list }: WhyOptions
   return print([...rules.map(ruleText), ...found.map(directiveText), ...read.map(variableText)].join('\n'));
 }
 
-/** The beginning of the ids of some rules, as `--select` takes it. */
+/** A prefix of rule ids, as in `--select`. */
 const PREFIX = /^GW\d{0,2}$/i;
 
-/** All rules, or those that a name means: a rule, or the beginning of several. */
+/** Lists all rules, or those that a name or prefix selects. */
 function listRules(name: string | undefined, isJson: boolean): number {
   const wanted = name === undefined ? catalogue.rules : catalogue.meant(name);
   if (wanted.length === 0) return refuse(`there is no rule "${name ?? ''}"`);
@@ -75,7 +75,7 @@ function isCalled(known: string, name: string): boolean {
     : known === name;
 }
 
-/** Why nothing is known by this name: nginx has it and gw will not, or it is misspelt. */
+/** The reason why a name is unknown: a directive of nginx that gw does not support, or a misspelling. */
 function reasonOf(name: string): string {
   const refusal = refusalOf(name);
   if (refusal)
@@ -96,7 +96,7 @@ function nearestName(name: string): string | undefined {
   ]);
 }
 
-/** All of a rule but what it does. */
+/** The facts about a rule, without its check. */
 function ruleFacts({ id, slug, severity, off, summary, why: reason, fix, bad, good }: Rule): object {
   return { id, slug, severity, on: off !== true, summary, why: reason, fix, bad, good };
 }
@@ -128,7 +128,7 @@ function exampleLines(title: string, { in: where = 'server', text, files = {} }:
   return [`  ${title}${inside}:`, ...indented(text), ...beside];
 }
 
-/** A file of an example as it is shown; what is made for a test is told in words. */
+/** The text of an example's file; a generated file is described in words. */
 function fileText(file: string | MadeFile): string {
   if (typeof file === 'string') return file;
   if ('text' in file) return file.text;

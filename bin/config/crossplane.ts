@@ -17,7 +17,7 @@ import { load } from '../../src/pipeline.ts';
 import { sourceOf } from '../options.ts';
 import { readText } from '../terminal.ts';
 
-/** Whether a value is what `gw build` needs of crossplane's JSON: files with their directives. */
+/** Whether a value has the parts of crossplane's JSON that `gw build` needs. */
 function isPayload(value: unknown): value is Payload {
   return isObject(value) && isListOf(value['config'], isFile);
 }
@@ -42,7 +42,7 @@ function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(fits);
 }
 
-/** Where JSON goes, and how it is indented. */
+/** The output file and the indentation of JSON. */
 export interface JsonOptions {
   readonly out?: string;
   readonly indent?: number;
@@ -60,7 +60,7 @@ export interface ParseCommandOptions extends JsonOptions {
   readonly strict?: boolean;
 }
 
-/** `gw parse`: crossplane's JSON of a configuration. 0: it parses; 1: it does not, and the JSON says where. */
+/** `gw parse`: prints crossplane's JSON of a configuration. Exit code 1: it does not parse; the JSON has the faults. */
 export function parse(file: string, options: ParseCommandOptions): number {
   const payload = parsePayload(file, {
     comments: options.includeComments === true,
@@ -79,13 +79,13 @@ export function parse(file: string, options: ParseCommandOptions): number {
   return payload.status === 'ok' ? 0 : 1;
 }
 
-/** What a load would refuse. */
+/** The faults that refuse a configuration at load. */
 function faultsOf(file: string): readonly Fault[] {
   const { report } = load({ ...sourceOf({ confFile: resolve(file) }), name: file });
   return report.faults.filter(({ severity }) => severity === 'emerg');
 }
 
-/** `gw lex`: the words and marks of a file, with their lines on request. */
+/** `gw lex`: prints the tokens of a file, with their lines if requested. */
 export function lex(file: string, options: JsonOptions & { readonly lineNumbers?: boolean }): number {
   const source = readText(file);
   if (!source || !parses(source)) return 1;
@@ -100,7 +100,7 @@ export function lex(file: string, options: JsonOptions & { readonly lineNumbers?
   return 0;
 }
 
-/** `gw minify`: the shortest text of the same meaning. */
+/** `gw minify`: prints the shortest text of the same meaning. */
 export function minify(file: string, { out }: JsonOptions): number {
   const source = readText(file);
   if (!source || !parses(source)) return 1;
@@ -129,7 +129,7 @@ export interface BuildCommandOptions {
 
 const HEADER = '# Built from JSON by gw build.\n\n';
 
-/** `gw build`: the files that a JSON payload describes. 1: it is no payload, or a file is there already. */
+/** `gw build`: writes the files of a JSON payload. Exit code 1: the JSON is not a payload, or a file exists already. */
 export function build(file: string, options: BuildCommandOptions): number {
   const source = readText(file);
   const payload = source && readPayload(source);

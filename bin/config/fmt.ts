@@ -2,7 +2,7 @@ import { checkSyntax, formatConfig, formatFaults } from '../../grammar/index.ts'
 import { patchOf, replaceFile } from '../replace-file.ts';
 import { readText } from '../terminal.ts';
 
-/** What `gw fmt` is asked for. */
+/** Options of `gw fmt`. */
 export interface FmtOptions {
   readonly write?: boolean;
   readonly diff?: boolean;
@@ -11,7 +11,10 @@ export interface FmtOptions {
   readonly tabs?: boolean;
 }
 
-/** 0: done; 1: with `--check` or `--diff`, some file is formatted otherwise; 2: a file cannot be read or does not parse. */
+/**
+ * `gw fmt`: formats files. Exit code 0: done; 1: with `--check` or `--diff`, a file is not formatted; 2: a file cannot be
+ * read or does not parse.
+ */
 export function fmt(files: readonly string[], options: FmtOptions): number {
   const indent = options.tabs === true ? '\t' : ' '.repeat(options.indent);
   const codes = (files.length > 0 ? files : ['-']).map((file) => formatFile(file, options, indent));

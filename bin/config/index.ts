@@ -15,7 +15,7 @@ function blanks(value: string): number {
   return Number(value);
 }
 
-/** The commands that work on the text of configurations. */
+/** Adds the commands for the text of configurations. */
 export function addConfigTools(gw: Command, finish: Finish): void {
   gw.command('fmt [files...]')
     .description('format configurations; without a file, standard input')
@@ -33,7 +33,7 @@ export function addConfigTools(gw: Command, finish: Finish): void {
   addLookups(gw, finish);
 }
 
-/** The commands of crossplane have its options and its JSON. */
+/** Adds the commands of crossplane, with its options and JSON. */
 function addParse(gw: Command, finish: Finish): void {
   gw.command('parse <file>')
     .description("print a configuration as crossplane's JSON")
@@ -83,7 +83,7 @@ function addLexing(gw: Command, finish: Finish): void {
     });
 }
 
-/** What gw knows, from its tables. */
+/** Adds the lists of modules, directives and variables. */
 function addLookups(gw: Command, finish: Finish): void {
   for (const what of ['modules', 'directives', 'variables'] as const) {
     gw.command(`list-${what}`)
@@ -96,7 +96,7 @@ function addLookups(gw: Command, finish: Finish): void {
   }
 }
 
-/** The command that tells what would become of a request. */
+/** Adds `gw explain`. */
 export function addExplaining(gw: Command, finish: Finish): void {
   gw.command('explain <method> <url>')
     .description('tell what would become of a request: server, location, rewrites, access, answer')
@@ -121,7 +121,7 @@ function address(value: string): string {
   return value;
 }
 
-/** The commands that print what gw makes of a configuration. */
+/** Adds `gw dump`. */
 export function addDumps(gw: Command, finish: Finish): void {
   const dump = gw.command('dump').description('print what gw makes of a configuration, secrets masked');
   ofConfig(dump.command('config'))
@@ -140,7 +140,7 @@ export function addDumps(gw: Command, finish: Finish): void {
   addImport(gw, finish);
 }
 
-/** Those that ask a database. */
+/** Adds the dumps that connect to a database. */
 function addRestDumps(dump: Command, finish: Finish): void {
   ofRest(dump.command('schema'))
     .description('what a dbrest location knows of its database, as JSON; connects to it')

@@ -17,18 +17,18 @@ import { explain as account, load, type Loaded } from '../../src/pipeline.ts';
 import { sourceOf } from '../options.ts';
 import { columns, visible } from '../terminal.ts';
 
-/** Which configuration a command is about; without a name the one that a start would read. */
+/** The configuration of a command; default: the one that a start would load. */
 interface ConfigOptions {
   readonly config?: string;
   readonly prefix?: string;
 }
 
-/** A configuration that nothing refuses. */
+/** A configuration that is not refused. */
 type LoadedConfig = { readonly [K in 'plan' | 'tree' | 'bound']: NonNullable<Loaded[K]> } & {
   readonly name: string;
 };
 
-/** Loads a configuration and says what is wrong with it; `undefined` when that refuses it. */
+/** Loads a configuration and prints its faults; `undefined` if it is refused. */
 function loadConfig({ config, prefix }: ConfigOptions): LoadedConfig | undefined {
   const source = sourceOf({
     ...(config !== undefined && { confFile: resolve(config) }),
@@ -40,7 +40,7 @@ function loadConfig({ config, prefix }: ConfigOptions): LoadedConfig | undefined
   return plan && tree && bound && { plan, tree, bound, name };
 }
 
-/** What `gw explain` was called with. */
+/** Options of `gw explain`. */
 export interface ExplainOptions extends ConfigOptions {
   readonly header?: readonly string[];
   readonly from: string;
@@ -49,7 +49,7 @@ export interface ExplainOptions extends ConfigOptions {
   readonly json?: boolean;
 }
 
-/** `gw explain METHOD URL`. 0: some server would get it; 1: none; 2: it cannot be told. */
+/** `gw explain METHOD URL`. Exit code 0: a server receives the request; 1: none does; 2: the question is invalid. */
 export async function explain(method: string, url: string, options: ExplainOptions): Promise<number> {
   const given = options.header ?? [];
   const headers = given.map(readHeader);
@@ -88,7 +88,10 @@ export interface DumpOptions extends ConfigOptions {
   readonly json?: boolean;
 }
 
-/** `gw dump config`: the configuration as one text, or what holds in each of its blocks. 1: it is refused. */
+/**
+ * `gw dump config`: prints the configuration as one text, or the directives that hold in each block. Exit code 1: it is
+ * refused.
+ */
 export function dumpConfig({ json, ...options }: DumpOptions): number {
   const loaded = loadConfig(options);
   if (!loaded) return 1;
@@ -100,7 +103,10 @@ export function dumpConfig({ json, ...options }: DumpOptions): number {
   return 0;
 }
 
-/** `gw dump routes`: each server with its locations in the order in which they are asked. 1: it is refused. */
+/**
+ * `gw dump routes`: prints the servers with their locations in the order of matching. Exit code 1: the configuration is
+ * refused.
+ */
 export function dumpRoutes({ json, ...options }: DumpOptions): number {
   const loaded = loadConfig(options);
   if (!loaded) return 1;
@@ -122,7 +128,7 @@ function locationRows(
   const listens = server.listens.map(({ address, isDefault }) => address + (isDefault ? ' (default)' : ''));
   const marks = internal ? ' (internal)' : '';
   const isServer = kind === 'server';
-  // A server level that only holds locations answers what none of them takes.
+  // A server level with locations serves only requests that no location matches.
   const answer = answeredBy ?? (isServer && locations.length > 0 ? '' : 'files');
   return [
     [
@@ -140,7 +146,7 @@ function writeJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** Which of the locations that serve a database. */
+/** Options that select a location with a database. */
 export interface RestOptions extends ConfigOptions {
   readonly location?: string;
 }
@@ -151,7 +157,9 @@ export interface ApiOptions extends RestOptions {
   readonly schema?: string;
 }
 
-/** `gw dump schema`: what a location knows of its database. 1: it cannot be read, 2: which location is not clear. */
+/**
+ * `gw dump schema`: prints the schema that a location knows. Exit code 1: it cannot be read; 2: the location is ambiguous.
+ */
 export function printSchema(options: RestOptions): Promise<number> {
   return withPlace(options, async (place) => {
     const { dumpSchema } = await loadDbrestTools();
@@ -159,7 +167,7 @@ export function printSchema(options: RestOptions): Promise<number> {
   });
 }
 
-/** `gw dump openapi`: what the root of a location answers. Ends as `gw dump schema` does. */
+/** `gw dump openapi`: prints the OpenAPI document of a location. Exit codes as for `gw dump schema`. */
 export function printApi({ role, schema, ...options }: ApiOptions): Promise<number> {
   return withPlace(options, async (place) => {
     const { describeApi } = await loadDbrestTools();
@@ -185,7 +193,7 @@ async function withPlace(
   }
 }
 
-/** The one that is meant, or why that is not clear. */
+/** The selected location, or the reason why it is ambiguous. */
 function choosePlace(places: readonly RestLocation[], wanted: string | undefined): RestLocation | string {
   if (places.length === 0) return 'no location serves a database\n  "dbrest_pass" makes one do so';
   const found = places.filter(
@@ -207,17 +215,17 @@ function fail(message: string, code: number): number {
   return code;
 }
 
-/** How a listing is printed. */
+/** Options of the lists. */
 export interface ListOptions {
   readonly json?: boolean;
-  /** Of one module only. */
+  /** Restricts the list to one module. */
   readonly module?: string;
 }
 
-/** What can be listed. */
+/** The kinds of lists. */
 type Listing = 'modules' | 'directives' | 'variables';
 
-/** `gw list-modules`, `list-directives`, `list-variables`: name and what it is for, or all facts as JSON. */
+/** `gw list-modules`, `list-directives`, `list-variables`: prints names with summaries, or all facts as JSON. */
 export function list(what: Listing, { json, module }: ListOptions): number {
   const rows = LISTINGS[what]().filter((row) => module === undefined || row.module === module);
   if (rows.length === 0 && module !== undefined) {

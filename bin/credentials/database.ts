@@ -2,7 +2,7 @@ import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
 import { columns, visible } from '../terminal.ts';
 import { readSecret } from './secrets.ts';
 
-/** Options of all `gw db` commands: the names in the database. */
+/** Options of all `gw db` commands. */
 export interface DbOptions {
   readonly dsn?: string;
   readonly authenticator: string;
@@ -21,7 +21,7 @@ export interface SetupOptions extends DbOptions {
   readonly trigger: boolean;
 }
 
-/** `gw db setup`: prints the SQL, or runs it and tells what it changed. 1: that failed, 2: an option that is wrong. */
+/** `gw db setup`: prints the SQL, or runs it and reports the changes. Exit code 1: it failed; 2: an option is wrong. */
 export async function setup(options: SetupOptions): Promise<number> {
   const tools = await loadDbrestTools();
   const fault = nameFaultIn(options, tools);
@@ -46,7 +46,10 @@ export async function setup(options: SetupOptions): Promise<number> {
   });
 }
 
-/** `gw db status`: what a database has and lacks. 0: all is there, 1: not all, or it cannot be asked. */
+/**
+ * `gw db status`: prints which parts of the setup a database has. Exit code 0: all; 1: some are missing, or the database
+ * cannot be reached.
+ */
 export async function status(options: DbOptions): Promise<number> {
   const tools = await loadDbrestTools();
   const fault = nameFaultIn(options, tools);
@@ -65,7 +68,7 @@ function nameFaultIn(
   { nameFault }: Tools,
 ): string | undefined {
   for (const [option, name] of Object.entries({ authenticator, anon, user, schema })) {
-    // The schema that every database has may be served.
+    // The schema "public" may be served although its name is reserved.
     const fault = option === 'schema' && name === 'public' ? undefined : nameFault(name);
     if (fault !== undefined) return `invalid --${option} "${visible(name)}"\n  ${fault}`;
   }

@@ -5,10 +5,10 @@ import type { HashOptions } from './secrets.ts';
 
 type Finish = (code: number) => void;
 
-/** Of `auth_basic`; its module is not loaded to read a command line. */
+/** The schemes of `auth_basic`, listed here so that a command line does not load the module. */
 const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'plain'];
 
-/** The commands that make and check tokens, secrets and passwords. */
+/** Adds the commands for tokens, secrets and passwords. */
 export function addCredentials(gw: Command, finish: Finish): void {
   addTokens(gw.command('jwt').description('sign, verify and inspect JSON Web Tokens'), finish);
   gw.command('secret')
@@ -67,7 +67,7 @@ function collect(value: string, earlier: readonly string[]): readonly string[] {
   return [...earlier, value];
 }
 
-/** The commands that prepare a database for dbrest. */
+/** Adds `gw db`. */
 export function addDatabase(gw: Command, finish: Finish): void {
   const db = gw.command('db').description('prepare a PostgreSQL database for dbrest');
   withNames(db.command('setup'))

@@ -10,15 +10,15 @@ const SECRET_VARIABLE = 'GW_JWT_SECRET';
 /** Options of `gw jwt sign`. */
 export interface SignOptions extends SecretOptions {
   readonly role?: string;
-  /** `name=value` each. */
+  /** Claims as `name=value`. */
   readonly claim: readonly string[];
-  /** A time from now, or `never`. */
+  /** Lifetime, or `never`. */
   readonly exp: string;
   readonly alg?: string;
   readonly kid?: string;
 }
 
-/** `gw jwt sign [PAYLOAD]`: prints a token. 1: the key cannot sign, 2: an option that is wrong. */
+/** `gw jwt sign [PAYLOAD]`: prints a token. Exit code 1: the key cannot sign; 2: an option is wrong. */
 export async function sign(payload: string | undefined, options: SignOptions): Promise<number> {
   const claims = claimsOf(payload, options);
   if ('fault' in claims) return fail(claims.fault, 2);
@@ -35,7 +35,7 @@ export async function sign(payload: string | undefined, options: SignOptions): P
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The payload, the options over it, and the times where it has none. */
+/** The claims of the payload, overridden by options, with default times. */
 function claimsOf(
   payload: string | undefined,
   { role, claim, exp }: SignOptions,
@@ -57,7 +57,7 @@ function claimsOf(
   return { claims: { ...times, ...given, ...single, ...(role !== undefined && { role }) } };
 }
 
-/** What is no JSON, and a bare `null`, is a text. */
+/** The value of a claim: JSON, or else the text. A bare `null` is a text. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -77,7 +77,9 @@ export interface VerifyOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
-/** `gw jwt verify [TOKEN]`: what a location says of it. 0: takes it, 1: refuses it, 2: cannot tell. */
+/**
+ * `gw jwt verify [TOKEN]`: verifies a token as a location does. Exit code 0: accepted; 1: refused; 2: it cannot be decided.
+ */
 export async function verify(given: string | undefined, options: VerifyOptions): Promise<number> {
   if (given === undefined && isOnStandardInput(options, SECRET_VARIABLE)) {
     return fail(`the token is read from standard input: set ${SECRET_VARIABLE}, or use --secret-file`, 2);
@@ -103,7 +105,7 @@ function refusalText({ code, message, reason }: NonNullable<dbrestTools.TokenVer
   return `the token is refused with ${code} "${visible(message)}"${detail}`;
 }
 
-/** `gw jwt inspect [TOKEN]`: what it says, without asking whether that is true. 1: it is no token. */
+/** `gw jwt inspect [TOKEN]`: prints a token without verifying it. Exit code 1: it is not a token. */
 export async function inspect(
   given: string | undefined,
   { json }: { readonly json?: boolean },
@@ -118,7 +120,7 @@ export async function inspect(
   return 0;
 }
 
-/** The argument, or standard input; a header may still be around it. */
+/** The token in the argument or on standard input; an `Authorization` header around it is removed. */
 async function tokenOf(given: string | undefined): Promise<string> {
   const text = given ?? (isatty(0) ? '' : await textOf(process.stdin));
   return text.trim().replace(/^(?:authorization:\s*)?bearer\s+/i, '');
@@ -126,7 +128,7 @@ async function tokenOf(given: string | undefined): Promise<string> {
 
 const TIMES: ReadonlySet<string> = new Set(['exp', 'nbf', 'iat']);
 
-/** One line per member; the times as people read them besides. */
+/** The members of a token, one line each, with times also in readable form. */
 function decodedText({ header, claims }: dbrestTools.DecodedToken): string {
   const lines = [
     'header',

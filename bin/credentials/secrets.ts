@@ -5,21 +5,24 @@ import { isatty } from 'node:tty';
 import { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from '../../src/lookups.ts';
 import { failureText } from '../terminal.ts';
 
-/** Where a secret may come from, the first that is there. */
+/** The sources of a secret; the first that is set counts. */
 export interface SecretOptions {
   readonly secret?: string;
   /** `-`: standard input. */
   readonly secretFile?: string;
 }
 
-/** Whether nothing but standard input is left to read a secret from. */
+/** Whether a secret can only be read from standard input. */
 export function isOnStandardInput({ secret, secretFile }: SecretOptions, variable: string): boolean {
   return (
     secret === undefined && (secretFile ?? (process.env[variable] === undefined ? '-' : undefined)) === '-'
   );
 }
 
-/** A secret, or why there is none; it never shows in either. `variable`: of the environment, '' for none. */
+/**
+ * A secret, or the reason why there is none, which never contains it. `variable` is a variable of the environment, '' for
+ * none.
+ */
 export async function readSecret(
   options: SecretOptions,
   variable: string,
@@ -40,7 +43,7 @@ export async function readSecret(
   }
 }
 
-/** A password: typed twice without being shown, or what a pipe gives up to the end of its last line. */
+/** Reads a password: typed twice without echo, or from a pipe without the final line end. */
 async function readPassword(): Promise<{ readonly password: Buffer } | { readonly fault: string }> {
   if (!isatty(0)) return { password: withoutLineEnd(await buffer(process.stdin)) };
   const password = await typeUnseen('Password: ');
@@ -59,10 +62,10 @@ const CTRL_D = '\x04';
 const CTRL_U = '\x15';
 const ERASING = ['\x7f', '\b'];
 
-/** A line of the terminal that does not show; `undefined`: interrupted. */
+/** Reads a line from the terminal without echo; `undefined` if it is interrupted. */
 function typeUnseen(prompt: string): Promise<string | undefined> {
   const { stdin, stderr } = process;
-  // Before anybody is asked: what is typed early must not show either.
+  // Before the prompt, so that early input is not echoed either.
   stdin.setRawMode(true);
   stdin.setEncoding('utf8');
   stderr.write(prompt);
@@ -80,7 +83,7 @@ function typeUnseen(prompt: string): Promise<string | undefined> {
       for (const [at, character] of characters.entries()) {
         if (character === CTRL_C || (character === CTRL_D && line.length === 0)) return end(undefined);
         if (character === '\r' || character === '\n') {
-          // What was typed ahead is the next line.
+          // Input after the line end belongs to the next line.
           const rest = characters.slice(at + 1).join('');
           if (rest !== '') stdin.unshift(rest);
           return end(line.join(''));
@@ -98,7 +101,7 @@ function typeUnseen(prompt: string): Promise<string | undefined> {
 const LEAST_BYTES = 32;
 const MOST_BYTES = 4_096;
 
-/** `gw secret`: random bytes as base64url, enough for HS256. 2: fewer are asked for. */
+/** `gw secret`: prints random bytes as base64url, enough for HS256. Exit code 2: too few are requested. */
 export function secret({ bytes }: { readonly bytes: string }): number {
   const count = Number(bytes);
   if (!/^\d+$/.test(bytes) || count < LEAST_BYTES || count > MOST_BYTES) {
@@ -116,7 +119,10 @@ export interface HashOptions {
   readonly user?: string;
 }
 
-/** `gw hash-password`: what a user file stores of a password. 1: it cannot be stored so, 2: an option that is wrong. */
+/**
+ * `gw hash-password`: prints the hash of a password for a user file. Exit code 1: the password cannot be hashed; 2: an
+ * option is wrong.
+ */
 export async function printHash({ scheme, cost, rounds, user }: HashOptions): Promise<number> {
   if (!isWithin(cost, 4, 31)) return fail(`invalid cost "${cost}"\n  expected 4 to 31`);
   if (!isWithin(rounds, 1_000, 1_000_000))

@@ -1,6 +1,6 @@
 /** An entry of Webdis' `acl`. */
 export interface Rule {
-  /** A network; absent: any. */
+  /** Network; absent: any. */
   readonly ip?: string;
   /** `user:password`; absent: anybody. */
   readonly http_basic_auth?: string;
@@ -8,7 +8,7 @@ export interface Rule {
   readonly disabled?: readonly string[];
 }
 
-/** The rules of a file; what is none of them is left out. */
+/** The rules in a file; invalid entries are left out. */
 export function readRules(acl: unknown): readonly Rule[] {
   const given = (Array.isArray(acl) ? acl : []) as readonly unknown[];
   return given
@@ -28,28 +28,28 @@ function textsOf(list: unknown): readonly string[] {
   return ((Array.isArray(list) ? list : []) as readonly unknown[]).map(textOf);
 }
 
-/** What is no text stays in the rule as what matches nobody. */
+/** A text that matches no client, for a value that is not a text. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Who may call a command. */
+/** The clients that may call a command. */
 export interface Access {
   readonly kind: 'everybody' | 'some' | 'nobody';
-  /** Shut out, whoever else may. */
+  /** Networks that are always denied. */
   readonly except: readonly string[];
-  /** Of some: empty where the login alone decides. */
+  /** Allowed networks; empty if only the login decides. */
   readonly networks: readonly string[];
-  /** Of some: empty where the network alone decides. */
+  /** Allowed logins; empty if only the network decides. */
   readonly users: readonly string[];
-  /** Of some: a network or a login is enough. */
+  /** True if a network or a login is enough. */
   readonly either: boolean;
 }
 
-/** What the rules so far come to for one command. */
+/** The effect of the rules so far on one command. */
 interface AclState {
   readonly isOpen: boolean;
-  /** Who may all the same while it is not open. */
+  /** Rules that allow some clients while the command is not open to all. */
   readonly allowed: readonly Rule[];
   readonly except: readonly string[];
 }
@@ -71,7 +71,7 @@ export function accessTo(command: string, rules: readonly Rule[]): Access {
 
 function after(before: AclState, rule: Rule, command: string): AclState {
   const { ip, http_basic_auth: login } = rule;
-  // In one rule, what is disabled counts behind what is enabled.
+  // In one rule `disabled` applies after `enabled`.
   const isDisabled = names(rule.disabled, (name) => name.startsWith(command));
   const isEnabled = !isDisabled && names(rule.enabled, (name) => name === command);
   if (!isDisabled && !isEnabled) return before;
@@ -81,19 +81,22 @@ function after(before: AclState, rule: Rule, command: string): AclState {
     const still = login === undefined ? except.filter((network) => network !== ip) : except;
     return { isOpen, allowed: isOpen ? allowed : [...allowed, rule], except: still };
   }
-  // Whoever is shut out by a login simply does not log in: it only takes back what the login gave.
+  // A denied login can be avoided by not logging in, so it only revokes what the login allowed.
   if (login !== undefined) {
     return { isOpen, except, allowed: allowed.filter((entry) => entry.http_basic_auth !== login) };
   }
   return { isOpen, allowed: allowed.filter((entry) => entry.ip !== ip), except: [...except, ip as string] };
 }
 
-/** Webdis compares as much of a name as the request has: a rule for EXPIREAT holds for EXPIRE too. */
+/** Webdis compares only as many characters as the request has: a rule for EXPIREAT also applies to EXPIRE. */
 function names(list: readonly string[] = [], matches: (name: string) => boolean): boolean {
   return list.some((name) => name.startsWith('*') || matches(name.toLowerCase()));
 }
 
-/** Networks and logins apart are one or the other. Of entries that ask for both, one network counts with its users. */
+/**
+ * Combines rules with networks and rules with logins: either is enough. Of rules that require both, only one network with
+ * its users can be expressed.
+ */
 function someOf(allowed: readonly Rule[], except: readonly string[]): Omit<Access, 'kind'> {
   const both = allowed.filter((entry) => entry.ip !== undefined && entry.http_basic_auth !== undefined);
   const counting = both.length === 0 ? allowed : both.filter(({ ip }) => ip === both[0]?.ip);
@@ -101,7 +104,7 @@ function someOf(allowed: readonly Rule[], except: readonly string[]): Omit<Acces
   const users = [
     ...new Set(counting.flatMap(({ http_basic_auth: login }) => login?.replace(/:.*$/s, '') ?? [])),
   ];
-  // A login would open the door to a network that is shut out.
+  // With a denied network, `satisfy any` would let its logins in.
   const either = both.length === 0 && except.length === 0 && networks.length > 0 && users.length > 0;
   return { except, networks, users, either };
 }

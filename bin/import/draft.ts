@@ -2,7 +2,7 @@ import { buildConfig, formatConfig, type Statement } from '../../grammar/index.t
 
 const INDENT = '    ';
 
-/** What the numbering of lines is shared by: a comment that has the line of a directive would stand behind it. */
+/** The line counter of all blocks of a draft: a comment with the line of a directive would be placed after it. */
 interface Counter {
   line: number;
 }
@@ -16,7 +16,7 @@ export class Draft {
     this.#counter = counter;
   }
 
-  /** A directive without a block. */
+  /** Adds a directive without a block. */
   add(directive: string, ...args: readonly string[]): void {
     this.statements.push({ directive, args, line: ++this.#counter.line });
   }
@@ -33,27 +33,27 @@ export class Draft {
   }
 }
 
-/** The text of a draft as `gw fmt` writes it. */
+/** The text of a draft in the style of `gw fmt`. */
 export function draftText({ statements }: Draft): string {
   const text = buildConfig(statements, { indent: INDENT });
   return formatConfig({ name: 'imported', text }, { indent: INDENT });
 }
 
-/** What became of the settings of another program's configuration. */
+/** The result of importing another program's configuration. */
 export interface ImportedConfig {
   readonly draft: Draft;
-  /** Settings that have no counterpart; the comments say why. */
+  /** Settings without a counterpart; comments in the text give the reasons. */
   readonly notCarried: readonly string[];
-  /** Environment variables that hold secrets now, and what each is. */
+  /** Environment variables that must hold secrets, with descriptions. */
   readonly secrets: readonly { readonly variable: string; readonly of: string }[];
 }
 
-/** A setting as the file has it. */
+/** A setting in the file. */
 export interface Setting {
   /** `db-uri`. */
   readonly key: string;
   readonly value: string;
-  /** The variable that the value comes from, where the file is one of variables: `PGRST_DB_URI`. */
+  /** The environment variable, if the file lists variables: `PGRST_DB_URI`. */
   readonly variable?: string;
 }
 
@@ -62,9 +62,9 @@ const VARIABLE = /^\s*(?:-\s*|export\s+)?["']?PGRST_([A-Za-z0-9_]+)["']?\s*[=:]\
 const APP = 'APP_SETTINGS_';
 
 /**
- * The settings of a PostgREST configuration file, or of a list of its environment variables as a shell, systemd or Compose
- * has it; a later one of the same name wins. The numbers of lines that are none are
- * `strange`: what stands there may be a secret.
+ * The settings of a PostgREST configuration file, or of a list of its environment variables in the form of a shell, systemd
+ * or Compose; the last one of a name counts. `strange` has the numbers of invalid lines, without their text because it may
+ * be a secret.
  */
 export function readSettings(text: string): { settings: readonly Setting[]; strange: readonly number[] } {
   const settings = new Map<string, Setting>();
@@ -84,7 +84,7 @@ function readVariable(line: string): Setting | undefined {
   const key = name.startsWith(APP)
     ? `app.settings.${name.slice(APP.length)}`
     : name.toLowerCase().replaceAll('_', '-');
-  // Compose quotes a whole item: - "PGRST_DB_URI=postgres://..."
+  // Compose may quote a whole item: - "PGRST_DB_URI=postgres://..."
   const isQuotedWhole = /^\s*-\s*["']/.test(line);
   const value = isQuotedWhole ? rest.replace(/["']\s*$/, '') : unquoted(rest);
   return { key, value, variable: `PGRST_${name}` };
@@ -95,7 +95,7 @@ function readKeyed(line: string): Setting | undefined {
   return key === undefined ? undefined : { key, value: unquoted(rest) };
 }
 
-/** `"…"` with its escapes, `'…'`, or a bare value up to a comment. */
+/** The value of `"…"` with escapes, of `'…'`, or of a bare word before a comment. */
 function unquoted(text: string): string {
   const [, double] = /^"((?:[^"\\]|\\.)*)"/s.exec(text) ?? [];
   if (double !== undefined) return double.replace(/\\(.)/gs, '$1');
@@ -103,14 +103,14 @@ function unquoted(text: string): string {
   return single ?? text.replace(/\s+#.*$/, '').trim();
 }
 
-/** Whether a text looks like one. */
+/** Whether a text looks like a configuration of PostgREST. */
 export function isPostgrest(text: string): boolean {
   return /^\s*(?:(?:db|jwt|server|openapi|app\.settings)[-.][\w.-]+\s*=|(?:-\s*|export\s+)?["']?PGRST_\w+)/m.test(
     text,
   );
 }
 
-/** Remembers which secrets a configuration takes from the environment now; or leaves them where they are. */
+/** Replaces secrets by environment variables and records these, or leaves secrets in place. */
 export class SecretKeeper {
   readonly kept: { variable: string; of: string }[] = [];
   readonly #isInline: boolean;
@@ -119,7 +119,7 @@ export class SecretKeeper {
     this.#isInline = isInline;
   }
 
-  /** A word that stands for a secret: what `inline` gives, or a variable. */
+  /** The word for a secret: `inline`, or a reference to a variable. */
   hide(variable: string, of: string, inline: string): string {
     return this.#isInline ? inline : this.keep(variable, of);
   }
@@ -130,7 +130,7 @@ export class SecretKeeper {
   }
 }
 
-/** What a secret setting becomes: a file, the variable that it is already, or a variable of our own. */
+/** The word for a secret setting: a file, its own variable, or a new variable. */
 export function secretWord(
   { value, variable }: Setting,
   { keeper, of, name }: { keeper: SecretKeeper; of: string; name?: string },
@@ -143,7 +143,7 @@ export function secretWord(
   return keeper.hide(variable ?? own, of, value);
 }
 
-/** A connection string: of one that is written out, only the password is a secret. */
+/** The word for a connection string; if it is literal, only the password is a secret. */
 export function databaseWord(setting: Setting, keeper: SecretKeeper): string {
   const { value, variable } = setting;
   const plain =
@@ -158,12 +158,12 @@ export function databaseWord(setting: Setting, keeper: SecretKeeper): string {
     .replace(/(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)/i, hide);
 }
 
-/** `@file`: PostgREST reads the value from there. */
+/** The file in `@file`, from which PostgREST reads the value. */
 function fileIn(value: string): string | undefined {
   return value.startsWith('@') ? `\${file:${value.slice(1)}}` : undefined;
 }
 
-/** `$(NAME)`: the value is in the environment. */
+/** The variable in `$(NAME)`, from which PostgREST reads the value. */
 function referenceIn(value: string): string | undefined {
   return /^\$\((\w+)\)$/.exec(value)?.[1];
 }

@@ -6,12 +6,12 @@ import { draftText, type ImportedConfig, isPostgrest, SecretKeeper } from './dra
 import { importPostgrest } from './postgrest.ts';
 import { importWebdis, isWebdis } from './webdis.ts';
 
-/** The value comes from somewhere else, and may not be there yet. */
+/** A reference, whose value may not exist yet. */
 const REFERENCE = /\$\{(?:env|file):/;
 
 /**
- * The text with every directive as a comment that a load would refuse, so that the rest of it loads; and what they are. The
- * other program may take values that gw does not.
+ * The text with refused directives turned into comments, so that the rest loads, and a list of them. The other program may
+ * accept values that gw does not.
  */
 function commentRefused(text: string): { readonly text: string; readonly refused: readonly string[] } {
   const { report } = load({
@@ -50,7 +50,7 @@ const IMPORTERS: Readonly<
   postgrest: { is: isPostgrest, read: importPostgrest },
 };
 
-/** `gw import FILE`: prints a configuration that does the same. 1: the file cannot be read, 2: nobody knows whose it is. */
+/** `gw import FILE`: prints an equivalent configuration. Exit code 1: the file cannot be read; 2: its program is unknown. */
 export function importConfig(file: string, { from, inlineSecrets }: ImportOptions): number {
   const source = readText(file);
   if (!source) return 1;

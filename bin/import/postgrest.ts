@@ -12,14 +12,14 @@ type Get = (key: string) => Setting | undefined;
 
 const DEFAULT_PORT = '3000';
 
-/** The words of `listen`, one list for each address. A Unix socket takes the place of the port, as in PostgREST. */
+/** The words of `listen` for each address. As in PostgREST, a Unix socket replaces the port. */
 function listenArgs(get: Get): readonly (readonly string[])[] {
   const [host, port] = [get('server-host')?.value, get('server-port')?.value ?? DEFAULT_PORT];
   const socket = get('server-unix-socket')?.value;
   return socket === undefined ? addresses(host, port) : [[`unix:${socket}`]];
 }
 
-/** `!4` and its like are those of Haskell's network libraries: any address of a family. */
+/** The addresses of a host. `!4` and the like come from Haskell's network libraries and mean any address of a family. */
 function addresses(host = '!4', port: string): readonly (readonly string[])[] {
   if (host === '*' || host === '*4' || host === '*6') return [[port], [`[::]:${port}`]];
   if (host === '!4') return [[port]];
@@ -27,7 +27,7 @@ function addresses(host = '!4', port: string): readonly (readonly string[])[] {
   return [[`${host.includes(':') ? `[${host}]` : host}:${port}`]];
 }
 
-/** The probes of PostgREST's admin server. */
+/** Adds the probes of PostgREST's admin server. */
 function addAdmin(http: Draft, get: Get): void {
   const port = get('admin-server-port')?.value;
   const host = get('admin-server-host')?.value ?? get('server-host')?.value;
@@ -40,7 +40,7 @@ function addAdmin(http: Draft, get: Get): void {
   });
 }
 
-/** Older names. */
+/** Older names of settings. */
 const ALIASES: ReadonlyMap<string, string> = table({
   'db-schema': 'db-schemas',
   'max-rows': 'db-max-rows',
@@ -53,7 +53,7 @@ const ALIASES: ReadonlyMap<string, string> = table({
 
 interface Carried {
   readonly directive: string;
-  /** The words of the directive; why there are none; or nothing, where none is needed. */
+  /** The words of the directive, or the reason why there are none; `undefined` if none is needed. */
   readonly args: (value: string) => readonly string[] | string | undefined;
 }
 
@@ -65,7 +65,7 @@ const flag = (value: string): readonly string[] | string => {
   return /^(?:false|0)$/i.test(value) ? ['off'] : `"${value}" is neither true nor false`;
 };
 
-/** Settings that are one directive of a location. */
+/** Settings that correspond to one directive of a location. */
 const ONE_TO_ONE: Readonly<Record<string, Carried>> = {
   'db-schemas': { directive: 'dbrest_schemas', args: (value) => [names(value)] },
   'db-extra-search-path': { directive: 'dbrest_extra_search_path', args: (value) => [names(value)] },
@@ -104,7 +104,7 @@ function poolSize(value: string): readonly string[] | string {
 
 const OWN_POOL = 'the pool looks after its connections itself';
 
-/** Why a setting is left out. */
+/** Reasons for leaving out settings. */
 const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'db-channel': 'gw listens on the channels "pgrst" and "gw"',
   'db-channel-enabled': 'gw always listens for changes of the schema',
@@ -127,7 +127,7 @@ const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'server-unix-socket-mode': 'the socket is made with the umask of the process',
 });
 
-/** Values with which a setting that has no counterpart changes nothing. */
+/** Values of settings without counterpart that have no effect. */
 const AS_EVER: ReadonlyMap<string, RegExp> = table({
   'db-channel': /^(?:pgrst|gw)$/,
   'db-channel-enabled': /^(?:true|1)$/i,
@@ -138,12 +138,12 @@ const AS_EVER: ReadonlyMap<string, RegExp> = table({
   'log-query': /^(?:disabled|false|0)$/i,
 });
 
-/** The file may name anything: no name is inherited. */
+/** A table without inherited names, because the file may contain any name. */
 function table<T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
   return new Map(Object.entries(rows));
 }
 
-/** A gateway that serves what PostgREST served with this configuration. */
+/** Converts a configuration of PostgREST. */
 export function importPostgrest(text: string, keeper: SecretKeeper): ImportedConfig {
   const { settings: read, strange } = readSettings(text);
   const settings = new Map(
@@ -192,7 +192,7 @@ class Importer {
     return draft;
   }
 
-  /** On top of everything else: what to know before using it. */
+  /** Adds the notes at the top of the configuration. */
   addNotes(draft: Draft): void {
     const notes = new Draft();
     notes.comment('From a configuration of PostgREST, by gw import.');
@@ -213,7 +213,7 @@ class Importer {
       if (Array.isArray(words)) location.add(directive, ...(words as readonly string[]));
       else if (typeof words === 'string') this.leave(key, words);
     }
-    // What PostgREST does unless told otherwise, and gw does not.
+    // A default of PostgREST that differs from gw's.
     if (!this.#settings.has('db-aggregates-enabled')) location.add('dbrest_aggregates', 'off');
     location.add('dbrest_jwt_invalid', 'reject');
     for (const [key, setting] of this.#settings) {
@@ -234,7 +234,7 @@ class Importer {
 
   #database(): string {
     const setting = this.#get('db-uri');
-    // libpq's own variables are not read.
+    // The variables of libpq are not read.
     if (!setting || /^postgres(?:ql)?:\/\/$/.test(setting.value)) {
       return this.#keeper.keep('DATABASE_URL', 'the connection string of the database');
     }

@@ -1,7 +1,7 @@
 import { type Access, accessTo, readRules, type Rule } from './acl.ts';
 import { Draft, type ImportedConfig, type SecretKeeper } from './draft.ts';
 
-/** The commands that both have, and how their path is built. */
+/** The commands that both programs have, with the form of their paths. */
 const COMMANDS = {
   get: 'key',
   set: 'key',
@@ -20,19 +20,19 @@ const COMMANDS = {
 } as const satisfies Readonly<Record<string, string>>;
 
 interface PathKind {
-  /** Of the location; commands are written in any case. */
+  /** The pattern of the location; commands may be in any case. */
   readonly pattern: (command: string) => string;
-  /** In front of `kv_pass`. */
+  /** Directives before `kv_pass`. */
   readonly directives: readonly (readonly string[])[];
 }
 
-/** The third part of a path, still encoded: in a query it would be decoded once more. */
+/** Maps the third part of the path, still encoded, because a query is decoded once more. */
 const FIELD_MAP = {
   args: ['$request_uri', '$webdis_field'],
   entry: ['~^/[^/?]+/[^/?]+/(?<encoded>[^/?]+)', '$encoded'],
 } as const;
 
-/** A captured key is decoded already, as Webdis decodes what stands between two slashes. */
+/** The forms of paths. A captured key is already decoded, as Webdis decodes the parts between slashes. */
 const KINDS: Readonly<Record<(typeof COMMANDS)[keyof typeof COMMANDS], PathKind>> = {
   key: { pattern: (command) => `^/${command}/(?<key>.+)$`, directives: [['kv_key', '$key']] },
   field: {
@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<(typeof COMMANDS)[keyof typeof COMMANDS], PathKind>
   none: { pattern: (command) => `^/${command}$`, directives: [] },
 };
 
-/** Of `webdis.json`, as far as it counts here. A text such as `$REDIS_HOST` is read from the environment. */
+/** The relevant parts of `webdis.json`. A text such as `$REDIS_HOST` refers to the environment. */
 interface Settings {
   readonly [key: string]: unknown;
 }
@@ -57,7 +57,7 @@ export function isWebdis(text: string): boolean {
   return parse(text) !== undefined && /"(?:redis_host|redis_socket|http_port)"\s*:/.test(text);
 }
 
-/** A gateway that answers the commands that Webdis let through and gw has; or what is wrong with the text. */
+/** Converts a configuration of Webdis: commands that Webdis allows and gw has. A string gives the fault of the text. */
 export function importWebdis(text: string, keeper: SecretKeeper): ImportedConfig | string {
   const settings = parse(text);
   return settings ? new Importer(settings, keeper).write() : 'is not a JSON object';
@@ -129,7 +129,7 @@ class Importer {
     const callable = Object.entries(COMMANDS)
       .map(([command, kind]) => ({ command, kind, access: accessTo(command, rules) }))
       .filter(({ access }) => access.kind !== 'nobody');
-    // One file for all would let the users of one command call the others.
+    // One user file for all would let the users of one command call the others.
     const groups = new Set(
       callable.flatMap(({ access }) => (access.users.length > 0 ? access.users.join(':') : [])),
     );
@@ -161,7 +161,7 @@ class Importer {
     if (missing.length > 0) this.#left.push({ key: 'acl', why: `gw has no command ${missing.join(', ')}` });
   }
 
-  /** `kv_pass`. */
+  /** The argument of `kv_pass`. */
   #store(): string {
     const socket = this.#word('redis_socket');
     const auth = this.#settings['redis_auth'] ?? undefined;
@@ -211,13 +211,13 @@ class Importer {
   }
 }
 
-/** A value of the file; of the environment, where it says so. */
+/** The word for a value of the file or of the environment. */
 function wordOf(value: unknown): string {
   const text = String(value);
   return /^\$[A-Z][A-Z0-9_]*$/.test(text) ? `\${env:${text.slice(1)}}` : text;
 }
 
-/** An IPv6 address in front of a port. */
+/** The host before a port, with brackets around an IPv6 address. */
 function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('$') ? `[${host}]` : host;
 }

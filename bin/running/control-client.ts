@@ -5,28 +5,28 @@ import { inventoryPath, reachEndpoint } from '../../src/lookups.ts';
 import { type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
 import { sourceOf } from '../options.ts';
 
-/** Where a command finds the running gateway: by its configuration, or by an address. */
+/** Options that locate the running gateway: by its configuration, or by an address. */
 export interface ControlOptions {
   readonly config?: string;
   readonly prefix?: string;
-  /** `http://host:port[/path/]`; without a path, the inventory is below `/runtime/`. */
+  /** `http://host:port[/path/]`; the default path is `/runtime/`. */
   readonly address?: string;
 }
 
 /** An endpoint of a running gateway. */
 export interface ControlTarget {
-  /** As messages name it. */
+  /** The URL in messages. */
   readonly url: string;
   readonly options: RequestOptions;
 }
 
-/** What the gateway answered. */
+/** The response of the gateway. */
 interface ControlResponse {
   readonly status: number;
   readonly body: string;
 }
 
-/** What a call sends besides the target. */
+/** The query, headers and body of a call. */
 interface ControlCall {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly method?: string;
@@ -36,7 +36,7 @@ interface ControlCall {
 
 const TIMEOUT_MS = 5_000;
 
-/** The endpoint by its name, or a message that says why it is not to be found. */
+/** The endpoint of a name, or a message if it is not found. */
 export function findControl(endpoint: string, options: ControlOptions): ControlTarget | string {
   const { address } = options;
   if (address !== undefined) return fromAddress(endpoint, address);
@@ -47,7 +47,7 @@ export function findControl(endpoint: string, options: ControlOptions): ControlT
   return `gw: no location of ${loaded.name} serves "${endpoint}"\n  add "location = /${endpoint} { control_api ${endpoint}; }", or name a gateway with --address`;
 }
 
-/** The configuration of the gateway, or a message that says what is wrong with it. */
+/** The plan of the gateway, or a message with the faults of its configuration. */
 export function loadPlan({ config, prefix }: ControlOptions): { plan: GatewayPlan; name: string } | string {
   const source = sourceOf({
     ...(config !== undefined && { confFile: resolve(config) }),
@@ -58,7 +58,7 @@ export function loadPlan({ config, prefix }: ControlOptions): { plan: GatewayPla
   return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();
 }
 
-/** A location as it is called from this machine. */
+/** The target for a location that is called from this machine. */
 export function targetAt(reach: LocalAddress): ControlTarget {
   const headers = reach.host === '' ? {} : { host: reach.host };
   if (reach.address.kind === 'unix') {
@@ -71,7 +71,7 @@ export function targetAt(reach: LocalAddress): ControlTarget {
   return { url: `http://${authority}${reach.path}`, options: { host, port, path: reach.path, headers } };
 }
 
-/** Who listens everywhere is reached here. */
+/** The loopback address if the server listens on all addresses. */
 function loopbackFor(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -84,19 +84,19 @@ function fromAddress(endpoint: string, address: string): ControlTarget | string 
   return targetOf(base, inventoryPath(endpoint, directory));
 }
 
-/** A URL that may lack its `http://`; `undefined`: it is none. */
+/** The URL of an address without or with `http://`; `undefined` if it is invalid. */
 export function parseAddress(address: string): URL | undefined {
   const text = /^[a-z]+:\/\//.test(address) ? address : `http://${address}`;
   return URL.canParse(text) && text.startsWith('http://') ? new URL(text) : undefined;
 }
 
-/** A path of the gateway that a URL names. */
+/** The target for a path below a URL. */
 export function targetOf(base: URL, path: string): ControlTarget {
   const host = base.hostname.replace(/^\[(.*)\]$/, '$1');
   return { url: `http://${base.host}${path}`, options: { host, port: base.port || 80, path } };
 }
 
-/** One request. Rejects with one line when nobody answers. */
+/** Sends a request. Rejects with a message in one line if there is no response. */
 export function callControl(target: ControlTarget, call: ControlCall = {}): Promise<ControlResponse> {
   return new Promise((settle, reject) => {
     const sent = openCall(target, { ...call, timeoutMs: TIMEOUT_MS }, (response) => {
@@ -111,7 +111,7 @@ export function callControl(target: ControlTarget, call: ControlCall = {}): Prom
   });
 }
 
-/** Sends a request whose answer is read as it comes. */
+/** Sends a request whose response is read as a stream. */
 export function openCall(
   { options }: ControlTarget,
   { query = {}, method = 'GET', headers = {}, body, timeoutMs }: ControlCall & { timeoutMs?: number },
@@ -135,7 +135,7 @@ export function openCall(
   return sent;
 }
 
-/** Nobody answers, in one line. */
+/** The error of a gateway that does not respond, in one line. */
 export function noResponse({ url }: ControlTarget, error: NodeJS.ErrnoException): Error {
   return new Error(`${url} does not answer: ${error.message || error.code}`, { cause: error });
 }
@@ -145,7 +145,7 @@ export interface ProbeOptions extends ControlOptions {
   readonly quiet?: boolean;
 }
 
-/** Asks the running gateway whether it lives, or is ready. 0: yes, 1: no, or nobody answers. */
+/** Asks the running gateway whether it is live or ready. Exit code 0: yes; 1: no, or there is no response. */
 export async function probe(
   endpoint: 'live' | 'ready',
   { quiet, ...options }: ProbeOptions,
@@ -167,7 +167,7 @@ function fail(message: string): number {
   return 1;
 }
 
-/** One line per check that fails; nothing when the body is something else. */
+/** One line for each failed check; '' if the body has another form. */
 function reasonsIn(body: string): string {
   try {
     const { checks = {} } = JSON.parse(body) as {

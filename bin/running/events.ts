@@ -17,11 +17,11 @@ import {
 /** The events endpoint of a running gateway. */
 interface EventsTarget {
   readonly target: ControlTarget;
-  /** As the configuration says; absent where it needs none, or was not read. */
+  /** The key in the configuration; absent if none is needed or the configuration was not read. */
   readonly publishKey?: string;
 }
 
-/** An entry of the ring as the endpoint shows it. */
+/** An event in a response of the endpoint. */
 interface ShownEvent {
   readonly generation: number;
   readonly channel: string;
@@ -31,7 +31,7 @@ interface ShownEvent {
   readonly timestamp: number;
 }
 
-/** The first events endpoint of the configuration, or the one at `address`; or why there is none. */
+/** The endpoint at `address`, or the first one of the configuration. A string gives the reason if there is none. */
 function findEvents({ address, ...options }: ControlOptions): EventsTarget | string {
   if (address !== undefined) {
     const base = parseAddress(address);
@@ -53,8 +53,8 @@ interface Message {
 }
 
 /**
- * Follows the events until the gateway ends the stream, as it does when its configuration changes. Rejects when nobody
- * answers, or not with a stream.
+ * Follows the events until the gateway ends the stream, as it does when its configuration changes. Rejects if there is no
+ * response or it is not a stream.
  */
 function followEvents(
   target: ControlTarget,
@@ -101,7 +101,7 @@ async function refusal({ url }: ControlTarget, response: IncomingMessage): Promi
   return new Error(`${url} answers ${response.statusCode}${reasonIn(body)}`);
 }
 
-/** What an answer of the endpoint says is wrong, behind a colon. */
+/** The reason in a response of the endpoint, after a colon. */
 function reasonIn(body: string): string {
   try {
     const { error } = JSON.parse(body) as { error?: string };
@@ -125,14 +125,17 @@ export interface PublishOptions extends ControlOptions {
   readonly json?: boolean;
 }
 
-/** A configuration that leaves ends its streams; the next one is already there. */
+/** Delay before reconnecting: a replaced configuration ends its streams when the next one serves already. */
 const RECONNECT_MS = 100;
 
-/** `gw events tail`: shows events as they come, across reloads, until a signal ends it. 1: nobody answers any more. */
+/**
+ * `gw events tail`: prints events as they are published, across reloads, until a signal ends it. Exit code 1: there is no
+ * response any more.
+ */
 export async function tail({ channel, type, since, json, ...options }: TailOptions): Promise<number> {
   const found = findEvents(options);
   if (typeof found === 'string') return fail(found);
-  // Whoever reads our output (`| head`) has seen enough.
+  // The reader of the output (`| head`) has ended.
   process.stdout.once('error', () => process.exit());
   try {
     let last = since ?? (await newestGeneration(found.target));
@@ -150,7 +153,7 @@ export async function tail({ channel, type, since, json, ...options }: TailOptio
   }
 }
 
-/** Where to go on when the stream is cut before the first event. */
+/** The generation to continue from if the stream breaks before the first event. */
 async function newestGeneration(target: ControlTarget): Promise<string> {
   const { status, body } = await callControl(target, { query: { limit: '0' } });
   if (status !== 200) throw new Error(`${target.url} answers ${status}${reasonIn(body)}`);
@@ -167,7 +170,7 @@ function lineOf({ generation, channel, type, payload, timestamp }: ShownEvent): 
   return `${[...words, ...(payload === null ? [] : [visible(payload)])].join(' ')}\n`;
 }
 
-/** `gw events publish TYPE [PAYLOAD]`. 0: published, 1: not. */
+/** `gw events publish TYPE [PAYLOAD]`: publishes an event. Exit code 1: it was not published. */
 export async function publish(
   type: string,
   payload: string | undefined,

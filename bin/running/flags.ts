@@ -14,7 +14,7 @@ export interface FlagSetOptions extends FlagOptions {
   readonly ttl?: string;
 }
 
-/** A flag as the control surface answers. */
+/** A flag in a response of the control surface. */
 interface Flag {
   readonly name: string;
   readonly enabled: string;
@@ -22,7 +22,7 @@ interface Flag {
   readonly ttl_s: string;
 }
 
-/** `gw flag list`. 0: shown, 1: nobody answers, or not with flags. */
+/** `gw flag list`: prints the flags. Exit code 1: there is no response, or not one with flags. */
 export function listFlags({ json, dict, ...options }: FlagOptions): Promise<number> {
   return ask<readonly Flag[]>({ endpoint: 'flags', query: { dict }, options }, (flags) => {
     if (json) return `${JSON.stringify(flags)}\n`;
@@ -34,7 +34,7 @@ export function listFlags({ json, dict, ...options }: FlagOptions): Promise<numb
   });
 }
 
-/** `gw flag set NAME [on|off]`. 0: set, 1: not, 2: an option that is wrong. */
+/** `gw flag set NAME [on|off]`: sets a flag. Exit code 1: it was not set; 2: an option is wrong. */
 export async function setFlag(name: string, state: string, options: FlagSetOptions): Promise<number> {
   const { json, dict, rollout, ttl, ...where } = options;
   const ttlMs = ttl === undefined ? undefined : readers.parseTimeMs(ttl);
@@ -58,7 +58,7 @@ export async function setFlag(name: string, state: string, options: FlagSetOptio
   );
 }
 
-/** `gw flag unset NAME`. 0: it is gone, 1: it was not there, or nobody answers. */
+/** `gw flag unset NAME`: removes a flag. Exit code 1: it does not exist, or there is no response. */
 export function unsetFlag(name: string, { json, dict, ...options }: FlagOptions): Promise<number> {
   return ask<{ name: string }>({ endpoint: 'flag_unset', query: { name, dict }, options }, (answer) =>
     json ? `${JSON.stringify(answer)}\n` : `${visible(answer.name)} is no longer set\n`,
@@ -71,7 +71,7 @@ interface FlagCall {
   readonly options: ControlOptions;
 }
 
-/** Asks the gateway and shows what it answers; an error envelope is an error. */
+/** Sends a request and prints the response; an error envelope is a failure. */
 async function ask<T>({ endpoint, query, options }: FlagCall, show: (answer: T) => string): Promise<number> {
   const target = findControl(endpoint, options);
   if (typeof target === 'string') return fail(target);
@@ -91,13 +91,13 @@ function fail(message: string): number {
   return 1;
 }
 
-/** What an answer says is wrong, `otherwise` when it is none of the control surface; `undefined`: nothing. */
+/** The fault in a response, `otherwise` if it is not one of the control surface; `undefined` if there is none. */
 function faultIn(body: string, otherwise: string): string | undefined {
   const { status, message } = envelopeOf(body);
   return status === 'ok' ? undefined : (message ?? otherwise);
 }
 
-/** A list has no envelope and is always right. */
+/** The envelope of a response; a list has none and is never a failure. */
 function envelopeOf(body: string): { status?: string; message?: string } {
   try {
     const answer = JSON.parse(body) as { status?: string; message?: string };

@@ -14,7 +14,7 @@ const EVENTS = 'its events endpoint, such as http://127.0.0.1:8080/events';
 
 type Finish = (code: number) => void;
 
-/** A command that talks to a running gateway. */
+/** Adds the options of commands for a running gateway. */
 function running(command: Command, address: string = SURFACE): Command {
   return command
     .option('-c, --config <file>', 'its configuration, which says where it listens')
@@ -22,7 +22,7 @@ function running(command: Command, address: string = SURFACE): Command {
     .option('--address <url>', address);
 }
 
-/** The commands that talk to a running gateway. */
+/** Adds the commands for a running gateway. */
 export function addRunning(gw: Command, finish: Finish): void {
   for (const endpoint of ['live', 'ready'] as const) {
     running(gw.command(endpoint))

@@ -12,7 +12,7 @@ const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)/y;
 const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
-/** What a metrics text says, without its comments. Throws on a line that is none. */
+/** The samples of a metrics text. Throws on an invalid line. */
 function readMetrics(text: string): readonly MetricSample[] {
   return text
     .split('\n')
@@ -41,7 +41,7 @@ function readNumber(text: string): number {
   return text === '-Inf' ? -Infinity : Number(text);
 }
 
-/** What `gw status` tells of a running gateway; the fields of `--json`. */
+/** The status of a running gateway; the fields of `--json`. */
 interface Status {
   readonly version: string;
   readonly node: string;
@@ -62,7 +62,7 @@ interface WorkerStatus {
   readonly restarts: number;
 }
 
-/** Requests of one location, and how many of them were answered with 2xx, 3xx … */
+/** Requests of one location, in total and by class of status. */
 interface LocationStatus {
   readonly server: string;
   readonly location: string;
@@ -79,13 +79,13 @@ interface PoolStatus {
   readonly timeouts: number;
 }
 
-/** When an earlier status was taken, for rates since then. */
+/** An earlier count of requests with its time, for the rate since then. */
 interface Earlier {
   readonly atMs: number;
   readonly requests: number;
 }
 
-/** Reads a metrics text. Without an earlier status the rate is that since the start. */
+/** Reads a metrics text. Without an earlier status the rate is the average since the start. */
 function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
   const readings = new MetricSamples(readMetrics(text));
   const uptimeSeconds = nowMs / 1000 - readings.value('process_start_time_seconds');
@@ -132,7 +132,7 @@ class MetricSamples {
     return this.#byName.get(name) ?? [];
   }
 
-  /** Of the series with these labels; 0 when there is none. */
+  /** The sum of the series with these labels; 0 if there are none. */
   value(name: string, labels: MetricSample['labels'] = {}): number {
     const wanted = Object.entries(labels);
     return (
@@ -181,7 +181,7 @@ function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
   }));
 }
 
-/** A status for people. */
+/** The status as text. */
 function statusText(status: Status): string {
   const { connections, requests, lastReload, workers, locations, pools, flags } = status;
   const lines = [
@@ -221,7 +221,7 @@ function locationCells({ server, location, requests, classes, meanSeconds }: Loc
   return [server, location || '-', String(requests), ...byClass, milliseconds(meanSeconds)];
 }
 
-/** Columns as wide as their widest cell; nothing when there is no row but the heading. */
+/** A table with aligned columns; empty if there are no rows below the heading. */
 function table(title: string, rows: readonly (readonly string[])[]): string[] {
   if (rows.length < 2) return [];
   const widths = (rows[0] as readonly string[]).map((_, column) =>
@@ -256,7 +256,7 @@ export interface StatusOptions extends ControlOptions {
 const WATCH_EVERY_MS = 2_000;
 const CLEAR_SCREEN = '\u001b[H\u001b[2J';
 
-/** Shows what the running gateway does, once or again and again until a signal ends it. 1: nobody answers. */
+/** `gw status`: prints the status once, or repeatedly until a signal ends it. Exit code 1: there is no response. */
 export async function status({ json, watch, ...options }: StatusOptions): Promise<number> {
   const target = findControl('metrics', options);
   if (typeof target === 'string') return fail(target);

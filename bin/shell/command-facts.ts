@@ -1,9 +1,9 @@
 import type { Argument, Command, Option } from 'commander';
 import { NGINX_OPTIONS, SIGNALS } from '../options.ts';
 
-/** A command as people call it, with all below it. */
+/** A command with its subcommands. */
 export interface CommandFacts {
-  /** Behind `gw`; empty for that itself. */
+  /** The words after `gw`; empty for gw itself. */
   readonly path: readonly string[];
   readonly summary: string;
   readonly arguments: readonly ValueFacts[];
@@ -11,12 +11,12 @@ export interface CommandFacts {
   readonly commands: readonly CommandFacts[];
 }
 
-/** A word that somebody gives. */
+/** An argument, or the value of an option. */
 export interface ValueFacts {
   readonly name: string;
   readonly isRequired: boolean;
   readonly isVariadic: boolean;
-  /** Absent: any. */
+  /** The possible values; absent: any. */
   readonly choices?: readonly string[];
 }
 
@@ -24,14 +24,14 @@ export interface OptionFacts {
   /** `-c`, `--config`. */
   readonly names: readonly string[];
   readonly summary: string;
-  /** Absent: a flag. */
+  /** Absent if the option is a flag. */
   readonly value?: ValueFacts;
   readonly default?: string;
 }
 
 const HELP: OptionFacts = { names: ['-h', '--help'], summary: 'show this help' };
 
-/** Everything that a command line can say below a command. */
+/** The facts about a command and its subcommands. */
 function commandFacts(command: Command, path: readonly string[] = []): CommandFacts {
   return {
     path,
@@ -42,7 +42,7 @@ function commandFacts(command: Command, path: readonly string[] = []): CommandFa
   };
 }
 
-/** A command and all below it. */
+/** A command and all its subcommands. */
 export function* everyCommand(command: CommandFacts): Generator<CommandFacts> {
   yield command;
   for (const inner of command.commands) yield* everyCommand(inner);
@@ -70,7 +70,7 @@ function optionFacts(option: Option): OptionFacts {
   };
 }
 
-/** As the first line of a manual has it: `gw jwt sign [options] [payload]`. */
+/** The synopsis of a command: `gw jwt sign [options] [payload]`. */
 export function synopsis({ path, arguments: values, options, commands }: CommandFacts): string {
   const words = values.map(({ name, isRequired, isVariadic }) => {
     const word = isVariadic ? `${name}...` : name;
@@ -86,7 +86,7 @@ export function synopsis({ path, arguments: values, options, commands }: Command
   ].join(' ');
 }
 
-/** All commands, and the options of nginx that gw takes without one. */
+/** The facts about all commands, and about the options without a command. */
 export function wholeFacts(gw: Command): CommandFacts {
   const facts = commandFacts(gw);
   const choices = facts.commands.flatMap(({ path }) => path);
@@ -96,7 +96,7 @@ export function wholeFacts(gw: Command): CommandFacts {
   return { ...facts, options: NGINX_OPTIONS.map(optionOf), commands };
 }
 
-/** `gw help` takes whatever is a command. */
+/** `gw help` takes the name of any command. */
 function withChoices(command: CommandFacts, choices: readonly string[]): CommandFacts {
   return { ...command, arguments: command.arguments.map((value) => ({ ...value, choices })) };
 }

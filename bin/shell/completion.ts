@@ -12,10 +12,10 @@ import {
 
 const { rules } = await ruleCatalogue();
 
-/** What can stand in the place of a word: one of some, a file, or anything. */
+/** The possible values of a word: one of a list, a file, or anything. */
 type Completions = readonly string[] | 'file' | 'anything';
 
-/** Arguments of commands, by command; values of options by command and option. */
+/** Values of arguments by command, and of options by command and option. */
 const WORDS: Readonly<Record<string, () => readonly string[]>> = {
   why: () => [...new Set([...directives().map(({ name }) => name), ...ruleNames()])].sort(),
   example: () => exampleNames(),
@@ -30,12 +30,12 @@ function ruleNames(): readonly string[] {
   return rules.flatMap(({ id, slug }) => [id, slug]);
 }
 
-/** What an argument of a command can be. */
+/** The possible values of an argument. */
 function wordsOf({ path }: CommandFacts, value: ValueFacts): Completions {
   return value.choices ?? WORDS[path.join(' ')]?.() ?? kindOf(value);
 }
 
-/** What the value of an option can be; `undefined`: it has none. */
+/** The possible values of an option; `undefined` if it takes none. */
 function valuesOf({ path }: CommandFacts, { names, value }: OptionFacts): Completions | undefined {
   return value && (value.choices ?? WORDS[`${path.join(' ')} ${names.at(-1)}`]?.() ?? kindOf(value));
 }
@@ -44,19 +44,19 @@ function kindOf({ name }: ValueFacts): 'file' | 'anything' {
   return /^(?:files?|filename|directory|prefix)$/.test(name) ? 'file' : 'anything';
 }
 
-/** A command as the scripts name it: `/jwt/sign`, '' for gw itself. */
+/** The name of a command in the scripts: `/jwt/sign`, '' for gw itself. */
 function placeOf({ path }: Pick<CommandFacts, 'path'>): string {
   return path.map((name) => `/${name}`).join('');
 }
 
-/** Place and name of each option whose value is the next word: `/jwt/sign|--role`. */
+/** The options whose value is the next word, as `/jwt/sign|--role`. */
 function takesValue(command: CommandFacts): readonly string[] {
   return command.options
     .filter(({ value }) => value?.isRequired === true)
     .flatMap(({ names }) => names.map((name) => `${placeOf(command)}|${name}`));
 }
 
-/** What can be written behind a command: those below it with their help, or words that its arguments can be. */
+/** The words that can follow a command: subcommands with their summaries, or values of arguments. */
 function topWords(
   command: CommandFacts,
   wordsOf: (command: CommandFacts, value: ValueFacts) => Completions,
@@ -70,8 +70,8 @@ function topWords(
 }
 
 /**
- * Completion for bash (3.2 and later). The script walks over the words to find out which command is being written; where it
- * has no word to offer, bash offers files.
+ * The completion script for bash (3.2 and later). It walks over the words to find the command being written; where it has no
+ * word to offer, bash offers files.
  */
 function bashCompletion(gw: CommandFacts): string {
   const commands = [...everyCommand(gw)];
@@ -101,7 +101,7 @@ complete -o default -F _gw gw
 `;
 }
 
-/** What stands behind an option that takes a value. */
+/** The cases for values of options. */
 function compgenCases(command: CommandFacts): readonly string[] {
   return command.options.flatMap((option) => {
     const values = valuesOf(command, option);
@@ -111,7 +111,7 @@ function compgenCases(command: CommandFacts): readonly string[] {
   });
 }
 
-/** Commands and arguments, or options behind a dash. */
+/** The case for commands and arguments, or for options after a dash. */
 function compreplyCase(command: CommandFacts): string {
   const options = offer(command.options.flatMap(({ names }) => names));
   const words = topWords(command, wordsOf);
@@ -127,7 +127,7 @@ function alternatives(patterns: readonly string[]): string {
   return patterns.map((pattern) => `'${pattern}'`).join('|');
 }
 
-/** Completion for zsh, to be put as `_gw` into a directory of `fpath`, or sourced. */
+/** The completion script for zsh, to be installed as `_gw` in a directory of `fpath`, or sourced. */
 function zshCompletion(gw: CommandFacts): string {
   const commands = [...everyCommand(gw)];
   const places = commands.map(placeOf).filter((place) => place !== '');
@@ -194,12 +194,12 @@ function choicesCase(command: CommandFacts): string {
   return `        ('${place}') ${act} ;;`;
 }
 
-/** `name:what it is for`, in quotes. */
+/** `name:summary` in quotes. */
 function item(name: string, summary: string): string {
   return `'${name}:${summary.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Completion for fish, to be put as `gw.fish` among its completions, or sourced. */
+/** The completion script for fish, to be installed as `gw.fish` among its completions, or sourced. */
 function fishCompletion(gw: CommandFacts): string {
   const commands = [...everyCommand(gw)];
   const places = commands.map(placeOf).filter((place) => place !== '');
@@ -271,7 +271,7 @@ const WRITERS: Readonly<Record<string, (gw: CommandFacts) => string>> = {
   fish: fishCompletion,
 };
 
-/** `gw completion SHELL`: prints the script that makes a shell complete command lines of gw. */
+/** `gw completion SHELL`: prints the completion script of a shell. */
 export function completion(shell: string, gw: Command): number {
   process.stdout.write((WRITERS[shell] as (gw: CommandFacts) => string)(wholeFacts(gw)));
   return 0;

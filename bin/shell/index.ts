@@ -3,7 +3,7 @@ import type { ManpageOptions } from './manual.ts';
 
 type Finish = (code: number) => void;
 
-/** The commands that write what shells and manuals know of the commands: out of the commands themselves. */
+/** Adds the commands that generate shell completion and manual pages from the commands themselves. */
 export function addShell(gw: Command, finish: Finish): void {
   gw.command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))

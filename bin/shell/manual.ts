@@ -6,7 +6,7 @@ import { VERSION } from '../../src/version.ts';
 import { failureText } from '../terminal.ts';
 import { type CommandFacts, everyCommand, type OptionFacts, synopsis, wholeFacts } from './command-facts.ts';
 
-/** A text for roff: nothing in it is a request or an escape. */
+/** A text escaped for roff. */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')
@@ -19,7 +19,7 @@ function hex(character: string): string {
   return (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** A page of a manual that is being written with the macros of `man`. */
+/** Writes a manual page with the macros of `man`. */
 class Page {
   readonly #lines: string[] = [];
 
@@ -36,23 +36,23 @@ class Page {
     this.#lines.push(`.SS "${roff(title)}"`);
   }
 
-  /** The first of its section. */
+  /** Writes the first paragraph of a section. */
   paragraph(text: string): void {
     this.#lines.push(roff(text));
   }
 
-  /** `name - what it is for`, as apropos reads it. */
+  /** Writes `name - summary`, as apropos expects it. */
   name(name: string, summary: string): void {
     this.section('NAME');
     this.#lines.push(`${roff(name)} \\- ${roff(summary)}`);
   }
 
-  /** Lines as they are. */
+  /** Writes lines verbatim. */
   literal(lines: readonly string[]): void {
     this.#lines.push('.nf', ...lines.map(roff), '.fi');
   }
 
-  /** A term, in bold, and what it means, line by line. */
+  /** Writes a term in bold and its description, line by line. */
   term(term: string, lines: readonly string[]): void {
     this.#lines.push('.TP', `\\fB${roff(term)}\\fR`);
     for (const [at, line] of lines.entries()) this.#lines.push(...(at === 0 ? [] : ['.br']), roff(line));
@@ -63,7 +63,7 @@ class Page {
   }
 }
 
-/** One page: `gw-jwt-sign.1`. */
+/** A manual page and its file: `gw-jwt-sign.1`. */
 interface ManualPage {
   readonly file: string;
   readonly text: string;
@@ -160,7 +160,10 @@ export interface ManpageOptions {
   readonly out?: string;
 }
 
-/** `gw manpage [NAME]`: a page on standard output, or all in a directory. 1: it cannot be written, 2: no such page. */
+/**
+ * `gw manpage [NAME]`: prints a manual page, or writes all to a directory. Exit code 1: they cannot be written; 2: there is
+ * no such page.
+ */
 export function manpage(name: string | undefined, { out }: ManpageOptions, gw: Command): number {
   const pages = manual(wholeFacts(gw));
   const wanted = pages.filter(({ file }) =>
