@@ -2,22 +2,22 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import { type BlockView, oncePer } from '../config/index.ts';
 import { configOf } from '../contract/index.ts';
 
-/** The directives that ask for a name or a token, where they hold in a block and are not off. */
+/** The directives that hold in a block and require a name or a token. */
 export function authIn(block: BlockView): readonly DirectiveNode[] {
   return block.effective('auth_basic', 'auth_request').filter(({ args }) => args[0]?.value !== 'off');
 }
 
-/** `satisfy any`: one check that lets in is enough. */
+/** True for `satisfy any`: one successful check is enough. */
 export function isAnyEnough(block: BlockView): boolean {
   return configOf(block.level, 'core').satisfy === 'any';
 }
 
-/** An `allow` or `deny` for everybody. */
+/** True for an `allow` or `deny` for everybody. */
 export function isForAll({ args }: DirectiveNode): boolean {
   return args[0]?.value === 'all';
 }
 
-/** Where a request of a block is answered from; directives of modules that only nginx has count as well. */
+/** The directives that serve a block's requests; those of modules that only nginx has count as well. */
 const CONTENT = [
   'alias',
   'root',
@@ -31,7 +31,7 @@ const CONTENT = [
   'kv_pass',
 ];
 
-/** Nobody gets anything from this block: it denies, refuses or is internal. */
+/** True if no client gets anything from this block: it denies, refuses or is internal. */
 export function refuses(block: BlockView): boolean {
   if (block.own('internal').length > 0) return true;
   if (block.own('return').some(isRefusal)) return true;
@@ -39,15 +39,15 @@ export function refuses(block: BlockView): boolean {
   return access.length > 0 && access.every((node) => node.name.value === 'deny' && isForAll(node));
 }
 
-/** The directive by which a block itself answers differently from what is around it. */
+/** The directive in a block itself that serves its requests differently from the enclosing block. */
 export const ownContent = oncePer((block: BlockView): DirectiveNode | undefined => block.own(...CONTENT)[0]);
 
-/** What answers in a block, be it the files of a block around it. */
+/** The directive that serves a block, its own or inherited. */
 export const contentOf = oncePer(
   (block: BlockView): DirectiveNode | undefined => ownContent(block) ?? block.effective('root', 'alias')[0],
 );
 
-/** The directive by which a block itself lets fewer people in than what is around it. */
+/** The directive in a block itself that restricts access further than the enclosing block. */
 export const ownGuard = oncePer((block: BlockView): DirectiveNode | undefined => {
   const guards = block.own('deny', 'auth_basic', 'auth_request', 'internal', 'return');
   return guards.find((node) =>
@@ -55,12 +55,12 @@ export const ownGuard = oncePer((block: BlockView): DirectiveNode | undefined =>
   );
 });
 
-/** `return` with a status that says no. */
+/** True for a `return` with the status of a refusal. */
 export function isRefusal({ args }: DirectiveNode): boolean {
   return /^4\d\d$/.test(args[0]?.value ?? '');
 }
 
-/** Whether two directives say the same. */
+/** Whether two directives have the same words. */
 export function isSame(one: DirectiveNode | undefined, other: DirectiveNode | undefined): boolean {
   return one !== undefined && other !== undefined && textOf(one) === textOf(other);
 }

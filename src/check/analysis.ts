@@ -3,7 +3,7 @@ import { Locations } from './locations/index.ts';
 import { Patterns, type RegexUse, regexUses } from './regex/index.ts';
 import { Taints } from './taint/index.ts';
 
-/** What several rules ask of one configuration; each part is worked out on its first question. */
+/** The analysis of a configuration that several rules share; each part is computed on first use. */
 export class Analysis {
   readonly patterns = new Patterns();
   readonly #config: CheckedConfig;
@@ -15,12 +15,12 @@ export class Analysis {
     this.#config = config;
   }
 
-  /** Every pattern, and where it stands. */
+  /** All patterns with their places. */
   get regexes(): readonly RegexUse[] {
     return (this.#regexes ??= regexUses(this.#config, this.patterns));
   }
 
-  /** What clients can put where. */
+  /** The values that clients can control. */
   get taints(): Taints {
     return (this.#taints ??= new Taints(this.#config, this));
   }

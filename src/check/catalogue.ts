@@ -3,9 +3,9 @@ import type { AnyModule, CheckedConfig, CheckedModule, Rule } from '../contract/
 import { OWN_RULES } from './rules/index.ts';
 import { isPrefix, means } from './selection.ts';
 
-/** Every rule: those about the language, the plan and several modules, and those that single modules bring. */
+/** All rules: those about the language, the plan and several modules, and those of single modules. */
 export class Catalogue {
-  /** In the order of the ids. */
+  /** Sorted by id. */
   readonly rules: readonly Rule[];
   readonly #byName: ReadonlyMap<string, Rule>;
 
@@ -14,35 +14,35 @@ export class Catalogue {
     this.#byName = new Map(this.rules.flatMap((rule) => [rule.id, rule.slug].map((name) => [name, rule])));
   }
 
-  /** Reads the rules of the modules, which nobody but a check needs. */
+  /** Loads the rules of the modules, which only a check needs. */
   static async of(modules: readonly AnyModule[]): Promise<Catalogue> {
     const brought = await Promise.all(modules.map(rulesOf));
     return new Catalogue([...OWN_RULES, ...brought.flat()]);
   }
 
-  /** A rule by its id or its slug. */
+  /** The rule with an id or slug. */
   named(name: string): Rule | undefined {
     return this.#byName.get(name);
   }
 
-  /** A rule that the program itself names. */
+  /** The rule with a slug that the program itself uses; throws if there is none. */
   known(name: string): Rule {
     const rule = this.named(name);
     if (!rule) throw new Error(`there is no rule "${name}"`);
     return rule;
   }
 
-  /** The rules that a name means: an id, a slug, or the beginning of ids. */
+  /** The rules that a name selects: an id, a slug, or a prefix of ids. */
   meant(name: string): readonly Rule[] {
     return this.rules.filter((rule) => means(name, rule));
   }
 
-  /** Whether there is a rule that the name means. A prefix of a subject that has no rules yet is no mistake. */
+  /** Whether a name selects a rule. A prefix of a subject without rules is valid, too. */
   has(name: string): boolean {
     return isPrefix(name) || this.meant(name).length > 0;
   }
 
-  /** The rule that was probably meant. */
+  /** The name of the nearest rule for a misspelt name. */
   nearest(name: string): string | undefined {
     const isId = /^gw/i.test(name);
     return nearest(
@@ -52,7 +52,7 @@ export class Catalogue {
   }
 }
 
-/** The rules of a module, each given the configuration as that module sees it. */
+/** The rules of a module, each called with the configuration as its module sees it. */
 async function rulesOf(module: AnyModule): Promise<readonly Rule[]> {
   if (!module.rules) return [];
   const seenBy = oncePer((config: CheckedConfig) => checkedModule(config, module));

@@ -6,7 +6,7 @@ import { textsOf } from './variables.ts';
 
 type Parts = Pick<ConfigOfModules, 'tree' | 'bound' | 'registry' | 'modules'>;
 
-/** A configuration as rules see it; blocks and uses are indexed on their first question. */
+/** A configuration for rules; blocks and uses are indexed on first use. */
 export function checkedConfig({ tree, bound, registry, modules }: Parts): ConfigOfModules {
   const main = new BlockView(bound.main, { registry, directives: tree.directives });
   let all: readonly BlockView[] | undefined;
@@ -27,7 +27,7 @@ export function checkedConfig({ tree, bound, registry, modules }: Parts): Config
     blocks: (...contexts: readonly Context[]) => {
       const [context] = contexts;
       if (context === undefined) return blocks();
-      // A rule may ask for each upstream of ten thousand locations.
+      // Indexed, because a rule may look up an upstream for each of ten thousand locations.
       if (contexts.length === 1) return blocksIn(context);
       return blocks().filter((block) => contexts.includes(block.context));
     },

@@ -1,10 +1,10 @@
 import type { Fix, Source, TextEdit } from '../../grammar/index.ts';
 import type { Finding } from './finding.ts';
 
-/** A finding that can be mended. */
+/** A finding with a fix. */
 export type Mendable = Finding & { readonly fix: Fix };
 
-/** As many of the findings as can be mended at once: no two of their edits meet. */
+/** As many findings as can be fixed at once, so that no two edits overlap. */
 export function mendableAtOnce(findings: readonly Mendable[]): readonly Mendable[] {
   const taken = new Map<Source, TextEdit[]>();
   return findings.filter(({ fix }) => {
@@ -19,14 +19,14 @@ export function mendableAtOnce(findings: readonly Mendable[]): readonly Mendable
   });
 }
 
-/** Two insertions at one place meet as well: which one comes first is for the next round. */
+/** Two insertions at one offset overlap as well: the next round decides their order. */
 function meet({ span: a }: TextEdit, { span: b }: TextEdit): boolean {
   return (
     (a.start < b.end && b.start < a.end) || a.start === b.start || a.end === b.start || b.end === a.start
   );
 }
 
-/** The texts of the sources after the edits of these findings. Line ends are those of the source. */
+/** The texts of the sources after the fixes of these findings, with the line ends of the source. */
 export function mended(findings: readonly Mendable[]): ReadonlyMap<Source, string> {
   const bySource = new Map<Source, TextEdit[]>();
   for (const edit of findings.flatMap(({ fix }) => fix.edits)) {

@@ -11,41 +11,41 @@ import {
   matchOf,
 } from '../contract/index.ts';
 
-/** A configuration, and the modules that know what its directives let strangers do. */
+/** A configuration with its modules, which know what their directives expose. */
 export interface ConfigOfModules extends CheckedConfig {
   readonly modules: readonly AnyModule[];
 }
 
-/** What a stranger does not have. */
+/** Variables that are set only for clients with a proof of identity. */
 const PROOF = /^(?:secure_link|ssl_client_\w+)$/;
-/** What is right for those only whom a condition names. */
+/** Variables with which clients claim an identity, which a condition can compare. */
 const CLAIM =
   /^(?:remote_addr|binary_remote_addr|realip_remote_addr|http_authorization|http_x_\w+|arg_\w+|cookie_\w+)$/;
 
-/** Whether an `if` of the block, or of its server, refuses those whom the configuration does not know. */
+/** Whether an `if` of the block or its server refuses unknown clients. */
 function refusesStrangers(config: ConfigOfModules, block: BlockView): boolean {
   return blocksAsked(block).some((around) => refusalsIn(config, around).strangers);
 }
 
-/** Whether requests are turned away that leave a variable empty. */
+/** Whether requests with an empty variable are refused. */
 export function rejectsEmpty(config: ConfigOfModules, block: BlockView, variable: string): boolean {
   return blocksAsked(block).some((around) => refusalsIn(config, around).variables.has(variable));
 }
 
-/** A location and its server: the `if` of locations around it are not asked. */
+/** A location and its server: the `if` blocks of enclosing locations do not apply. */
 function blocksAsked(block: BlockView): readonly BlockView[] {
   const location = block.context === 'location if' ? block.outer : block;
   return [...block.outward()].filter((around) => around === location || around.context === 'server');
 }
 
-/** What the `if` of one block refuse. */
+/** The refusals by the `if` blocks of one block. */
 interface Refusals {
   readonly strangers: boolean;
-  /** What an `if` asks before it ends the request. */
+  /** The variables that an `if` tests before it ends the request. */
   readonly variables: ReadonlySet<string>;
 }
 
-/** Each of ten thousand locations asks for those of the one server around it. */
+/** Cached, because each of ten thousand locations asks for those of its server. */
 const known = new WeakMap<BlockView, Refusals>();
 
 function refusalsIn(config: ConfigOfModules, block: BlockView): Refusals {
@@ -78,17 +78,17 @@ function isRefusal(config: ConfigOfModules, block: BlockView): boolean {
   return condition !== undefined && refuses && tellsApart(config, condition);
 }
 
-/** A condition that strangers fulfil and others do not. */
+/** True for a condition that unknown clients meet and others do not. */
 function tellsApart({ bound }: ConfigOfModules, condition: Condition): boolean {
   if (!('variable' in condition)) return false;
   const { variable } = condition;
-  // A map or a `set` of the author's own: what it is good for cannot be told, but it was written to decide.
+  // The purpose of the author's own map or `set` is unknown, but it was written to decide something.
   if (PROOF.test(variable) || bound.defined.has(variable)) return true;
   if (condition.test === 'true' || !condition.negated) return false;
   return CLAIM.test(variable) && (condition.test === 'match' || condition.value.parts.length > 0);
 }
 
-/** What modules call sensitive under the name of a rule, wherever strangers get at it. */
+/** The directives that modules declare sensitive for a rule, in blocks that strangers can reach. */
 export function* exposed(config: ConfigOfModules, rule: string): Generator<Exposed> {
   const modules = config.modules.filter((module) => module.sensitive && isUsed(config, module));
   if (modules.length === 0) return;
@@ -105,14 +105,14 @@ export function* exposed(config: ConfigOfModules, rule: string): Generator<Expos
   }
 }
 
-/** Most configurations of ten thousand locations know nothing of most modules. */
+/** Skips modules without directives in the configuration, for the sake of ten thousand locations. */
 function isUsed(config: ConfigOfModules, { directives }: AnyModule): boolean {
   return config.uses(...Object.keys(directives)).length > 0;
 }
 
 /**
- * Whether somebody whom the configuration knows nothing of gets through to what answers in a block: a request from
- * another machine, without password, certificate or token.
+ * Whether an unknown client can reach the content of a block: a request from another machine, without password, certificate
+ * or token.
  */
 export function isOpen(config: ConfigOfModules, block: BlockView, method = 'GET'): boolean {
   return isOpenFrom(config, block, { method, seen: new Set() });
@@ -120,7 +120,7 @@ export function isOpen(config: ConfigOfModules, block: BlockView, method = 'GET'
 
 interface OpenSearch {
   readonly method: string;
-  /** Named locations on the way here: they may lead to each other. */
+  /** Named locations that have been visited, because they may lead to each other. */
   readonly seen: ReadonlySet<BlockView>;
 }
 
@@ -136,11 +136,11 @@ function isOpenFrom(config: ConfigOfModules, block: BlockView, { method, seen }:
   return waysTo(name, block).some((way) => isOpenFrom(config, way, asking));
 }
 
-/** True when requests from other machines come to the server that a block is in. */
+/** True if requests from other machines reach the server of a block. */
 export function isPublic(block: BlockView): boolean {
   const server = serverOf(block);
   const listens = server && configOf(server.level, 'core').listens;
-  // Without a `listen` a server has all addresses.
+  // Without `listen` a server listens on all addresses.
   return listens?.some((listen) => isForeign(listen) && !wantsCertificate(listen, block)) ?? true;
 }
 
@@ -152,7 +152,7 @@ function wantsCertificate({ ssl }: ListenConfig, block: BlockView): boolean {
   return ssl === true && configOf(block.level, 'ssl').verifyClient === 'on';
 }
 
-/** The `limit_except` that takes the place of a location for a method. */
+/** The `limit_except` that replaces a location for a method. */
 function limitedTo(block: BlockView, method: string): BlockView | undefined {
   return block.inner.find(({ context, args }) => {
     if (context !== 'limit_except' || !Array.isArray(args)) return false;
@@ -160,7 +160,7 @@ function limitedTo(block: BlockView, method: string): BlockView | undefined {
   });
 }
 
-/** The access phase, as a stranger meets it. */
+/** Whether the access phase lets an unknown client in. */
 function letsIn({ modules }: ConfigOfModules, block: BlockView): boolean {
   const verdicts = modules.flatMap((module) => {
     const values = block.config(module.name);
@@ -177,7 +177,7 @@ function nameOf(block: BlockView): string | undefined {
   return match?.kind === 'named' ? match.name : undefined;
 }
 
-/** The blocks of the same server, or around it, that send requests on to a named location. */
+/** The blocks of the same server, or around it, that redirect requests to a named location. */
 function waysTo(name: string, from: BlockView): readonly BlockView[] {
   const around = [...from.outward()].filter(({ context }) => context === 'http');
   const server = serverOf(from);
@@ -187,7 +187,7 @@ function waysTo(name: string, from: BlockView): readonly BlockView[] {
   ];
 }
 
-/** The blocks of a server by the named locations that they send to: each of ten thousand asks. */
+/** The blocks of a server by the named locations that they redirect to; cached for ten thousand locations. */
 const waysIn = oncePer((server: BlockView): ReadonlyMap<string, readonly BlockView[]> => {
   const all = within(server).flatMap((block) =>
     [...new Set(block.own().flatMap(namesIn))].map((name) => ({ name, block })),

@@ -1,7 +1,7 @@
 import type { FaultDetails, Span } from '../../grammar/index.ts';
 import type { RuleSeverity } from '../contract/index.ts';
 
-/** What is wrong at one place of a configuration. */
+/** A finding of a rule at a place of a configuration. */
 export interface Finding extends Omit<FaultDetails, 'rule'> {
   /** `GW301`. */
   readonly rule: string;
@@ -9,22 +9,22 @@ export interface Finding extends Omit<FaultDetails, 'rule'> {
   readonly slug: string;
   readonly severity: RuleSeverity;
   readonly message: string;
-  /** Absent where no text is to blame: a file that cannot be read. */
+  /** Absent if the finding is not about a text, such as a file that cannot be read. */
   readonly span?: Span;
-  /** Without a span: the file that it is about. */
+  /** The file, if there is no span. */
   readonly file?: string;
-  /** What stands beside the caret. */
+  /** The label next to the carets. */
   readonly label?: string;
-  /** The configuration does not load because of it: nothing but `--ignore` hides it. */
+  /** True if the configuration does not load because of it: only `--ignore` hides it. */
   readonly refuses?: true;
-  /** Stays when lines move, for those who asked for it: see `fingerprintsOf`. */
+  /** Identifies the finding when lines move, if requested: see `fingerprintsOf`. */
   readonly fingerprint?: string;
 }
 
-/** A finding that somebody has decided to live with, and why. */
+/** An ignored finding with the reason. */
 export interface SuppressedFinding extends Finding {
   readonly suppression: {
-    /** A comment beside it; the `check` block; a baseline. */
+    /** The source of the decision: a comment, the `check` block, or a baseline. */
     readonly by: 'comment' | 'configuration' | 'baseline';
     readonly reason: string;
   };

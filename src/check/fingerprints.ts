@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ConfigTree, DirectiveNode, Source, Span, Word } from '../../grammar/index.ts';
 import type { Finding } from './finding.ts';
 
-/** A directive, and what stands around it. */
+/** A directive with the heads of its enclosing blocks. */
 interface PlacedDirective {
   readonly node: DirectiveNode;
   readonly outer: PlacedDirective | undefined;
@@ -11,9 +11,9 @@ interface PlacedDirective {
 const HASH_CHARACTERS = 16;
 
 /**
- * What tells findings apart however their lines move:
- * rule, text of the directive and heads of the blocks around it, without blanks and comments; the second finding with
- * the same ones ends with `:2`. Secrets do not count: a digest of a short one could be turned back.
+ * Fingerprints that identify findings when their lines move: the rule, the text of the directive and the heads of the
+ * enclosing blocks, without blanks and comments. The second finding with the same parts ends with `:2`. Secrets are left
+ * out, because the digest of a short one could be reversed.
  */
 export function fingerprintsOf(
   findings: readonly Finding[],
@@ -51,7 +51,7 @@ function textAt(span: Span, { placed, hidden }: FingerprintInput): string {
   return heads.reverse().join('\n');
 }
 
-/** Where there is no tree, what the line says. */
+/** The text of the line, if there is no tree. */
 function lineAt({ source: { text }, start }: Span): string {
   const from = text.lastIndexOf('\n', start - 1) + 1;
   return (/^[^\n]*/.exec(text.slice(from))?.[0] ?? '').trim().replace(/\s+/g, ' ');
@@ -85,7 +85,7 @@ function written({ span, value, secret }: Word, hidden: readonly Span[]): string
   return secret ? span.source.text.slice(span.start, span.end) : value;
 }
 
-/** Every directive by the source that it stands in, in the order of their beginnings. */
+/** All directives by source, sorted by offset. */
 function nodesBySource({ directives }: ConfigTree): ReadonlyMap<Source, readonly PlacedDirective[]> {
   const found = new Map<Source, PlacedDirective[]>();
   const waiting: PlacedDirective[] = directives.map((node) => ({ node, outer: undefined }));

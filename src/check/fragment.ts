@@ -1,7 +1,7 @@
 import { type Piece, piecesOf, type Source } from '../../grammar/index.ts';
 import type { Context, Registry } from '../config/index.ts';
 
-/** Where a piece of configuration can stand by itself, the usual ones first; what has to be around it. */
+/** The contexts of fragments, the usual ones first, with the blocks that must surround them. */
 const AROUND: ReadonlyMap<Context, readonly string[]> = new Map<Context, readonly string[]>([
   ['http', ['http']],
   ['server', ['http', 'server']],
@@ -14,10 +14,10 @@ const AROUND: ReadonlyMap<Context, readonly string[]> = new Map<Context, readonl
   ['check', ['check']],
 ]);
 
-/** The contexts that `--context` and `# gw-context:` know. */
+/** The contexts that `--context` and `# gw-context:` accept. */
 export const FRAGMENT_CONTEXTS: readonly string[] = [...AROUND.keys()];
 
-/** Rules about what may well be in another file. */
+/** Rules about directives that may be in another file. */
 const NEED_THE_WHOLE: ReadonlySet<string> = new Set([
   'unknown-variable',
   'bad-reference',
@@ -27,17 +27,17 @@ const NEED_THE_WHOLE: ReadonlySet<string> = new Set([
   'flag-undefined',
 ]);
 
-/** Whether a rule can be asked about a piece of configuration. */
+/** Whether a rule applies to fragments. */
 export function judgesFragments(slug: string): boolean {
   return !NEED_THE_WHOLE.has(slug);
 }
 
 /**
- * Where a text stands by itself: `main` for a whole configuration, else the context that its comment
- * (`# gw-context: http, server`) or all of its directives name; undefined where nothing tells.
+ * The context of a text: `main` for a whole configuration, else the context that its comment (`# gw-context: http, server`)
+ * declares or all of its directives share; `undefined` if that is not known.
  */
 export function contextOf(source: Source, registry: Registry): Context | undefined {
-  // Most are whole ones, and large ones need not be read twice for that.
+  // Most texts are whole configurations; this avoids parsing large ones twice.
   if (!source.text.includes('gw-context') && /^(?:http|events)\s*\{/m.test(source.text)) return 'main';
   const pieces = piecesOf(source);
   const comment = pieces.find(({ kind, image }) => kind === 'comment' && CONTEXT.test(image));
@@ -53,13 +53,13 @@ export function contextOf(source: Source, registry: Registry): Context | undefin
 
 const CONTEXT = /^#\s*gw-context:\s*(.*)$/;
 
-/** The last of the contexts that somebody lists from the outside in: `http, server`. */
+/** The last context of a list from the outside in: `http, server`. */
 export function innermost(list: string): Context | undefined {
   const last = list.split(',').at(-1)?.trim() ?? '';
   return [...AROUND.keys()].find((context) => context === last);
 }
 
-/** A whole configuration around an `include`. */
+/** The text of a whole configuration around an `include`. */
 export function wholeAround(context: Context, include: string): string {
   const heads = AROUND.get(context) ?? [];
   return `${heads.map((head) => `${head} {\n`).join('')}include ${include};\n${'}'.repeat(heads.length)}\n`;
@@ -70,7 +70,7 @@ interface Statement {
   readonly hasBlock: boolean;
 }
 
-/** The directives outside of all blocks; an `include` says nothing. */
+/** The directives outside of all blocks, without `include`. */
 function topStatements(pieces: readonly Piece[]): readonly Statement[] {
   const found: Statement[] = [];
   let depth = 0;

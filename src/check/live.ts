@@ -5,10 +5,10 @@ import type { ConfigOfModules } from './exposure.ts';
 import type { Finding } from './finding.ts';
 import { findingFor } from './review.ts';
 
-/** Long enough for another continent, short enough to wait for. */
+/** Longest time for one database or store. */
 const TIMEOUT_MS = 5_000;
 
-/** What the databases and stores of a configuration say of it: all are asked at once, each target once. */
+/** The findings of the databases and stores of a configuration. All are asked at once, each target once. */
 export async function liveFindings(
   config: ConfigOfModules,
   catalogue: Catalogue,
@@ -20,7 +20,7 @@ export async function liveFindings(
     for (const module of config.modules) {
       if (!module.probe) continue;
       const values = block.config(module.name);
-      // Blocks that say nothing of a module share what it has above them.
+      // Blocks without directives of a module share its inherited config.
       if (seen.has(values) || module.enabled?.(values) === false) continue;
       seen.add(values);
       const asking = module.probe(values, scope);
@@ -42,7 +42,7 @@ function findingsAt(
 ): readonly Finding[] {
   const from = block.from(name);
   return problems.flatMap(({ rule, field, ...problem }) => {
-    // A default has no place: then it is the directive that makes the location what it is.
+    // A default has no place: then the finding is at the directive that enables the module.
     const [at] = [field, content].flat().flatMap((one = '') => from.get(one)?.nodes ?? []);
     return at ? findingFor(catalogue.known(rule), { ...problem, at }) : [];
   });

@@ -21,10 +21,10 @@ const SEVERITIES: Readonly<Record<Severity, RuleSeverity>> = {
   notice: 'info',
 };
 
-/** A fault that names no rule is about a value. */
+/** The rule of a fault without a rule. */
 const UNNAMED_RULE = 'bad-value';
 
-/** What the load found, by rules. */
+/** The faults of a load as findings. */
 export function findingsOfLoad({ faults }: Report, catalogue: Catalogue): readonly Finding[] {
   return faults.map((fault) => findingOf(fault, catalogue));
 }
@@ -40,7 +40,7 @@ function findingOf({ severity, rule = UNNAMED_RULE, ...fault }: Fault, catalogue
   };
 }
 
-/** What rules find. */
+/** The findings of the rules. */
 export function runRules(config: CheckedConfig, rules: readonly Rule[]): readonly Finding[] {
   return rules.flatMap((rule) => problemsOf(rule, config).map((each) => findingFor(rule, each)));
 }
@@ -53,17 +53,17 @@ function problemsOf(rule: Rule, config: CheckedConfig): readonly Problem[] {
   }
 }
 
-/** A problem of a rule. */
+/** The finding for a problem that a rule reports. */
 export function findingFor({ id, slug, severity }: Rule, { at, ...problem }: Problem): Finding {
   return { severity, ...problem, rule: id, slug, span: 'source' in at ? at : headOf(at) };
 }
 
-/** From the name of a directive to its last word: carets below a whole block say nothing. */
+/** The span from a directive's name to its last word, because carets below a whole block are useless. */
 function headOf({ name, args }: DirectiveNode): Span {
   return { ...name.span, end: (args.at(-1) ?? name).span.end };
 }
 
-/** Findings in the order of reading, by source, then by place; each once, however often its file is included. */
+/** Findings sorted by source in the order of reading, then by place, each once even if its file is included repeatedly. */
 function sorted(findings: readonly Finding[], { sources }: Report): readonly Finding[] {
   const ranks = new Map(sources.map((source, index) => [source, index]));
   const rank = ({ span }: Finding): number => (span ? (ranks.get(span.source) ?? sources.length) : -1);
@@ -77,34 +77,34 @@ function sorted(findings: readonly Finding[], { sources }: Report): readonly Fin
     .toSorted((a, b) => rank(a) - rank(b) || start(a) - start(b) || (a.rule < b.rule ? -1 : 1));
 }
 
-/** Which rules to ask. */
+/** Options of `review`. */
 export interface ReviewOptions extends Selection {
-  /** Only those of this severity; absent: all. */
+  /** Restricts the rules to a severity. */
   readonly severity?: RuleSeverity | undefined;
-  /** Those that are off by default too. */
+  /** True: rules that are off by default run as well. */
   readonly strict?: boolean | undefined;
-  /** Without what the load has found: somebody has said it already. */
+  /** True: findings of the load are left out, because they have been printed. */
   readonly rulesOnly?: boolean | undefined;
-  /** Also asks the databases and stores that are configured. */
+  /** True: the configured databases and stores are asked as well. */
   readonly live?: boolean | undefined;
-  /** Gives each finding its fingerprint. */
+  /** True: findings get fingerprints. */
   readonly fingerprints?: boolean | undefined;
 }
 
-/** What is wrong with a configuration, and what of it somebody has decided to live with. */
+/** The findings in a configuration, and the ignored ones. */
 export interface Review {
   readonly findings: readonly Finding[];
   readonly suppressed: readonly SuppressedFinding[];
   readonly report: Report;
-  /** Every source that was read. */
+  /** All sources that were read. */
   readonly sources: readonly Source[];
-  /** Absent where the text could not be read. */
+  /** Absent if the text could not be read. */
   readonly tree: ConfigTree | undefined;
-  /** What could have been found. */
+  /** The catalogue of rules. */
   readonly catalogue: Catalogue;
 }
 
-/** What there is to judge; `live` is there where databases and stores were asked. */
+/** The input of a review; `live` is present if databases and stores were asked. */
 interface ReviewInput {
   readonly report: Report;
   readonly config: CheckedConfig | undefined;
@@ -112,7 +112,9 @@ interface ReviewInput {
   readonly live?: readonly Finding[] | undefined;
 }
 
-/** The findings of a load and of the rules, each once, in the order of reading, less what is ignored. */
+/**
+ * Reviews a configuration: findings of the load and of the rules, each once, in the order of reading, without ignored ones.
+ */
 export function review(
   { report, config, catalogue, live = [] }: ReviewInput,
   options: ReviewOptions = {},
@@ -123,12 +125,12 @@ export function review(
     (severity === undefined || rule.severity === severity) && isSelected(rule, selections, strict);
   const isKept = (finding: Finding): boolean => {
     const rule = catalogue.known(finding.rule);
-    // What keeps the configuration from loading cannot be deselected: all would seem well.
+    // A finding that prevents loading cannot be deselected, or the configuration would seem correct.
     return finding.refuses === true ? !isIgnored(rule, selections) : isOn(rule);
   };
   const wasAsked = (rule: Rule): boolean => isOn(rule) && (options.live === true || !rule.live);
   const ofLoad = rulesOnly ? [] : findingsOfLoad(report, catalogue).filter(isKept);
-  // A rule may weigh less in one place than in another.
+  // A rule may report some findings with a lower severity.
   const ofRules = (config ? runRules(config, catalogue.rules.filter(isOn)) : []).filter(
     (finding) => severity === undefined || finding.severity === severity,
   );
@@ -151,7 +153,7 @@ export function review(
   return options.fingerprints === true ? withFingerprints(found) : found;
 }
 
-/** Those that are ignored count among those of the same words, or the others would change with them. */
+/** Ignored findings are included, because they affect the numbering of equal ones. */
 function withFingerprints(found: Review): Review {
   const { findings, suppressed, report, tree } = found;
   const all = sorted([...findings, ...suppressed], report);
@@ -163,7 +165,7 @@ function withFingerprints(found: Review): Review {
   return { ...found, findings: findings.map(marked), suppressed: suppressed.map(marked) };
 }
 
-/** `check { select GW3; }`; what the block ignores has a reason, and is looked for among the findings. */
+/** The selections of `check { select GW3; }`. Its `ignore` has a reason and is applied to the findings. */
 function selectionsOf(main: BlockView): readonly Selection[] {
   return main.inner
     .filter(({ context }) => context === 'check')

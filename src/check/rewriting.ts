@@ -2,7 +2,7 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, ComplexValue } from '../config/index.ts';
 import { configOf, type IfStep, nodesOf, type Step } from '../contract/index.ts';
 
-/** The rewrite steps of a block in the order in which they run, each with its directive. */
+/** The rewrite steps of a block in order of execution, each with its directive. */
 export function stepsOf(block: BlockView): readonly { readonly step: Step; readonly node: DirectiveNode }[] {
   const nodes = nodesOf(block, 'rewrite', 'steps');
   return (configOf(block.level, 'rewrite').steps ?? []).flatMap((step, index) => {
@@ -12,8 +12,8 @@ export function stepsOf(block: BlockView): readonly { readonly step: Step; reado
 }
 
 /**
- * What the steps of a block do to a URI. `moves`: a location is looked for anew, because of the directive `by`. `stays`: no
- * more is changed here. `over`: the request is answered. `unknown`: it depends on more than the URI and the client.
+ * The effect of a block's steps on a URI. `moves`: the directive `by` starts a new search for a location. `stays`: the URI
+ * does not change any more. `over`: the request ends. `unknown`: the effect depends on more than the URI and the client.
  */
 export type Rewritten =
   | { readonly kind: 'moves'; readonly uri: string; readonly by: DirectiveNode }
@@ -45,14 +45,14 @@ export function rewritten(block: BlockView, given: string): Rewritten {
   return by ? { kind: 'moves', uri, by } : { kind: 'stays', uri };
 }
 
-/** What a client says beside the path: there are requests for which a condition on it does not hold. */
+/** Variables that clients control besides the path: for some requests a condition on them does not hold. */
 const CLIENTS = /^(host|args|query_string|request_method|remote_addr|content_type|(http|arg|cookie)_\w+)$/;
 
 function isClients({ condition }: IfStep): boolean {
   return 'variable' in condition && CLIENTS.test(condition.variable);
 }
 
-/** Other conditions are not followed: what matters is whether anything depends on them. */
+/** Other conditions are not evaluated: the result is only whether the URI may leave through them. */
 function mayLeave(block: BlockView, condition: DirectiveNode): boolean {
   const inside = block.inner.find(({ node }) => node === condition);
   return !inside || stepsOf(inside).some(({ step }) => step.kind !== 'set');

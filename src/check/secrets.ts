@@ -3,18 +3,18 @@ import type { DirectiveNode, Span } from '../../grammar/index.ts';
 import { secretSpans } from '../config/index.ts';
 import type { CheckedConfig } from '../contract/index.ts';
 
-/** A secret that stands in the configuration, and the directive that takes it. */
+/** A secret written in the configuration, and its directive. */
 interface WrittenSecret {
   readonly node: DirectiveNode;
   readonly span: Span;
 }
 
-/** Expanded at load; a default in it is for trying things out. */
+/** A reference that is expanded at load; its default is for trying things out. */
 const EXPANSIONS = /\$\{(?:env|file):[^}]*\}/g;
 const VARIABLES = /\$(?:\{\w+\}|\w+)/g;
 const PUBLIC_KEY = /-----BEGIN (?:PUBLIC KEY|CERTIFICATE)-----|"kty"\s*:\s*"(?:RSA|EC|OKP)"/;
 
-/** Each directive with a secret of its own, in file order of their names; of several secrets the first. */
+/** The directives with written secrets in file order; of several secrets the first. */
 export function writtenSecrets({ registry, uses }: CheckedConfig): readonly WrittenSecret[] {
   const names = registry.entries.flatMap(({ name, row }) => (row.secret ? name : []));
   return uses(...new Set(names)).flatMap(({ node }) => {
@@ -32,12 +32,12 @@ function isWritten(span: Span, node: DirectiveNode): boolean {
   return /\w/.test(written) && !isPublicKey(text) && !isDefault(span, node);
 }
 
-/** Everybody may know it: tokens are verified with it, and cannot be signed. */
+/** True for a public key, which verifies tokens but cannot sign them. */
 function isPublicKey(text: string): boolean {
   return PUBLIC_KEY.test(text) && !/"d"\s*:/.test(text);
 }
 
-/** Inside an expansion. */
+/** True for a span inside an expansion. */
 function isDefault({ source, start, end }: Span, { span: whole }: DirectiveNode): boolean {
   const text = source.text.slice(whole.start, whole.end);
   return [...text.matchAll(EXPANSIONS)].some(
@@ -46,10 +46,10 @@ function isDefault({ source, start, end }: Span, { span: whole }: DirectiveNode)
 }
 
 const WORLD_READABLE = 0o004;
-/** Containers get their secrets there, readable by all that runs in them. */
+/** The directory for secrets in containers, readable by all their processes. */
 const SECRETS = /^(?:\/var)?\/run\/secrets\//;
 
-/** How chmod calls the mode of a file that every user of the machine may read, else `undefined`. */
+/** The mode of a file that every user of the machine can read, as for chmod; else `undefined`. */
 export function worldReadableMode(path: string): string | undefined {
   if (SECRETS.test(path)) return undefined;
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;

@@ -1,36 +1,39 @@
 import type { Rule } from '../contract/index.ts';
 
-/** Which rules count: ids, slugs and prefixes (`GW3`, `GW3xx`). */
+/** A selection of rules by ids, slugs and prefixes (`GW3`, `GW3xx`). */
 export interface Selection {
-  /** Only these; those that are off by default too. Absent: all that are not off. */
+  /** Only these rules, even if off by default; default: all that are on. */
   readonly select?: readonly string[] | undefined;
-  /** Not these. */
+  /** Rules to leave out. */
   readonly ignore?: readonly string[] | undefined;
 }
 
 const PREFIX = /^GW\d{1,3}$/;
 
-/** Whether a name means a rule: its id, its slug, or the beginning of its id. */
+/** Whether a name selects a rule: its id, its slug, or a prefix of its id. */
 export function means(name: string, { id, slug }: Pick<Rule, 'id' | 'slug'>): boolean {
   if (name === slug) return true;
   const prefix = prefixOf(name);
   return PREFIX.test(prefix) && id.startsWith(prefix);
 }
 
-/** Whether a name is the beginning of ids, and of several even where no rule begins so yet. */
+/** Whether a name is a prefix of ids, even if no rule has such an id yet. */
 export function isPrefix(name: string): boolean {
   const prefix = prefixOf(name);
   return PREFIX.test(prefix) && prefix.length < 5;
 }
 
-/** Whether a rule counts under these selections, of which the first one that selects decides. `strict`: be it off or not. */
+/**
+ * Whether selections include a rule; the first one with `select` decides. `strict`: rules that are off by default count,
+ * too.
+ */
 export function isSelected(rule: Rule, selections: readonly Selection[], strict = false): boolean {
   const select = selections.find((selection) => selection.select !== undefined)?.select;
   if (select ? !select.some((name) => means(name, rule)) : rule.off === true && !strict) return false;
   return !isIgnored(rule, selections);
 }
 
-/** Whether one of the selections does without a rule. */
+/** Whether one of the selections leaves out a rule. */
 export function isIgnored(rule: Pick<Rule, 'id' | 'slug'>, selections: readonly Selection[]): boolean {
   return selections.some(({ ignore = [] }) => ignore.some((name) => means(name, rule)));
 }

@@ -12,20 +12,20 @@ import {
 } from '../contract/index.ts';
 import { addressText } from '../plan/index.ts';
 
-/** A server on a socket, and the `listen` that put it there. */
+/** A server on a socket, and its `listen`. */
 export interface Listener {
   readonly server: BlockView;
   readonly listen: ListenConfig;
   readonly node: DirectiveNode;
 }
 
-/** An address that servers listen on, in the order of the file. */
+/** An address with its servers in file order. */
 interface Socket {
   readonly address: string;
   readonly listeners: readonly Listener[];
 }
 
-/** The sockets that some `listen` asks for; a server without any is on none of them. */
+/** The sockets of all `listen` directives; a server without any is left out. */
 export function socketsOf(config: CheckedConfig): readonly Socket[] {
   const sockets = new Map<string, Listener[]>();
   for (const server of config.blocks('server')) {
@@ -43,7 +43,7 @@ export function socketsOf(config: CheckedConfig): readonly Socket[] {
   return [...sockets].map(([address, listeners]) => ({ address, listeners }));
 }
 
-/** A `listen` that asks for TLS: by its own word, or by `ssl on` for the whole server. */
+/** Whether a `listen` uses TLS: by its own parameter, or by `ssl on`. */
 export function speaksTls({ server, listen }: Listener): boolean {
   return listen.ssl ?? sslOf(server).enabled;
 }
@@ -53,33 +53,33 @@ export function sslOf(server: BlockView): SslConfig {
   return configOf(server.level, 'ssl');
 }
 
-/** A certificate that a server shows, and the directive that names it. */
+/** A certificate of a server, and its directive. */
 export interface ShownCertificate {
   readonly node: DirectiveNode;
   readonly file: FileName;
-  /** The first of the file: the server's own. */
+  /** The first certificate in the file, which is the server's own. */
   readonly certificate: X509Certificate;
 }
 
-/** The servers that speak TLS on some of their addresses. */
+/** The servers with TLS on some of their addresses. */
 export function tlsServers(config: CheckedConfig): readonly BlockView[] {
   return config
     .blocks('server')
     .filter((server) => sslOf(server).enabled || listensOf(server).some(({ ssl }) => ssl));
 }
 
-/** The `listen` directives of a server, read. */
+/** The `listen` configs of a server. */
 function listensOf(server: BlockView): readonly ListenConfig[] {
   return configOf(server.level, 'core').listens ?? [];
 }
 
-/** Whether a server speaks plain HTTP on some of its addresses. */
+/** Whether a server has plain HTTP on some of its addresses. */
 export function speaksPlain(server: BlockView): boolean {
   const listens = listensOf(server);
   return !sslOf(server).enabled && (listens.length === 0 || listens.some(({ ssl }) => !ssl));
 }
 
-/** The certificates of a server whose files can be read; the others are faults of the load. */
+/** The certificates of a server that can be read; the others are faults of the load. */
 export function certificatesOf(server: BlockView): readonly ShownCertificate[] {
   const nodes = nodesOf(server, 'ssl', 'certificates');
   return (sslOf(server).certificates ?? []).flatMap((file, index) => {
@@ -97,7 +97,7 @@ function readCertificate(path: string): X509Certificate | undefined {
   }
 }
 
-/** What servers share by inheritance, once: the directives of these names that hold in one of them. */
+/** The directives of these names that hold in one of the servers, each once. */
 export function heldBy(servers: readonly BlockView[], ...names: readonly string[]): readonly DirectiveNode[] {
   return [...new Set(servers.flatMap((server) => server.effective(...names)))];
 }

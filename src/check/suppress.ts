@@ -15,24 +15,24 @@ import type { Finding, SuppressedFinding } from './finding.ts';
 import type { Catalogue } from './catalogue.ts';
 import { means } from './selection.ts';
 
-/** A rule that somebody has decided to live with, where, and why: `# gw-ignore GW304: reason`. */
+/** An ignore comment: rules, range and reason, as in `# gw-ignore GW304: reason`. */
 interface Ignore {
-  /** As written: ids, slugs and prefixes. */
+  /** Ids, slugs and prefixes as written. */
   readonly rules: readonly string[];
-  /** Empty when there is none; it then ignores nothing. */
+  /** The reason; if it is empty, nothing is ignored. */
   readonly reason: string;
   readonly span: Span;
-  /** Where findings begin that it is about; absent: everywhere. */
+  /** The range in which its findings start; absent: everywhere. */
   readonly covers?: Span;
-  /** The text without it, or with fewer rules in it. */
+  /** The edit that removes it, or rules from it. */
   without(rules: readonly string[]): TextEdit;
 }
 
 const COMMENT = /^#\s*gw-ignore(-file)?(?![\w-])([^:]*)(?::\s*(.*\S))?/;
 
-/** The comments of a source that ignore rules, in file order. */
+/** The ignore comments of a source in file order. */
 function ignoreComments(source: Source): readonly Ignore[] {
-  // Most sources have none, and need not be read again.
+  // Most sources have none and need not be tokenized again.
   if (!source.text.includes('gw-ignore')) return [];
   const pieces = piecesOf(source);
   return pieces.flatMap((piece, index) => {
@@ -68,7 +68,7 @@ function ignoreOf([, file, names = '', reason = '']: RegExpExecArray, at: Commen
   };
 }
 
-/** A comment on a line of its own is about the statement that follows, another one about the statement in its line. */
+/** The range of a comment: on a line of its own the next statement, else the statement on its line. */
 function coveredBy({ source, pieces, index }: CommentPosition): Span {
   const { start } = pieces[index] as Piece;
   const isAlone = indentAt(source.text, start) !== undefined;
@@ -88,7 +88,7 @@ function coveredBy({ source, pieces, index }: CommentPosition): Span {
   return { source, start: Math.min(lineStart, (pieces[first] as Piece).start), end: start };
 }
 
-/** The statement goes on behind it. */
+/** True for a token after which the statement continues. */
 function isInside({ kind }: Piece): boolean {
   return kind === 'word' || kind === 'comment';
 }
@@ -97,7 +97,7 @@ function rangeOf({ start, image }: Piece): { start: number; end: number } {
   return { start: start + image.length - 1, end: start + image.length };
 }
 
-/** With its line where nothing else stands on it, else with the blanks before it. */
+/** The edit that deletes a comment, with its line if nothing else is on it, else with the blanks before it. */
 function deletion({ source, start, end }: Span): TextEdit {
   const indent = indentAt(source.text, start);
   if (indent !== undefined) {
@@ -111,24 +111,29 @@ function deletion({ source, start, end }: Span): TextEdit {
   return { span: { source, start: start - before, end }, text: '' };
 }
 
-/** What is left of the findings, what was ignored, and what is wrong with the ignoring itself. */
+/** The remaining findings, the ignored ones, and findings about the ignoring itself. */
 interface Suppressed {
   readonly findings: readonly Finding[];
   readonly suppressed: readonly SuppressedFinding[];
   readonly faults: readonly Finding[];
 }
 
-/** Where to look for what is ignored, and which rules were asked. */
+/** Options of `suppress`. */
 interface SuppressOptions {
   readonly sources: readonly Source[];
-  /** Absent where the configuration could not be read. */
+  /** Absent if the configuration could not be read. */
   readonly main: BlockView | undefined;
-  /** A rule that was not asked finds nothing: ignoring it is not in vain. False for all where the load failed. */
+  /**
+   * Whether a rule has run. Ignoring a rule that has not run is not reported as superfluous. False for all if the load
+   * failed.
+   */
   readonly wasAsked: (rule: Rule) => boolean;
   readonly catalogue: Catalogue;
 }
 
-/** Takes away what comments and the `check` block ignore; tells what they ignore in vain, or without a reason. */
+/**
+ * Removes the findings that comments and the `check` block ignore, and reports ignoring without effect or without a reason.
+ */
 export function suppress(all: readonly Finding[], options: SuppressOptions): Suppressed {
   const { sources, main } = options;
   const ignores = [
@@ -146,7 +151,7 @@ export function suppress(all: readonly Finding[], options: SuppressOptions): Sup
   return { findings, suppressed, faults };
 }
 
-/** `check { ignore GW311 "reason"; }` */
+/** The `ignore` directives in `check { ignore GW311 "reason"; }`. */
 function ignoresOfBlocks(main: BlockView): readonly Ignore[] {
   const blocks = main.inner.filter(({ context }) => context === 'check');
   return blocks.flatMap((block) =>
@@ -159,12 +164,12 @@ function ignoresOfBlocks(main: BlockView): readonly Ignore[] {
   );
 }
 
-/** One that lacks a word is a fault of the load already. */
+/** Without directives that lack a word, which are faults of the load. */
 function wellFormed(nodes: readonly DirectiveNode[]): readonly DirectiveNode[] {
   return nodes.filter(({ args }) => args.length >= 2);
 }
 
-/** Something to ignore, and which of its rules really found something. */
+/** An ignore comment, and the rules that it has matched. */
 class WatchedIgnore {
   readonly by: SuppressedFinding['suppression']['by'];
   readonly #ignore: Ignore;
@@ -179,7 +184,7 @@ class WatchedIgnore {
     return this.#ignore.reason;
   }
 
-  /** What is about several places can be ignored at each of them. */
+  /** Whether it covers a finding; one with several places can be ignored at each of them. */
   takes({ rule: id, slug, span, related = [] }: Finding): boolean {
     const { covers, rules, reason } = this.#ignore;
     const places = span ? [span, ...related.map((place) => place.span)] : [];

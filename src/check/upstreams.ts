@@ -1,7 +1,7 @@
 import { type BlockView, oncePer } from '../config/index.ts';
 import type { CheckedConfig } from '../contract/index.ts';
 
-/** The `upstream` block of a name. */
+/** The `upstream` block with a name. */
 export function upstreamNamed(config: CheckedConfig, name: string): BlockView | undefined {
   return upstreams(config).get(name.toLowerCase());
 }

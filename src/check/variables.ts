@@ -3,14 +3,14 @@ import { oncePer } from '../config/index.ts';
 import type { CheckedConfig } from '../contract/index.ts';
 
 const VARIABLE = /(\$\{?\w+\}?)/;
-/** `default` is a line like the others; these say something else. */
+/** Lines of a `map` or `geo` that are not values; `default` is one. */
 const NO_VALUES = new Set('hostnames volatile ranges include delete proxy proxy_recursive'.split(' '));
-/** Stands in a text for what only requests know. */
+/** A character that stands for text known only at request time. */
 export const UNKNOWN = '\0';
 
-/** Nobody knows which name it is, but a name it is. */
+/** Stands for an unknown name. */
 const SOME_NAME = `${UNKNOWN}name`;
-/** What built-in variables are as far as an address goes. */
+/** The texts of built-in variables in addresses. */
 const BUILT_IN: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     scheme: ['http', 'https'],
@@ -26,7 +26,7 @@ const BUILT_IN: ReadonlyMap<string, readonly string[]> = new Map(
 const MAX_TEXTS = 64;
 const MAX_DEPTH = 5;
 
-/** The texts that a value with variables can have, as far as the configuration itself names them. */
+/** The possible texts of a value with variables, as far as the configuration defines them. */
 export function textsOf(config: CheckedConfig, value: string, depth = 0): readonly string[] {
   let texts: readonly string[] = [''];
   for (const piece of value.split(VARIABLE)) {
@@ -46,7 +46,7 @@ function valuesOf(config: CheckedConfig, name: string, depth: number): readonly 
   return [...new Set([...written].flatMap((value) => textsOf(config, value, depth + 1)))];
 }
 
-/** What the configuration gives each variable, as it is written. */
+/** The values that the configuration gives each variable, as written. */
 const valuesByName = oncePer((config: CheckedConfig) => {
   const found = new Map<string, Set<string>>();
   for (const { node } of config.uses('set', 'map', 'geo', 'split_clients', 'auth_request_set')) {

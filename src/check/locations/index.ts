@@ -14,12 +14,12 @@ export {
 } from './tree.ts';
 export { reachOf, type ReachSearch, type Reach, type LostUri } from './reach.ts';
 
-/** What all searches of one check may cost: about a second on a slow machine. */
+/** Most states of all searches of one check: about a second on a slow machine. */
 const MAX_STATES = 60_000;
-/** How many regexes may be tried for all URIs that are asked for: thousands of them make thousands of questions. */
+/** Most regexes that are tried for all URIs; thousands of regexes give rise to thousands of URIs. */
 const MAX_TRIALS = 1_000_000;
 
-/** The location trees of a configuration, and what is known of their locations. */
+/** The location trees of a configuration, and which requests reach their locations. */
 export class Locations {
   readonly trees: readonly LocationTree[];
   readonly patterns: Patterns;
@@ -32,7 +32,7 @@ export class Locations {
     this.trees = config.blocks('server').map((server) => new LocationTree(server, patterns));
   }
 
-  /** Every location of every server with what requests get to it, those nested in one that gets none left out. */
+  /** All locations with the requests that reach them, without those nested in an unreachable one. */
   *reached(): Generator<{ readonly location: CheckedLocation; readonly reach: Reach }> {
     const lost = new Set<CheckedLocation>();
     for (const tree of this.trees) {
@@ -53,7 +53,7 @@ export class Locations {
     return reach;
   }
 
-  /** Where a URI leads, as long as looking it up costs too little to matter. */
+  /** The location of a URI; `undefined` once the limit of trials is reached. */
   find(uri: string, tree: LocationTree): CheckedLocation | undefined {
     return this.#mayAsk(tree) ? tree.find(uri) : undefined;
   }

@@ -11,10 +11,10 @@ import {
 import { type LocationTree, type CheckedLocation, wayTo } from './tree.ts';
 
 const PLAIN_CHARACTERS = '/\\x00-\\x1f\\x7f';
-/** A segment of a path that is left when `.` and `..` are resolved. */
+/** A segment of a path that is neither `.` nor `..`. */
 const SEGMENT = `(?:[^.${PLAIN_CHARACTERS}][^${PLAIN_CHARACTERS}]*|\\.[^.${PLAIN_CHARACTERS}][^${PLAIN_CHARACTERS}]*|\\.\\.[^${PLAIN_CHARACTERS}]+)`;
 
-/** Decoded paths as requests bring them: slashes merged, dots resolved, no control characters. */
+/** Ordinary decoded paths: slashes merged, dots resolved, no control characters. */
 function ordinaryUris(patterns: Patterns): Machine {
   return machineOf(`^(?:(?:/${SEGMENT})+/?|/)$`, patterns);
 }
@@ -29,21 +29,21 @@ function machineOf(text: string, patterns: Patterns): Machine {
 }
 
 /**
- * Which requests get to a location. `some`: `uri` does. `odd`: only such with control characters or unresolved dots, as
- * `uri`. `none`: proven; `uri` would match, but `winner` takes it, both absent where nothing matches at all.
+ * The requests that reach a location. `some`: `uri` does. `odd`: only those with control characters or unresolved dots, such
+ * as `uri`. `none`: proven that none does; `instead` has a URI that matches and the location that wins it, if there is one.
  */
 export type Reach =
   | { readonly kind: 'some' | 'odd'; readonly uri: string; readonly instead?: LostUri | undefined }
   | { readonly kind: 'none'; readonly instead: LostUri | undefined }
   | { readonly kind: 'unknown' };
 
-/** A URI that a location matches, and the location that gets it. */
+/** A URI that a location matches and another location wins. */
 export interface LostUri {
   readonly uri: string;
   readonly winner: CheckedLocation;
 }
 
-/** What the questions of one check share. */
+/** The parts that searches in one tree share. */
 export interface ReachSearch {
   readonly tree: LocationTree;
   readonly patterns: Patterns;
@@ -52,15 +52,15 @@ export interface ReachSearch {
 
 const UNKNOWN: Reach = { kind: 'unknown' };
 
-/** Beyond this many competitors nothing is claimed. */
+/** Most competing locations; with more, the result is unknown. */
 const MAX_ROUNDS = 12;
 
-/** Whether any request gets to a location or to one nested in it. */
+/** Whether any request reaches a location or one nested in it. */
 export function reachOf(location: CheckedLocation, asking: ReachSearch): Reach {
   const { tree, patterns } = asking;
   const guess = guessOf(location);
   if (guess !== undefined && tree.leadsTo(guess, location)) return { kind: 'some', uri: guess };
-  // What is nested in a prefix location may take requests past a regex that the location itself loses to.
+  // Nested regexes of a prefix location may win over a regex that wins over the location itself.
   if (location.match.kind === 'prefix' && hasLocations(location)) return UNKNOWN;
   if (location.match.kind === 'exact') return { kind: 'none', instead: lostUri(location.match.path, tree) };
   const must = machinesTo(wayTo(location));
@@ -77,7 +77,7 @@ function hasLocations({ block }: CheckedLocation): boolean {
   return block.inner.some(({ context }) => context === 'location');
 }
 
-/** A text that is likely to lead to a location. */
+/** A URI that probably leads to a location. */
 function guessOf({ match, pattern }: CheckedLocation): string | undefined {
   if (match.kind !== 'regex') return match.path;
   const sample = pattern?.sample;
@@ -87,7 +87,7 @@ function guessOf({ match, pattern }: CheckedLocation): string | undefined {
   return uri.startsWith('/') && pattern.regex.test(uri) ? uri : undefined;
 }
 
-/** What a URI must be to lead along a way, competing regexes left out; `undefined` where a pattern is not known. */
+/** The conditions for a URI to match nested locations, without competing regexes; `undefined` if a pattern is not known. */
 function machinesTo(way: readonly CheckedLocation[]): readonly Machine[] | undefined {
   const machines: Machine[] = [];
   for (const location of way) {
@@ -107,7 +107,7 @@ function stops(location: CheckedLocation | undefined): boolean {
   return location?.match.kind === 'prefix' && location.match.stop;
 }
 
-/** A URI that matches a location by its own words, and who gets it. */
+/** A URI that a location matches, and the location that wins it. */
 function instance(location: CheckedLocation, { tree, patterns, budget }: ReachSearch): LostUri | undefined {
   const languages = wayTo(location).flatMap(({ match, pattern, level }): Machine[] => {
     if (match.kind === 'regex') return pattern?.language ? [pattern.language] : [];
@@ -122,7 +122,7 @@ function lostUri(uri: string, tree: LocationTree): LostUri | undefined {
   return winner && { uri, winner };
 }
 
-/** Looks for a URI of a location round by round: each location that takes one away is left out of the next round. */
+/** Searches for a URI of a location in rounds: each round excludes a location that won the last URI. */
 class Contest {
   readonly #location: CheckedLocation;
   readonly #asking: ReachSearch;
@@ -146,7 +146,7 @@ class Contest {
     return UNKNOWN;
   }
 
-  /** Leaves out what the winner of a URI takes of the location's others as well; false where that is not known. */
+  /** Excludes all URIs that the winner of a URI takes; false if they are not known. */
   #lose(uri: string, winner: CheckedLocation | undefined): boolean {
     const way = wayTo(winner);
     const own = wayTo(this.#location);
@@ -155,7 +155,7 @@ class Contest {
     if (!rival) return false;
     if (rival.match.kind === 'exact') return this.#words.push(uri) > 0;
     if (rival.match.kind === 'regex') return this.#loseTo(rival.pattern?.language);
-    // A prefix that is not ours wins by a regex or an exact location nested in it.
+    // Another prefix wins only by a regex or exact location nested in it.
     if (way.at(-1)?.match.kind === 'exact') return this.#words.push(uri) > 0;
     const machines = machinesTo(way.slice(fork));
     return this.#loseTo(machines && intersection(machines));

@@ -6,10 +6,10 @@ import { locationText } from '../../plan/index.ts';
 import { LocationLevel } from '../../compile/index.ts';
 import { cutsAround, DEAD, type Machine, type Pattern, type Patterns } from '../regex/index.ts';
 
-/** The longest of some prefixes that a text has, as an automaton. */
+/** An automaton that finds the longest of some prefixes of a text. */
 class PrefixTrie<T> {
   readonly #edges: Map<number, number>[] = [new Map()];
-  /** By node: the longest prefix up to it. */
+  /** By node: the value of the longest prefix up to it. */
   readonly #longest: (T | undefined)[] = [undefined];
   readonly #texts: string[] = [];
   #cuts: readonly number[] | undefined;
@@ -24,10 +24,10 @@ class PrefixTrie<T> {
     this.#isSettled = false;
   }
 
-  /** The texts whose longest prefix is right; `undefined` stands for those that have none. */
+  /** The texts whose longest prefix meets a condition; `undefined` stands for no prefix. */
   machine(isRight: (longest: T | undefined) => boolean): Machine {
     this.#settle();
-    // Behind the last node of the trie the answer stands: it is counted on from the nodes' own numbers.
+    // After leaving the trie the result is fixed: such states are numbered after its nodes.
     const away = this.#edges.length;
     const right = this.#longest.map((value) => isRight(value));
     const leave = (node: number): number => (right[node] ? away + node : DEAD);
@@ -48,7 +48,7 @@ class PrefixTrie<T> {
     return added;
   }
 
-  /** A node is made behind the one that leads to it: in their order, each finds its value there. */
+  /** Fills in inherited values. A node follows its parent in order, so the parent's value is already there. */
   #settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
@@ -58,25 +58,25 @@ class PrefixTrie<T> {
   }
 }
 
-/** A location that URIs may lead to. */
+/** A location that can match URIs. */
 export interface CheckedLocation {
   readonly block: BlockView;
   readonly match: Exclude<LocationMatch, { kind: 'named' }>;
-  /** Of a regex location. */
+  /** The pattern of a regex location. */
   readonly pattern: Pattern | undefined;
   readonly level: CheckedLevel;
 }
 
 /** The locations of one block. */
 export interface CheckedLevel {
-  /** The location that they are nested in; absent on server level. */
+  /** The enclosing location; absent on the server level. */
   readonly around: CheckedLocation | undefined;
   /** In file order. */
   readonly locations: readonly CheckedLocation[];
   readonly prefixes: PrefixTrie<CheckedLocation>;
 }
 
-/** The locations of a server, and where a URI leads: asked of the very tree that serves requests. */
+/** The locations of a server. URIs are looked up in the same kind of tree that serves requests. */
 export class LocationTree {
   readonly levels: readonly CheckedLevel[];
   readonly #patterns: Patterns;
@@ -90,7 +90,7 @@ export class LocationTree {
     this.levels = levels;
   }
 
-  /** How many regexes there are: what a question may cost. */
+  /** Number of regexes, which bounds the cost of a lookup. */
   get regexes(): number {
     return this.#regexes;
   }
@@ -99,7 +99,7 @@ export class LocationTree {
     return this.#root.find(uri)?.target;
   }
 
-  /** The location itself answers, or one that is nested in it. */
+  /** True if a URI leads to the location or to one nested in it. */
   leadsTo(uri: string, location: CheckedLocation): boolean {
     return wayTo(this.find(uri)).includes(location);
   }
@@ -117,7 +117,7 @@ export class LocationTree {
     for (const inner of block.inner) {
       const match = matchOf(inner);
       if (!match || match.kind === 'named') continue;
-      // The second of a duplicate counts for nothing; that it is there is another rule's concern.
+      // The second of two equal locations is ignored; another rule reports it.
       if (match.kind !== 'regex' && taken.size === taken.add(`${match.kind} ${match.path}`).size) continue;
       const pattern = match.kind === 'regex' ? this.#patterns.read(match.regex, match.caseless) : undefined;
       const location: CheckedLocation = { block: inner, match, pattern, level };
@@ -148,24 +148,24 @@ function addTo(
   }
 }
 
-/** The locations that a location is nested in, outermost first, and itself. */
+/** The locations around a location, outermost first, and the location itself. */
 export function wayTo(location: CheckedLocation | undefined): readonly CheckedLocation[] {
   return location ? [...wayTo(location.level.around), location] : [];
 }
 
-/** A location as messages name it, in double quotes. */
+/** The text of a location in double quotes. */
 export function quotedLocation({ match }: CheckedLocation): string {
   return `"${locationText(match)}"`;
 }
 
-/** Where a location says what it matches. */
+/** The span of a location's arguments. */
 export function wordsOf({ block }: CheckedLocation): Span {
   const { name, args } = block.node!;
   const last = args.at(-1) ?? name;
   return { ...last.span, start: (args[0] ?? name).span.start };
 }
 
-/** A decoded path as a client sends it. */
+/** The encoded form of a path, as a client sends it. */
 export function shownUri(uri: string): string {
   return encodePath(uri);
 }

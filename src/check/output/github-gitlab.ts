@@ -12,7 +12,7 @@ export function github({ findings }: CheckReport): string {
   const lines = findings.map((finding) => {
     const { span, severity, rule, slug, message, hint } = finding;
     const { line, column, endLine, endColumn } = span ? rangeOf(span) : {};
-    // Columns count only within one line, and their end is inclusive.
+    // GitHub takes columns only within one line, with an inclusive end.
     const columns = endLine === line && column !== undefined && endColumn !== undefined;
     const properties = {
       file: fileOf(finding),
@@ -55,7 +55,7 @@ export function gitlab({ findings }: CheckReport, { root }: { readonly root: str
     return {
       description: `${rule} ${slug}: ${message}`,
       check_name: rule,
-      // Two files may say the same thing; GitLab keeps one issue for a fingerprint.
+      // The path is included because GitLab keeps one issue for each fingerprint.
       fingerprint: `${fingerprint}:${path}`,
       severity: GITLAB_SEVERITIES[severity],
       location: { path, lines: { begin: line, end: endLine } },

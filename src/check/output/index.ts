@@ -9,7 +9,7 @@ export { reportOf, type CheckedFile, type CheckReport, tallyOf, tallyText, type 
 export { findingText } from './text.ts';
 export type { JsonFinding, JsonReport } from './json.ts';
 
-/** What a format needs to know besides the findings. */
+/** Options of the formats. */
 export interface FormatOptions {
   readonly color: boolean;
   /** Absolute directory that relative names of files start from. */

@@ -4,41 +4,44 @@ import type { Finding, SuppressedFinding } from '../finding.ts';
 import { type CheckReport, fileOf, type Range, rangeOf, type Tally, tallyOf } from './report.ts';
 import { shownFix } from './shown-fix.ts';
 
-/** What `-f json` prints. `version` grows when a field changes its meaning or goes; new fields may come at any time. */
+/**
+ * The output of `-f json`. `version` increases when a field changes its meaning or is removed; fields may be added at any
+ * time.
+ */
 export interface JsonReport {
   readonly version: 1;
-  /** By configuration, then by file in the order of reading, line and column. */
+  /** Sorted by configuration, file in the order of reading, line and column. */
   readonly findings: readonly JsonFinding[];
   readonly suppressed: readonly (JsonFinding & Pick<SuppressedFinding, 'suppression'>)[];
   readonly summary: Tally;
 }
 
-/** One finding. Lines and columns count from 1, columns in code points; ends are exclusive. */
+/** A finding. Lines and columns count from 1, columns in code points; ends are exclusive. */
 export interface JsonFinding extends Partial<Range> {
   readonly rule: string;
   readonly slug: string;
   readonly severity: RuleSeverity;
   readonly message: string;
-  /** As it was given, or as it was included; without a line where the file cannot be read. */
+  /** The name of the file as given or included; there is no line if it cannot be read. */
   readonly file: string;
   readonly label?: string;
   readonly hint?: string;
-  /** The configuration does not load because of it. */
+  /** True if the configuration does not load because of it. */
   readonly refuses?: true;
   readonly related?: readonly (JsonPlace & { readonly label: string })[];
   readonly fix?: {
     readonly title: string;
-    /** Requests are answered as before. */
+    /** True if the fix changes no response. */
     readonly safe: boolean;
     readonly edits: readonly (JsonPlace & { readonly text: string })[];
   };
-  /** Stays when lines move. */
+  /** Identifies the finding when lines move. */
   readonly fingerprint?: string;
 }
 
 type JsonPlace = Range & { readonly file: string };
 
-/** For programs: see `JsonReport`. */
+/** The report as JSON, see `JsonReport`. */
 export function json(report: CheckReport): string {
   const { findings, suppressed } = report;
   const value: JsonReport = {

@@ -6,7 +6,9 @@ import { type CheckReport, fileOf, rangeOf } from './report.ts';
 
 type Case = Finding | SuppressedFinding;
 
-/** JUnit's XML: a suite for each file, a case for each finding, one that passes for a file without any. */
+/**
+ * The report as JUnit XML: a suite for each file, a case for each finding, and one passing case for a file without findings.
+ */
 export function junit({ findings, suppressed, files }: CheckReport): string {
   const byFile = groupBy([...findings, ...suppressed] as readonly Case[], fileOf);
   const suites = [...new Set([...files, ...byFile.keys()])].map((file) => ({
@@ -45,7 +47,7 @@ function countsOf(cases: readonly Case[]): Counts {
   };
 }
 
-/** Advice fails no build. */
+/** Findings of severity info are not failures. */
 function isFailure(finding: Case): boolean {
   return finding.severity !== 'info' && !('suppression' in finding);
 }
@@ -86,7 +88,7 @@ function attributes(values: Readonly<Record<string, string | number | undefined>
     .join('');
 }
 
-/** XML has no form for most control characters. */
+/** Escapes a text; control characters that XML cannot represent are replaced. */
 function escaped(text: string): string {
   return text
     .split('\n')

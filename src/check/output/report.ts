@@ -5,26 +5,26 @@ import type { Rule, RuleSeverity } from '../../contract/index.ts';
 import type { Finding, SuppressedFinding } from '../finding.ts';
 import type { Review } from '../review.ts';
 
-/** What the formats print: the findings in all configurations that were checked. */
+/** The input of the formats: the findings in all checked configurations. */
 export interface CheckReport {
   readonly findings: readonly Finding[];
   readonly suppressed: readonly SuppressedFinding[];
-  /** Names of the files that were read. */
+  /** Names of all files that were read. */
   readonly files: readonly string[];
   readonly directives: number;
-  /** Those that found something, in the order of the ids. */
+  /** The rules with findings, sorted by id. */
   readonly rules: readonly Rule[];
-  /** Stretches that are never shown. */
+  /** Spans of secrets, which are never shown. */
   readonly hidden: readonly Span[];
 }
 
-/** A configuration that was checked, by the name of its main file. */
+/** A checked configuration with the name of its main file. */
 export interface CheckedFile {
   readonly name: string;
   readonly review: Review;
 }
 
-/** One report of several configurations; what they share is in it once. */
+/** Combines the reviews of several configurations; shared findings occur once. */
 export function reportOf(checked: readonly CheckedFile[]): CheckReport {
   const seen = new Set<string>();
   const isNew = (finding: Finding): boolean => {
@@ -48,7 +48,7 @@ export function reportOf(checked: readonly CheckedFile[]): CheckReport {
   };
 }
 
-/** Those of an included file count as often as it is included. */
+/** Number of directives; those of an included file count each time that it is included. */
 function directivesIn({ tree, sources }: Review): number {
   const own = new Set(sources);
   const waiting = [...(tree?.directives ?? [])];
@@ -60,21 +60,21 @@ function directivesIn({ tree, sources }: Review): number {
   return count;
 }
 
-/** How much was found, and how much of it can be mended by machine. */
+/** The numbers of findings and of available fixes. */
 export interface Tally {
   readonly errors: number;
   readonly warnings: number;
   readonly infos: number;
   readonly files: number;
   readonly directives: number;
-  /** With `--fix`. */
+  /** Number of safe fixes (`--fix`). */
   readonly fixable: number;
-  /** With `--unsafe-fixes` besides. */
+  /** Number of further fixes (`--unsafe-fixes`). */
   readonly unsafelyFixable: number;
   readonly suppressed: number;
 }
 
-/** Counts what a report holds. */
+/** Counts the findings and fixes of a report. */
 export function tallyOf({ findings, suppressed, files, directives }: CheckReport): Tally {
   const count = (is: (finding: Finding) => boolean): number => findings.filter(is).length;
   const of = (severity: RuleSeverity): number => count((finding) => finding.severity === severity);
@@ -90,7 +90,7 @@ export function tallyOf({ findings, suppressed, files, directives }: CheckReport
   };
 }
 
-/** The last line of what people read. */
+/** The summary line of a report. */
 export function tallyText(tally: Tally): string {
   const { errors, warnings, infos, files, directives, fixable, unsafelyFixable, suppressed } = tally;
   const found = [counted(errors, 'error'), counted(warnings, 'warning'), counted(infos, 'info')];
@@ -110,7 +110,7 @@ function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** A stretch of a file as people count: from 1, columns in code points, the end exclusive. */
+/** A range of a file: lines and columns from 1, columns in code points, the end exclusive. */
 export interface Range {
   readonly line: number;
   readonly column: number;
@@ -118,25 +118,25 @@ export interface Range {
   readonly endColumn: number;
 }
 
-/** Where a span begins and ends. */
+/** The range of a span. */
 export function rangeOf(span: Span): Range {
   const { line, column } = placeOf(span);
   const end = placeOf({ ...span, start: span.end });
   return { line, column, endLine: end.line, endColumn: end.column };
 }
 
-/** The file that a finding is in. */
+/** The file of a finding. */
 export function fileOf({ span, file = '' }: Finding): string {
   return span?.source.name ?? file;
 }
 
-/** A name of a file from a directory on, with slashes; as it is where it lies outside of it. */
+/** The name of a file relative to a directory, with slashes; unchanged if it is outside. */
 export function relativeTo(root: string, name: string): string {
   const path = relative(root, resolve(root, name));
   return isOutside(path) ? name : path.split(sep).join('/');
 }
 
-/** A file as a URI: relative below the root, else absolute. */
+/** The URI of a file: relative below the root, else absolute. */
 export function uriOf(root: string, name: string): { readonly uri: string; readonly isRelative: boolean } {
   const absolute = resolve(root, name);
   const path = relative(root, absolute);

@@ -14,14 +14,14 @@ import type { Finding, SuppressedFinding } from '../finding.ts';
 import { type CheckReport, directoryUri, fileOf, rangeOf, uriOf } from './report.ts';
 import { shownFix } from './shown-fix.ts';
 
-/** GitHub sorts alerts by it, as by CVSS. */
+/** Scores by which GitHub sorts alerts, on the scale of CVSS. */
 const SECURITY_SEVERITY: Readonly<Record<RuleSeverity, string>> = {
   error: '8.0',
   warning: '5.0',
   info: '2.0',
 };
 
-/** What is decided on the loaded configuration is exact; advice is a matter of taste. */
+/** Precision by severity: findings on the loaded configuration are exact, except for advice. */
 const PRECISION: Readonly<Record<RuleSeverity, string>> = {
   error: 'very-high',
   warning: 'high',
@@ -49,10 +49,10 @@ const SUBJECTS: Readonly<Record<string, string>> = {
 
 const HOLES = new Set(['security', 'proxying', 'tls', 'dbrest', 'kv', 'events']);
 
-/** A name, not an address: what there is to read is in `help`, and `gw why` prints it. */
+/** A name, not an address: the text is in `help`, and `gw why` prints it. */
 const HELP = 'urn:gw:rule:';
 
-/** The rules as SARIF describes them. */
+/** The rules as descriptors of SARIF. */
 function ruleDescriptors(rules: readonly Rule[]): readonly ReportingDescriptor[] {
   return rules.map((rule) => {
     const { id, slug, severity, summary, why, fix, off } = rule;
@@ -74,7 +74,7 @@ function ruleDescriptors(rules: readonly Rule[]): readonly ReportingDescriptor[]
   });
 }
 
-/** A rule as Markdown: what it finds, why, how to mend it, and both examples. */
+/** A rule as Markdown: summary, reason, fix and examples. */
 function markdownOf({ id, slug, summary, why, fix, bad, good }: Rule): string {
   return [
     `**${id} ${slug}**: ${summary}.`,
@@ -89,7 +89,7 @@ function exampleText({ text }: Example): string {
   return `\`\`\`nginx\n${text}\n\`\`\``;
 }
 
-/** Where relative names start from, and who found it. */
+/** Options of `sarif`. */
 interface SarifOptions {
   readonly root: string;
   readonly version: string;
@@ -104,7 +104,7 @@ const KINDS: Readonly<Record<SuppressedFinding['suppression']['by'], Suppression
   baseline: 'external',
 };
 
-/** SARIF 2.1.0 (OASIS), as GitHub's code scanning reads it. */
+/** The report as SARIF 2.1.0 (OASIS) for GitHub's code scanning. */
 export function sarif(report: CheckReport, { root, version }: SarifOptions): string {
   const results = new Results(report, root);
   const log: Log = {
@@ -126,7 +126,7 @@ export function sarif(report: CheckReport, { root, version }: SarifOptions): str
 }
 
 class Results {
-  /** Only those that found something: all of them would be most of the text. */
+  /** Only rules with findings, because all rules would be most of the text. */
   readonly rules: readonly ReportingDescriptor[];
   readonly #report: CheckReport;
   readonly #root: string;

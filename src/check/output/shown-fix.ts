@@ -1,7 +1,7 @@
 import { type Fix, lineOf, type Span, type TextEdit } from '../../../grammar/index.ts';
 import type { Finding } from '../finding.ts';
 
-/** The fix of a finding, unless its text would show a secret. */
+/** The fix of a finding; `undefined` if its text would show a secret. */
 export function shownFix({ fix }: Finding, hidden: readonly Span[]): Fix | undefined {
   return fix?.edits.some(({ span }) => hidden.some((secret) => overlap(span, secret))) ? undefined : fix;
 }
@@ -12,7 +12,7 @@ function overlap(a: Span, b: Span): boolean {
 
 const MAX_CHARACTERS = 80;
 
-/** The lines that a fix would write, as one; undefined where it only takes something away, or a secret stands there. */
+/** The text that a fix writes, in one line; `undefined` if it only deletes, or if it would show a secret. */
 export function previewOf({ edits }: Fix, hidden: readonly Span[]): string | undefined {
   const [first] = edits;
   if (!first) return undefined;
@@ -32,14 +32,14 @@ export function previewOf({ edits }: Fix, hidden: readonly Span[]): string | und
   return text === '' ? undefined : cutAround(text, sameStart(text, old.join(' ')));
 }
 
-/** Where two texts begin to differ. */
+/** The length of the common beginning of two texts. */
 function sameStart(text: string, other: string): number {
   let at = 0;
   while (at < text.length && text[at] === other[at]) at++;
   return at;
 }
 
-/** Of a long text the part around a place, with a few characters in front of it. */
+/** The part of a long text around an offset, with a few characters before it. */
 function cutAround(text: string, place: number): string {
   if (text.length <= MAX_CHARACTERS) return text;
   const start = Math.max(0, Math.min(place - MAX_CHARACTERS / 2, text.length - MAX_CHARACTERS));

@@ -14,7 +14,9 @@ import type { Finding } from '../finding.ts';
 import { type CheckReport, fileOf, tallyOf, tallyText } from './report.ts';
 import { previewOf, shownFix } from './shown-fix.ts';
 
-/** One line for each finding, in the form of compilers: `file:line:column: severity GW301 slug: message`. */
+/**
+ * The concise format: one line for each finding, as compilers print it: `file:line:column: severity GW301 slug: message`.
+ */
 export function concise({ findings }: CheckReport): string {
   const lines = findings.map((finding) => {
     const { span, severity, rule, slug, message, fix } = finding;
@@ -31,23 +33,23 @@ function paintOf(severity: RuleSeverity, { red, yellow, cyan }: Paints): (text: 
   return { error: red, warning: yellow, info: cyan }[severity];
 }
 
-/** Characters before the bar. */
+/** Width of the line numbers before the bar. */
 const GUTTER = 5;
 
-/** How excerpts are shown. */
+/** Options of excerpts. */
 interface Showing {
   readonly hidden: readonly Span[];
   readonly paints: Paints;
 }
 
-/** A place to point at, and what is said of it. */
+/** A span to mark, with its label. */
 interface Mark {
   readonly span: Span;
   readonly label: string;
   readonly isMain: boolean;
 }
 
-/** The lines that a finding is about in the order of the file, marked; then those in other files. */
+/** The lines of a finding in the order of the file, marked; then those in other files. */
 function excerptsOf(finding: Finding, showing: Showing): readonly string[] {
   const { span, label = '', related = [] } = finding;
   if (!span) return [];
@@ -92,22 +94,22 @@ function inOrder(marks: readonly Mark[]): readonly Mark[] {
   return marks.toSorted((a, b) => a.span.start - b.span.start);
 }
 
-/** How it looks. */
+/** Options of `human`. */
 interface HumanOptions {
   readonly color: boolean;
 }
 
-/** The column that the name of the command which says more ends at. */
+/** Column at which the `gw why` command ends. */
 const WIDTH = 96;
 
-/** For people: each finding with its lines, carets, other places and fix; then the counts. */
+/** The human format: each finding with its lines, carets, related places and fix, then the counts. */
 export function human(report: CheckReport, { color }: HumanOptions): string {
   const paints = paintsFor(color);
   const texts = report.findings.map((finding) => findingText(finding, report.hidden, paints));
   return [...texts, `${tallyText(tallyOf(report))}\n`].join('');
 }
 
-/** One finding, with a line end. */
+/** The text of one finding, with a line end. */
 export function findingText(finding: Finding, hidden: readonly Span[], paints: Paints): string {
   const lines = [headOf(finding, paints), ...excerptsOf(finding, { hidden, paints })];
   return `${[...lines, ...adviceOn(finding, hidden, paints)].join('\n')}\n`;
@@ -123,7 +125,7 @@ function headOf(finding: Finding, paints: Paints): string {
   return `${where} ${paint(severity)} ${paint(`${rule} ${slug}`)}: ${paints.bold(printable(message))}`;
 }
 
-/** `= fix (--fix, …): …` and the hint; at the end of the first of them, who says more. */
+/** The lines with the fix and the hint, the first of them with the `gw why` command at its end. */
 function adviceOn(finding: Finding, hidden: readonly Span[], { cyan, dim }: Paints): readonly string[] {
   const { hint, rule } = finding;
   const fix = shownFix(finding, hidden);

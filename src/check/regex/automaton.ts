@@ -12,28 +12,28 @@ import {
 import type { AST } from '../../config/index.ts';
 import { DEAD, type Language } from './machine.ts';
 
-/** Stand for the two ends of a text, so that `^` and `$` are units like others; no text has these noncharacters. */
+/** Units for the two ends of a text, so that `^` and `$` are ordinary units; no text contains these noncharacters. */
 const START = 0xfffe;
 const END = 0xffff;
 const LAST_UNIT = 0xffff;
 
-/** A pattern that needs more is too large to be judged. */
+/** Most nodes of an automaton; larger patterns are not analysed. */
 const MAX_NODES = 2_000;
 
 const ALL = CharSet.all(LAST_UNIT);
 const ENDS = CharSet.fromCharacters(LAST_UNIT, [START, END]);
 const TEXT = ALL.without(ENDS);
 
-/** An automaton, and how many ends of a text it may ask for. */
+/** An automaton, and the number of text ends that it may match. */
 interface Automaton {
   readonly dfa: DFA;
   readonly ends: number;
 }
 
-/** Raised where a pattern has what no automaton has. */
+/** Thrown for a construct that an automaton cannot express. */
 class Unknown extends Error {}
 
-/** What a pattern matches somewhere in a text, or what exactly a part of it takes; `undefined` where that is not known. */
+/** The texts in which a pattern matches, or the exact texts of a group; `undefined` if they are not known. */
 export function automatonOf(parser: JS.Parser, part?: AST.CapturingGroup): Automaton | undefined {
   const options = { assertions: 'unknown', backreferences: 'throw', maxNodes: MAX_NODES } as const;
   try {
@@ -55,7 +55,7 @@ function isBackreference(error: unknown): boolean {
 
 type Alternatives = NoParent<Concatenation>[];
 
-/** Copies an expression with units in the place of `^` and `$`, which no other set of characters has. */
+/** Copies an expression and replaces `^` and `$` by their units, which no other set of characters contains. */
 class EndsReader {
   ends = 0;
   readonly #mayAsk: boolean;
@@ -90,7 +90,7 @@ class EndsReader {
     const { min, max, lazy } = element;
     const before = this.ends;
     const alternatives = this.alternatives(element);
-    // How many ends a repeated one asks for cannot be told.
+    // The number of ends in a repeated part is not known.
     if (this.ends > before && max > 1) throw new Unknown();
     return { type: 'Quantifier', min, max, lazy, alternatives };
   }
@@ -102,7 +102,7 @@ class EndsReader {
   }
 }
 
-/** A match may stand anywhere; ends that it does not ask for are passed over. */
+/** The expression for a match anywhere in a text, with unused ends skipped. */
 function anywhere(alternatives: Alternatives): Alternatives {
   const around = (): NoParent<Element> => ({
     type: 'Quantifier',
@@ -125,7 +125,7 @@ function toDfa(alternatives: Alternatives): DFA {
   return DFA.fromFA(nfa, new DFA.LimitedNodeFactory(MAX_NODES));
 }
 
-/** The first units of the ranges that a DFA tells apart. */
+/** The first units of the ranges that a DFA distinguishes. */
 function cutsOf(dfa: DFA): readonly number[] {
   const cuts = new Set([0]);
   for (const { out } of dfa.nodes()) for (const { min, max } of out.keys()) cuts.add(min).add(max + 1);
@@ -133,7 +133,7 @@ function cutsOf(dfa: DFA): readonly number[] {
   return [...cuts].filter((cut) => cut <= LAST_UNIT).toSorted((a, b) => a - b);
 }
 
-/** The texts that an automaton stands for, the ends of a text taken care of. */
+/** The language of an automaton, without the units for text ends. */
 export class AutomatonLanguage implements Language {
   readonly start: number;
   readonly cuts: readonly number[];
@@ -170,7 +170,7 @@ export class AutomatonLanguage implements Language {
     return (this.#universal ??= this.#findUniversal()).has(state);
   }
 
-  /** Accepting states that only lead to such states: the largest set of which that is true. */
+  /** The largest set of accepting states that lead only to states in the set. */
   #findUniversal(): ReadonlySet<number> {
     const universal = new Set(this.#nodes.keys());
     for (let before = -1; before !== universal.size;) {

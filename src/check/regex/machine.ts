@@ -1,25 +1,25 @@
-/** Where no text leads to acceptance any more. */
+/** The state from which no text is accepted. */
 export const DEAD = -1;
 
 /** A deterministic automaton over UTF-16 units. */
 export interface Machine {
   readonly start: number;
-  /** The first unit of each range that it tells from the one before, ascending, from 0. */
+  /** The first unit of each range that it distinguishes, ascending from 0. */
   readonly cuts: readonly number[];
   step(state: number, unit: number): number;
   accepts(state: number): boolean;
 }
 
-/** The machine of a regular language, which also knows when nothing can go wrong any more. */
+/** The machine of a regular language that also knows its universal states. */
 export interface Language extends Machine {
-  /** Every continuation is accepted. */
+  /** True if every continuation is accepted. */
   isUniversal(state: number): boolean;
 }
 
-/** What a language does not have. */
+/** The complement of a language. */
 export function not(language: Language): Machine {
   const { start, cuts } = language;
-  // The language is dead where its complement has everything, and the other way round.
+  // The complement is universal where the language is dead, and the other way round.
   const everything = -2;
   const from = (state: number): number => {
     if (state === DEAD) return everything;
@@ -33,7 +33,7 @@ export function not(language: Language): Machine {
   };
 }
 
-/** Texts that have one of these units in them. */
+/** The texts that contain one of these units. */
 export function containing(units: string): Machine {
   const codes = new Set(unitsOf(units));
   return {
@@ -44,7 +44,7 @@ export function containing(units: string): Machine {
   };
 }
 
-/** All texts but these. */
+/** All texts except these. */
 export function except(words: readonly string[]): Machine {
   const edges: Map<number, number>[] = [new Map()];
   const ends = new Set<number>();
@@ -66,7 +66,7 @@ export function except(words: readonly string[]): Machine {
   };
 }
 
-/** The cuts that set each unit of some texts apart. */
+/** The cuts that distinguish each unit of some texts. */
 export function cutsAround(texts: Iterable<string>): readonly number[] {
   const cuts = new Set([0]);
   for (const text of texts) for (const unit of unitsOf(text)) cuts.add(unit).add(unit + 1);
@@ -78,7 +78,7 @@ export function unitsOf(text: string): readonly number[] {
   return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
 }
 
-/** Texts that all machines accept, as one machine. */
+/** The texts that all machines accept. */
 export function intersection(machines: readonly Machine[]): Language {
   const known: (readonly number[])[] = [];
   const ids = new Map<string, number>();
@@ -98,21 +98,21 @@ export function intersection(machines: readonly Machine[]): Language {
   };
 }
 
-/** What a search found: a shortest word that all machines accept; or the proof that there is none; or neither. */
+/** The result of a search: a shortest word that all machines accept, the proof that there is none, or neither. */
 export interface SearchResult {
   readonly word?: string;
   readonly none: boolean;
 }
 
-/** How many states searches may still look at, all together: a check stays fast whatever it is given. */
+/** The number of states that all searches may still visit, so that a check stays fast. */
 export interface Budget {
   states: number;
 }
 
-/** The units that examples are made of, the best first. */
+/** The characters for examples, preferred ones first. */
 export const PREFERRED = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ/.-_~=&:,;@!$()*+';
 
-/** One search does not take more than this. */
+/** Most states of one search. */
 const MAX_SEARCH_STATES = 5_000;
 
 interface Visit {
@@ -123,7 +123,9 @@ interface Visit {
 
 const GAVE_UP: SearchResult = { none: false };
 
-/** A shortest word that every machine accepts, breadth first over their product; of several, one of preferred characters. */
+/**
+ * A shortest word that all machines accept, found breadth first over their product; preferred characters win among equals.
+ */
 export function shortestWord(
   machines: readonly Machine[],
   budget: Budget,
@@ -170,7 +172,7 @@ function wordOf(last: Visit): string {
   return String.fromCharCode(...units.toReversed());
 }
 
-/** One unit for each range that the machines tell apart, those that read best first. */
+/** One unit for each range that the machines distinguish, preferred characters first. */
 function representatives(machines: readonly Machine[], preferred: string): readonly number[] {
   const cuts = [...new Set([0, ...machines.flatMap(({ cuts: own }) => own)])].toSorted((a, b) => a - b);
   const chosen = new Map<number, number>();
@@ -182,7 +184,7 @@ function representatives(machines: readonly Machine[], preferred: string): reado
   return [...chosen.values(), ...rest.filter((unit) => unit <= 0xffff)];
 }
 
-/** The index of the last cut that is not behind the unit. */
+/** The index of the range that contains a unit. */
 function rangeOf(unit: number, cuts: readonly number[]): number {
   let low = 0;
   let high = cuts.length;

@@ -12,12 +12,12 @@ import { AutomatonLanguage, automatonOf } from './automaton.ts';
 import type { Language } from './machine.ts';
 import { elementsText, fixedStart, type Sample, sampleOf } from './syntax.ts';
 
-/** A pattern of the configuration, with what can be known of it; each thing is worked out when it is asked for. */
+/** A pattern of the configuration; each of its properties is computed on first use. */
 export class Pattern {
-  /** As the configuration has it. */
+  /** The pattern in the configuration. */
   readonly text: string;
   readonly caseless: boolean;
-  /** As JavaScript has it, for `new RegExp` without flags. */
+  /** The pattern for `new RegExp` without flags. */
   readonly source: string;
   readonly #mayBuild: () => boolean;
   #translated: TranslatedRegex | undefined;
@@ -34,7 +34,7 @@ export class Pattern {
     this.#mayBuild = mayBuild;
   }
 
-  /** What the translation has found out on the way. */
+  /** The result of the translation. */
   get translated(): TranslatedRegex {
     const { text, caseless } = this;
     return (this.#translated ??= translatePcre(text, { caseless }) as TranslatedRegex);
@@ -48,23 +48,23 @@ export class Pattern {
     return (this.#ast ??= new RegExpParser().parsePattern(this.source));
   }
 
-  /** The texts in which it matches somewhere. `undefined`: it has look-arounds or back-references, or is too large. */
+  /** The texts in which it matches. `undefined` if it has look-arounds or back-references, or is too large. */
   get language(): Language | undefined {
     return (this.#language ??= { known: this.#findLanguage() }).known;
   }
 
-  /** A short text that it matches, if one is easily found. */
+  /** A short text that it probably matches, if one is easily found. */
   get sample(): Sample | undefined {
     const sample = sampleOf(this.ast);
     return sample && this.regex.test(sample.text) ? sample : undefined;
   }
 
-  /** What every text that it matches begins with. */
+  /** The beginning of every text that it matches. */
   get start(): string {
     return fixedStart(this.ast);
   }
 
-  /** How many capture groups there are. */
+  /** Number of capture groups. */
   get groupCount(): number {
     return this.translated.groups;
   }
@@ -75,7 +75,7 @@ export class Pattern {
     return index < 0 ? undefined : index + 1;
   }
 
-  /** What a group can hold, by its number; 0 is the whole match. `undefined` when that is not known. */
+  /** The texts that a group can capture, by number; 0 is the whole match. `undefined` if they are not known. */
   group(number: number): Language | undefined {
     if (!this.#groupLanguages.has(number)) this.#groupLanguages.set(number, this.#findGroup(number));
     return this.#groupLanguages.get(number);
@@ -84,13 +84,13 @@ export class Pattern {
   #findLanguage(): Language | undefined {
     const automaton = this.#mayBuild() ? automatonOf(this.#parser()) : undefined;
     const language = automaton && new AutomatonLanguage(automaton);
-    // `$^` on an empty text is the one case in which the ends do not come in the order of the text.
+    // `$^` on an empty text is the only case in which the ends are out of order.
     return language?.accepts(language.start) === this.regex.test('') ? language : undefined;
   }
 
   #findGroup(number: number): Language | undefined {
     const group = this.#captures()[number - 1];
-    // A look-around beside the group would narrow what it holds.
+    // A look-around next to the group would restrict its texts.
     const automaton =
       group && this.language && this.#mayBuild() ? automatonOf(this.#parser(), group) : undefined;
     return automaton && new AutomatonLanguage(automaton);
@@ -109,24 +109,24 @@ export class Pattern {
   }
 }
 
-/** How many automata one check makes; patterns beyond that are not known. A millisecond each, and few need one. */
+/** Most automata of one check; further patterns are not known. Each takes a millisecond, and few are needed. */
 const MAX_AUTOMATA = 250;
 
 interface PatternFacts {
   readonly text: string;
   readonly caseless: boolean;
   readonly source: string;
-  /** Whether one more automaton may be made. */
+  /** Whether another automaton may be built. */
   readonly mayBuild: () => boolean;
 }
 
-/** Each pattern once: what is known of it is not worked out again. */
+/** The patterns of a check, each analysed once. */
 export class Patterns {
   readonly #known = new Map<string, Pattern | undefined>();
   #automata = MAX_AUTOMATA;
   readonly #mayBuild = (): boolean => this.#automata-- > 0;
 
-  /** `undefined` when the pattern does not load. */
+  /** The pattern of a text; `undefined` if it is invalid. */
   of(text: string, caseless: boolean): Pattern | undefined {
     return this.#once(text, caseless, () => {
       const translated = translatePcre(text, { caseless });
@@ -134,7 +134,7 @@ export class Patterns {
     });
   }
 
-  /** A pattern that the load has translated. */
+  /** The pattern that the load has translated. */
   read(regex: ReadRegex, caseless: boolean): Pattern {
     return this.#once(regex.pattern, caseless, () => regex) as Pattern;
   }
@@ -156,19 +156,19 @@ export class Patterns {
   }
 }
 
-/** How a pattern backtracks on a text that it does not match in the end. */
+/** The backtracking of a pattern on a text that finally does not match. */
 export interface Backtracking {
   readonly isExponential: boolean;
-  /** How such a text begins. */
+  /** The beginning of such a text. */
   readonly attack: string;
 }
 
 const REPEATED = 6;
 
-/** The worst that is known of a pattern; `undefined` where it takes no more than linear time from one place. */
+/** The worst known backtracking of a pattern; `undefined` if it takes linear time from each offset. */
 export function backtrackingOf({ ast }: Pattern): Backtracking | undefined {
   const flags = new RegExpParser().parseFlags('');
-  // That a pattern without "^" is tried at every place is so of nearly all of them, and costs little.
+  // A pattern without "^" is tried at every offset; that applies to nearly all patterns and costs little.
   const { reports } = analyse({ pattern: ast, flags }, { reportTypes: { Move: false } });
   const worst = reports.find(({ exponential }) => exponential) ?? reports[0];
   if (!worst || worst.type === 'Move') return undefined;
@@ -177,7 +177,7 @@ export function backtrackingOf({ ast }: Pattern): Backtracking | undefined {
   return { isExponential: worst.exponential, attack };
 }
 
-/** What a text may have in front of a part of the pattern. */
+/** A text that can precede a part of the pattern. */
 function textBefore(node: AST.Node | null): string {
   if (!node?.parent) return '';
   const { parent } = node;

@@ -1,7 +1,7 @@
 import { type Budget, PREFERRED, shortestWord } from './machine.ts';
 import type { Pattern, Patterns } from './pattern.ts';
 
-/** What a pattern for trusted sites is matched on: `https://host`, a URL, or a host. */
+/** The kind of text that a pattern for trusted sites is matched against: `https://host`, a URL, or a host. */
 export type SiteText = 'origin' | 'referer' | 'host';
 
 const HOST = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*';
@@ -10,12 +10,12 @@ const PLAIN: Readonly<Record<SiteText, (host: string) => string>> = {
   referer: (host) => `^https?://${host}/$`,
   host: (host) => `^${host}$`,
 };
-/** With what the site's owner may write behind the host as well. */
+/** Texts with any path after the host, which the owner of a site controls. */
 const ANY: typeof PLAIN = { ...PLAIN, referer: (host) => `^https?://${host}/[a-z0-9/._?=-]*$` };
-/** Where a pattern has a dot that is not escaped, a dot is meant. */
+/** Examples prefer a dot, which an unescaped dot in a pattern is meant for. */
 const DOTS_FIRST = `.${PREFERRED}`;
 
-/** Suffixes under which anybody gets a name, as far as two labels of them are common. */
+/** Common suffixes of two labels under which anybody can register a name. */
 const PUBLIC_SUFFIX =
   /^(?:(?:co|com|org|net|ac|gov|edu)\.[a-z]{2}|(?:github|gitlab)\.io|herokuapp\.com|vercel\.app|netlify\.app|pages\.dev|web\.app|cloudfront\.net|amazonaws\.com|azurewebsites\.net)$/;
 
@@ -24,7 +24,10 @@ interface SiteSearch {
   readonly budget: Budget;
 }
 
-/** A site that anybody can have and that a pattern accepts, though it is meant for others; `undefined`: none is proven. */
+/**
+ * A site that anybody can register and that a pattern accepts although it is meant for others; `undefined` if none is
+ * proven.
+ */
 export function acceptedStranger(
   pattern: Pattern,
   kind: SiteText,
@@ -35,7 +38,7 @@ export function acceptedStranger(
     if (!pattern.language || !texts) return undefined;
     return shortestWord([pattern.language, texts], budget, DOTS_FIRST).word;
   };
-  // A pattern that takes every site is meant to.
+  // A pattern that accepts every site is meant to.
   if (accepted('evil\\.com', PLAIN) !== undefined) return undefined;
   const meant = accepted(HOST, PLAIN);
   const host = meant && hostOf(meant);
@@ -50,7 +53,7 @@ function hostOf(text: string): string {
   return text.replace(/^https?:\/\//, '').replace(/\/.*$/, '');
 }
 
-/** Names that are registered like a host's own, but by others. */
+/** Names that others can register, similar to a host. */
 function strangersLike(host: string): readonly string[] {
   const labels = host.split('.');
   if (labels.length < 2) return [];

@@ -1,17 +1,17 @@
 import type { AST } from '../../config/index.ts';
 import { PREFERRED, unitsOf } from './machine.ts';
 
-/** The characters that an example takes where a set leaves the choice. */
+/** The characters from which examples choose in a set. */
 const UNITS = unitsOf(`${PREFERRED}% `);
 
-/** A short text of a pattern, made without an automaton. */
+/** A short text that a pattern probably matches, found without an automaton. */
 export interface Sample {
   readonly text: string;
-  /** The pattern says that the text begins there. */
+  /** True if the pattern is anchored at its start. */
   readonly isStart: boolean;
 }
 
-/** An example of what a pattern matches; `undefined` where it is not obvious. It is only likely to match: ask the pattern. */
+/** A text that a pattern probably matches, to be tested against it; `undefined` if none is obvious. */
 export function sampleOf({ alternatives }: AST.Pattern): Sample | undefined {
   const [first] = alternatives;
   const text = first && alternative(first);
@@ -24,7 +24,7 @@ function alternative({ elements }: AST.Alternative): string | undefined {
   return elementsText(elements);
 }
 
-/** A text that some elements in a row are likely to match. */
+/** A text that consecutive elements probably match. */
 export function elementsText(elements: readonly AST.Element[]): string | undefined {
   let text = '';
   for (const element of elements) {
@@ -55,7 +55,7 @@ function elementText(element: AST.Element): string | undefined {
   }
 }
 
-/** The text that every match begins with, small letters for both cases; empty where the pattern leaves it open. */
+/** The text that every match begins with, in lower case where both cases match; '' if there is none. */
 export function fixedStart({ alternatives }: AST.Pattern): string {
   const [only, ...others] = alternatives;
   const [begin, ...rest] = only?.elements ?? [];
@@ -69,7 +69,7 @@ export function fixedStart({ alternatives }: AST.Pattern): string {
   return text;
 }
 
-/** A character, or a class of both cases of one: what `~*` makes of a letter. */
+/** The letter of a character or of a class with both its cases, as `~*` produces it. */
 function letterOf(element: AST.Element): string | undefined {
   if (element.type === 'Character') return String.fromCharCode(element.value);
   if (element.type !== 'CharacterClass' || element.negate) return undefined;
@@ -89,15 +89,15 @@ function repeated({ element, min }: AST.Quantifier): string | undefined {
   return min === 0 ? '' : elementText(element)?.repeat(min);
 }
 
-/** How a pattern ends that is about names with some extension: `\.php`, `\.(?:jpe?g|png)$`. */
+/** The end of a pattern for names with an extension: `\.php`, `\.(?:jpe?g|png)$`. */
 interface ExtensionEnd {
-  /** It says that the text ends there. */
+  /** True if the pattern is anchored at its end. */
   readonly isAnchored: boolean;
 }
 
 const MAX_EXTENSION_LENGTH = 6;
 
-/** `undefined` where not every alternative of the pattern ends in an extension. A name such as `/\.git` has none. */
+/** The extension that a pattern ends with; `undefined` if an alternative has none. A name such as `/\.git` has none. */
 export function extensionEnd({ alternatives }: AST.Pattern): ExtensionEnd | undefined {
   const ends = alternatives.map(({ elements }) => endOf(elements));
   const [first] = ends;
@@ -120,7 +120,7 @@ function isUnit(element: AST.Element | undefined, unit: string): boolean {
   return element?.type === 'Character' && element.value === unit.charCodeAt(0);
 }
 
-/** Nothing but letters and digits, or a choice of them. */
+/** True for letters and digits, or a choice of them. */
 function isExtension(element: AST.Element): boolean {
   switch (element.type) {
     case 'Character':

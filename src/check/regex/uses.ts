@@ -3,21 +3,21 @@ import type { BlockView } from '../../config/index.ts';
 import { type CheckedConfig, matchOf, type Use } from '../../contract/index.ts';
 import type { Pattern, Patterns } from './pattern.ts';
 
-/** A pattern of a configuration and where it stands. */
+/** A use of a pattern in a configuration. */
 export interface RegexUse extends Use {
   readonly pattern: Pattern;
-  /** The pattern's own text. */
+  /** The span of the pattern. */
   readonly at: Span;
   readonly kind: 'location' | 'server_name' | 'if' | 'rewrite' | 'map' | 'other';
-  /** The variable that is matched, in lower case, without `$`; absent where it is more than one, or none. */
+  /** The variable that is matched, in lower case without `$`; absent if it is not a single variable. */
   readonly subject?: string | undefined;
   /** `!~` */
   readonly negated?: true;
-  /** The line of a `map`. */
+  /** The line of the `map`. */
   readonly line?: DirectiveNode;
 }
 
-/** Directives whose first word may be `~pattern`, and what is matched. */
+/** Directives whose first word may be `~pattern`, with the variable that is matched. */
 const TILDE_DIRECTIVES: Readonly<Record<string, string | undefined>> = {
   proxy_redirect: undefined,
   proxy_cookie_domain: undefined,
@@ -25,7 +25,7 @@ const TILDE_DIRECTIVES: Readonly<Record<string, string | undefined>> = {
   valid_referers: 'http_referer',
 };
 
-/** Every pattern of a configuration, by the kind of its place. */
+/** All uses of patterns in a configuration. */
 export function regexUses(config: CheckedConfig, patterns: Patterns): readonly RegexUse[] {
   const reader = new Reader(patterns);
   for (const block of config.blocks()) reader.block(block);
@@ -112,7 +112,7 @@ class Reader {
   }
 }
 
-/** The last characters of a word: the modifier may stand in the same one. */
+/** The last characters of a word, after a modifier in the same word. */
 function endOf(word: Word, length: number): Word {
   return partOfWord(word, word.value.length - length);
 }

@@ -34,7 +34,7 @@ const returnBypassesAcl: Rule = {
   },
 };
 
-/** What keeps somebody out, in the block itself: what comes from outside may well be meant for other locations. */
+/** The access directives in the block itself; inherited ones may be meant for other locations. */
 function asking(block: BlockView): readonly DirectiveNode[] {
   return block
     .own('deny', 'auth_basic', 'auth_request')
@@ -45,7 +45,7 @@ function isRefusal({ args }: DirectiveNode): boolean {
   return /^[45]\d\d$/.test(args[0]?.value ?? '');
 }
 
-/** Where one of them stands it comes together. */
+/** The directives that act together with `satisfy`. */
 const PARTS = ['satisfy', 'allow', 'deny', 'auth_basic', 'auth_request'] as const;
 
 const satisfyAnyOpen: Rule = {
@@ -77,7 +77,7 @@ const satisfyAnyOpen: Rule = {
   },
 };
 
-/** Their targets are asked by the gateway itself; nobody else has business there. */
+/** Directives whose targets are called by the gateway only. */
 const ASKING = ['auth_request', 'mirror'] as const;
 
 const internalLeak: Rule = {
@@ -101,7 +101,7 @@ const internalLeak: Rule = {
         const match = matchOf(block);
         const path = match && 'path' in match ? match.path : '/';
         const asking = targets.get(path);
-        // Who gets a fixed answer learns nothing.
+        // A fixed response reveals nothing.
         const isFixed = block.own('return').length > 0 || configOf(block.level, 'core').internal;
         if (path === '/' || !asking || !block.node || isFixed) continue;
         yield leakProblem(block.node, asking);
@@ -159,5 +159,5 @@ const statusExposed: Rule = {
   },
 };
 
-/** Who is let in: `allow`, `deny`, passwords, internal locations. */
+/** The rules about access: `allow`, `deny`, passwords, internal locations. */
 export const ACCESS_RULES: readonly Rule[] = [returnBypassesAcl, satisfyAnyOpen, internalLeak, statusExposed];

@@ -16,13 +16,13 @@ interface CaptureUse {
   readonly span: Span;
 }
 
-/** A pattern of the configuration: how many groups it has, and the directive that holds it. */
+/** A pattern of the configuration: its number of groups and its directive. */
 interface Pattern {
   readonly groups: number;
   readonly node: DirectiveNode | undefined;
 }
 
-/** The captures that a word asks for; what came out of `${env:…}` is text. */
+/** The captures in a word, without text from `${env:…}`. */
 function capturesIn(word: Word): readonly CaptureUse[] {
   return [...word.value.matchAll(/\$([1-9])/g)].flatMap(({ index, 1: digit }) =>
     word.literals.some(([start, end]) => start <= index && index < end)
@@ -31,7 +31,7 @@ function capturesIn(word: Word): readonly CaptureUse[] {
   );
 }
 
-/** The pattern of each `rewrite` and `if` of a block, by its directive. */
+/** The pattern of each `rewrite` and `if` of a block, by directive. */
 const stepPatterns = oncePer(
   (block: BlockView): ReadonlyMap<DirectiveNode, Pattern> =>
     new Map(
@@ -46,12 +46,12 @@ function regexIn(condition: Condition): ReadRegex | undefined {
   return condition.test === 'match' ? condition.regex : undefined;
 }
 
-/** The patterns that a block is found by, and those of the steps in it and in the blocks inside it. */
+/** The patterns of a block: its own, and those of the steps in it and in nested blocks. */
 function patternsOf(block: BlockView): readonly Pattern[] {
   return [...ownPatterns(block), ...stepPatterns(block).values(), ...block.inner.flatMap(patternsOf)];
 }
 
-/** The pattern of a location, or those among the names of a server. */
+/** The pattern of a location, or the patterns in the names of a server. */
 function ownPatterns(block: BlockView): readonly Pattern[] {
   const { node } = block;
   if (block.context === 'server') {
@@ -81,7 +81,7 @@ const captureMissing: Rule = {
       const captures = (isRewrite ? node.args.slice(1) : node.args).flatMap(capturesIn);
       if (captures.length === 0) continue;
       const reaching = isRewrite ? ownOf(node, block) : reachingTo(block, known);
-      // The pattern of a "rewrite" could not be read, which has been reported.
+      // The fault of the pattern in a "rewrite" has been reported.
       if (!reaching) continue;
       const most = Math.max(reaching.most, isRewrite ? 0 : elsewhere);
       for (const use of captures) if (use.capture > most) yield captureProblem(use, most, reaching.only);
@@ -89,7 +89,7 @@ const captureMissing: Rule = {
   },
 };
 
-/** The patterns whose groups may be there: the most groups that one of them has, and the pattern if it is the only one. */
+/** The largest number of groups that may be set, and the pattern if it is the only one. */
 interface ReachingGroups {
   readonly most: number;
   readonly only: Pattern | undefined;
@@ -100,7 +100,7 @@ function reachingOf(patterns: readonly Pattern[]): ReachingGroups {
   return { most, only: patterns.length === 1 ? patterns[0] : undefined };
 }
 
-/** Directives that take captures of what has matched before; those of `proxy_redirect` and the like are their own. */
+/** Directives that use captures of an earlier match; those in `proxy_redirect` and the like are from its own pattern. */
 const TAKES_CAPTURES =
   'rewrite return set root alias try_files error_page proxy_pass add_header proxy_set_header kv_key access_log'.split(
     ' ',
@@ -112,8 +112,8 @@ function ownOf(node: DirectiveNode, block: BlockView): ReachingGroups | undefine
 }
 
 /**
- * A location that is found by a pattern has its groups, and those of the steps in it; any other, be it by an internal redirect,
- * may have those of the whole server.
+ * The groups that a block may use: in a regex location, those of its pattern and of its steps; in any other, which an
+ * internal redirect may reach, those of the whole server.
  */
 function reachingTo(block: BlockView, known: Map<BlockView, ReachingGroups>): ReachingGroups {
   const around = [...block.outward()];
@@ -126,7 +126,7 @@ function reachingTo(block: BlockView, known: Map<BlockView, ReachingGroups>): Re
   return reaching;
 }
 
-/** The patterns of maps and of `valid_referers` leave their groups, too; where there are some, the most that it can be. */
+/** The largest number of groups in maps and `valid_referers`, whose captures remain set as well. */
 function groupsElsewhere(config: CheckedConfig): number {
   const lines = config.uses('map').flatMap(({ node }) => (node.block ?? []).map(({ name }) => name));
   const words = [...lines, ...config.uses('valid_referers').flatMap(({ node }) => node.args)];
@@ -146,5 +146,5 @@ function captureProblem({ capture, span }: CaptureUse, most: number, only: Patte
   };
 }
 
-/** Captures that no pattern fills. */
+/** The rules about captures. */
 export const CAPTURE_RULES: readonly Rule[] = [captureMissing];

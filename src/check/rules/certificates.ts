@@ -15,7 +15,7 @@ export const SHOP = {
 } as const satisfies Example;
 
 const DAY_MS = 86_400_000;
-/** Certificates are renewed a month before their end: later than this, nobody did. */
+/** Days before expiry at which a renewal is overdue: certificates are usually renewed a month before. */
 const SOON_DAYS = 21;
 
 const certificateExpiring: Rule = {
@@ -98,7 +98,7 @@ const certificateName: Rule = {
   },
 };
 
-/** Those that a client can ask for in a handshake. */
+/** The names that a client can request in a handshake. */
 function namesOf(server: BlockView): readonly Word[] {
   return server
     .own('server_name')
@@ -106,7 +106,10 @@ function namesOf(server: BlockView): readonly Word[] {
     .filter(({ value }) => /^(?:\*?\.)?[^.~_$*][^~$*]*\.[^.*]+$/.test(value) || isIP(value) > 0);
 }
 
-/** `.example.org` stands for the name and all below it, which `*.example.org` in a certificate covers. */
+/**
+ * Whether a certificate covers a name. `.example.org` means the name and its subdomains, which `*.example.org` in a
+ * certificate covers.
+ */
 function isCovered(name: string, certificate: ShownCertificate['certificate']): boolean {
   if (isIP(name) > 0) return certificate.checkIP(name) !== undefined;
   const bare = name.replace(/^\*?\./, '');
@@ -193,7 +196,7 @@ const rejectHandshakeDefault: Rule = {
   },
 };
 
-/** Certificates and their keys. */
+/** The rules about certificates and their keys. */
 export const CERTIFICATE_RULES: readonly Rule[] = [
   certificateExpiring,
   keyMismatch,

@@ -15,7 +15,7 @@ const weakProtocols: Rule = {
   bad: { text: `${SHOP.text}\nssl_protocols TLSv1.1 TLSv1.2 TLSv1.3;`, files: SHOP.files },
   good: { text: `${SHOP.text}\nssl_protocols TLSv1.2 TLSv1.3;`, files: SHOP.files },
   *check(config: CheckedConfig): Iterable<Problem> {
-    // A default for all servers is of no effect where none speaks TLS.
+    // A default for all servers has no effect if none of them uses TLS.
     for (const node of heldBy(tlsServers(config), 'ssl_protocols')) yield* protocolProblems(node);
     for (const { node } of config.uses('proxy_ssl_protocols')) yield* protocolProblems(node);
   },
@@ -38,7 +38,7 @@ function* protocolProblems(node: DirectiveNode): Generator<Problem> {
   };
 }
 
-/** Cipher suites that protect nothing, or too little, with the words that OpenSSL's lists choose them by. */
+/** Weak cipher suites, with the words that select them in OpenSSL's lists. */
 const SUITES: readonly (readonly [weakness: string, words: string])[] = [
   ['aNULL', 'ADH-AES256-GCM-SHA384 ADH kDHE kEDH DH aNULL AES AES256 AESGCM SHA384 ALL COMPLEMENTOFDEFAULT'],
   ['aNULL', 'ADH-AES128-SHA ADH kDHE kEDH DH aNULL AES AES128 SHA SHA1 ALL COMPLEMENTOFDEFAULT'],
@@ -61,7 +61,7 @@ const SUITES: readonly (readonly [weakness: string, words: string])[] = [
 ];
 const WEAK_SUITES = SUITES.map(([weakness, words]) => ({ weakness, words: new Set(words.split(' ')) }));
 
-/** Words that choose so much that OpenSSL itself leaves the weak ones out nowadays, or never had them in. */
+/** Words for which OpenSSL leaves out weak ciphers itself, or that never included any. */
 const HARMLESS = new Set(
   'HIGH DEFAULT AES AES128 AES256 AESGCM SHA SHA1 SHA256 SHA384 kRSA RSA aRSA kDHE kEDH DH DHE EDH kECDHE kEECDH ECDH ECDHE EECDH aECDSA ECDSA'.split(
     ' ',
@@ -69,8 +69,8 @@ const HARMLESS = new Set(
 );
 
 /**
- * What is weak in a list of ciphers, in the words that take it out (`!RC4`). Follows OpenSSL's ciphers(1): `+` between
- * words is "and", `!` is for good, `-` until it is added again. What is weak counts where the list names it.
+ * The weak ciphers in a list, as words that exclude them (`!RC4`). Follows OpenSSL's ciphers(1): `+` between words means
+ * "and", `!` excludes for good, `-` until the word is added again. Ciphers that the list names count.
  */
 export function weaknessesOf(list: string): readonly string[] {
   const chosen = new Set<(typeof WEAK_SUITES)[number]>();
@@ -122,5 +122,5 @@ function* cipherProblems({ name }: DirectiveNode, list: Word | undefined): Gener
   };
 }
 
-/** Protocols and ciphers of TLS. */
+/** The rules about protocols and ciphers of TLS. */
 export const CIPHER_RULES: readonly Rule[] = [weakProtocols, weakCiphers];

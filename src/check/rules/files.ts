@@ -29,7 +29,7 @@ const tryFilesProxy: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block } of config.uses('proxy_pass')) {
       const [files] = block.context === 'location' ? block.own('try_files') : [];
-      // With a status as the last word it is a gate: only what is there reaches the upstream.
+      // With a status as the last word, `try_files` is a filter: only existing files reach the upstream.
       if (!files || files.args.at(-1)?.value.startsWith('=')) continue;
       yield {
         at: node,
@@ -78,7 +78,7 @@ function problemOfPrefix({ node, block }: Use, prefix: string): Problem | undefi
   };
 }
 
-/** A group for any text, behind something that is no slash: `^/img(.*)$`. */
+/** A group for any text after a character other than a slash: `^/img(.*)$`. */
 const ANY_REST = /(?:[^/\\([|]|\\.)\((?:\?P?<(\w+)>)?\.[*+]\??\)\$?$/;
 
 function problemOfRegex({ node, block }: Use, pattern: string): Problem | undefined {
@@ -96,13 +96,13 @@ function problemOfRegex({ node, block }: Use, pattern: string): Problem | undefi
   };
 }
 
-/** Directories of the system itself: no site lives right in one of them. */
+/** Directories of the system, which contain no site directly. */
 const SYSTEM = new Set(
   '/ /bin /boot /dev /etc /etc/nginx /etc/ssh /etc/ssl /home /lib /lib64 /proc /root /run /sbin /sys /usr /usr/local /var /var/lib /var/log /var/run'.split(
     ' ',
   ),
 );
-/** In these every directory belongs to the system. */
+/** Directories whose subdirectories all belong to the system. */
 const BELOW = /^\/(?:boot|etc\/(?:ssh|ssl)|proc|root\/\.ssh|sys)\//;
 
 const rootExposure: Rule = {
@@ -129,7 +129,7 @@ const rootExposure: Rule = {
   },
 };
 
-/** The directory whose files a location gives away; `undefined` where it is not known, or one file is named. */
+/** The directory that a location serves; `undefined` if it is not known, or if it is a single file. */
 function servedBy({ node, block }: Use, patterns: Patterns): string | undefined {
   const value = node.args[0]?.value;
   if (!value?.startsWith('/') || value.includes('$')) return undefined;
@@ -139,7 +139,7 @@ function servedBy({ node, block }: Use, patterns: Patterns): string | undefined 
   return withoutSlash(value + pathTo(block, patterns));
 }
 
-/** What the paths of all requests begin with that get to a block. */
+/** The common beginning of the paths of all requests to a block. */
 function pathTo(block: BlockView, patterns: Patterns): string {
   const match = matchOf(block);
   if (match?.kind === 'prefix') return match.path;
@@ -152,7 +152,7 @@ function withoutSlash(path: string): string {
   return normal === '/' ? normal : normal.replace(/\/$/, '');
 }
 
-/** What tools leave beside the files of a site: sources, passwords, keys. */
+/** Files that tools leave next to those of a site: sources, passwords, keys. */
 const LEFT_BEHIND = ['.git', '.svn', '.hg', '.env', '.htpasswd', '.aws', '.ssh', '.npmrc'] as const;
 
 const dotfilesServed: Rule = {
@@ -200,20 +200,20 @@ const dotfilesServed: Rule = {
 
 const REFUSAL = 'location ~ /\\.(?!well-known/) { return 404; }';
 
-/** The files of the root itself: not those of a folder below it. */
+/** True if the root itself is served, not only a folder below it. */
 function isWhole(block: BlockView): boolean {
   const match = matchOf(block);
   return block.context === 'server' || (match?.kind === 'prefix' && match.path === '/');
 }
 
-/** Where all requests go to an upstream no file is served. */
+/** True if all requests go to an upstream, so that no file is served. */
 function isProxied(block: BlockView): boolean {
   return [block, ...block.inner].some(
     (one) => (one === block || isWhole(one)) && (targetOf(one) !== undefined || one.own('return').length > 0),
   );
 }
 
-/** A location that takes the path and gives no file for it. */
+/** True if a location matches the path and serves no file for it. */
 function isRefused(block: BlockView, path: string): boolean {
   return block.inner.some((inner) => {
     if (!matches(matchOf(inner), path)) return false;
@@ -224,7 +224,7 @@ function isRefused(block: BlockView, path: string): boolean {
   });
 }
 
-/** Also what lies below it: tools ask for "/.git/config". */
+/** Whether a location matches a path or a file below it, such as "/.git/config". */
 function matches(match: LocationMatch | undefined, path: string): boolean {
   if (match?.kind === 'regex') {
     const regex = new RegExp(match.regex.source);
@@ -251,7 +251,7 @@ const tmpPathShared: Rule = {
   },
 };
 
-/** Files: what `root`, `alias` and `try_files` serve, and where bodies wait. */
+/** The rules about files: those that `root`, `alias` and `try_files` serve, and temporary files of bodies. */
 export const FILE_RULES: readonly Rule[] = [
   tryFilesProxy,
   aliasTraversal,

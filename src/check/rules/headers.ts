@@ -4,7 +4,7 @@ import { analysisOf } from '../analysis.ts';
 import { containing } from '../regex/index.ts';
 import type { ClientSource } from '../taint/index.ts';
 
-/** What becomes part of the head of an answer or of a request. */
+/** Directives whose values become part of the head of a response or request. */
 const SINKS = ['return', 'rewrite', 'add_header', 'add_trailer', 'proxy_set_header', 'proxy_pass'];
 
 const httpSplitting: Rule = {
@@ -44,7 +44,7 @@ function* splittingProblems(word: Word, use: Use, config: CheckedConfig): Iterab
   }
 }
 
-/** The words of a directive that end up in a head. */
+/** The words of a directive that become part of a head. */
 function wordsOf({ name, args }: DirectiveNode): readonly Word[] {
   const [first, second, flag] = args;
   switch (name.value) {
@@ -74,7 +74,7 @@ function whatFor({ name, args }: DirectiveNode): string {
   }
 }
 
-/** The path and what belongs to it, as the client sent it; a path in the middle of something else is left to the author. */
+/** The path with its query; a path inside another text is left to the author. */
 const WHOLE = /^(.*?)\$(?:document_)?uri(?:\$is_args\$(?:args|query_string)|\?\$(?:args|query_string))?$/;
 
 function requestUriFix({ value, span, quote }: Word, { name }: ClientSource): Fix | undefined {
@@ -120,5 +120,5 @@ function joiningFix(word: Word): Problem['fix'] {
   return { title: 'join the lines', safe: false, edits: [edit] };
 }
 
-/** Headers of responses, and what clients can put into them. */
+/** The rules about headers. */
 export const HEADER_RULES: readonly Rule[] = [httpSplitting, headerMultiline];

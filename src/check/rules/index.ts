@@ -20,7 +20,7 @@ import { SPELLING_RULES } from './spelling.ts';
 import { SSRF_RULES } from './ssrf.ts';
 import { UPSTREAM_RULES } from './upstream.ts';
 
-/** The rules about the language, the plan and what several modules do together. */
+/** The rules about the language, the plan and the interaction of modules. */
 export const OWN_RULES: readonly Rule[] = [
   ...LOAD_FAULTS,
   ...CAPTURE_RULES,

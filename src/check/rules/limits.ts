@@ -1,6 +1,6 @@
 import { type CheckedConfig, matchOf, type Problem, type Rule, targetOf } from '../../contract/index.ts';
 
-/** What clients can write as they like, and what people take for an address. */
+/** Variables that clients control and that are mistaken for addresses. */
 const FORGEABLE =
   /\$\{?(http_(?:x_forwarded_for|x_real_ip|x_client_ip|x_cluster_client_ip|forwarded|client_ip|true_client_ip|cf_connecting_ip|user_agent)|proxy_add_x_forwarded_for)\b/i;
 
@@ -53,5 +53,5 @@ const bodySizeUnset: Rule = {
   },
 };
 
-/** Limits on what clients send. */
+/** The rules about limits. */
 export const LIMIT_RULES: readonly Rule[] = [limitKeyForgeable, bodySizeUnset];

@@ -1,6 +1,6 @@
 import type { Rule } from '../../contract/index.ts';
 
-/** What the load itself finds: a fault names one of these rules by its slug. */
+/** The rules for faults of the load, which name them by slug. */
 export const LOAD_FAULTS: readonly Rule[] = [
   {
     id: 'GW101',

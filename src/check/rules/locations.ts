@@ -70,19 +70,19 @@ const regexShadowsPrefix: Rule = {
   },
 };
 
-/** Where a URI leads. */
+/** Finds the location of a URI. */
 type Find = (uri: string) => CheckedLocation | undefined;
 
-/** More than these are not looked at for one prefix: a configuration of thousands is to be checked at once, too. */
+/** Most regexes that are compared with one prefix, so that a configuration of thousands is checked fast. */
 const MAX_REGEXES = 50;
 
-/** Certificate authorities ask for paths without an extension there. */
+/** Certificate authorities request paths without extension below it. */
 const CHALLENGE = '/.well-known/';
 
-/** Programs talk to such paths, and there are no files below them. */
+/** Paths of programming interfaces, below which there are no files. */
 const INTERFACE = /\/(?:api|graphql|rpc|wss?|websockets?|sockets?|auth|oauth2?|v\d+)(?:\/|$)/;
 
-/** A regex for files of some kind wherever they are; one that names a folder is meant for that folder. */
+/** True for a regex for files in any folder; one that names a folder is meant for that folder. */
 function isOfAnyFolder({ match, pattern, block }: CheckedLocation): boolean {
   const isAnchored = pattern?.ast.alternatives.some(({ elements: [first] }) => first?.type === 'Assertion');
   return match.kind === 'regex' && isAnchored === false && !refuses(block);
@@ -140,7 +140,7 @@ function below(path: string, { pattern }: CheckedLocation): string | undefined {
   return `${path.endsWith('/') ? path : `${path}/`}${sample.startsWith('.') ? 'a' : ''}${sample}`;
 }
 
-/** Applications behind a proxy have no scripts in their URIs, and interfaces no files at all. */
+/** True if the URIs are no files: applications behind a proxy have no scripts in their URIs, and interfaces no files. */
 function isNoFile({ block }: CheckedLocation, { pattern }: CheckedLocation, path: string): boolean {
   if (ownGuard(block) || ownContent(block)?.name.value.endsWith('_pass') !== true) return false;
   return INTERFACE.test(path) || pattern?.regex.test('/a.php') === true;
@@ -196,7 +196,7 @@ const namedLocationUnused: Rule = {
     for (const server of config.blocks('server')) {
       const above = server.outer?.own(...SENDS_ON) ?? [];
       const names = namesIn([...above, ...server.own()]);
-      // A variable may hold any name.
+      // A variable may contain any name.
       if ([...names].some((name) => name.includes('$'))) continue;
       for (const block of server.inner) {
         const { node } = block;
@@ -209,10 +209,10 @@ const namedLocationUnused: Rule = {
   },
 };
 
-/** Directives of the http block whose last word may be a location. */
+/** Directives of the http block whose last word may name a location. */
 const SENDS_ON = ['error_page', 'post_action'];
 
-/** The words of a server, and of what it inherits, that name a location or may turn out to do so. */
+/** The words of a server, inherited ones included, that name a location or may do so. */
 function namesIn(nodes: readonly DirectiveNode[]): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = [...nodes];
@@ -226,7 +226,7 @@ function namesIn(nodes: readonly DirectiveNode[]): ReadonlySet<string> {
   return found;
 }
 
-/** Which location answers. */
+/** The rules about locations. */
 export const LOCATION_RULES: readonly Rule[] = [
   unreachableLocation,
   regexShadowsPrefix,

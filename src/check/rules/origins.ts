@@ -29,7 +29,7 @@ const originRegex: Rule = {
   },
 };
 
-/** Whether what matches is let in: lists of bad sites are written in the same way. */
+/** Whether a match is allowed: lists of bad sites have the same form. */
 function isAllowList({ kind, subject, negated, block, line }: RegexUse): boolean {
   if (subject === undefined || !/^(?:http_(?:origin|referer|host)|host)$/.test(subject)) return false;
   const isOrigin = subject === 'http_origin';
@@ -77,7 +77,7 @@ const corsStarCredentials: Rule = {
   },
 };
 
-/** An `if` around it, or one that refuses before it, looks at the origin. */
+/** True if an enclosing or preceding `if` tests the origin. */
 function isChecked(block: BlockView): boolean {
   return [...block.outward()].some((around) =>
     [around.node, ...around.own('if')].some(
@@ -88,5 +88,5 @@ function isChecked(block: BlockView): boolean {
   );
 }
 
-/** Which other sites are trusted. */
+/** The rules about trusted sites. */
 export const ORIGIN_RULES: readonly Rule[] = [originRegex, corsStarCredentials];

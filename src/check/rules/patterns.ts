@@ -10,7 +10,7 @@ import { analysisOf } from '../analysis.ts';
 import { quotedLocation, type CheckedLocation, type Reach, shownUri, wordsOf } from '../locations/index.ts';
 import { backtrackingOf, extensionEnd, type RegexUse } from '../regex/index.ts';
 
-/** What stands in patterns and not in the paths of requests. */
+/** Matches texts that occur in patterns but not in paths. */
 const LIKE_A_PATTERN = /\\[.dwsSDW/-]|\.[*+](?![a-z])|\([^()]*\|[^()]*\)|\[[^\]]*\][*+]|^\^|\$$|\(\?[:=!<P]/;
 
 const regexInPrefix: Rule = {
@@ -81,7 +81,7 @@ function* unanchoredProblems(location: CheckedLocation, reach: Reach): Iterable<
   };
 }
 
-/** `^/index\.php`: a whole path, which no other file's name is likely to begin with. */
+/** True for a whole path such as `^/index\.php`, which other names hardly begin with. */
 function isOneName(source: string): boolean {
   return source.startsWith('^') && !/[*+]/.test(source);
 }
@@ -97,7 +97,7 @@ const regexRedos: Rule = {
   good: { text: 'location ~ ^/(?!api/)\\w+(?:\\.\\w+)*/end$ { return 200; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
     const uses = analysisOf(config).regexes.filter((use) => isFromClients(use) && mayBacktrack(use));
-    // Those that the linear engine does not take come first.
+    // Patterns that the linear engine declines come first.
     const first = uses.toSorted((a, b) => Number(isUnguarded(b)) - Number(isUnguarded(a)));
     const patterns = new Set(first.map(({ pattern }) => pattern));
     const judged = new Set([...patterns].slice(0, MAX_PATTERNS));
@@ -105,27 +105,27 @@ const regexRedos: Rule = {
   },
 };
 
-/** More are not looked at: a configuration of thousands is to be checked at once, too. */
+/** Most patterns that are analysed, so that a configuration of thousands is checked fast. */
 const MAX_PATTERNS = 150;
 
-/** A pattern that repeats no group and one character at most takes linear time. */
+/** False for a pattern that repeats no group and at most one character: it takes linear time. */
 function mayBacktrack({ pattern: { source } }: RegexUse): boolean {
   return /\)[*+{]/.test(source) || source.replaceAll(/\\.|[^*+{]/g, '').length > 1;
 }
 
-/** V8's linear engine declines it. */
+/** True if V8's linear engine declines the pattern. */
 function isUnguarded({ pattern }: RegexUse): boolean {
   return pattern.translated.bounds.linear === 0;
 }
 
-/** What upstreams send is not in the hands of clients. */
+/** False for variables that upstreams fill. */
 function isFromClients({ kind, subject }: RegexUse): boolean {
   return kind !== 'other' || subject !== undefined;
 }
 
-/** The longest text that clients send anywhere but in a body, by default. */
+/** The longest text that clients can send by default, except in a body. */
 const LONG_TEXT = 32_768;
-/** Longer texts than that are nothing unusual in a URL or a header. */
+/** Length of a text that is still usual in a URL or header. */
 const USUAL = 1024;
 
 function* backtrackingProblems({ pattern, at }: RegexUse): Iterable<Problem> {
@@ -150,7 +150,7 @@ function* backtrackingProblems({ pattern, at }: RegexUse): Iterable<Problem> {
   }
 }
 
-/** A quadratic pattern that has the linear engine behind it costs nothing worth a remark. */
+/** The severity of backtracking; none for a quadratic pattern that the linear engine takes. */
 function severityOf(isGuarded: boolean, isExponential: boolean): RuleSeverity | undefined {
   if (isGuarded) return isExponential ? 'info' : undefined;
   return isExponential ? 'error' : 'warning';
@@ -172,7 +172,7 @@ const caseSensitiveRegex: Rule = {
   },
 };
 
-/** Programs call scripts by the name that they have. */
+/** Extensions of scripts, which programs call by their exact name. */
 const SCRIPT = /\.(?:php|cgi|pl|py|asp|aspx|jsp)$/;
 
 function* caseProblems(location: CheckedLocation, reach: Reach): Iterable<Problem> {
@@ -195,7 +195,7 @@ function* caseProblems(location: CheckedLocation, reach: Reach): Iterable<Proble
   };
 }
 
-/** What regular expressions match, and at what cost. */
+/** The rules about patterns. */
 export const PATTERN_RULES: readonly Rule[] = [
   regexInPrefix,
   unanchoredRegex,

@@ -24,7 +24,7 @@ const authPlainHttp: Rule = {
     for (const block of config.blocks('server', 'location')) {
       const server = serverOf(block);
       if (!server || !speaksPlain(server) || !config.isPublic(server) || isBehindProxy(block)) continue;
-      // A look at the scheme may well lead away whoever comes without TLS.
+      // A test of the scheme may redirect clients without TLS.
       if (looksAtScheme(block)) continue;
       for (const node of credentialsAskedIn(block)) {
         if (told.has(node)) continue;
@@ -40,12 +40,12 @@ const authPlainHttp: Rule = {
 };
 
 function credentialsAskedIn(block: BlockView): readonly DirectiveNode[] {
-  // At the server level they may be meant for locations that lead away.
+  // On the server level they may be meant for locations that redirect.
   if (block.context === 'server' && block.inner.length > 0) return [];
   return block.effective('auth_basic', 'dbrest_jwt_secret').filter(({ args }) => args[0]?.value !== 'off');
 }
 
-/** What comes through a proxy that is believed may have come to it over TLS. */
+/** True behind a trusted proxy, which may have received the request over TLS. */
 function isBehindProxy(block: BlockView): boolean {
   return block.effective('set_real_ip_from').length > 0;
 }
@@ -54,7 +54,7 @@ function looksAtScheme(block: BlockView): boolean {
   return [...block.outward()].some(looksItself);
 }
 
-/** Each of ten thousand locations asks the server around it. */
+/** Cached, because each of ten thousand locations asks its server. */
 const looksItself = oncePer(
   (block: BlockView): boolean =>
     block.own('return').length > 0 ||
@@ -81,7 +81,7 @@ const noHsts: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const server of tlsServers(config)) {
       const at = server.node?.name.span;
-      // What an upstream says is its own business, and a door says nothing.
+      // An upstream may send the header itself, and a server that only refuses need not.
       if (!at || !config.isPublic(server) || forwards(server) || !servesContent(server)) continue;
       if (!saysHsts(server))
         yield { at, message: 'answers over TLS come without "Strict-Transport-Security"' };
@@ -116,7 +116,7 @@ const hstsOnHttp: Rule = {
     for (const { node, block } of config.uses('add_header')) {
       const server = serverOf(block);
       if (node.args[0]?.value.toLowerCase() !== 'strict-transport-security' || !server) continue;
-      // Who listens for a proxy of this machine, or believes one, may well be reached over TLS.
+      // A server behind a proxy may be reached over TLS.
       const isBehindProxy = !config.isPublic(server) || block.effective('set_real_ip_from').length > 0;
       if (!tls.has(server) && !isBehindProxy)
         yield { at: node, message: '"Strict-Transport-Security" over plain HTTP is ignored by browsers' };
@@ -169,7 +169,7 @@ function namesOf(server: BlockView): readonly string[] {
     .filter((name) => /^[^~_$][^$]*\.[^.]+$/.test(name));
 }
 
-/** A redirect to https anywhere in it, an upstream that decides, or a look at the scheme. */
+/** True for a block with a redirect to https, an upstream that may decide, or a test of the scheme. */
 function leadsAway(block: BlockView): boolean {
   const says = block.own('return', 'rewrite', 'error_page', 'if', 'proxy_pass');
   return (
@@ -181,5 +181,5 @@ function leadsAway(block: BlockView): boolean {
 
 const TO_TLS = /https:|\$\{?(?:scheme|https|http_x_forwarded_proto)\b/i;
 
-/** What should go over TLS. */
+/** The rules about plain HTTP. */
 export const PLAIN_HTTP_RULES: readonly Rule[] = [authPlainHttp, noHsts, hstsOnHttp, noHttpRedirect];

@@ -35,7 +35,7 @@ const frontProxyEngine: Rule = {
   },
 };
 
-/** Whether a directive of the block is about requests to the server. */
+/** Whether a directive of the block applies to requests to the server. */
 function isAround(block: BlockView, server: BlockView): boolean {
   const isIn = (inner: BlockView, outer: BlockView): boolean => {
     for (let at: BlockView | undefined = inner; at; at = at.outer) if (at === outer) return true;
@@ -44,5 +44,5 @@ function isAround(block: BlockView, server: BlockView): boolean {
   return isIn(server, block) || isIn(block, server);
 }
 
-/** Requests that come through another proxy. */
+/** The rules about requests through another proxy. */
 export const REALIP_RULES: readonly Rule[] = [frontProxyEngine];

@@ -11,7 +11,7 @@ import {
 } from '../../contract/index.ts';
 import { upstreams } from '../upstreams.ts';
 
-/** They begin with the slash that ends the host. */
+/** Variables that begin with the slash after the host. */
 const PATHS = /\$\{?(?:request_uri|uri|document_uri|is_args|args)\b.*$/is;
 
 const missingResolver: Rule = {
@@ -40,7 +40,7 @@ const missingResolver: Rule = {
   },
 };
 
-/** The first host that no group of servers has. */
+/** The first host that must be resolved. */
 function nameToResolve(config: CheckedConfig, url: string): string | undefined {
   const written = url.replace(PATHS, '');
   const found = config
@@ -57,16 +57,16 @@ function authorityOf(url: string): string {
 function mustBeResolved(config: CheckedConfig, authority: string): boolean {
   const [known = '', ...rest] = authority.split(UNKNOWN);
   const host = hostOf(known);
-  // What follows a group, an address or a port is a path.
+  // After a group, an address or a port there is a path.
   if (host !== '' && (!isName(host) || isKnown(config, host))) return false;
   if (rest.length === 0) return host !== '';
-  // A request may well choose a group, or an address.
+  // The variable may contain a group or an address.
   const hasLetters = /[a-z]/i.test(rest.join('') + host);
   return known.includes(':') || (upstreams(config).size === 0 && hasLetters);
 }
 
 function isKnown(config: CheckedConfig, host: string): boolean {
-  // A group of its own is known by a literal "proxy_pass" elsewhere.
+  // A literal "proxy_pass" elsewhere makes the host a group.
   return config.upstream(host) !== undefined || literalHosts(config).has(host.toLowerCase());
 }
 
@@ -122,7 +122,7 @@ function hostsOfGroups(config: CheckedConfig): readonly WrittenHost[] {
   });
 }
 
-/** Name servers that serve the whole internet. */
+/** Public name servers. */
 const PUBLIC_RESOLVERS: readonly RegExp[] = [
   /^8\.8\.(?:8\.8|4\.4)$|^2001:4860:4860:/i,
   /^1\.(?:1\.1\.[1-3]|0\.0\.[1-3])$|^2606:4700:4700:/i,
@@ -153,5 +153,5 @@ const resolverExternal: Rule = {
   },
 };
 
-/** How the names of upstreams are looked up. */
+/** The rules about resolving upstreams. */
 export const RESOLVER_RULES: readonly Rule[] = [missingResolver, staticDns, resolverExternal];

@@ -6,7 +6,7 @@ import type { LocationTree, CheckedLocation } from '../locations/index.ts';
 import type { Patterns } from '../regex/index.ts';
 import { rewritten, stepsOf } from '../rewriting.ts';
 
-/** The gateway gives up after ten rounds; a chain of rewrites that is only long ends before this. */
+/** The gateway stops after ten rounds; a chain of rewrites without a loop is shorter than this. */
 const MANY_ROUNDS = 50;
 
 const rewriteLoop: Rule = {
@@ -32,7 +32,7 @@ const rewriteLoop: Rule = {
 interface LoopSearch {
   readonly tree: LocationTree;
   readonly patterns: Patterns;
-  /** Directives of loops that have been found. */
+  /** Directives of loops that have been reported. */
   readonly told: Set<DirectiveNode>;
 }
 
@@ -49,7 +49,7 @@ function* loopsIn(server: BlockView, { tree, patterns, told }: LoopSearch): Iter
   }
 }
 
-/** URIs that lead to a location and that one of its rewrites, which then leaves it, most likely matches. */
+/** URIs that lead to a location and that one of its rewrites probably matches. */
 function startsOf({ block, match, pattern }: CheckedLocation, patterns: Patterns): readonly string[] {
   const leaving = stepsOf(block).flatMap(({ step }) =>
     step.kind === 'rewrite' && step.flag !== 'break' ? [step.regex] : [],
@@ -64,7 +64,7 @@ function startsOf({ block, match, pattern }: CheckedLocation, patterns: Patterns
   return [...new Set(starts.map((uri) => (uri.startsWith('/') ? uri : `/${uri}`)))];
 }
 
-/** The rewrites that a request runs through without end; `undefined` where it ends, or where that is not known. */
+/** The rewrites of an endless loop; `undefined` if it ends, or if that is not known. */
 function followed(
   start: string,
   server: BlockView,
@@ -99,5 +99,5 @@ function staying({ args }: DirectiveNode): readonly TextEdit[] {
   return target ? [{ span: { ...target.span, start: target.span.end }, text: ' break' }] : [];
 }
 
-/** Directives of the rewrite module. */
+/** The rules about rewrites. */
 export const REWRITE_RULES: readonly Rule[] = [rewriteLoop];

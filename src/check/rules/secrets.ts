@@ -65,5 +65,5 @@ const configWorldReadable: Rule = {
   },
 };
 
-/** Secrets in the configuration. */
+/** The rules about secrets. */
 export const SECRET_RULES: readonly Rule[] = [secretInClear, configWorldReadable];

@@ -63,7 +63,7 @@ const noDefaultServer: Rule = {
   },
 };
 
-/** By name, the first server is meant for everybody: it has none, or one that nobody asks for. */
+/** True if the first server is meant as default: it has no name, or one that no client requests. */
 function isCatchAll({ server }: Listener): boolean {
   const { serverNames } = configOf(server.level, 'core');
   const names = serverNames?.flat().map(serverNameText) ?? [''];
@@ -125,7 +125,7 @@ const listenConflict: Rule = {
   },
 };
 
-/** A server with a certificate on such a socket just relies on the other's word. */
+/** False for a server with a certificate, which relies on the `ssl` of the other one. */
 function isPlain(listener: Listener): boolean {
   const { certificates, rejectHandshake } = sslOf(listener.server);
   return !speaksTls(listener) && certificates === undefined && !rejectHandshake;
@@ -140,7 +140,7 @@ const suspiciousServerName: Rule = {
   fix: 'Write the host alone; several names are parted by blanks.',
   bad: { text: 'server_name http://www.example.com;' },
   good: { text: 'server_name www.example.com;' },
-  /** nginx itself warns of slashes. */
+  /** Names with slashes are reported by the load, as by nginx. */
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node } of config.uses('server_name')) {
       for (const word of node.args) {
@@ -178,7 +178,7 @@ const deprecated: Rule = {
   },
 };
 
-/** One for all `listen` of a server: `http2 on` takes the place of all of them. */
+/** One problem for all `listen` directives of a server, because a single `http2 on` replaces them. */
 function* http2Problems(listens: readonly DirectiveNode[], block: Use['block']): Iterable<Problem> {
   const found = listens.flatMap((node) => {
     const index = node.args.findIndex(({ value }, at) => at > 0 && value.toLowerCase() === 'http2');
@@ -211,7 +211,7 @@ function defaultProblem(word: Word): Problem {
   };
 }
 
-/** Which server answers: `listen` and `server_name`. */
+/** The rules about `listen` and `server_name`. */
 export const SERVER_RULES: readonly Rule[] = [
   deprecated,
   duplicateServerName,

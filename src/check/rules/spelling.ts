@@ -41,7 +41,7 @@ function* timeProblems({ name }: DirectiveNode, word: Word): Iterable<Problem> {
   }
 }
 
-/** Thousands, as nobody counts seconds: whole hours, and minutes that are no thousands, are how people do. */
+/** True for thousands that are neither whole hours nor round minutes, in which people count seconds. */
 function looksLikeMilliseconds(value: string): boolean {
   if (!/^\d{4,}$/.test(value)) return false;
   const seconds = Number(value);
@@ -49,7 +49,7 @@ function looksLikeMilliseconds(value: string): boolean {
   return seconds % 1000 === 0 || (seconds % 100 === 0 && seconds % MINUTE_S !== 0);
 }
 
-/** Sizes that no request fits into. */
+/** Directives whose sizes are never a few bytes. */
 const LARGE_SIZES: ReadonlySet<string> = new Set([
   'client_max_body_size',
   'client_body_buffer_size',
@@ -61,7 +61,7 @@ function* sizeProblems({ name }: DirectiveNode, word: Word): Iterable<Problem> {
   const { value } = word;
   if (!LARGE_SIZES.has(name.value) || !/^\d+$/.test(value)) return;
   const bytes = Number(value);
-  // "client_max_body_size 0" is any size.
+  // "client_max_body_size 0" means any size.
   if (bytes === 0 || bytes >= SMALLEST_BYTES) return;
   const meant = name.value === 'client_max_body_size' ? `${value}m` : `${value}k`;
   const unit = bytes === 1 ? 'byte' : 'bytes';
@@ -83,7 +83,7 @@ const mixedCaseVariable: Rule = {
   bad: { text: 'set $Site_Name blue;\nadd_header X-Site $site_name;' },
   good: { text: 'set $site_name blue;\nadd_header X-Site $site_name;' },
   *check({ bound }: CheckedConfig): Iterable<Problem> {
-    // Of those that gw itself has, no spelling can be set.
+    // Built-in variables are left out, because they are not assigned.
     const uses = bound.uses.filter(({ name }) => bound.defined.has(name));
     const places = [...[...bound.defined].map(([name, span]) => ({ name, span })), ...uses];
     const first = new Map<string, Spelling>();
@@ -110,11 +110,11 @@ interface Spelling {
   readonly span: Span;
 }
 
-/** As the text spells it; `undefined` where it is not a plain `$name`, such as a named group of a pattern. */
+/** The spelling in the text; `undefined` if it is not a plain `$name`, such as a named group of a pattern. */
 function writtenAt({ source, start, end }: Span, name: string): string | undefined {
   const written = /^\$\{?(\w+)\}?$/.exec(source.text.slice(start, end))?.[1];
   return written?.toLowerCase() === name ? written : undefined;
 }
 
-/** Numbers and names that are probably written wrongly. */
+/** The rules about spelling. */
 export const SPELLING_RULES: readonly Rule[] = [unitPitfall, mixedCaseVariable];

@@ -26,12 +26,12 @@ const ssrf: Rule = {
   },
 };
 
-/** Hosts that nobody means to forward to. */
+/** Hosts to which nobody means to forward. */
 const EVIL = '(?:evil\\.example|169\\.254\\.169\\.254)';
-/** What stands in front of the host where the value does not say it; a store needs none. */
+/** The scheme before a host in a variable; a store needs none. */
 const SCHEMES: Readonly<Record<string, string>> = { proxy_pass: 'https?://', kv_pass: '(?:rediss?://)?' };
 
-/** What says which hosts may be named. */
+/** The directives that list the allowed hosts. */
 const LISTS: Readonly<Record<string, string>> = {
   proxy_pass: 'proxy_allow_hosts',
   kv_pass: 'kv_allow_hosts',
@@ -62,21 +62,24 @@ function problemOf(
   return undefined;
 }
 
-/** What clients have a say in of the scheme and the host of a URL, and which texts would give them the host. */
+/** The client-controlled parts of the scheme and host of a URL, with the texts that would choose the host. */
 function* hostSources(
   alternative: Alternative,
   scheme: string,
 ): Generator<{ readonly source: ClientSource; readonly bad: string }> {
   let before = '';
   for (const [index, piece] of alternative.entries()) {
-    // What follows a port or a slash is not the host any more.
+    // After a port or a slash the host has ended.
     if (typeof piece === 'string') before += piece;
     else yield { source: piece, bad: badTexts(before, textBehind(alternative, index), scheme) };
     if (/:\/\/.*[/?:]|^[^/?:]+:(?!\/\/)/.test(before)) return;
   }
 }
 
-/** Behind a host come its port and its path; other text stays part of it unless the client ends the host before. */
+/**
+ * The texts that choose the host: after a host come its port and path, and other text is part of it unless the client ends
+ * the host before.
+ */
 function badTexts(before: string, behind: string, scheme: string): string {
   const isBegun = before.includes('://') || (before !== '' && scheme.endsWith('?'));
   if (!isBegun && (behind === '' || !scheme.endsWith('?'))) return `^${scheme}${EVIL}(?:[/:?]|$)`;
@@ -88,7 +91,7 @@ function textBehind(alternative: Alternative, index: number): string {
   return next === undefined ? '' : typeof next === 'string' ? next : '.';
 }
 
-/** Requests for other hosts than the server's names come to it as well. */
+/** True if requests for other hosts than the server's names reach it. */
 function takesAnyHost(block: BlockView, first: BlockView | undefined): boolean {
   const server = [...block.outward()].find(({ context }) => context === 'server');
   if (!server || server === first) return true;
@@ -97,5 +100,5 @@ function takesAnyHost(block: BlockView, first: BlockView | undefined): boolean {
   return server.own('listen').some(isDefault) || server.own('server_name').length === 0;
 }
 
-/** Who chooses the host that a request is forwarded to. */
+/** The rules about forwarding to hosts that clients choose. */
 export const SSRF_RULES: readonly Rule[] = [ssrf];

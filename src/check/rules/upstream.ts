@@ -38,7 +38,7 @@ const keepaliveHeaders: Rule = {
   },
 };
 
-/** What ends the connection behind each request of a block. */
+/** The headers that end the connection after each request of a block. */
 function* endings(
   config: CheckedConfig,
   block: BlockView,
@@ -63,5 +63,5 @@ function* endings(
   };
 }
 
-/** Directives of the upstream module. */
+/** The rules about the upstream module. */
 export const UPSTREAM_RULES: readonly Rule[] = [keepaliveHeaders];

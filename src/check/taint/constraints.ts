@@ -3,43 +3,43 @@ import type { BlockView } from '../../config/index.ts';
 import { type LocationMatch, matchOf } from '../../contract/index.ts';
 import { type Machine, not, type Patterns, type RegexUse } from '../regex/index.ts';
 
-/** Where a value stands. */
+/** The site of a value. */
 export interface Site {
   readonly block: BlockView;
   readonly node: DirectiveNode;
-  /** In a `map`: the pattern of the line, `none` for a line without one. */
+  /** In a `map`: the pattern of the line; `none` for a line without a pattern. */
   readonly matched?: RegexUse | 'none';
-  /** What the place itself says of variables, besides the blocks around it. */
+  /** Constraints on variables at the site itself, besides those of the enclosing blocks. */
   readonly known?: ReadonlyMap<string, readonly Machine[]>;
-  /** How many variables were passed on the way here. */
+  /** Number of variables that have been followed. */
   readonly depth: number;
 }
 
-/** A variable or a capture that a client fills. */
+/** A variable or capture that a client controls. */
 export interface ClientSource {
-  /** As the configuration writes it: `$uri`, `$1`. */
+  /** The name in the configuration: `$uri`, `$1`. */
   readonly name: string;
-  /** Its texts are those of all of these. */
+  /** Its texts are the intersection of these. */
   readonly texts: readonly Machine[];
-  /** For a capture: what it is cut out of. */
+  /** For a capture: the sources of the matched text. */
   readonly within?: readonly ClientSource[] | undefined;
-  /** Where it comes in, and what it went through on the way. */
+  /** The place where it enters, and the directives that pass it on. */
   readonly related: readonly RelatedPlace[];
 }
 
-/** What stands in a value: text of the operator, or what a client fills. */
+/** A part of a value: literal text, or a source that a client controls. */
 export type ValuePiece = string | ClientSource;
 
-/** One of the texts that a value may be. */
+/** One possible form of a value. */
 export type Alternative = readonly ValuePiece[];
 
-/** What clients can make of built-in variables: by pattern, because automata are made of those. */
+/** Patterns of the texts that clients can give built-in variables. */
 const DECODED_PATH = '^/[^\\x00]*$';
-/** From the request line as it came: what is special in it is escaped. */
+/** The request line as received, with special characters escaped. */
 const RAW = '^[^\\x00-\\x20\\x7f]*$';
 const RAW_PATH = '^/[^\\x00-\\x20\\x7f]*$';
 const HEADER = '^[^\\x00-\\x1f\\x7f]*$';
-/** Both nginx and gw refuse other characters in the name of a host. */
+/** nginx and gw refuse other characters in host names. */
 const HOST = '^[^\\x00-\\x20/?#@\\x7f]*$';
 const ANYTHING = '^[^\\x00]*$';
 
@@ -58,27 +58,27 @@ const NAMED: Readonly<Record<string, string>> = {
 
 const FAMILIES: Readonly<Record<string, string>> = { arg_: RAW, http_: HEADER, cookie_: HEADER };
 
-/** The texts that a client can give a built-in variable, as a pattern; `undefined` where clients have no say. */
+/** A pattern of the texts that a client can give a built-in variable; `undefined` if clients do not control it. */
 export function textsOfClient(variable: string): string | undefined {
   const family = Object.keys(FAMILIES).find((prefix) => variable.startsWith(prefix));
   return NAMED[variable] ?? (family === undefined ? undefined : FAMILIES[family]);
 }
 
-/** The decoded path of the request. */
+/** True for the variables of the decoded path. */
 function isPath(variable: string): boolean {
   return NAMED[variable] === DECODED_PATH && variable !== 'request_filename';
 }
 
 const knownIfBlocks = new WeakMap<BlockView, readonly BlockView[]>();
 
-/** The `if` blocks that stand in a block itself: few, beside thousands of locations. */
+/** The `if` blocks directly in a block, which are few among thousands of locations. */
 export function ifBlocks(block: BlockView): readonly BlockView[] {
   const found = knownIfBlocks.get(block) ?? block.inner.filter(({ context }) => context.endsWith(' if'));
   knownIfBlocks.set(block, found);
   return found;
 }
 
-/** The patterns of a configuration by the block that they are the condition of, and by their directive. */
+/** The patterns of a configuration by the block whose condition they are, and by directive. */
 export class Conditions {
   readonly #byBlock = new Map<BlockView, RegexUse>();
   readonly #byNode = new Map<DirectiveNode, RegexUse>();
@@ -94,7 +94,7 @@ export class Conditions {
     return this.#byBlock.get(block);
   }
 
-  /** The pattern that `$1` is about at a place; `undefined` where that depends on the request. */
+  /** The pattern that `$1` refers to at a site; `undefined` if that depends on the request. */
   matchedAt({ block, node, matched }: Site): RegexUse | undefined {
     if (matched) return matched === 'none' ? undefined : matched;
     const own = this.#byNode.get(node);
@@ -110,7 +110,7 @@ export class Conditions {
     return undefined;
   }
 
-  /** The named captures that are set at a place: patterns of the blocks around it, and of rewrites beside it. */
+  /** The patterns with named captures that are set at a site: those of enclosing blocks, and of rewrites beside it. */
   *around({ block, node, matched }: Site): Generator<RegexUse> {
     if (matched && matched !== 'none') yield matched;
     const own = this.#byNode.get(node);
@@ -118,7 +118,7 @@ export class Conditions {
     for (const around of block.outward()) {
       const condition = this.of(around);
       if (condition && !condition.negated) yield condition;
-      // One name at a time: those are indexed, and a server may have thousands of directives.
+      // Looked up by name, which is indexed: a server may have thousands of directives.
       for (const directive of [...around.own('rewrite'), ...around.own('server_name')]) {
         const use = this.#byNode.get(directive);
         if (use) yield use;
@@ -126,7 +126,7 @@ export class Conditions {
     }
   }
 
-  /** Whether another directive of a block with a pattern may have matched before what stands inside it. */
+  /** Whether another pattern in a block may have matched before the directives inside it. */
   #mayMatchBetween(block: BlockView, inside: DirectiveNode | undefined): boolean {
     const others = ifBlocks(block).filter((inner) => inner.node !== inside && this.#byBlock.has(inner));
     return others.length > 0 || block.own('rewrite').length > 0;
@@ -138,7 +138,7 @@ export class Conditions {
   }
 }
 
-/** What the blocks around a place let a variable be. */
+/** The constraints that enclosing blocks put on variables. */
 export class Constraints {
   readonly #patterns: Patterns;
   readonly #conditions: Conditions;
@@ -148,7 +148,7 @@ export class Constraints {
     this.#conditions = conditions;
   }
 
-  /** `undefined`: something narrows it in a way that is not known. */
+  /** The constraints on a variable at a site; `undefined` if one of them is not known. */
   on(variable: string, { block, known }: Site): readonly Machine[] | undefined {
     const machines: Machine[] = [...(known?.get(variable) ?? [])];
     for (const around of block.outward()) {
@@ -161,7 +161,7 @@ export class Constraints {
     return machines;
   }
 
-  /** The texts that are exactly this one. */
+  /** The language of exactly one text. */
   exactly(text: string): Machine | undefined {
     return this.#patterns.of(`\\A\\Q${text.replaceAll('\\E', '')}\\E\\z`, false)?.language;
   }
@@ -169,7 +169,7 @@ export class Constraints {
   #ofBlock(variable: string, block: BlockView): (Machine | undefined)[] {
     const condition = this.#conditions.of(block);
     if (block.context === 'location') {
-      // Where they come from is up to those who send requests on.
+      // Internal locations receive only redirected requests, whose path is not known.
       if (block.own('internal').length > 0) return [undefined];
       return isPath(variable) ? this.#ofLocation(matchOf(block), condition) : [];
     }
@@ -186,7 +186,7 @@ export class Constraints {
     return match?.kind === 'regex' ? [condition?.pattern.language] : [];
   }
 
-  /** `if ($x ~ …) { return 403; }` beside or above the place: what comes here is what did not match. */
+  /** The constraints from `if ($x ~ …) { return 403; }` beside or above the site: the remaining requests do not match. */
   #ofGuards(variable: string, around: BlockView, place: BlockView): (Machine | undefined)[] {
     const ways = [...place.outward()];
     return ifBlocks(around).flatMap((inner) => {
@@ -201,13 +201,13 @@ export class Constraints {
   }
 }
 
-/** Line breaks come escaped: who refuses the escapes has none in the path. */
+/** True for a condition that refuses escaped line breaks, so that the path contains none. */
 function refusesEscapes({ subject, negated, pattern }: RegexUse): boolean {
   const escapes = ['/%0a', '/%0A'];
   return subject === 'request_uri' && !negated && escapes.every((uri) => pattern.regex.test(uri));
 }
 
-/** Two names of the path are one. */
+/** Whether two variables are the same; the names of the path are. */
 function isSame(subject: string, variable: string): boolean {
   return subject === variable || (isPath(subject) && isPath(variable));
 }

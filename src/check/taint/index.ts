@@ -23,7 +23,7 @@ import {
 
 export type { Alternative, ClientSource } from './constraints.ts';
 
-/** A value that a variable may have at a place, and the directive that gives it. */
+/** A possible value of a variable at a site, and its directive. */
 interface Definition {
   readonly word: Word;
   readonly by: Use;
@@ -31,19 +31,19 @@ interface Definition {
   readonly line?: DirectiveNode;
 }
 
-/** The steps of the rewrite module run in the order of the file, before all others. */
+/** The directives of the rewrite module, which run in file order before all others. */
 const STEPS: ReadonlySet<string> = new Set(['set', 'return', 'rewrite', 'if', 'break']);
 
-/** Lines of a `map` that have no value. */
+/** Lines of a `map` without a value. */
 const SETTINGS: ReadonlySet<string> = new Set(['hostnames', 'volatile', 'include']);
 
-/** Which directives give variables their values. */
+/** The directives that define the values of variables. */
 class Definitions {
   readonly #maps = new Map<string, Use>();
   readonly #regexOfLine = new Map<DirectiveNode, RegexUse>();
-  /** Whose values are the operator's own words. */
+  /** Variables whose values are literal texts of the operator. */
   readonly #fixed = new Set<string>();
-  /** What some `set` or `auth_request_set` names: for all others nobody has to look through the blocks. */
+  /** Variables that a `set` or `auth_request_set` assigns; for others the blocks need not be searched. */
   readonly #assigned: ReadonlySet<string>;
 
   constructor(config: CheckedConfig, regexes: readonly RegexUse[]) {
@@ -57,7 +57,7 @@ class Definitions {
     return this.#regexOfLine.get(line);
   }
 
-  /** `undefined`: no directive gives the variable a value here. */
+  /** The definitions of a variable at a site; `undefined` if there are none. */
   of(variable: string, site: Site): readonly Definition[] | undefined {
     if (this.#fixed.has(variable)) return [];
     const map = this.#maps.get(variable);
@@ -75,7 +75,7 @@ function linesOf(by: Use): readonly Definition[] {
   });
 }
 
-/** What `set` may have left in a variable: of each block the last one, and those under a condition. */
+/** The `set` directives that may have assigned a variable: in each block the last one, and conditional ones. */
 function* setsOf(variable: string, { block, node }: Site): Generator<Definition> {
   let before: DirectiveNode | undefined = STEPS.has(node.name.value) ? node : undefined;
   for (const around of block.outward()) {
@@ -107,17 +107,17 @@ function subrequestSets(variable: string, { block }: Site): readonly Definition[
   });
 }
 
-/** The variable that a word names, in lower case. */
+/** The variable in a word, in lower case. */
 function nameIn(word: Word | undefined): string {
   return (word?.value ?? '').replace(/^\$\{?|\}$/g, '').toLowerCase();
 }
 
-/** Values that have more alternatives, or go through more variables, are not followed. */
+/** Limits for following values: number of alternatives, and of variables in a chain. */
 const MAX_ALTERNATIVES = 64;
 const MAX_DEPTH = 6;
 const MAX_STATES = 200_000;
 
-/** What clients can put into the values of a configuration. */
+/** Finds the parts of values that clients control. */
 export class Taints {
   readonly #patterns: Patterns;
   readonly #definitions: Definitions;
@@ -136,12 +136,12 @@ export class Taints {
     this.#constraints = new Constraints(patterns, this.#conditions);
   }
 
-  /** What a word may become at its place: variables that the configuration fills are followed to what they are made of. */
+  /** The possible forms of a word at its site; variables of the configuration are replaced by their definitions. */
   alternativesOf(word: Word, site: Omit<Site, 'depth'>): readonly Alternative[] {
     return this.#expand(word, { ...site, depth: 0 });
   }
 
-  /** A text of `bad` that a client can make of a source; `undefined`: none that is proven. */
+  /** A text in `bad` that a client can give a source; `undefined` if none is proven. */
   badTextOf({ texts, within }: ClientSource, bad: Machine): string | undefined {
     const word = this.#commonText(texts, bad);
     if (word === undefined || !within) return word;
@@ -150,7 +150,7 @@ export class Taints {
     return isThere ? word : undefined;
   }
 
-  /** What clients can do with a variable alone is the same in ten thousand places. */
+  /** Cached, because a variable alone has the same texts at ten thousand sites. */
   #commonText(texts: readonly Machine[], bad: Machine): string | undefined {
     const [only, ...more] = texts;
     if (!only || more.length > 0) return shortestWord([...texts, bad], this.#budget).word;
@@ -205,7 +205,7 @@ export class Taints {
 
   #capture(number: number, site: Site, place: RelatedPlace): Alternative {
     const use = this.#conditions.matchedAt(site);
-    // nginx and gw escape captures in what the rewrite module makes of a path that was escaped itself.
+    // nginx and gw escape captures in values of the rewrite module if the path was escaped itself.
     const isEscaped = site.node.name.value === 'rewrite' || site.node.name.value === 'set';
     return this.#groupOf({ use, number, name: `$${number}`, isEscaped }, site, place);
   }
@@ -229,7 +229,7 @@ export class Taints {
     return [{ name, texts, within, related: [matched, place] }];
   }
 
-  /** What a pattern is matched on. */
+  /** The value that a pattern is matched against. */
   #subjectOf({ subject = '', block, node, kind }: RegexUse, { depth }: Site): Alternative {
     const inner = kind === 'if' ? (block.outer ?? block) : block;
     const site: Site = { block: inner, node, depth: depth + 1 };
@@ -253,7 +253,7 @@ interface Group {
   readonly isEscaped: boolean;
 }
 
-/** Accepts no text: what is not known is not claimed. */
+/** Accepts no text, so that nothing is claimed about unknown values. */
 const NOTHING: Machine = { start: -1, cuts: [0], step: () => -1, accepts: () => false };
 
 function isInside(inner: Span, outer: Span): boolean {
