@@ -13,7 +13,7 @@ import type { ResponseSettings } from './response-settings.ts';
 import { FilteredStream, type ResponseStream, transformWhole, writePieces } from './response-stream.ts';
 import { KEPT_TYPE } from './response-type.ts';
 import { describeFailure, endsConnection, HttpFault, ownPage, statusOnWire } from './status.ts';
-import { takeBody } from './take-body.ts';
+import { forgetBody, takeBody } from './take-body.ts';
 import { encodeLocation } from './uri.ts';
 import type { PieceReceiver, Wire } from './wire.ts';
 
@@ -85,8 +85,8 @@ export interface Origin {
 export class Exchange implements StateHolder {
   rules: ResponseRules;
   readonly wire: Wire;
-  /** The request as received; never changes. */
-  readonly request: RequestFacts;
+  /** What came; it never changes, but for a body that was refused. */
+  request: RequestFacts;
   readonly response: ResponseHead;
   /** The method that handlers see: GET after an `error_page` redirect, else the client's. */
   method: string;
@@ -190,6 +190,7 @@ export class Exchange implements StateHolder {
     const { contentLength } = this.request;
     const size = contentLength < 0 ? 'chunked body' : `body: ${contentLength} bytes`;
     this.warn(`client intended to send too large ${size}`);
+    forgetBody(this);
     if (this.rules.tooLarge && !this.rules.errorPages?.has(413)) void this.rules.tooLarge(this);
     else this.end(413);
   }

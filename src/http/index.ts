@@ -24,6 +24,7 @@ export type { AccessCheck, Denial, Getter, HeaderFilter, LogStep, Verdict } from
 export type { BodyOutcome, BodyReader, PieceReceiver, Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
 export { subrequestOf } from './subrequest.ts';
+export { forgetBody } from './take-body.ts';
 export { changeRate, type Rate, rateOf } from './rate.ts';
 export { type StateKey, stateKey } from './request-state.ts';
 export {

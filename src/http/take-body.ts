@@ -8,7 +8,7 @@ const MOST_WHOLE_BYTES = 1_073_741_824;
 /** The parts of an exchange that reading its body needs. */
 interface RequestWithBody {
   readonly wire: Wire;
-  readonly request: RequestFacts;
+  request: RequestFacts;
   readonly rules: Pick<ResponseSettings, 'maxBodyBytes' | 'bodyTimeoutMs'>;
   readonly done: boolean;
   closing: boolean;
@@ -50,6 +50,13 @@ export function takeBody(
  */
 function refuseUnread(x: RequestWithBody, outcome: Exclude<BodyOutcome, Buffer>): void {
   if (outcome === 'timeout' || x.request.contentLength < 0) x.closing = true;
-  if (outcome === 'timeout') x.end(408);
-  else if (outcome === 'too large') x.refuseBody();
+  if (outcome === 'timeout') {
+    forgetBody(x);
+    x.end(408);
+  } else if (outcome === 'too large') x.refuseBody();
+}
+
+/** It is refused, or never comes whole: what makes the error page must not wait for it (nginx). */
+export function forgetBody(x: { request: RequestFacts }): void {
+  x.request = { ...x.request, contentLength: 0 };
 }

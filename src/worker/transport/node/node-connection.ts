@@ -144,7 +144,8 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     // The bytes after the head may already show that the body is invalid.
     if (head.refusal === 0) this.takeBody();
     const { x } = wire;
-    if (x.done) return;
+    // A place of the server may still be making the page for a broken body.
+    if (x.done || this.source.isBroken) return;
     if (head.refusal === 0) void open.current.port.serve(x);
     else {
       x.serverName = open.current.port.serverName;

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import {
   type BodyReader,
   Exchange,
+  forgetBody,
   type ResponseStream,
   statusLine,
   type Wire,
@@ -116,6 +117,7 @@ export class NodeWire implements Wire, StreamOwner {
     const { x } = this;
     x.closing = true;
     if (x.done) return x.abort();
+    forgetBody(x);
     x.end(status);
     this.body?.abort();
   }
