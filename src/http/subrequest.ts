@@ -12,6 +12,7 @@ class SubrequestWire implements Wire {
   private readonly parent: Exchange;
   private readonly keep: SubrequestFacts['keep'];
   private readonly finished: () => void;
+  private isFinished = false;
 
   constructor(parent: Exchange, facts: SubrequestFacts, finished: () => void) {
     const { request, rules } = parent;
@@ -68,12 +69,16 @@ class SubrequestWire implements Wire {
     // Subrequests have no connection to switch.
   }
 
+  /** Also when the client leaves behind it: what is over stays as it is. */
   close(): void {
+    if (this.isFinished) return;
     this.x.aborted = this.x.done = true;
     this.end();
   }
 
   private end(): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
     this.x.finish();
     this.finished();
   }

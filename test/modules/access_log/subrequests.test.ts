@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
+import { startPeer } from '../../harness/peer.ts';
 
 const site = (log: string): string => `
   log_format f '$uri $status $request';
@@ -22,4 +23,19 @@ test('without it a subrequest leaves no line', async (t) => {
   const gw = await startGateway(t, site(''));
   await gw.fetch('/plain');
   await expect.poll(() => gw.read('all.log')).toBe('/last 200 GET /plain HTTP/1.1\n');
+});
+
+test('a subrequest that is over stays so when the client leaves', async (t) => {
+  const silent = await startPeer(t, '', () => undefined);
+  const gw = await startGateway(
+    t,
+    site('log_subrequest on;').replace('try_files /none /last', `proxy_pass http://127.0.0.1:${silent.port}`),
+  );
+  const client = await gw.connect();
+  client.write('GET /plain HTTP/1.1\r\nHost: a\r\n\r\n');
+  await expect.poll(() => silent.requests.length).toBe(1);
+  client.destroy();
+  await expect
+    .poll(() => gw.read('all.log'))
+    .toBe('/ask 204 GET /plain HTTP/1.1\n/plain 499 GET /plain HTTP/1.1\n');
 });
