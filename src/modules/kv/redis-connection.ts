@@ -158,7 +158,10 @@ export class RedisConnection {
   #logIn(): void {
     this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
     const { username, password, db } = this.#endpoint;
-    if (password) this.#ask('auth', username ? [username, password] : [password], authFault);
+    if (password)
+      this.#ask('auth', username ? [username, password] : [password], (reply) =>
+        authProblem(reply, password),
+      );
     if (db) this.#ask('select', [String(db)], errorOf);
     this.#ask('ping', [], (reply) => pingFault(reply) ?? this.#isUp());
   }
@@ -243,10 +246,15 @@ export class RedisConnection {
 const errorOf = (reply: Reply | ReplyError): string | undefined =>
   reply instanceof ReplyError ? reply.message : undefined;
 
-/** Gives the fault of a reply to AUTH. A store without a password accepts any. */
-function authFault(reply: Reply | ReplyError): string | undefined {
+/**
+ * A store without a password takes everybody, with whatever password. One without the command repeats its arguments, or their
+ * start.
+ */
+function authProblem(reply: Reply | ReplyError, password: string): string | undefined {
   const message = errorOf(reply);
-  return message !== undefined && NO_PASSWORD.test(message) ? undefined : message;
+  if (message === undefined || NO_PASSWORD.test(message)) return undefined;
+  const isRepeated = message.includes('with args') || message.includes(password);
+  return isRepeated ? 'it does not take the login' : message;
 }
 
 /** Gives the fault of a reply to PING. */
