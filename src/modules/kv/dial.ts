@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns';
-import { createConnection, type LookupFunction, type Socket } from 'node:net';
+import { createConnection, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { type AddressRule, admits, HostRefused } from '../../upstream/index.ts';
 import type { Endpoint } from './address.ts';
@@ -20,12 +20,19 @@ export function dial(endpoint: Endpoint, connected: () => void): Socket {
     .once(tls ? 'secureConnect' : 'connect', connected);
 }
 
-function inetOptions({ host, port, within }: Extract<Endpoint, { readonly kind: 'inet' }>): {
+function inetOptions({ host, port, tls, within }: Extract<Endpoint, { readonly kind: 'inet' }>): {
   readonly host: string;
   readonly port: number;
   readonly lookup?: LookupFunction;
+  readonly servername?: string;
 } {
-  return { host, port, ...(within && { lookup: lookupWithin(within, port) }) };
+  return {
+    host,
+    port,
+    ...(within && { lookup: lookupWithin(within, port) }),
+    // An address is no name (RFC 6066, 3).
+    ...(tls && isIP(host) === 0 && { servername: host }),
+  };
 }
 
 /** Gives a lookup function that fails unless all addresses of the host are allowed. Each lookup may give other addresses. */

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { expect, type TestContext, test, vi } from 'vitest';
+import { dial } from '../../../src/modules/kv/dial.ts';
+import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
+import { answer, memoryLog, redisStore } from './stores.ts';
+
+/** A store over TLS with a certificate of its own making; gives its port, and the names that clients ask for. */
+async function tlsStore(t: TestContext): Promise<{ port: number; names: (string | undefined)[] }> {
+  const certificates = new Certificates();
+  certificates.authority('localhost');
+  const names: (string | undefined)[] = [];
+  const server = createTlsServer({
+    cert: certificates.read('localhost.crt'),
+    key: certificates.read('localhost.key'),
+    SNICallback: (name, done) => {
+      names.push(name);
+      done(null);
+    },
+  }).on('tlsClientError', () => undefined);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, names };
+}
+
+test.runIf(HAS_OPENSSL)('a host over TLS is told by which name it is meant', async (t) => {
+  const { port, names } = await tlsStore(t);
+  for (const host of ['localhost', '127.0.0.1']) {
+    const connected = vi.fn();
+    const socket = dial({ kind: 'inet', host, port, tls: true }, connected);
+    // Nobody has signed its certificate.
+    await expect(once(socket, 'secureConnect')).rejects.toMatchObject({
+      code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+    });
+    expect(connected).not.toHaveBeenCalled();
+    socket.destroy();
+  }
+  // Addresses are no names (RFC 6066).
+  expect(names).toEqual(['localhost']);
+});
+
+const refusals: readonly string[] = [
+  "-ERR unknown command 'auth', with args beginning with: 'app' 'sesame'",
+  "-ERR unknown command 'auth', with args beginning with: 'app' 'ses",
+  '-ERR no user app has the password sesame',
+];
+for (const refusal of refusals) {
+  test(`what a store repeats of a login is not logged: ${refusal}`, async (t) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).on('data', () => socket.write(`${refusal}\r\n`));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const log = memoryLog();
+    const login = { username: 'app', password: 'sesame' };
+    const store = redisStore((server.address() as AddressInfo).port, { log, login });
+    t.onTestFinished(() => {
+      store.close();
+      server.close();
+    });
+    expect(await answer(store, 'ping')).toEqual({ fault: 'connection_failed' });
+    expect(log.lines.join('\n')).toMatch(/it does not take the login/);
+    expect(log.lines.join('\n')).not.toMatch(/ses/);
+  });
+}
