@@ -184,6 +184,17 @@ const broken: readonly {
     files: { 'bin/long.ts': '\n'.repeat(501), 'bin/short.ts': '\n'.repeat(500) },
     says: ['bin/long.ts:501 has 501 lines'],
   },
+  {
+    rule: 'private members are called #name',
+    it: 'a field or a method has the keyword instead',
+    files: {
+      'src/log/a.ts': `export class A {\n private constructor() {}\n #x = 1;\n private y = 1;\n private read() {}\n}`,
+    },
+    says: [
+      'src/log/a.ts:4 has a member that is "private", not #',
+      'src/log/a.ts:5 has a member that is "private", not #',
+    ],
+  },
 ];
 
 for (const { rule, it, files, says } of broken) {

@@ -44,7 +44,10 @@ export class ErrorLogs {
   }
 }
 
-const REQUESTS: Metric = { name: 'gw_http_requests_total', help: 'Requests that got a response or were aborted.' };
+const REQUESTS: Metric = {
+  name: 'gw_http_requests_total',
+  help: 'Requests that got a response or were aborted.',
+};
 const DURATION: Distribution = {
   name: 'gw_http_request_duration_seconds',
   help: 'Time from the head of a request to the end of its response.',

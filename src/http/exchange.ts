@@ -124,18 +124,18 @@ export class Exchange implements StateHolder {
   done = false;
   aborted = false;
 
-  private readonly parent: Exchange | undefined;
-  private remote: RemoteFacts | undefined = undefined;
-  private stateByKey: Map<symbol, unknown> | undefined = undefined;
-  private abortListeners: (() => void)[] | undefined = undefined;
-  private endListeners: (() => void)[] | undefined = undefined;
+  readonly #parent: Exchange | undefined;
+  #remote: RemoteFacts | undefined = undefined;
+  #stateByKey: Map<symbol, unknown> | undefined = undefined;
+  #abortListeners: (() => void)[] | undefined = undefined;
+  #endListeners: (() => void)[] | undefined = undefined;
 
   constructor(request: RequestFacts, { wire, rules, parent }: Origin) {
     this.request = request;
     this.response = new ResponseHead(this);
     this.wire = wire;
     this.rules = rules;
-    this.parent = parent;
+    this.#parent = parent;
     this.method = request.method;
     this.uri = request.uri;
     this.args = request.args;
@@ -143,20 +143,20 @@ export class Exchange implements StateHolder {
 
   /** The exchange of the client's request; for a subrequest, another one than this. */
   get main(): Exchange {
-    return this.parent?.main ?? this;
+    return this.#parent?.main ?? this;
   }
 
   /** The client's address: that of the connection, or one that a trusted proxy sent. */
   get remoteAddress(): string {
-    return this.remote?.address ?? this.wire.peerAddress;
+    return this.#remote?.address ?? this.wire.peerAddress;
   }
 
   get remotePort(): number {
-    return this.remote?.port ?? this.wire.peerPort;
+    return this.#remote?.port ?? this.wire.peerPort;
   }
 
   setRemote(remote: RemoteFacts): void {
-    this.remote = remote;
+    this.#remote = remote;
   }
 
   /** A request header by its lower-case name, if the build asked for it. Repeated headers are joined. */
@@ -171,7 +171,7 @@ export class Exchange implements StateHolder {
    */
   async readBody(limitBytes?: number): Promise<Buffer | undefined> {
     if (this.request.contentLength === 0 && !this.done) return Buffer.alloc(0);
-    if (this.parent) return this.parent.readBody(limitBytes);
+    if (this.#parent) return this.#parent.readBody(limitBytes);
     const outcome = await takeBody(this, { limitBytes });
     return typeof outcome === 'string' || this.done ? undefined : outcome;
   }
@@ -179,7 +179,7 @@ export class Exchange implements StateHolder {
   /** Reads the request body piece by piece. Returns false where `readBody`, its alternative, returns `undefined`. */
   async readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
     if (this.request.contentLength === 0) return !this.done;
-    if (this.parent) return this.parent.readPieces(receive, limitBytes);
+    if (this.#parent) return this.#parent.readPieces(receive, limitBytes);
     const outcome = await takeBody(this, { limitBytes, receive });
     return typeof outcome !== 'string' && !this.done;
   }
@@ -199,36 +199,36 @@ export class Exchange implements StateHolder {
   send(status: number, contentType: string, body: string | Uint8Array): void {
     if (this.done) return;
     try {
-      this.sendWhole(status, contentType, body);
+      this.#sendWhole(status, contentType, body);
     } catch (error) {
-      this.failResponse(error);
+      this.#failResponse(error);
     }
   }
 
-  private sendWhole(status: number, contentType: string, body: string | Uint8Array): void {
+  #sendWhole(status: number, contentType: string, body: string | Uint8Array): void {
     const { logs, filters, bodyFilters } = this.rules;
     if (logs.length > 0 || filters.length > 0 || bodyFilters.length > 0) {
       this.response.lengthBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
-    this.decide(status, contentType);
-    if (bodyFilters.length > 0 || this.bytesPerSecond > 0 || this.endsInTrailers)
-      return this.sendThrough(body);
+    this.#decide(status, contentType);
+    if (bodyFilters.length > 0 || this.#bytesPerSecond > 0 || this.#endsInTrailers)
+      return this.#sendThrough(body);
     if (this.request.method !== 'HEAD') this.bodyBytesSent = Math.max(this.response.lengthBytes, 0);
     this.wire.write(body);
   }
 
   /** Sends a complete body through filters or at a limited rate. */
-  private sendThrough(body: string | Uint8Array): void {
-    const transforms = this.openFilters();
+  #sendThrough(body: string | Uint8Array): void {
+    const transforms = this.#openFilters();
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const isHead = this.request.method === 'HEAD';
-    const inPieces = this.bytesPerSecond > 0 || this.endsInTrailers || (isHead && transforms.length > 0);
+    const inPieces = this.#bytesPerSecond > 0 || this.#endsInTrailers || (isHead && transforms.length > 0);
     const whole = inPieces ? undefined : transformWhole(bytes, transforms);
     if (whole) {
       if (!isHead) this.bodyBytesSent = whole.byteLength;
       return this.wire.write(whole);
     }
-    const stream = this.begin(transforms);
+    const stream = this.#begin(transforms);
     if (stream) void writePieces(stream, bytes, () => this.aborted);
   }
 
@@ -240,21 +240,21 @@ export class Exchange implements StateHolder {
     if (this.done) return undefined;
     this.response.lengthBytes = lengthBytes;
     try {
-      this.decide(status, contentType);
-      return this.begin(this.openFilters());
+      this.#decide(status, contentType);
+      return this.#begin(this.#openFilters());
     } catch (error) {
-      this.failResponse(error);
+      this.#failResponse(error);
       return undefined;
     }
   }
 
-  private begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
-    let stream = this.wire.open(this.endsInTrailers ? -1 : this.response.lengthBytes);
+  #begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
+    let stream = this.wire.open(this.#endsInTrailers ? -1 : this.response.lengthBytes);
     if (!stream) {
       for (const transform of transforms) transform.close?.();
       return undefined;
     }
-    const { bytesPerSecond } = this;
+    const bytesPerSecond = this.#bytesPerSecond;
     if (bytesPerSecond > 0) {
       const rate = { bytesPerSecond, afterBytes: rateOf(this)?.afterBytes ?? 0 };
       stream = new ThrottledStream(stream, rate, () => this.aborted);
@@ -271,12 +271,12 @@ export class Exchange implements StateHolder {
   }
 
   /** The rate limit of the body in bytes per second; 0: no limit. */
-  private get bytesPerSecond(): number {
+  get #bytesPerSecond(): number {
     return rateOf(this)?.bytesPerSecond ?? 0;
   }
 
   /** Opens the transforms in order: each filter sees the headers that those before it have set. */
-  private openFilters(): readonly BodyTransform[] {
+  #openFilters(): readonly BodyTransform[] {
     const open: BodyTransform[] = [];
     if (this.failed) return open;
     const { bodyFilters } = this.rules;
@@ -289,7 +289,7 @@ export class Exchange implements StateHolder {
     return open;
   }
 
-  private decide(status: number, contentType: string): void {
+  #decide(status: number, contentType: string): void {
     this.done = true;
     this.status = this.errorStatus === 0 ? status : this.errorStatus;
     this.response.type = contentType;
@@ -311,7 +311,7 @@ export class Exchange implements StateHolder {
   }
 
   /** Whether the response has trailers: then it is chunked even if its length is known. */
-  private get endsInTrailers(): boolean {
+  get #endsInTrailers(): boolean {
     return (
       this.response.trailers !== undefined &&
       this.wire.sendsTrailers &&
@@ -334,7 +334,7 @@ export class Exchange implements StateHolder {
     this.rules.watch?.ends(this, status);
     if (endsConnection(status) || (status === 413 && this.wire.lingers)) this.closing = true;
     const handler = this.errorPagesEnded || this.failed ? undefined : this.rules.errorPages?.get(status);
-    if (handler) return this.serveErrorPage(status, handler);
+    if (handler) return this.#serveErrorPage(status, handler);
     const userAgent = this.rules.msiePadding ? this.header('user-agent') : undefined;
     const page = ownPage(status, this.serverToken, userAgent);
     if (page !== undefined) this.errorStatus = 0;
@@ -342,7 +342,7 @@ export class Exchange implements StateHolder {
   }
 
   /** The promise is not awaited: handlers that the compile stage makes never reject. */
-  private serveErrorPage(status: number, handler: Handler): void {
+  #serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
     this.setState(KEPT_TYPE, '');
     if (!this.rules.recursiveErrorPages) this.errorPagesEnded = true;
@@ -393,7 +393,7 @@ export class Exchange implements StateHolder {
   tunnel(protocol: string, peer: Duplex): boolean {
     if (this.done || !this.wire.tunnels || this.request.httpVersion !== '1.1' || !isSafeHeaderValue(protocol))
       return false;
-    this.decide(101, '');
+    this.#decide(101, '');
     this.wire.tunnel(protocol, peer);
     return true;
   }
@@ -406,7 +406,7 @@ export class Exchange implements StateHolder {
   }
 
   /** Handles an exception of a filter: the request ends with an error, whoever sent the response. */
-  private failResponse(error: unknown): void {
+  #failResponse(error: unknown): void {
     this.warn(error instanceof HttpFault ? error.message : describeFailure(error));
     if (this.aborted) return;
     if (this.failed || this.response.sentText !== undefined) return this.abort();
@@ -441,16 +441,16 @@ export class Exchange implements StateHolder {
       this.status = 499;
       this.rules.warn('client prematurely closed connection', this, 'info');
     }
-    this.runListeners(this.abortListeners, 'cleaning up after a client that left');
+    this.#runListeners(this.#abortListeners, 'cleaning up after a client that left');
   }
 
   /** Called by the wire once per request: the response is sent, or the connection is closed. */
   finish(): void {
-    this.log();
-    this.runListeners(this.endListeners, 'cleaning up after a request');
+    this.#log();
+    this.#runListeners(this.#endListeners, 'cleaning up after a request');
   }
 
-  private runListeners(listeners: readonly (() => void)[] | undefined, doing: string): void {
+  #runListeners(listeners: readonly (() => void)[] | undefined, doing: string): void {
     if (!listeners) return;
     for (const listener of listeners) {
       try {
@@ -462,8 +462,8 @@ export class Exchange implements StateHolder {
   }
 
   /** Runs the log steps; no exception may escape. nginx logs subrequests only if `log_subrequest` is on. */
-  private log(): void {
-    for (const step of this.parent ? this.rules.subrequestLogs : this.rules.logs) {
+  #log(): void {
+    for (const step of this.#parent ? this.rules.subrequestLogs : this.rules.logs) {
       try {
         step(this);
       } catch (error) {
@@ -479,22 +479,22 @@ export class Exchange implements StateHolder {
 
   /** Adds a listener that runs if the client closes the connection too early. */
   onAbort(listener: () => void): void {
-    if (this.parent) this.parent.onAbort(listener);
-    else (this.abortListeners ??= []).push(listener);
+    if (this.#parent) this.#parent.onAbort(listener);
+    else (this.#abortListeners ??= []).push(listener);
   }
 
   /** Adds a listener that runs when the request is finished, with or without a response. */
   onEnd(listener: () => void): void {
-    if (this.parent) this.parent.onEnd(listener);
-    else (this.endListeners ??= []).push(listener);
+    if (this.#parent) this.#parent.onEnd(listener);
+    else (this.#endListeners ??= []).push(listener);
   }
 
   /** Returns the state that a module has stored under its own key. */
   state<T>(key: StateKey<T>): T | undefined {
-    return this.stateByKey?.get(key) as T | undefined;
+    return this.#stateByKey?.get(key) as T | undefined;
   }
 
   setState<T>(key: StateKey<T>, value: T): void {
-    (this.stateByKey ??= new Map()).set(key, value);
+    (this.#stateByKey ??= new Map()).set(key, value);
   }
 }

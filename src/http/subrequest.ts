@@ -9,10 +9,10 @@ class SubrequestWire implements Wire {
   readonly sendsTrailers = false;
   readonly lingers = false;
   readonly tunnels = false;
-  private readonly parent: Exchange;
-  private readonly keep: SubrequestFacts['keep'];
-  private readonly finished: () => void;
-  private isFinished = false;
+  readonly #parent: Exchange;
+  readonly #keep: SubrequestFacts['keep'];
+  readonly #finished: () => void;
+  #isFinished = false;
 
   constructor(parent: Exchange, facts: SubrequestFacts, finished: () => void) {
     const { request, rules } = parent;
@@ -21,25 +21,25 @@ class SubrequestWire implements Wire {
     const method = facts.method ?? 'GET';
     const contentLength = facts.body === 'parent' ? request.contentLength : 0;
     this.x = new Exchange({ ...request, method, uri, args, contentLength }, { wire: this, rules, parent });
-    this.parent = parent;
-    this.keep = facts.keep;
-    this.finished = finished;
+    this.#parent = parent;
+    this.#keep = facts.keep;
+    this.#finished = finished;
   }
 
   get peerAddress(): string {
-    return this.parent.remoteAddress;
+    return this.#parent.remoteAddress;
   }
 
   get peerPort(): number {
-    return this.parent.remotePort;
+    return this.#parent.remotePort;
   }
 
   get requestLength(): number {
-    return this.parent.wire.requestLength;
+    return this.#parent.wire.requestLength;
   }
 
   keepPeer(): void {
-    this.parent.wire.keepPeer();
+    this.#parent.wire.keepPeer();
   }
 
   readBody(): void {
@@ -47,12 +47,12 @@ class SubrequestWire implements Wire {
   }
 
   write(body: string | Uint8Array): void {
-    if (this.keep !== 'head' && body.length > 0) void this.keep(Buffer.from(body as Uint8Array));
-    this.end();
+    if (this.#keep !== 'head' && body.length > 0) void this.#keep(Buffer.from(body as Uint8Array));
+    this.#end();
   }
 
   open(): ResponseStream {
-    const { keep } = this;
+    const keep = this.#keep;
     let taken = Promise.resolve();
     return {
       write: (chunk) => {
@@ -61,7 +61,7 @@ class SubrequestWire implements Wire {
         return false;
       },
       drained: () => taken,
-      end: () => this.end(),
+      end: () => this.#end(),
     };
   }
 
@@ -71,16 +71,16 @@ class SubrequestWire implements Wire {
 
   /** Also when the client leaves behind it: what is over stays as it is. */
   close(): void {
-    if (this.isFinished) return;
+    if (this.#isFinished) return;
     this.x.aborted = this.x.done = true;
-    this.end();
+    this.#end();
   }
 
-  private end(): void {
-    if (this.isFinished) return;
-    this.isFinished = true;
+  #end(): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
     this.x.finish();
-    this.finished();
+    this.#finished();
   }
 }
 

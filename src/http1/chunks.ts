@@ -52,24 +52,24 @@ const CR = 13;
 export class ChunkReader {
   /** The trailer fields: name, value … */
   trailers: string[] | undefined = undefined;
-  private readonly rules: ChunkRules;
-  private step: Step = 'size';
-  private line = '';
-  private left = 0;
-  private trailerBytes = 0;
+  readonly #rules: ChunkRules;
+  #step: Step = 'size';
+  #line = '';
+  #left = 0;
+  #trailerBytes = 0;
 
   constructor(rules: ChunkRules) {
-    this.rules = rules;
+    this.#rules = rules;
   }
 
   /** True when the whole body has been read. */
   get complete(): boolean {
-    return this.step === 'complete';
+    return this.#step === 'complete';
   }
 
   /** True when the framing is invalid, so that the end of the body is unknown. */
   get broken(): boolean {
-    return this.step === 'broken';
+    return this.#step === 'broken';
   }
 
   /**
@@ -78,52 +78,52 @@ export class ChunkReader {
    */
   read(bytes: Buffer, from: number, give: (content: Buffer) => void): number {
     let at = from;
-    while (at < bytes.length && this.step !== 'complete' && this.step !== 'broken') {
-      if (this.step === 'content') at = this.readContent(bytes, at, give);
-      else if (this.step === 'CR') this.step = bytes[at++] === CR ? 'LF' : 'broken';
-      else if (this.step === 'LF') this.step = bytes[at++] === LF ? 'size' : 'broken';
-      else at = this.readLine(bytes, at);
+    while (at < bytes.length && this.#step !== 'complete' && this.#step !== 'broken') {
+      if (this.#step === 'content') at = this.#readContent(bytes, at, give);
+      else if (this.#step === 'CR') this.#step = bytes[at++] === CR ? 'LF' : 'broken';
+      else if (this.#step === 'LF') this.#step = bytes[at++] === LF ? 'size' : 'broken';
+      else at = this.#readLine(bytes, at);
     }
     return at;
   }
 
-  private readContent(bytes: Buffer, at: number, give: (content: Buffer) => void): number {
-    const end = Math.min(at + this.left, bytes.length);
-    this.left -= end - at;
-    if (this.left === 0) this.step = 'CR';
+  #readContent(bytes: Buffer, at: number, give: (content: Buffer) => void): number {
+    const end = Math.min(at + this.#left, bytes.length);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#step = 'CR';
     give(bytes.subarray(at, end));
     return end;
   }
 
-  private readLine(bytes: Buffer, at: number): number {
+  #readLine(bytes: Buffer, at: number): number {
     const newline = bytes.indexOf(LF, at);
     const end = newline < 0 ? bytes.length : newline;
-    const line = this.line + bytes.toString('latin1', at, end);
+    const line = this.#line + bytes.toString('latin1', at, end);
     // One byte more than the limit, for the CR of the line end.
-    if (line.length > this.rules.lineBytes + 1) this.step = 'broken';
+    if (line.length > this.#rules.lineBytes + 1) this.#step = 'broken';
     if (newline < 0) {
-      this.line = line;
+      this.#line = line;
       return end;
     }
-    this.line = '';
-    if (line.charCodeAt(line.length - 1) !== CR) this.step = 'broken';
-    if (this.step !== 'broken') this.step = this.next(line.slice(0, -1));
+    this.#line = '';
+    if (line.charCodeAt(line.length - 1) !== CR) this.#step = 'broken';
+    if (this.#step !== 'broken') this.#step = this.#next(line.slice(0, -1));
     return end + 1;
   }
 
-  private next(line: string): Step {
-    if (this.step === 'trailers') return this.takeTrailer(line);
-    if (!this.rules.sizeLine.test(line)) return 'broken';
+  #next(line: string): Step {
+    if (this.#step === 'trailers') return this.#takeTrailer(line);
+    if (!this.#rules.sizeLine.test(line)) return 'broken';
     // `parseInt` stops after the last digit.
-    this.left = Number.parseInt(line, 16);
-    return this.left === 0 ? 'trailers' : 'content';
+    this.#left = Number.parseInt(line, 16);
+    return this.#left === 0 ? 'trailers' : 'content';
   }
 
-  private takeTrailer(line: string): Step {
+  #takeTrailer(line: string): Step {
     if (line === '') return 'complete';
-    const { trailerBytes, trailerLine, keepsTrailers } = this.rules;
-    this.trailerBytes += line.length;
-    if (this.trailerBytes > trailerBytes || !trailerLine.test(line)) return 'broken';
+    const { trailerBytes, trailerLine, keepsTrailers } = this.#rules;
+    this.#trailerBytes += line.length;
+    if (this.#trailerBytes > trailerBytes || !trailerLine.test(line)) return 'broken';
     if (!keepsTrailers) return 'trailers';
     const colon = line.indexOf(':');
     (this.trailers ??= []).push(line.slice(0, colon), withoutBlanks(line, colon + 1));

@@ -37,31 +37,32 @@ export class Framing {
   /** As they came last. */
   length = '';
   encoding = '';
-  private lengths = 0;
-  private encodings = 0;
+  #lengths = 0;
+  #encodings = 0;
 
   start(): void {
-    this.lengths = this.encodings = 0;
+    this.#lengths = this.#encodings = 0;
   }
 
   takeLength(value: string): void {
-    this.lengths++;
+    this.#lengths++;
     this.length = value;
   }
 
   takeEncoding(value: string): void {
-    this.encodings++;
+    this.#encodings++;
     this.encoding = value;
   }
 
   /** None of the headers came that it knows. */
   get isSilent(): boolean {
-    return this.lengths === 0 && this.encodings === 0;
+    return this.#lengths === 0 && this.#encodings === 0;
   }
 
   /** The gravest fault. An upstream of HTTP/1.0 may send chunks (nginx): nobody stands between it and us. */
   get fault(): FramingFault | undefined {
-    const { lengths, encodings } = this;
+    const lengths = this.#lengths;
+    const encodings = this.#encodings;
     if (encodings > 0) {
       if (lengths > 0) return 'both';
       if (encodings > 1) return 'encodings';
@@ -80,12 +81,12 @@ export class Framing {
     if (fault === 'encoding' || fault === 'encodings')
       return { status: 501, what: `unknown "Transfer-Encoding": "${this.encoding}"` };
     if (fault !== undefined) return { status: 400, what: COMPLAINTS[fault] };
-    return this.encodings > 0 && !isHttp11 ? { status: 400, what: CHUNKS_IN_HTTP10 } : undefined;
+    return this.#encodings > 0 && !isHttp11 ? { status: 400, what: CHUNKS_IN_HTTP10 } : undefined;
   }
 
   /** Where there is no fault: bytes of the body, or `CHUNKED`, or `UNSAID`. */
   get bodyBytes(): number {
-    if (this.encodings > 0) return CHUNKED;
-    return this.lengths > 0 ? Number(this.length) : UNSAID;
+    if (this.#encodings > 0) return CHUNKED;
+    return this.#lengths > 0 ? Number(this.length) : UNSAID;
   }
 }

@@ -60,6 +60,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'a dependency has one home': dependenciesHaveOneHome,
   'importing a file of a module changes nothing': sideEffectsOf,
   [`files stay under ${MAX_LINES} lines`]: filesAreShort,
+  'private members are called #name': privateMembersAreNamed,
 };
 
 /** The folder that a file belongs to: a layer, `modules`, or undefined when it has no place. */
@@ -182,4 +183,17 @@ function filesAreShort(tree: readonly SourceFile[]): string[] {
   return tree
     .filter(({ lines }) => lines > MAX_LINES)
     .map(({ path, lines }) => `${path}:${lines} has ${lines} lines`);
+}
+
+/** A constructor cannot be. */
+function privateMembersAreNamed(tree: readonly SourceFile[]): string[] {
+  const found: string[] = [];
+  for (const file of tree)
+    for (const statement of file.statements)
+      walk(statement, (node) => {
+        if (node['accessibility'] === 'private' && node['kind'] !== 'constructor')
+          found.push(`${file.path}:${file.lineOf(node)} has a member that is "private", not #`);
+        return true;
+      });
+  return found;
 }

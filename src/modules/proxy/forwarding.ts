@@ -48,17 +48,17 @@ export class Forwarding implements Caller {
   readonly readTimeoutMs: number;
   readonly headLimitBytes: number;
   trailers: readonly string[] = [];
-  private readonly rules: ForwardingRules;
-  private readonly outgoing: OutgoingRequest;
-  private readonly selection: Selection;
-  private readonly facts: ProxyFacts | undefined;
-  private readonly startedMs = performance.now();
-  private tries = 0;
-  private current: Try | undefined = undefined;
-  private connection: Connection | undefined = undefined;
-  private giveUp: (() => void) | undefined = undefined;
-  private isReused = false;
-  private relay: Relay | undefined = undefined;
+  readonly #rules: ForwardingRules;
+  readonly #outgoing: OutgoingRequest;
+  readonly #selection: Selection;
+  readonly #facts: ProxyFacts | undefined;
+  readonly #startedMs = performance.now();
+  #tries = 0;
+  #current: Try | undefined = undefined;
+  #connection: Connection | undefined = undefined;
+  #giveUp: (() => void) | undefined = undefined;
+  #isReused = false;
+  #relay: Relay | undefined = undefined;
 
   constructor(
     x: Exchange,
@@ -67,54 +67,54 @@ export class Forwarding implements Caller {
   ) {
     const { config } = rules;
     this.x = x;
-    this.rules = rules;
-    this.outgoing = outgoing;
-    this.selection = selection;
+    this.#rules = rules;
+    this.#outgoing = outgoing;
+    this.#selection = selection;
     this.method = outgoing.head.method;
     this.upgrades = outgoing.head.upgrades;
     this.sendTimeoutMs = config.sendTimeoutMs;
     this.readTimeoutMs = config.readTimeoutMs;
     this.headLimitBytes = config.bufferSizeBytes;
-    this.facts = proxyFacts(x);
+    this.#facts = proxyFacts(x);
   }
 
   begin(): void {
-    if (!this.rules.config.ignoreClientAbort) this.x.onAbort(() => this.leave());
-    this.tryNext();
+    if (!this.#rules.config.ignoreClientAbort) this.x.onAbort(() => this.#leave());
+    this.#tryNext();
   }
 
   head(head: ResponseHead): void {
-    if (this.facts) noteResponse(this.facts, head);
-    if (this.rules.next.afterStatus(head.status, this.progress())) {
+    if (this.#facts) noteResponse(this.#facts, head);
+    if (this.#rules.next.afterStatus(head.status, this.#progress())) {
       // nginx: a 403 or 404 does not count as a failure of the peer.
-      this.moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
-      return this.tryNext();
+      this.#moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
+      return this.#tryNext();
     }
-    this.relay = this.rules.delivery.take(this.x, head, this);
-    if (!this.relay) this.moveOn('ok');
+    this.#relay = this.#rules.delivery.take(this.x, head, this);
+    if (!this.#relay) this.#moveOn('ok');
   }
 
   piece(bytes: Buffer): void {
-    if (this.current) this.current.bodyBytes += bytes.length;
-    this.relay?.piece(bytes);
+    if (this.#current) this.#current.bodyBytes += bytes.length;
+    this.#relay?.piece(bytes);
   }
 
   end(trailers: readonly string[] | undefined): void {
-    this.guard(() => {
+    this.#guard(() => {
       if (trailers) this.trailers = trailers;
-      if (this.facts) this.facts.trailers = this.trailers;
-      this.settle('ok');
-      this.connection = undefined;
-      this.relay?.end();
+      if (this.#facts) this.#facts.trailers = this.trailers;
+      this.#settle('ok');
+      this.#connection = undefined;
+      this.#relay?.end();
     });
   }
 
   fault(fault: Error): void {
-    this.guard(() => this.judge(fault));
+    this.#guard(() => this.#judge(fault));
   }
 
-  private judge(fault: Error): void {
-    const { relay } = this;
+  #judge(fault: Error): void {
+    const relay = this.#relay;
     if (!(fault instanceof UpstreamFault)) {
       this.withdraw();
       return relay ? relay.cut() : failRequest(this.x, fault);
@@ -122,51 +122,51 @@ export class Forwarding implements Caller {
     this.log('error', fault.message);
     if (relay) {
       // nginx: a response that breaks off does not count as a failure of the peer.
-      this.settle('ok');
+      this.#settle('ok');
       return relay.cut();
     }
     // nginx: a kept connection that the peer has closed meanwhile does not use up a try.
-    const isStale = this.isReused && fault.kind === 'error';
+    const isStale = this.#isReused && fault.kind === 'error';
     const status = fault.kind === 'timeout' ? 504 : 502;
-    if (this.current && this.current.status === 0) this.current.status = status;
-    const progress = this.progress(isStale);
-    this.settle(isStale ? 'stale' : 'failed');
+    if (this.#current && this.#current.status === 0) this.#current.status = status;
+    const progress = this.#progress(isStale);
+    this.#settle(isStale ? 'stale' : 'failed');
     if (this.x.done) return;
-    if (this.rules.next.afterFault(fault, progress)) this.tryNext();
+    if (this.#rules.next.afterFault(fault, progress)) this.#tryNext();
     else this.x.end(status);
   }
 
   drained(): void {
-    this.outgoing.upload?.drained();
+    this.#outgoing.upload?.drained();
   }
 
   switched(head: ResponseHead, socket: Socket, rest: Buffer): void {
-    if (this.facts) noteResponse(this.facts, head);
-    this.settle('ok');
-    this.connection = undefined;
-    this.guard(() => this.rules.delivery.tunnel(this.x, head, { socket, rest }));
+    if (this.#facts) noteResponse(this.#facts, head);
+    this.#settle('ok');
+    this.#connection = undefined;
+    this.#guard(() => this.#rules.delivery.tunnel(this.x, head, { socket, rest }));
   }
 
   pause(): void {
-    this.connection?.pause();
+    this.#connection?.pause();
   }
 
   resume(): void {
-    this.connection?.resume();
+    this.#connection?.resume();
   }
 
-  private tryNext(): void {
-    this.guard(() => {
-      const peer = this.selection.next();
-      if (!peer) return this.refuse();
-      this.tries++;
-      this.current = this.facts && beginTry(this.facts, peer.address);
-      this.connect(peer);
+  #tryNext(): void {
+    this.#guard(() => {
+      const peer = this.#selection.next();
+      if (!peer) return this.#refuse();
+      this.#tries++;
+      this.#current = this.#facts && beginTry(this.#facts, peer.address);
+      this.#connect(peer);
     });
   }
 
   /** Runs code in callbacks of sockets and timers: no caller could handle its exceptions. */
-  private guard(act: () => void): void {
+  #guard(act: () => void): void {
     try {
       act();
     } catch (error) {
@@ -174,98 +174,100 @@ export class Forwarding implements Caller {
     }
   }
 
-  private refuse(): void {
-    const { group } = this.outgoing.target;
-    this.current = this.facts && beginTry(this.facts, group.name);
-    if (this.current) this.current.status = 502;
+  #refuse(): void {
+    const { group } = this.#outgoing.target;
+    this.#current = this.#facts && beginTry(this.#facts, group.name);
+    if (this.#current) this.#current.status = 502;
     this.log('error', 'no live upstreams while connecting to upstream');
     this.x.end(502);
   }
 
-  private connect(peer: Peer): void {
-    const { target } = this.outgoing;
+  #connect(peer: Peer): void {
+    const { target } = this.#outgoing;
     const { connections } = target;
-    const name = connections.isTls ? this.rules.sslName(this.x, target).replace(/:\d+$/, '') : '';
+    const name = connections.isTls ? this.#rules.sslName(this.x, target).replace(/:\d+$/, '') : '';
     const idle = connections.take(peer, name);
-    this.connection = undefined;
-    this.isReused = idle !== undefined;
-    if (idle) return this.use(idle);
-    const { connectTimeoutMs: timeoutMs, sslServerName: sendsName } = this.rules.config;
-    this.giveUp = connections.open(peer, { timeoutMs, name, sendsName }, this);
+    this.#connection = undefined;
+    this.#isReused = idle !== undefined;
+    if (idle) return this.#use(idle);
+    const { connectTimeoutMs: timeoutMs, sslServerName: sendsName } = this.#rules.config;
+    this.#giveUp = connections.open(peer, { timeoutMs, name, sendsName }, this);
   }
 
   opened(connection: Connection): void {
-    this.guard(() => this.use(connection));
+    this.#guard(() => this.#use(connection));
   }
 
   readonly refused = (fault: UpstreamFault): void => {
-    this.giveUp = undefined;
+    this.#giveUp = undefined;
     this.fault(fault);
   };
 
-  private use(connection: Connection): void {
-    const { head, upload } = this.outgoing;
-    this.giveUp = undefined;
-    this.connection = connection;
-    if (this.current) this.current.connectMs = performance.now() - this.current.startedMs;
+  #use(connection: Connection): void {
+    const { head, upload } = this.#outgoing;
+    this.#giveUp = undefined;
+    this.#connection = connection;
+    if (this.#current) this.#current.connectMs = performance.now() - this.#current.startedMs;
     connection.begin(this, head.text, upload?.bytes ?? (upload ? 'follows' : undefined));
     upload?.begin(connection, this);
   }
 
   /** Gives the state of the request. To be called before the peer is released. */
-  private progress(isStale = false): Progress {
-    const others = Math.min(this.selection.tries - 1, this.rules.next.maxTries - this.tries);
-    const isSent = this.connection !== undefined;
+  #progress(isStale = false): Progress {
+    const others = Math.min(this.#selection.tries - 1, this.#rules.next.maxTries - this.#tries);
+    const isSent = this.#connection !== undefined;
     return {
       method: this.method,
       isSent,
-      isSpent: isSent && this.outgoing.upload?.isSpent === true,
-      startedMs: this.startedMs,
+      isSpent: isSent && this.#outgoing.upload?.isSpent === true,
+      startedMs: this.#startedMs,
       triesLeft: isStale ? Math.max(others, 1) : others,
     };
   }
 
   /** Releases the peer and closes its connection. */
-  private moveOn(outcome: 'ok' | 'failed'): void {
-    const { connection } = this;
-    this.settle(outcome);
-    this.connection = undefined;
+  #moveOn(outcome: 'ok' | 'failed'): void {
+    const connection = this.#connection;
+    this.#settle(outcome);
+    this.#connection = undefined;
     connection?.destroy();
   }
 
-  private settle(outcome: Parameters<Selection['done']>[0]): void {
-    const { current, connection } = this;
+  #settle(outcome: Parameters<Selection['done']>[0]): void {
+    const current = this.#current;
+    const connection = this.#connection;
     if (current && current.responseMs < 0) {
       current.responseMs = performance.now() - current.startedMs;
       current.receivedBytes = connection?.bytesReceived ?? 0;
       current.sentBytes = connection?.bytesSent ?? 0;
     }
-    this.selection.done(outcome);
+    this.#selection.done(outcome);
   }
 
   /** The client has gone, so the response of the upstream is no longer needed. */
-  private leave(): void {
-    const { connection } = this;
-    if (!this.giveUp && !connection) return;
+  #leave(): void {
+    const connection = this.#connection;
+    if (!this.#giveUp && !connection) return;
     this.log('info', 'client prematurely closed connection, so upstream connection is closed too');
     this.withdraw();
-    this.relay?.drop();
+    this.#relay?.drop();
   }
 
   /** Releases the peer without an outcome and gives up the request to it. */
   withdraw(): void {
-    const { connection, giveUp } = this;
-    this.settle('unused');
-    this.giveUp = this.connection = undefined;
+    const connection = this.#connection;
+    const giveUp = this.#giveUp;
+    this.#settle('unused');
+    this.#giveUp = this.#connection = undefined;
     giveUp?.();
     connection?.destroy();
   }
 
   log(level: Level, message: string): void {
-    const { target, requestTarget } = this.outgoing;
-    const address = this.selection.peer?.address ?? target.group.name;
+    const { target, requestTarget } = this.#outgoing;
+    const address = this.#selection.peer?.address ?? target.group.name;
     const separator = address.startsWith('unix:') ? ':' : '';
     const upstream = `${target.scheme}://${address}${separator}${requestTarget}`;
-    this.rules.log.write(level, message, { ...logContext(this.x), upstream });
+    this.#rules.log.write(level, message, { ...logContext(this.x), upstream });
   }
 }

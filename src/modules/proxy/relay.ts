@@ -25,138 +25,139 @@ const WHOLE_BYTES = 65_536;
 
 /** Sends the body of a response to the client, at the client's pace. */
 export class Relay {
-  private readonly x: Exchange;
-  private readonly source: Source;
-  private readonly rules: RelayRules;
-  private stream: ResponseStream | undefined = undefined;
+  readonly #x: Exchange;
+  readonly #source: Source;
+  readonly #rules: RelayRules;
+  #stream: ResponseStream | undefined = undefined;
   /** Pieces that wait for the rest of a small response, or for the client. */
-  private waiting: Buffer[] = [];
-  private waitingBytes = 0;
-  private isCollecting: boolean;
-  private isBlocked = false;
-  private isPaused = false;
-  private isOver: 'no' | 'whole' | 'cut' = 'no';
-  private paceTimer: NodeJS.Timeout | undefined = undefined;
-  private totalBytes = 0;
-  private last: Buffer | undefined = undefined;
-  private readonly startedMs = performance.now();
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #isCollecting: boolean;
+  #isBlocked = false;
+  #isPaused = false;
+  #isOver: 'no' | 'whole' | 'cut' = 'no';
+  #paceTimer: NodeJS.Timeout | undefined = undefined;
+  #totalBytes = 0;
+  #last: Buffer | undefined = undefined;
+  readonly #startedMs = performance.now();
 
   constructor(x: Exchange, source: Source, rules: RelayRules) {
-    this.x = x;
-    this.source = source;
-    this.rules = rules;
+    this.#x = x;
+    this.#source = source;
+    this.#rules = rules;
     const { lengthBytes, readAheadBytes } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
-    this.isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && readAheadBytes > 0;
-    if (!this.isCollecting) this.open();
+    this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && readAheadBytes > 0;
+    if (!this.#isCollecting) this.#open();
   }
 
   piece(bytes: Buffer): void {
-    this.totalBytes += bytes.length;
-    if (this.rules.rate > 0) this.keepPace();
+    this.#totalBytes += bytes.length;
+    if (this.#rules.rate > 0) this.#keepPace();
     // The exchange ends and is logged with the last byte, and the upstream variables must be final by then: `end` sends it.
-    if (this.totalBytes === this.rules.lengthBytes) this.last = bytes;
-    else if (this.isCollecting) this.waiting.push(bytes);
-    else if (this.isBlocked) this.queue(bytes);
-    else this.write(bytes);
+    if (this.#totalBytes === this.#rules.lengthBytes) this.#last = bytes;
+    else if (this.#isCollecting) this.#waiting.push(bytes);
+    else if (this.#isBlocked) this.#queue(bytes);
+    else this.#write(bytes);
   }
 
   /** The response is complete. */
   end(): void {
-    clearTimeout(this.paceTimer);
-    this.isOver = 'whole';
-    if (this.isCollecting) return this.sendWhole();
-    if (this.last && this.isBlocked) this.queue(this.last);
-    else if (this.last) this.write(this.last);
-    if (!this.isBlocked) this.stream?.end();
+    clearTimeout(this.#paceTimer);
+    this.#isOver = 'whole';
+    if (this.#isCollecting) return this.#sendWhole();
+    if (this.#last && this.#isBlocked) this.#queue(this.#last);
+    else if (this.#last) this.#write(this.#last);
+    if (!this.#isBlocked) this.#stream?.end();
   }
 
   /**
    * The upstream failed before the response was complete. The client gets the part that was received, and its connection is cut.
    */
   cut(): void {
-    clearTimeout(this.paceTimer);
-    this.isOver = 'cut';
-    if (this.isCollecting) {
-      this.isCollecting = false;
-      this.open();
-      for (const bytes of this.waiting.splice(0)) this.stream?.write(bytes);
+    clearTimeout(this.#paceTimer);
+    this.#isOver = 'cut';
+    if (this.#isCollecting) {
+      this.#isCollecting = false;
+      this.#open();
+      for (const bytes of this.#waiting.splice(0)) this.#stream?.write(bytes);
     }
-    if (!this.isBlocked) this.finish();
+    if (!this.#isBlocked) this.#finish();
   }
 
   /** The client has gone. */
   drop(): void {
-    clearTimeout(this.paceTimer);
-    this.waiting = [];
+    clearTimeout(this.#paceTimer);
+    this.#waiting = [];
   }
 
-  private open(): void {
-    const { status, contentType, lengthBytes } = this.rules;
-    this.stream = this.x.stream(status, contentType, lengthBytes);
+  #open(): void {
+    const { status, contentType, lengthBytes } = this.#rules;
+    this.#stream = this.#x.stream(status, contentType, lengthBytes);
   }
 
-  private sendWhole(): void {
-    const { waiting, last = Buffer.alloc(0) } = this;
-    const { status, contentType } = this.rules;
-    this.x.send(status, contentType, waiting.length === 0 ? last : Buffer.concat([...waiting, last]));
+  #sendWhole(): void {
+    const waiting = this.#waiting;
+    const last = this.#last ?? Buffer.alloc(0);
+    const { status, contentType } = this.#rules;
+    this.#x.send(status, contentType, waiting.length === 0 ? last : Buffer.concat([...waiting, last]));
   }
 
-  private write(bytes: Buffer): void {
-    if (this.stream?.write(bytes) !== false) return;
-    this.isBlocked = true;
-    if (this.rules.readAheadBytes === 0) this.hold();
-    this.stream
+  #write(bytes: Buffer): void {
+    if (this.#stream?.write(bytes) !== false) return;
+    this.#isBlocked = true;
+    if (this.#rules.readAheadBytes === 0) this.#hold();
+    this.#stream
       .drained()
-      .then(() => this.goOn())
+      .then(() => this.#goOn())
       .catch((error: unknown) =>
-        this.x.rules.warn(`the response could not be passed on: ${String(error)}`, this.x),
+        this.#x.rules.warn(`the response could not be passed on: ${String(error)}`, this.#x),
       );
   }
 
-  private queue(bytes: Buffer): void {
-    this.waiting.push(bytes);
-    this.waitingBytes += bytes.length;
-    if (this.waitingBytes >= this.rules.readAheadBytes) this.hold();
+  #queue(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (this.#waitingBytes >= this.#rules.readAheadBytes) this.#hold();
   }
 
-  private hold(): void {
-    if (this.isPaused || this.isOver !== 'no') return;
-    this.isPaused = true;
-    this.source.pause();
+  #hold(): void {
+    if (this.#isPaused || this.#isOver !== 'no') return;
+    this.#isPaused = true;
+    this.#source.pause();
   }
 
   /** The client has taken all that was written. */
-  private goOn(): void {
-    this.isBlocked = false;
-    const { waiting } = this;
-    this.waiting = [];
-    this.waitingBytes = 0;
+  #goOn(): void {
+    this.#isBlocked = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
     for (const bytes of waiting) {
-      if (this.isBlocked) this.queue(bytes);
-      else this.write(bytes);
+      if (this.#isBlocked) this.#queue(bytes);
+      else this.#write(bytes);
     }
-    if (this.isBlocked) return;
-    if (this.isOver !== 'no') return this.finish();
-    if (this.isPaused && !this.paceTimer) {
-      this.isPaused = false;
-      this.source.resume();
+    if (this.#isBlocked) return;
+    if (this.#isOver !== 'no') return this.#finish();
+    if (this.#isPaused && !this.#paceTimer) {
+      this.#isPaused = false;
+      this.#source.resume();
     }
   }
 
-  private finish(): void {
-    if (this.isOver === 'whole') this.stream?.end();
-    else this.x.abort();
+  #finish(): void {
+    if (this.#isOver === 'whole') this.#stream?.end();
+    else this.#x.abort();
   }
 
   /** Applies `proxy_limit_rate`: pauses until the bytes that were read are due. */
-  private keepPace(): void {
-    const aheadMs = (this.totalBytes / this.rules.rate) * 1000 - (performance.now() - this.startedMs);
-    if (aheadMs <= 1 || this.paceTimer) return;
-    this.hold();
-    this.paceTimer = setTimeout(() => {
-      this.paceTimer = undefined;
-      if (!this.isBlocked) this.goOn();
+  #keepPace(): void {
+    const aheadMs = (this.#totalBytes / this.#rules.rate) * 1000 - (performance.now() - this.#startedMs);
+    if (aheadMs <= 1 || this.#paceTimer) return;
+    this.#hold();
+    this.#paceTimer = setTimeout(() => {
+      this.#paceTimer = undefined;
+      if (!this.#isBlocked) this.#goOn();
     }, aheadMs);
   }
 }

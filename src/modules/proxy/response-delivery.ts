@@ -70,38 +70,38 @@ function upgradeOf({ headers }: ResponseHead): string {
 
 /** Decides what the client gets for an upstream's response: the response itself, or something else of this server. */
 export class ResponseDelivery {
-  private readonly headers: ResponseHeaders;
-  private readonly config: ProxyConfig;
-  private readonly readAheadBytes: number;
-  private readonly rate: (x: Exchange) => number;
+  readonly #headers: ResponseHeaders;
+  readonly #config: ProxyConfig;
+  readonly #readAheadBytes: number;
+  readonly #rate: (x: Exchange) => number;
 
   constructor(config: ProxyConfig, build: Build) {
-    this.config = config;
-    this.headers = new ResponseHeaders(config, build);
-    this.readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
+    this.#config = config;
+    this.#headers = new ResponseHeaders(config, build);
+    this.#readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
     const readRate = config.limitRate && build.value(config.limitRate);
-    this.rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
+    this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
   }
 
   /** Gives the relay for the body; `undefined` if the body is not needed. */
   take(x: Exchange, head: ResponseHead, source: Source): Relay | undefined {
-    const accel = this.headers.accel(head);
+    const accel = this.#headers.accel(head);
     if (accel.limitRate !== undefined) changeRate(x, { bytesPerSecond: accel.limitRate });
     if (accel.charset !== '') x.setState(CHARSET_OVERRIDE, accel.charset);
     if (accel.redirect !== undefined && !x.inErrorPage) {
-      this.redirect(x, head, accel.redirect);
+      this.#redirect(x, head, accel.redirect);
       return undefined;
     }
-    if (this.intercepts(x, head)) {
+    if (this.#intercepts(x, head)) {
       x.end(head.status);
       return undefined;
     }
-    const contentType = this.headers.apply(x, head);
-    if (this.config.passTrailers && head.bodyBytes === CHUNKED) {
+    const contentType = this.#headers.apply(x, head);
+    if (this.#config.passTrailers && head.bodyBytes === CHUNKED) {
       x.response.trailers = () => passedTrailers(source.trailers);
     }
-    if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return this.sendBare(x, head, contentType);
-    return this.relay(x, { head, contentType, accel, source });
+    if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return this.#sendBare(x, head, contentType);
+    return this.#relay(x, { head, contentType, accel, source });
   }
 
   /** Opens a tunnel after a 101. */
@@ -110,13 +110,13 @@ export class ResponseDelivery {
     head: ResponseHead,
     upstream: { readonly socket: Socket; readonly rest: Buffer },
   ): void {
-    this.headers.apply(x, head);
-    openTunnel(x, { ...upstream, head, readTimeoutMs: this.config.readTimeoutMs });
+    this.#headers.apply(x, head);
+    openTunnel(x, { ...upstream, head, readTimeoutMs: this.#config.readTimeoutMs });
   }
 
   /** With `proxy_intercept_errors`, `error_page` of this location applies to the response (nginx). */
-  private intercepts(x: Exchange, { status, headers }: ResponseHead): boolean {
-    if (!this.config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
+  #intercepts(x: Exchange, { status, headers }: ResponseHead): boolean {
+    if (!this.#config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
       if (/^www-authenticate$/i.test(name)) x.response.setHeader(name, headers[index + 1] as string);
@@ -124,8 +124,8 @@ export class ResponseDelivery {
     return true;
   }
 
-  private redirect(x: Exchange, head: ResponseHead, target: string): void {
-    this.headers.keep(x, head);
+  #redirect(x: Exchange, head: ResponseHead, target: string): void {
+    this.#headers.keep(x, head);
     if (target.startsWith('@')) return void x.redirectInternally(target);
     if (x.method !== 'HEAD') x.method = 'GET';
     const [escaped = '', args = ''] = target.split(/\?(.*)/s);
@@ -138,18 +138,18 @@ export class ResponseDelivery {
     void x.redirectToPath(path);
   }
 
-  private sendBare(x: Exchange, { status }: ResponseHead, contentType: string): undefined {
+  #sendBare(x: Exchange, { status }: ResponseHead, contentType: string): undefined {
     x.send(status, contentType, '');
   }
 
-  private relay(x: Exchange, { head, contentType, accel, source }: AcceptedResponse): Relay {
-    const isAhead = accel.buffering ?? this.config.buffering;
+  #relay(x: Exchange, { head, contentType, accel, source }: AcceptedResponse): Relay {
+    const isAhead = accel.buffering ?? this.#config.buffering;
     return new Relay(x, source, {
       status: head.status,
       contentType,
       lengthBytes: head.announcedBytes,
-      readAheadBytes: isAhead ? this.readAheadBytes : 0,
-      rate: this.rate(x),
+      readAheadBytes: isAhead ? this.#readAheadBytes : 0,
+      rate: this.#rate(x),
     });
   }
 }

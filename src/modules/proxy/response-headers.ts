@@ -32,18 +32,18 @@ const MAX_NAMES = 1_000;
 
 /** Copies the headers of a response into the exchange, in the order in which they were received. */
 export class ResponseHeaders {
-  private readonly fixed: ReadonlyMap<string, Treatment>;
-  private readonly ignored: ReadonlySet<IgnoredHeader>;
-  private readonly cookies: ReturnType<typeof compileCookies>;
-  private readonly redirects: ReturnType<typeof compileRedirects>;
+  readonly #fixed: ReadonlyMap<string, Treatment>;
+  readonly #ignored: ReadonlySet<IgnoredHeader>;
+  readonly #cookies: ReturnType<typeof compileCookies>;
+  readonly #redirects: ReturnType<typeof compileRedirects>;
   /** Treatments by name as upstreams write it: the same few names recur, so lower-casing each is avoided. */
-  private readonly known = new Map<string, Treatment>();
+  readonly #known = new Map<string, Treatment>();
 
   constructor(config: ProxyConfig, build: Build) {
-    this.ignored = new Set(config.ignoreHeaders?.flat());
-    this.cookies = compileCookies(config, build);
-    this.redirects = compileRedirects(config, build);
-    this.fixed = this.treatments(config);
+    this.#ignored = new Set(config.ignoreHeaders?.flat());
+    this.#cookies = compileCookies(config, build);
+    this.#redirects = compileRedirects(config, build);
+    this.#fixed = this.#treatments(config);
   }
 
   /** Sets the headers of the response and gives its content type, '' without one. */
@@ -53,11 +53,11 @@ export class ResponseHeaders {
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
       const value = headers[index + 1] as string;
-      const treatment = this.known.get(name) ?? this.learn(name);
+      const treatment = this.#known.get(name) ?? this.#learn(name);
       if (treatment === 'pass') x.response.setHeader(name, value);
       else if (treatment === 'type') type = safeType(x, name, value);
       else if (treatment === 'connection') hops = connectionOptions(value);
-      else if (treatment !== 'drop') this.rewrite(x, { name, value, treatment });
+      else if (treatment !== 'drop') this.#rewrite(x, { name, value, treatment });
     }
     for (const hop of hops ?? []) if (!KEPT.has(hop)) x.response.removeHeader(hop);
     if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
@@ -71,9 +71,9 @@ export class ResponseHeaders {
       const value = headers[index + 1] as string;
       if (!REDIRECTED.has(name.toLowerCase())) continue;
       // nginx keeps them even if they are hidden.
-      const treatment = this.known.get(name) ?? this.learn(name);
+      const treatment = this.#known.get(name) ?? this.#learn(name);
       if (treatment === 'type') x.setState(KEPT_TYPE, safeType(x, name, value));
-      else if (treatment === 'cookie') this.rewrite(x, { name, value, treatment });
+      else if (treatment === 'cookie') this.#rewrite(x, { name, value, treatment });
       else x.response.setHeader(name, value);
     }
   }
@@ -85,13 +85,13 @@ export class ResponseHeaders {
       const name = headers[index] as string;
       if (name.length < 14 || !/^x-accel-/i.test(name)) continue;
       if (accel === NO_ACCEL) accel = { ...NO_ACCEL };
-      this.listen(accel, name.toLowerCase(), headers[index + 1] as string);
+      this.#listen(accel, name.toLowerCase(), headers[index + 1] as string);
     }
     return accel;
   }
 
-  private listen(accel: Accel, name: string, value: string): void {
-    if ([...this.ignored].some((ignored) => ignored.toLowerCase() === name)) return;
+  #listen(accel: Accel, name: string, value: string): void {
+    if ([...this.#ignored].some((ignored) => ignored.toLowerCase() === name)) return;
     if (name === 'x-accel-redirect') accel.redirect = value;
     else if (name === 'x-accel-buffering')
       accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
@@ -99,24 +99,24 @@ export class ResponseHeaders {
     else if (name === 'x-accel-charset') accel.charset = value;
   }
 
-  private learn(name: string): Treatment {
-    const treatment = this.fixed.get(name.toLowerCase()) ?? 'pass';
-    if (this.known.size < MAX_NAMES) this.known.set(name, treatment);
+  #learn(name: string): Treatment {
+    const treatment = this.#fixed.get(name.toLowerCase()) ?? 'pass';
+    if (this.#known.size < MAX_NAMES) this.#known.set(name, treatment);
     return treatment;
   }
 
-  private rewrite(
+  #rewrite(
     x: Exchange,
     { name, value, treatment }: { name: string; value: string; treatment: Treatment },
   ): void {
-    if (treatment === 'cookie') x.response.setHeader(name, this.cookies?.(x, value) ?? value);
+    if (treatment === 'cookie') x.response.setHeader(name, this.#cookies?.(x, value) ?? value);
     else if (treatment === 'location')
-      x.response.setHeader(name, this.redirects?.location(x, value) ?? value);
-    else if (treatment === 'refresh') x.response.setHeader(name, this.redirects?.refresh(x, value) ?? value);
+      x.response.setHeader(name, this.#redirects?.location(x, value) ?? value);
+    else if (treatment === 'refresh') x.response.setHeader(name, this.#redirects?.refresh(x, value) ?? value);
     else x.response.replaceHeader(name, value);
   }
 
-  private treatments({ hideHeaders = [], passHeaders = [] }: ProxyConfig): ReadonlyMap<string, Treatment> {
+  #treatments({ hideHeaders = [], passHeaders = [] }: ProxyConfig): ReadonlyMap<string, Treatment> {
     const shown = new Set(passHeaders.map((name) => name.toLowerCase()));
     const hidden = [...HIDDEN, ...hideHeaders]
       .map((name) => name.toLowerCase())
@@ -124,13 +124,13 @@ export class ResponseHeaders {
     return new Map<string, Treatment>([
       ['content-type', 'type'],
       ['connection', 'connection'],
-      ...(this.redirects
+      ...(this.#redirects
         ? ([
             ['location', 'location'],
             ['refresh', 'refresh'],
           ] as const)
         : []),
-      ...(this.cookies ? ([['set-cookie', 'cookie']] as const) : []),
+      ...(this.#cookies ? ([['set-cookie', 'cookie']] as const) : []),
       ['server', 'replace'],
       ['date', 'replace'],
       ...hidden.map((name) => [name, 'drop'] as const),

@@ -109,31 +109,31 @@ export interface Progress {
 
 /** `proxy_next_upstream` of one location: decides when the next peer is tried. */
 export class NextRules {
-  private readonly conditions: ReadonlySet<NextCondition>;
-  private readonly timeoutMs: number;
+  readonly #conditions: ReadonlySet<NextCondition>;
+  readonly #timeoutMs: number;
   readonly maxTries: number;
 
   constructor({ nextUpstream, nextUpstreamTimeoutMs, nextUpstreamTries }: ProxyConfig) {
     const conditions = new Set<NextCondition>(nextUpstream?.flat() ?? ['error', 'timeout']);
     if (conditions.has('off')) conditions.clear();
-    this.conditions = conditions;
-    this.timeoutMs = nextUpstreamTimeoutMs;
+    this.#conditions = conditions;
+    this.#timeoutMs = nextUpstreamTimeoutMs;
     this.maxTries = nextUpstreamTries || Infinity;
   }
 
   afterFault({ kind }: UpstreamFault, progress: Progress): boolean {
-    return this.mayRepeat(kind, progress);
+    return this.#mayRepeat(kind, progress);
   }
 
   afterStatus(status: number, progress: Progress): boolean {
     const condition = STATUS_CONDITIONS[status];
-    return condition !== undefined && this.mayRepeat(condition, progress);
+    return condition !== undefined && this.#mayRepeat(condition, progress);
   }
 
-  private mayRepeat(condition: NextCondition, progress: Progress): boolean {
+  #mayRepeat(condition: NextCondition, progress: Progress): boolean {
     const { method, isSent, isSpent, startedMs, triesLeft } = progress;
-    if (triesLeft <= 0 || !this.conditions.has(condition) || isSpent) return false;
-    if (isSent && NOT_IDEMPOTENT.has(method) && !this.conditions.has('non_idempotent')) return false;
-    return this.timeoutMs === 0 || performance.now() - startedMs < this.timeoutMs;
+    if (triesLeft <= 0 || !this.#conditions.has(condition) || isSpent) return false;
+    if (isSent && NOT_IDEMPOTENT.has(method) && !this.#conditions.has('non_idempotent')) return false;
+    return this.#timeoutMs === 0 || performance.now() - startedMs < this.#timeoutMs;
   }
 }

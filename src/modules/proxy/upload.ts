@@ -32,33 +32,34 @@ export class WholeUpload implements Upload {
   readonly bodyBytes: number;
   readonly bytes: Uint8Array | undefined;
   readonly isSpent = false;
-  private readonly all: Buffer;
-  private at = 0;
-  private connection: Connection | undefined = undefined;
+  readonly #all: Buffer;
+  #at = 0;
+  #connection: Connection | undefined = undefined;
 
   constructor(all: Buffer) {
-    this.all = all;
+    this.#all = all;
     this.bodyBytes = all.length;
     this.bytes = all.length <= PIECE_BYTES ? all : undefined;
   }
 
   begin(connection: Connection): void {
     if (this.bytes) return;
-    this.connection = connection;
-    this.at = 0;
+    this.#connection = connection;
+    this.#at = 0;
     this.drained();
   }
 
   drained(): void {
-    const { connection, all } = this;
+    const connection = this.#connection;
+    const all = this.#all;
     if (!connection) return;
     let isTaken = true;
-    while (isTaken && this.at < all.length) {
-      isTaken = connection.write(all.subarray(this.at, this.at + PIECE_BYTES));
-      this.at += PIECE_BYTES;
+    while (isTaken && this.#at < all.length) {
+      isTaken = connection.write(all.subarray(this.#at, this.#at + PIECE_BYTES));
+      this.#at += PIECE_BYTES;
     }
-    if (this.at < all.length) return;
-    this.connection = undefined;
+    if (this.#at < all.length) return;
+    this.#connection = undefined;
     connection.finish();
   }
 }
@@ -71,11 +72,11 @@ export class PassingUpload implements Upload {
   readonly bytes = undefined;
   readonly bodyBytes: number;
   isSpent = false;
-  private readonly x: Exchange;
-  private taken: (() => void) | undefined = undefined;
+  readonly #x: Exchange;
+  #taken: (() => void) | undefined = undefined;
 
   constructor(x: Exchange) {
-    this.x = x;
+    this.#x = x;
     this.bodyBytes = x.request.contentLength;
   }
 
@@ -87,9 +88,9 @@ export class PassingUpload implements Upload {
       if (isChunked) connection.write(Buffer.from(chunkStart(piece.length)));
       const isTaken = connection.write(piece);
       if (isChunked) connection.write(AFTER_CHUNK);
-      return isTaken ? undefined : new Promise((resolve) => (this.taken = resolve));
+      return isTaken ? undefined : new Promise((resolve) => (this.#taken = resolve));
     };
-    this.x.readPieces(receive).then(
+    this.#x.readPieces(receive).then(
       (isWhole) => {
         if (!isWhole) return sender.withdraw();
         if (isChunked) connection.write(LAST_CHUNK);
@@ -100,8 +101,8 @@ export class PassingUpload implements Upload {
   }
 
   drained(): void {
-    this.taken?.();
-    this.taken = undefined;
+    this.#taken?.();
+    this.#taken = undefined;
   }
 }
 
@@ -110,39 +111,39 @@ export class SpooledUpload implements Upload {
   readonly bytes = undefined;
   readonly isSpent = false;
   readonly bodyBytes: number;
-  private readonly body: SpooledBody;
-  private connection: Connection | undefined = undefined;
-  private taken: (() => void) | undefined = undefined;
+  readonly #body: SpooledBody;
+  #connection: Connection | undefined = undefined;
+  #taken: (() => void) | undefined = undefined;
 
   constructor(body: SpooledBody) {
-    this.body = body;
+    this.#body = body;
     this.bodyBytes = body.length;
   }
 
   begin(connection: Connection, sender: Sender): void {
-    this.connection = connection;
+    this.#connection = connection;
     // Wakes up the loop that wrote to the previous peer: it sees that it is no longer current and ends.
     this.drained();
-    this.send(connection).catch((error: unknown) => sender.fault(error as Error));
+    this.#send(connection).catch((error: unknown) => sender.fault(error as Error));
   }
 
   drained(): void {
-    this.taken?.();
-    this.taken = undefined;
+    this.#taken?.();
+    this.#taken = undefined;
   }
 
-  private async send(connection: Connection): Promise<void> {
-    for await (const piece of this.body.pieces()) {
-      if (!this.isCurrent(connection)) return;
+  async #send(connection: Connection): Promise<void> {
+    for await (const piece of this.#body.pieces()) {
+      if (!this.#isCurrent(connection)) return;
       if (connection.write(piece)) continue;
       await new Promise<void>((resolve) => {
-        this.taken = resolve;
+        this.#taken = resolve;
       });
     }
-    if (this.isCurrent(connection)) connection.finish();
+    if (this.#isCurrent(connection)) connection.finish();
   }
 
-  private isCurrent(connection: Connection): boolean {
-    return this.connection === connection && connection.isOpen;
+  #isCurrent(connection: Connection): boolean {
+    return this.#connection === connection && connection.isOpen;
   }
 }

@@ -33,65 +33,65 @@ type MakeRoom = () => boolean;
  * uWebSockets.js would loop on a connection that it cannot accept.
  */
 export class Admission {
-  private readonly log: ErrorLog;
-  private readonly connections: Connections;
-  private readonly descriptors = descriptorLimit();
-  private most = Infinity;
-  private open = 0;
+  readonly #log: ErrorLog;
+  readonly #connections: Connections;
+  readonly #descriptors = descriptorLimit();
+  #most = Infinity;
+  #open = 0;
   /** What has been logged since there last was room. */
-  private told: '' | 'reusing' | 'refusing' = '';
+  #told: '' | 'reusing' | 'refusing' = '';
 
   constructor(log: ErrorLog, connections: Connections) {
-    this.log = log;
-    this.connections = connections;
+    this.#log = log;
+    this.#connections = connections;
   }
 
   /** Sets the limit. Open connections are not closed if it decreases. */
   use(workerConnections: number | undefined): void {
-    this.most = workerConnections ?? Infinity;
+    this.#most = workerConnections ?? Infinity;
   }
 
   /** Whether responses close their connections to make room. */
   get isCrowded(): boolean {
-    return this.told !== '' || this.most - this.open < this.most * CROWDED_SHARE;
+    return this.#told !== '' || this.#most - this.#open < this.#most * CROWDED_SHARE;
   }
 
   /** Counts an accepted connection; returns false if it must be closed. */
   admit(makeRoom: MakeRoom = () => false): boolean {
-    const { accepted, handled, refused, active } = this.connections;
+    const { accepted, handled, refused, active } = this.#connections;
     accepted.add();
-    if (!this.hasRoom() && !this.reuse(makeRoom)) {
+    if (!this.#hasRoom() && !this.#reuse(makeRoom)) {
       refused.add();
       return false;
     }
     handled.add();
     active.add(1);
-    this.open++;
+    this.#open++;
     return true;
   }
 
   /** Called when an admitted connection has closed. */
   left(): void {
-    this.connections.active.add(-1);
-    this.open--;
+    this.#connections.active.add(-1);
+    this.#open--;
   }
 
-  private hasRoom(): boolean {
-    const places = this.most - this.open;
-    const ofDescriptors = this.clientDescriptors();
-    if (!isScarce(places, this.most) && !isScarce(ofDescriptors, this.descriptors)) this.told = '';
+  #hasRoom(): boolean {
+    const places = this.#most - this.#open;
+    const ofDescriptors = this.#clientDescriptors();
+    if (!isScarce(places, this.#most) && !isScarce(ofDescriptors, this.#descriptors)) this.#told = '';
     return places > 0 && ofDescriptors > 0;
   }
 
-  private reuse(makeRoom: MakeRoom): boolean {
+  #reuse(makeRoom: MakeRoom): boolean {
     const isMade = makeRoom();
     const cause =
-      this.open >= this.most
-        ? `${this.most} worker_connections are not enough`
-        : `accept() stops (24: Too many open files): clients get ${CLIENTS_SHARE * 100}% of ${this.descriptors}`;
-    if (!isMade && this.told !== 'refusing') this.log.write('alert', cause);
-    else if (isMade && this.told === '') this.log.write('warn', `${cause}, reusing connections`);
-    if (this.told !== 'refusing') this.told = isMade ? 'reusing' : 'refusing';
+      this.#open >= this.#most
+        ? `${this.#most} worker_connections are not enough`
+        : `accept() stops (24: Too many open files): clients get ${CLIENTS_SHARE * 100}% of ${this.#descriptors}`;
+    if (!isMade && this.#told !== 'refusing') this.#log.write('alert', cause);
+    else if (isMade && this.#told === '') this.#log.write('warn', `${cause}, reusing connections`);
+    if (this.#told !== 'refusing') this.#told = isMade ? 'reusing' : 'refusing';
     return isMade;
   }
 
@@ -99,12 +99,12 @@ export class Admission {
    * Returns how many descriptors client connections may still use. The kernel assigns the lowest free one, so all below
    * it are in use.
    */
-  private clientDescriptors(): number {
-    if (this.connections.open() < this.descriptors * HARMLESS_SHARE) return Infinity;
+  #clientDescriptors(): number {
+    if (this.#connections.open() < this.#descriptors * HARMLESS_SHARE) return Infinity;
     try {
       const descriptor = openSync(devNull, 'r');
       closeSync(descriptor);
-      return Math.ceil(this.descriptors * CLIENTS_SHARE) - descriptor;
+      return Math.ceil(this.#descriptors * CLIENTS_SHARE) - descriptor;
     } catch {
       return 0;
     }

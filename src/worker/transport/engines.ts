@@ -15,65 +15,65 @@ interface OpenedPort {
 /** The engines of one worker; each port uses one of them. */
 export class Engines implements Transport {
   readonly admission: Admission;
-  private readonly log: ErrorLog;
-  private readonly uws: UwsTransport;
-  private readonly node: NodeTransport;
-  private readonly opened = new WeakMap<OpenPort, OpenedPort>();
+  readonly #log: ErrorLog;
+  readonly #uws: UwsTransport;
+  readonly #node: NodeTransport;
+  readonly #opened = new WeakMap<OpenPort, OpenedPort>();
   /** How to open ports that are not open yet. */
-  private readonly openings = new Map<string, Opening>();
+  readonly #openings = new Map<string, Opening>();
   /** Why uWebSockets.js cannot be used; `undefined` before the first test, '' if it can. */
-  private uwsFault: string | undefined = undefined;
+  #uwsFault: string | undefined = undefined;
 
   constructor(parts: Omit<EngineParts, 'admission'>) {
     const { log, connections } = parts;
-    this.log = log;
+    this.#log = log;
     const admission = new Admission(log, connections);
     this.admission = admission;
-    this.uws = new UwsTransport({ ...parts, admission });
-    this.node = new NodeTransport({ ...parts, admission });
+    this.#uws = new UwsTransport({ ...parts, admission });
+    this.#node = new NodeTransport({ ...parts, admission });
   }
 
   /** Sets how to open those ports of the next configuration that this process may not bind. */
   use(openings: ReadonlyMap<string, Opening>): void {
     this.leaveOpenings();
-    for (const [key, opening] of openings) this.openings.set(key, opening);
+    for (const [key, opening] of openings) this.#openings.set(key, opening);
   }
 
   /** Closes sockets that were passed for ports that were not opened. */
   leaveOpenings(): void {
-    for (const opening of this.openings.values()) if (opening.kind === 'descriptor') closeSync(opening.fd);
-    this.openings.clear();
+    for (const opening of this.#openings.values()) if (opening.kind === 'descriptor') closeSync(opening.fd);
+    this.#openings.clear();
   }
 
   async open(port: PortHandler): Promise<OpenPort> {
-    const opening = this.openings.get(port.key);
+    const opening = this.#openings.get(port.key);
     if (opening?.kind === 'refused') throw new Error(opening.reason);
-    const engine = this.engineOf(port, opening);
+    const engine = this.#engineOf(port, opening);
     // From here on the engine owns the socket.
-    this.openings.delete(port.key);
-    const open = await (engine === 'node' ? this.node : this.uws).open(port, opening);
-    this.opened.set(open, { engine, opening });
+    this.#openings.delete(port.key);
+    const open = await (engine === 'node' ? this.#node : this.#uws).open(port, opening);
+    this.#opened.set(open, { engine, opening });
     return open;
   }
 
   canKeep(open: OpenPort, port: PortHandler): boolean {
-    const { engine, opening } = this.opened.get(open) ?? {};
-    return engine === this.engineOf(port, opening);
+    const { engine, opening } = this.#opened.get(open) ?? {};
+    return engine === this.#engineOf(port, opening);
   }
 
   /** Returns the engine of a port: the configured one, else uWebSockets.js if it loads and can use the socket. */
-  private engineOf({ engine, key }: PortHandler, opening: Opening | undefined): 'node' | 'uws' {
+  #engineOf({ engine, key }: PortHandler, opening: Opening | undefined): 'node' | 'uws' {
     if (opening?.kind === 'descriptor') {
       if (engine === 'uws')
         throw new Error(`${key} with engine=uws needs a restart: only root can bind the port`);
       return 'node';
     }
     if (engine !== 'auto') return engine;
-    if (this.uwsFault === undefined) {
-      this.uwsFault = faultOfUws();
-      if (this.uwsFault !== '') this.log.write('notice', `${this.uwsFault}: using the node engine`);
+    if (this.#uwsFault === undefined) {
+      this.#uwsFault = faultOfUws();
+      if (this.#uwsFault !== '') this.#log.write('notice', `${this.#uwsFault}: using the node engine`);
     }
-    return this.uwsFault === '' ? 'uws' : 'node';
+    return this.#uwsFault === '' ? 'uws' : 'node';
   }
 
   /**
@@ -81,10 +81,10 @@ export class Engines implements Transport {
    * openings.
    */
   canShare(port: PortHandler, open?: OpenPort): boolean {
-    const opening = open ? this.opened.get(open)?.opening : this.openings.get(port.key);
+    const opening = open ? this.#opened.get(open)?.opening : this.#openings.get(port.key);
     if (opening) return true;
     if (port.address.kind === 'unix') return false;
-    return this.engineOf(port, opening) === 'uws' || sharesPorts(process.versions.node);
+    return this.#engineOf(port, opening) === 'uws' || sharesPorts(process.versions.node);
   }
 }
 

@@ -12,15 +12,15 @@ interface WatchedBody {
  * arrive in the same packet as the head, and need no timer.
  */
 export class SilenceWatch {
-  private waiting: WatchedBody[] = [];
+  #waiting: WatchedBody[] = [];
 
   add(body: WatchedBody): void {
-    if (this.waiting.push(body) === 1) setImmediate(this.arm);
+    if (this.#waiting.push(body) === 1) setImmediate(this.#arm);
   }
 
-  private readonly arm = (): void => {
-    const { waiting } = this;
-    this.waiting = [];
+  readonly #arm = (): void => {
+    const waiting = this.#waiting;
+    this.#waiting = [];
     for (const body of waiting) body.watchSilence();
   };
 }
@@ -35,18 +35,18 @@ const MOST_ROOM_BYTES = 67_108_864;
 /** The bytes of a body while it is received. A large body is never in memory twice, nor copied as a whole. */
 export class BodyBytes {
   length = 0;
-  private chunks: Buffer[] = [];
-  private whole: Buffer | undefined = undefined;
-  private expectedBytes: number;
+  #chunks: Buffer[] = [];
+  #whole: Buffer | undefined = undefined;
+  #expectedBytes: number;
 
   /** `announcedBytes` is -1 if the length is unknown. */
   constructor(announcedBytes: number) {
-    this.expectedBytes = Math.min(announcedBytes, MOST_ROOM_BYTES);
+    this.#expectedBytes = Math.min(announcedBytes, MOST_ROOM_BYTES);
   }
 
   /** Sets the largest possible length. */
   limit(bytes: number): void {
-    if (this.expectedBytes < 0) this.expectedBytes = Math.min(bytes, MOST_ROOM_BYTES);
+    if (this.#expectedBytes < 0) this.#expectedBytes = Math.min(bytes, MOST_ROOM_BYTES);
   }
 
   /** Adds a chunk. An `ArrayBuffer` belongs to uWebSockets.js and is copied; a `Buffer` is not. */
@@ -55,34 +55,34 @@ export class BodyBytes {
     const length = this.length + chunk.byteLength;
     const isOurs = Buffer.isBuffer(chunk);
     const piece = isOurs ? chunk : new Uint8Array(chunk);
-    if (this.whole || length > LISTED_BYTES || this.chunks.length >= LISTED_PIECES)
-      this.room(length).set(piece, this.length);
-    else this.chunks.push(isOurs ? chunk : Buffer.from(piece));
+    if (this.#whole || length > LISTED_BYTES || this.#chunks.length >= LISTED_PIECES)
+      this.#room(length).set(piece, this.length);
+    else this.#chunks.push(isOurs ? chunk : Buffer.from(piece));
     this.length = length;
   }
 
   /** Returns everything received. */
   take(): Buffer {
-    if (this.whole) return this.whole.subarray(0, this.length);
-    const [first] = this.chunks;
-    return first && this.chunks.length === 1 ? first : Buffer.concat(this.chunks, this.length);
+    if (this.#whole) return this.#whole.subarray(0, this.length);
+    const [first] = this.#chunks;
+    return first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.length);
   }
 
   /**
    * Returns a buffer that contains the bytes so far and has room for `length` bytes. Pages that are never written take
    * no memory.
    */
-  private room(length: number): Buffer {
-    if (this.whole && this.whole.length >= length) return this.whole;
+  #room(length: number): Buffer {
+    if (this.#whole && this.#whole.length >= length) return this.#whole;
     const grown = Buffer.allocUnsafeSlow(
-      Math.max(this.expectedBytes, length, this.whole ? 2 * this.length : 0),
+      Math.max(this.#expectedBytes, length, this.#whole ? 2 * this.length : 0),
     );
     let at = 0;
-    for (const piece of this.whole ? [this.whole.subarray(0, this.length)] : this.chunks) {
+    for (const piece of this.#whole ? [this.#whole.subarray(0, this.length)] : this.#chunks) {
       at += piece.copy(grown, at);
     }
-    this.chunks = [];
-    this.whole = grown;
+    this.#chunks = [];
+    this.#whole = grown;
     return grown;
   }
 }
@@ -108,35 +108,35 @@ const LINGER_MS = 500;
  */
 export class RequestBody implements WatchedBody, Failing {
   receivedBytes = 0;
-  private bytes: BodyBytes;
-  private complete = false;
-  private dropping = false;
-  private paused = false;
+  #bytes: BodyBytes;
+  #complete = false;
+  #dropping = false;
+  #paused = false;
   /** The reader is still processing a piece. */
-  private delivering = false;
-  private reader: BodyReader | undefined = undefined;
+  #delivering = false;
+  #reader: BodyReader | undefined = undefined;
   /** The error of a body that failed before it was read. */
-  private failure: { readonly error: unknown } | undefined = undefined;
-  private timer: NodeJS.Timeout | undefined = undefined;
-  private readonly source: BodySource;
-  private readonly silence: SilenceWatch;
+  #failure: { readonly error: unknown } | undefined = undefined;
+  #timer: NodeJS.Timeout | undefined = undefined;
+  readonly #source: BodySource;
+  readonly #silence: SilenceWatch;
 
   /** `announcedBytes` is -1 if the length is unknown. */
   constructor(source: BodySource, silence: SilenceWatch, announcedBytes: number) {
-    this.bytes = new BodyBytes(announcedBytes);
-    this.source = source;
-    this.silence = silence;
-    source.onData(guarded(this, (chunk, isLast) => this.receive(chunk, isLast)));
+    this.#bytes = new BodyBytes(announcedBytes);
+    this.#source = source;
+    this.#silence = silence;
+    source.onData(guarded(this, (chunk, isLast) => this.#receive(chunk, isLast)));
   }
 
   /** Passes the body to a reader; called at most once per request. */
   read(reader: BodyReader): void {
-    if (this.failure) return reader.fail(this.failure.error);
-    this.reader = reader;
-    this.bytes.limit(reader.limitBytes);
-    if (this.proceed(reader)) return;
-    this.resume();
-    this.silence.add(this);
+    if (this.#failure) return reader.fail(this.#failure.error);
+    this.#reader = reader;
+    this.#bytes.limit(reader.limitBytes);
+    if (this.#proceed(reader)) return;
+    this.#resume();
+    this.#silence.add(this);
   }
 
   /**
@@ -144,121 +144,121 @@ export class RequestBody implements WatchedBody, Failing {
    * request can be found.
    */
   drop(): void {
-    this.forget();
-    this.resume();
+    this.#forget();
+    this.#resume();
   }
 
   /** Called when the client has closed the connection. */
   abort(): void {
-    this.paused = false;
-    this.settle('aborted');
+    this.#paused = false;
+    this.#settle('aborted');
   }
 
   watchSilence(): void {
-    if (this.reader && !this.timer) this.waitInSilence(this.reader.timeoutMs);
+    if (this.#reader && !this.#timer) this.#waitInSilence(this.#reader.timeoutMs);
   }
 
   fail(error: unknown): void {
-    this.failure = { error };
-    this.failReader(this.reader, error);
+    this.#failure = { error };
+    this.#failReader(this.#reader, error);
   }
 
-  private receive(chunk: ArrayBuffer | Buffer, isLast: boolean): void {
+  #receive(chunk: ArrayBuffer | Buffer, isLast: boolean): void {
     this.receivedBytes += chunk.byteLength;
-    this.complete = isLast;
-    if (this.dropping) return;
-    this.bytes.add(chunk);
-    if (this.reader) {
-      this.timer?.refresh();
-      this.proceed(this.reader);
-    } else if (!isLast && this.receivedBytes > UNREAD_BYTES) this.pause();
+    this.#complete = isLast;
+    if (this.#dropping) return;
+    this.#bytes.add(chunk);
+    if (this.#reader) {
+      this.#timer?.refresh();
+      this.#proceed(this.#reader);
+    } else if (!isLast && this.receivedBytes > UNREAD_BYTES) this.#pause();
   }
 
   /** Returns true if the reader has its outcome. */
-  private proceed({ limitBytes, receive }: BodyReader): boolean {
-    if (this.receivedBytes > limitBytes) return this.linger(limitBytes);
-    if (receive && (this.delivering || this.deliver(receive))) return false;
-    if (this.complete) this.settle(this.bytes.take());
-    return this.complete;
+  #proceed({ limitBytes, receive }: BodyReader): boolean {
+    if (this.receivedBytes > limitBytes) return this.#linger(limitBytes);
+    if (receive && (this.#delivering || this.#deliver(receive))) return false;
+    if (this.#complete) this.#settle(this.#bytes.take());
+    return this.#complete;
   }
 
   /** Passes buffered bytes to the reader. Returns true if the reader needs time; until then the client is held back. */
-  private deliver(receive: PieceReceiver): boolean {
-    if (this.bytes.length === 0) return false;
-    const piece = this.bytes.take();
-    this.bytes = new BodyBytes(0);
-    const { reader } = this;
+  #deliver(receive: PieceReceiver): boolean {
+    if (this.#bytes.length === 0) return false;
+    const piece = this.#bytes.take();
+    this.#bytes = new BodyBytes(0);
+    const reader = this.#reader;
     try {
       const waiting = receive(piece);
       if (!waiting) return false;
-      this.delivering = true;
-      clearTimeout(this.timer);
-      this.timer = undefined;
-      if (!this.complete) this.pause();
+      this.#delivering = true;
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      if (!this.#complete) this.#pause();
       waiting.then(
-        () => this.delivered(),
-        (error: unknown) => this.failReader(reader, error),
+        () => this.#delivered(),
+        (error: unknown) => this.#failReader(reader, error),
       );
     } catch (error) {
-      this.failReader(reader, error);
+      this.#failReader(reader, error);
     }
     return true;
   }
 
-  private delivered(): void {
-    this.delivering = false;
-    if (!this.reader || this.proceed(this.reader) || this.delivering) return;
-    this.resume();
-    this.silence.add(this);
+  #delivered(): void {
+    this.#delivering = false;
+    if (!this.#reader || this.#proceed(this.#reader) || this.#delivering) return;
+    this.#resume();
+    this.#silence.add(this);
   }
 
-  private failReader(reader: BodyReader | undefined, error: unknown): void {
+  #failReader(reader: BodyReader | undefined, error: unknown): void {
     this.drop();
     reader?.fail(error);
   }
 
-  private linger(limitBytes: number): boolean {
-    const isOver = this.complete || this.receivedBytes > limitBytes + LINGER_BYTES;
-    this.bytes = new BodyBytes(0);
-    clearTimeout(this.timer);
-    if (isOver) this.settle('too large');
-    else this.waitInSilence(LINGER_MS);
+  #linger(limitBytes: number): boolean {
+    const isOver = this.#complete || this.receivedBytes > limitBytes + LINGER_BYTES;
+    this.#bytes = new BodyBytes(0);
+    clearTimeout(this.#timer);
+    if (isOver) this.#settle('too large');
+    else this.#waitInSilence(LINGER_MS);
     return isOver;
   }
 
-  private waitInSilence(ms: number): void {
-    this.timer = setTimeout(
-      guarded(this, () => this.fallSilent()),
+  #waitInSilence(ms: number): void {
+    this.#timer = setTimeout(
+      guarded(this, () => this.#fallSilent()),
       ms,
     );
   }
 
-  private fallSilent(): void {
-    if (this.reader) this.settle(this.receivedBytes > this.reader.limitBytes ? 'too large' : 'timeout');
+  #fallSilent(): void {
+    if (this.#reader) this.#settle(this.receivedBytes > this.#reader.limitBytes ? 'too large' : 'timeout');
   }
 
-  private settle(outcome: BodyOutcome): void {
-    const { reader } = this;
-    this.forget();
+  #settle(outcome: BodyOutcome): void {
+    const reader = this.#reader;
+    this.#forget();
     reader?.settle(outcome);
   }
 
-  private forget(): void {
-    this.dropping = true;
-    this.bytes = new BodyBytes(0);
-    this.reader = undefined;
-    clearTimeout(this.timer);
+  #forget(): void {
+    this.#dropping = true;
+    this.#bytes = new BodyBytes(0);
+    this.#reader = undefined;
+    clearTimeout(this.#timer);
   }
 
-  private pause(): void {
-    if (this.paused) return;
-    this.paused = true;
-    this.source.pause();
+  #pause(): void {
+    if (this.#paused) return;
+    this.#paused = true;
+    this.#source.pause();
   }
 
-  private resume(): void {
-    if (!this.paused) return;
-    this.paused = false;
-    this.source.resume();
+  #resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#source.resume();
   }
 }

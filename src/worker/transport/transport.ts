@@ -58,15 +58,15 @@ export interface StreamOwner {
  * loop and may delay timers by seconds.
  */
 export class Heartbeat {
-  private readonly cells: Int32Array;
-  private readonly at: number;
+  readonly #cells: Int32Array;
+  readonly #at: number;
 
   constructor(buffer: SharedArrayBuffer, at: number) {
-    this.cells = new Int32Array(buffer);
-    this.at = at;
+    this.#cells = new Int32Array(buffer);
+    this.#at = at;
   }
 
   beat(): void {
-    (this.cells[this.at] as number) += 1;
+    (this.#cells[this.#at] as number) += 1;
   }
 }

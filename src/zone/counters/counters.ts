@@ -52,18 +52,20 @@ export class Gauge extends Counter {
 
 /** Counts of values by size, and their sum, in shared memory. */
 export class Histogram {
-  private readonly cells: Float64Array;
-  private readonly at: number;
-  private readonly bounds: readonly number[];
+  readonly #cells: Float64Array;
+  readonly #at: number;
+  readonly #bounds: readonly number[];
 
   constructor(cells: Float64Array, at: number, bounds: readonly number[]) {
-    this.cells = cells;
-    this.at = at;
-    this.bounds = bounds;
+    this.#cells = cells;
+    this.#at = at;
+    this.#bounds = bounds;
   }
 
   observe(value: number): void {
-    const { cells, at, bounds } = this;
+    const cells = this.#cells;
+    const at = this.#at;
+    const bounds = this.#bounds;
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
     (cells[at + bucket] as number) += 1;

@@ -55,7 +55,7 @@ for (const refusal of refusals) {
     const login = { username: 'app', password: 'sesame' };
     const store = redisStore((server.address() as AddressInfo).port, { log, login });
     t.onTestFinished(() => {
-      store.close();
+      void store.close();
       server.close();
     });
     expect(await answer(store, 'ping')).toEqual({ fault: 'connection_failed' });

@@ -26,19 +26,19 @@ export function bodyReaderOf({ bodyBytes }: ResponseHead): BodyReader {
 export class LengthReader implements BodyReader {
   readonly broken = false;
   readonly trailers = undefined;
-  private left: number;
+  #left: number;
 
   constructor(bytes: number) {
-    this.left = bytes;
+    this.#left = bytes;
   }
 
   get complete(): boolean {
-    return this.left === 0;
+    return this.#left === 0;
   }
 
   read(bytes: Buffer, from: number, give: (piece: Buffer) => void): number {
-    const end = Math.min(bytes.length, from + this.left);
-    this.left -= end - from;
+    const end = Math.min(bytes.length, from + this.#left);
+    this.#left -= end - from;
     if (end > from) give(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
     return end;
   }

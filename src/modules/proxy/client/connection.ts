@@ -35,46 +35,46 @@ export interface Caller {
 
 /** The timeout for a silent peer. One timer serves all waits of a connection: to start or end a wait only moves a deadline. */
 class SilenceTimer {
-  private readonly broken: () => void;
-  private deadlineMs = Infinity;
-  private timer: NodeJS.Timeout | undefined = undefined;
-  private firesAtMs = Infinity;
+  readonly #broken: () => void;
+  #deadlineMs = Infinity;
+  #timer: NodeJS.Timeout | undefined = undefined;
+  #firesAtMs = Infinity;
 
   /** `broken` is called when the peer was silent for too long. */
   constructor(broken: () => void) {
-    this.broken = broken;
+    this.#broken = broken;
   }
 
   /** Starts a wait of this many milliseconds; ends the previous one. */
   expect(ms: number): void {
-    this.deadlineMs = performance.now() + ms;
-    if (this.deadlineMs < this.firesAtMs) this.arm(ms);
+    this.#deadlineMs = performance.now() + ms;
+    if (this.#deadlineMs < this.#firesAtMs) this.#arm(ms);
   }
 
   /** Ends the wait. */
   rest(): void {
-    this.deadlineMs = Infinity;
+    this.#deadlineMs = Infinity;
   }
 
   /** Stops the timer for good. */
   stop(): void {
-    this.deadlineMs = this.firesAtMs = Infinity;
-    clearTimeout(this.timer);
+    this.#deadlineMs = this.#firesAtMs = Infinity;
+    clearTimeout(this.#timer);
   }
 
-  private arm(ms: number): void {
-    clearTimeout(this.timer);
-    this.firesAtMs = performance.now() + ms;
-    this.timer = setTimeout(this.fire, ms);
+  #arm(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#firesAtMs = performance.now() + ms;
+    this.#timer = setTimeout(this.#fire, ms);
   }
 
-  private readonly fire = (): void => {
-    this.firesAtMs = Infinity;
-    if (this.deadlineMs === Infinity) return;
-    const leftMs = this.deadlineMs - performance.now();
-    if (leftMs > 0) return this.arm(Math.ceil(leftMs));
-    this.deadlineMs = Infinity;
-    this.broken();
+  readonly #fire = (): void => {
+    this.#firesAtMs = Infinity;
+    if (this.#deadlineMs === Infinity) return;
+    const leftMs = this.#deadlineMs - performance.now();
+    if (leftMs > 0) return this.#arm(Math.ceil(leftMs));
+    this.#deadlineMs = Infinity;
+    this.#broken();
   };
 }
 
@@ -101,203 +101,204 @@ export class Connection {
   /** Of the current request. */
   bytesSent = 0;
   bytesReceived = 0;
-  private readonly socket: Socket;
-  private readonly owner: ConnectionOwner;
-  private caller: Caller | undefined = undefined;
-  private sent = false;
-  private headReceived = false;
-  private interims = 0;
-  private pending: Buffer = EMPTY;
-  private body: BodyReader | undefined = undefined;
-  private head: ResponseHead | undefined = undefined;
-  private readonly silence = new SilenceTimer(() => this.fail(timedOut(this.stage())));
-  private readonly give = (piece: Buffer): void => this.caller?.piece(piece);
+  readonly #socket: Socket;
+  readonly #owner: ConnectionOwner;
+  #caller: Caller | undefined = undefined;
+  #sent = false;
+  #headReceived = false;
+  #interims = 0;
+  #pending: Buffer = EMPTY;
+  #body: BodyReader | undefined = undefined;
+  #head: ResponseHead | undefined = undefined;
+  readonly #silence = new SilenceTimer(() => this.#fail(timedOut(this.#stage())));
+  readonly #give = (piece: Buffer): void => this.#caller?.piece(piece);
 
   constructor(
     socket: Socket,
     { peer, name }: { readonly peer: Peer; readonly name: string },
     owner: ConnectionOwner,
   ) {
-    this.socket = socket;
+    this.#socket = socket;
     this.peer = peer;
     this.name = name;
-    this.owner = owner;
-    socket.on('data', this.receive);
-    socket.on('drain', this.drain);
-    socket.on('end', this.ended);
-    socket.on('error', this.failed);
-    socket.on('close', this.ended);
+    this.#owner = owner;
+    socket.on('data', this.#receive);
+    socket.on('drain', this.#drain);
+    socket.on('end', this.#ended);
+    socket.on('error', this.#failed);
+    socket.on('close', this.#ended);
   }
 
   get isOpen(): boolean {
-    return !this.socket.destroyed && this.socket.writable;
+    return !this.#socket.destroyed && this.#socket.writable;
   }
 
   /** Sends the head of a request, and its body if it is complete; otherwise `write` and `finish` follow. */
   begin(caller: Caller, head: string, body: Uint8Array | 'follows' | undefined): void {
-    this.caller = caller;
+    this.#caller = caller;
     this.requests++;
     this.bytesSent = head.length;
     this.bytesReceived = 0;
-    this.headReceived = false;
-    this.interims = 0;
-    this.head = undefined;
-    this.sent = body !== 'follows';
+    this.#headReceived = false;
+    this.#interims = 0;
+    this.#head = undefined;
+    this.#sent = body !== 'follows';
     if (typeof body === 'object') {
-      this.socket.cork();
-      this.socket.write(head, 'utf8');
+      this.#socket.cork();
+      this.#socket.write(head, 'utf8');
       this.write(body);
-      this.socket.uncork();
-    } else this.socket.write(head, 'utf8');
-    if (this.sent)
-      this.silence.expect(this.socket.writableLength > 0 ? caller.sendTimeoutMs : caller.readTimeoutMs);
+      this.#socket.uncork();
+    } else this.#socket.write(head, 'utf8');
+    if (this.#sent)
+      this.#silence.expect(this.#socket.writableLength > 0 ? caller.sendTimeoutMs : caller.readTimeoutMs);
   }
 
   /** Sends a piece of the body. False: wait for `drained`. */
   write(piece: Uint8Array): boolean {
     this.bytesSent += piece.byteLength;
-    const isTaken = this.socket.write(piece);
-    if (!isTaken && this.caller) this.silence.expect(this.caller.sendTimeoutMs);
+    const isTaken = this.#socket.write(piece);
+    if (!isTaken && this.#caller) this.#silence.expect(this.#caller.sendTimeoutMs);
     return isTaken;
   }
 
   /** To be called when the body is complete. */
   finish(): void {
-    this.sent = true;
-    if (this.caller) this.silence.expect(this.caller.readTimeoutMs);
+    this.#sent = true;
+    if (this.#caller) this.#silence.expect(this.#caller.readTimeoutMs);
   }
 
   /** Stops reading from the peer while the client is slow. The timeout is suspended. */
   pause(): void {
-    this.socket.pause();
-    this.silence.rest();
+    this.#socket.pause();
+    this.#silence.rest();
   }
 
   resume(): void {
-    if (!this.socket.isPaused()) return;
-    this.socket.resume();
-    if (this.caller) this.silence.expect(this.caller.readTimeoutMs);
+    if (!this.#socket.isPaused()) return;
+    this.#socket.resume();
+    if (this.#caller) this.#silence.expect(this.#caller.readTimeoutMs);
   }
 
   /** Closes the connection; the caller is not called any more. */
   destroy(): void {
-    this.caller = undefined;
-    this.silence.stop();
-    this.socket.destroy();
+    this.#caller = undefined;
+    this.#silence.stop();
+    this.#socket.destroy();
   }
 
   /** Closes the connection if it is not used for this long. */
   waitIdle(timeoutMs: number): void {
-    this.silence.expect(timeoutMs);
+    this.#silence.expect(timeoutMs);
   }
 
-  private readonly receive = (bytes: Buffer): void => {
-    const { caller } = this;
+  readonly #receive = (bytes: Buffer): void => {
+    const caller = this.#caller;
     // Bytes outside of any response: they would be taken for a part of the next one.
     if (!caller) return this.destroy();
     this.bytesReceived += bytes.length;
-    if (this.sent) this.silence.expect(caller.readTimeoutMs);
+    if (this.#sent) this.#silence.expect(caller.readTimeoutMs);
     try {
-      if (this.body) this.readBody(bytes, 0);
-      else this.receiveHead(caller, bytes);
+      if (this.#body) this.#readBody(bytes, 0);
+      else this.#receiveHead(caller, bytes);
     } catch (error) {
-      this.fail(error as UpstreamFault);
+      this.#fail(error as UpstreamFault);
     }
   };
 
-  private receiveHead(caller: Caller, bytes: Buffer): void {
-    const { pending } = this;
-    if (pending.length === 0) this.readHead(caller, bytes, 0);
+  #receiveHead(caller: Caller, bytes: Buffer): void {
+    const pending = this.#pending;
+    if (pending.length === 0) this.#readHead(caller, bytes, 0);
     // The empty line may begin in the bytes that were searched before.
-    else this.readHead(caller, Buffer.concat([pending, bytes]), Math.max(0, pending.length - 2));
+    else this.#readHead(caller, Buffer.concat([pending, bytes]), Math.max(0, pending.length - 2));
   }
 
-  private readHead(caller: Caller, bytes: Buffer, from: number): void {
+  #readHead(caller: Caller, bytes: Buffer, from: number): void {
     const { headLimitBytes } = caller;
     const length = headEnd(bytes, from);
     if (length < 0 || length > headLimitBytes) {
       if (bytes.length >= headLimitBytes) throw invalidResponse('upstream sent too big header');
-      this.pending = bytes;
+      this.#pending = bytes;
       return;
     }
     const head = readHead(bytes.toString('latin1', 0, length), caller);
-    this.pending = EMPTY;
-    if (head.status < 200) return this.readInterim(head, caller, bytes.subarray(length));
-    this.headReceived = true;
-    this.head = head;
-    this.body = bodyReaderOf(head);
+    this.#pending = EMPTY;
+    if (head.status < 200) return this.#readInterim(head, caller, bytes.subarray(length));
+    this.#headReceived = true;
+    this.#head = head;
+    this.#body = bodyReaderOf(head);
     caller.head(head);
-    if (this.caller === caller) this.readBody(bytes, length);
+    if (this.#caller === caller) this.#readBody(bytes, length);
   }
 
   /** Interim responses are not passed to the client (nginx); a 101 that was asked for ends HTTP on this connection. */
-  private readInterim(head: ResponseHead, caller: Caller, rest: Buffer): void {
+  #readInterim(head: ResponseHead, caller: Caller, rest: Buffer): void {
     if (head.status !== 101) {
-      if (++this.interims > MAX_INTERIM_RESPONSES)
+      if (++this.#interims > MAX_INTERIM_RESPONSES)
         throw invalidResponse('upstream sent too many interim responses');
-      if (rest.length > 0) this.readHead(caller, rest, 0);
+      if (rest.length > 0) this.#readHead(caller, rest, 0);
       return;
     }
     if (!caller.upgrades) throw invalidResponse('upstream sent unexpected status 101');
-    this.release();
-    this.owner.gone(this);
-    caller.switched(head, this.socket, rest);
+    this.#release();
+    this.#owner.gone(this);
+    caller.switched(head, this.#socket, rest);
   }
 
-  private readBody(bytes: Buffer, from: number): void {
-    const body = this.body as BodyReader;
-    const at = body.complete ? from : body.read(bytes, from, this.give);
+  #readBody(bytes: Buffer, from: number): void {
+    const body = this.#body as BodyReader;
+    const at = body.complete ? from : body.read(bytes, from, this.#give);
     if (body.broken) throw invalidResponse('upstream sent invalid chunked response', 'reading upstream');
-    if (body.complete && this.caller) this.complete(body, at < bytes.length);
+    if (body.complete && this.#caller) this.#complete(body, at < bytes.length);
   }
 
   /** `hasMore`: bytes followed the response. */
-  private complete(body: BodyReader, hasMore: boolean): void {
-    const { caller, head } = this;
-    this.caller = undefined;
-    this.body = undefined;
-    this.silence.rest();
-    if (this.socket.isPaused()) this.socket.resume();
-    const isClean = !hasMore && this.sent && this.socket.writableLength === 0;
-    if (head?.keepsAlive && isClean) this.owner.idle(this);
-    else this.socket.destroy();
+  #complete(body: BodyReader, hasMore: boolean): void {
+    const caller = this.#caller;
+    const head = this.#head;
+    this.#caller = undefined;
+    this.#body = undefined;
+    this.#silence.rest();
+    if (this.#socket.isPaused()) this.#socket.resume();
+    const isClean = !hasMore && this.#sent && this.#socket.writableLength === 0;
+    if (head?.keepsAlive && isClean) this.#owner.idle(this);
+    else this.#socket.destroy();
     caller?.end(body.trailers);
   }
 
-  private readonly drain = (): void => {
-    const { caller } = this;
+  readonly #drain = (): void => {
+    const caller = this.#caller;
     if (!caller) return;
-    if (this.sent) this.silence.expect(caller.readTimeoutMs);
-    else this.silence.rest();
+    if (this.#sent) this.#silence.expect(caller.readTimeoutMs);
+    else this.#silence.rest();
     caller.drained();
   };
 
-  private readonly ended = (): void => {
-    if (this.body instanceof CloseReader && this.caller) this.complete(this.body, true);
-    else this.fail(closedEarly(this.headReceived ? 'reading upstream' : READING));
+  readonly #ended = (): void => {
+    if (this.#body instanceof CloseReader && this.#caller) this.#complete(this.#body, true);
+    else this.#fail(closedEarly(this.#headReceived ? 'reading upstream' : READING));
   };
 
-  private readonly failed = (error: Error): void => this.fail(systemFault(error, this.stage()));
+  readonly #failed = (error: Error): void => this.#fail(systemFault(error, this.#stage()));
 
-  private stage(): Stage {
-    if (this.headReceived) return 'reading upstream';
-    return this.sent ? READING : 'sending request to upstream';
+  #stage(): Stage {
+    if (this.#headReceived) return 'reading upstream';
+    return this.#sent ? READING : 'sending request to upstream';
   }
 
   /** Closes the connection because of a fault. */
-  private fail(fault: UpstreamFault): void {
-    const { caller } = this;
-    this.caller = undefined;
-    this.silence.stop();
-    this.owner.gone(this);
-    this.socket.destroy();
+  #fail(fault: UpstreamFault): void {
+    const caller = this.#caller;
+    this.#caller = undefined;
+    this.#silence.stop();
+    this.#owner.gone(this);
+    this.#socket.destroy();
     caller?.fault(fault);
   }
 
-  private release(): void {
-    this.caller = undefined;
-    this.silence.stop();
-    this.socket.off('data', this.receive).off('drain', this.drain).off('end', this.ended);
-    this.socket.off('error', this.failed).off('close', this.ended);
+  #release(): void {
+    this.#caller = undefined;
+    this.#silence.stop();
+    this.#socket.off('data', this.#receive).off('drain', this.#drain).off('end', this.#ended);
+    this.#socket.off('error', this.#failed).off('close', this.#ended);
   }
 }

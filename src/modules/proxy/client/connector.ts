@@ -116,14 +116,14 @@ const KEEPALIVE_DELAY_MS = 60_000;
 /** Opens connections to the peers of one group over TCP or Unix sockets, with TLS if configured; TLS sessions are resumed. */
 export class Connector {
   readonly settings: ConnectorSettings;
-  private readonly sessions: LRUCache<string, Buffer> | undefined;
-  private context: SecureContext | undefined = undefined;
+  readonly #sessions: LRUCache<string, Buffer> | undefined;
+  #context: SecureContext | undefined = undefined;
 
   constructor(settings: ConnectorSettings) {
     const { tls } = settings;
     this.settings = settings;
     // A resumed session does not show the certificate chain again, so it could not be verified.
-    this.sessions = tls?.reuseSessions && !tls.verify ? new LRUCache({ max: MOST_SESSIONS }) : undefined;
+    this.#sessions = tls?.reuseSessions && !tls.verify ? new LRUCache({ max: MOST_SESSIONS }) : undefined;
   }
 
   /** Opens a connection; gives a function that cancels the attempt. After that, `dialled` is not called. */
@@ -131,7 +131,7 @@ export class Connector {
     const { tls } = this.settings;
     const attempt = new Attempt(to, dialled, tls);
     try {
-      attempt.follow(tls ? this.dialTls(to, tls) : connect(this.optionsOf(to.address, WAITING_BYTES)));
+      attempt.follow(tls ? this.#dialTls(to, tls) : connect(this.#optionsOf(to.address, WAITING_BYTES)));
     } catch (error) {
       // For example a local address of the wrong family.
       queueMicrotask(() => attempt.fail(error as Error));
@@ -139,15 +139,15 @@ export class Connector {
     return () => attempt.cancel();
   }
 
-  private dialTls({ address, name, sendsName }: Destination, tls: TlsSettings): Socket {
+  #dialTls({ address, name, sendsName }: Destination, tls: TlsSettings): Socket {
     // Certificates are parsed once, not for each connection.
-    this.context ??= createSecureContext(contextOptions(tls));
-    const { sessions } = this;
+    this.#context ??= createSecureContext(contextOptions(tls));
+    const sessions = this.#sessions;
     const key = `${address} ${sendsName ? name : ''}`;
     const session = sessions?.get(key);
     const socket = connectTls({
-      ...this.optionsOf(address, WAITING_TLS_BYTES),
-      secureContext: this.context,
+      ...this.#optionsOf(address, WAITING_TLS_BYTES),
+      secureContext: this.#context,
       ALPNProtocols: ['http/1.1'],
       // The certificate is checked after the handshake, so that the log can say what is wrong with it.
       rejectUnauthorized: false,
@@ -159,7 +159,7 @@ export class Connector {
     return socket;
   }
 
-  private optionsOf(address: string, highWaterMark: number): SocketConnectOpts & StreamOptions {
+  #optionsOf(address: string, highWaterMark: number): SocketConnectOpts & StreamOptions {
     const { tcpKeepalive, localAddress } = this.settings;
     if (address.startsWith('unix:')) return { path: address.slice(5), highWaterMark };
     const colon = address.lastIndexOf(':');
@@ -201,63 +201,63 @@ function ignore(): void {}
 
 /** One attempt to open a connection. */
 class Attempt {
-  private readonly dialled: DialCallbacks;
-  private readonly tls: TlsSettings | undefined;
-  private readonly name: string;
-  private readonly timer: NodeJS.Timeout;
-  private stage: Stage = 'connecting to upstream';
-  private socket: Socket | undefined = undefined;
-  private settled = false;
+  readonly #dialled: DialCallbacks;
+  readonly #tls: TlsSettings | undefined;
+  readonly #name: string;
+  readonly #timer: NodeJS.Timeout;
+  #stage: Stage = 'connecting to upstream';
+  #socket: Socket | undefined = undefined;
+  #settled = false;
 
   constructor({ timeoutMs, name }: Destination, dialled: DialCallbacks, tls: TlsSettings | undefined) {
-    this.dialled = dialled;
-    this.tls = tls;
-    this.name = name;
-    this.timer = setTimeout(() => this.refuse(timedOut(this.stage)), timeoutMs);
+    this.#dialled = dialled;
+    this.#tls = tls;
+    this.#name = name;
+    this.#timer = setTimeout(() => this.#refuse(timedOut(this.#stage)), timeoutMs);
   }
 
   follow(socket: Socket): void {
-    this.socket = socket;
+    this.#socket = socket;
     socket.on('error', this.fail);
-    if (this.tls) socket.once('connect', () => (this.stage = 'SSL handshaking to upstream'));
-    socket.once(this.tls ? 'secureConnect' : 'connect', () => this.succeed(socket));
+    if (this.#tls) socket.once('connect', () => (this.#stage = 'SSL handshaking to upstream'));
+    socket.once(this.#tls ? 'secureConnect' : 'connect', () => this.#succeed(socket));
   }
 
-  readonly fail = (error: Error): void => this.refuse(this.faultOf(error));
+  readonly fail = (error: Error): void => this.#refuse(this.#faultOf(error));
 
   cancel(): void {
-    this.settled = true;
-    clearTimeout(this.timer);
-    this.socket?.destroy();
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.#socket?.destroy();
   }
 
-  private succeed(socket: Socket): void {
-    if (this.settled) return;
-    const fault = this.tls?.verify
-      ? checkPeerCertificate(socket as TLSSocket, this.name, this.tls)
+  #succeed(socket: Socket): void {
+    if (this.#settled) return;
+    const fault = this.#tls?.verify
+      ? checkPeerCertificate(socket as TLSSocket, this.#name, this.#tls)
       : undefined;
-    if (fault) return this.refuse(fault);
-    this.settled = true;
-    clearTimeout(this.timer);
-    this.dialled.opened(socket);
+    if (fault) return this.#refuse(fault);
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.#dialled.opened(socket);
     // The user of the connection handles errors from here on. An error between two uses would otherwise end the thread.
     socket.off('error', this.fail).on('error', ignore);
   }
 
-  private refuse(fault: UpstreamFault): void {
-    if (this.settled) return;
+  #refuse(fault: UpstreamFault): void {
+    if (this.#settled) return;
     this.cancel();
-    this.dialled.refused(fault);
+    this.#dialled.refused(fault);
   }
 
-  private faultOf(error: Error & { readonly code?: string }): UpstreamFault {
-    if (this.stage === 'connecting to upstream') return systemFault(error, this.stage);
+  #faultOf(error: Error & { readonly code?: string }): UpstreamFault {
+    if (this.#stage === 'connecting to upstream') return systemFault(error, this.#stage);
     if (error.code === 'ECONNRESET') {
-      return new UpstreamFault('error', `peer closed connection in SSL handshake while ${this.stage}`);
+      return new UpstreamFault('error', `peer closed connection in SSL handshake while ${this.#stage}`);
     }
     return new UpstreamFault(
       'error',
-      `SSL_do_handshake() failed (SSL: ${error.message.trim()}) while ${this.stage}`,
+      `SSL_do_handshake() failed (SSL: ${error.message.trim()}) while ${this.#stage}`,
     );
   }
 }

@@ -10,21 +10,21 @@ const DEFAULT_IDLE = 32;
  * The connections of one group. Idle ones are kept for later requests; if there are too many, the least recently used is closed.
  */
 export class Connections implements ConnectionOwner {
-  private readonly connector: Connector;
-  private readonly keepalive: KeepaliveConfig;
-  private readonly most: number;
-  private readonly kept: Connection[] = [];
-  private closed = false;
+  readonly #connector: Connector;
+  readonly #keepalive: KeepaliveConfig;
+  readonly #most: number;
+  readonly #kept: Connection[] = [];
+  #closed = false;
 
   constructor(connector: Connector, keepalive: KeepaliveConfig) {
-    this.connector = connector;
-    this.keepalive = keepalive;
-    this.most = keepalive.connections ?? DEFAULT_IDLE;
+    this.#connector = connector;
+    this.#keepalive = keepalive;
+    this.#most = keepalive.connections ?? DEFAULT_IDLE;
   }
 
   /** Gives an idle connection to the peer, if there is one. */
   take({ address }: Peer, name: string): Connection | undefined {
-    const { kept } = this;
+    const kept = this.#kept;
     for (let at = kept.length - 1; at >= 0; at--) {
       const connection = kept[at] as Connection;
       if (connection.peer.address !== address || connection.name !== name) continue;
@@ -38,33 +38,33 @@ export class Connections implements ConnectionOwner {
   open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionCallbacks): () => void {
     const opened = (socket: Socket): void =>
       dialled.opened(
-        new Connection(socket, { peer, name: this.connector.settings.tls ? to.name : '' }, this),
+        new Connection(socket, { peer, name: this.#connector.settings.tls ? to.name : '' }, this),
       );
-    return this.connector.open({ ...to, address: peer.address }, { opened, refused: dialled.refused });
+    return this.#connector.open({ ...to, address: peer.address }, { opened, refused: dialled.refused });
   }
 
   get isTls(): boolean {
-    return this.connector.settings.tls !== undefined;
+    return this.#connector.settings.tls !== undefined;
   }
 
   idle(connection: Connection): void {
-    const { requests, timeMs, timeoutMs } = this.keepalive;
+    const { requests, timeMs, timeoutMs } = this.#keepalive;
     const isWorn = connection.requests >= requests || performance.now() - connection.openedMs >= timeMs;
-    if (this.closed || this.most === 0 || isWorn) return connection.destroy();
-    if (this.kept.length >= this.most) this.kept.shift()?.destroy();
-    this.kept.push(connection);
+    if (this.#closed || this.#most === 0 || isWorn) return connection.destroy();
+    if (this.#kept.length >= this.#most) this.#kept.shift()?.destroy();
+    this.#kept.push(connection);
     connection.waitIdle(timeoutMs);
   }
 
   gone(connection: Connection): void {
-    const at = this.kept.indexOf(connection);
-    if (at >= 0) this.kept.splice(at, 1);
+    const at = this.#kept.indexOf(connection);
+    if (at >= 0) this.#kept.splice(at, 1);
   }
 
   /** Closes idle connections; those that carry a request are closed after it. */
   close(): void {
-    this.closed = true;
-    for (const connection of this.kept.splice(0)) connection.destroy();
+    this.#closed = true;
+    for (const connection of this.#kept.splice(0)) connection.destroy();
   }
 }
 

@@ -63,37 +63,37 @@ class HeaderReading implements LineReceiver {
   readonly headers: string[] = [];
   readonly framing = new Framing();
   connection = '';
-  private lengthLine = '';
+  #lengthLine = '';
 
   field(name: string, value: string): boolean {
     // Other control bytes only cost the response this one header.
     if (value.includes('\0')) return false;
     this.headers.push(name, decoded(value));
     // The headers that frame a response have names of these lengths; other names need not be lower-cased.
-    if (name.length === 14 || name.length === 17 || name.length === 10) this.frame(name, value);
+    if (name.length === 14 || name.length === 17 || name.length === 10) this.#frame(name, value);
     return true;
   }
 
-  private frame(name: string, value: string): void {
+  #frame(name: string, value: string): void {
     const lowerCase = name.toLowerCase();
     if (lowerCase === 'connection') this.connection = joinConnection(this.connection, value);
-    else if (lowerCase === 'content-length') this.takeLength(`${name}: ${value}`, value);
-    else if (lowerCase === 'transfer-encoding') this.takeEncoding(`${name}: ${value}`, value);
+    else if (lowerCase === 'content-length') this.#takeLength(`${name}: ${value}`, value);
+    else if (lowerCase === 'transfer-encoding') this.#takeEncoding(`${name}: ${value}`, value);
   }
 
-  private takeLength(line: string, value: string): void {
+  #takeLength(line: string, value: string): void {
     this.framing.takeLength(value);
-    this.judge(line);
-    this.lengthLine = line;
+    this.#judge(line);
+    this.#lengthLine = line;
   }
 
-  private takeEncoding(line: string, value: string): void {
+  #takeEncoding(line: string, value: string): void {
     this.framing.takeEncoding(value);
-    this.judge(line);
+    this.#judge(line);
   }
 
   /** Checks the framing after each line, so that the log shows the first one that is wrong. */
-  private judge(line: string): void {
+  #judge(line: string): void {
     const { fault } = this.framing;
     if (!fault) return;
     const said = `"${printable(line)}"`;
@@ -102,7 +102,7 @@ class HeaderReading implements LineReceiver {
       encoding: `unknown "Transfer-Encoding": "${printable(this.framing.encoding)}"`,
       encodings: `duplicate header line: ${said}`,
       length: `invalid "Content-Length" header: ${said}`,
-      lengths: `duplicate header line: ${said}, previous value: "${printable(this.lengthLine)}"`,
+      lengths: `duplicate header line: ${said}, previous value: "${printable(this.#lengthLine)}"`,
     };
     throw invalidResponse(`upstream sent ${messages[fault]}`);
   }

@@ -91,31 +91,31 @@ function readServerName(body: Cursor): string {
 
 /** Reads TLS encoding: numbers, and vectors with their length. Throws if the bytes end too early. */
 class Cursor {
-  private readonly bytes: Buffer;
-  private at = 0;
+  readonly #bytes: Buffer;
+  #at = 0;
 
   constructor(bytes: Buffer) {
-    this.bytes = bytes;
+    this.#bytes = bytes;
   }
 
   get isAtEnd(): boolean {
-    return this.at >= this.bytes.length;
+    return this.#at >= this.#bytes.length;
   }
 
   skip(length: number): void {
-    this.at += length;
-    if (this.at > this.bytes.length) throw new RangeError('a hello ends too early');
+    this.#at += length;
+    if (this.#at > this.#bytes.length) throw new RangeError('a hello ends too early');
   }
 
   number(size: 1 | 2): number {
     this.skip(size);
-    return this.bytes.readUIntBE(this.at - size, size);
+    return this.#bytes.readUIntBE(this.#at - size, size);
   }
 
   vector(lengthSize: 1 | 2): Cursor {
     const length = this.number(lengthSize);
     this.skip(length);
-    return new Cursor(this.bytes.subarray(this.at - length, this.at));
+    return new Cursor(this.#bytes.subarray(this.#at - length, this.#at));
   }
 
   /** Returns the whole content as 16-bit numbers. */
@@ -126,6 +126,6 @@ class Cursor {
   }
 
   text(): string {
-    return this.bytes.toString('latin1');
+    return this.#bytes.toString('latin1');
   }
 }

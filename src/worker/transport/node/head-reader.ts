@@ -29,24 +29,24 @@ export class HeadProgress {
   searched = 0;
   /** Start of the last line, which is still incomplete. */
   lastLine = 0;
-  private blankLines = 0;
+  #blankLines = 0;
 
   get hasTooManyBlankLines(): boolean {
-    return this.blankLines > MOST_BLANK_LINES;
+    return this.#blankLines > MOST_BLANK_LINES;
   }
 
   /** Called before the next request. */
   reset(): void {
     this.line = undefined;
     this.lineEnd = -1;
-    this.searched = this.lastLine = this.blankLines = 0;
+    this.searched = this.lastLine = this.#blankLines = 0;
   }
 
   /** Removes empty lines before the request line, as robust servers do (RFC 9112, 2.2). */
   withoutBlankLines(bytes: Buffer): Buffer {
     let start = 0;
     for (let size = emptyLineAt(bytes, 0); size > 0; size = emptyLineAt(bytes, start)) {
-      if (++this.blankLines > MOST_BLANK_LINES) break;
+      if (++this.#blankLines > MOST_BLANK_LINES) break;
       start += size;
     }
     if (start === 0) return bytes;
@@ -100,14 +100,14 @@ const EIGHT_BIT = /[\x80-\xff]/;
  */
 export class HeadReader implements LineReceiver {
   readonly takesBareNames = false;
-  private readonly scan: HeadScan;
-  private readonly port: PortHandler;
-  private connection = '';
-  private expect = '';
+  readonly #scan: HeadScan;
+  readonly #port: PortHandler;
+  #connection = '';
+  #expect = '';
 
   constructor(port: PortHandler) {
-    this.port = port;
-    this.scan = new HeadScan(port, Infinity);
+    this.#port = port;
+    this.#scan = new HeadScan(port, Infinity);
   }
 
   /**
@@ -115,66 +115,66 @@ export class HeadReader implements LineReceiver {
    * head.
    */
   read(bytes: Buffer, seen = new HeadProgress()): Head | undefined {
-    if (seen.hasTooManyBlankLines) return this.refused(bytes, 400);
+    if (seen.hasTooManyBlankLines) return this.#refused(bytes, 400);
     const lineEnd = seen.findLineEnd(bytes);
-    if (lineEnd < 0) return this.readStart(bytes);
-    if (lineEnd > this.port.head.lineBytes) return this.refused(bytes, 414);
+    if (lineEnd < 0) return this.#readStart(bytes);
+    if (lineEnd > this.#port.head.lineBytes) return this.#refused(bytes, 414);
     const line = seen.line ?? readRequestLine(lineOf(bytes.toString('latin1', 0, lineEnd), 0, lineEnd));
-    if (typeof line === 'number') return this.refused(bytes, line);
-    if (line.version === '0.9') return this.readHead(line, bytes, { from: lineEnd + 1, end: lineEnd + 1 });
+    if (typeof line === 'number') return this.#refused(bytes, line);
+    if (line.version === '0.9') return this.#readHead(line, bytes, { from: lineEnd + 1, end: lineEnd + 1 });
     seen.line = line;
     const end = seen.findEnd(bytes);
     const size = (end < 0 ? bytes.length : end) - lineEnd - 1;
-    if (size > this.port.head.bytes) return this.refused(bytes, 494, line);
-    if (end >= 0) return this.readHead(line, bytes, { from: lineEnd + 1, end });
-    const isTooLong = bytes.length - seen.lastLine > this.port.head.lineBytes;
-    return isTooLong ? this.refused(bytes, 494, line) : undefined;
+    if (size > this.#port.head.bytes) return this.#refused(bytes, 494, line);
+    if (end >= 0) return this.#readHead(line, bytes, { from: lineEnd + 1, end });
+    const isTooLong = bytes.length - seen.lastLine > this.#port.head.lineBytes;
+    return isTooLong ? this.#refused(bytes, 494, line) : undefined;
   }
 
   /** Returns what is known of a head that was never completed. */
   unfinished(bytes: Buffer, { line }: HeadProgress): Head {
-    return this.refused(bytes, 408, line);
+    return this.#refused(bytes, 408, line);
   }
 
   /** Checks a head whose first line is incomplete. */
-  private readStart(bytes: Buffer): Head | undefined {
-    if (bytes.length > this.port.head.lineBytes) return this.refused(bytes, 414);
+  #readStart(bytes: Buffer): Head | undefined {
+    if (bytes.length > this.#port.head.lineBytes) return this.#refused(bytes, 414);
     // A single CR may be the start of an empty line.
     const text = bytes.toString('latin1', 0, 64);
     const start = lineOf(text, 0, text.length);
-    return mayBeRequestLine(start) ? undefined : this.refused(bytes, 400);
+    return mayBeRequestLine(start) ? undefined : this.#refused(bytes, 400);
   }
 
-  private readHead(line: RequestLine, bytes: Buffer, { from, end }: { from: number; end: number }): Head {
-    this.scan.start();
-    this.connection = this.expect = '';
+  #readHead(line: RequestLine, bytes: Buffer, { from, end }: { from: number; end: number }): Head {
+    this.#scan.start();
+    this.#connection = this.#expect = '';
     const isMalformed = readHeaderLines(bytes.toString('latin1', from, end), 0, this) !== undefined;
-    return this.head(line, { bytes: end, isMalformed });
+    return this.#head(line, { bytes: end, isMalformed });
   }
 
   field(name: string, value: string): true {
-    this.visit(name.toLowerCase(), EIGHT_BIT.test(value) ? Buffer.from(value, 'latin1').toString() : value);
+    this.#visit(name.toLowerCase(), EIGHT_BIT.test(value) ? Buffer.from(value, 'latin1').toString() : value);
     return true;
   }
 
-  private visit(name: string, value: string): void {
-    this.scan.visit(name, value);
-    if (name === 'connection') this.connection = joinConnection(this.connection, value);
-    else if (name === 'expect') this.expect = value;
+  #visit(name: string, value: string): void {
+    this.#scan.visit(name, value);
+    if (name === 'connection') this.#connection = joinConnection(this.#connection, value);
+    else if (name === 'expect') this.#expect = value;
   }
 
-  private head(line: RequestLine, { bytes, isMalformed }: { bytes: number; isMalformed: boolean }): Head {
+  #head(line: RequestLine, { bytes, isMalformed }: { bytes: number; isMalformed: boolean }): Head {
     const { method, pathAndQuery, version } = line;
     const question = pathAndQuery.indexOf('?');
     const path = question < 0 ? pathAndQuery : pathAndQuery.slice(0, question);
     const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
-    const uri = normalizePath(path, this.port.mergeSlashes);
-    const host = this.hostOf(line);
-    let refusal = isMalformed ? 400 : this.scan.refusal(method, version === '1.1');
+    const uri = normalizePath(path, this.#port.mergeSlashes);
+    const host = this.#hostOf(line);
+    let refusal = isMalformed ? 400 : this.#scan.refusal(method, version === '1.1');
     if (refusal === 0 && (uri === undefined || !isValidQuery(args)))
-      refusal = this.scan.refuse(400, `client sent invalid request ${IN_LINE}`);
-    if (refusal === 0 && host === undefined) refusal = this.refuseHost();
-    const { contentLength } = this.scan;
+      refusal = this.#scan.refuse(400, `client sent invalid request ${IN_LINE}`);
+    if (refusal === 0 && host === undefined) refusal = this.#refuseHost();
+    const { contentLength } = this.#scan;
     return {
       facts: {
         method,
@@ -182,19 +182,19 @@ export class HeadReader implements LineReceiver {
         uri: uri ?? path,
         args,
         host: host ?? '',
-        hostHeader: this.scan.host,
-        referrer: this.scan.referrer,
+        hostHeader: this.#scan.host,
+        referrer: this.#scan.referrer,
         contentLength: refusal === 0 ? contentLength : 0,
         httpVersion: version === '1.1' ? '1.1' : '1.0',
       },
-      headers: this.scan.headers,
+      headers: this.#scan.headers,
       bytes,
       refusal,
-      complaint: isMalformed ? `client sent invalid header line ${IN_HEADERS}` : this.scan.complaint,
+      complaint: isMalformed ? `client sent invalid header line ${IN_HEADERS}` : this.#scan.complaint,
       isHttp09: version === '0.9',
-      keepsAlive: keepsAlive(this.connection, version === '1.1'),
+      keepsAlive: keepsAlive(this.#connection, version === '1.1'),
       expectsContinue:
-        version === '1.1' && this.expect.toLowerCase() === '100-continue' && contentLength !== 0,
+        version === '1.1' && this.#expect.toLowerCase() === '100-continue' && contentLength !== 0,
     };
   }
 
@@ -202,19 +202,19 @@ export class HeadReader implements LineReceiver {
    * Returns the host: that of an absolute target, or of the `Host` header, which HTTP/1.1 requires in any case.
    * `undefined` means 400.
    */
-  private hostOf({ authority, version }: RequestLine): string | undefined {
-    if (this.scan.host === undefined && version === '1.1') return undefined;
-    const named = this.scan.host === undefined ? '' : this.scan.hostName();
+  #hostOf({ authority, version }: RequestLine): string | undefined {
+    if (this.#scan.host === undefined && version === '1.1') return undefined;
+    const named = this.#scan.host === undefined ? '' : this.#scan.hostName();
     return authority === '' || named === undefined ? named : parseHost(authority);
   }
 
-  private refuseHost(): number {
-    const what = this.scan.host === undefined ? 'HTTP/1.1 request without "Host"' : 'invalid host';
-    return this.scan.refuse(400, `client sent ${what} header ${IN_HEADERS}`);
+  #refuseHost(): number {
+    const what = this.#scan.host === undefined ? 'HTTP/1.1 request without "Host"' : 'invalid host';
+    return this.#scan.refuse(400, `client sent ${what} header ${IN_HEADERS}`);
   }
 
   /** Returns a refused head with the fields that are known. */
-  private refused(bytes: Buffer, refusal: number, line?: RequestLine): Head {
+  #refused(bytes: Buffer, refusal: number, line?: RequestLine): Head {
     const { method = '', target = '', version = '1.1' } = line ?? {};
     return {
       facts: {

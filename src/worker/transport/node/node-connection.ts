@@ -18,22 +18,22 @@ type Step = 'head' | 'body' | 'response' | 'lingering' | 'over';
 
 /** One connection. It reads requests and sends their responses in order. */
 export class NodeConnection extends SocketConnection implements ExchangeConnection {
-  private step: Step = 'head';
-  private pending: Buffer | undefined = undefined;
-  private readonly seen = new HeadProgress();
-  private source = new RequestSource(0, this);
-  private wire: NodeWire | undefined = undefined;
+  #step: Step = 'head';
+  #pending: Buffer | undefined = undefined;
+  readonly #seen = new HeadProgress();
+  #source = new RequestSource(0, this);
+  #wire: NodeWire | undefined = undefined;
   /** True inside `advance`, which need not be called again. */
-  private advancing = false;
-  private bodyHeld = false;
-  private headBegun = false;
+  #advancing = false;
+  #bodyHeld = false;
+  #headBegun = false;
   /** The client has half-closed the connection. */
-  private ended = false;
-  private idleMs = 0;
+  #ended = false;
+  #idleMs = 0;
   /** The listeners that are removed when the socket is handed over. */
-  private readonly listeners = [
-    ['data', guarded(this, (bytes: Buffer) => this.receive(bytes))],
-    ['end', guarded(this, () => this.endOfInput())],
+  readonly #listeners = [
+    ['data', guarded(this, (bytes: Buffer) => this.#receive(bytes))],
+    ['end', guarded(this, () => this.#endOfInput())],
     ['timeout', guarded(this, () => this.cut())],
     ['error', guarded(this, () => this.cut())],
     ['close', guarded(this, () => this.over())],
@@ -42,7 +42,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
   constructor(opened: OpenedConnection) {
     super(opened);
     const { socket, open } = opened;
-    for (const [event, listener] of this.listeners) socket.on(event, listener);
+    for (const [event, listener] of this.#listeners) socket.on(event, listener);
     this.arm(open.current.port.head.timeoutMs, () => this.cut());
     open.idle.add(this);
     // The preface reader has paused it.
@@ -50,20 +50,21 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
   }
 
   responded(wire: FinishedRequest): void {
-    if (this.step === 'over' || this.wire !== wire) return;
-    this.wire = undefined;
+    if (this.#step === 'over' || this.#wire !== wire) return;
+    this.#wire = undefined;
     const { rules } = wire.x;
-    const goOn = guarded(this, () => this.goOn(rules.connection));
-    if (wire.closes) this.closeBehind(rules);
+    const goOn = guarded(this, () => this.#goOn(rules.connection));
+    if (wire.closes) this.#closeBehind(rules);
     else if (this.isFull) void this.flushed(rules.sendTimeoutMs).then(goOn);
     else goOn();
   }
 
   handOver(): Duplex {
-    const { socket, pending } = this;
-    this.wire = undefined;
+    const { socket } = this;
+    const pending = this.#pending;
+    this.#wire = undefined;
     this.over();
-    for (const [event, listener] of this.listeners) socket.off(event, listener);
+    for (const [event, listener] of this.#listeners) socket.off(event, listener);
     socket.setTimeout(0);
     socket.pause();
     if (pending) socket.unshift(pending);
@@ -72,80 +73,80 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
 
   /** Holds the client back. */
   pause(): void {
-    this.bodyHeld = true;
+    this.#bodyHeld = true;
     this.socket.pause();
   }
 
   resume(): void {
-    this.bodyHeld = false;
+    this.#bodyHeld = false;
     this.socket.resume();
-    this.advanceSoon();
+    this.#advanceSoon();
   }
 
-  private receive(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     this.open.heartbeat.beat();
-    if (this.step === 'lingering' || this.step === 'over') return;
-    this.pending = this.pending ? Buffer.concat([this.pending, bytes]) : bytes;
-    this.advance();
+    if (this.#step === 'lingering' || this.#step === 'over') return;
+    this.#pending = this.#pending ? Buffer.concat([this.#pending, bytes]) : bytes;
+    this.#advance();
   }
 
-  private advanceSoon(): void {
-    if (!this.advancing) queueMicrotask(guarded(this, () => this.advance()));
+  #advanceSoon(): void {
+    if (!this.#advancing) queueMicrotask(guarded(this, () => this.#advance()));
   }
 
   fail(error: unknown): void {
     this.open.log.write('error', `a request could not be taken: ${String(error)}`);
-    this.wire?.x.abort();
+    this.#wire?.x.abort();
     this.cut();
   }
 
   /** Processes the pending bytes as far as possible. */
-  private advance(): void {
-    if (this.advancing) return;
-    this.advancing = true;
+  #advance(): void {
+    if (this.#advancing) return;
+    this.#advancing = true;
     try {
-      while (this.takeHead() || this.takeBody());
+      while (this.#takeHead() || this.#takeBody());
     } finally {
-      this.advancing = false;
+      this.#advancing = false;
     }
-    if (this.step === 'response' && (this.pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
+    if (this.#step === 'response' && (this.#pending?.length ?? 0) > AHEAD_BYTES) this.socket.pause();
   }
 
   /** Returns true if the head is complete and its request has begun. */
-  private takeHead(): boolean {
-    if (this.step !== 'head' || !this.pending) return false;
+  #takeHead(): boolean {
+    if (this.#step !== 'head' || !this.#pending) return false;
     const { reader, port } = this.open.current;
-    const pending = this.seen.withoutBlankLines(this.pending);
-    this.pending = pending.length > 0 ? pending : undefined;
-    if (this.pending) this.open.idle.delete(this);
-    const head = this.pending && reader.read(pending, this.seen);
+    const pending = this.#seen.withoutBlankLines(this.#pending);
+    this.#pending = pending.length > 0 ? pending : undefined;
+    if (this.#pending) this.open.idle.delete(this);
+    const head = this.#pending && reader.read(pending, this.#seen);
     if (!head) {
-      if (this.ended) this.socket.destroySoon();
-      else if (!this.headBegun && this.pending) this.arm(port.head.timeoutMs, () => this.timeOutHead());
-      this.headBegun = this.pending !== undefined;
+      if (this.#ended) this.socket.destroySoon();
+      else if (!this.#headBegun && this.#pending) this.arm(port.head.timeoutMs, () => this.#timeOutHead());
+      this.#headBegun = this.#pending !== undefined;
       return false;
     }
-    this.seen.reset();
+    this.#seen.reset();
     this.disarm();
-    this.headBegun = false;
-    this.consume(head.bytes);
-    this.begin(head);
+    this.#headBegun = false;
+    this.#consume(head.bytes);
+    this.#begin(head);
     return true;
   }
 
-  private begin(head: Head): void {
+  #begin(head: Head): void {
     const { open } = this;
     this.requests++;
-    this.bodyHeld = false;
-    this.source = new RequestSource(head.facts.contentLength, this);
-    this.step = this.source.isComplete ? 'response' : 'body';
-    const wire = new NodeWire({ head, source: this.source, connection: this, open });
-    this.wire = wire;
+    this.#bodyHeld = false;
+    this.#source = new RequestSource(head.facts.contentLength, this);
+    this.#step = this.#source.isComplete ? 'response' : 'body';
+    const wire = new NodeWire({ head, source: this.#source, connection: this, open });
+    this.#wire = wire;
     // The bytes after the head may already show that the body is invalid.
-    if (head.refusal === 0) this.takeBody();
+    if (head.refusal === 0) this.#takeBody();
     const { x } = wire;
     // A place of the server may still be making the page for a broken body.
-    if (x.done || this.source.isBroken) return;
+    if (x.done || this.#source.isBroken) return;
     if (head.refusal === 0) void open.current.port.serve(x);
     else {
       x.serverName = open.current.port.serverName;
@@ -155,62 +156,62 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
   }
 
   /** Returns true if the body is complete. */
-  private takeBody(): boolean {
-    const { source } = this;
-    if (this.step !== 'body' || !this.pending || this.bodyHeld) return false;
-    this.consume(source.take(this.pending));
-    if (source.isBroken && this.wire) this.refuseBroken(this.wire);
+  #takeBody(): boolean {
+    const source = this.#source;
+    if (this.#step !== 'body' || !this.#pending || this.#bodyHeld) return false;
+    this.#consume(source.take(this.#pending));
+    if (source.isBroken && this.#wire) this.#refuseBroken(this.#wire);
     else if (source.isBroken) this.cut();
     if (!source.isComplete) return false;
-    this.step = 'response';
-    if (!this.wire) this.idle();
+    this.#step = 'response';
+    if (!this.#wire) this.#idle();
     return true;
   }
 
-  private refuseBroken(wire: NodeWire): void {
+  #refuseBroken(wire: NodeWire): void {
     const { x } = wire;
     if (x.serverName === '') x.serverName = this.open.current.port.serverName;
     if (!x.done) x.warn('client sent invalid chunked body');
     wire.refuse(400);
   }
 
-  private consume(bytes: number): void {
-    const { pending } = this;
-    this.pending = pending && bytes < pending.length ? pending.subarray(bytes) : undefined;
+  #consume(bytes: number): void {
+    const pending = this.#pending;
+    this.#pending = pending && bytes < pending.length ? pending.subarray(bytes) : undefined;
   }
 
   /** Continues after a response: with the rest of the request's body, or the next request. */
-  private goOn({ idleMs, lingering }: ConnectionRules): void {
-    if (this.step === 'over') return;
-    this.idleMs = idleMs;
-    if (this.step === 'response') this.idle();
+  #goOn({ idleMs, lingering }: ConnectionRules): void {
+    if (this.#step === 'over') return;
+    this.#idleMs = idleMs;
+    if (this.#step === 'response') this.#idle();
     else {
       this.socket.setTimeout(lingering.silenceMs);
       this.arm(lingering.timeMs, () => this.cut());
     }
-    this.advanceSoon();
+    this.#advanceSoon();
   }
 
-  private idle(): void {
-    this.step = 'head';
-    if (!this.pending) this.open.idle.add(this);
+  #idle(): void {
+    this.#step = 'head';
+    if (!this.#pending) this.open.idle.add(this);
     this.socket.setTimeout(0);
     this.socket.resume();
-    if (this.ended && !this.pending) this.socket.destroySoon();
-    else this.arm(this.idleMs, () => this.cut());
+    if (this.#ended && !this.#pending) this.socket.destroySoon();
+    else this.arm(this.#idleMs, () => this.cut());
   }
 
   /**
    * Closes the connection after the last response. If the client is still sending, the close is delayed so that it can
    * read the response.
    */
-  private closeBehind(rules: ResponseRules): void {
+  #closeBehind(rules: ResponseRules): void {
     const { socket } = this;
     const { mode, timeMs, silenceMs } = rules.connection.lingering;
-    const sendsMore = this.pending !== undefined || !this.source.isComplete;
-    const lingers = !this.ended && (mode === 'always' || (mode === 'on' && sendsMore));
-    this.pending = undefined;
-    this.step = 'lingering';
+    const sendsMore = this.#pending !== undefined || !this.#source.isComplete;
+    const lingers = !this.#ended && (mode === 'always' || (mode === 'on' && sendsMore));
+    this.#pending = undefined;
+    this.#step = 'lingering';
     socket.setTimeout(lingers ? silenceMs : rules.sendTimeoutMs);
     if (!lingers) return socket.destroySoon();
     socket.resume();
@@ -218,32 +219,33 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.arm(timeMs, () => this.cut());
   }
 
-  private endOfInput(): void {
-    this.ended = true;
-    if (this.step === 'lingering' || this.step === 'head') this.socket.destroySoon();
-    else if (this.step === 'body' || !this.pending) {
+  #endOfInput(): void {
+    this.#ended = true;
+    if (this.#step === 'lingering' || this.#step === 'head') this.socket.destroySoon();
+    else if (this.#step === 'body' || !this.#pending) {
       // As in nginx, the client has aborted its request.
-      this.wire?.leave();
+      this.#wire?.leave();
       this.socket.destroySoon();
     }
   }
 
   /** The head was not complete in time. As in nginx, 408 is logged and no response is sent. */
-  private timeOutHead(): void {
-    const { pending, open } = this;
+  #timeOutHead(): void {
+    const { open } = this;
+    const pending = this.#pending;
     if (pending) {
-      const head = open.current.reader.unfinished(pending, this.seen);
+      const head = open.current.reader.unfinished(pending, this.#seen);
       new NodeWire({ head, source: new RequestSource(0, this), connection: this, open }).timeOut();
     }
     this.cut();
   }
 
   protected over(): void {
-    if (this.step === 'over') return;
-    this.step = 'over';
+    if (this.#step === 'over') return;
+    this.#step = 'over';
     this.open.idle.delete(this);
-    this.pending = undefined;
-    this.wire?.leave();
+    this.#pending = undefined;
+    this.#wire?.leave();
     this.release();
   }
 }

@@ -22,36 +22,36 @@ interface StreamOptions {
 
 /** A response that is sent piece by piece. A client that takes nothing for `timeoutMs` is disconnected. */
 export class NodeStream implements ResponseStream {
-  private readonly connection: ExchangeConnection;
-  private readonly owner: StreamOwner;
-  private readonly facts: StreamOptions;
-  private head: string;
-  private left: number;
-  private ended = false;
+  readonly #connection: ExchangeConnection;
+  readonly #owner: StreamOwner;
+  readonly #facts: StreamOptions;
+  #head: string;
+  #left: number;
+  #ended = false;
 
   constructor(connection: ExchangeConnection, owner: StreamOwner, facts: StreamOptions) {
-    this.connection = connection;
-    this.owner = owner;
-    this.facts = facts;
-    this.head = facts.head;
-    this.left = facts.framing === 'length' ? facts.lengthBytes : Infinity;
-    setImmediate(guarded(owner.x, () => this.writeHead()));
+    this.#connection = connection;
+    this.#owner = owner;
+    this.#facts = facts;
+    this.#head = facts.head;
+    this.#left = facts.framing === 'length' ? facts.lengthBytes : Infinity;
+    setImmediate(guarded(owner.x, () => this.#writeHead()));
   }
 
   write(chunk: string | Uint8Array): boolean {
     // An empty chunk would end the body.
-    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.connection.isFull;
-    const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.left);
-    this.left -= bytes.length;
-    this.owner.x.wrote(bytes.length);
-    if (this.facts.framing !== 'chunked') this.connection.write(this.takeHead(), bytes);
-    else this.connection.write(this.takeHead() + chunkStart(bytes.length), bytes, CHUNK_END);
-    return !this.connection.isFull;
+    if (this.#ended || this.#owner.x.aborted || chunk.length === 0) return !this.#connection.isFull;
+    const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.#left);
+    this.#left -= bytes.length;
+    this.#owner.x.wrote(bytes.length);
+    if (this.#facts.framing !== 'chunked') this.#connection.write(this.#takeHead(), bytes);
+    else this.#connection.write(this.#takeHead() + chunkStart(bytes.length), bytes, CHUNK_END);
+    return !this.#connection.isFull;
   }
 
   drained(): Promise<void> {
-    return this.connection.isFull && !this.ended
-      ? this.connection.flushed(this.facts.timeoutMs)
+    return this.#connection.isFull && !this.#ended
+      ? this.#connection.flushed(this.#facts.timeoutMs)
       : Promise.resolve();
   }
 
@@ -60,28 +60,28 @@ export class NodeStream implements ResponseStream {
    * complete.
    */
   end(): void {
-    if (this.ended || this.owner.x.aborted) return;
-    this.ended = true;
-    if (this.facts.framing === 'length' && this.left > 0) return this.owner.x.abort();
-    this.connection.write(
-      this.takeHead() + (this.facts.framing === 'chunked' ? lastChunk(this.facts.trailers?.()) : ''),
+    if (this.#ended || this.#owner.x.aborted) return;
+    this.#ended = true;
+    if (this.#facts.framing === 'length' && this.#left > 0) return this.#owner.x.abort();
+    this.#connection.write(
+      this.#takeHead() + (this.#facts.framing === 'chunked' ? lastChunk(this.#facts.trailers?.()) : ''),
     );
-    this.owner.finished();
+    this.#owner.finished();
   }
 
   /** Called when the client has closed the connection. */
   release(): void {
-    this.ended = true;
-    this.head = '';
+    this.#ended = true;
+    this.#head = '';
   }
 
-  private writeHead(): void {
-    if (!this.ended && !this.owner.x.aborted) this.connection.write(this.takeHead());
+  #writeHead(): void {
+    if (!this.#ended && !this.#owner.x.aborted) this.#connection.write(this.#takeHead());
   }
 
-  private takeHead(): string {
-    const { head } = this;
-    this.head = '';
+  #takeHead(): string {
+    const head = this.#head;
+    this.#head = '';
     return head;
   }
 }

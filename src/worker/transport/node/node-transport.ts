@@ -45,58 +45,58 @@ interface SharedListener {
  * that case the wildcard's socket serves it, as in nginx.
  */
 class Listeners {
-  private readonly guests = new Map<string, Map<string, SharedListener>>();
-  private readonly failed: (error: Error) => void;
+  readonly #guests = new Map<string, Map<string, SharedListener>>();
+  readonly #failed: (error: Error) => void;
 
   /** `failed` receives errors of accept(). */
   constructor(failed: (error: Error) => void) {
-    this.failed = failed;
+    this.#failed = failed;
   }
 
   /** Opens a port. Returns the function that closes it. */
   async open(port: PortToOpen, accept: Accept): Promise<() => void> {
     const { address } = port;
-    if (address.kind === 'unix') return this.listen(port, accept);
+    if (address.kind === 'unix') return this.#listen(port, accept);
     const { host } = address;
     const portKey = `${host.includes(':') ? 'IPv6' : 'IPv4'} ${address.port}`;
-    if (!WILDCARDS.has(host)) return this.openBeside(port, accept, portKey);
+    if (!WILDCARDS.has(host)) return this.#openBeside(port, accept, portKey);
     const guests = new Map<string, SharedListener>();
-    const close = await this.listen(port, (socket) => {
+    const close = await this.#listen(port, (socket) => {
       const guest = guests.get(plainAddress(socket.localAddress));
       (guest?.accept ?? accept)(socket);
     });
-    this.guests.set(portKey, guests);
+    this.#guests.set(portKey, guests);
     return () => {
-      this.guests.delete(portKey);
+      this.#guests.delete(portKey);
       close(() => {
         for (const { listenAlone } of guests.values()) listenAlone();
       });
     };
   }
 
-  private async openBeside(port: PortToOpen, accept: Accept, portKey: string): Promise<() => void> {
+  async #openBeside(port: PortToOpen, accept: Accept, portKey: string): Promise<() => void> {
     const host = port.address.kind === 'inet' ? port.address.host : '';
-    const guests = this.guests.get(portKey);
+    const guests = this.#guests.get(portKey);
     try {
-      return await this.listen(port, accept);
+      return await this.#listen(port, accept);
     } catch (error) {
       if (!guests) throw error;
     }
     let close = (): void => void guests.delete(host);
     const listenAlone = (): void => {
-      void this.listen(port, accept).then((closeOwn) => {
+      void this.#listen(port, accept).then((closeOwn) => {
         close = closeOwn;
-      }, this.failed);
+      }, this.#failed);
     };
     guests.set(host, { accept, listenAlone });
     return () => close();
   }
 
-  private listen(port: PortToOpen, accept: Accept): Promise<Close> {
+  #listen(port: PortToOpen, accept: Accept): Promise<Close> {
     const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
     server.on('connection', accept);
     return bind(server, port).then(() => {
-      server.on('error', this.failed);
+      server.on('error', this.#failed);
       return (closed) => closeSoon(server, closed);
     });
   }
@@ -139,47 +139,46 @@ function bind(server: Server, { address, key, opening }: PortToOpen): Promise<vo
  * all its other leniencies, drops headers that nginx keeps, and has no limit per line.
  */
 export class NodeTransport implements Transport, Failing {
-  private readonly silence = new SilenceWatch();
-  private readonly date = new HttpDate();
-  private readonly tlsServers = new TlsServers();
-  private readonly listeners = new Listeners((error) =>
-    this.log.write('alert', `accept() failed: ${error.message}`),
+  readonly #silence = new SilenceWatch();
+  readonly #date = new HttpDate();
+  readonly #tlsServers = new TlsServers();
+  readonly #listeners = new Listeners((error) =>
+    this.#log.write('alert', `accept() failed: ${error.message}`),
   );
-  private readonly log: ErrorLog;
-  private readonly connections: Connections;
-  private readonly admission: Admission;
-  private readonly heartbeat: Heartbeat;
-  private readonly idle = new Set<IdleConnection>();
-  private serial = 0;
+  readonly #log: ErrorLog;
+  readonly #connections: Connections;
+  readonly #admission: Admission;
+  readonly #heartbeat: Heartbeat;
+  readonly #idle = new Set<IdleConnection>();
+  #serial = 0;
 
   constructor({ log, connections, admission, heartbeat }: Omit<EngineParts, 'acceptor'>) {
-    this.log = log;
-    this.connections = connections;
-    this.admission = admission;
-    this.heartbeat = heartbeat;
+    this.#log = log;
+    this.#connections = connections;
+    this.#admission = admission;
+    this.#heartbeat = heartbeat;
   }
 
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
-    const { silence, date, log, connections, idle, heartbeat } = this;
     const open: NodePort = {
       current: { port, reader: new HeadReader(port) },
       draining: false,
-      silence,
-      date,
-      log,
-      connections,
-      heartbeat,
-      idle,
-      tlsServers: this.tlsServers,
-      nextSerial: () => ++this.serial,
+      silence: this.#silence,
+      date: this.#date,
+      log: this.#log,
+      connections: this.#connections,
+      heartbeat: this.#heartbeat,
+      idle: this.#idle,
+      tlsServers: this.#tlsServers,
+      nextSerial: () => ++this.#serial,
     };
     const sockets = new Set<Socket>();
     let isClosed = false;
     const accept = guarded(this, (socket: Socket) => {
       if (isClosed) socket.destroy();
-      else this.accept(socket, open, sockets);
+      else this.#accept(socket, open, sockets);
     });
-    const stopAccepting = await this.listeners.open({ ...port, opening }, accept);
+    const stopAccepting = await this.#listeners.open({ ...port, opening }, accept);
     return {
       key: port.key,
       drain: () => {
@@ -197,22 +196,22 @@ export class NodeTransport implements Transport, Failing {
   }
 
   fail(error: unknown): void {
-    this.log.write('error', `a connection could not be taken: ${String(error)}`);
+    this.#log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
   /** Closes the connection that has been idle longest (nginx: ngx_drain_connections). */
-  private readonly dropIdle = (): boolean => {
-    const [oldest] = this.idle;
+  readonly #dropIdle = (): boolean => {
+    const [oldest] = this.#idle;
     oldest?.cut();
     return oldest !== undefined;
   };
 
-  private accept(socket: Socket, open: NodePort, sockets: Set<Socket>): void {
+  #accept(socket: Socket, open: NodePort, sockets: Set<Socket>): void {
     if (isNameless(socket, open)) return void socket.destroy();
-    if (!this.admission.admit(this.dropIdle)) return void socket.destroy();
+    if (!this.#admission.admit(this.#dropIdle)) return void socket.destroy();
     sockets.add(socket);
     socket.once('close', () => {
-      this.admission.left();
+      this.#admission.left();
       sockets.delete(socket);
     });
     const { tls, proxyProtocol } = open.current.port;

@@ -32,44 +32,44 @@ export class NodeWire implements Wire, StreamOwner {
   readonly sendsTrailers = true;
   readonly lingers = true;
   readonly tunnels = true;
-  private readonly head: Head;
-  private readonly connection: ExchangeConnection;
-  private readonly nodePort: NodePort;
-  private readonly usage: NodePort['current']['port']['usage'];
-  private readonly source: RequestSource;
-  private readonly body: RequestBody | undefined;
-  private awaitsContinue: boolean;
-  private stream: NodeStream | undefined = undefined;
-  private isFinished = false;
+  readonly #head: Head;
+  readonly #connection: ExchangeConnection;
+  readonly #nodePort: NodePort;
+  readonly #usage: NodePort['current']['port']['usage'];
+  readonly #source: RequestSource;
+  readonly #body: RequestBody | undefined;
+  #awaitsContinue: boolean;
+  #stream: NodeStream | undefined = undefined;
+  #isFinished = false;
 
   constructor({ head, source, connection, open }: ReceivedRequest) {
     const { port } = open.current;
     const { serial, port: address, facts } = connection;
     const request = { ...head.facts, headers: head.headers, serial, port: address, connection: facts };
     this.x = new Exchange(request, { wire: this, rules: port.rules });
-    this.head = head;
-    this.connection = connection;
-    this.nodePort = open;
-    this.source = source;
-    this.usage = port.usage;
-    this.awaitsContinue = head.expectsContinue;
+    this.#head = head;
+    this.#connection = connection;
+    this.#nodePort = open;
+    this.#source = source;
+    this.#usage = port.usage;
+    this.#awaitsContinue = head.expectsContinue;
     const { contentLength } = head.facts;
-    this.body = contentLength === 0 ? undefined : new RequestBody(source, open.silence, contentLength);
-    this.usage.inFlight++;
+    this.#body = contentLength === 0 ? undefined : new RequestBody(source, open.silence, contentLength);
+    this.#usage.inFlight++;
     open.connections.requests.add();
     open.connections.writing.add(1);
   }
 
   get peerAddress(): string {
-    return this.connection.peerAddress;
+    return this.#connection.peerAddress;
   }
 
   get peerPort(): number {
-    return this.connection.peerPort;
+    return this.#connection.peerPort;
   }
 
   get requestLength(): number {
-    return this.head.bytes + this.source.wireBytes;
+    return this.#head.bytes + this.#source.wireBytes;
   }
 
   keepPeer(): void {
@@ -80,11 +80,11 @@ export class NodeWire implements Wire, StreamOwner {
   get closes(): boolean {
     const { closing, rules } = this.x;
     const { keepalive, closesFor, maxRequests, lifeMs } = rules.connection;
-    const { requests, startedMs } = this.connection.facts;
+    const { requests, startedMs } = this.#connection.facts;
     return (
       closing ||
-      !this.head.keepsAlive ||
-      this.nodePort.draining ||
+      !this.#head.keepsAlive ||
+      this.#nodePort.draining ||
       !keepalive ||
       requests >= maxRequests ||
       Date.now() - startedMs >= lifeMs ||
@@ -93,21 +93,22 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   readBody(reader: BodyReader): void {
-    this.continue();
-    this.body?.read(reader);
+    this.#continue();
+    this.#body?.read(reader);
   }
 
   close(): void {
-    this.connection.cut();
+    this.#connection.cut();
     this.leave();
   }
 
   tunnel(protocol: string, peer: Duplex): void {
-    const { x, connection } = this;
-    connection.write(upgradeHeadText(this.headFacts(101), protocol));
+    const { x } = this;
+    const connection = this.#connection;
+    connection.write(upgradeHeadText(this.#headFacts(101), protocol));
     joinStreams(connection.handOver(), peer, {
       wrote: (bytes) => x.wrote(bytes),
-      ended: () => this.finish(),
+      ended: () => this.#finish(),
       fail: (error) => x.fail(error),
     });
   }
@@ -119,7 +120,7 @@ export class NodeWire implements Wire, StreamOwner {
     if (x.done) return x.abort();
     forgetBody(x);
     x.end(status);
-    this.body?.abort();
+    this.#body?.abort();
   }
 
   /** Called when the head was not complete in time. As in nginx, 408 is logged and no response is sent. */
@@ -130,35 +131,35 @@ export class NodeWire implements Wire, StreamOwner {
 
   /** Called when the client has closed the connection. */
   leave(): void {
-    if (this.isFinished) return;
-    this.body?.abort();
-    this.stream?.release();
+    if (this.#isFinished) return;
+    this.#body?.abort();
+    this.#stream?.release();
     this.x.leave();
-    this.finish();
+    this.#finish();
   }
 
   /** Called when the whole response is sent. */
   finished(): void {
-    this.finish();
-    this.connection.responded(this);
+    this.#finish();
+    this.#connection.responded(this);
   }
 
-  private finish(): void {
-    if (this.isFinished) return;
-    this.isFinished = true;
-    this.usage.inFlight--;
-    this.nodePort.connections.writing.add(-1);
+  #finish(): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#usage.inFlight--;
+    this.#nodePort.connections.writing.add(-1);
     this.x.finish();
   }
 
   write(body: string | Uint8Array): void {
     const { status, request } = this.x;
     const isBare = status === 204 || status === 304;
-    const head = this.headText({ lengthBytes: isBare ? undefined : Buffer.byteLength(body) });
-    if (isBare || request.method === 'HEAD') this.connection.write(head);
-    else if (body.length > PIECE_BYTES) return void this.writePieces(head, Buffer.from(body as string));
-    else if (typeof body === 'string') this.connection.write(head + body);
-    else this.connection.write(head, body);
+    const head = this.#headText({ lengthBytes: isBare ? undefined : Buffer.byteLength(body) });
+    if (isBare || request.method === 'HEAD') this.#connection.write(head);
+    else if (body.length > PIECE_BYTES) return void this.#writePieces(head, Buffer.from(body as string));
+    else if (typeof body === 'string') this.#connection.write(head + body);
+    else this.#connection.write(head, body);
     this.finished();
   }
 
@@ -168,36 +169,36 @@ export class NodeWire implements Wire, StreamOwner {
     if (x.request.method === 'HEAD' || lengthBytes === 0 || isBare) {
       const length = lengthBytes < 0 || isBare ? undefined : lengthBytes;
       const isChunked = length === undefined && !isBare && x.mayChunk;
-      this.connection.write(this.headText({ lengthBytes: length, isChunked }));
+      this.#connection.write(this.#headText({ lengthBytes: length, isChunked }));
       this.finished();
       return undefined;
     }
     const framing: Framing = lengthBytes > 0 ? 'length' : x.mayChunk ? 'chunked' : 'close';
     if (framing === 'close') x.closing = true;
-    const head = this.headText({
+    const head = this.#headText({
       lengthBytes: lengthBytes > 0 ? lengthBytes : undefined,
       isChunked: framing === 'chunked',
     });
-    this.stream = new NodeStream(this.connection, this, {
+    this.#stream = new NodeStream(this.#connection, this, {
       head,
       framing,
       lengthBytes,
       timeoutMs: x.rules.sendTimeoutMs,
       trailers: x.response.trailers && (() => x.response.trailerFields()),
     });
-    return this.stream;
+    return this.#stream;
   }
 
   /** Returns the head of the response. From here on, the request's body is no longer needed. */
-  private headText(body: Pick<ResponseHeadFields, 'lengthBytes' | 'isChunked'>): string {
+  #headText(body: Pick<ResponseHeadFields, 'lengthBytes' | 'isChunked'>): string {
     const { status, closing, response } = this.x;
     // A client that waits for a 100 sends its body now, so that the next request can be found (nginx).
-    if (status !== 413 && !closing) this.continue();
-    this.body?.drop();
-    if (this.head.isHttp09) return '';
+    if (status !== 413 && !closing) this.#continue();
+    this.#body?.drop();
+    if (this.#head.isHttp09) return '';
     const { type: contentType } = response;
     response.sentText = responseHeadText({
-      ...this.headFacts(status),
+      ...this.#headFacts(status),
       ...body,
       contentType,
       closes: this.closes,
@@ -205,19 +206,20 @@ export class NodeWire implements Wire, StreamOwner {
     return response.sentText;
   }
 
-  private headFacts(status: number): CommonHeadFields {
+  #headFacts(status: number): CommonHeadFields {
     const { response, serverToken, rules } = this.x;
     return {
       line: statusLine(status, response.reason),
       serverToken,
-      date: this.nodePort.date.text(),
+      date: this.#nodePort.date.text(),
       keepAlive: rules.connection.keepaliveHeader,
       headers: response.headers,
     };
   }
 
-  private async writePieces(head: string, body: Buffer): Promise<void> {
-    const { x, connection } = this;
+  async #writePieces(head: string, body: Buffer): Promise<void> {
+    const { x } = this;
+    const connection = this.#connection;
     connection.write(head);
     for (let at = 0; at < body.length && !x.aborted; at += PIECE_BYTES) {
       connection.write(body.subarray(at, at + PIECE_BYTES));
@@ -227,9 +229,9 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   /** Sends a 100 to a client that expects it. */
-  private continue(): void {
-    if (this.awaitsContinue && !this.x.aborted && this.source.wireBytes === 0)
-      this.connection.write(CONTINUE);
-    this.awaitsContinue = false;
+  #continue(): void {
+    if (this.#awaitsContinue && !this.x.aborted && this.#source.wireBytes === 0)
+      this.#connection.write(CONTINUE);
+    this.#awaitsContinue = false;
   }
 }

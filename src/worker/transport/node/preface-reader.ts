@@ -99,83 +99,85 @@ const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [] };
  * server is chosen. All other bytes are returned to the socket.
  */
 export class PrefaceReader implements Failing {
-  private readonly socket: Socket;
-  private readonly open: NodePort;
-  private bytes: Buffer = Buffer.alloc(0);
+  readonly #socket: Socket;
+  readonly #open: NodePort;
+  #bytes: Buffer = Buffer.alloc(0);
   /** Number of bytes before which another look at the hello is useless. */
-  private wantedBytes = 0;
-  private proxyProtocol: ProxyProtocolFacts | undefined = undefined;
-  private readonly timer: NodeJS.Timeout;
-  private readonly receive = guarded(this, (bytes: Buffer) => {
-    this.open.heartbeat.beat();
-    this.open.idle.delete(this);
-    this.bytes = Buffer.concat([this.bytes, bytes]);
-    this.look();
+  #wantedBytes = 0;
+  #proxyProtocol: ProxyProtocolFacts | undefined = undefined;
+  readonly #timer: NodeJS.Timeout;
+  readonly #receive = guarded(this, (bytes: Buffer) => {
+    this.#open.heartbeat.beat();
+    this.#open.idle.delete(this);
+    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+    this.#look();
   });
-  private readonly leave = guarded(this, () => this.cut());
+  readonly #leave = guarded(this, () => this.cut());
 
   constructor(socket: Socket, open: NodePort) {
-    this.socket = socket;
-    this.open = open;
-    this.timer = setTimeout(this.leave, open.current.port.head.timeoutMs);
-    socket.on('data', this.receive);
-    for (const event of ['end', 'error', 'close']) socket.on(event, this.leave);
+    this.#socket = socket;
+    this.#open = open;
+    this.#timer = setTimeout(this.#leave, open.current.port.head.timeoutMs);
+    socket.on('data', this.#receive);
+    for (const event of ['end', 'error', 'close']) socket.on(event, this.#leave);
     open.idle.add(this);
   }
 
   fail(error: unknown): void {
-    this.open.log.write('error', `a connection could not be taken: ${String(error)}`);
+    this.#open.log.write('error', `a connection could not be taken: ${String(error)}`);
     this.cut();
   }
 
-  private look(): void {
-    const { port } = this.open.current;
-    if (port.proxyProtocol && !this.proxyProtocol && !this.takeProxyPrefix()) return;
-    if (port.tls && this.bytes.length === 0) return;
+  #look(): void {
+    const { port } = this.#open.current;
+    if (port.proxyProtocol && !this.#proxyProtocol && !this.#takeProxyPrefix()) return;
+    if (port.tls && this.#bytes.length === 0) return;
     // A plain request on a TLS port gets a plain response: 497.
-    if (!port.tls || !isTls(this.bytes)) return this.pass();
-    if (this.bytes.length < this.wantedBytes) return;
-    const hello = readClientHello(this.bytes);
-    if (typeof hello === 'number') this.wantedBytes = hello;
-    else this.shakeHands(hello === 'unreadable' ? NO_HELLO : hello);
+    if (!port.tls || !isTls(this.#bytes)) return this.#pass();
+    if (this.#bytes.length < this.#wantedBytes) return;
+    const hello = readClientHello(this.#bytes);
+    if (typeof hello === 'number') this.#wantedBytes = hello;
+    else this.#shakeHands(hello === 'unreadable' ? NO_HELLO : hello);
   }
 
   /** Returns true when the header is complete. */
-  private takeProxyPrefix(): boolean {
-    const prefix = readProxyPrefix(this.bytes);
+  #takeProxyPrefix(): boolean {
+    const prefix = readProxyPrefix(this.#bytes);
     if (prefix === 'incomplete') return false;
     if (prefix === 'broken') {
-      const shown = this.bytes.toString('latin1', 0, 32);
-      this.open.log.write('error', `broken header: "${shown}" while reading PROXY protocol`, {
-        client: this.socket.remoteAddress ?? '',
+      const shown = this.#bytes.toString('latin1', 0, 32);
+      this.#open.log.write('error', `broken header: "${shown}" while reading PROXY protocol`, {
+        client: this.#socket.remoteAddress ?? '',
       });
       this.cut();
       return false;
     }
-    this.proxyProtocol = prefix.facts;
-    this.bytes = this.bytes.subarray(prefix.bytes);
+    this.#proxyProtocol = prefix.facts;
+    this.#bytes = this.#bytes.subarray(prefix.bytes);
     return true;
   }
 
-  private pass(): void {
-    const { open, proxyProtocol } = this;
-    const socket = this.release();
+  #pass(): void {
+    const open = this.#open;
+    const proxyProtocol = this.#proxyProtocol;
+    const socket = this.#release();
     // eslint-disable-next-line no-new -- it lives as long as its socket
     new NodeConnection({ socket, open, facts: { proxyProtocol, tls: undefined } });
   }
 
-  private shakeHands(hello: ClientHello): void {
-    const { open, proxyProtocol } = this;
+  #shakeHands(hello: ClientHello): void {
+    const open = this.#open;
+    const proxyProtocol = this.#proxyProtocol;
     const { tls, head } = open.current.port;
     if (!tls) return this.cut();
-    const target = this.choose(tls, hello);
+    const target = this.#choose(tls, hello);
     if (!target) return this.cut();
     if (target.plan.rejectHandshake) {
-      const refused = this.release();
+      const refused = this.#release();
       refused.end(UNRECOGNIZED_NAME, () => refused.destroy());
       return undefined;
     }
-    const socket = this.release();
+    const socket = this.#release();
     const done = (secure: TLSSocket): void => {
       if (isNameless(secure, open)) return void secure.destroy();
       const facts = new SocketTlsFacts(secure, hello, target);
@@ -197,32 +199,32 @@ export class PrefaceReader implements Failing {
   }
 
   /** Chooses the server by name; `undefined` if matching a regex server name took too long. */
-  private choose(tls: PortTls, { serverName }: ClientHello): TlsTarget | undefined {
+  #choose(tls: PortTls, { serverName }: ClientHello): TlsTarget | undefined {
     try {
       return tls.choose(serverName.toLowerCase());
     } catch (error) {
-      const client = this.socket.remoteAddress ?? '';
-      this.open.log.write('error', `${(error as Error).message} while SSL handshaking`, { client });
+      const client = this.#socket.remoteAddress ?? '';
+      this.#open.log.write('error', `${(error as Error).message} while SSL handshaking`, { client });
       return undefined;
     }
   }
 
   /** Returns the socket with all unused bytes given back. */
-  private release(): Socket {
-    const { socket } = this;
-    clearTimeout(this.timer);
-    socket.off('data', this.receive);
-    for (const event of ['end', 'error', 'close']) socket.off(event, this.leave);
+  #release(): Socket {
+    const socket = this.#socket;
+    clearTimeout(this.#timer);
+    socket.off('data', this.#receive);
+    for (const event of ['end', 'error', 'close']) socket.off(event, this.#leave);
     // Without a listener, Node turns an error of the socket into an exception.
     socket.on('error', () => undefined);
     socket.pause();
-    if (this.bytes.length > 0) socket.unshift(this.bytes);
+    if (this.#bytes.length > 0) socket.unshift(this.#bytes);
     return socket;
   }
 
   cut(): void {
-    this.open.idle.delete(this);
-    clearTimeout(this.timer);
-    this.socket.destroy();
+    this.#open.idle.delete(this);
+    clearTimeout(this.#timer);
+    this.#socket.destroy();
   }
 }

@@ -13,56 +13,56 @@ interface Flow {
 export class RequestSource implements BodySource {
   /** Bytes received so far, including chunk framing. */
   wireBytes = 0;
-  private readonly flow: Flow;
-  private readonly chunks: ChunkReader | undefined;
-  private left: number;
-  private handler: (chunk: Buffer, isLast: boolean) => void = () => undefined;
+  readonly #flow: Flow;
+  readonly #chunks: ChunkReader | undefined;
+  #left: number;
+  #handler: (chunk: Buffer, isLast: boolean) => void = () => undefined;
 
   /** `lengthBytes` is -1 for a chunked body. */
   constructor(lengthBytes: number, flow: Flow) {
-    this.left = lengthBytes;
-    this.flow = flow;
-    this.chunks = lengthBytes < 0 ? new ChunkReader(CLIENT_CHUNKS) : undefined;
+    this.#left = lengthBytes;
+    this.#flow = flow;
+    this.#chunks = lengthBytes < 0 ? new ChunkReader(CLIENT_CHUNKS) : undefined;
   }
 
   get isComplete(): boolean {
-    return this.chunks ? this.chunks.complete : this.left === 0;
+    return this.#chunks ? this.#chunks.complete : this.#left === 0;
   }
 
   /** True if the chunk framing is invalid, so that the end of the body is unknown. */
   get isBroken(): boolean {
-    return this.chunks?.broken === true;
+    return this.#chunks?.broken === true;
   }
 
   onData(handler: (chunk: Buffer, isLast: boolean) => void): void {
-    this.handler = handler;
+    this.#handler = handler;
   }
 
   pause(): void {
-    this.flow.pause();
+    this.#flow.pause();
   }
 
   resume(): void {
-    this.flow.resume();
+    this.#flow.resume();
   }
 
   /** Consumes bytes of the body. Returns how many belong to it. */
   take(bytes: Buffer): number {
-    const taken = this.chunks ? this.takeChunks(this.chunks, bytes) : this.takePlain(bytes);
+    const taken = this.#chunks ? this.#takeChunks(this.#chunks, bytes) : this.#takePlain(bytes);
     this.wireBytes += taken;
     return taken;
   }
 
-  private takePlain(bytes: Buffer): number {
-    const taken = Math.min(this.left, bytes.length);
-    this.left -= taken;
-    this.handler(bytes.subarray(0, taken), this.left === 0);
+  #takePlain(bytes: Buffer): number {
+    const taken = Math.min(this.#left, bytes.length);
+    this.#left -= taken;
+    this.#handler(bytes.subarray(0, taken), this.#left === 0);
     return taken;
   }
 
-  private takeChunks(chunks: ChunkReader, bytes: Buffer): number {
-    const taken = chunks.read(bytes, 0, (content) => this.handler(content, false));
-    if (chunks.complete) this.handler(NOTHING, true);
+  #takeChunks(chunks: ChunkReader, bytes: Buffer): number {
+    const taken = chunks.read(bytes, 0, (content) => this.#handler(content, false));
+    if (chunks.complete) this.#handler(NOTHING, true);
     return taken;
   }
 }

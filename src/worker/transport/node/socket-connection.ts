@@ -22,8 +22,8 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   requests = 0;
   protected readonly socket: Socket;
   protected readonly open: NodePort;
-  private timer: NodeJS.Timeout | undefined = undefined;
-  private waiting: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined = undefined;
+  #waiting: (() => void)[] = [];
 
   protected constructor({ socket, open, facts }: OpenedConnection) {
     this.socket = socket;
@@ -72,7 +72,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
     // Before it reports a timeout, Node checks whether bytes were sent meanwhile.
     socket.setTimeout(timeoutMs);
     return new Promise((resolve) => {
-      this.waiting.push(resolve);
+      this.#waiting.push(resolve);
       socket.write('', () => {
         if (!socket.destroyed) socket.setTimeout(0);
         resolve();
@@ -81,18 +81,18 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   }
 
   protected arm(ms: number, then: () => void): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(guarded(this, then), ms);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(guarded(this, then), ms);
   }
 
   protected disarm(): void {
-    clearTimeout(this.timer);
+    clearTimeout(this.#timer);
   }
 
   /** Cancels the timer and resolves all pending promises. */
   protected release(): void {
     this.disarm();
-    for (const resolve of this.waiting.splice(0)) resolve();
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }
 

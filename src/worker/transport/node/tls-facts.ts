@@ -113,48 +113,48 @@ export class SocketTlsFacts implements TlsFacts {
   readonly client: ClientCertificate | undefined;
   /** Not available from node:tls on servers. */
   readonly curve = '';
-  private readonly socket: TLSSocket;
-  private readonly hello: ClientHello;
+  readonly #socket: TLSSocket;
+  readonly #hello: ClientHello;
 
   constructor(
     socket: TLSSocket,
     hello: ClientHello,
     { plan, namesServer }: { plan: TlsPlan; namesServer: boolean },
   ) {
-    this.socket = socket;
-    this.hello = hello;
+    this.#socket = socket;
+    this.#hello = hello;
     this.serverName = hello.serverName;
     this.namesServer = namesServer;
     this.client = plan.verify === 'off' ? undefined : clientOf(socket, plan);
   }
 
   get protocol(): string {
-    return this.socket.getProtocol() ?? '';
+    return this.#socket.getProtocol() ?? '';
   }
 
   get cipher(): string {
     // `undefined` after the connection is closed.
-    return (this.socket.getCipher() as { name: string } | undefined)?.name ?? '';
+    return (this.#socket.getCipher() as { name: string } | undefined)?.name ?? '';
   }
 
   get ciphers(): string {
-    return cipherNames(this.hello.ciphers);
+    return cipherNames(this.#hello.ciphers);
   }
 
   get curves(): string {
-    return curveNames(this.hello.curves);
+    return curveNames(this.#hello.curves);
   }
 
   get sessionId(): string {
-    return sessionIdOf(this.socket.getSession());
+    return sessionIdOf(this.#socket.getSession());
   }
 
   get sessionReused(): boolean {
-    return this.socket.isSessionReused();
+    return this.#socket.isSessionReused();
   }
 
   get alpnProtocol(): string {
-    return this.socket.alpnProtocol || '';
+    return this.#socket.alpnProtocol || '';
   }
 }
 

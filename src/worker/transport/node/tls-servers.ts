@@ -4,22 +4,22 @@ import { secureContextOptions, type TlsPlan } from '../../../plan/index.ts';
 
 /** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
 class TlsSessions {
-  private readonly sessions = new Map<string, { readonly session: Buffer; readonly endsMs: number }>();
+  readonly #sessions = new Map<string, { readonly session: Buffer; readonly endsMs: number }>();
 
   keep(
     id: Buffer,
     session: Buffer,
     { most, timeoutSeconds }: { most: number; timeoutSeconds: number },
   ): void {
-    this.sessions.set(id.toString('latin1'), { session, endsMs: Date.now() + timeoutSeconds * 1000 });
-    for (const oldest of this.sessions.keys()) {
-      if (this.sessions.size <= most) return;
-      this.sessions.delete(oldest);
+    this.#sessions.set(id.toString('latin1'), { session, endsMs: Date.now() + timeoutSeconds * 1000 });
+    for (const oldest of this.#sessions.keys()) {
+      if (this.#sessions.size <= most) return;
+      this.#sessions.delete(oldest);
     }
   }
 
   find(id: Buffer): Buffer | null {
-    const known = this.sessions.get(id.toString('latin1'));
+    const known = this.#sessions.get(id.toString('latin1'));
     return known && known.endsMs > Date.now() ? known.session : null;
   }
 }
@@ -39,9 +39,9 @@ interface HandshakeRules {
 
 /** One `tls.Server` per TLS plan. None of them listens; they get connections whose first bytes have been read. */
 export class TlsServers {
-  private readonly byPlan = new WeakMap<TlsPlan, Server>();
-  private readonly caches = new Map<string, TlsSessions>();
-  private readonly handshakes = new WeakMap<object, Handshake>();
+  readonly #byPlan = new WeakMap<TlsPlan, Server>();
+  readonly #caches = new Map<string, TlsSessions>();
+  readonly #handshakes = new WeakMap<object, Handshake>();
 
   /** Begins a handshake on a paused plain socket; bytes already read must have been given back to it. */
   begin(
@@ -49,12 +49,12 @@ export class TlsServers {
     socket: object,
     { handshake, ...rules }: HandshakeRules & { handshake: Handshake },
   ): void {
-    this.handshakes.set(socket, handshake);
-    this.serverOf(plan, rules).emit('connection', socket);
+    this.#handshakes.set(socket, handshake);
+    this.#serverOf(plan, rules).emit('connection', socket);
   }
 
-  private serverOf(plan: TlsPlan, rules: HandshakeRules): Server {
-    const known = this.byPlan.get(plan);
+  #serverOf(plan: TlsPlan, rules: HandshakeRules): Server {
+    const known = this.#byPlan.get(plan);
     if (known) return known;
     const server = createServer({
       ...secureContextOptions(plan),
@@ -67,29 +67,29 @@ export class TlsServers {
       sessionIdContext: fingerprintOf(plan),
     });
     server.on('secureConnection', (secure) => {
-      const handshake = this.handshakeOf(secure);
+      const handshake = this.#handshakeOf(secure);
       if (handshake) handshake.done(secure);
       else secure.destroy();
     });
-    server.on('tlsClientError', (error, secure) => this.handshakeOf(secure)?.failed(error));
-    if (typeof plan.sessionCache !== 'string') this.keepSessions(server, plan, plan.sessionCache);
-    this.byPlan.set(plan, server);
+    server.on('tlsClientError', (error, secure) => this.#handshakeOf(secure)?.failed(error));
+    if (typeof plan.sessionCache !== 'string') this.#keepSessions(server, plan, plan.sessionCache);
+    this.#byPlan.set(plan, server);
     return server;
   }
 
   /** This old undocumented property is the only way to find the plain socket under a TLS socket. */
-  private handshakeOf(secure: TLSSocket): Handshake | undefined {
+  #handshakeOf(secure: TLSSocket): Handshake | undefined {
     const { _parent: socket } = secure as { _parent?: object };
-    return socket && this.handshakes.get(socket);
+    return socket && this.#handshakes.get(socket);
   }
 
-  private keepSessions(
+  #keepSessions(
     server: Server,
     { sessionTimeoutSeconds: timeoutSeconds }: TlsPlan,
     { name, sessions: most }: { readonly name: string; readonly sessions: number },
   ): void {
-    const cache = (name === '' ? undefined : this.caches.get(name)) ?? new TlsSessions();
-    if (name !== '') this.caches.set(name, cache);
+    const cache = (name === '' ? undefined : this.#caches.get(name)) ?? new TlsSessions();
+    if (name !== '') this.#caches.set(name, cache);
     server.on('newSession', (id: Buffer, session: Buffer, done: () => void) => {
       cache.keep(id, session, { most, timeoutSeconds });
       done();

@@ -15,14 +15,14 @@ interface HeadLine {
  * unchanged, so that both lines take one native call instead of two.
  */
 export class HeadLines {
-  private readonly lines = new Map<string, Map<string, HeadLine>>();
+  readonly #lines = new Map<string, Map<string, HeadLine>>();
 
   /** Returns `Server` and `Content-Type` as one header. An empty type or token sends no such header. */
   serverAnd(contentType: string, serverToken: string): HeadLine {
-    let ofToken = this.lines.get(serverToken);
+    let ofToken = this.#lines.get(serverToken);
     if (!ofToken) {
       ofToken = new Map();
-      if (this.lines.size < MAX_TOKENS) this.lines.set(serverToken, ofToken);
+      if (this.#lines.size < MAX_TOKENS) this.#lines.set(serverToken, ofToken);
     }
     let line = ofToken.get(contentType);
     if (line === undefined) {

@@ -5,19 +5,19 @@ import type { StreamOwner } from '../transport.ts';
 
 /** A chunked response. A client that takes nothing for `timeoutMs` is disconnected. */
 export class UwsStream implements ResponseStream {
-  private readonly res: HttpResponse;
-  private readonly owner: StreamOwner;
-  private readonly timeoutMs: number;
-  private waiting: { readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined = undefined;
-  private full = false;
-  private ended = false;
+  readonly #res: HttpResponse;
+  readonly #owner: StreamOwner;
+  readonly #timeoutMs: number;
+  #waiting: { readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined = undefined;
+  #full = false;
+  #ended = false;
 
   constructor(res: HttpResponse, owner: StreamOwner, timeoutMs: number) {
-    this.res = res;
-    this.owner = owner;
-    this.timeoutMs = timeoutMs;
+    this.#res = res;
+    this.#owner = owner;
+    this.#timeoutMs = timeoutMs;
     const goOn = guarded(owner.x, () => {
-      this.full = false;
+      this.#full = false;
       this.release();
     });
     res.onWritable(() => {
@@ -28,37 +28,37 @@ export class UwsStream implements ResponseStream {
 
   write(chunk: string | Uint8Array): boolean {
     // An empty chunk would end the body.
-    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.full;
-    this.owner.x.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
-    this.res.cork(() => {
-      this.full = !this.res.write(chunk);
+    if (this.#ended || this.#owner.x.aborted || chunk.length === 0) return !this.#full;
+    this.#owner.x.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
+    this.#res.cork(() => {
+      this.#full = !this.#res.write(chunk);
     });
-    return !this.full;
+    return !this.#full;
   }
 
   drained(): Promise<void> {
-    if (!this.full || this.ended || this.owner.x.aborted) return Promise.resolve();
+    if (!this.#full || this.#ended || this.#owner.x.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(
-        guarded(this.owner.x, () => this.owner.x.abort()),
-        this.timeoutMs,
+        guarded(this.#owner.x, () => this.#owner.x.abort()),
+        this.#timeoutMs,
       );
-      this.waiting = { resolve, timer };
+      this.#waiting = { resolve, timer };
     });
   }
 
   end(): void {
-    if (this.ended || this.owner.x.aborted) return;
-    this.ended = true;
-    this.res.cork(() => this.res.end());
-    this.owner.finished();
+    if (this.#ended || this.#owner.x.aborted) return;
+    this.#ended = true;
+    this.#res.cork(() => this.#res.end());
+    this.#owner.finished();
   }
 
   /** Resolves `drained`, also after an abort, when the next write does nothing. */
   release(): void {
-    clearTimeout(this.waiting?.timer);
-    this.waiting?.resolve();
-    this.waiting = undefined;
+    clearTimeout(this.#waiting?.timer);
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
   }
 }
 
@@ -78,40 +78,40 @@ interface SizedRules {
  * connection.
  */
 export class UwsSizedStream implements ResponseStream {
-  private readonly res: HttpResponse;
-  private readonly owner: StreamOwner;
-  private readonly rules: SizedRules;
+  readonly #res: HttpResponse;
+  readonly #owner: StreamOwner;
+  readonly #rules: SizedRules;
   /** The bytes that the client has not taken yet. */
-  private rest: Buffer | undefined = undefined;
-  private taken = 0;
-  private begun = false;
-  private ended = false;
-  private startOffset = 0;
-  private timer: NodeJS.Timeout | undefined = undefined;
-  private waiting: (() => void)[] = [];
-  private readonly cut: () => void;
+  #rest: Buffer | undefined = undefined;
+  #taken = 0;
+  #begun = false;
+  #ended = false;
+  #startOffset = 0;
+  #timer: NodeJS.Timeout | undefined = undefined;
+  #waiting: (() => void)[] = [];
+  readonly #cut: () => void;
 
   constructor(res: HttpResponse, owner: StreamOwner, rules: SizedRules) {
-    this.res = res;
-    this.owner = owner;
-    this.rules = rules;
-    this.cut = guarded(owner.x, () => owner.x.abort());
+    this.#res = res;
+    this.#owner = owner;
+    this.#rules = rules;
+    this.#cut = guarded(owner.x, () => owner.x.abort());
   }
 
   write(chunk: string | Uint8Array): boolean {
-    if (this.ended || this.owner.x.aborted || chunk.length === 0) return !this.rest;
-    const handed = this.taken + (this.rest?.length ?? 0);
-    const bytes = asBuffer(chunk).subarray(0, this.rules.lengthBytes - handed);
-    this.owner.x.wrote(bytes.length);
-    if (this.rest) this.rest = Buffer.concat([this.rest, bytes]);
-    else this.offer(bytes);
-    return !this.rest;
+    if (this.#ended || this.#owner.x.aborted || chunk.length === 0) return !this.#rest;
+    const handed = this.#taken + (this.#rest?.length ?? 0);
+    const bytes = asBuffer(chunk).subarray(0, this.#rules.lengthBytes - handed);
+    this.#owner.x.wrote(bytes.length);
+    if (this.#rest) this.#rest = Buffer.concat([this.#rest, bytes]);
+    else this.#offer(bytes);
+    return !this.#rest;
   }
 
   drained(): Promise<void> {
-    if (!this.rest || this.owner.x.aborted) return Promise.resolve();
+    if (!this.#rest || this.#owner.x.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      this.waiting.push(resolve);
+      this.#waiting.push(resolve);
     });
   }
 
@@ -120,72 +120,72 @@ export class UwsSizedStream implements ResponseStream {
    * complete.
    */
   end(): void {
-    if (this.ended || this.owner.x.aborted) return;
-    this.ended = true;
-    if (this.taken + (this.rest?.length ?? 0) < this.rules.lengthBytes) this.owner.x.abort();
+    if (this.#ended || this.#owner.x.aborted) return;
+    this.#ended = true;
+    if (this.#taken + (this.#rest?.length ?? 0) < this.#rules.lengthBytes) this.#owner.x.abort();
   }
 
   /** Resolves `drained`, also after an abort, when the next write does nothing. */
   release(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.rest = undefined;
-    const { waiting } = this;
-    this.waiting = [];
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#rest = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
 
-  private offer(bytes: Buffer): void {
+  #offer(bytes: Buffer): void {
     let isTaken = false;
-    this.res.cork(() => {
-      if (!this.begun) this.begin();
-      [isTaken] = this.res.tryEnd(bytes, this.announced);
+    this.#res.cork(() => {
+      if (!this.#begun) this.#begin();
+      [isTaken] = this.#res.tryEnd(bytes, this.#announced);
     });
-    if (isTaken) return this.took(bytes.length);
-    this.rest = bytes;
-    this.timer ??= setTimeout(this.cut, this.rules.timeoutMs);
+    if (isTaken) return this.#took(bytes.length);
+    this.#rest = bytes;
+    this.#timer ??= setTimeout(this.#cut, this.#rules.timeoutMs);
   }
 
-  private begin(): void {
-    this.begun = true;
-    this.rules.writeHead();
-    this.startOffset = this.res.getWriteOffset();
+  #begin(): void {
+    this.#begun = true;
+    this.#rules.writeHead();
+    this.#startOffset = this.#res.getWriteOffset();
     // The first call sets the length that the client sees. `tryEnd` itself cannot close the connection.
-    if (this.rules.closes) this.res.tryEnd('', this.rules.lengthBytes);
-    const goOn = guarded(this.owner.x, (offset: number) => this.goOn(offset - this.startOffset));
-    this.res.onWritable((offset) => goOn(offset) ?? true);
+    if (this.#rules.closes) this.#res.tryEnd('', this.#rules.lengthBytes);
+    const goOn = guarded(this.#owner.x, (offset: number) => this.#goOn(offset - this.#startOffset));
+    this.#res.onWritable((offset) => goOn(offset) ?? true);
   }
 
   /**
    * If the connection is to be closed, `tryEnd` gets a length that is never reached, so that the response stays open
    * until then.
    */
-  private get announced(): number {
-    return this.rules.closes ? this.rules.lengthBytes + 1 : this.rules.lengthBytes;
+  get #announced(): number {
+    return this.#rules.closes ? this.#rules.lengthBytes + 1 : this.#rules.lengthBytes;
   }
 
-  private goOn(sentBytes: number): boolean {
-    const { rest } = this;
+  #goOn(sentBytes: number): boolean {
+    const rest = this.#rest;
     if (!rest) return true;
-    this.timer?.refresh();
-    const left = rest.subarray(sentBytes - this.taken);
-    const [isTaken] = this.res.tryEnd(left, this.announced);
-    if (isTaken) this.took(rest.length);
+    this.#timer?.refresh();
+    const left = rest.subarray(sentBytes - this.#taken);
+    const [isTaken] = this.#res.tryEnd(left, this.#announced);
+    if (isTaken) this.#took(rest.length);
     else {
-      this.taken = sentBytes;
-      this.rest = left;
+      this.#taken = sentBytes;
+      this.#rest = left;
     }
     return isTaken;
   }
 
-  private took(bytes: number): void {
-    this.taken += bytes;
+  #took(bytes: number): void {
+    this.#taken += bytes;
     this.release();
-    if (this.taken < this.rules.lengthBytes) return;
-    this.ended = true;
-    this.owner.finished();
+    if (this.#taken < this.#rules.lengthBytes) return;
+    this.#ended = true;
+    this.#owner.finished();
     // Closing inside a cork would lose bytes that are not sent yet.
-    if (this.rules.closes) setImmediate(this.cut);
+    if (this.#rules.closes) setImmediate(this.#cut);
   }
 }
 

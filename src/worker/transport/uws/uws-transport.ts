@@ -26,45 +26,47 @@ const nothing = (): void => undefined;
 /** The uWebSockets.js transport. */
 export class UwsTransport implements Transport, Failing {
   /** Loaded for the first socket, which fails to open if there is no binary. */
-  private uws: Uws | undefined = undefined;
-  private readonly silence = new SilenceWatch();
-  private readonly log: ErrorLog;
-  private readonly connections: Connections;
-  private readonly admission: Admission;
-  private readonly heartbeat: Heartbeat;
+  #uws: Uws | undefined = undefined;
+  readonly #silence = new SilenceWatch();
+  readonly #log: ErrorLog;
+  readonly #connections: Connections;
+  readonly #admission: Admission;
+  readonly #heartbeat: Heartbeat;
   /** True while a connection is refused: uWebSockets.js reports its end from within `close`. */
-  private refusing = false;
-  private serial = 0;
+  #refusing = false;
+  #serial = 0;
 
-  private readonly acceptor: AcceptorClient | undefined;
+  readonly #acceptor: AcceptorClient | undefined;
 
   constructor({ log, connections, admission, heartbeat, acceptor }: EngineParts) {
-    this.log = log;
-    this.connections = connections;
-    this.admission = admission;
-    this.heartbeat = heartbeat;
-    this.acceptor = acceptor;
+    this.#log = log;
+    this.#connections = connections;
+    this.#admission = admission;
+    this.#heartbeat = heartbeat;
+    this.#acceptor = acceptor;
   }
 
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
-    const uws = (this.uws ??= loadUws());
+    const uws = (this.#uws ??= loadUws());
     // Removes the header with the name of uWebSockets.js from responses; there is no public way.
     (uws as Uws & { _cfg?: (option: string) => void })._cfg?.('silent');
     const app = uws.App();
-    const { connections, silence, admission } = this;
+    const connections = this.#connections;
+    const silence = this.#silence;
+    const admission = this.#admission;
     const relays = new Set<WebSocketRelay>();
     const headLines = new HeadLines();
     const socket: SocketState = { draining: false, silence, connections, admission, relays, headLines };
-    app.filter(guarded(this, (res, opened) => (Number(opened) > 0 ? this.admit(res) : this.left())));
+    app.filter(guarded(this, (res, opened) => (Number(opened) > 0 ? this.#admit(res) : this.#left())));
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
-    app.any('/*', (res, req) => this.receive(res, req, current));
+    app.any('/*', (res, req) => this.#receive(res, req, current));
     app.ws<Relayed>('/*', {
       // The filter is not called when a WebSocket closes.
       ...relaying(relays, () => admission.left()),
       upgrade: (res, req, context) =>
-        this.receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
+        this.#receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
     });
-    const stop = await (opening ? this.takePart(app, port) : bind(uws, app, port));
+    const stop = await (opening ? this.#takePart(app, port) : bind(uws, app, port));
     return {
       key: port.key,
       drain: () => {
@@ -78,59 +80,59 @@ export class UwsTransport implements Transport, Failing {
   }
 
   /** Lets the acceptor send connections of this port to this thread. Returns the function that ends it. */
-  private async takePart(app: TemplatedApp, { key }: PortHandler): Promise<() => Promise<void>> {
-    const { acceptor } = this;
+  async #takePart(app: TemplatedApp, { key }: PortHandler): Promise<() => Promise<void>> {
+    const acceptor = this.#acceptor;
     if (!acceptor) throw new Error(`no thread accepts connections for ${key}`);
     await acceptor.attach(key, app);
     return () => acceptor.detach(key, app);
   }
 
   fail(error: unknown): void {
-    this.log.write('error', `a connection could not be taken: ${String(error)}`);
+    this.#log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
-  private admit(res: HttpResponse): void {
-    if (this.admission.admit()) return;
-    this.refusing = true;
+  #admit(res: HttpResponse): void {
+    if (this.#admission.admit()) return;
+    this.#refusing = true;
     res.close();
-    this.refusing = false;
+    this.#refusing = false;
   }
 
-  private left(): void {
-    if (!this.refusing) this.admission.left();
+  #left(): void {
+    if (!this.#refusing) this.#admission.left();
   }
 
   /** Serves one request of uWebSockets.js. An exception that escaped would end the thread with all its requests. */
-  private receive(res: HttpResponse, req: HttpRequest, open: UwsPort): void {
+  #receive(res: HttpResponse, req: HttpRequest, open: UwsPort): void {
     let wire: UwsWire | undefined;
     // Without this handler, returning without a response ends the process; so would an interruption (0.1 microseconds).
     res.onAborted(nothing);
-    this.heartbeat.beat();
+    this.#heartbeat.beat();
     try {
       open.scan.start();
       req.forEach(open.scan.visit);
-      const facts = this.factsOf(req, open);
+      const facts = this.#factsOf(req, open);
       wire = new UwsWire(res, facts, open);
-      this.begin(wire, open, facts.refusal);
+      this.#begin(wire, open, facts.refusal);
       wire.leaveHandler();
     } catch (error) {
-      this.log.write('error', `a request could not be taken: ${String(error)}`);
+      this.#log.write('error', `a request could not be taken: ${String(error)}`);
       if (wire) wire.x.abort();
       else res.close();
     }
   }
 
-  private begin(wire: UwsWire, { port, scan }: UwsPort, refusal: number): void {
+  #begin(wire: UwsWire, { port, scan }: UwsPort, refusal: number): void {
     const { x } = wire;
     if (refusal !== 0) {
       const { complaint } = scan;
-      this.respondLater(wire, () => {
+      this.#respondLater(wire, () => {
         x.serverName = port.serverName;
         x.rules.warn(complaint, x, 'info');
         x.end(refusal);
       });
     } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
-      this.respondLater(wire, () => void port.serve(x));
+      this.#respondLater(wire, () => void port.serve(x));
     } else void port.serve(x);
   }
 
@@ -140,7 +142,7 @@ export class UwsTransport implements Transport, Failing {
    * same holds for bodies without a plain length: chunk sizes are parsed loosely, trailers are taken for a request, and
    * an empty header name can hide a length. So nothing after such a request is ever read.
    */
-  private respondLater(wire: UwsWire, respond: () => void): void {
+  #respondLater(wire: UwsWire, respond: () => void): void {
     const { x } = wire;
     x.closing = true;
     wire.detach();
@@ -155,7 +157,7 @@ export class UwsTransport implements Transport, Failing {
   }
 
   /** Returns the request for the exchange, and the status that refuses it (0: none). */
-  private factsOf(
+  #factsOf(
     req: HttpRequest,
     { port, scan, handshake }: UwsPort,
   ): RequestFacts & { readonly refusal: number } {
@@ -186,7 +188,7 @@ export class UwsTransport implements Transport, Failing {
       hostHeader: scan.host,
       referrer: scan.referrer,
       contentLength: scan.contentLength,
-      serial: ++this.serial,
+      serial: ++this.#serial,
       httpVersion: '1.1',
       port: port.facts,
       headers: handshake ? withoutHeader(scan.headers, 'sec-websocket-extensions') : scan.headers,

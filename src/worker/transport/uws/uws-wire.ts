@@ -57,46 +57,46 @@ export class UwsWire implements Wire, StreamOwner {
   readonly sendsTrailers = false;
   readonly lingers = false;
   readonly tunnels: boolean;
-  private readonly res: HttpResponse;
-  private readonly socket: SocketState;
-  private readonly usage: PortHandler['usage'];
-  private readonly handshake: UwsPort['handshake'];
-  private readonly body: RequestBody | undefined;
-  private readonly headBytes: number;
-  private peer: string | undefined = undefined;
+  readonly #res: HttpResponse;
+  readonly #socket: SocketState;
+  readonly #usage: PortHandler['usage'];
+  readonly #handshake: UwsPort['handshake'];
+  readonly #body: RequestBody | undefined;
+  readonly #headBytes: number;
+  #peer: string | undefined = undefined;
   /** True inside uWebSockets.js' route handler: the response is corked already, and no abort can occur. */
-  private inHandler = true;
+  #inHandler = true;
   /** The whole response was sent within the handler. */
-  private written = false;
-  private isFinished = false;
-  private stream: UwsStream | UwsSizedStream | undefined = undefined;
+  #written = false;
+  #isFinished = false;
+  #stream: UwsStream | UwsSizedStream | undefined = undefined;
 
   constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket, handshake }: UwsPort) {
-    this.res = res;
-    this.socket = socket;
-    this.usage = port.usage;
-    this.handshake = handshake;
+    this.#res = res;
+    this.#socket = socket;
+    this.#usage = port.usage;
+    this.#handshake = handshake;
     this.tunnels = handshake !== undefined;
-    this.headBytes = scan.headBytes;
+    this.#headBytes = scan.headBytes;
     this.x = new Exchange(request, { wire: this, rules: port.rules });
     const { contentLength } = request;
-    this.body = contentLength === 0 ? undefined : new RequestBody(res, socket.silence, contentLength);
+    this.#body = contentLength === 0 ? undefined : new RequestBody(res, socket.silence, contentLength);
     socket.connections.requests.add();
     socket.connections.writing.add(1);
   }
 
   get peerAddress(): string {
-    return (this.peer ??= this.readPeer());
+    return (this.#peer ??= this.#readPeer());
   }
 
   /** Reading it costs as much as the rest of a small request, and is impossible once the response is sent. */
   keepPeer(): void {
-    this.peer ??= this.readPeer();
+    this.#peer ??= this.#readPeer();
   }
 
-  private readPeer(): string {
+  #readPeer(): string {
     try {
-      const address = this.res.getRemoteAddress();
+      const address = this.#res.getRemoteAddress();
       // A client that has just reset its connection has no address. Access rules would treat it as a client of a Unix
       // socket.
       if (address.byteLength === 0 && !this.x.request.port.address.startsWith('unix:')) this.x.abort();
@@ -110,16 +110,16 @@ export class UwsWire implements Wire, StreamOwner {
   get requestLength(): number {
     // Method, target, protocol and blanks of the request line, the headers, the empty line, and the body.
     const line = this.x.request.method.length + this.x.request.requestUri.length + 12;
-    return line + this.headBytes + 2 + (this.body?.receivedBytes ?? 0);
+    return line + this.#headBytes + 2 + (this.#body?.receivedBytes ?? 0);
   }
 
   readBody(reader: BodyReader): void {
-    this.body?.read(reader);
+    this.#body?.read(reader);
   }
 
   close(): void {
     this.detach();
-    this.res.close();
+    this.#res.close();
   }
 
   /**
@@ -127,20 +127,22 @@ export class UwsWire implements Wire, StreamOwner {
    * need a cork of their own.
    */
   detach(): void {
-    if (!this.inHandler) return;
-    this.inHandler = false;
-    this.usage.inFlight++;
-    this.res.onAborted(guarded(this.x, () => this.leave()));
+    if (!this.#inHandler) return;
+    this.#inHandler = false;
+    this.#usage.inFlight++;
+    this.#res.onAborted(guarded(this.x, () => this.#leave()));
   }
 
   /** Called when the handler is about to return: prepares for an abort if the response is still pending. */
   leaveHandler(): void {
-    if (!this.written) this.detach();
-    else if (this.inHandler) this.finish();
+    if (!this.#written) this.detach();
+    else if (this.#inHandler) this.#finish();
   }
 
   tunnel(_protocol: string, peer: Duplex): void {
-    const { handshake, res, x } = this;
+    const { x } = this;
+    const handshake = this.#handshake;
+    const res = this.#res;
     if (!handshake) return;
     this.detach();
     const relay = new WebSocketRelay(peer, {
@@ -159,23 +161,23 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   write(body: string | Uint8Array): void {
-    this.send(() => {
+    this.#send(() => {
       const isLarge = body.length > WHOLE_RESPONSE_BYTES && this.x.request.method !== 'HEAD';
-      if (isLarge) return this.writeLarge(Buffer.from(body as string));
-      this.writeWhole(body);
+      if (isLarge) return this.#writeLarge(Buffer.from(body as string));
+      this.#writeWhole(body);
       this.finished();
     });
   }
 
-  private send(write: () => void): void {
-    this.body?.drop();
-    if (this.inHandler) write();
-    else this.res.cork(write);
+  #send(write: () => void): void {
+    this.#body?.drop();
+    if (this.#inHandler) write();
+    else this.#res.cork(write);
   }
 
   open(lengthBytes: number): ResponseStream | undefined {
     if (this.x.request.method === 'HEAD') {
-      this.send(() => this.writeHeadAlone(lengthBytes));
+      this.#send(() => this.#writeHeadAlone(lengthBytes));
       return undefined;
     }
     if (lengthBytes === 0) {
@@ -183,53 +185,53 @@ export class UwsWire implements Wire, StreamOwner {
       return undefined;
     }
     this.detach();
-    this.body?.drop();
-    if (lengthBytes > 0) return (this.stream = this.sized(lengthBytes));
-    this.res.cork(() => {
-      this.writeHead();
-      if (this.closes()) this.res.writeHeader('Connection', 'close');
+    this.#body?.drop();
+    if (lengthBytes > 0) return (this.#stream = this.#sized(lengthBytes));
+    this.#res.cork(() => {
+      this.#writeHead();
+      if (this.#closes()) this.#res.writeHeader('Connection', 'close');
     });
-    return (this.stream = new UwsStream(this.res, this, this.x.rules.sendTimeoutMs));
+    return (this.#stream = new UwsStream(this.#res, this, this.x.rules.sendTimeoutMs));
   }
 
-  private sized(lengthBytes: number): UwsSizedStream {
-    const closes = this.closes();
+  #sized(lengthBytes: number): UwsSizedStream {
+    const closes = this.#closes();
     const writeHead = (): void => {
-      this.writeHead();
-      if (closes) this.res.writeHeader('Connection', 'close');
+      this.#writeHead();
+      if (closes) this.#res.writeHeader('Connection', 'close');
     };
     const timeoutMs = this.x.rules.sendTimeoutMs;
-    return new UwsSizedStream(this.res, this, { timeoutMs, lengthBytes, closes, writeHead });
+    return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, closes, writeHead });
   }
 
   /** Sends the head of a streamed response. Its length may be unknown, and 0 would be wrong (RFC 9110, 8.6). */
-  private writeHeadAlone(lengthBytes: number): void {
+  #writeHeadAlone(lengthBytes: number): void {
     const { status } = this.x;
-    const closes = this.closes();
-    if (lengthBytes > 0 && closes) return this.writeLast('', lengthBytes);
-    this.writeHead();
-    if (lengthBytes < 0) this.res.writeHeader('Transfer-Encoding', 'chunked');
-    else if (status !== 204 && status !== 304) this.res.writeHeader('Content-Length', String(lengthBytes));
+    const closes = this.#closes();
+    if (lengthBytes > 0 && closes) return this.#writeLast('', lengthBytes);
+    this.#writeHead();
+    if (lengthBytes < 0) this.#res.writeHeader('Transfer-Encoding', 'chunked');
+    else if (status !== 204 && status !== 304) this.#res.writeHeader('Content-Length', String(lengthBytes));
     // Unless the client has asked for it, the client must close: `endWithoutBody` cannot.
-    if (closes) this.res.writeHeader('Connection', 'close');
-    this.res.endWithoutBody();
-    this.written = true;
+    if (closes) this.#res.writeHeader('Connection', 'close');
+    this.#res.endWithoutBody();
+    this.#written = true;
     this.finished();
   }
 
-  private writeWhole(body: string | Uint8Array): void {
+  #writeWhole(body: string | Uint8Array): void {
     const { status, request } = this.x;
     const bare = status === 204 || status === 304;
     const isHead = request.method === 'HEAD';
     const size = bare || !isHead ? 0 : Buffer.byteLength(body);
-    if (this.closes()) return this.writeLast(bare || isHead ? '' : body, size);
-    this.writeHead();
+    if (this.#closes()) return this.#writeLast(bare || isHead ? '' : body, size);
+    this.#writeHead();
     if (bare || isHead) {
-      if (!bare) this.res.writeHeader('Content-Length', String(size));
+      if (!bare) this.#res.writeHeader('Content-Length', String(size));
       // Any argument, even `undefined`, would add a second Content-Length.
-      this.res.endWithoutBody();
-    } else this.res.end(body);
-    this.written = true;
+      this.#res.endWithoutBody();
+    } else this.#res.end(body);
+    this.#written = true;
   }
 
   /**
@@ -237,78 +239,79 @@ export class UwsWire implements Wire, StreamOwner {
    * announces the body and the connection is closed instead of sending it. `size` is the length that a HEAD announces,
    * 0 for responses with a body.
    */
-  private writeLast(body: string | Uint8Array, size: number): void {
-    this.writeHead();
+  #writeLast(body: string | Uint8Array, size: number): void {
+    this.#writeHead();
     if (size === 0) {
-      this.res.end(body, true);
-      this.written = true;
+      this.#res.end(body, true);
+      this.#written = true;
       return;
     }
     this.detach();
-    this.res.writeHeader('Connection', 'close');
-    this.res.tryEnd('', size);
+    this.#res.writeHeader('Connection', 'close');
+    this.#res.tryEnd('', size);
     // Closing inside the cork would lose the head.
     setImmediate(guarded(this.x, () => this.x.abort()));
   }
 
   /** A partly written head cannot be replaced, so the connection is closed. */
-  private writeHead(): void {
+  #writeHead(): void {
     try {
-      this.writeHeadLines();
+      this.#writeHeadLines();
     } catch (error) {
       this.x.abort();
       throw error;
     }
   }
 
-  private writeHeadLines(): void {
-    const { res, x } = this;
+  #writeHeadLines(): void {
+    const { x } = this;
+    const res = this.#res;
     const { status, response } = x;
     const { reason, headers } = response;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
     // A proxied response may have its own `Server` (`proxy_pass_header`).
     const token = response.header('server') === undefined ? x.serverToken : '';
-    const { name, value } = this.socket.headLines.serverAnd(response.type, token);
+    const { name, value } = this.#socket.headLines.serverAnd(response.type, token);
     if (name !== undefined) res.writeHeader(name, value);
     if (headers) writeHeaders(res, headers);
     const { keepaliveHeader } = x.rules.connection;
-    if (keepaliveHeader !== undefined && !this.closes())
+    if (keepaliveHeader !== undefined && !this.#closes())
       res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
   }
 
-  private writeLarge(body: Buffer): void {
+  #writeLarge(body: Buffer): void {
     this.detach();
     this.x.bodyBytesSent = 0;
-    const stream = this.sized(body.length);
-    this.stream = stream;
+    const stream = this.#sized(body.length);
+    this.#stream = stream;
     stream.write(body);
   }
 
-  private closes(): boolean {
+  #closes(): boolean {
     const { closing, rules } = this.x;
     const { keepalive, closesFor } = rules.connection;
-    const { draining, admission } = this.socket;
+    const { draining, admission } = this.#socket;
     return closing || draining || admission.isCrowded || !keepalive || closesFor?.(this.x) === true;
   }
 
   /** Called when the whole response is sent. */
   finished(): void {
     // Inside the handler the exchange is still in use: it is finished when the handler returns.
-    if (this.inHandler || this.isFinished) return;
-    this.usage.inFlight--;
-    this.finish();
+    if (this.#inHandler || this.#isFinished) return;
+    this.#usage.inFlight--;
+    this.#finish();
   }
 
-  private finish(): void {
-    this.isFinished = true;
-    this.socket.connections.writing.add(-1);
+  #finish(): void {
+    this.#isFinished = true;
+    this.#socket.connections.writing.add(-1);
     this.x.finish();
   }
 
   /** Called when the client has closed the connection. */
-  private leave(): void {
-    this.body?.abort();
-    this.stream?.release();
+  #leave(): void {
+    this.#body?.abort();
+    this.#stream?.release();
     this.x.leave();
     this.finished();
   }

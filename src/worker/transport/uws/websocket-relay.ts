@@ -38,130 +38,131 @@ type Client = WebSocket<Relayed>;
  * upstream.
  */
 export class WebSocketRelay implements Failing {
-  private readonly upstream: Duplex;
-  private readonly owner: RelayOwner;
-  private readonly receiver = new Receiver({
+  readonly #upstream: Duplex;
+  readonly #owner: RelayOwner;
+  readonly #receiver = new Receiver({
     isServer: false,
     maxPayload: MAX_MESSAGE_BYTES,
     skipUTF8Validation: true,
   });
-  private readonly sender: Sender;
-  private client: Client | undefined = undefined;
-  private relays: Set<WebSocketRelay> | undefined = undefined;
-  private isOver = false;
+  readonly #sender: Sender;
+  #client: Client | undefined = undefined;
+  #relays: Set<WebSocketRelay> | undefined = undefined;
+  #isOver = false;
   /** The client's buffer is full; the receiver has more data than it can process. */
-  private isClientFull = false;
-  private isReceiverFull = false;
+  #isClientFull = false;
+  #isReceiverFull = false;
 
   constructor(upstream: Duplex, owner: RelayOwner) {
-    this.upstream = upstream;
-    this.owner = owner;
-    this.sender = new Sender(upstream, {});
+    this.#upstream = upstream;
+    this.#owner = owner;
+    this.#sender = new Sender(upstream, {});
   }
 
   /** Called when the client's WebSocket is open. While it is open, it is one of `relays`. */
   open(client: Client, relays: Set<WebSocketRelay>): void {
-    this.client = client;
-    this.relays = relays.add(this);
-    const { upstream, receiver } = this;
+    this.#client = client;
+    this.#relays = relays.add(this);
+    const upstream = this.#upstream;
+    const receiver = this.#receiver;
     const hear = <Args extends unknown[]>(
       from: Duplex | Receiver,
       event: string,
       act: (...args: Args) => void,
     ) => from.on(event, guarded(this, act));
-    hear(receiver, 'message', (data: Buffer, isBinary: boolean) => this.toClient(data, isBinary));
-    hear(receiver, 'ping', (data: Buffer) => void this.client?.ping(data));
-    hear(receiver, 'conclude', (code: number, reason: Buffer) => this.closeClient(code, reason));
-    hear(receiver, 'error', (error: Error) => this.closeClient(errorCode(error), NOTHING));
-    hear(receiver, 'drain', () => this.flow({ isReceiverFull: false }));
+    hear(receiver, 'message', (data: Buffer, isBinary: boolean) => this.#toClient(data, isBinary));
+    hear(receiver, 'ping', (data: Buffer) => void this.#client?.ping(data));
+    hear(receiver, 'conclude', (code: number, reason: Buffer) => this.#closeClient(code, reason));
+    hear(receiver, 'error', (error: Error) => this.#closeClient(errorCode(error), NOTHING));
+    hear(receiver, 'drain', () => this.#flow({ isReceiverFull: false }));
     hear(upstream, 'data', (bytes: Buffer) => {
-      if (!receiver.write(bytes)) this.flow({ isReceiverFull: true });
+      if (!receiver.write(bytes)) this.#flow({ isReceiverFull: true });
     });
     // Without a close frame, the client's connection is closed without one, too.
-    for (const event of ['end', 'close', 'error']) hear(upstream, event, () => this.cutClient());
+    for (const event of ['end', 'close', 'error']) hear(upstream, event, () => this.#cutClient());
     upstream.resume();
   }
 
   fail(error: unknown): void {
-    this.owner.fail(error);
-    this.cutClient();
+    this.#owner.fail(error);
+    this.#cutClient();
   }
 
   message(data: ArrayBuffer, isBinary: boolean): void {
-    if (this.isOver) return;
+    if (this.#isOver) return;
     // The memory belongs to uWebSockets.js.
     const copy = Buffer.from(new Uint8Array(data));
-    this.sender.send(copy, { binary: isBinary, mask: true, fin: true, compress: false });
-    if (this.waitsForTooMuch()) this.closeClient(TRY_LATER, NOTHING);
+    this.#sender.send(copy, { binary: isBinary, mask: true, fin: true, compress: false });
+    if (this.#waitsForTooMuch()) this.#closeClient(TRY_LATER, NOTHING);
   }
 
   /** Forwards a ping of the client. The upstream's pong is not forwarded, since uWebSockets.js has already sent one. */
   ping(data: ArrayBuffer): void {
-    if (!this.isOver) this.sender.ping(Buffer.from(new Uint8Array(data)), true);
+    if (!this.#isOver) this.#sender.ping(Buffer.from(new Uint8Array(data)), true);
   }
 
   /** Forwards the client's pong to a ping of the upstream. */
   pong(data: ArrayBuffer): void {
-    if (!this.isOver) this.sender.pong(Buffer.from(new Uint8Array(data)), true);
+    if (!this.#isOver) this.#sender.pong(Buffer.from(new Uint8Array(data)), true);
   }
 
   drained(): void {
-    this.flow({ isClientFull: false });
+    this.#flow({ isClientFull: false });
   }
 
   /** Called when the client's WebSocket is closed, by either side. */
   closed(code: number, reason: ArrayBuffer): void {
-    this.client = undefined;
-    this.relays?.delete(this);
-    if (this.isOver) return;
-    this.isOver = true;
-    const { upstream } = this;
+    this.#client = undefined;
+    this.#relays?.delete(this);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const upstream = this.#upstream;
     if (isSendable(code)) {
-      this.sender.close(
+      this.#sender.close(
         code === NO_STATUS ? undefined : code,
         Buffer.from(new Uint8Array(reason)),
         true,
         () => upstream.end(),
       );
     } else upstream.destroy();
-    this.owner.ended();
+    this.#owner.ended();
   }
 
   /** Called when the gateway stops. */
   goAway(): void {
-    this.client?.end(GOING_AWAY);
+    this.#client?.end(GOING_AWAY);
   }
 
-  private waitsForTooMuch(): boolean {
-    const own = this.upstream.writableLength;
+  #waitsForTooMuch(): boolean {
+    const own = this.#upstream.writableLength;
     if (own <= UNNOTICED_BYTES) return false;
     let all = 0;
-    for (const { upstream } of this.relays ?? []) all += upstream.writableLength;
+    for (const relay of this.#relays ?? []) all += relay.#upstream.writableLength;
     return own > MAX_WAITING_BYTES || all > MAX_ALL_WAITING_BYTES;
   }
 
-  private toClient(data: Buffer, isBinary: boolean): void {
-    if (!this.client) return;
-    this.owner.wrote(data.length);
+  #toClient(data: Buffer, isBinary: boolean): void {
+    if (!this.#client) return;
+    this.#owner.wrote(data.length);
     // 0 means that the client's buffer is full.
-    if (this.client.send(data, isBinary) === 0) this.flow({ isClientFull: true });
+    if (this.#client.send(data, isBinary) === 0) this.#flow({ isClientFull: true });
   }
 
-  private flow(change: { readonly isClientFull?: boolean; readonly isReceiverFull?: boolean }): void {
+  #flow(change: { readonly isClientFull?: boolean; readonly isReceiverFull?: boolean }): void {
     Object.assign(this, change);
-    if (this.isClientFull || this.isReceiverFull) this.upstream.pause();
-    else this.upstream.resume();
+    if (this.#isClientFull || this.#isReceiverFull) this.#upstream.pause();
+    else this.#upstream.resume();
   }
 
   /** Closes the client's WebSocket with a code. The close handler then closes the upstream's side. */
-  private closeClient(code: number, reason: Buffer): void {
-    if (code === NO_STATUS) this.client?.end();
-    else this.client?.end(code, reason);
+  #closeClient(code: number, reason: Buffer): void {
+    if (code === NO_STATUS) this.#client?.end();
+    else this.#client?.end(code, reason);
   }
 
-  private cutClient(): void {
-    this.upstream.destroy();
-    this.client?.close();
+  #cutClient(): void {
+    this.#upstream.destroy();
+    this.#client?.close();
   }
 }
 
