@@ -52,7 +52,7 @@ function addFixing(check: Command): void {
   check
     .option('--context <blocks>', 'what stands around the files: http,server')
     .option('--stdin-filename <file>', 'the file that standard input is')
-    .option('--fix', 'mend what can be mended without changing an answer')
+    .option('--fix', 'mend what can be mended without changing a response')
     .option('--unsafe-fixes', 'mend the rest too')
     .option('--diff', 'show what would be mended; exit with 1 if anything')
     .option('--baseline <file>', 'leave out what it holds')

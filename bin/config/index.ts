@@ -99,7 +99,7 @@ function addLookups(gw: Command, finish: Finish): void {
 /** Adds `gw explain`. */
 export function addExplaining(gw: Command, finish: Finish): void {
   gw.command('explain <method> <url>')
-    .description('tell what would become of a request: server, location, rewrites, access, answer')
+    .description('tell what would become of a request: server, location, rewrites, access, response')
     .option('-c, --config <file>', 'configuration file')
     .option('-p, --prefix <directory>', 'directory that relative paths start from')
     .option('-H, --header <line>', 'a header of the request; may be repeated', collect)

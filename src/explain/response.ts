@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<number, string>> = {
   497: 'refuses a plain request on a port with TLS',
 };
 
-const CLOSES = 'closes the connection without an answer';
+const CLOSES = 'closes the connection without a response';
 /** Most characters of a body that are printed. */
 const MOST_BODY = 400;
 /** Media types of bodies that are printed; HTML is not. */
@@ -117,7 +117,7 @@ function doesOf(
   const ended = end?.kind === 'end' ? end.status : undefined;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'location');
   if (at >= 0 && status >= 300 && status < 400) return `redirects to ${headers[at + 1] ?? ''}`;
-  if (status >= 400) return (ended !== undefined && REASONS[ended]) || 'answers an error';
+  if (status >= 400) return (ended !== undefined && REASONS[ended]) || 'responds with an error';
   return content?.does ?? (body === undefined ? 'sends a body in pieces' : 'answers');
 }
 

@@ -169,7 +169,7 @@ testRule('return-bypasses-acl', [
     it: 'finds a redirect beside a password',
     ...inLocation,
     text: 'auth_basic staff;\nauth_basic_user_file f;\nreturn 301 /staff;',
-    says: ['"return" runs before "auth_basic": everybody gets the answer'],
+    says: ['"return" runs before "auth_basic": everybody gets the response'],
   },
   { it: 'lets a refusal be', ...inLocation, text: 'deny all;\nreturn 403;' },
   { it: 'lets the list of another level be', text: 'deny all;\nlocation /health { return 200 ok; }' },

@@ -26,7 +26,7 @@ const returnBypassesAcl: Rule = {
       if (!first || isRefusal(node)) continue;
       yield {
         at: node,
-        message: `"return" runs before "${first.name.value}": everybody gets the answer`,
+        message: `"return" runs before "${first.name.value}": everybody gets the response`,
         label: 'answers first',
         related: asks.map(({ span }) => ({ span, label: 'never asked' })),
       };

@@ -71,7 +71,7 @@ function problemOfPrefix({ node, block }: Use, prefix: string): Problem | undefi
     label: 'alias has one',
     related: [{ span: word.span, label: 'prefix has no trailing slash' }],
     fix: {
-      title: `end the location with "/": requests for "${prefix}" itself are answered otherwise then`,
+      title: `end the location with "/": requests for "${prefix}" itself are then served differently`,
       safe: false,
       edits: [lengthened(word, '/')],
     },

@@ -110,7 +110,7 @@ function* shadowProblems(
     ],
     ...(isAlone && {
       fix: {
-        title: 'keep regexes away with "^~": requests that go to them now are answered otherwise then',
+        title: 'keep regexes away with "^~": requests that go to them now are then served differently',
         safe: false,
         edits: [{ span: { ...prefix, end: prefix.start }, text: '^~ ' }],
       },

@@ -48,7 +48,7 @@ const corsStarCredentials: Rule = {
   id: 'GW314',
   slug: 'cors-star-credentials',
   severity: 'error',
-  summary: 'every origin may read answers that were given to a logged-in user',
+  summary: 'every origin may read responses to a logged-in user',
   why: 'With Access-Control-Allow-Credentials and the request\'s own origin sent back, any page may read what the user may; with "*" browsers refuse altogether.',
   fix: 'Send back only origins that a "map" knows.',
   bad: {

@@ -187,7 +187,7 @@ function* caseProblems(location: CheckedLocation, reach: Reach): Iterable<Proble
     message: `location ${quotedLocation(location)} matches "${shownUri(reach.uri)}", but not "${shownUri(upper)}"`,
     ...(modifier?.value === '~' && {
       fix: {
-        title: 'ignore case: other URIs are answered here then',
+        title: 'ignore case: it then matches other URIs, too',
         safe: false,
         edits: [{ span: modifier.span, text: '~*' }],
       },

@@ -87,7 +87,7 @@ function followed(
 function loopProblem(uri: string, node: DirectiveNode, others: readonly DirectiveNode[]): Problem {
   return {
     at: node,
-    message: `"rewrite" runs in a circle for "${uri}": after 10 rounds the answer is 500`,
+    message: `"rewrite" runs in a circle for "${uri}": after 10 rounds the response is 500`,
     related: others.map(({ span }) => ({ span, label: 'and back by this one' })),
     fix: { title: 'stay in the location: "break"', safe: false, edits: staying(node) },
   };
