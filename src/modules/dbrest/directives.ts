@@ -12,7 +12,7 @@ export interface DbrestConfig {
   readonly poolSize: number;
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;
-  /** Whether a session is reset before each request. */
+  /** `discard`: a session is reset before each request. */
   readonly poolReset: 'discard' | 'none';
   readonly timeoutMs: number;
   /** Never empty. The first schema is the default. */

@@ -75,7 +75,7 @@ export function targetName({ hosts, database }: ConnectionTarget): string {
 const SHAPE =
   /^(postgres(?:ql)?:\/\/)(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
-/** Whether libpq reads a text as a URI. */
+/** Returns whether libpq reads a text as a URI. */
 function isUri(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
 }

@@ -175,7 +175,7 @@ function retryOnSchemaChange(
   return attempt(0);
 }
 
-/** Whether an error shows that the schema has changed. Errors raised inside a function or a trigger do not. */
+/** Returns whether an error shows that the schema has changed. Errors raised inside a function or a trigger do not. */
 async function isOutdated(
   { schema }: RestDatabase,
   seen: Schema | undefined,

@@ -25,7 +25,7 @@ export async function readLockFile(dataDir: string): Promise<LockFile | undefine
   return { pid: Number(pid), port: Number(port), socketDir, status: status.trim() };
 }
 
-/** Whether the process of the lock file, or another one with its id, is running. */
+/** Returns whether the process of the lock file, or another one with its id, is running. */
 export function isAlive({ pid }: LockFile): boolean {
   try {
     process.kill(pid, 0);
@@ -35,7 +35,7 @@ export function isAlive({ pid }: LockFile): boolean {
   }
 }
 
-/** Whether the server accepts connections: after a crash the file still says "ready". */
+/** Returns whether the server accepts connections: after a crash the file still says "ready". */
 export function isServing({ status, socketDir, port }: LockFile): Promise<boolean> {
   if (status !== 'ready') return Promise.resolve(false);
   return new Promise((resolve) => {

@@ -38,7 +38,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** The schema cache, and the tables that have components. */
 export interface TypeContext {
   readonly known: Schema;
-  /** Whether the rows of a table have a component. */
+  /** True if the rows of a table have a component. */
   readonly hasComponent: (schema: string, table: string) => boolean;
 }
 

@@ -40,7 +40,7 @@ export function planCondition(logic: Logic, scope: NodeScope, context: Context):
   return { value, negated: logic.negated, ...planTest(logic, value, context.known) };
 }
 
-/** Whether a filter tests that an embed is empty (`none`) or not (`some`). */
+/** Returns whether a filter tests that an embed is empty (`none`) or not (`some`). */
 function emptiness({ operand, negated }: Filter): 'none' | 'some' | undefined {
   if (operand.kind !== 'truth') return undefined;
   if (operand.truth === 'null') return negated ? 'some' : 'none';

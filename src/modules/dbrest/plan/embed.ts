@@ -116,7 +116,8 @@ function fitsSelf(relationship: Relationship, target: string, hint: string | und
 }
 
 /**
- * Whether a name is that of the foreign key, or of the origin's only column in it where the other side has at most one row.
+ * Returns whether a name is that of the foreign key, or of the origin's only column in it where the other side has at most
+ * one row.
  */
 function isKey({ constraint, pairs, owns, cardinality, junction }: Relationship, name: string): boolean {
   if (junction) return false;
@@ -132,7 +133,10 @@ function isJunction({ junction }: Relationship, name: string): boolean {
   return junction?.table.name === name;
 }
 
-/** Whether a name is that of the key, or of its column, by which a junction of a self-relationship points to the target. */
+/**
+ * Returns whether a name is that of the key, or of its column, by which a junction of a self-relationship points to the
+ * target.
+ */
 function isJunctionKey({ junction }: Relationship, name: string): boolean {
   if (!junction) return false;
   return junction.constraint === name || (junction.pairs.length === 1 && junction.pairs[0]?.[0] === name);

@@ -112,7 +112,7 @@ export function mostRows({ format }: Media, shape: RowShape, method: string): nu
 /** Formats that cannot represent every number of rows or columns. */
 const CONSTRAINED: ReadonlySet<Media['format']> = new Set(['object', 'binary', 'text']);
 
-/** Whether a format may not fit the rows; a write is then checked before its commit. */
+/** Returns whether a format may not fit the rows; a write is then checked before its commit. */
 export function isConstrained({ format }: Media): boolean {
   return CONSTRAINED.has(format);
 }

@@ -123,7 +123,7 @@ export interface Embed {
 }
 
 /**
- * Whether a read runs no user-defined function and nothing that could change the session, so that the session needs no
+ * Returns whether a read runs no user-defined function and nothing that could change the session, so that the session needs no
  * reset after it.
  */
 export function isInert({ table, outputs, embeds, conditions, sorts }: ReadNode): boolean {

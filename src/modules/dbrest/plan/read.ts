@@ -176,7 +176,7 @@ function isAggregate(output: Output): boolean {
   return output.kind !== 'all' && output.aggregate !== undefined;
 }
 
-/** Whether an embed is shown or affects which rows are returned or their order. */
+/** Returns whether an embed is shown or affects which rows are returned or their order. */
 function isNeeded(embed: EmbedDraft, outputs: readonly Output[]): boolean {
   return embed.inner || embed.used || outputs.some((output) => 'embed' in output && output.embed === embed);
 }

@@ -148,7 +148,7 @@ export function everyColumn(output: Output, table: Table, known: Schema): Output
   }));
 }
 
-/** Whether a column has a domain representation, so that `*` must be expanded. */
+/** Returns whether a column has a domain representation, so that `*` must be expanded. */
 export function isRepresented({ columns }: Table, { representations }: Schema): boolean {
   if (!representations || representations.size === 0) return false;
   return [...columns.values()].some(({ type }) => representations.get(type)?.shown);

@@ -83,7 +83,7 @@ function kindOf({ kind }: Resource, method: string, openapi: DbrestConfig['opena
   }
 }
 
-/** Whether the headers depend on features of the server. */
+/** Returns whether the headers depend on features of the server. */
 export function needsFeatures({ accepted, preferences }: RequestHead): boolean {
   return preferences.timeZone !== undefined || accepted.some(({ media }) => isGeographic(media));
 }

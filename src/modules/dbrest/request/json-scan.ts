@@ -151,7 +151,7 @@ class JsonScan {
   readonly #watch: KeyWatch | undefined;
   readonly #isStrict: boolean;
   #differs = false;
-  /** Whether each open level is an object. */
+  /** One flag per open level: it is an object. */
   readonly #isObject: boolean[] = [];
   #depth = 0;
   #at = 0;
@@ -313,7 +313,7 @@ class JsonScan {
     this.#next = this.#depth === 0 ? NOTHING : AFTER_VALUE;
   }
 
-  /** Whether the innermost object is a row. */
+  /** Returns whether the innermost object is a row. */
   #isRow(): boolean {
     return this.#depth === (this.#kind === 'object' ? 1 : 2);
   }

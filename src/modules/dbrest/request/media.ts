@@ -73,7 +73,7 @@ export function customMedia(name: string, handler?: RowHandler): Media {
   return { format: 'custom', stripped: false, name: shown, ...(handler && { handler }) };
 }
 
-/** Whether a media type of the database matches a requested one. */
+/** Returns whether a media type of the database matches a requested one. */
 export function isAsked(name: string, type: string): boolean {
   return name === ANY || name.toLowerCase() === type;
 }
@@ -84,7 +84,7 @@ export function contentType({ format, name }: Media): string {
   return isBytes ? name : `${name}; charset=utf-8`;
 }
 
-/** Whether a media type is a vendor type, which media handlers of the database cannot replace. */
+/** Returns whether a media type is a vendor type, which media handlers of the database cannot replace. */
 function isVendor(type: string): boolean {
   return VENDOR.test(type);
 }

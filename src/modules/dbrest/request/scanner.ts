@@ -29,7 +29,7 @@ export class Scanner {
     return this.text.startsWith(word, this.at);
   }
 
-  /** Whether a sticky pattern matches at the current position. */
+  /** Returns whether a sticky pattern matches at the current position. */
   matches(pattern: RegExp): boolean {
     pattern.lastIndex = this.at;
     return pattern.test(this.text);

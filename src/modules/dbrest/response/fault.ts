@@ -41,7 +41,7 @@ function refusalFault({ reason, message }: PoolRefusal): DbrestFault | undefined
   }
 }
 
-/** Whether an error is from PostgreSQL. A SQLSTATE has five characters; the codes of Node.js are longer. */
+/** Returns whether an error is from PostgreSQL. A SQLSTATE has five characters; the codes of Node.js are longer. */
 function isServerError(error: unknown): error is ServerError {
   return (
     error instanceof Error &&

@@ -4,7 +4,7 @@ import type { DbrestConfig } from '../directives.ts';
 
 const SUPERUSERS: ReadonlySet<string> = new Set(['postgres', 'supabase_admin', 'rdsadmin', 'enterprisedb']);
 
-/** Whether a role is a superuser on common platforms. */
+/** Returns whether a role is a superuser on common platforms. */
 function isSuperuser(role: string | undefined): boolean {
   return role !== undefined && SUPERUSERS.has(role);
 }

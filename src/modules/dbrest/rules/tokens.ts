@@ -50,7 +50,7 @@ const EXAMPLE_SECRETS: ReadonlySet<string> = new Set([
 const PLACEHOLDER =
   /change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|this|it|with)|your[-_ ].*(?:secret|key|token)|at[-_ ]least[-_ ]\d+|placeholder/i;
 
-/** Whether a secret is an example, a placeholder, or a repeated text. */
+/** Returns whether a secret is an example, a placeholder, or a repeated text. */
 function isExampleSecret(secret: Buffer): boolean {
   const text = secret.toString();
   return EXAMPLE_SECRETS.has(text.toLowerCase()) || PLACEHOLDER.test(text) || /^(.{1,16}?)\1+$/s.test(text);
@@ -156,7 +156,7 @@ function isMixed({ kty, alg }: Jwk): boolean {
   return alg !== undefined && ALGORITHMS[kty]?.test(alg) !== true;
 }
 
-/** Whether a secret is a PEM public key or certificate, as text or in base64. */
+/** Returns whether a secret is a PEM public key or certificate, as text or in base64. */
 function isPublicKey(secret: Buffer): boolean {
   const text = secret.toString();
   return [text, Buffer.from(text, 'base64').toString()].some((pem) =>

@@ -4,9 +4,9 @@ import type { Schema, Table } from './schema.ts';
 /** The privileges of one role. */
 export interface Rights {
   usesSchema(name: string): boolean;
-  /** Whether the role has a privilege on the table, or on the given column. */
+  /** Returns whether the role has a privilege on the table, or on the given column. */
   may(privilege: Privilege, table: Table, column?: string): boolean;
-  /** Whether the object ids include the role, a role of which it is a member, or PUBLIC. */
+  /** Returns whether the object ids include the role, a role of which it is a member, or PUBLIC. */
   isAmong(grantees: readonly string[]): boolean;
 }
 
@@ -49,7 +49,7 @@ export function similarTable(
   return mostSimilar(table, names, LEAST_SIMILARITY);
 }
 
-/** Whether a role has any privilege on a table or function. */
+/** Returns whether a role has any privilege on a table or function. */
 export function mayUse(role: string, { grantees }: Pick<Table, 'grantees'>, { roles }: Schema): boolean {
   const privileges = roles.get(role);
   return privileges === 'all' || grantees.some((grantee) => privileges?.has(grantee));

@@ -110,7 +110,7 @@ export class CatalogueShare {
     this.#channel.postMessage(message);
   }
 
-  /** Whether another worker is reading, or its result has not arrived yet. */
+  /** Returns whether another worker is reading, or its result has not arrived yet. */
   #isUnderWay(): boolean {
     if (Atomics.load(this.#state, READS) > this.#lastRead) return true;
     const reader = Atomics.compareExchange(this.#state, READER, 0, this.#me);

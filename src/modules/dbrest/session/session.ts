@@ -240,13 +240,13 @@ export class Session {
   }
 }
 
-/** Whether the server closes the connection after an error, or its prepared statements are lost. */
+/** Returns whether the server closes the connection after an error, or its prepared statements are lost. */
 function endsSession({ code = '', severity }: WireError): boolean {
   return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
 }
 
 /**
- * Whether a prepared statement of the batch itself, and not of a function, is lost or outdated
+ * Returns whether a prepared statement of the batch itself, and not of a function, is lost or outdated
  * (`invalid_sql_statement_name`, "cached plan must not change result type").
  */
 function isOutdated({ code, routine, where }: WireError): boolean {

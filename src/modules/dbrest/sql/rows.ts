@@ -41,7 +41,7 @@ function asValue(embed: Embed, index: number, { join, grouped }: EmbedAliases): 
   return grouped && isJson({ kind: 'spread', embed, index, name: '' }) ? `${shown}::jsonb` : shown;
 }
 
-/** Whether an output is JSON built from rows. To be grouped by, it is cast to jsonb, which has an equality operator. */
+/** Returns whether an output is JSON built from rows. To be grouped by, it is cast to jsonb, which has an equality operator. */
 function isJson(output: Output | undefined): boolean {
   if (output?.kind !== 'spread') return output?.kind === 'embed';
   return !output.embed.single || isJson(output.embed.node.outputs[output.index]);
@@ -57,7 +57,8 @@ function isThereSql(embed: Embed, { join }: EmbedAliases, existing: () => string
 }
 
 /**
- * Whether a to-many embed is tested by several conditions. Repeating the test would make nested embeds grow exponentially.
+ * Returns whether a to-many embed is tested by several conditions. Repeating the test would make nested embeds grow
+ * exponentially.
  */
 function isAskedOften({ single, inner, tests }: Embed): boolean {
   return !single && tests + (inner ? 1 : 0) > 1;
@@ -68,7 +69,7 @@ function testJoinSql({ join }: EmbedAliases, existing: string): string {
   return `cross join lateral (select exists (${existing}) as there offset 0) ${join}t`;
 }
 
-/** Whether outputs are numbered: in spreads, and when some outputs are not shown. */
+/** Returns whether outputs are numbered: in spreads, and when some outputs are not shown. */
 function isNumbered({ spread, node, shown }: Embed): boolean {
   return spread || node.outputs.length > shown;
 }
@@ -173,7 +174,7 @@ function nameEmbeds(
 }
 
 /**
- * Whether an embed is a correlated subquery, evaluated for the final rows only. That is faster than a join for pages of
+ * Returns whether an embed is a correlated subquery, evaluated for the final rows only. That is faster than a join for pages of
  * rows (measured: 20 rows in two thirds of the time, the first 20 of 200,000 sorted rows in a seventh). A to-one view is
  * joined, because a view has no index of its own.
  */
@@ -217,7 +218,7 @@ function outputsSql(node: ReadNode, { relation, numbered = false }: NodeSelect, 
     .join(', ');
 }
 
-/** Whether an output is a column under its own name, which needs no alias. */
+/** Returns whether an output is a column under its own name, which needs no alias. */
 function isPlain(output: Output): boolean {
   if (output.kind !== 'value' || output.cast !== undefined || output.aggregate || output.through)
     return false;

@@ -82,7 +82,7 @@ export function compileTransaction(
   };
 }
 
-/** Whether the transaction is rolled back; a permitted preference decides before `dbrest_tx_end`. */
+/** Returns whether the transaction is rolled back; a permitted preference decides before `dbrest_tx_end`. */
 function rollsBack({ txEnd }: DbrestConfig, { tx }: RunPlan['preferences']): boolean {
   return tx === undefined ? txEnd.startsWith('rollback') : tx === 'rollback';
 }

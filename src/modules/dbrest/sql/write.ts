@@ -57,7 +57,7 @@ function mainStep(plan: PlannedWrite): Step {
   }
 }
 
-/** Whether the number of shown rows differs from that of written rows. */
+/** Returns whether the number of shown rows differs from that of written rows. */
 function showsOthers({ grouped, embeds }: ReadPlan): boolean {
   return grouped || embeds.some(({ inner }) => inner);
 }
@@ -197,7 +197,7 @@ function statementSql(
   }
 }
 
-/** Whether an update would change no column. */
+/** Returns whether an update would change no column. */
 function isNothing(plan: WritePlan): boolean {
   return plan.kind === 'update' && plan.columns.length === 0;
 }
