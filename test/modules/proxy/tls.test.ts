@@ -71,6 +71,16 @@ const cases: readonly {
     body: 'up.example TLSv1.3 -',
   },
   {
+    it: 'sends no address in the place of a name',
+    conf: 'proxy_ssl_server_name on;',
+    body: '- TLSv1.3 -',
+  },
+  {
+    it: 'sends no address of IPv6 either',
+    conf: 'proxy_ssl_server_name on; proxy_ssl_name [::1]:443;',
+    body: '- TLSv1.3 -',
+  },
+  {
     it: 'takes the name from variables',
     conf: 'proxy_ssl_server_name on; proxy_ssl_name $arg_name.example;',
     body: 'up.example TLSv1.3 -',

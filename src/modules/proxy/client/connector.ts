@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { connect, type Socket, type SocketConnectOpts } from 'node:net';
+import { connect, isIP, type Socket, type SocketConnectOpts } from 'node:net';
 import {
   checkServerIdentity,
   connect as connectTls,
@@ -140,10 +140,11 @@ export class Connector {
   }
 
   #dialTls({ address, name, sendsName }: Destination, tls: TlsSettings): Socket {
-    // Certificates are parsed once, not for each connection.
+    // Certificates are parsed once, not with each connection.
     this.#context ??= createSecureContext(contextOptions(tls));
     const sessions = this.#sessions;
-    const key = `${address} ${sendsName ? name : ''}`;
+    const servername = sendsName && isHostName(name) ? name : '';
+    const key = `${address} ${servername}`;
     const session = sessions?.get(key);
     const socket = connectTls({
       ...this.#optionsOf(address, WAITING_TLS_BYTES),
@@ -152,7 +153,7 @@ export class Connector {
       // The certificate is checked after the handshake, so that the log can say what is wrong with it.
       rejectUnauthorized: false,
       checkServerIdentity: () => undefined,
-      ...(sendsName && { servername: name }),
+      ...(servername !== '' && { servername }),
       ...(session && { session }),
     });
     if (sessions) socket.on('session', (begun: Buffer) => sessions.set(key, begun));
@@ -176,7 +177,12 @@ export class Connector {
   }
 }
 
-/** Options that sockets pass to their streams; Node's types leave them out. */
+/** Addresses are not sent as names (RFC 6066, 3; nginx). */
+function isHostName(name: string): boolean {
+  return isIP(name) === 0 && !name.startsWith('[');
+}
+
+/** What sockets take for their streams; Node's types do not say so. */
 interface StreamOptions {
   readonly highWaterMark: number;
 }
