@@ -148,8 +148,15 @@ export class WebSocketRelay implements Failing {
     if (this.#client.send(data, isBinary) === 0) this.#flow({ isClientFull: true });
   }
 
-  #flow(change: { readonly isClientFull?: boolean; readonly isReceiverFull?: boolean }): void {
-    Object.assign(this, change);
+  #flow({
+    isClientFull = this.#isClientFull,
+    isReceiverFull = this.#isReceiverFull,
+  }: {
+    readonly isClientFull?: boolean;
+    readonly isReceiverFull?: boolean;
+  }): void {
+    this.#isClientFull = isClientFull;
+    this.#isReceiverFull = isReceiverFull;
     if (this.#isClientFull || this.#isReceiverFull) this.#upstream.pause();
     else this.#upstream.resume();
   }
