@@ -18,8 +18,9 @@ import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../tr
 import type { AcceptorClient } from './acceptor.ts';
 import { HeadLines } from './head-lines.ts';
 import { loadUws, type Uws } from './loader.ts';
+import { SpareResponse } from './spare-response.ts';
 import { type Handshake, type SocketState, type UwsPort, UwsWire } from './uws-wire.ts';
-import { type Relayed, relaying, type WebSocketRelay } from './websocket-relay.ts';
+import { type Relayed, relaying } from './websocket-relay.ts';
 
 const nothing = (): void => undefined;
 
@@ -51,18 +52,13 @@ export class UwsTransport implements Transport, Failing {
     // Removes the header with the name of uWebSockets.js from responses; there is no public way.
     (uws as Uws & { _cfg?: (option: string) => void })._cfg?.('silent');
     const app = uws.App();
-    const connections = this.#connections;
-    const silence = this.#silence;
-    const admission = this.#admission;
-    const relays = new Set<WebSocketRelay>();
-    const headLines = new HeadLines();
-    const socket: SocketState = { draining: false, silence, connections, admission, relays, headLines };
+    const socket = this.#stateOf(uws);
     app.filter(guarded(this, (res, opened) => (Number(opened) > 0 ? this.#admit(res) : this.#left())));
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
     app.any('/*', (res, req) => this.#receive(res, req, current));
     app.ws<Relayed>('/*', {
       // The filter is not called when a WebSocket closes.
-      ...relaying(relays, () => admission.left()),
+      ...relaying(socket.relays, () => this.#admission.left()),
       upgrade: (res, req, context) =>
         this.#receive(res, req, { ...current, handshake: handshakeOf(req, context) }),
     });
@@ -75,7 +71,19 @@ export class UwsTransport implements Transport, Failing {
       use: (next) => {
         current = { port: next, scan: new HeadScan(next), socket };
       },
-      ...endOf(app, stop, relays),
+      ...endOf(app, stop, socket),
+    };
+  }
+
+  #stateOf(uws: Uws): SocketState {
+    return {
+      draining: false,
+      silence: this.#silence,
+      connections: this.#connections,
+      admission: this.#admission,
+      relays: new Set(),
+      headLines: new HeadLines(),
+      spare: new SpareResponse(uws),
     };
   }
 
@@ -214,7 +222,7 @@ function mayCarryBody(method: string): boolean {
 function endOf(
   app: TemplatedApp,
   stop: () => void | Promise<void>,
-  relays: ReadonlySet<WebSocketRelay>,
+  { relays, spare }: Pick<SocketState, 'relays' | 'spare'>,
 ): Pick<OpenPort, 'stopAccepting' | 'close'> {
   let stopped: { readonly arrived: void | Promise<void> } | undefined;
   const stopAccepting = (): { readonly arrived: void | Promise<void> } => (stopped ??= { arrived: stop() });
@@ -224,6 +232,7 @@ function endOf(
       const { arrived } = stopAccepting();
       for (const relay of relays) relay.goAway();
       app.close();
+      await spare.close();
       if (!arrived) return;
       // Connections that the acceptor had already passed on may have arrived after the first close.
       await arrived;

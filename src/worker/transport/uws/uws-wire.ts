@@ -17,6 +17,7 @@ import { RequestBody, type SilenceWatch } from '../request-body.ts';
 import { addressText } from '../socket-address.ts';
 import type { StreamOwner } from '../transport.ts';
 import { type HeadLines, writeHeaders } from './head-lines.ts';
+import type { SpareResponse } from './spare-response.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';
 import { type Relayed, WebSocketRelay } from './websocket-relay.ts';
 
@@ -33,6 +34,7 @@ export interface SocketState {
   readonly connections: Connections;
   readonly admission: Admission;
   readonly headLines: HeadLines;
+  readonly spare: SpareResponse;
 }
 
 /** The parts of a port that a request needs. */
@@ -150,14 +152,30 @@ export class UwsWire implements Wire, StreamOwner {
       ended: () => this.finished(),
       fail: (error) => x.warn(`a WebSocket could not be relayed: ${String(error)}`),
     });
-    const { response } = x;
+    void this.#socket.spare.get().then(
+      guarded(x, (spare) => {
+        // The client has left meanwhile.
+        if (this.#isFinished) return void peer.destroy();
+        const protocol = this.#writeHandshake();
+        spare.cork(() => res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context));
+      }),
+      (error: unknown) => {
+        peer.destroy();
+        x.fail(error);
+      },
+    );
+  }
+
+  /** Writes the head of the handshake but what uWebSockets.js adds; returns the subprotocol. */
+  #writeHandshake(): string {
+    const { response } = this.x;
     const protocol = response.header('sec-websocket-protocol') ?? '';
     for (const name of ['accept', 'protocol', 'extensions']) response.removeHeader(`sec-websocket-${name}`);
-    res.cork(() => {
-      res.writeStatus('101 Switching Protocols');
-      if (response.headers) writeHeaders(res, response.headers);
-      res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context);
+    this.#res.cork(() => {
+      this.#res.writeStatus('101 Switching Protocols');
+      if (response.headers) writeHeaders(this.#res, response.headers);
     });
+    return protocol;
   }
 
   write(body: string | Uint8Array): void {
