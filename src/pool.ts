@@ -132,6 +132,7 @@ interface AcquireRules {
 /** The fill level of a pool. */
 export interface PoolLevel {
   readonly max: number;
+  readonly idle: number;
   /** Idle, or still to be opened. */
   readonly available: number;
   readonly waiting: number;
@@ -160,7 +161,12 @@ export class Pool<T extends object> {
 
   get level(): PoolLevel {
     const used = this.#openedMs.size - this.#idle.length + this.#opening;
-    return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.#queue.length };
+    return {
+      max: this.#size,
+      idle: this.#idle.length,
+      available: Math.max(0, this.#size - used),
+      waiting: this.#queue.length,
+    };
   }
 
   /** Resolves with a resource or rejects with a `PoolRefusal`. Each resource must be released once. */
@@ -182,6 +188,11 @@ export class Pool<T extends object> {
       );
       if (mayOpen) void this.#openOne();
     });
+  }
+
+  /** Opens another resource, unless one is being opened or the pool has its size. */
+  grow(): void {
+    if (this.#opening === 0 && !this.#closed && this.#mayOpen()) void this.#openOne();
   }
 
   /** Returns a resource to the pool; `broken` closes it. */

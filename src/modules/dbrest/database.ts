@@ -16,6 +16,7 @@ import {
 } from './schema/index.ts';
 import {
   ConnectionLost,
+  Displaced,
   type Leftovers,
   type Results,
   type RunStep,
@@ -23,6 +24,7 @@ import {
   type Verdict,
   type WireError,
 } from './session/index.ts';
+import { Costs, MOST_CHARACTERS, SharedSessions } from './sharing.ts';
 import { inSlices } from './turn.ts';
 import { Watch, type WatchOptions } from './watch.ts';
 
@@ -41,6 +43,20 @@ interface RunRules {
   readonly timeoutMs: number;
   /** `discard`: the session is reset before each request. */
   readonly poolReset: 'discard' | 'none';
+  /** Most batches of a session that requests share; 0: they share none. */
+  readonly pipelining: number;
+}
+
+/** A batch for a client. */
+interface Order {
+  readonly client: DatabaseClient;
+  readonly rules: RunRules;
+  readonly leaves: Leftovers | undefined;
+  readonly verdict?: Verdict | undefined;
+  /** The batch may share a session while its costs, which are known by this text, are small. */
+  readonly shares: string | undefined;
+  /** A large result may be dropped and read again. */
+  readonly repeatable: boolean;
 }
 
 /** The client of gw's own reads. */
@@ -51,6 +67,7 @@ const BACKGROUND_RULES: RunRules = {
   poolQueue: Infinity,
   timeoutMs: 30_000,
   poolReset: 'discard',
+  pipelining: 0,
 };
 /** Limits of health checks. */
 const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
@@ -142,8 +159,11 @@ export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'feature
 interface DatabaseOptions {
   /** The name in the log, without secrets. */
   readonly name: string;
-  /** Opens a session; `ended` is called when it has ended. */
-  readonly open: (ended: (session: Session) => void) => Promise<Session>;
+  /** Opens a session; `ended` is called when it has ended, `flushed` with the number of batches of each write. */
+  readonly open: (events: {
+    readonly ended: (session: Session) => void;
+    readonly flushed: (batches: number) => void;
+  }) => Promise<Session>;
   /** Opens a session that receives notifications. */
   readonly listen: WatchOptions['listen'];
   readonly log: ErrorLog;
@@ -159,6 +179,8 @@ export class Database {
   readonly #share: CatalogueShare;
   readonly #watch: Watch;
   readonly #pool: Pool<Session>;
+  readonly #costs = new Costs();
+  readonly #shared: SharedSessions;
   readonly #slowClients = new SlowClients(() => this.#pool.level.waiting > 0);
   readonly #log: ErrorLog;
   readonly #name: string;
@@ -175,12 +197,17 @@ export class Database {
     this.schema = new SchemaCache((fresh) => metrics.load(() => this.#readSchema(fresh)));
     this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
     this.#pool = new Pool<Session>({
-      open: () => open((session) => this.#pool.discard(session)),
+      open: () =>
+        open({
+          ended: (session) => this.#pool.discard(session),
+          flushed: (batches) => metrics.flushed(batches),
+        }),
       close: (session) => session.end(),
       size: 1,
       maxAgeMs: MAX_AGE_MS,
       unreachable: (error) => this.#noteReachability(error),
     });
+    this.#shared = new SharedSessions(this.#pool);
     this.#hidePool = metrics.showPool(() => this.#pool.level);
     const refresh = (): void => void this.schema.refresh();
     this.#watch = new Watch({ name, log, listen, share: this.#share, refresh });
@@ -202,32 +229,56 @@ export class Database {
    */
   async read(
     steps: readonly RunStep[],
-    { reader, rules, leaves }: { reader: DatabaseClient; rules: RunRules; leaves?: Leftovers | undefined },
+    {
+      reader,
+      rules,
+      leaves,
+      shares,
+    }: {
+      readonly reader: DatabaseClient;
+      readonly rules: RunRules;
+      readonly leaves?: Leftovers | undefined;
+      readonly shares?: string | undefined;
+    },
   ): Promise<Results> {
-    const batch = { resets: rules.poolReset === 'discard', ...(leaves && { leaves }) };
-    const use = this.#withSession(reader, rules, (session, deadlineMs) =>
-      session.run(steps, deadlineMs, batch),
-    );
+    const order: Order = { client: reader, rules, leaves, shares, repeatable: true };
     try {
-      return await use();
+      return await this.#run(steps, order);
     } catch (error) {
       if (!mayRetry(error) || reader.aborted || reader.done === true) throw error;
+      this.#metrics.repeats.lost.add();
       // Often all sessions end at once, and idle ones may not have noticed it yet.
       this.#pool.discardIdle();
-      return use();
+      return this.#runAlone(steps, order);
     }
   }
 
   /**
-   * Runs statements with effects. They are cancelled when the client goes away and never repeated; an exception of the
-   * verdict rolls them back. Rejects as `read` does, or with that exception.
+   * Runs statements with effects. They are cancelled when the client goes away, and never repeated once they may have had
+   * an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
    */
   write(
     steps: readonly RunStep[],
-    { writer, rules, verdict }: { writer: DatabaseClient; rules: RunRules; verdict?: Verdict | undefined },
+    {
+      writer,
+      rules,
+      verdict,
+      shares,
+    }: {
+      readonly writer: DatabaseClient;
+      readonly rules: RunRules;
+      readonly verdict?: Verdict | undefined;
+      readonly shares?: string | undefined;
+    },
   ): Promise<Results> {
-    const batch = { verdict, resets: rules.poolReset === 'discard', leaves: 'anything' } as const;
-    return this.#withSession(writer, rules, (session, deadlineMs) => session.run(steps, deadlineMs, batch))();
+    return this.#run(steps, {
+      client: writer,
+      rules,
+      leaves: 'anything',
+      verdict,
+      shares,
+      repeatable: false,
+    });
   }
 
   /** The features of the server, read once. Rejects as `read` does. */
@@ -267,31 +318,68 @@ export class Database {
     this.#share.close();
   }
 
-  /**
-   * Returns a function that runs `run` with a session of the pool; it may be called again. The batch is cancelled when the
-   * client goes away.
-   */
-  #withSession(
-    reader: DatabaseClient,
-    rules: RunRules,
-    run: (session: Session, deadlineMs: number) => Promise<Results>,
-  ): () => Promise<Results> {
+  /** Runs a batch in a shared session if it is known to be short, and again in its own if it was displaced there. */
+  async #run(steps: readonly RunStep[], order: Order): Promise<Results> {
+    const { client, rules, shares } = order;
+    const turnMs =
+      shares === undefined || rules.pipelining === 0 ? undefined : this.#costs.shortTurnMs(shares);
+    if (turnMs === undefined) return this.#runAlone(steps, order);
+    try {
+      return await this.#runShared(steps, { ...order, turnMs });
+    } catch (error) {
+      if (!(error instanceof Displaced) || client.aborted) throw error;
+      this.#metrics.repeats.displaced.add();
+      if (error.isCostly) this.#costs.forget(shares as string);
+      return this.#runAlone(steps, order);
+    }
+  }
+
+  /** Runs a batch in a session of its own. It is cancelled when the client goes away. */
+  async #runAlone(steps: readonly RunStep[], order: Order): Promise<Results> {
+    const { client, rules } = order;
     let running: Session | undefined;
-    reader.onAbort(() => running?.cancel());
-    return async () => {
-      const session = await this.#acquire(reader, rules);
-      const startedMs = performance.now();
-      try {
-        if (reader.aborted) throw new PoolRefusal('abandoned');
-        running = session;
-        this.#slowClients.begin(session);
-        return await run(session, rules.timeoutMs + GRACE_MS);
-      } finally {
-        running = undefined;
-        this.#slowClients.end(session);
-        this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
-        this.#pool.release(session, session.broken);
-      }
+    client.onAbort(() => running?.cancel());
+    const session = await this.#acquire(client, rules);
+    const startedMs = performance.now();
+    try {
+      if (client.aborted) throw new PoolRefusal('abandoned');
+      running = session;
+      this.#slowClients.begin(session);
+      return await session.run(steps, rules.timeoutMs + GRACE_MS, this.#batchRules(order));
+    } finally {
+      running = undefined;
+      this.#slowClients.end(session);
+      this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
+      this.#pool.release(session, session.broken);
+    }
+  }
+
+  /** Runs a batch that usually takes `turnMs` behind others; when the client goes away, its results are dropped. */
+  async #runShared(steps: readonly RunStep[], order: Order & { readonly turnMs: number }): Promise<Results> {
+    const { client, rules, turnMs, repeatable } = order;
+    const shared =
+      this.#shared.join(turnMs, rules.pipelining) ??
+      this.#shared.add(await this.#acquire(client, rules), turnMs);
+    const startedMs = performance.now();
+    try {
+      if (client.aborted) throw new PoolRefusal('abandoned');
+      this.#metrics.depth.observe(shared.session.length);
+      return await shared.session.run(steps, rules.timeoutMs + GRACE_MS, {
+        ...this.#batchRules(order),
+        shared: { client, most: repeatable ? MOST_CHARACTERS : undefined },
+      });
+    } finally {
+      this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
+      this.#shared.leave(shared, turnMs);
+    }
+  }
+
+  #batchRules({ rules, leaves, verdict, shares }: Order): NonNullable<Parameters<Session['run']>[2]> {
+    return {
+      verdict,
+      resets: rules.poolReset === 'discard',
+      ...(leaves && { leaves }),
+      ...(shares !== undefined && { measured: (cost) => this.#costs.note(shares, cost) }),
     };
   }
 

@@ -14,6 +14,8 @@ export interface DbrestConfig {
   readonly poolQueue: number;
   /** `discard`: a session is reset before each request. */
   readonly poolReset: 'discard' | 'none';
+  /** Most batches of a connection that requests share; 0: they share none. */
+  readonly pipelining: number;
   readonly timeoutMs: number;
   /** Never empty. The first schema is the default. */
   readonly schemas: readonly string[];
@@ -147,6 +149,22 @@ const corsOrigins = readers.words<CorsOrigins>(
   },
 );
 
+/** Most batches of a shared connection with `dbrest_pipelining on`. */
+const USUAL_PIPELINING = 16;
+const MOST_PIPELINING = 64;
+
+/** Reads `on`, `off` or the most batches of a connection; 0 is off. */
+const pipelining = readers.oneWord<number>('on | off | number', (word, { directive, report }) => {
+  const text = word.value.toLowerCase();
+  if (text === 'on') return USUAL_PIPELINING;
+  if (text === 'off') return 0;
+  const given = /^\d{1,3}$/.test(text) ? Number(text) : NaN;
+  if (given >= 1 && given <= MOST_PIPELINING) return given;
+  const expected = `expected "on", "off" or a number from 1 to ${MOST_PIPELINING}`;
+  report.emerg(`invalid value "${word.value}" in "${directive}" directive`, word.span, expected);
+  return undefined;
+});
+
 /** The database and the connection pool. */
 const connection = directivesFor<DbrestConfig>()({
   dbrest_pass: {
@@ -198,6 +216,16 @@ const connection = directivesFor<DbrestConfig>()({
     default: 'discard',
     summary:
       'Whether settings, roles, temporary tables and locks that earlier requests left in a connection are discarded before a request ("discard") or kept ("none").',
+    source: 'gw',
+  },
+  dbrest_pipelining: {
+    contexts: EVERYWHERE,
+    args: pipelining,
+    into: 'pipelining',
+    default: USUAL_PIPELINING,
+    defaultText: 'on',
+    summary:
+      'Whether requests whose statements are known to be short share connections: "off", or how many of them one connection takes at a time ("on" is 16).',
     source: 'gw',
   },
   dbrest_timeout: {

@@ -79,7 +79,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       () =>
         new Database({
           name: `"${targetName(target)}"`,
-          open: (ended) => openSession(pg, target, ended),
+          open: (events) => openSession(pg, target, events),
           listen: (hearing) => new Listener((makeReady) => connect(pg, target, makeReady), hearing),
           log: worker.log,
           share: worker.provided(shareKey(pass as DbrestPass)) as ShareKey,

@@ -16,6 +16,20 @@ const QUERY = {
   help: 'Time of a statement batch on its connection.',
   scale: 'seconds',
 } as const;
+const BATCHES = { name: 'gw_dbrest_batches_total', help: 'Statement batches sent to the database.' };
+const WRITES = {
+  name: 'gw_dbrest_flushes_total',
+  help: 'Writes that statement batches were sent with; fewer than batches while requests share connections.',
+};
+const DEPTH = {
+  name: 'gw_dbrest_pipeline_depth',
+  help: 'Batches ahead of a request when it was sent on a shared connection.',
+  scale: 'counts',
+} as const;
+const REPEATS = {
+  name: 'gw_dbrest_repeats_total',
+  help: 'Requests sent again: "lost" with their connection, or "displaced" from a shared connection to their own.',
+};
 const LOAD = {
   name: 'gw_dbrest_schema_cache_load_seconds',
   help: 'Time to read the schema.',
@@ -33,6 +47,11 @@ const JWT_EVICTIONS = {
 export class DatabaseMetrics {
   readonly queries: Histogram;
   readonly timeouts: Counter;
+  /** Batches ahead of a request in a shared session. */
+  readonly depth: Histogram;
+  readonly repeats: Readonly<Record<'lost' | 'displaced', Counter>>;
+  readonly #batches: Counter;
+  readonly #writes: Counter;
   readonly #loads: Readonly<Record<'success' | 'fail', Counter>>;
   readonly #loadSeconds: Histogram;
   readonly #metrics: Counters;
@@ -43,11 +62,24 @@ export class DatabaseMetrics {
     const labels = (this.#labels = { database });
     this.queries = metrics.histogram(QUERY, labels);
     this.timeouts = metrics.counter(TIMEOUTS, labels);
+    this.depth = metrics.histogram(DEPTH, labels);
+    this.repeats = {
+      lost: metrics.counter(REPEATS, { ...labels, reason: 'lost' }),
+      displaced: metrics.counter(REPEATS, { ...labels, reason: 'displaced' }),
+    };
+    this.#batches = metrics.counter(BATCHES, labels);
+    this.#writes = metrics.counter(WRITES, labels);
     this.#loadSeconds = metrics.histogram(LOAD, labels);
     this.#loads = {
       success: metrics.counter(LOADS, { ...labels, status: 'success' }),
       fail: metrics.counter(LOADS, { ...labels, status: 'fail' }),
     };
+  }
+
+  /** Counts one write to the server with so many batches. */
+  flushed(batches: number): void {
+    this.#batches.add(batches);
+    this.#writes.add();
   }
 
   /** Samples a pool until the returned function is called. */

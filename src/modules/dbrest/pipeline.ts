@@ -128,12 +128,12 @@ interface PreparedRun {
 }
 
 function run(database: RestDatabase, { x, statements, response, rules }: PreparedRun): Promise<Results> {
-  const { before, main, after, repeatable, leaves } = statements;
+  const { before, main, after, repeatable, leaves, shares } = statements;
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
   return repeatable
-    ? database.read(steps, { reader: x, rules, leaves })
-    : database.write(steps, { writer: x, rules, verdict });
+    ? database.read(steps, { reader: x, rules, leaves, shares })
+    : database.write(steps, { writer: x, rules, verdict, shares });
 }
 
 /** Stands in for a `statement_timeout` of 0, where only the server or the client ends a function. */

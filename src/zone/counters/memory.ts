@@ -93,6 +93,7 @@ export const SCALES = {
   bytes: [
     64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864, 268_435_456,
   ],
+  counts: [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64],
 } as const;
 export type Scale = keyof typeof SCALES;
 const SCALE_NAMES = Object.keys(SCALES) as readonly Scale[];

@@ -25,6 +25,7 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   poolTimeoutMs: 5_000,
   poolQueue: 512,
   poolReset: 'discard',
+  pipelining: 16,
   timeoutMs: 10_000,
   schemas: ['public'],
   extraSearchPath: ['public'],

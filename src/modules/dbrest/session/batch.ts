@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Connection, Submittable } from 'pg';
+import type { Connection } from 'pg';
 import type { Step } from '../sql/index.ts';
 import type { Column, Row, WireError } from './connection.ts';
-import { Messages } from './messages.ts';
+import type { Messages } from './messages.ts';
 
 interface Prepared {
   readonly text: string;
@@ -15,8 +15,8 @@ interface Prepared {
  */
 export class StatementNames {
   readonly #byText: LRUCache<string, Prepared>;
-  /** Sent Parse messages, in the order of their ParseComplete. */
-  readonly #parsing: Prepared[] = [];
+  /** Sent Parse messages, in the order of their ParseComplete; `undefined` marks the end of a batch. */
+  readonly #parsing: (Prepared | undefined)[] = [];
   /** Evicted names that have to be closed on the server. */
   #forgotten: string[] = [];
   #count = 0;
@@ -53,9 +53,18 @@ export class StatementNames {
     this.#parsing.shift();
   }
 
-  /** The batch has ended; statements without ParseComplete were not parsed. */
+  /** All statements of a batch have been used. */
+  batchSent(): void {
+    this.#parsing.push(undefined);
+  }
+
+  /** The oldest batch has ended; its statements without ParseComplete were not parsed. */
   batchEnded(): void {
-    for (const prepared of this.#parsing.splice(0)) this.#byText.delete(prepared.text);
+    while (this.#parsing.length > 0) {
+      const prepared = this.#parsing.shift();
+      if (!prepared) return;
+      if (this.#byText.peek(prepared.text) === prepared) this.#byText.delete(prepared.text);
+    }
   }
 }
 
@@ -77,31 +86,43 @@ export interface RunStep extends Step {
 /** The last row of each statement without a sink. */
 export type Results = readonly (Row | undefined)[];
 
-/**
- * Statements that are sent at once with a single Sync, so that PostgreSQL runs them as one implicit transaction. pg calls
- * the `handle…` members (its public `submit` interface, as used by pg-cursor); the session decides when the batch has
- * ended.
- */
-export class Batch implements Submittable {
-  readonly results: (Row | undefined)[] = [];
-  error: Error | undefined;
-  /** A sink has received something, so the batch cannot be repeated. */
-  hasBegun = false;
+/** The parts of a batch. */
+interface BatchParts {
   readonly steps: readonly RunStep[];
   /** Statements before the steps; their results are discarded. */
+  readonly lead?: readonly RunStep[];
+  /** The connection's stream, which is paused while a sink is full. */
+  readonly stream: Connection['stream'];
+  /** With more characters than this the sinks get no more rows, and the batch is `outgrown`. */
+  readonly most?: number | undefined;
+}
+
+/**
+ * Statements that are sent at once with a single Sync, so that PostgreSQL runs them as one implicit transaction. The
+ * session passes it the messages of the server, and decides when it has ended.
+ */
+export class Batch {
+  readonly results: (Row | undefined)[] = [];
+  error: Error | undefined;
+  /** A sink has received something. */
+  hasBegun = false;
+  /** Characters of the rows for sinks. */
+  characters = 0;
+  readonly steps: readonly RunStep[];
   readonly lead: readonly RunStep[];
-  readonly #names: StatementNames;
-  #stream: Connection['stream'] | undefined;
+  readonly #stream: Connection['stream'];
+  readonly #most: number;
   /** Number of completed steps; negative during the lead. */
   #completed: number;
   #begun = false;
   #pausedAtMs: number | undefined;
 
-  constructor(steps: readonly RunStep[], names: StatementNames, lead: readonly RunStep[] = []) {
+  constructor({ steps, lead = [], stream, most = Infinity }: BatchParts) {
     this.steps = steps;
     this.lead = lead;
     this.#completed = -lead.length;
-    this.#names = names;
+    this.#stream = stream;
+    this.#most = most;
   }
 
   /** How long a sink has kept the server waiting. */
@@ -109,13 +130,18 @@ export class Batch implements Submittable {
     return this.#pausedAtMs === undefined ? 0 : performance.now() - this.#pausedAtMs;
   }
 
-  submit(connection: Connection): void {
-    this.#stream = connection.stream;
-    const messages = new Messages();
+  /** The sinks have not received all rows. */
+  get outgrown(): boolean {
+    return this.characters > this.#most;
+  }
+
+  /** Adds the messages of the batch. */
+  write(messages: Messages, names: StatementNames): void {
     const steps = this.lead.length > 0 ? [...this.lead, ...this.steps] : this.steps;
-    const named = steps.map(({ statement }) => this.#names.use(statement.text));
+    const named = steps.map(({ statement }) => names.use(statement.text));
+    names.batchSent();
     // Close comes first: after an error the server would skip it.
-    for (let name = this.#names.evict(); name !== undefined; name = this.#names.evict()) messages.close(name);
+    for (let name = names.evict(); name !== undefined; name = names.evict()) messages.close(name);
     steps.forEach(({ statement: { text, values }, described }, i) => {
       const { name, parse } = named[i] as (typeof named)[0];
       if (parse) messages.parse(name, text);
@@ -124,42 +150,39 @@ export class Batch implements Submittable {
       messages.execute();
     });
     messages.sync();
-    messages.sendTo(connection.stream);
   }
 
-  handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
+  rowDescription({ fields }: { readonly fields: readonly Column[] }): void {
     this.#toSink((sink) => sink.columns(fields));
   }
 
-  handleDataRow({ fields }: { readonly fields: Row }): void {
+  dataRow({ fields }: { readonly fields: Row }): void {
     if (this.#completed < 0) return;
-    if (!this.steps[this.#completed]?.sink) this.results[this.#completed] = fields;
-    else this.#toSink((sink) => this.#pauseFor(sink.row(fields)));
+    if (!this.steps[this.#completed]?.sink) {
+      this.results[this.#completed] = fields;
+      return;
+    }
+    for (const field of fields) if (field !== null) this.characters += field.length;
+    this.#toSink((sink) => this.#pauseFor(sink.row(fields)));
   }
 
   /** `text` is a command tag: `INSERT 0 3`, `UPDATE 3`. */
-  handleCommandComplete({ text }: { readonly text: string }): void {
+  commandComplete({ text }: { readonly text: string }): void {
     this.#toSink(() => undefined);
     if (this.steps[this.#completed]?.tally) this.results[this.#completed] = [text.replace(/^.* /, '')];
     this.#completed += 1;
     this.#begun = false;
   }
 
-  /** Keeps errors of the server; the session handles errors of the connection itself. */
-  handleError(error: WireError): void {
-    if ('severity' in error) this.error ??= error;
+  /** The server skips the rest of the batch. */
+  failed(error: WireError): void {
+    this.error ??= error;
   }
-
-  handleReadyForQuery(): void {}
-  handleEmptyQuery(): void {}
-  handlePortalSuspended(): void {}
-  handleCopyData(): void {}
-  handleCopyInResponse(): void {}
 
   /** Calls the sink of the current statement unless it has failed. Its exceptions must not reach the socket. */
   #toSink(say: (sink: RowSink) => void): void {
     const sink = this.steps[this.#completed]?.sink;
-    if (!sink || this.error) return;
+    if (!sink || this.error || this.outgrown) return;
     try {
       if (!this.#begun) sink.begin(this.results);
       this.#begun = true;
@@ -173,11 +196,11 @@ export class Batch implements Submittable {
   /** Pauses the socket, which makes the server wait. */
   #pauseFor(ready: Promise<void> | undefined): void {
     if (!ready) return;
-    this.#stream?.pause();
+    this.#stream.pause();
     this.#pausedAtMs ??= performance.now();
     void ready.then(() => {
       this.#pausedAtMs = undefined;
-      this.#stream?.resume();
+      this.#stream.resume();
     });
   }
 }

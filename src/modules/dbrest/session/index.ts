@@ -2,10 +2,18 @@ import { userInfo } from 'node:os';
 import type { QueryConfig } from 'pg';
 import type { ConnectionTarget } from '../dsn.ts';
 import { type Attempt, connectionAttempts, type Pg, type WireClient } from './connection.ts';
-import { Session } from './session.ts';
+import { Session, type SessionOptions } from './session.ts';
 
 export type { Results, RowSink, RunStep } from './batch.ts';
-export { type Leftovers, ConnectionLost, UnexpectedResult, type Session, type Verdict } from './session.ts';
+export {
+  type Cost,
+  ConnectionLost,
+  Displaced,
+  type Leftovers,
+  type Session,
+  UnexpectedResult,
+  type Verdict,
+} from './session.ts';
 export type { Column, Pg, Row, WireClient, WireError } from './connection.ts';
 
 /**
@@ -18,12 +26,12 @@ const CHECK_CLIENT_AGAIN = `pg_catalog.set_config('client_connection_check_inter
 
 /**
  * Opens a session with the first host that answers. Rejects with the error of the last attempt. `ended` is called once,
- * when the connection has ended.
+ * when the connection has ended; `flushed` with the number of batches of each write.
  */
 export async function openSession(
   pg: Pg,
   target: ConnectionTarget,
-  ended: (session: Session) => void,
+  { ended, flushed }: Pick<SessionOptions, 'ended' | 'flushed'>,
 ): Promise<Session> {
   let settings: readonly string[] = [];
   const { client, attempt } = await connect(pg, target, async (connected) => {
@@ -31,7 +39,7 @@ export async function openSession(
     const result = await asked.catch(ignoreServerError);
     settings = result?.rowCount === 1 ? [CHECK_CLIENT_AGAIN] : [];
   });
-  return new Session(pg, { client, attempt, settings, ended });
+  return new Session(pg, { client, attempt, settings, ended, ...(flushed && { flushed }) });
 }
 
 /** Connects to the first host that answers and prepares the connection. Rejects with the error of the last attempt. */

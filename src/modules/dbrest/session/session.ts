@@ -1,5 +1,6 @@
 import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
 import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
+import { Messages } from './messages.ts';
 
 /** What requests may leave behind in a session. */
 export type Leftovers = 'nothing' | 'settings' | 'anything';
@@ -48,6 +49,8 @@ const PREPARED_STATEMENTS = 256;
 const GOODBYE_MS = 1_000;
 const COMMIT: RunStep = { statement: { text: 'commit', values: [] }, silent: true };
 const ROLLBACK: RunStep = { statement: { text: 'rollback', values: [] }, silent: true };
+/** SQLSTATE of a statement that was cancelled, or ran into `statement_timeout`. */
+const CANCELED = '57014';
 
 /** The connection broke, or was closed at the deadline, during a batch. */
 export class ConnectionLost extends Error {
@@ -60,11 +63,30 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** A batch that shared its session had no effect, and should run again in a session of its own. */
+export class Displaced extends Error {
+  /** It took longer or returned more than such a batch may; otherwise it was hit by the cancel request for another one. */
+  readonly isCostly: boolean;
+
+  constructor(isCostly: boolean) {
+    super('displaced');
+    this.isCostly = isCostly;
+  }
+}
+
 /** A statement did not return exactly one row. */
 export class UnexpectedResult extends Error {}
 
 /** Checks the results of a batch before the commit; an exception rolls it back. */
 export type Verdict = (results: Results) => void;
+
+/** What a batch cost. */
+export interface Cost {
+  /** Time between its turn and its end, in milliseconds. */
+  readonly turnMs: number;
+  /** Characters of the rows for sinks. */
+  readonly characters: number;
+}
 
 /** Options of one batch. */
 interface BatchRules {
@@ -74,15 +96,29 @@ interface BatchRules {
   readonly resets?: boolean;
   /** What the batch may leave behind; settings by default. */
   readonly leaves?: Leftovers;
+  /** The batch shares the session with others. It must not leave a transaction open. */
+  readonly shared?: SharedRules | undefined;
+  /** Called at the end of a batch that succeeded. */
+  readonly measured?: (cost: Cost) => void;
+}
+
+/** Options of a batch that shares its session. */
+interface SharedRules {
+  /** Once it has gone, the batch is cancelled instead of being displaced. */
+  readonly client: { readonly aborted: boolean };
+  /** A batch whose sinks would receive more characters is displaced. */
+  readonly most?: number | undefined;
 }
 
 /** An open connection and the attempt that led to it. */
-interface SessionOptions {
+export interface SessionOptions {
   readonly client: WireClient;
   readonly attempt: Attempt;
   /** SQL calls that set the session's own settings. */
   readonly settings?: readonly string[];
   readonly ended: (session: Session) => void;
+  /** Called with the number of batches of each write to the server. */
+  readonly flushed?: (batches: number) => void;
 }
 
 interface Running extends BatchRules {
@@ -90,22 +126,46 @@ interface Running extends BatchRules {
   readonly deadline: NodeJS.Timeout;
   readonly resolve: (results: Results) => void;
   readonly reject: (error: Error) => void;
+  sentMs: number;
   isRepeated?: true;
   cancelling?: Promise<void>;
+  /** A cancel request for the batch before it may hit it. */
+  mayBeHit?: true;
+  /** It is cancelled because others wait for it. */
+  isEvicted?: true;
+  /** The last check found it late. */
+  isLate?: true;
   /** The commit or rollback of a transaction that the batch left open. */
   ending?: Batch | undefined;
 }
 
-/** One session of PostgreSQL; it runs one batch at a time. */
+/** A batch that others wait for is cancelled after this time, if two checks in a row find it late. */
+const LATE_MS = 20;
+/** A session that does not react to a cancel request for this long is dropped. */
+const DEAF_MS = 500;
+
+/**
+ * One session of PostgreSQL. A batch has it to itself, or shares it with others that are sent behind it: each is a
+ * transaction of its own that ends with its own Sync, and the server runs them in order.
+ */
 export class Session {
   readonly #pg: Pg;
   readonly #client: WireClient;
   readonly #attempt: Attempt;
   readonly #ended: (session: Session) => void;
+  readonly #flushed: ((batches: number) => void) | undefined;
   readonly #names = new StatementNames(PREPARED_STATEMENTS);
   readonly #reset: (leftovers: Leftovers) => readonly RunStep[];
+  /** What the batches that have ended may have left behind. */
   #leftovers: Leftovers = 'nothing';
-  #running: Running | undefined;
+  /** The batches that were sent, in the order of their results. */
+  readonly #queue: Running[] = [];
+  /** A batch that has ended while its cancel request is still on its way. */
+  #cancelled: Running | undefined;
+  #messages: Messages | undefined;
+  #unsent = 0;
+  #readyMs = 0;
+  #cancelledMs = 0;
   /** The session must not be used again. */
   broken = false;
 
@@ -114,40 +174,86 @@ export class Session {
     this.#client = how.client;
     this.#attempt = how.attempt;
     this.#ended = how.ended;
+    this.#flushed = how.flushed;
     this.#reset = compileReset(how.settings ?? []);
     how.client.on('error', (error) => this.#die(error));
     how.client.on('end', () => this.#die(new Error('Connection terminated')));
-    how.client.connection.on('parseComplete', () => this.#names.parseComplete());
-    how.client.connection.on('readyForQuery', ({ status }: { status: string }) => this.#ready(status));
+    this.#takeOver();
   }
 
   /**
    * Runs statements as one transaction in one round trip and returns the last row of each statement without a sink. Rejects
-   * with an error of the server (`WireError` with a `code`), an exception of a sink, or `ConnectionLost`, once the session
-   * is ready for the next batch or broken.
+   * with an error of the server (`WireError` with a `code`), an exception of a sink, `Displaced`, or `ConnectionLost`, once
+   * the batch has ended or the session is broken.
    */
   run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
-      const batch = new Batch(steps, this.#names, rules.resets ? this.#reset(this.#leftovers) : []);
-      const deadline = setTimeout(() => this.#timeOut(), deadlineMs);
-      this.#running = { ...rules, batch, deadline, resolve, reject };
-      this.#client.query(batch);
+      const { stream } = this.#client.connection;
+      const lead = rules.resets ? this.#reset(this.#expectedLeftovers()) : [];
+      const batch = new Batch({ steps, lead, stream, most: rules.shared?.most });
+      const running: Running = {
+        ...rules,
+        batch,
+        deadline: setTimeout(() => this.#timeOut(running), deadlineMs),
+        resolve,
+        reject,
+        sentMs: Infinity,
+      };
+      this.#send(running, batch);
+      this.#queue.push(running);
     });
+  }
+
+  /** The number of batches that have not ended. */
+  get length(): number {
+    return this.#queue.length;
+  }
+
+  /** Whether another batch may be sent behind the others. */
+  get isOpen(): boolean {
+    return !this.broken && !this.#isCancelling && this.#queue[0]?.isLate === undefined;
+  }
+
+  get #isCancelling(): boolean {
+    return this.#cancelled !== undefined || this.#queue[0]?.cancelling !== undefined;
   }
 
   /** Cancels the running batch. `run` rejects once neither the query nor the cancel request is pending. */
   cancel(): void {
-    const running = this.#running;
-    if (!running || running.cancelling || this.broken) return;
+    const [running] = this.#queue;
+    if (!running || this.#isCancelling || this.broken) return;
+    for (const other of this.#queue) if (other !== running) other.mayBeHit = true;
+    this.#cancelledMs = performance.now();
     running.cancelling = sendCancel(this.#pg, this.#attempt, this.#client).catch((error: Error) =>
       this.#die(error),
     );
   }
 
+  /**
+   * Looks after batches that share the session; called every few milliseconds. The first one is cancelled if it is late
+   * and others wait for it, or its client has gone; a session that does not react is dropped.
+   */
+  check(nowMs: number): void {
+    const [running] = this.#queue;
+    if (this.#isCancelling) {
+      if (nowMs - this.#cancelledMs > DEAF_MS)
+        this.#die(new ConnectionLost('the server did not react to a cancel request', false));
+      return;
+    }
+    if (!running?.shared || nowMs - Math.max(running.sentMs, this.#readyMs) < LATE_MS) return;
+    // A busy gateway may not have read the results yet: it does so before the next check.
+    if (!running.isLate) running.isLate = true;
+    else if (running.shared.client.aborted) this.cancel();
+    else if (this.#queue.length > 1) {
+      running.isEvicted = true;
+      this.cancel();
+    }
+  }
+
   /** How long the server has been waiting for a sink. */
   get stalledMs(): number {
-    return this.#running?.batch.stalledMs ?? 0;
+    return this.#queue[0]?.batch.stalledMs ?? 0;
   }
 
   /** Closes the connection; `run` rejects with `ConnectionLost`. */
@@ -167,16 +273,83 @@ export class Session {
     clearTimeout(timer);
   }
 
+  /** pg passes the messages of the server to one query at a time; from here on they are passed to the oldest batch. */
+  #takeOver(): void {
+    const { connection } = this.#client;
+    const hear = <Message>(event: string, act: (message: Message) => void): void => {
+      connection.removeAllListeners(event);
+      connection.on(event, act);
+    };
+    const toBatch = (event: 'rowDescription' | 'dataRow' | 'commandComplete'): void =>
+      hear(event, (message: never) => this.#current?.[event](message));
+    for (const event of ['rowDescription', 'dataRow', 'commandComplete'] as const) toBatch(event);
+    for (const event of ['emptyQuery', 'portalSuspended', 'copyInResponse', 'copyData'])
+      hear(event, () => undefined);
+    hear('parseComplete', () => this.#names.parseComplete());
+    hear('errorMessage', (error: WireError) => {
+      if (this.#current) this.#current.failed(error);
+      else this.#die(error);
+    });
+    hear('readyForQuery', ({ status }: { status: string }) => this.#ready(status));
+  }
+
+  get #current(): Batch | undefined {
+    const [running] = this.#queue;
+    return running?.ending ?? running?.batch;
+  }
+
+  /** Whatever else is sent in this turn of the event loop goes out in the same write. */
+  #send(running: Running, batch: Batch): void {
+    if (!this.#messages) {
+      this.#messages = new Messages();
+      setImmediate(() => this.#flush());
+    }
+    this.#unsent += 1;
+    running.sentMs = Infinity;
+    batch.write(this.#messages, this.#names);
+  }
+
+  #flush(): void {
+    const messages = this.#messages;
+    this.#messages = undefined;
+    this.#flushed?.(this.#unsent);
+    this.#unsent = 0;
+    if (this.broken) return;
+    const nowMs = performance.now();
+    for (const running of this.#queue) if (running.sentMs === Infinity) running.sentMs = nowMs;
+    messages?.sendTo(this.#client.connection.stream);
+  }
+
+  /** What may be left behind when all batches that were sent have ended. A failed batch undoes its own reset. */
+  #expectedLeftovers(): Leftovers {
+    let expected = this.#leftovers;
+    for (const { leaves = 'settings' } of this.#queue) expected = more(expected, leaves);
+    return expected;
+  }
+
   #ready(status: string): void {
     this.#names.batchEnded();
-    const running = this.#running;
-    if (running && !running.ending) judge(running);
-    if (status !== 'I' && running && !running.ending) return this.#endTransaction(running);
-    if (status === 'I' && running && this.#repeats(running)) return;
+    const [running] = this.#queue;
+    if (!running) return;
+    if (!running.ending) judge(running);
+    if (status !== 'I' && !running.ending) return this.#endTransaction(running);
+    const nowMs = performance.now();
+    const turnMs = nowMs - Math.max(running.sentMs, this.#readyMs);
+    this.#readyMs = nowMs;
+    this.#queue.shift();
+    if (status === 'I' && this.#repeats(running)) return;
+    // A rollback also undoes the reset.
+    const before = running.resets === true && !errorOf(running) ? 'nothing' : this.#leftovers;
+    this.#leftovers = more(before, running.leaves ?? 'settings');
     // A session with an open transaction must not be reused.
     if (status !== 'I') this.broken = true;
-    if (running?.cancelling) void running.cancelling.then(() => this.#settle(running));
-    else if (running) this.#settle(running);
+    if (!running.batch.error) running.measured?.({ turnMs, characters: running.batch.characters });
+    if (!running.cancelling) return this.#settle(running);
+    this.#cancelled = running;
+    void running.cancelling.then(() => {
+      this.#cancelled = undefined;
+      this.#settle(running);
+    });
   }
 
   /**
@@ -189,8 +362,11 @@ export class Session {
     this.#names.forget();
     running.isRepeated = true;
     running.ending = undefined;
-    running.batch = new Batch(batch.steps, this.#names, batch.lead);
-    this.#client.query(running.batch);
+    const { stream } = this.#client.connection;
+    const lead = running.resets ? this.#reset(this.#expectedLeftovers()) : [];
+    running.batch = new Batch({ steps: batch.steps, lead, stream, most: running.shared?.most });
+    this.#send(running, running.batch);
+    this.#queue.push(running);
     return true;
   }
 
@@ -199,50 +375,61 @@ export class Session {
     const { batch, verdict, cancelling } = running;
     if (cancelling) batch.error ??= new ConnectionLost('cancelled', true);
     const isKept = verdict !== undefined && batch.error === undefined;
-    running.ending = new Batch([isKept ? COMMIT : ROLLBACK], this.#names);
-    this.#client.query(running.ending);
+    const { stream } = this.#client.connection;
+    running.ending = new Batch({ steps: [isKept ? COMMIT : ROLLBACK], stream });
+    this.#send(running, running.ending);
   }
 
   #settle(running: Running): void {
-    if (this.#running !== running) return;
-    this.#running = undefined;
     clearTimeout(running.deadline);
-    const { results, steps } = running.batch;
-    const error = running.batch.error ?? running.ending?.error;
-    // A rollback also undoes the reset.
-    const before = running.resets === true && !error ? 'nothing' : this.#leftovers;
-    this.#leftovers = more(before, running.leaves ?? 'settings');
+    const { results, steps, outgrown } = running.batch;
+    const error = errorOf(running);
     if (error && endsSession(error)) this.broken = true;
+    if (isDisplaced(running, error)) return running.reject(new Displaced(running.isEvicted === true));
     if (error) return running.reject(error);
+    if (outgrown) return running.reject(new Displaced(true));
     const lacks = steps.some(({ silent, sink }, i) => !silent && !sink && !results[i]);
     if (lacks) running.reject(new UnexpectedResult('a statement gave no row'));
     else running.resolve(results);
   }
 
-  #timeOut(): void {
-    const late =
+  /** A batch that waits for others is given up alone; its results are dropped when they come. */
+  #timeOut(running: Running): void {
+    const reason =
       this.stalledMs > 0
         ? 'the client did not read the response in time'
         : 'the database did not finish in time';
-    this.drop(late);
+    if (this.#queue.indexOf(running) > 0) running.reject(new ConnectionLost(reason, true));
+    else this.drop(reason);
   }
 
+  /** Only the first batch can be late: those behind it have not begun. */
   #die(error: Error): void {
     const wasBroken = this.broken;
     this.broken = true;
     if (!wasBroken) this.#ended(this);
     this.#client.connection.stream.destroy();
-    const running = this.#running;
-    if (!running) return;
-    running.batch.error ??=
-      error instanceof ConnectionLost ? error : new ConnectionLost(error.message, false);
-    this.#settle(running);
+    const [first] = this.#queue;
+    for (const running of [...this.#queue.splice(0), ...(this.#cancelled ? [this.#cancelled] : [])]) {
+      const isLate = running === first && error instanceof ConnectionLost && error.late;
+      running.batch.error ??= new ConnectionLost(error.message, isLate);
+      this.#settle(running);
+    }
   }
 }
 
 /** Returns whether the server closes the connection after an error, or its prepared statements are lost. */
 function endsSession({ code = '', severity }: WireError): boolean {
   return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
+}
+
+function errorOf({ batch, ending }: Running): WireError | undefined {
+  return batch.error ?? ending?.error;
+}
+
+/** Returns whether a batch was cancelled without having been asked to end. */
+function isDisplaced({ isEvicted, mayBeHit }: Running, error: WireError | undefined): boolean {
+  return (isEvicted ?? mayBeHit) === true && error?.code === CANCELED;
 }
 
 /**

@@ -19,13 +19,15 @@ export function callWork({ request, call, rows, form, preferences, readOnly, hel
   const source = callSource(call);
   const isPlanned = !form.media.plan && preferences.count === 'planned';
   const values = showsValues ? called.name : undefined;
+  // A volatile function may have effects that a rollback does not undo.
+  const repeatable = readOnly && called.volatility !== 'volatile';
   return {
     counts: isPlanned ? [{ statement: guessSql(rows, source) }] : [],
     main: formedStep(rows, form, { features, source, values }),
     held,
     readOnly,
-    // A volatile function may have effects that a rollback does not undo.
-    repeatable: readOnly && called.volatility !== 'volatile',
+    repeatable,
+    contained: repeatable,
     timeoutMs: called.timeoutMs,
   };
 }

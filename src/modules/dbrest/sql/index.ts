@@ -45,4 +45,4 @@ function workOf(plan: RunPlan, config: DbrestConfig): Work {
 
 /** A description reads no rows, but the role is set and `dbrest_pre_request` runs, so both can reject the request. */
 const NOTHING: Step = { statement: { text: 'select 1', values: [] } };
-const DESCRIPTION: Work = { counts: [], main: NOTHING, readOnly: true, repeatable: true };
+const DESCRIPTION: Work = { counts: [], main: NOTHING, readOnly: true, repeatable: true, contained: true };

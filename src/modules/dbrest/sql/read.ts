@@ -15,6 +15,7 @@ export function readWork({ request, rows, form, preferences }: PlannedRead, conf
     main: formedStep(rows, form, { features }),
     readOnly: true,
     repeatable: true,
+    contained: true,
     leaves: isQuiet ? 'nothing' : 'settings',
   };
 }

@@ -26,6 +26,8 @@ export interface Work {
   readonly leaves?: 'nothing' | 'settings' | undefined;
   /** Overrides `dbrest_timeout`; 0 means none. */
   readonly timeoutMs?: number | undefined;
+  /** It calls no function by name that could have effects outside of the transaction. */
+  readonly contained: boolean;
 }
 
 /** The statements of one transaction, with the indexes of their results. */
@@ -37,6 +39,11 @@ export interface Statements extends Pick<Work, 'held' | 'leaves' | 'repeatable' 
   readonly firstCount: number;
   /** The index of the row that ends with the response settings; absent if nothing can set them. */
   readonly response: number | undefined;
+  /**
+   * The text that the costs of the transaction are known by, if it may share a session: it must end by itself, and may be
+   * rolled back and run again.
+   */
+  readonly shares: string | undefined;
 }
 
 const BEGIN: Step = { statement: { text: 'begin', values: [] }, silent: true };
@@ -78,6 +85,8 @@ export function compileTransaction(
       repeatable,
       leaves,
       timeoutMs,
+      shares:
+        !isUndone && !held && timeoutMs === undefined && work.contained ? main.statement.text : undefined,
     };
   };
 }

@@ -37,6 +37,7 @@ export function writeWork(plan: PlannedWrite): Work {
     held: plan.held,
     readOnly: false,
     repeatable: false,
+    contained: true,
   };
 }
 

@@ -25,7 +25,7 @@ export function readPass(text: string): DbrestPass {
 export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Promise<T>): Promise<T> {
   return withTarget(pass, async (target) => {
     const { default: pg } = await import('pg');
-    const session = await openSession(pg, target, () => undefined).catch(sayUnreachable(target));
+    const session = await openSession(pg, target, { ended: () => undefined }).catch(sayUnreachable(target));
     try {
       return await use(session);
     } finally {

@@ -1,0 +1,134 @@
+import { LRUCache } from 'lru-cache';
+import type { Pool } from '../../pool.ts';
+import type { Cost, Session } from './session/index.ts';
+
+/** The costs of this many statements are known. */
+const MOST_STATEMENTS = 2_000;
+/** The weight of the last run in the moving averages. */
+const WEIGHT = 0.3;
+/** A statement is run alone so often before its costs count: the first time, the server plans it. */
+const FIRST_RUNS = 2;
+/** Longest turn of a statement that may share a session. */
+const SHORT_MS = 5;
+/** Largest result of a statement that may share a session. */
+export const MOST_CHARACTERS = 131_072;
+
+interface Known {
+  runs: number;
+  turnMs: number;
+  characters: number;
+}
+
+/** What statements cost, as moving averages by their text. */
+export class Costs {
+  readonly #known = new LRUCache<string, Known>({ max: MOST_STATEMENTS });
+
+  /** The usual turn of a statement that is known to be short and small, in milliseconds. */
+  shortTurnMs(text: string): number | undefined {
+    const known = this.#known.get(text);
+    if (!known || known.runs < FIRST_RUNS) return undefined;
+    return known.turnMs <= SHORT_MS && known.characters <= MOST_CHARACTERS / 2 ? known.turnMs : undefined;
+  }
+
+  note(text: string, { turnMs, characters }: Cost): void {
+    const known = this.#known.get(text);
+    if (!known) {
+      this.#known.set(text, { runs: 1, turnMs, characters });
+      return;
+    }
+    // The run before the first that counts is forgotten.
+    const weight = known.runs < FIRST_RUNS ? 1 : WEIGHT;
+    known.runs += 1;
+    known.turnMs += (turnMs - known.turnMs) * weight;
+    known.characters += (characters - known.characters) * weight;
+  }
+
+  /** A batch with this statement was displaced: until it has run a few times alone, it shares no session. */
+  forget(text: string): void {
+    this.#known.delete(text);
+  }
+}
+
+/** A session that several requests use at a time. */
+interface SharedSession {
+  readonly session: Session;
+  users: number;
+  /** The usual turns of its batches, in milliseconds. */
+  backlogMs: number;
+  /** It goes back to the pool when its users have gone. */
+  isClosing: boolean;
+}
+
+/** With a longer backlog, a request takes an idle session instead of joining others. */
+const LONGEST_BACKLOG_MS = 3;
+const CHECK_MS = 10;
+
+/**
+ * The sessions that requests with short statements share. They are taken from the pool and given back as soon as no request
+ * uses them. Few sessions with several batches each are faster than one batch at a time in many: batches of one turn of the
+ * event loop share a write, and the processes of the server switch less often.
+ */
+export class SharedSessions {
+  readonly #pool: Pool<Session>;
+  readonly #sessions: SharedSession[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pool: Pool<Session>) {
+    this.#pool = pool;
+  }
+
+  /** Returns a session that can take another batch without delay, and counts the caller as a user. */
+  join(turnMs: number, most: number): SharedSession | undefined {
+    const { waiting, idle } = this.#pool.level;
+    if (waiting > 0) this.#closeOne();
+    let best: SharedSession | undefined;
+    for (const shared of this.#sessions) {
+      if (shared.isClosing || shared.session.length >= most || !shared.session.isOpen) continue;
+      if (shared.backlogMs + turnMs <= LONGEST_BACKLOG_MS) return use(shared, turnMs);
+      if (!best || shared.backlogMs < best.backlogMs) best = shared;
+    }
+    if (!best || idle > 0) return undefined;
+    this.#pool.grow();
+    return use(best, turnMs);
+  }
+
+  /** Shares a session of the pool; the caller is its first user. */
+  add(session: Session, turnMs: number): SharedSession {
+    const shared = { session, users: 0, backlogMs: 0, isClosing: false };
+    this.#sessions.push(shared);
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
+    return use(shared, turnMs);
+  }
+
+  leave(shared: SharedSession, turnMs: number): void {
+    shared.users -= 1;
+    shared.backlogMs -= turnMs;
+    if (shared.users > 0) return;
+    this.#sessions.splice(this.#sessions.indexOf(shared), 1);
+    this.#pool.release(shared.session, shared.session.broken);
+    if (this.#sessions.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** A request waits for a session of its own: the one with the fewest users takes no more. */
+  #closeOne(): void {
+    let least: SharedSession | undefined;
+    for (const shared of this.#sessions) {
+      if (shared.isClosing) return;
+      if (!least || shared.users < least.users) least = shared;
+    }
+    if (least) least.isClosing = true;
+  }
+
+  #check(): void {
+    const nowMs = performance.now();
+    for (const { session } of this.#sessions) session.check(nowMs);
+  }
+}
+
+function use(shared: SharedSession, turnMs: number): SharedSession {
+  shared.users += 1;
+  shared.backlogMs += turnMs;
+  return shared;
+}
