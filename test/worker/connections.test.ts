@@ -109,22 +109,28 @@ test('idle connections make room where the engine can tell them, and answers clo
   await leave(idle);
 });
 
+/** Idle connections are reused, which is told once, as long as there are any; then clients are refused, which is told once. */
+const MOST_LINES = ON_NODE_ENGINE ? 2 : 1;
+
 test('a gateway that has no descriptors for more clients rests, says so once each time, and recovers', async (t) => {
   const gw = await startPoor(t, 120);
   const idle = await clients(gw, 110);
-  await expect.poll(() => linesOf(gw, /24: Too many open files/g)).toBe(1);
+  const lines = (): number => linesOf(gw, /24: Too many open files/g);
+  await expect.poll(lines).toBeGreaterThan(0);
   const before = cpuSeconds(gw.pid);
   const started = Date.now();
   for (let index = 0; index < 50; index++) expect(await visit(gw)).toMatch(ON_NODE_ENGINE ? /ok$/ : /^$/);
   const [spent, passed] = [cpuSeconds(gw.pid) - before, (Date.now() - started) / 1000];
   expect(spent).toBeLessThan(passed + 0.5);
-  expect(linesOf(gw, /24: Too many open files/g)).toBe(1);
+  const first = lines();
+  expect(first).toBeLessThanOrEqual(MOST_LINES);
   await leave(idle);
   await expect.poll(() => visit(gw)).toMatch(/ok$/);
   await gw.expect('GET /file', { status: 200, body: 'content' });
   // With room for everybody again connections stay open, and the next shortage is told.
   expect(await visit(gw)).not.toMatch(/Connection: close/i);
   const again = await clients(gw, 110);
-  await expect.poll(() => linesOf(gw, /24: Too many open files/g)).toBe(2);
+  await expect.poll(lines).toBeGreaterThan(first);
+  expect(lines()).toBeLessThanOrEqual(first + MOST_LINES);
   await leave(again);
 });
