@@ -76,6 +76,20 @@ const rulesTogether = {
   },
 };
 
+/**
+ * Threads that serve never check or explain a configuration. Without this plugin their bundle would share files with that
+ * code, and so contain the parser and its library.
+ */
+const servingOnly = {
+  name: 'serving-only',
+  setup({ onResolve }) {
+    onResolve(
+      { filter: /\/(check\/index|explain\/index|rules|rules\/index|explanation|live)\.ts$/ },
+      ({ kind, path }) => (kind === 'dynamic-import' ? { path, external: true } : undefined),
+    );
+  },
+};
+
 /** The file with a module's rules, if it has any. */
 function rulesOf(module) {
   const places = [`./src/modules/${module}/rules.ts`, `./src/modules/${module}/rules/index.ts`];
@@ -84,7 +98,7 @@ function rulesOf(module) {
 
 const built = await Promise.all([
   build({ ...split, entryPoints: PROCESSES, plugins: [rulesTogether] }),
-  build({ ...split, entryPoints: THREADS }),
+  build({ ...split, entryPoints: THREADS, plugins: [servingOnly] }),
   build({
     bundle: true,
     minify: true,

@@ -20,7 +20,7 @@ import { HeadLines } from './head-lines.ts';
 import { loadUws, type Uws } from './loader.ts';
 import { SpareResponse } from './spare-response.ts';
 import { type Handshake, type SocketState, type UwsPort, UwsWire } from './uws-wire.ts';
-import { type Relayed, relaying } from './websocket-relay.ts';
+import { type Relayed, relaying } from './websocket-behavior.ts';
 
 const nothing = (): void => undefined;
 

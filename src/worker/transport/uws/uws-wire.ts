@@ -19,7 +19,7 @@ import type { StreamOwner } from '../transport.ts';
 import { type HeadLines, writeHeaders } from './head-lines.ts';
 import type { SpareResponse } from './spare-response.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';
-import { type Relayed, WebSocketRelay } from './websocket-relay.ts';
+import type { Relay, Relayed } from './websocket-behavior.ts';
 
 /** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
@@ -27,7 +27,7 @@ const WHOLE_RESPONSE_BYTES = 65_536;
 /** The values that all requests of one socket share, whatever configuration serves them. */
 export interface SocketState {
   /** The open WebSocket relays. */
-  readonly relays: Set<WebSocketRelay>;
+  readonly relays: Set<Relay>;
   /** Every response closes its connection. */
   draining: boolean;
   readonly silence: SilenceWatch;
@@ -142,28 +142,30 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   tunnel(_protocol: string, peer: Duplex): void {
-    const { x } = this;
-    const handshake = this.#handshake;
-    const res = this.#res;
-    if (!handshake) return;
     this.detach();
+    void this.#openWebSocket(peer).catch((error: unknown) => {
+      peer.destroy();
+      this.x.fail(error);
+    });
+  }
+
+  /** The relay's library is loaded for the first WebSocket: most gateways have none. */
+  async #openWebSocket(peer: Duplex): Promise<void> {
+    const { x } = this;
+    const [spare, { WebSocketRelay }] = await Promise.all([
+      this.#socket.spare.get(),
+      import('./websocket-relay.ts'),
+    ]);
+    // The client may have left meanwhile.
+    const handshake = this.#isFinished ? undefined : this.#handshake;
+    if (!handshake) return void peer.destroy();
     const relay = new WebSocketRelay(peer, {
       wrote: (bytes) => x.wrote(bytes),
       ended: () => this.finished(),
       fail: (error) => x.warn(`a WebSocket could not be relayed: ${String(error)}`),
     });
-    void this.#socket.spare.get().then(
-      guarded(x, (spare) => {
-        // The client has left meanwhile.
-        if (this.#isFinished) return void peer.destroy();
-        const protocol = this.#writeHandshake();
-        spare.cork(() => res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context));
-      }),
-      (error: unknown) => {
-        peer.destroy();
-        x.fail(error);
-      },
-    );
+    const protocol = this.#writeHandshake();
+    spare.cork(() => this.#res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context));
   }
 
   /** Writes the head of the handshake but what uWebSockets.js adds; returns the subprotocol. */

@@ -1,10 +1,8 @@
 import type { Duplex } from 'node:stream';
-import type { WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import { Receiver, Sender } from 'ws';
 import { type Failing, guarded } from '../guarded.ts';
+import { type Client, MAX_MESSAGE_BYTES, type Relay } from './websocket-behavior.ts';
 
-/** Largest message of either side; a larger one closes the connection with 1009. */
-const MAX_MESSAGE_BYTES = 16_777_216;
 /**
  * Limits of the bytes that wait for slow upstreams, per connection and per port. A client's WebSocket cannot be paused.
  */
@@ -25,19 +23,12 @@ interface RelayOwner extends Failing {
   ended(): void;
 }
 
-/** The user data of a client's WebSocket. uWebSockets.js copies its members, so the relay must be one of them. */
-export interface Relayed {
-  readonly relay: WebSocketRelay;
-}
-
-type Client = WebSocket<Relayed>;
-
 /**
  * Relays a client's WebSocket on uWebSockets.js and an upstream connection that has switched to the same protocol:
  * messages, pings, pongs and close codes. uWebSockets.js passes frames, not bytes, so they are re-encoded for the
  * upstream.
  */
-export class WebSocketRelay implements Failing {
+export class WebSocketRelay implements Relay {
   readonly #upstream: Duplex;
   readonly #owner: RelayOwner;
   readonly #receiver = new Receiver({
@@ -47,7 +38,7 @@ export class WebSocketRelay implements Failing {
   });
   readonly #sender: Sender;
   #client: Client | undefined = undefined;
-  #relays: Set<WebSocketRelay> | undefined = undefined;
+  #relays: Set<Relay> | undefined = undefined;
   #isOver = false;
   /** The client's buffer is full; the receiver has more data than it can process. */
   #isClientFull = false;
@@ -59,8 +50,7 @@ export class WebSocketRelay implements Failing {
     this.#sender = new Sender(upstream, {});
   }
 
-  /** Called when the client's WebSocket is open. While it is open, it is one of `relays`. */
-  open(client: Client, relays: Set<WebSocketRelay>): void {
+  open(client: Client, relays: Set<Relay>): void {
     this.#client = client;
     this.#relays = relays.add(this);
     const upstream = this.#upstream;
@@ -110,7 +100,6 @@ export class WebSocketRelay implements Failing {
     this.#flow({ isClientFull: false });
   }
 
-  /** Called when the client's WebSocket is closed, by either side. */
   closed(code: number, reason: ArrayBuffer): void {
     this.#client = undefined;
     this.#relays?.delete(this);
@@ -128,16 +117,19 @@ export class WebSocketRelay implements Failing {
     this.#owner.ended();
   }
 
-  /** Called when the gateway stops. */
   goAway(): void {
     this.#client?.end(GOING_AWAY);
   }
 
+  get waitingBytes(): number {
+    return this.#upstream.writableLength;
+  }
+
   #waitsForTooMuch(): boolean {
-    const own = this.#upstream.writableLength;
+    const own = this.waitingBytes;
     if (own <= UNNOTICED_BYTES) return false;
     let all = 0;
-    for (const relay of this.#relays ?? []) all += relay.#upstream.writableLength;
+    for (const relay of this.#relays ?? []) all += relay.waitingBytes;
     return own > MAX_WAITING_BYTES || all > MAX_ALL_WAITING_BYTES;
   }
 
@@ -182,33 +174,4 @@ function isSendable(code: number): boolean {
 /** Returns the close code for an error of `ws`. */
 function errorCode(error: Error & { readonly code?: string }): number {
   return error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? TOO_BIG : 1002;
-}
-
-/** Returns the WebSocket behaviour for uWebSockets.js: all events go to the relays. `relays` holds the open ones. */
-export function relaying(
-  relays: Set<WebSocketRelay>,
-  left: () => void,
-): Omit<WebSocketBehavior<Relayed>, 'upgrade'> {
-  const tell = (client: Client, act: (relay: WebSocketRelay) => void): void => {
-    const { relay } = client.getUserData();
-    guarded(relay, act)(relay);
-  };
-  return {
-    compression: 0,
-    maxPayloadLength: MAX_MESSAGE_BYTES,
-    maxBackpressure: 2 * MAX_MESSAGE_BYTES,
-    closeOnBackpressureLimit: true,
-    // `proxy_read_timeout` limits silence.
-    idleTimeout: 0,
-    sendPingsAutomatically: false,
-    open: (client) => tell(client, (relay) => relay.open(client, relays)),
-    message: (client, data, isBinary) => tell(client, (relay) => relay.message(data, isBinary)),
-    ping: (client, data) => tell(client, (relay) => relay.ping(data)),
-    pong: (client, data) => tell(client, (relay) => relay.pong(data)),
-    drain: (client) => tell(client, (relay) => relay.drained()),
-    close: (client, code, reason) => {
-      left();
-      tell(client, (relay) => relay.closed(code, reason));
-    },
-  };
 }
