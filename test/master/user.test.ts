@@ -93,6 +93,16 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
+  'a gateway that root starts makes the directories above an embedded store, and can pass through them',
+  async (t) => {
+    const conf = (dir: string): string =>
+      `server { location = /get { kv_pass embedded:${dir}/data/of/store; kv_key k; } }`;
+    const gw = await startAsNobody(t, conf);
+    await gw.expect('GET /get', { status: 200 });
+  },
+);
+
+test.runIf(IS_ROOT)(
   'a gateway that root starts runs an embedded database that it can reach, before and after a reload',
   async (t) => {
     const conf = (dir: string): string =>

@@ -10,7 +10,7 @@ import {
   readFileSync,
   statSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { ListenAddress, WrittenFiles } from '../../contract/index.ts';
 import { standardStream } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
@@ -69,10 +69,14 @@ function handOverFile(path: string, account: Account, create: number): void {
   give(openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create, 0o644), account);
 }
 
-/** Hands over a directory and its files, which a gateway that served as root may have created. */
+/**
+ * Hands over a directory and its files, which a gateway that served as root may have created. The account has to pass through
+ * missing directories above it, but owns only the last one.
+ */
 function handOverDirectory(path: string, account: Account): void {
   const directory = rootPath(path);
   if (directory === undefined) return;
+  mkdirSync(dirname(directory), { recursive: true, mode: 0o711 });
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if ((statSync(directory).mode & OTHERS_WRITE) !== 0) return;
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
