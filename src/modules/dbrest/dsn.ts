@@ -75,6 +75,8 @@ export function targetName({ hosts, database }: ConnectionTarget): string {
 const SHAPE =
   /^(postgres(?:ql)?:\/\/)(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
+const URI_FORM = 'postgresql://user:password@host:port/dbname';
+
 /** Returns whether libpq reads a text as a URI. */
 function isUri(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
@@ -87,11 +89,7 @@ function isUri(text: string): boolean {
 function scanUri(text: string): DsnPair[] {
   const match = SHAPE.exec(text);
   if (!match) {
-    throw new DsnError(
-      'malformed URI',
-      { start: 0, end: text.length },
-      'expected postgresql://user:password@host:port/dbname',
-    );
+    throw new DsnError('malformed URI', { start: 0, end: text.length }, `expected ${URI_FORM}`);
   }
   const [, scheme = '', user, password, hosts = '', database, query] = match;
   const pairs: DsnPair[] = [];
@@ -150,6 +148,10 @@ const SPACE = /\s/;
  * documentation, 34.1.1.1). Throws a `DsnError`.
  */
 function scanKeywords(text: string): DsnPair[] {
+  if (!text.includes('=') && text.trim() !== '') {
+    const range = { start: 0, end: text.length };
+    throw new DsnError('neither a URI nor keywords', range, `expected ${URI_FORM} or host=… dbname=…`);
+  }
   const pairs: DsnPair[] = [];
   let at = skipBlanks(text, 0);
   while (at < text.length) {

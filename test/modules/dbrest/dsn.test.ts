@@ -130,6 +130,13 @@ did you mean "host"?`,
 expected host, port, dbname, user, password …`,
   ],
   [
+    'mysql://db/x',
+    `${SAID} neither a URI nor keywords
+"mysql://db/x"
+ ^^^^^^^^^^^^
+expected postgresql://user:password@host:port/dbname or host=… dbname=…`,
+  ],
+  [
     'host=db 5432',
     `${SAID} no "=" after a keyword
 "host=db 5432"
