@@ -48,7 +48,7 @@ export function compileDbrest(
       watch?.lap('jwt');
       await serve(x, { identity, watch });
     } catch (error) {
-      respondToError(x, error, { config, build, authenticated: role !== config.anonRole });
+      respondToError(x, error, { config, authenticated: role !== config.anonRole });
     }
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
@@ -191,24 +191,20 @@ async function isOutdated(
 function respondToError(
   x: Exchange,
   error: unknown,
-  { config, build, authenticated }: { config: DbrestConfig; build: Build; authenticated: boolean },
+  { config, authenticated }: { config: DbrestConfig; authenticated: boolean },
 ): void {
   // The client has closed the connection: there is no one to respond to.
   if (x.aborted) return;
   const fault = faultOf(error, { authenticated });
   if (!fault) return;
-  if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault, build);
+  if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault);
   // The head has been sent, so only a truncated body can show that the response is incomplete.
   if (x.done) x.abort();
   else sendFault(x, fault, config.errorVerbosity);
 }
 
-function logFault(x: Exchange, { code, details, message, logged }: DbrestFault, { log }: Build): void {
+function logFault(x: Exchange, { code, details, message, logged }: DbrestFault): void {
   const more = logged ?? (typeof details === 'object' ? details && JSON.stringify(details) : details);
   const text = `dbrest: ${code} ${message}${more === null ? '' : ` (${more})`}`.replace(/\s+/g, ' ');
-  log.write('error', text, {
-    client: x.remoteAddress,
-    request: `${x.method} ${x.request.requestUri}`,
-    host: x.request.host,
-  });
+  x.rules.warn(text, x);
 }

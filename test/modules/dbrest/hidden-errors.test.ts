@@ -55,7 +55,9 @@ test.each(general)(
     ]);
     await gw.waitForLog(logged);
     expect(gw.errorLog()).toMatch(
-      new RegExp(`\\[error\\].*dbrest: ${code} ${message} \\(.*request: "GET /api/${path}`),
+      new RegExp(
+        `\\[error\\].*dbrest: ${code} ${message} \\(.*, client: 127\\.0\\.0\\.1, server: .*, request: "GET /api/${path}`,
+      ),
     );
   },
 );
