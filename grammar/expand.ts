@@ -96,13 +96,15 @@ function envValue(subject: string, { env }: Expansion): string | Refusal {
 }
 
 function fileValue(path: string, { directory, readFile }: Expansion): string | Refusal {
+  const file = resolve(directory, path);
   try {
-    const bytes = readFile(resolve(directory, path), MAX_SECRET_BYTES);
+    const bytes = readFile(file, MAX_SECRET_BYTES);
     return decodeText(bytes).text.replace(/\r?\n$/, '');
   } catch (error) {
     return {
       rule: 'secret-file',
       message: `"\${file:${path}}" cannot be read: ${REASONS[errorCode(error)] ?? systemReason(error)}`,
+      ...(file !== path && { hint: `it stands for "${file}"` }),
     };
   }
 }
