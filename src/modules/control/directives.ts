@@ -23,17 +23,20 @@ import {
 
 const NAMES = ENDPOINTS.map(({ name }) => name);
 
-const api: ArgReader<string> = readers.words({ syntax: '[endpoint]', min: 0, max: 1 }, ([word], scope) => {
-  if (!word) return WHOLE_INVENTORY;
-  if (NAMES.includes(word.value)) return word.value;
-  const near = nearest(word.value, NAMES);
-  const more =
-    near === undefined
-      ? `expected ${NAMES.join(', ')}`
-      : { hint: `did you mean "${near}"?`, fix: renaming(word.span, near) };
-  scope.report.emerg(`unknown endpoint "${word.value}" in "${scope.directive}" directive`, word.span, more);
-  return undefined;
-});
+const api: ArgReader<string> = readers.words(
+  { syntax: `[${NAMES.join(' | ')}]`, min: 0, max: 1 },
+  ([word], scope) => {
+    if (!word) return WHOLE_INVENTORY;
+    if (NAMES.includes(word.value)) return word.value;
+    const near = nearest(word.value, NAMES);
+    const more =
+      near === undefined
+        ? `expected ${NAMES.join(', ')}`
+        : { hint: `did you mean "${near}"?`, fix: renaming(word.span, near) };
+    scope.report.emerg(`unknown endpoint "${word.value}" in "${scope.directive}" directive`, word.span, more);
+    return undefined;
+  },
+);
 
 const dictionary: ArgReader<DictionaryConfig> = readers.words(
   { syntax: 'zone=name:size [timeout=time] [evict]', min: 1, max: 3 },
