@@ -193,7 +193,7 @@ function* http2Problems(listens: readonly DirectiveNode[], block: Use['block']):
   const isSaid = block.effective('http2').length > 0;
   yield {
     at: first.word.span,
-    message: '"listen ... http2" is deprecated, use "http2 on"',
+    message: '"listen ... http2" is deprecated, use "http2 on"; gw serves HTTP/1.1 with either',
     related: others.map(({ word: { span } }) => ({ span, label: 'here too' })),
     fix: {
       title: 'say "http2 on"',
