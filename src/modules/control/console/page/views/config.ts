@@ -37,7 +37,7 @@ function piece(role: string, text: string): HTMLElement {
   return h('span', { class: `t-${role}` }, text);
 }
 
-/** The view of the active configuration, with findings beside the lines. */
+/** The view of the active configuration, with the warnings of its load beside the lines. */
 export const openConfig: OpenView = ({ signal }) => {
   const element = h('div', { class: 'stack' });
   read<ConfigText>(DATA_PATHS.config, {}, signal).then(
@@ -51,8 +51,8 @@ function summary({ files, findings }: ConfigText): HTMLElement {
   const placeless = findings.filter(({ place }) => !place);
   const found =
     findings.length === 0
-      ? 'Its load found nothing to say.'
-      : `Its load left ${plural(findings.length, 'finding')}.`;
+      ? 'Its load gave no warning; gw check looks further.'
+      : `Its load gave ${plural(findings.length, 'warning')}; gw check looks further.`;
   return h(
     'div',
     { class: 'stack tight' },
@@ -87,7 +87,7 @@ function fileCard(
       h(
         'span',
         { class: 'quiet' },
-        `${plural(lines.length, 'line')}${own.length > 0 ? `, ${plural(own.length, 'finding')}` : ''}`,
+        `${plural(lines.length, 'line')}${own.length > 0 ? `, ${plural(own.length, 'warning')}` : ''}`,
       ),
     ),
     h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name }, code),
