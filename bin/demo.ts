@@ -91,9 +91,12 @@ function banner(
   const count = (severity: string): number =>
     findings.filter((finding) => finding.severity === severity).length;
   const url = `http://127.0.0.1:${port}`;
-  const database = process.env['DATABASE_URL'] === undefined ? `embedded, ${data}/pg` : 'DATABASE_URL';
+  const database =
+    process.env['DATABASE_URL'] === undefined
+      ? `embedded, ${data}/pg   roles: authenticator, anon, web_user`
+      : 'DATABASE_URL   served: schema api, as role anon';
   return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (checked: ${count('error')} errors, ${count('warning')} warnings)
-  postgres  ${database}   roles: authenticator, anon, web_user
+  postgres  ${database}
   kv        embedded lmdb, ${data}/kv
   console   ${url}/_gw/
   REST      curl '${url}/rest/todos?select=id,task&done=is.false&order=id'
