@@ -115,7 +115,11 @@ export const NGINX_OPTIONS: readonly OptionLine[] = [
     summary: 'send signal to the running gateway: stop, quit, reopen, reload',
   },
   { names: ['-p'], value: 'prefix', summary: 'set prefix path (default: the current directory)' },
-  { names: ['-e'], value: 'filename', summary: 'set error log file (default: stderr)' },
+  {
+    names: ['-e'],
+    value: 'filename',
+    summary: 'set error log file (default: logs/error.log below the prefix if there is logs, else stderr)',
+  },
   {
     names: ['-c'],
     value: 'filename',
