@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { isSafeHeaderValue } from '../http1/index.ts';
 import type { Level } from '../log/index.ts';
 import type { BodyTransform } from './body-transform.ts';
-import { isMsie } from './head.ts';
+import { isMsie } from './request-head.ts';
 import { requestHeaderOf } from './header-list.ts';
 import { rateOf, ThrottledStream } from './rate.ts';
 import { redirectTarget, refreshPage } from './redirect.ts';
@@ -25,7 +25,7 @@ export type Handler = (x: Exchange) => void | Promise<void>;
 
 /** Decides whether to transform the body of a response. It runs after the header filters. */
 export interface BodyFilter {
-  /** Decides by the status, `responseType`, `responseLength` and the headers. Has no side effects. */
+  /** Decides by the status, the response's type and length, and the headers. Has no side effects. */
   wants(x: Exchange): boolean;
   /** May change response headers. The response's length is removed afterwards. */
   open(x: Exchange): BodyTransform;
@@ -74,7 +74,7 @@ export interface ResponseRules extends ResponseSettings {
 }
 
 /** The parts that an exchange is made of. */
-export interface Origin {
+export interface ExchangeParts {
   readonly wire: Wire;
   readonly rules: ResponseRules;
   /** The exchange that made this subrequest. */
@@ -85,7 +85,7 @@ export interface Origin {
 export class Exchange implements StateHolder {
   rules: ResponseRules;
   readonly wire: Wire;
-  /** What came; it never changes, but for a body that was refused. */
+  /** The request as received. It is replaced only when its body is refused: see `forgetBody`. */
   request: RequestFacts;
   readonly response: ResponseHead;
   /** The method that handlers see: GET after an `error_page` redirect, else the client's. */
@@ -130,7 +130,7 @@ export class Exchange implements StateHolder {
   #abortListeners: (() => void)[] | undefined = undefined;
   #endListeners: (() => void)[] | undefined = undefined;
 
-  constructor(request: RequestFacts, { wire, rules, parent }: Origin) {
+  constructor(request: RequestFacts, { wire, rules, parent }: ExchangeParts) {
     this.request = request;
     this.response = new ResponseHead(this);
     this.wire = wire;
@@ -405,7 +405,7 @@ export class Exchange implements StateHolder {
     this.wire.close();
   }
 
-  /** Handles an exception of a filter: the request ends with an error, whoever sent the response. */
+  /** Handles an exception of a filter: the request ends with an error. */
   #failResponse(error: unknown): void {
     this.warn(error instanceof HttpFault ? error.message : describeFailure(error));
     if (this.aborted) return;

@@ -1,5 +1,5 @@
 export { isSafeHeaderName, isSafeHeaderValue } from '../http1/index.ts';
-export { acceptsGzip, isMsie6, methodRefusal } from './head.ts';
+export { acceptsGzip, isMsie6, methodRefusal } from './request-head.ts';
 export {
   CHARSET_OVERRIDE,
   charsetOf,

@@ -25,7 +25,7 @@ export interface ConnectionRules {
   readonly lifeMs: number;
   /** Value of the header `Keep-Alive` in responses that leave the connection open. */
   readonly keepaliveHeader: string | undefined;
-  /** Tells whether to close the connections of this client (`keepalive_disable`); absent: no client's. */
+  /** Tells whether to close the connection of a client (`keepalive_disable`). Absent: none is closed. */
   readonly closesFor: ((client: Client) => boolean) | undefined;
   readonly lingering: LingeringRules;
   /** Connections that timed out are reset instead of closed. */

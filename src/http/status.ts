@@ -1,4 +1,4 @@
-import { isChrome, isMsie } from './head.ts';
+import { isChrome, isMsie } from './request-head.ts';
 import { escapeMarkup } from './markup.ts';
 
 /**

@@ -69,7 +69,7 @@ class SubrequestWire implements Wire {
     // Subrequests have no connection to switch.
   }
 
-  /** Also when the client leaves behind it: what is over stays as it is. */
+  /** Also called when the client closes its connection after the subrequest has finished; nothing happens then. */
   close(): void {
     if (this.#isFinished) return;
     this.x.aborted = this.x.done = true;

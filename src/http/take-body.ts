@@ -56,7 +56,10 @@ function refuseUnread(x: RequestWithBody, outcome: Exclude<BodyOutcome, Buffer>)
   } else if (outcome === 'too large') x.refuseBody();
 }
 
-/** It is refused, or never comes whole: what makes the error page must not wait for it (nginx). */
+/**
+ * Makes a request appear to have no body, since its own is refused or will never be complete: the handler of the error
+ * page must not wait for it (nginx).
+ */
 export function forgetBody(x: { request: RequestFacts }): void {
   x.request = { ...x.request, contentLength: 0 };
 }

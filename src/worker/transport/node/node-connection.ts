@@ -145,7 +145,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     // The bytes after the head may already show that the body is invalid.
     if (head.refusal === 0) this.#takeBody();
     const { x } = wire;
-    // A place of the server may still be making the page for a broken body.
+    // The `error_page` of a broken body may still be on its way.
     if (x.done || this.#source.isBroken) return;
     if (head.refusal === 0) void open.current.port.serve(x);
     else {
