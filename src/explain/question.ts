@@ -99,7 +99,7 @@ function placeOf(
   return { host: host.toLowerCase(), port };
 }
 
-/** What the headers of a question say of its body. */
+/** The framing of a question's body, from its headers. */
 function framingOf(headers: readonly (readonly [name: string, value: string])[]): Framing {
   const framing = new Framing();
   for (const [name, value] of headers) {
@@ -109,7 +109,7 @@ function framingOf(headers: readonly (readonly [name: string, value: string])[])
   return framing;
 }
 
-/** Without a length of its own it is that of the body, which is there as a whole. */
+/** The length of a body: the declared one, else that of the given text. */
 function lengthOf({ fault, bodyBytes }: Framing, body: string): number {
   if (fault) return 0;
   return bodyBytes >= 0 ? bodyBytes : Buffer.byteLength(body);

@@ -1,15 +1,15 @@
-/** What stands for the length of a body that says no number. */
+/** Stands for the length of a chunked body. */
 export const CHUNKED = -1;
-/** A request has no body then, a response ends with its connection. */
-export const UNSAID = -2;
+/** Stands for the length if no header gives one: a request has no body, a response ends with its connection. */
+export const NO_LENGTH = -2;
 
 /**
- * Why two parsers could disagree on where a body ends: a length and chunks, an encoding that is not `chunked` alone, a length that
- * is no plain number. `s`: the header came more than once, be it with the same value.
+ * Why two parsers could disagree about the end of a body. `both`: a length and an encoding; `encoding`: one other than
+ * `chunked` alone; `length`: no plain number; the plurals: the header is repeated, even with the same value.
  */
 export type FramingFault = 'both' | 'encoding' | 'encodings' | 'length' | 'lengths';
 
-/** What a client sent that ends its request. */
+/** The refusal of a request: its status, and what the client sent, for the log. */
 export interface FramingRefusal {
   readonly status: 400 | 501;
   readonly what: string;
@@ -25,16 +25,16 @@ const CHUNKS_IN_HTTP10 = 'HTTP/1.0 request with "Transfer-Encoding" header';
 
 /** RFC 9110, 8.6. Fifteen digits are a safe integer. */
 const LENGTH = /^\d{1,15}$/;
-/** Not by `toLowerCase`, to which the sign of Kelvin is a k. */
+/** `toLowerCase` would also turn the Kelvin sign into a k. */
 const CHUNKED_ENCODING = /^chunked$/i;
 
 /**
- * What the headers of one message say of where its body ends (RFC 9112, 6.3). What smuggling is, is decided here: for requests on
- * both engines and for responses of upstreams. All of them take one `Content-Length` of plain digits or one
- * `Transfer-Encoding: chunked`, and nothing else. One object serves a reader; `start` clears it.
+ * Determines the end of a body by the headers of its message (RFC 9112, 6.3). This is the only place that decides about
+ * request smuggling, for requests on both engines and for responses of upstreams: one `Content-Length` of plain digits or
+ * one `Transfer-Encoding: chunked` is accepted, and nothing else. A reader uses one object; `start` clears it.
  */
 export class Framing {
-  /** As they came last. */
+  /** The last value of each header. */
   length = '';
   encoding = '';
   #lengths = 0;
@@ -54,12 +54,12 @@ export class Framing {
     this.encoding = value;
   }
 
-  /** None of the headers came that it knows. */
-  get isSilent(): boolean {
+  /** True if the message has neither header. */
+  get isAbsent(): boolean {
     return this.#lengths === 0 && this.#encodings === 0;
   }
 
-  /** The gravest fault. An upstream of HTTP/1.0 may send chunks (nginx): nobody stands between it and us. */
+  /** The most severe fault. An HTTP/1.0 upstream may send chunks (nginx), since no proxy is between it and gw. */
   get fault(): FramingFault | undefined {
     const lengths = this.#lengths;
     const encodings = this.#encodings;
@@ -73,8 +73,8 @@ export class Framing {
   }
 
   /**
-   * Why a request is refused, in nginx's words. A client may send no chunks with HTTP/1.0: what a proxy in front of us took for
-   * their end is unknown.
+   * Returns the refusal of a request, in nginx's words. An HTTP/1.0 client may not send chunks: a proxy in front of gw may
+   * have found another end of the body.
    */
   refusalOfRequest(isHttp11: boolean): FramingRefusal | undefined {
     const { fault } = this;
@@ -84,9 +84,9 @@ export class Framing {
     return this.#encodings > 0 && !isHttp11 ? { status: 400, what: CHUNKS_IN_HTTP10 } : undefined;
   }
 
-  /** Where there is no fault: bytes of the body, or `CHUNKED`, or `UNSAID`. */
+  /** The length of the body in bytes, or `CHUNKED` or `NO_LENGTH`. Not valid if there is a fault. */
   get bodyBytes(): number {
     if (this.#encodings > 0) return CHUNKED;
-    return this.#lengths > 0 ? Number(this.length) : UNSAID;
+    return this.#lengths > 0 ? Number(this.length) : NO_LENGTH;
   }
 }

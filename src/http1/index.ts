@@ -9,7 +9,7 @@ export {
 } from './chunks.ts';
 export { connectionOptions, HOP_BY_HOP, joinConnection, keepsAlive } from './connection.ts';
 export { isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './field.ts';
-export { CHUNKED, Framing, type FramingFault, UNSAID } from './framing.ts';
+export { CHUNKED, Framing, type FramingFault, NO_LENGTH } from './framing.ts';
 export {
   emptyLineAt,
   headEnd,

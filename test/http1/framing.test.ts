@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CHUNKED, Framing, type FramingFault, UNSAID } from '../../src/http1/index.ts';
+import { CHUNKED, Framing, type FramingFault, NO_LENGTH } from '../../src/http1/index.ts';
 import { readHead } from '../../src/modules/proxy/client/response-head.ts';
 import { HeadScan } from '../../src/worker/transport/head-scan.ts';
 import { HeadReader } from '../../src/worker/transport/node/head-reader.ts';
@@ -19,7 +19,7 @@ const length = (value: string) => ['Content-Length', value] as const;
 const encoding = (value: string) => ['Transfer-Encoding', value] as const;
 
 const cases: readonly Case[] = [
-  { it: 'no header', fields: [], says: UNSAID },
+  { it: 'no header', fields: [], says: NO_LENGTH },
   { it: 'a length', fields: [length('5')], says: 5 },
   { it: 'a length of nothing', fields: [length('0')], says: 0 },
   { it: 'a length with zeros in front', fields: [length('0005')], says: 5 },
@@ -99,7 +99,7 @@ for (const { it, fields, says } of cases) {
     const framing = framingOf(fields);
     expect(framing.fault ?? framing.bodyBytes).toBe(says);
     if (typeof says === 'number') {
-      const judged = { bodyBytes: says === UNSAID ? 0 : says };
+      const judged = { bodyBytes: says === NO_LENGTH ? 0 : says };
       expect(byScan(fields)).toEqual(judged);
       expect(byReader(fields)).toEqual(judged);
       expect(readHead(`HTTP/1.1 200 OK\r\n${linesOf(fields)}\r\n`, { method: 'GET' }).bodyBytes).toBe(says);
@@ -128,7 +128,7 @@ test('every byte before, in and behind a length or an encoding makes it another 
 test('a reader that starts anew has forgotten the message before', () => {
   const framing = framingOf([length('2'), encoding('chunked')]);
   framing.start();
-  expect(framing.fault ?? framing.bodyBytes).toBe(UNSAID);
+  expect(framing.fault ?? framing.bodyBytes).toBe(NO_LENGTH);
   framing.takeLength('3');
   expect(framing.fault ?? framing.bodyBytes).toBe(3);
 });

@@ -2,23 +2,24 @@ import { methodRefusal, parseHost } from '../../http/index.ts';
 import { Framing, isSafeHeaderValue } from '../../http1/index.ts';
 import type { PortHandler, RequestNeeds } from '../../compile/index.ts';
 
-/** uWebSockets.js stops at 100 headers; a request that comes near is refused before it is cut. */
+/** uWebSockets.js drops headers after the first 100; requests with nearly as many are refused. */
 const MAX_HEADERS = 98;
 
-/** A header name that every program reads alike; names come in lower case. */
+/** A lower-case header name that all programs read alike. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 const UNDERSCORED_NAME = /^[a-z0-9_-]+$/;
 
-/** Where the error log says that a request was refused. */
+/** The ends of nginx's log messages about refused requests. */
 export const IN_HEADERS = 'while reading client request headers';
 export const IN_LINE = 'while reading client request line';
 
 const NO_HEADERS: string[] = [];
 
 /**
- * One pass over the headers of a request: what framing and routing need, and the headers that the build asked for.
- * uWebSockets.js takes the first of two lengths, any Transfer-Encoding as chunked and control bytes in values: whatever
- * two parsers could read differently is refused here. One object serves a port; `start` clears it for each request.
+ * Reads the headers of a request in one pass: the values for framing and routing, and the headers that the build asked
+ * for. uWebSockets.js accepts the first of two lengths, any Transfer-Encoding as chunked, and control bytes in values;
+ * everything that two parsers could read differently is refused here. A port uses one object; `start` clears it for each
+ * request.
  */
 export class HeadScan {
   host: string | undefined = undefined;
@@ -28,7 +29,7 @@ export class HeadScan {
   headers: string[] = NO_HEADERS;
   headBytes = 0;
   referrer: string | undefined = undefined;
-  /** Why a request is refused, in nginx's words. */
+  /** The reason of a refusal, in nginx's words. */
   complaint = '';
   #otherHost = '';
   #hosts = 0;
@@ -39,15 +40,15 @@ export class HeadScan {
   readonly #needs: RequestNeeds;
   readonly #limits: PortHandler['head'];
   readonly #mostHeaders: number;
-  /** Without it nothing is kept, and no name is looked up. */
+  /** False: the build asked for no headers, so no name is looked up. */
   readonly #keepsHeaders: boolean;
-  /** Lengths of the names that were asked for: most headers are told apart by that alone. */
+  /** True at the length of each name that the build asked for: that alone excludes most headers. */
   readonly #lengthsAsked: boolean[] = [];
-  /** Clients of a port mostly send the same Host: the last one and its name, once it was found good. */
+  /** The last `Host` and its name, cached because most clients of a port send the same one. */
   #lastHost = '';
   #lastName: string | undefined = undefined;
 
-  /** `mostHeaders`: how many the engine can take. */
+  /** `mostHeaders` is the engine's limit. */
   constructor({ needs, head }: Pick<PortHandler, 'needs' | 'head'>, mostHeaders = MAX_HEADERS) {
     this.#needs = needs;
     this.#limits = head;
@@ -67,7 +68,7 @@ export class HeadScan {
     this.#forbidden = false;
   }
 
-  /** For `req.forEach`; names come in lower case. */
+  /** Takes one header, as the callback of `req.forEach`; `name` is in lower case. */
   readonly visit = (name: string, value: string): void => {
     const size = name.length + value.length;
     this.#count++;
@@ -81,12 +82,12 @@ export class HeadScan {
     else if (name === 'transfer-encoding') this.#framing.takeEncoding(value);
     else if (name === 'referer') this.referrer = value;
     if (!this.#keepsHeaders || !this.#wants(name)) return;
-    // Many requests have none of those that are asked for.
+    // Many requests have none of these headers and need no list.
     if (this.headers === NO_HEADERS) this.headers = [name, value];
     else this.headers.push(name, value);
   };
 
-  /** Whether somebody asked for a header, and its name is one that may count. */
+  /** Tells whether the build asked for a header and `underscores_in_headers` and `ignore_invalid_headers` admit its name. */
   #wants(name: string): boolean {
     if (!this.#needs.allHeaders && this.#lengthsAsked[name.length] !== true) return false;
     if (PLAIN_NAME.test(name)) return this.#needs.allHeaders || this.#needs.headers.has(name);
@@ -95,14 +96,14 @@ export class HeadScan {
     return counts && (this.#needs.allHeaders || this.#needs.headers.has(name.replaceAll('_', '-')));
   }
 
-  /** The name in the Host header; `undefined` when it is malformed. */
+  /** Returns the name in the `Host` header; `undefined` if it is malformed. */
   hostName(): string | undefined {
     const host = this.host ?? '';
     if (host !== this.#lastHost) [this.#lastHost, this.#lastName] = [host, parseHost(host)];
     return this.#lastName;
   }
 
-  /** 0 when the request may go on, else the status that refuses it. */
+  /** Returns the status that refuses the request, or 0. */
   refusal(method: string, isHttp11 = true): number {
     const { lineBytes, bytes, maxHeaders } = this.#limits;
     const refused = methodRefusal(method, this.#needs.anyMethod);
@@ -121,7 +122,7 @@ export class HeadScan {
     return this.#framingRefusal(isHttp11);
   }
 
-  /** Notes why, for the log. */
+  /** Stores the reason for the log, and returns the status. */
   refuse(status: number, complaint: string): number {
     this.complaint = complaint;
     return status;
@@ -129,8 +130,8 @@ export class HeadScan {
 
   #framingRefusal(isHttp11: boolean): number {
     const framing = this.#framing;
-    // Most requests have no body; `start` has noted that.
-    if (framing.isSilent) return 0;
+    // Most requests have no body; `start` has set the fields for that.
+    if (framing.isAbsent) return 0;
     const refusal = framing.refusalOfRequest(isHttp11);
     if (refusal) return this.refuse(refusal.status, `client sent ${refusal.what} ${IN_HEADERS}`);
     this.hasLength = true;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CHUNKED, UNSAID } from '../../../src/http1/index.ts';
+import { CHUNKED, NO_LENGTH } from '../../../src/http1/index.ts';
 import { readHead } from '../../../src/modules/proxy/client/response-head.ts';
 
 const read = (text: string, method = 'GET') => readHead(text, { method });
@@ -26,7 +26,7 @@ const framings: readonly {
   {
     it: 'ends with its connection',
     head: 'HTTP/1.1 200 OK\r\n\r\n',
-    bodyBytes: UNSAID,
+    bodyBytes: NO_LENGTH,
     keepsAlive: false,
   },
   {

@@ -1,4 +1,4 @@
-import { CHUNKED, ChunkReader, UNSAID, UPSTREAM_CHUNKS } from '../../../http1/index.ts';
+import { CHUNKED, ChunkReader, NO_LENGTH, UPSTREAM_CHUNKS } from '../../../http1/index.ts';
 import type { ResponseHead } from './response-head.ts';
 
 /** Extracts the body of a response from the bytes that a connection receives. */
@@ -19,7 +19,7 @@ export interface BodyReader {
 /** Gives the reader for the body that belongs to a head. */
 export function bodyReaderOf({ bodyBytes }: ResponseHead): BodyReader {
   if (bodyBytes === CHUNKED) return new ChunkReader(UPSTREAM_CHUNKS);
-  return bodyBytes === UNSAID ? new CloseReader() : new LengthReader(bodyBytes);
+  return bodyBytes === NO_LENGTH ? new CloseReader() : new LengthReader(bodyBytes);
 }
 
 /** A body of known length. */

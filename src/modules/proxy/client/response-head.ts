@@ -7,7 +7,7 @@ import {
   type LineReceiver,
   readHeaderLines,
   readStatusLine,
-  UNSAID,
+  NO_LENGTH,
 } from '../../../http1/index.ts';
 import { invalidResponse } from './fault.ts';
 
@@ -17,7 +17,7 @@ export interface ResponseHead {
   readonly reason: string;
   /** Name, value, name, value …, as received. */
   readonly headers: readonly string[];
-  /** Size of the body, or `CHUNKED`, or `UNSAID`: the body ends with the connection. */
+  /** Size of the body, or `CHUNKED`, or `NO_LENGTH`: the body ends with the connection. */
   readonly bodyBytes: number;
   /** The value of `Content-Length`, even if there is no body (HEAD); -1: none. */
   readonly announcedBytes: number;
@@ -44,7 +44,7 @@ export function readHead(text: string, { method }: { readonly method: string }):
     headers: reading.headers,
     bodyBytes: isBare ? 0 : bodyBytes,
     announcedBytes: Math.max(bodyBytes, -1),
-    keepsAlive: (isBare || bodyBytes !== UNSAID) && keepsAlive(reading.connection, isHttp11),
+    keepsAlive: (isBare || bodyBytes !== NO_LENGTH) && keepsAlive(reading.connection, isHttp11),
   };
 }
 

@@ -6,13 +6,13 @@ import type { StreamOwner } from '../transport.ts';
 import type { ExchangeConnection } from './node-port.ts';
 
 /** How the end of the body is marked. */
-export type Framing = 'length' | 'chunked' | 'close';
+export type BodyEnd = 'length' | 'chunked' | 'close';
 
 /** Options of a response that is sent in pieces. */
 interface StreamOptions {
   /** Sent with the first piece, or at the end of this turn of the event loop. */
   readonly head: string;
-  readonly framing: Framing;
+  readonly framing: BodyEnd;
   /** Used with the framing `length`. */
   readonly lengthBytes: number;
   readonly timeoutMs: number;

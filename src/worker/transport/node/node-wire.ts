@@ -18,7 +18,7 @@ import {
 } from './response-head.ts';
 import type { Head } from './head-reader.ts';
 import type { ExchangeConnection, NodePort, ReceivedRequest } from './node-port.ts';
-import { type Framing, joinStreams, NodeStream } from './node-stream.ts';
+import { type BodyEnd, joinStreams, NodeStream } from './node-stream.ts';
 import type { RequestSource } from './request-source.ts';
 
 /** Larger bodies are sent in pieces, at the client's pace. */
@@ -173,7 +173,7 @@ export class NodeWire implements Wire, StreamOwner {
       this.finished();
       return undefined;
     }
-    const framing: Framing = lengthBytes > 0 ? 'length' : x.mayChunk ? 'chunked' : 'close';
+    const framing: BodyEnd = lengthBytes > 0 ? 'length' : x.mayChunk ? 'chunked' : 'close';
     if (framing === 'close') x.closing = true;
     const head = this.#headText({
       lengthBytes: lengthBytes > 0 ? lengthBytes : undefined,
