@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { type ConfigTree, type DirectiveNode, formatFaults, placeOf } from '../grammar/index.ts';
+import { type ConfigTree, type DirectiveNode, formatFaults, placeText } from '../grammar/index.ts';
 import { directives } from '../src/lookups.ts';
 import { load } from '../src/pipeline.ts';
 import { VERSION } from '../src/version.ts';
@@ -105,12 +105,11 @@ function* usesIn(tree: ConfigTree): Generator<readonly [string, Use]> {
     const by = node.name.value;
     const isSecret = secret.has(by);
     for (const { span } of [node.name, ...node.args]) {
-      const { file, line } = placeOf(span);
       for (const [, name = '', fallback] of span.source.text
         .slice(span.start, span.end)
         .matchAll(REFERENCE)) {
         const shown = fallback !== undefined && !isSecret ? { default: fallback } : {};
-        yield [name, { by, place: `${file}:${line}`, ...shown }];
+        yield [name, { by, place: placeText(span), ...shown }];
       }
     }
     waiting.push(...(node.block ?? []).toReversed());

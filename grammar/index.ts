@@ -1,4 +1,4 @@
-export { indentAt, lineOf, placeOf, type Source, type Span, type SourcePlace } from './source.ts';
+export { indentAt, lineOf, placeOf, placeText, type Source, type Span, type SourcePlace } from './source.ts';
 export {
   partOfWord,
   printableWord,

@@ -30,6 +30,11 @@ export function placeOf(span: Span): SourcePlace {
   return { file: source.name, line: line.number, column: codePoints(source.text, line.start, start) + 1 };
 }
 
+/** The place of a span as `file:line`; '' without a span. */
+export function placeText(span: Span | undefined): string {
+  return span ? `${span.source.name}:${lineOf(span).number}` : '';
+}
+
 /** The line on which a span starts: its number from 1, and its offsets without the line end. */
 export function lineOf({ source, start }: Span): { number: number; start: number; end: number } {
   const starts = indexLines(source);

@@ -2,7 +2,7 @@ import {
   type ConfigTree,
   type DirectiveNode,
   type FaultDetails,
-  placeOf,
+  placeText,
   type Report,
   type Span,
   splitValue,
@@ -58,8 +58,11 @@ export function firstAt(
   rule = 'duplicate-directive',
 ): FaultDetails {
   if (!span) return { rule };
-  const { file, line } = placeOf(span);
-  return { rule, hint: `first ${verb} at ${file}:${line}`, related: [{ span, label: `first ${verb} here` }] };
+  return {
+    rule,
+    hint: `first ${verb} at ${placeText(span)}`,
+    related: [{ span, label: `first ${verb} here` }],
+  };
 }
 
 /** Options of `bind`; the directories are those of `ReadScope`. */

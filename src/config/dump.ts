@@ -1,7 +1,7 @@
 import {
   type ConfigTree,
   type DirectiveNode,
-  placeOf,
+  placeText,
   type Source,
   type Span,
   type Word,
@@ -209,9 +209,4 @@ function isPlain(value: unknown): value is string | number | boolean {
 /** True for directives with secrets. Any value from the environment or a file may be one. */
 function isSecret({ name, args }: DirectiveNode, hidden: ReadonlySet<string>): boolean {
   return hidden.has(name.value) || args.some(({ secret }) => secret);
-}
-
-function placeText(span: Span): string {
-  const { file, line } = placeOf(span);
-  return `${file}:${line}`;
 }

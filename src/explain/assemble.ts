@@ -1,8 +1,9 @@
+import { placeText } from '../../grammar/index.ts';
 import { type LocationPlan, locationText, type ServerPlan } from '../plan/index.ts';
 import type { Account, AccountRound, Branch } from './account.ts';
 import { responseOf, summaryOf } from './response.ts';
 import { type Effective, effectiveIn, StepWriter } from './steps.ts';
-import { type PlanBlocks, placeText, type DirectiveText } from './plan-blocks.ts';
+import type { PlanBlocks, DirectiveText } from './plan-blocks.ts';
 import { type ChosenPort, serverAccount, type AccountInput } from './server.ts';
 import type { OpenQuestion, Tracer, TraceRound, TraceStep } from './tracer.ts';
 

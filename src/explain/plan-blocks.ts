@@ -1,16 +1,9 @@
-import { type ConfigTree, type DirectiveNode, placeOf, type Span } from '../../grammar/index.ts';
+import { type ConfigTree, type DirectiveNode, placeText, type Span } from '../../grammar/index.ts';
 import { BlockView, type BoundConfig, type Registry } from '../config/index.ts';
 import type { AnyModule } from '../contract/index.ts';
 import type { GatewayPlan, LocationPlan, ServerPlan } from '../plan/index.ts';
 
 const MASK = '***';
-
-/** The place of a span as `file:line`; '' without a span. */
-export function placeText(span: Span | undefined): string {
-  if (!span) return '';
-  const { file, line } = placeOf(span);
-  return `${file}:${line}`;
-}
 
 /** The text of directives with secrets masked. */
 export class DirectiveText {

@@ -1,10 +1,11 @@
+import { placeText } from '../../grammar/index.ts';
 import type { ExplainedAction, ExplainedFact } from '../contract/index.ts';
 import { statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { AccountResponse, Branch } from './account.ts';
 import type { AccountInput } from './server.ts';
 import type { TracedResponse, Tracer, TraceStep } from './tracer.ts';
-import { modulePlace, placeText } from './plan-blocks.ts';
+import { modulePlace } from './plan-blocks.ts';
 
 /** What a response with an internal status does; the client sees another status. */
 const REASONS: Readonly<Record<number, string>> = {

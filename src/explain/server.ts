@@ -1,4 +1,4 @@
-import type { DirectiveNode } from '../../grammar/index.ts';
+import { type DirectiveNode, placeText } from '../../grammar/index.ts';
 import { ServerNames } from '../compile/index.ts';
 import type { AnyModule, ListenAddress, ServerName } from '../contract/index.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type ServerPlan,
 } from '../plan/index.ts';
 import type { Account, Candidate } from './account.ts';
-import { type LoadedParts, type PlanBlocks, placeText, type DirectiveText } from './plan-blocks.ts';
+import type { LoadedParts, PlanBlocks, DirectiveText } from './plan-blocks.ts';
 import type { Destination, Question, ReadQuestion } from './question.ts';
 
 /** The parts of a load that an explanation needs. */

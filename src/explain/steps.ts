@@ -1,8 +1,8 @@
-import type { DirectiveNode } from '../../grammar/index.ts';
+import { type DirectiveNode, placeText } from '../../grammar/index.ts';
 import type { BlockView, Registry } from '../config/index.ts';
 import { type LocationPlan, locationText } from '../plan/index.ts';
 import type { AccountStep, EffectiveDirective, ReplacedDirective } from './account.ts';
-import { modulePlace, type PlanBlock, placeText, type DirectiveText } from './plan-blocks.ts';
+import { modulePlace, type PlanBlock, type DirectiveText } from './plan-blocks.ts';
 import { type Search, searchOf } from './search.ts';
 import type { AccountInput } from './server.ts';
 import type { DirectiveStep, OpenQuestion, VariableRead, TraceStep } from './tracer.ts';

@@ -1,4 +1,4 @@
-import type { Report } from '../../grammar/index.ts';
+import { placeText, type Report } from '../../grammar/index.ts';
 import {
   type BoundBlock,
   type Registry,
@@ -9,7 +9,6 @@ import {
 import type { AnyModule, LocationMatch } from '../contract/index.ts';
 import { checkNesting, contentCheck } from './checks/locations.ts';
 import { ConfigReporter, coreOf } from './level.ts';
-import { placeText } from './plan-text.ts';
 import type { LocationPlan, ModuleConfigs, NamelessPlan, ServerPlan } from './plan.ts';
 import type { UpstreamCollector } from './upstreams.ts';
 import { WrittenPaths, ZoneCollector } from './collectors.ts';

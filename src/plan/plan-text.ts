@@ -1,4 +1,3 @@
-import { placeOf, type Span } from '../../grammar/index.ts';
 import type { ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
 import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
 
@@ -35,13 +34,6 @@ export function locationText(match: LocationMatch): string {
     case 'named':
       return match.name;
   }
-}
-
-/** The place of a span as `file:line`; '' without a span. */
-export function placeText(span: Span | undefined): string {
-  if (!span) return '';
-  const { file, line } = placeOf(span);
-  return `${file}:${line}`;
 }
 
 /** The output of `gw -t --tree`: ports, their servers, and the locations in the order of matching. */

@@ -1,4 +1,4 @@
-import type { Report, Span } from '../../grammar/index.ts';
+import { placeText, type Report, type Span } from '../../grammar/index.ts';
 import {
   type BoundBlock,
   firstAt,
@@ -11,7 +11,6 @@ import { configOf } from '../contract/index.ts';
 import { implicitUpstream, type UpstreamAddress, upstreamKey, type UpstreamPlan } from '../upstream/index.ts';
 import { checkUpstream } from './checks/upstream.ts';
 import { coreOf } from './level.ts';
-import { placeText } from './plan-text.ts';
 
 interface Declared {
   readonly plan: UpstreamPlan;

@@ -1,4 +1,4 @@
-import { placeOf, type Word } from '../../../grammar/index.ts';
+import { placeText, type Word } from '../../../grammar/index.ts';
 import { type ArgReader, readers, type ReadScope } from '../../config/index.ts';
 import { readServerAddress, type ServerConfig, type ServerTarget } from '../../upstream/index.ts';
 
@@ -33,7 +33,6 @@ function readServer(
   scope: ReadScope,
 ): ServerConfig | undefined {
   const name = word.value;
-  const { file, line } = placeOf(word.span);
   const target = readServerAddress(name, DEFAULT_PORT);
   if (typeof target === 'string') return refuse(word, `${target} in upstream "${name}"`, scope);
   const fault = service === '' ? undefined : findServiceFault({ name, target, resolve });
@@ -41,7 +40,7 @@ function readServer(
   // An address need not be resolved: nginx accepts the parameter and ignores it.
   const asks = resolve && target.kind === 'name';
   const following = asks && { resolve: service === '' ? {} : { service } };
-  return { name, place: `${file}:${line}`, target, ...settings, ...following };
+  return { name, place: placeText(word.span), target, ...settings, ...following };
 }
 
 interface ServiceServer {
