@@ -1,13 +1,10 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import { oncePer } from '../config/index.ts';
-import type { CheckedConfig } from '../contract/index.ts';
+import { type CheckedConfig, UNKNOWN } from '../contract/index.ts';
 
 const VARIABLE = /(\$\{?\w+\}?)/;
 /** Lines of a `map` or `geo` that are not values; `default` is one. */
 const NO_VALUES = new Set('hostnames volatile ranges include delete proxy proxy_recursive'.split(' '));
-/** A character that stands for text known only at request time. */
-export const UNKNOWN = '\0';
-
 /** Stands for an unknown name. */
 const SOME_NAME = `${UNKNOWN}name`;
 /** The texts of built-in variables in addresses. */
