@@ -28,6 +28,12 @@ export function failureText(error: unknown, name?: string): string {
   return systemFailure(syscall, printable(file), error);
 }
 
+/** Prints a failure on standard error, and gives the exit code. */
+export function fail(message: string, code: number): number {
+  process.stderr.write(`gw: ${message}\n`);
+  return code;
+}
+
 /** The text of a file, or of standard input for `-`. If it cannot be read, the reason is printed and it is `undefined`. */
 export function readText(file: string): Source | undefined {
   const name = file === '-' ? 'standard input' : file;

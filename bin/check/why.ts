@@ -2,7 +2,7 @@ import { type DirectiveFacts, nearest, refusalOf } from '../../src/config/index.
 import type { Example, MadeFile, Rule } from '../../src/contract/index.ts';
 import { directives, type VariableFacts, variables } from '../../src/lookups.ts';
 import { ruleCatalogue } from '../../src/pipeline.ts';
-import { columns } from '../terminal.ts';
+import { columns, fail } from '../terminal.ts';
 
 const catalogue = await ruleCatalogue();
 
@@ -16,13 +16,14 @@ export interface WhyOptions {
 
 /** `gw why NAME`: explains a rule, a directive or a variable. Exit code 2: the name is unknown. */
 export function why(name: string | undefined, { json, format, list }: WhyOptions): number {
-  if (format !== undefined && format !== 'json') return refuse(`invalid format "${format}"\n  expected json`);
+  if (format !== undefined && format !== 'json')
+    return fail(`invalid format "${format}"\n  expected json`, 2);
   const isJson = json === true || format === 'json';
   if (list === true || (name !== undefined && PREFIX.test(name))) return listRules(name, isJson);
-  if (name === undefined) return refuse('name a rule, a directive or a variable; --list shows all rules');
+  if (name === undefined) return fail('name a rule, a directive or a variable; --list shows all rules', 2);
   const known = knownAs(name);
   if (Object.values(known).every((found) => found.length === 0)) {
-    return refuse(reasonOf(name));
+    return fail(reasonOf(name), 2);
   }
   if (isJson) return print(asJson({ ...known, rules: known.rules.map(ruleFacts) }));
   const { rules, directives: found, variables: read } = known;
@@ -35,18 +36,13 @@ const PREFIX = /^GW\d{0,2}$/i;
 /** Lists all rules, or those that a name or prefix selects. */
 function listRules(name: string | undefined, isJson: boolean): number {
   const wanted = name === undefined ? catalogue.rules : catalogue.meant(name);
-  if (wanted.length === 0) return refuse(`there is no rule "${name ?? ''}"`);
+  if (wanted.length === 0) return fail(`there is no rule "${name ?? ''}"`, 2);
   return print(isJson ? asJson(wanted.map(ruleFacts)) : columns(wanted.map(ruleRow)));
 }
 
 function print(text: string): number {
   process.stdout.write(text);
   return 0;
-}
-
-function refuse(message: string): number {
-  process.stderr.write(`gw: ${message}\n`);
-  return 2;
 }
 
 function asJson(value: unknown): string {

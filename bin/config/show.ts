@@ -15,7 +15,7 @@ import {
 } from '../../src/lookups.ts';
 import { explain as account, load, type Loaded } from '../../src/pipeline.ts';
 import { sourceOf } from '../options.ts';
-import { columns, visible } from '../terminal.ts';
+import { columns, fail, visible } from '../terminal.ts';
 
 /** The configuration of a command; default: the one that a start would load. */
 interface ConfigOptions {
@@ -54,7 +54,7 @@ export async function explain(method: string, url: string, options: ExplainOptio
   const given = options.header ?? [];
   const headers = given.map(readHeader);
   const wrong = headers.findIndex((header) => header === undefined);
-  if (wrong >= 0) return refuse(`invalid header "${printable(given[wrong] ?? '')}"`);
+  if (wrong >= 0) return fail(`invalid header "${printable(given[wrong] ?? '')}"`, 2);
   const loaded = loadConfig(options);
   if (!loaded) return 2;
   const told = await account(loaded, {
@@ -65,7 +65,7 @@ export async function explain(method: string, url: string, options: ExplainOptio
     live: options.live === true,
     ...(options.data !== undefined && { body: options.data }),
   });
-  if (typeof told === 'string') return refuse(told);
+  if (typeof told === 'string') return fail(told, 2);
   const text = options.json
     ? `${JSON.stringify(told.account, undefined, 2)}\n`
     : told.print({ color: takesColor(process.stdout) });
@@ -76,11 +76,6 @@ export async function explain(method: string, url: string, options: ExplainOptio
 function readHeader(text: string): readonly [string, string] | undefined {
   const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/.exec(text) ?? [];
   return name === undefined || value === undefined ? undefined : [name, value];
-}
-
-function refuse(message: string): number {
-  process.stderr.write(`gw: ${message}\n`);
-  return 2;
 }
 
 /** Options of `gw dump config` and `gw dump routes`. */
@@ -184,9 +179,9 @@ async function withPlace(
   const place = choosePlace(restLocations(loaded.plan), options.location);
   if (typeof place === 'string') return fail(place, 2);
   try {
-    const answer = await read(place);
-    if ('fault' in answer) return fail(answer.fault, 1);
-    process.stdout.write(`${JSON.stringify(answer.document, undefined, 2)}\n`);
+    const printed = await read(place);
+    if ('fault' in printed) return fail(printed.fault, 1);
+    process.stdout.write(`${JSON.stringify(printed.document, undefined, 2)}\n`);
     return 0;
   } catch (error) {
     return fail((error as Error).message, 1);
@@ -208,11 +203,6 @@ function choosePlace(places: readonly RestLocation[], wanted: string | undefined
     ? 'several locations serve a database: choose one with --location, by its path or its place'
     : `no location "${wanted}" serves a database; these do:`;
   return what + listed.join('');
-}
-
-function fail(message: string, code: number): number {
-  process.stderr.write(`gw: ${message}\n`);
-  return code;
 }
 
 /** Options of the lists. */

@@ -1,5 +1,5 @@
 import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
-import { columns, visible } from '../terminal.ts';
+import { columns, fail, visible } from '../terminal.ts';
 import { readSecret } from './secrets.ts';
 
 /** Options of all `gw db` commands. */
@@ -111,9 +111,4 @@ function show(items: readonly PrintedItem[], { json }: DbOptions): void {
     visible(detail),
   ]);
   process.stdout.write(columns(rows));
-}
-
-function fail(message: string, code: number): number {
-  process.stderr.write(`gw: ${message}\n`);
-  return code;
 }

@@ -2,7 +2,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { readers } from '../../src/config/index.ts';
 import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
-import { visible } from '../terminal.ts';
+import { fail, visible } from '../terminal.ts';
 import { isOnStandardInput, readSecret, type SecretOptions } from './secrets.ts';
 
 const SECRET_VARIABLE = 'GW_JWT_SECRET';
@@ -149,9 +149,4 @@ function shown(value: unknown): string {
 function momentOf(seconds: unknown): string | undefined {
   const at = new Date(Number(seconds) * 1000);
   return typeof seconds !== 'number' || Number.isNaN(at.getTime()) ? undefined : at.toISOString();
-}
-
-function fail(message: string, code: number): number {
-  process.stderr.write(`gw: ${message}\n`);
-  return code;
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from '../../src/lookups.ts';
-import { failureText } from '../terminal.ts';
+import { fail, failureText } from '../terminal.ts';
 
 /** The sources of a secret; the first that is set counts. */
 export interface SecretOptions {
@@ -105,7 +105,7 @@ const MOST_BYTES = 4_096;
 export function secret({ bytes }: { readonly bytes: string }): number {
   const count = Number(bytes);
   if (!/^\d+$/.test(bytes) || count < LEAST_BYTES || count > MOST_BYTES) {
-    return fail(`invalid number of bytes "${bytes}"\n  expected ${LEAST_BYTES} to ${MOST_BYTES}`);
+    return fail(`invalid number of bytes "${bytes}"\n  expected ${LEAST_BYTES} to ${MOST_BYTES}`, 2);
   }
   process.stdout.write(`${randomBytes(count).toString('base64url')}\n`);
   return 0;
@@ -124,11 +124,11 @@ export interface HashOptions {
  * option is wrong.
  */
 export async function printHash({ scheme, cost, rounds, user }: HashOptions): Promise<number> {
-  if (!isWithin(cost, 4, 31)) return fail(`invalid cost "${cost}"\n  expected 4 to 31`);
+  if (!isWithin(cost, 4, 31)) return fail(`invalid cost "${cost}"\n  expected 4 to 31`, 2);
   if (!isWithin(rounds, 1_000, 1_000_000))
-    return fail(`invalid rounds "${rounds}"\n  expected 1000 to 1000000`);
+    return fail(`invalid rounds "${rounds}"\n  expected 1000 to 1000000`, 2);
   if (user !== undefined && /^#|[:\r\n\0]|^$/.test(user)) {
-    return fail(`invalid user name "${user}"\n  it must not begin with "#" or contain a colon`);
+    return fail(`invalid user name "${user}"\n  it must not begin with "#" or contain a colon`, 2);
   }
   const read = await readPassword();
   if ('fault' in read) return fail(read.fault, 1);
@@ -142,9 +142,4 @@ export async function printHash({ scheme, cost, rounds, user }: HashOptions): Pr
 
 function isWithin(text: string, least: number, most: number): boolean {
   return /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most;
-}
-
-function fail(message: string, code = 2): number {
-  process.stderr.write(`gw: ${message}\n`);
-  return code;
 }

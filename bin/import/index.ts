@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { placeOf } from '../../grammar/index.ts';
 import { load } from '../../src/pipeline.ts';
-import { readText } from '../terminal.ts';
+import { fail, readText } from '../terminal.ts';
 import { draftText, type ImportedConfig, isPostgrest, SecretKeeper } from './draft.ts';
 import { importPostgrest } from './postgrest.ts';
 import { importWebdis, isWebdis } from './webdis.ts';
@@ -71,9 +71,4 @@ export function importConfig(file: string, { from, inlineSecrets }: ImportOption
 
 function say(text: string): void {
   process.stderr.write(`gw: ${text}\n`);
-}
-
-function fail(message: string, code: number): number {
-  say(message);
-  return code;
 }

@@ -162,7 +162,8 @@ export async function probe(
   }
 }
 
-function fail(message: string): number {
+/** Prints a message that already names the program, and gives the exit code. */
+export function fail(message: string): number {
   process.stderr.write(`${message}\n`);
   return 1;
 }

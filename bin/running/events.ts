@@ -6,6 +6,7 @@ import {
   callControl,
   type ControlOptions,
   type ControlTarget,
+  fail,
   loadPlan,
   openCall,
   parseAddress,
@@ -199,9 +200,4 @@ export async function publish(
 function publishedLine(body: string): string {
   const { generation, channel } = JSON.parse(body) as { generation: number; channel: string };
   return `published as generation ${generation} on channel ${visible(channel)}\n`;
-}
-
-function fail(message: string): number {
-  process.stderr.write(`${message}\n`);
-  return 1;
 }

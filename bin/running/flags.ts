@@ -1,6 +1,6 @@
 import { readers } from '../../src/config/index.ts';
 import { columns, visible } from '../terminal.ts';
-import { callControl, type ControlOptions, findControl } from './control-client.ts';
+import { callControl, type ControlOptions, fail, findControl } from './control-client.ts';
 
 /** Options of all `gw flag` commands. */
 export interface FlagOptions extends ControlOptions {
@@ -84,11 +84,6 @@ async function ask<T>({ endpoint, query, options }: FlagCall, show: (answer: T) 
   } catch (error) {
     return fail(`gw: ${(error as Error).message}`);
   }
-}
-
-function fail(message: string): number {
-  process.stderr.write(`${message}\n`);
-  return 1;
 }
 
 /** The fault in a response, `otherwise` if it is not one of the control surface; `undefined` if there is none. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { callControl, type ControlOptions, type ControlTarget, findControl } from './control-client.ts';
+import { callControl, type ControlOptions, type ControlTarget, fail, findControl } from './control-client.ts';
 
 /** One line of a metrics text. */
 interface MetricSample {
@@ -285,9 +285,4 @@ async function ask(
   } catch (error) {
     return `gw: ${(error as Error).message}`;
   }
-}
-
-function fail(message: string): number {
-  process.stderr.write(`${message}\n`);
-  return 1;
 }
