@@ -1,4 +1,4 @@
-import { type ConfigTree, placeOf } from '../grammar/index.ts';
+import { type ConfigTree, placeOf, type Report } from '../grammar/index.ts';
 import { serverViews } from './compile/index.ts';
 import {
   BlockView,
@@ -16,6 +16,7 @@ import {
 import {
   type ConfigText,
   type CoreConfig,
+  type LoadFault,
   type ServerView,
   variableFacts,
   type VariableFacts,
@@ -87,13 +88,18 @@ export function routes(plan: GatewayPlan): readonly ServerView[] {
 export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
   return {
     files: read ? maskedFiles(read, new Registry(MODULES)) : [],
-    findings: report.faults.map(({ severity, message, span, hint }) => ({
-      severity,
-      message,
-      ...(hint !== undefined && { hint }),
-      ...(span && { place: placeOf(span) }),
-    })),
+    findings: loadFaults(report),
   };
+}
+
+/** Returns the faults of a load as data. */
+export function loadFaults({ faults }: Report): readonly LoadFault[] {
+  return faults.map(({ severity, message, span, hint }) => ({
+    severity,
+    message,
+    ...(hint !== undefined && { hint }),
+    ...(span && { place: placeOf(span) }),
+  }));
 }
 
 /** Returns the location tree as `-t --tree` prints it. */

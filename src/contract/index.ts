@@ -24,8 +24,8 @@ export {
 export type {
   Check,
   ConfigText,
-  Finding,
   GatewayView,
+  LoadFault,
   LocationView,
   RouteResult,
   RouteQuery,

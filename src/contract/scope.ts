@@ -14,11 +14,12 @@ export type Check = () => Promise<string | undefined>;
 export interface ConfigText {
   /** The main file first, then the included files, in the order of reading. */
   readonly files: readonly { readonly name: string; readonly text: string }[];
-  readonly findings: readonly Finding[];
+  /** The faults of its load; the console's JSON has this name for them. */
+  readonly findings: readonly LoadFault[];
 }
 
 /** A fault that a load reported. */
-export interface Finding {
+export interface LoadFault {
   readonly severity: Severity;
   readonly message: string;
   readonly hint?: string;

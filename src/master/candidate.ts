@@ -1,8 +1,8 @@
 import { deserialize, serialize } from 'node:v8';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { formatFaults, placeOf, takesColor } from '../../grammar/index.ts';
-import type { ConfigText } from '../contract/index.ts';
-import { configText, checkPolicyOf } from '../lookups.ts';
+import type { ConfigText, LoadFault } from '../contract/index.ts';
+import { configText, checkPolicyOf, loadFaults } from '../lookups.ts';
 import { check, type ConfigSource, type Finding, load, type Loaded } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 
@@ -35,7 +35,7 @@ function messageOf({ rule, slug, message }: Pick<Finding, 'rule' | 'slug' | 'mes
 export interface Candidate {
   /** Absent if the configuration is refused. */
   readonly plan: GatewayPlan | undefined;
-  readonly findings: ConfigText['findings'];
+  readonly faults: readonly LoadFault[];
   /** The text of the configuration with secrets masked. */
   readonly text: () => ConfigText;
   /** True if findings of the rules are written to the error log. */
@@ -53,7 +53,7 @@ export async function loadCandidate(source: ConfigSource): Promise<Candidate> {
   process.stderr.write(formatFaults(report, { program: 'gw', color: takesColor(process.stderr) }));
   return {
     plan: refused ? undefined : loaded.plan,
-    findings: configText({ tree: undefined, report }).findings,
+    faults: loadFaults(report),
     text: () => configText(loaded),
     tellsFindings: checkPolicyOf(loaded).logs,
   };

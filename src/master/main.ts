@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { guardRegexes } from '../config/index.ts';
-import type { CoreConfig, Finding } from '../contract/index.ts';
+import type { CoreConfig, LoadFault } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import type { Account } from '../system/index.ts';
@@ -89,7 +89,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
     account,
     candidate: { ...candidate, plan },
     log,
-    show: (findings) => logFindings(findings, log),
+    show: (faults) => logFaults(faults, log),
   });
   surviveFaults(log);
   tellLastEnd(log, candidate);
@@ -138,11 +138,11 @@ async function starts(master: Master, log: ThreadLog): Promise<boolean> {
 }
 
 /**
- * Writes findings to the log, one line each, because a reload has no terminal. Warnings of the first load are printed on the
+ * Writes the faults of a reload to the log, one line each, because a reload has no terminal. Warnings of the first load are printed on the
  * terminal.
  */
-function logFindings(findings: readonly Finding[], log: ThreadLog): void {
-  for (const { severity, message, place } of findings) {
+function logFaults(faults: readonly LoadFault[], log: ThreadLog): void {
+  for (const { severity, message, place } of faults) {
     // A refused reload is not an emergency, because the old configuration serves.
     const level = severity === 'emerg' ? 'error' : severity;
     log.write(level, place ? `${message} in ${place.file}:${place.line}:${place.column}` : message);

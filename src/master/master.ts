@@ -48,8 +48,8 @@ interface MasterOptions {
   /** The account that the process becomes before it serves; absent if it keeps its own. */
   readonly account: Account | undefined;
   readonly log: ThreadLog;
-  /** Shows the findings of a reload. */
-  readonly show: (findings: Candidate['findings']) => void;
+  /** Shows the faults of a reload. */
+  readonly show: (faults: Candidate['faults']) => void;
 }
 
 /** Thread id of the master in shared zones. */
@@ -81,7 +81,7 @@ export class Master {
     this.#plan = options.candidate.plan;
     const { core, version } = this.#plan.main;
     this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version });
-    this.#metrics.found(options.candidate.findings);
+    this.#metrics.found(options.candidate.faults);
     this.#workers = new Workers({
       log: options.log,
       privileges: options.privileges,
@@ -176,9 +176,9 @@ export class Master {
   async #tryReload(): Promise<string | undefined> {
     const { privileges, show, log } = this.#options;
     const candidate = await privileges.load();
-    const { plan, findings } = candidate;
-    show(findings);
-    this.#metrics.found(findings);
+    const { plan, faults } = candidate;
+    show(faults);
+    this.#metrics.found(faults);
     if (!plan) return 'the configuration has errors';
     const before = this.#plan;
     const known = new Set(before.ports.map(({ address }) => addressText(address)));

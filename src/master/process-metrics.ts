@@ -1,4 +1,4 @@
-import type { Finding } from '../contract/index.ts';
+import type { LoadFault } from '../contract/index.ts';
 import {
   type CounterMemory,
   Counters,
@@ -58,9 +58,10 @@ export class ProcessMetrics {
     if (isGood) this.#reloaded.set(Date.now() / 1000);
   }
 
-  found(findings: readonly Finding[]): void {
+  /** Records the number of faults of a load. */
+  found(faults: readonly LoadFault[]): void {
     for (const wanted of ['emerg', 'warn', 'notice'] as const) {
-      const count = findings.filter(({ severity }) => severity === wanted).length;
+      const count = faults.filter(({ severity }) => severity === wanted).length;
       this.#counters.gauge(FINDINGS, { severity: wanted }).set(count);
     }
   }
