@@ -100,10 +100,10 @@ export class Checker {
       stdout: true,
       stderr: true,
     });
-    worker.on('message', (reply: CheckResult) => {
+    worker.on('message', (result: CheckResult) => {
       clearTimeout(this.#pending?.timer);
-      if ('findings' in reply) this.#pending?.resolve(reply.findings);
-      else this.#pending?.reject(new Error(reply.failed));
+      if ('findings' in result) this.#pending?.resolve(result.findings);
+      else this.#pending?.reject(new Error(result.failed));
     });
     worker.on('error', (error) => this.#giveUp(error));
     worker.on('exit', (code) => {

@@ -30,14 +30,14 @@ import { foldingRanges, formatted } from './text-shape.ts';
 import { isIgnored, Workspace } from './workspace.ts';
 
 /** Registers the handlers of all requests. The failure of one is logged at the client, and its result is empty. */
-function answer(connection: Connection, session: Session): void {
+function registerHandlers(connection: Connection, session: Session): void {
   const guard = new RequestGuard(connection, session);
-  answerTyping(connection, session, guard);
-  answerNavigation(connection, session, guard);
-  answerWholeFiles(connection, session, guard);
+  registerTypingRequests(connection, session, guard);
+  registerNavigationRequests(connection, session, guard);
+  registerFileRequests(connection, session, guard);
 }
 
-function answerTyping(connection: Connection, session: Session, guard: RequestGuard): void {
+function registerTypingRequests(connection: Connection, session: Session, guard: RequestGuard): void {
   connection.onCompletion((params) => guard.at(params, (position) => [...completion(position, session)]));
   connection.onCompletionResolve((item) => {
     const value = guard.guarded(() => documentationOf(item.data ?? {}, session.workspace.table));
@@ -52,7 +52,7 @@ function answerTyping(connection: Connection, session: Session, guard: RequestGu
   );
 }
 
-function answerNavigation(connection: Connection, session: Session, guard: RequestGuard): void {
+function registerNavigationRequests(connection: Connection, session: Session, guard: RequestGuard): void {
   connection.onDefinition((params) => guard.at(params, (position) => [...definition(position, session)]));
   connection.onReferences((params) =>
     guard.at(params, (position) => [...references(position, session, params.context.includeDeclaration)]),
@@ -66,7 +66,7 @@ function answerNavigation(connection: Connection, session: Session, guard: Reque
   );
 }
 
-function answerWholeFiles(connection: Connection, session: Session, guard: RequestGuard): void {
+function registerFileRequests(connection: Connection, session: Session, guard: RequestGuard): void {
   connection.onDocumentSymbol(({ textDocument }) =>
     guard.in(textDocument, (file) => [...documentSymbols(file, session)]),
   );
@@ -173,7 +173,7 @@ class LanguageServer {
     });
     connection.onShutdown(() => this.#session.diagnostics.stop());
     this.#follow();
-    answer(connection, this.#session);
+    registerHandlers(connection, this.#session);
     this.#documents.listen(connection);
     connection.listen();
   }
