@@ -42,7 +42,7 @@ export interface ThreadEvents {
 type WorkerAnswer = Exclude<FromWorker, { type: 'crashed' }>;
 
 interface Question {
-  readonly resolve: (reply: WorkerAnswer) => void;
+  readonly resolve: (answer: WorkerAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -99,15 +99,15 @@ export class WorkerThread {
 
   /** Resolves when the thread serves its first configuration, and rejects if it cannot. To be called first. */
   async listening(): Promise<void> {
-    const reply = await this.#reply();
-    if (reply.type === 'refused') throw new Error(reply.reason);
+    const answer = await this.#answer();
+    if (answer.type === 'refused') throw new Error(answer.reason);
   }
 
   /** Sends a message and waits for its answer; rejects if the thread ends first. */
   ask(message: ToWorker): Promise<WorkerAnswer> {
-    const reply = this.#reply();
+    const answer = this.#answer();
     this.tell(message);
-    return reply;
+    return answer;
   }
 
   tell(message: ToWorker): void {
@@ -115,7 +115,7 @@ export class WorkerThread {
     this.#worker.postMessage(message);
   }
 
-  #reply(): Promise<WorkerAnswer> {
+  #answer(): Promise<WorkerAnswer> {
     if (this.#gone) return Promise.reject(new Error(`worker ${this.workerId} exited`));
     return new Promise((resolve, reject) => {
       this.#questions.push({ resolve, reject });

@@ -58,8 +58,8 @@ export class Workers implements ThreadEvents {
     const threads = [...this.#threads.values()].filter(({ stopping }) => !stopping);
     const known = new Set(this.#shipment?.plan.ports.map(({ address }) => addressText(address)));
     const added = shipment.plan.ports.filter(({ address }) => !known.has(addressText(address)));
-    const replies = await Promise.allSettled(threads.map((thread) => this.#prepare(thread, shipment, added)));
-    const refusal = replies.map(refusalOf).find((reason) => reason !== undefined);
+    const answers = await Promise.allSettled(threads.map((thread) => this.#prepare(thread, shipment, added)));
+    const refusal = answers.map(refusalOf).find((reason) => reason !== undefined);
     if (refusal !== undefined || this.#stopping) {
       for (const thread of threads) thread.tell({ type: 'discard' });
       return refusal ?? 'the gateway is stopping';

@@ -45,7 +45,7 @@ export type ToWorker =
   /** Its JavaScript was interrupted, so its state is undefined. */
   | { readonly type: 'interrupted' };
 
-/** Messages from worker to master. Replies come in the order of the requests; `listening` or `refused` comes first. */
+/** Messages from worker to master. Answers come in the order of the questions; `listening` or `refused` comes first. */
 export type FromWorker =
   | { readonly type: 'listening' }
   | { readonly type: 'prepared' }

@@ -76,7 +76,7 @@ export class Keeper {
     // A process that the child has started may still hold the channel.
     if (this.#isEnded) return;
     if (message.type === 'grant') this.#grant(message);
-    else void this.#reply(message);
+    else void this.#answer(message);
   }
 
   /** The serving configuration, packed; absent while no process has given up root. */
@@ -105,7 +105,7 @@ export class Keeper {
     this.#sockets.clear();
   }
 
-  async #reply({ question, ...asked }: KeeperQuestion & { readonly question: number }): Promise<void> {
+  async #answer({ question, ...asked }: KeeperQuestion & { readonly question: number }): Promise<void> {
     const { answer } = this.#options;
     try {
       if (asked.type !== 'socket') return answer({ ...(await this.#do(asked)), question });

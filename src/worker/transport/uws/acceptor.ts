@@ -13,8 +13,8 @@ interface SharingApp extends TemplatedApp {
   removeChildAppDescriptor(descriptor: number): SharingApp;
 }
 
-/** Messages from worker to acceptor, which replies with their `serial`. */
-interface AcceptorRequest {
+/** Messages from worker to acceptor, which answers with their `serial`. */
+interface AcceptorQuestion {
   readonly type: 'attach' | 'detach';
   readonly serial: number;
   readonly key: string;
@@ -97,9 +97,9 @@ class Acceptor {
       if (fromMaster) this.#take(fromMaster.message as ToAcceptor);
       let isIdle = !fromMaster;
       for (const [workerId, port] of this.#workers) {
-        const request = receiveMessageOnPort(port);
-        if (request) this.#serve(workerId, request.message as AcceptorRequest);
-        isIdle &&= !request;
+        const question = receiveMessageOnPort(port);
+        if (question) this.#serve(workerId, question.message as AcceptorQuestion);
+        isIdle &&= !question;
       }
       if (isIdle) Atomics.wait(sleeper, 0, 0, SLEEP_MS);
     }
@@ -145,8 +145,8 @@ class Acceptor {
   #connect(workerId: number, port: MessagePort): void {
     this.#held.delete(workerId);
     this.#workers.set(workerId, port);
-    port.on('message', (request: AcceptorRequest) => {
-      this.#serve(workerId, request);
+    port.on('message', (question: AcceptorQuestion) => {
+      this.#serve(workerId, question);
       this.waitForWorkers();
     });
     port.once('close', () => {
@@ -154,7 +154,7 @@ class Acceptor {
     });
   }
 
-  #serve(workerId: number, { type, key, descriptor, serial }: AcceptorRequest): void {
+  #serve(workerId: number, { type, key, descriptor, serial }: AcceptorQuestion): void {
     const socket = this.#sockets.get(key);
     if (socket && type === 'attach') {
       socket.children.set(workerId, descriptor);
@@ -208,10 +208,10 @@ export class AcceptorClient {
     }
   }
 
-  #ask(type: AcceptorRequest['type'], key: string, app: TemplatedApp): Promise<void> {
+  #ask(type: AcceptorQuestion['type'], key: string, app: TemplatedApp): Promise<void> {
     const serial = ++this.#serial;
     const descriptor = (app as SharingApp).getDescriptor();
-    this.#port.postMessage({ type, key, descriptor, serial } satisfies AcceptorRequest);
+    this.#port.postMessage({ type, key, descriptor, serial } satisfies AcceptorQuestion);
     return new Promise((resolve) => {
       this.#waiting.set(serial, resolve);
     });
