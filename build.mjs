@@ -17,7 +17,7 @@ const PROCESSES = [
 ];
 const THREADS = [
   'src/worker/main.ts',
-  'src/worker/acceptor.ts',
+  'src/worker/acceptor-thread.ts',
   'src/modules/auth_basic/password/crypt-thread.ts',
 ];
 const PAGE = ['src/modules/control/console/page/main.ts', 'src/modules/control/console/page/style.css'];

@@ -35,7 +35,9 @@ class AcceptorThread {
 
   /** Binds the addresses that it can; none without uWebSockets.js. */
   static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
-    const thread = new Worker(new URL('../worker/acceptor.js', import.meta.url), { workerData: addresses });
+    const thread = new Worker(new URL('../worker/acceptor-thread.js', import.meta.url), {
+      workerData: addresses,
+    });
     const [opened] = (await once(thread, 'message')) as [FromAcceptor];
     const isThere = opened.type === 'open';
     const acceptor = new AcceptorThread(thread, isThere ? addresses.map(({ key }) => key) : []);
