@@ -8,7 +8,8 @@ import type { PortPlan } from './plan.ts';
 
 const CONFLICT = 'listen-conflict';
 
-interface OpenPort {
+/** A port while the plan is made. */
+interface PortDraft {
   readonly address: ListenAddress;
   /** The index of each server on the port, and the span of its `listen`. */
   readonly listens: Map<number, Span | undefined>;
@@ -29,7 +30,7 @@ export function planPorts(
   servers: readonly PlannedServer[],
   { httpEngine, report }: PortPlanning,
 ): readonly PortPlan[] {
-  const ports = new Map<string, OpenPort>();
+  const ports = new Map<string, PortDraft>();
   for (const [index, server] of servers.entries()) {
     checkSslOn(server, report);
     const spans = server.level.get('core')?.from.get('listens')?.spans ?? [];
@@ -76,7 +77,7 @@ function listensOf({ level, block }: PlannedServer): readonly ListenConfig[] {
 }
 
 interface ListenSite {
-  readonly ports: Map<string, OpenPort>;
+  readonly ports: Map<string, PortDraft>;
   readonly listen: ListenConfig;
   readonly index: number;
   readonly span: Span | undefined;
@@ -85,7 +86,7 @@ interface ListenSite {
 
 function addListen({ ports, listen, index, span, report }: ListenSite): void {
   const name = addressText(listen.address);
-  const port: OpenPort = ports.get(name) ?? {
+  const port: PortDraft = ports.get(name) ?? {
     address: listen.address,
     listens: new Map(),
     defaultServer: undefined,
@@ -118,14 +119,14 @@ function addListen({ ports, listen, index, span, report }: ListenSite): void {
 
 /** The engine of a port. TLS and the PROXY protocol need the node engine, which reads the first bytes of a connection. */
 function engineOf(
-  { engine, ssl, proxyProtocol }: OpenPort,
+  { engine, ssl, proxyProtocol }: PortDraft,
   httpEngine: PortPlan['engine'],
 ): PortPlan['engine'] {
   return ssl || proxyProtocol ? 'node' : (engine ?? httpEngine);
 }
 
 function portPlan(
-  { address, listens, defaultServer, ssl, proxyProtocol }: OpenPort,
+  { address, listens, defaultServer, ssl, proxyProtocol }: PortDraft,
   all: readonly PlannedServer[],
 ): Omit<PortPlan, 'engine'> {
   const servers = [...listens.keys()];
