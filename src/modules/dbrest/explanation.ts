@@ -48,7 +48,7 @@ export async function provision(config: DbrestConfig, scope: ExplainScope): Prom
 
 /** A database that has a schema but runs no statements. */
 function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
-  const refuse = (): Promise<never> => Promise.reject(new Error('explanations ask a database for nothing'));
+  const refuse = (): Promise<never> => Promise.reject(new Error('an explanation runs no statements'));
   return {
     schema: new SchemaCache(() => readSchema(pass)),
     read: refuse,
@@ -113,15 +113,18 @@ async function statementsOf(
   { requestOf, planOf, statementsOf: write }: Steps,
   { live, database }: ExplanationContext,
 ): Promise<SqlExplanation | undefined> {
-  const isOpen = needsFeatures(head);
+  const dependsOnServer = needsFeatures(head);
   // The query and the body are parsed nevertheless, to find syntax errors.
-  const request = await requestOf(x, isOpen ? { ...head, preferences: NO_PREFERENCES } : head, undefined);
+  const request = await requestOf(
+    x,
+    dependsOnServer ? { ...head, preferences: NO_PREFERENCES } : head,
+    undefined,
+  );
   if (!request) return undefined;
-  const isLacking = isOpen
+  const obstacle = dependsOnServer
     ? 'depends on what the server supports'
-    : await lackOfSchema(live ? database.schema : undefined);
-  if (isLacking !== undefined)
-    return { facts: queryFacts(x, request), unknown: `the SQL, which ${isLacking}` };
+    : await schemaObstacle(live ? database.schema : undefined);
+  if (obstacle !== undefined) return { facts: queryFacts(x, request), unknown: `the SQL, which ${obstacle}` };
   const plan = await planOf(request, identity.role);
   if (plan.kind === 'options') return undefined;
   return {
@@ -131,7 +134,7 @@ async function statementsOf(
 }
 
 /** Why the schema is not available, or `undefined`. */
-async function lackOfSchema(schema: SchemaCache | undefined): Promise<string | undefined> {
+async function schemaObstacle(schema: SchemaCache | undefined): Promise<string | undefined> {
   if (!schema) return 'needs the schema: "--live" reads it';
   try {
     await schema.current();

@@ -95,13 +95,13 @@ interface LiveQuery {
 
 /** Queries a database over a connection of its own. On failure returns a printable reason; never rejects. */
 async function queryDatabase(
-  question: LiveQuery,
+  query: LiveQuery,
   timeoutMs: number,
 ): Promise<LiveFacts | { readonly reason: string }> {
   try {
-    return await runQuery(question, timeoutMs);
+    return await runQuery(query, timeoutMs);
   } catch (error) {
-    return { reason: reasonOf(error as WireError, question.target) };
+    return { reason: reasonOf(error as WireError, query.target) };
   }
 }
 
@@ -145,21 +145,21 @@ const SHOWN = 3;
 export async function probeDatabase(config: DbrestConfig, live: LiveScope): Promise<readonly Problem[]> {
   const { pass, anonRole, schemas } = config;
   if (pass?.kind !== 'server') return [];
-  const question = { target: pass.target, anonRole, schemas };
-  const answer = await live.once(`dbrest ${JSON.stringify(question)}`, () =>
-    queryDatabase(question, live.timeoutMs),
+  const query = { target: pass.target, anonRole, schemas };
+  const found = await live.once(`dbrest ${JSON.stringify(query)}`, () =>
+    queryDatabase(query, live.timeoutMs),
   );
-  if ('reason' in answer) {
-    const message = `the database cannot be reached: ${answer.reason}`;
+  if ('reason' in found) {
+    const message = `the database cannot be reached: ${found.reason}`;
     return [{ rule: 'database-unreachable', field: 'pass', message }];
   }
   return [
-    ...versionProblems(answer),
-    ...loginProblems(answer),
-    ...anonProblems(answer, anonRole),
-    ...schemaProblems(answer, schemas),
-    ...tableProblems(answer),
-    ...indexProblems(answer),
+    ...versionProblems(found),
+    ...loginProblems(found),
+    ...anonProblems(found, anonRole),
+    ...schemaProblems(found, schemas),
+    ...tableProblems(found),
+    ...indexProblems(found),
   ];
 }
 

@@ -41,12 +41,12 @@ export function compileDbrest(
     let role = config.anonRole;
     try {
       if (x.method === 'OPTIONS' && cors.preflight(x)) return;
-      const watch = config.serverTiming ? new Stopwatch() : undefined;
+      const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
       const known = authenticator.identify(authorizationOf(x));
       const identity = known instanceof Promise ? await known : known;
       role = identity.role;
-      watch?.lap('jwt');
-      await serve(x, { identity, watch });
+      stopwatch?.lap('jwt');
+      await serve(x, { identity, stopwatch });
     } catch (error) {
       respondToError(x, error, { config, authenticated: role !== config.anonRole });
     }
@@ -58,7 +58,7 @@ export function compileDbrest(
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
 interface Caller {
   readonly identity: Identity;
-  readonly watch: Stopwatch | undefined;
+  readonly stopwatch: Stopwatch | undefined;
 }
 
 /** The steps after authentication. The promise rejects with errors that `faultOf` turns into a response. */
@@ -70,13 +70,13 @@ function compilePipeline(
   const { headOf, requestOf, planOf, statementsOf } = compileSteps(config, database, location);
   const responseOf = compileResponse(config, location);
 
-  const serve = async (x: Exchange, request: Request, { identity, watch }: Caller): Promise<void> => {
+  const serve = async (x: Exchange, request: Request, { identity, stopwatch }: Caller): Promise<void> => {
     const planned = planOf(request, identity.role);
     const plan = planned instanceof Promise ? await planned : planned;
-    watch?.lap('plan');
+    stopwatch?.lap('plan');
     if (plan.kind === 'options') return respondToOptions(x, plan, config);
     const statements = statementsOf(x, plan, identity);
-    const response = responseOf(x, plan, { config, statements, watch });
+    const response = responseOf(x, plan, { config, statements, stopwatch });
     const results = await run(database, { x, statements, response, rules: rulesOf(config, statements) });
     await response.end(results);
   };
@@ -87,7 +87,7 @@ function compilePipeline(
     const read = requestOf(x, head, features);
     const request = read instanceof Promise ? await read : read;
     if (!request) return;
-    caller.watch?.lap('parse');
+    caller.stopwatch?.lap('parse');
     await retryOnSchemaChange(database, x, () => serve(x, request, caller));
   };
 }

@@ -18,18 +18,18 @@ import {
 /** The response to a call. It is streamed, unless the call may have changed data: then it is sent after the commit. */
 export function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponseParts): OpenResponse {
   const { form, request, preferences, readOnly, isVoid } = plan;
-  const { config, statements, watch } = parts;
+  const { config, statements, stopwatch } = parts;
   const { query } = request;
   const { maxAffected } = preferences;
   const head = (counts: RowCounts, results: Results): ResponseStart => {
-    watch?.lap('transaction');
+    stopwatch?.lap('transaction');
     const { firstCount, before } = statements;
     const isGuessed = before.length > firstCount;
     const total = isGuessed ? countedTotal('planned', results.slice(firstCount)) : counts.total;
     const status = isVoid ? 204 : rangeStatus(query, counts.rows, total);
     const own = isVoid ? [] : rangeHeaders(form.media, contentRange(query, counts.rows, total));
     const chosen = counts.response ? responseSettings(...counts.response) : settingsOf(statements, results);
-    return setHead(x, { status, own, chosen }, { plan, config, watch });
+    return setHead(x, { status, own, chosen }, { plan, config, stopwatch });
   };
   const guard = ({ rows, total }: RowCounts): void => {
     if (maxAffected !== undefined && rows > maxAffected) throw tooManyAffected(rows);

@@ -14,14 +14,14 @@ const MOST_DOCUMENTS = 16;
 export function respondToDescribe(
   x: Exchange,
   plan: PlannedDescription,
-  { config, statements, watch, documents }: ResponseParts & { readonly documents: Documents },
+  { config, statements, stopwatch, documents }: ResponseParts & { readonly documents: Documents },
 ): OpenResponse {
   return {
     async end(results) {
-      watch?.lap('transaction');
+      stopwatch?.lap('transaction');
       const body = await documents.of(plan);
       const chosen = settingsOf(statements, results);
-      const said = setHead(x, { status: 200, own: [], chosen }, { plan, config, watch });
+      const said = setHead(x, { status: 200, own: [], chosen }, { plan, config, stopwatch });
       const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${serverUrl(x.request.requestUri)}}],`);
       const contentType = said.contentType ?? `${plan.request.mediaType}; charset=utf-8`;
       x.send(said.status, contentType, Buffer.concat([head, body]));

@@ -21,7 +21,7 @@ export interface OpenResponse {
 export interface ResponseParts {
   readonly config: DbrestConfig;
   readonly statements: Statements;
-  readonly watch: Stopwatch | undefined;
+  readonly stopwatch: Stopwatch | undefined;
 }
 
 /** The status and headers of a response. */
@@ -37,7 +37,7 @@ interface ResponseHead {
 export function setHead(
   x: Exchange,
   { status, own, chosen }: ResponseHead,
-  { plan, config, watch }: Omit<ResponseParts, 'statements'> & { readonly plan: RunPlan },
+  { plan, config, stopwatch }: Omit<ResponseParts, 'statements'> & { readonly plan: RunPlan },
 ): ResponseStart {
   const taken = new Set(chosen.headers.map(([name]) => name.toLowerCase()));
   const set = (name: string, value: string | undefined): void => {
@@ -51,7 +51,7 @@ export function setHead(
   for (const [name, value] of own) set(name, value);
   if (config.schemas.length > 1) set('Content-Profile', plan.request.head.schema);
   set('Preference-Applied', appliedPreferences(plan.preferences));
-  set('Server-Timing', watch?.toString());
+  set('Server-Timing', stopwatch?.toString());
   return { status: chosen.status ?? status, contentType };
 }
 

@@ -16,10 +16,10 @@ import {
 /** The response to a read, streamed while its rows arrive. */
 export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {
   const { form, request, preferences } = plan;
-  const { config, statements, watch } = parts;
+  const { config, statements, stopwatch } = parts;
   const { query } = request;
   const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
-    watch?.lap('transaction');
+    stopwatch?.lap('transaction');
     const { firstCount, before } = statements;
     const total =
       before.length > firstCount
@@ -28,7 +28,7 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
     const status = rangeStatus(query, rows, total);
     const chosen = settingsOf(statements, results);
     const own = rangeHeaders(form.media, contentRange(query, rows, total));
-    return setHead(x, { status, own, chosen }, { plan, config, watch });
+    return setHead(x, { status, own, chosen }, { plan, config, stopwatch });
   };
   const body = openBody(x, form, { head });
   return { sink: body, end: () => body.end() };

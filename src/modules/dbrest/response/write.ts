@@ -7,16 +7,16 @@ import { type OpenResponse, type ResponseParts, setHead, settingsOf, contentRang
 
 /** The response to a write, sent after the commit. */
 export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseParts): OpenResponse {
-  const { config, statements, watch } = parts;
+  const { config, statements, stopwatch } = parts;
   const main = statements.before.length;
   const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
-    watch?.lap('transaction');
+    stopwatch?.lap('transaction');
     const updated = plan.counted ? Number(results[main + 1]?.[0] ?? 0) : 0;
     const keyRow = plan.shows === 'location' ? results[main] : undefined;
     const written = { rows, inserted: rows - updated, keyRow };
     const own = writeHeaders(x, plan, written);
     const chosen = settingsOf(statements, results);
-    return setHead(x, { status: writeStatus(plan, written), own, chosen }, { plan, config, watch });
+    return setHead(x, { status: writeStatus(plan, written), own, chosen }, { plan, config, stopwatch });
   };
   return plan.shows === 'rows' ? showRows(x, plan, head) : respondWithCount(x, plan, { head, main });
 }
