@@ -7,7 +7,7 @@ import { TickClock } from './outstanding.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { ReplyError } from './resp.ts';
 
-type Finding = LiveProblem<KvConfig>;
+type Problem = LiveProblem<KvConfig>;
 
 /** The result of a test login to one server of a store. */
 type ProbeResult =
@@ -17,7 +17,7 @@ type ProbeResult =
 export async function probeStore(
   { pass, command, connectTimeoutMs }: KvConfig,
   live: LiveScope,
-): Promise<readonly Finding[]> {
+): Promise<readonly Problem[]> {
   if (!pass || pass.kind === 'embedded' || pass.kind === 'variable') return [];
   const timeoutMs = Math.min(connectTimeoutMs, live.timeoutMs);
   const endpoints = endpointsOf(pass, (name) => live.upstream(name));
@@ -26,10 +26,10 @@ export async function probeStore(
       live.once(`kv ${JSON.stringify(endpoint)}`, () => askStore(endpoint, timeoutMs)),
     ),
   );
-  return results.flatMap((result) => findingOf(result, command) ?? []);
+  return results.flatMap((result) => problemOf(result, command) ?? []);
 }
 
-function findingOf(result: ProbeResult, command: KvConfig['command']): Finding | undefined {
+function problemOf(result: ProbeResult, command: KvConfig['command']): Problem | undefined {
   if ('unreachable' in result) {
     const message = `the store cannot be reached: ${result.unreachable}`;
     return { rule: 'store-unreachable', field: 'pass', message };
