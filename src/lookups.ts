@@ -39,9 +39,9 @@ export type { VariableFacts } from './contract/index.ts';
  * They are not a part of the pipeline.
  */
 
-const { endpointPath, eventsFacts, MODULES } = modules;
+const { endpointPath, eventsEndpoint, MODULES } = modules;
 type DbrestConfig = modules.DbrestConfig;
-type EventsFacts = modules.EventsFacts;
+type EventsEndpoint = modules.EventsEndpoint;
 
 export const { hashPassword, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
@@ -119,13 +119,13 @@ export function inventoryPath(endpoint: string, directory: string): string {
 }
 
 /** Returns how to reach the event stream, if the plan serves it, and the key for publishing if it is a fixed text. */
-export function reachEvents(plan: GatewayPlan): (LocalAddress & EventsFacts) | undefined {
-  let facts: EventsFacts | undefined;
+export function reachEvents(plan: GatewayPlan): (LocalAddress & EventsEndpoint) | undefined {
+  let endpoint: EventsEndpoint | undefined;
   const reach = findLocation(plan, ({ modules, match }) => {
-    facts = eventsFacts(modules['worker_events'] ?? {}, match);
-    return facts?.path;
+    endpoint = eventsEndpoint(modules['worker_events'] ?? {}, match);
+    return endpoint?.path;
   });
-  return reach && facts && { ...facts, ...reach };
+  return reach && endpoint && { ...endpoint, ...reach };
 }
 
 /** A location that serves a database. */

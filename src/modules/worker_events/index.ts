@@ -23,7 +23,7 @@ import { compileKeyCheck, compilePublish } from './publish.ts';
 import { entryJson, readEventQuery, refuse, refuseBusy } from './query.ts';
 import { compileStream, OpenStreams, prefersStream, type StreamResources } from './stream.ts';
 
-export { eventsEndpoint as eventsFacts, type EventsEndpoint as EventsFacts } from './directives.ts';
+export { eventsEndpoint, type EventsEndpoint } from './directives.ts';
 
 /** Compiles GET and HEAD: the ring's state and the entries that the query selects. */
 export function compileInspect({ zone, channel }: EndpointConfig, ring: Ring): Handler {

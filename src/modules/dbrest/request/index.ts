@@ -7,15 +7,8 @@ import { honouredHead, type RequestHead } from './head.ts';
 import { parseRead, type ReadRequest } from './read.ts';
 import { parseWrite, type WriteRequest } from './write.ts';
 
-export {
-  type CallInput,
-  type CallRequest,
-  parseCallBody,
-  type TextArguments as Texts,
-  type WholeType,
-} from './call.ts';
+export { type CallInput, type CallRequest, parseCallBody } from './call.ts';
 export type { DescribeRequest, OptionsRequest } from './describe.ts';
-export type { ReceivedBody } from './body.ts';
 export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
 export {
   chooseSchema,
@@ -27,16 +20,14 @@ export {
   rowRange,
   type RowRange,
 } from './head.ts';
-export { scanJson, type JsonShape } from './json-scan.ts';
+export { scanJson } from './json-scan.ts';
 export {
-  type Accepted,
   acceptedMedia,
   chooseMedia,
   contentType,
   customMedia,
   isAsked,
   type Media,
-  type ExplainMedia as PlanQuestion,
   type RowHandler,
 } from './media.ts';
 export {
@@ -52,8 +43,6 @@ export {
 export { parametersOf, parseReadQuery } from './query.ts';
 export type { ReadRequest } from './read.ts';
 export {
-  AGGREGATES,
-  TRUTHS,
   type Aggregate,
   type Field,
   type Filter,
@@ -71,7 +60,6 @@ export {
   type TypeName,
 } from './tree.ts';
 export {
-  parseWriteQuery,
   readWritten,
   type WriteMethod,
   type WriteQuery,

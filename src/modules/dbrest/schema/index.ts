@@ -1,15 +1,14 @@
 export { CatalogueShare, openShare, type Reading, type ShareKey } from './share.ts';
 export { CATALOGUE_SQL, schemaOf } from './catalogue.ts';
 export { CatalogueWriter, type Catalogue } from './entries.ts';
-export { relationshipsOf, type Cardinality, type Relationship } from './relationships.ts';
+export { relationshipsOf, type Relationship } from './relationships.ts';
 export { SchemaCache } from './cache.ts';
 export { mayUse, mostSimilar, similarTable, EVERY_RIGHT, rightsOf, type Rights } from './rights.ts';
-export type { Access, Namespace, Privilege, TypeShape } from './discovery.ts';
+export type { Privilege, TypeShape } from './discovery.ts';
 export type {
   Argument,
   Column,
   MediaHandler,
-  FunctionResult as Returned,
   RoleSettings,
   RowFunction,
   Schema,
@@ -17,5 +16,4 @@ export type {
   StoredFunction,
   Table,
   TableName,
-  UniqueIndex,
 } from './schema.ts';

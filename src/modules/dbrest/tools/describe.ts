@@ -18,13 +18,13 @@ import { withDatabase } from './open-database.ts';
 const TIMEOUT_MS = 30_000;
 
 /** A location that serves a database. */
-export interface RestLocation {
+interface RestLocation {
   readonly config: DbrestConfig;
   readonly path: string;
 }
 
 /** The role and schema of an API document; by default those of a request without a token and profile. */
-export interface ApiView {
+interface ApiView {
   readonly role?: string | undefined;
   readonly schema?: string | undefined;
 }

@@ -42,19 +42,19 @@ const HEAD = `-- Roles, schema and notifications for gw's dbrest. It may run any
 `;
 
 /** The set-up SQL without a transaction. It takes a role that may create roles. */
-function setupSql(order: SetupOptions): string {
+function setupSql(options: SetupOptions): string {
   const parts = [
-    roles(order),
-    schema(order),
-    order.trigger ? TRIGGER_SQL : '',
+    roles(options),
+    schema(options),
+    options.trigger ? TRIGGER_SQL : '',
     `notify pgrst, 'reload schema';\n`,
   ];
   return parts.filter(Boolean).join('\n');
 }
 
 /** The set-up SQL as a script, with a transaction and a comment. */
-export function setupScript(order: SetupOptions): string {
-  return `${HEAD}\nbegin;\n\n${setupSql(order)}\ncommit;\n`;
+export function setupScript(options: SetupOptions): string {
+  return `${HEAD}\nbegin;\n\n${setupSql(options)}\ncommit;\n`;
 }
 
 function roles({ authenticator, anon, user, verifier }: SetupOptions): string {
@@ -188,13 +188,13 @@ export async function setupStatus(dsn: string, names: SetupNames): Promise<reado
  */
 export async function applySetup(
   dsn: string,
-  order: SetupOptions,
+  options: SetupOptions,
 ): Promise<{ readonly before: readonly SetupItem[]; readonly after: readonly SetupItem[] }> {
   return withClient(readPass(dsn), async (client) => {
-    const before = await readItems(client, order);
+    const before = await readItems(client, options);
     try {
       // A simple query is one transaction.
-      await client.query(setupSql(order));
+      await client.query(setupSql(options));
     } catch (cause) {
       const { message, hint, code } = cause as WireError;
       const way = code === '42501' && /event trigger/.test(message) ? '; --no-trigger omits it' : '';
@@ -202,7 +202,7 @@ export async function applySetup(
         cause,
       });
     }
-    return { before, after: await readItems(client, order) };
+    return { before, after: await readItems(client, options) };
   });
 }
 
