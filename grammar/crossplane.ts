@@ -30,7 +30,7 @@ interface PayloadError {
 }
 
 /** One file of crossplane's JSON. */
-export interface PayloadFile {
+interface PayloadFile {
   readonly file: string;
   readonly status: 'ok' | 'failed';
   readonly errors: readonly PayloadError[];

@@ -2,7 +2,7 @@ import type { Source } from './source.ts';
 import { type Piece, piecesOf } from './words.ts';
 
 /** Options of `formatConfig`. */
-export interface FormatOptions {
+interface FormatOptions {
   /** One level of indentation: blanks or a tab. */
   readonly indent: string;
 }

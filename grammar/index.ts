@@ -1,4 +1,4 @@
-export { indentAt, lineOf, placeOf, placeText, type Source, type Span, type SourcePlace } from './source.ts';
+export { indentAt, lineOf, placeOf, placeText, type Source, type Span } from './source.ts';
 export {
   partOfWord,
   printableWord,
@@ -6,7 +6,6 @@ export {
   type Word,
   type DirectiveNode,
   type ConfigTree,
-  type Edit,
   writtenText,
 } from './tree.ts';
 export {
@@ -43,14 +42,7 @@ export { splitValue, type ValuePart, variablesIn } from './value.ts';
 export { lengthened, lineBefore, lineBehind, removed, reworded } from './edits.ts';
 export { namesText, shown } from './messages.ts';
 export { checkSyntax, outlineOf } from './parser.ts';
-export {
-  buildConfig,
-  parsePayload,
-  type ParseOptions,
-  type Payload,
-  type PayloadFile,
-  type Statement,
-} from './crossplane.ts';
+export { buildConfig, parsePayload, type ParseOptions, type Payload, type Statement } from './crossplane.ts';
 export { piecesOf, type Piece } from './words.ts';
-export { formatConfig, minifyConfig, type FormatOptions } from './format-config.ts';
+export { formatConfig, minifyConfig } from './format-config.ts';
 export { loadTree, type LoadOptions } from './load-tree.ts';

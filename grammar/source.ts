@@ -15,7 +15,7 @@ export interface Span {
 }
 
 /** A file, a line and a column. Both count from 1; the column counts code points. */
-export interface SourcePlace {
+interface SourcePlace {
   readonly file: string;
   readonly line: number;
   readonly column: number;

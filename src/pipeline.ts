@@ -45,7 +45,7 @@ export interface Loaded {
 }
 
 /** Options of a load. */
-export interface LoadOptions {
+interface LoadOptions {
   /** Also reports directives without effect. */
   readonly advise?: boolean;
   /** Ignores directives that gw deliberately does not support, instead of refusing the configuration. */

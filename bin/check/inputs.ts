@@ -31,7 +31,7 @@ export interface Input {
 }
 
 /** The configurations that the command line names, and those of them that cannot be read. */
-export interface Inputs {
+interface Inputs {
   readonly inputs: readonly Input[];
   /** One line for each that cannot be read. */
   readonly unreadable: readonly string[];

@@ -6,4 +6,3 @@ export * from './output/index.ts';
 export { mendableAtOnce, mended, type Mendable } from './edits.ts';
 export { review, type Review, type ReviewOptions } from './review.ts';
 export { contextOf, FRAGMENT_CONTEXTS, innermost, judgesFragments, wholeAround } from './fragment.ts';
-export { means, type Selection } from './selection.ts';

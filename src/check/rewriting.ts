@@ -15,7 +15,7 @@ export function stepsOf(block: BlockView): readonly { readonly step: Step; reado
  * The effect of a block's steps on a URI. `moves`: the directive `by` starts a new search for a location. `stays`: the URI
  * does not change any more. `over`: the request ends. `unknown`: the effect depends on more than the URI and the client.
  */
-export type Rewritten =
+type Rewritten =
   | { readonly kind: 'moves'; readonly uri: string; readonly by: DirectiveNode }
   | { readonly kind: 'stays'; readonly uri: string }
   | { readonly kind: 'over' | 'unknown' };

@@ -11,7 +11,7 @@ import {
 import type { ErrorLog } from '../log/index.ts';
 
 /** The core settings of the access phase. */
-export type AccessRules = Pick<CoreConfig, 'satisfy' | 'authDelayMs'>;
+type AccessRules = Pick<CoreConfig, 'satisfy' | 'authDelayMs'>;
 
 interface Phase {
   readonly checks: readonly AccessCheck[];

@@ -35,7 +35,7 @@ export interface PortHandler {
 }
 
 /** Counts the requests that a configuration still serves. */
-export interface Usage {
+interface Usage {
   /** Unfinished exchanges; those that finish within their handler are not counted. */
   inFlight: number;
 }
@@ -48,7 +48,7 @@ export interface CompiledGateway {
 }
 
 /** What compiling needs besides the plan. */
-export interface CompileOptions {
+interface CompileOptions {
   readonly modules: readonly AnyModule[];
   readonly worker: WorkerScope;
   /** Set by `gw explain`: errors then go to the worker's own log only. */

@@ -83,7 +83,7 @@ interface RegexMatch<T> {
 }
 
 /** The result of a search. */
-export interface FoundLocation<T> {
+interface FoundLocation<T> {
   readonly target: T;
   /** The regex locations that matched, outermost first. Each sets its captures. */
   readonly matches: readonly RegexMatch<T>[];

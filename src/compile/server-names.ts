@@ -2,7 +2,7 @@ import type { ServerName } from '../contract/index.ts';
 import { compileRegex, type Regex } from '../http/index.ts';
 
 /** A server found by name; `captures` is set if a regex name matched. */
-export interface FoundServer<T> {
+interface FoundServer<T> {
   readonly server: T;
   readonly captures: RegExpExecArray | undefined;
 }

@@ -137,7 +137,7 @@ function writtenWords({ args }: DirectiveNode, secrets: readonly Span[]): readon
 }
 
 /** A directive that holds in a block, its own or inherited. */
-export interface EffectiveDirective {
+interface EffectiveDirective {
   readonly directive: string;
   readonly module: string;
   /** The words as written, with secrets masked. */

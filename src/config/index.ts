@@ -6,7 +6,6 @@ export {
   type ArgReader,
   type Context,
   type ReadScope,
-  type Row,
   type Rows,
   AT,
   defines,
@@ -26,13 +25,13 @@ export {
   type VariableUse,
   firstAt,
 } from './bind.ts';
-export { contextsText, syntaxOf, isNginxVariable, refusalOf } from './choose-entry.ts';
+export { syntaxOf, isNginxVariable, refusalOf } from './choose-entry.ts';
 export { groupBy, BlockView, serverOf } from './block-view.ts';
 export { byHeader, droppedIn, type Dropping, headerOf } from './header-lists.ts';
 export { hostOf, isLocal, isName } from './host.ts';
 export { oncePer } from './once-per.ts';
 export { nearest, renaming } from './nearest.ts';
-export { Registry, type DirectiveOwner, type Entry, type Field } from './registry.ts';
+export { Registry, type Entry } from './registry.ts';
 export { resolve, type ResolvedConfig, type ResolvedConfigs } from './resolve.ts';
 export * as readers from './readers.ts';
 export {
@@ -53,7 +52,6 @@ export {
   secretSpans,
   effectiveBlock,
   type EffectiveBlock,
-  type EffectiveDirective,
 } from './dump.ts';
 export { directiveFacts, factsOf, type DirectiveFacts, referenceText } from './reference.ts';
 export { addressBytes, addressText, contains, networkText, parseNetwork, type Network } from './network.ts';

@@ -1,7 +1,7 @@
 import type { AnyRow, Context, Inherit, Rows } from './row.ts';
 
 /** The part of a module that the binder needs; the full definition is in `contract`. */
-export interface DirectiveOwner {
+interface DirectiveOwner {
   readonly name: string;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- modules of every config type
   readonly directives: Rows<any>;

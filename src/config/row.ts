@@ -228,7 +228,7 @@ type AcceptedRow = RowFacts & {
   readonly into?: never;
 };
 
-export type Row<C> =
+type Row<C> =
   | {
       [K in keyof C & string]:
         Single<K, C[K]> | Repeated<K, C[K]> | DataBlock<K, C[K]> | OpeningStep<K, C[K]>;

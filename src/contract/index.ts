@@ -7,11 +7,9 @@ export {
   type ConfigReport,
   type LocationParts,
   type ModuleDefinition,
-  type UpstreamNeed,
   type VariableDefinition,
   type VariableFamily,
   type WrittenFiles,
-  type ZoneNeed,
   type ExplainedAction,
   type ExplainScope,
   type ExplainedFact,
@@ -67,7 +65,7 @@ export type {
   SetStep,
   Step,
 } from './rewrite-config.ts';
-export { conditionOf, configOf, matchOf, nodesOf, type SharedConfigs } from './shared-configs.ts';
+export { conditionOf, configOf, matchOf, nodesOf } from './shared-configs.ts';
 export {
   TICKET_KEY,
   type FileName,
@@ -88,7 +86,6 @@ export {
   type Problem,
   type Rule,
   type RuleSeverity,
-  type Sensitive,
   type Use,
 } from './rule.ts';
 export { forwards, headersSent, literalPasses, passes, targetOf, type Pass } from './passes.ts';

@@ -153,14 +153,14 @@ export interface WrittenFiles {
 }
 
 /** A zone, and the directive to blame for its faults; `index` selects one of a list. */
-export interface ZoneNeed<C> {
+interface ZoneNeed<C> {
   readonly zone: ZoneDeclaration;
   readonly field: keyof C & string;
   readonly index?: number;
 }
 
 /** A literal host that requests are sent to; `index` selects one of a list of directives. */
-export interface UpstreamNeed<C> extends UpstreamAddress {
+interface UpstreamNeed<C> extends UpstreamAddress {
   readonly field: keyof C & string;
   readonly index?: number;
 }

@@ -6,7 +6,7 @@ import type { Condition, RewriteConfig } from './rewrite-config.ts';
 import type { SslConfig } from './ssl-config.ts';
 
 /** Configs that are read outside their modules, by the module's name. */
-export interface SharedConfigs {
+interface SharedConfigs {
   readonly core: CoreConfig;
   readonly proxy: ForwardingConfig;
   readonly rewrite: RewriteConfig;

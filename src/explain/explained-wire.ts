@@ -9,7 +9,7 @@ import {
 import type { Tracer } from './tracer.ts';
 
 /** A request to explain, as an engine would have read it. */
-export interface ExplainedRequest {
+interface ExplainedRequest {
   readonly request: RequestFacts;
   readonly rules: ResponseRules;
   readonly peerAddress: string;

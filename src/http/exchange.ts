@@ -74,7 +74,7 @@ export interface ResponseRules extends ResponseSettings {
 }
 
 /** The parts that an exchange is made of. */
-export interface ExchangeParts {
+interface ExchangeParts {
   readonly wire: Wire;
   readonly rules: ResponseRules;
   /** The exchange that made this subrequest. */

@@ -1,5 +1,5 @@
 /** Headers in their order, as a flat list: name, value, name, value … */
-export type HeaderList = readonly string[];
+type HeaderList = readonly string[];
 
 /** Returns the first value of a header; names are compared without case. */
 export function firstOf(headers: HeaderList | undefined, name: string): string | undefined {

@@ -5,12 +5,11 @@ export {
   charsetOf,
   CONFIGURED_TYPE,
   KEPT_TYPE,
-  mediaTypeOf,
   mediaTypeTest,
   PARTS_TYPE,
 } from './response-type.ts';
 export { failRequest } from './fail-request.ts';
-export { EngineTransform, type BodyTransform, type Transformed } from './body-transform.ts';
+export { EngineTransform, type BodyTransform } from './body-transform.ts';
 export { markTransformed, isTransformed, passFilters, weakenEtag } from './transformed.ts';
 export {
   type BodyFilter,
@@ -25,12 +24,11 @@ export type { BodyOutcome, BodyReader, PieceReceiver, Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
 export { subrequestOf } from './subrequest.ts';
 export { forgetBody } from './take-body.ts';
-export { changeRate, type Rate, rateOf } from './rate.ts';
-export { type StateKey, stateKey } from './request-state.ts';
+export { changeRate, rateOf } from './rate.ts';
+export { stateKey } from './request-state.ts';
 export {
   beginRewritePhase,
   changeRewritePhase,
-  type RewritePhase,
   rewritePhaseOf,
   settleRewritePhase,
 } from './rewrite-phase.ts';
@@ -47,11 +45,10 @@ export type {
 export type { ResponseStream } from './response-stream.ts';
 export { Handover } from './handover.ts';
 export { escapeMarkup } from './markup.ts';
-export { HttpFault, builtInPage, statusLine } from './status.ts';
+export { HttpFault, statusLine } from './status.ts';
 export { compileRegex, type Regex } from './regex/index.ts';
 export {
   parseHost,
-  encodeLocation,
   decodeComponent,
   encodeArgument,
   encodePath,

@@ -3,7 +3,7 @@ import { type StateHolder, stateKey } from './request-state.ts';
 import type { ResponseStream } from './response-stream.ts';
 
 /** The rate at which a response is sent (nginx: `limit_rate`). */
-export interface Rate {
+interface Rate {
   /** 0: no limit. */
   readonly bytesPerSecond: number;
   /** Bytes of the body that are sent before the limit applies. */

@@ -18,7 +18,7 @@ const CHARSET = /;\s*charset=/i;
  * Returns the media type of a `Content-Type` as nginx compares it: in lower case, without the charset and anything
  * after it.
  */
-export function mediaTypeOf(contentType: string): string {
+function mediaTypeOf(contentType: string): string {
   const charset = contentType.includes(';') ? contentType.search(CHARSET) : -1;
   return (charset < 0 ? contentType : contentType.slice(0, charset)).trim().toLowerCase();
 }

@@ -1,7 +1,7 @@
 import { type StateHolder, stateKey } from './request-state.ts';
 
 /** The effects of the rewrite directives on a request. */
-export interface RewritePhase {
+interface RewritePhase {
   /** The remaining steps of the phase are skipped (`break`, `last`). */
   isEnded: boolean;
   /** `uri` has been replaced in this phase: captures are inserted unescaped from then on (nginx). */

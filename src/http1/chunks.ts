@@ -2,7 +2,7 @@ import { headerLines } from './head.ts';
 import { withoutBlanks } from './field.ts';
 
 /** The rules in which chunks of clients and of upstreams differ. */
-export interface ChunkRules {
+interface ChunkRules {
   /** The size in hexadecimal and extensions, which are ignored. It admits only sizes that are safe integers. */
   readonly sizeLine: RegExp;
   /** Longest line, without its line end. */

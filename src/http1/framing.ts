@@ -10,7 +10,7 @@ export const NO_LENGTH = -2;
 export type FramingFault = 'both' | 'encoding' | 'encodings' | 'length' | 'lengths';
 
 /** The refusal of a request: its status, and what the client sent, for the log. */
-export interface FramingRefusal {
+interface FramingRefusal {
   readonly status: 400 | 501;
   readonly what: string;
 }

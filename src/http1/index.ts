@@ -1,12 +1,4 @@
-export {
-  CHUNK_END,
-  ChunkReader,
-  type ChunkRules,
-  chunkStart,
-  CLIENT_CHUNKS,
-  lastChunk,
-  UPSTREAM_CHUNKS,
-} from './chunks.ts';
+export { CHUNK_END, ChunkReader, chunkStart, CLIENT_CHUNKS, lastChunk, UPSTREAM_CHUNKS } from './chunks.ts';
 export { connectionOptions, HOP_BY_HOP, joinConnection, keepsAlive } from './connection.ts';
 export { isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './field.ts';
 export { CHUNKED, Framing, type FramingFault, NO_LENGTH } from './framing.ts';

@@ -11,7 +11,7 @@ export interface RequestLine {
 }
 
 /** The first line of a response. */
-export interface StatusLine {
+interface StatusLine {
   readonly status: number;
   /** One character per byte. */
   readonly reason: string;

@@ -5,7 +5,7 @@ import type { ErrorLog } from './error-log.ts';
 import { openLogFile, standardStream } from './log-file.ts';
 
 /** An open access log. Its methods never throw, so that a file error does not fail a request. */
-export interface AccessLog {
+interface AccessLog {
   /** Writes one line, which is given without its end. */
   write(line: string): void;
   /** Switches to a new file of the same name. Buffered lines are written to the old one. */
@@ -15,7 +15,7 @@ export interface AccessLog {
 }
 
 /** Where lines are written, and how many bytes are buffered for how long (0: not at all). */
-export interface AccessLogOptions {
+interface AccessLogOptions {
   /** Absolute, or `stderr`. */
   readonly path: string;
   readonly bufferBytes: number;

@@ -36,7 +36,7 @@ export type ErrorLogTarget = { readonly level: Level } & (
 );
 
 /** Receives a line that an error log writes: its message with its fields, without time and level. */
-export type LogListener = (level: Level, text: string) => void;
+type LogListener = (level: Level, text: string) => void;
 
 /** The listeners of a thread's error logs. */
 export class LogListeners {

@@ -19,7 +19,7 @@ export interface SyslogTarget {
 }
 
 /** A host by name or address, or a Unix socket. */
-export type SyslogServer =
+type SyslogServer =
   | { readonly kind: 'udp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
@@ -243,7 +243,7 @@ class LoggerChannel implements SyslogChannel {
 }
 
 /** A syslog destination. */
-export interface Syslog {
+interface Syslog {
   /** Sends a message; `severity` overrides that of the target. */
   write(message: string, severity?: number): void;
   close(): Promise<void>;

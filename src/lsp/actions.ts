@@ -12,7 +12,7 @@ import { rangeOf, type TextFile } from './files.ts';
 import type { Session } from './session.ts';
 
 /** A request for code actions: a range of a file, and the kinds of actions. */
-export interface ActionsRequest {
+interface ActionsRequest {
   readonly file: TextFile;
   readonly range: Range;
   readonly diagnostics: readonly Diagnostic[];

@@ -24,7 +24,7 @@ const SEVERITIES = {
 const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
 /** The receiver of diagnostics. */
-export interface Publisher {
+interface Publisher {
   publish(params: PublishDiagnosticsParams): void;
   failed(error: unknown): void;
 }

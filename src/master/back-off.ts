@@ -1,5 +1,5 @@
 /** The delays of a `BackOff`. */
-export interface BackOffRules {
+interface BackOffRules {
   /** Delay after the first early end; it doubles each time. */
   readonly firstMs: number;
   readonly maxMs: number;

@@ -18,7 +18,7 @@ interface WatchedWorker {
 }
 
 /** Callbacks of the watchdog to the owner of the threads. */
-export interface WatchdogEvents {
+interface WatchdogEvents {
   /** True while the worker reads a configuration, which may take longer. */
   isLoading(workerId: number): boolean;
   /** Interrupts the JavaScript of the worker. */

@@ -11,7 +11,7 @@ import { type ThreadEvents, WorkerThread } from './worker-thread.ts';
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
 
 /** Options of `Workers`. */
-export interface WorkersOptions {
+interface WorkersOptions {
   readonly log: ErrorLog;
   readonly privileges: Pick<Privileges, 'openings' | 'connect' | 'hold'>;
   /** Called before the id of a thread is used again: releases what it held in shared memory. */

@@ -1,16 +1,6 @@
-export { makePlan, type PlanOptions } from './make-plan.ts';
+export { makePlan } from './make-plan.ts';
 export { locationText, addressText, inOrder, printTree, serverNameText } from './plan-text.ts';
-export type {
-  GatewayPlan,
-  HeadRules,
-  LocationPlan,
-  MainPlan,
-  ModuleConfigs,
-  NamelessPlan,
-  PortPlan,
-  ServerPlan,
-  VariablePlan,
-} from './plan.ts';
+export type { GatewayPlan, HeadRules, LocationPlan, PortPlan, ServerPlan, VariablePlan } from './plan.ts';
 export {
   findLocation,
   type LocalAddress,

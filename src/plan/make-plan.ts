@@ -37,7 +37,7 @@ function isOpen(value: unknown): value is object {
 }
 
 /** Options of `makePlan`. */
-export interface PlanOptions {
+interface PlanOptions {
   readonly registry: Registry;
   readonly modules: readonly AnyModule[];
   readonly report: Report;

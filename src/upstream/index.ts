@@ -25,7 +25,6 @@ export {
 export { lookUpHost } from './name-resolver.ts';
 export type {
   BalancingInput,
-  Outcome,
   Peer,
   PeerView,
   RequestHosts,

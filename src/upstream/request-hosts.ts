@@ -20,7 +20,7 @@ interface KnownGroup {
 }
 
 /** What the groups of request hosts need. */
-export interface RequestHostScope {
+interface RequestHostScope {
   readonly resolver: NameResolver | undefined;
   readonly addresses: AddressRule | undefined;
   readonly metrics: Counters;

@@ -9,7 +9,7 @@ import { KnownRequestHosts } from './request-hosts.ts';
 import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
 
 /** What the groups of a configuration need of a worker. */
-export interface UpstreamScope {
+interface UpstreamScope {
   readonly workerId: number;
   readonly log: ErrorLog;
   readonly metrics: Counters;

@@ -17,9 +17,7 @@ export {
   type Histogram,
 } from './counters/counters.ts';
 export type {
-  ConnectionLimitDeclaration,
   DictionaryDeclaration,
-  RequestLimitDeclaration,
   PeersDeclaration,
   RingDeclaration,
   ZoneDeclaration,
@@ -27,24 +25,20 @@ export type {
 export { openDictionary, type Dictionary } from './dictionary/dictionary.ts';
 export {
   type DictionaryEntry,
-  type DictionaryFacts,
   type DictionaryOptions,
   type DictionaryPart,
   type DictionaryValue,
   DictionaryFault,
-  type DictionaryRefusal,
   fnv1a,
 } from './dictionary/entry.ts';
-export { EVENT_LIMITS, ringBytes, type RingEntry, type RingEvent } from './ring/layout.ts';
+export { EVENT_LIMITS, ringBytes, type RingEntry } from './ring/layout.ts';
 export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
 export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits/open-requests.ts';
-export { MAX_THREAD_ID } from './lock.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
 export { PeerTable, type PeerState } from './peers/peer-table.ts';
-export { openRing, type Published, type Ring, type RingRange } from './ring/ring.ts';
-export type { RingFacts, RingSnapshot, SnapshotQuery } from './ring/snapshot.ts';
+export { openRing, type Ring } from './ring/ring.ts';
+export type { RingSnapshot } from './ring/snapshot.ts';
 export {
-  MASTER_ID,
   createZone,
   keepsZone,
   markDead,

@@ -14,10 +14,10 @@ const SUSPICION_MS = 100;
 const PRIORITY_AFTER_MS = 20;
 const STEP_ASIDE_MS = 2;
 /** A thread that cannot acquire the lock in this time gives up. */
-export const LOCK_PATIENCE_MS = 250;
+const LOCK_PATIENCE_MS = 250;
 
 /** Thread ids are 0 (the master) to this number. */
-export const MAX_THREAD_ID = ALIVE_WORDS * 32 - 1;
+const MAX_THREAD_ID = ALIVE_WORDS * 32 - 1;
 
 // Ids 0 to 15 have a word each; the following ids use further bits of the same words.
 const aliveWord = (threadId: number) => ALIVE_WORD + (threadId % ALIVE_WORDS);

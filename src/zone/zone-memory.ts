@@ -33,7 +33,7 @@ function kindIn(buffer: SharedArrayBuffer): ZoneKind<ZoneDeclaration> {
 }
 
 /** The master's thread id in a zone; workers count from 1. */
-export const MASTER_ID = 0;
+const MASTER_ID = 0;
 
 /** Returns the size of a zone in bytes. */
 export function zoneBytes(declaration: ZoneDeclaration): number {

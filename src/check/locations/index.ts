@@ -3,16 +3,8 @@ import type { Budget, Patterns } from '../regex/index.ts';
 import { type Reach, reachOf } from './reach.ts';
 import { LocationTree, type CheckedLocation } from './tree.ts';
 
-export {
-  LocationTree,
-  wayTo,
-  type CheckedLevel,
-  type CheckedLocation,
-  quotedLocation,
-  shownUri,
-  wordsOf,
-} from './tree.ts';
-export { reachOf, type ReachSearch, type Reach, type LostUri } from './reach.ts';
+export { LocationTree, type CheckedLocation, quotedLocation, shownUri, wordsOf } from './tree.ts';
+export type { Reach, LostUri } from './reach.ts';
 
 /** Most states of all searches of one check: about a second on a slow machine. */
 const MAX_STATES = 60_000;

@@ -44,7 +44,7 @@ export interface LostUri {
 }
 
 /** The parts that searches in one tree share. */
-export interface ReachSearch {
+interface ReachSearch {
   readonly tree: LocationTree;
   readonly patterns: Patterns;
   readonly budget: Budget;

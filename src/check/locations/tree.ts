@@ -68,7 +68,7 @@ export interface CheckedLocation {
 }
 
 /** The locations of one block. */
-export interface CheckedLevel {
+interface CheckedLevel {
   /** The enclosing location; absent on the server level. */
   readonly around: CheckedLocation | undefined;
   /** In file order. */

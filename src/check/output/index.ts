@@ -5,9 +5,8 @@ import type { CheckReport } from './report.ts';
 import { sarif } from './sarif.ts';
 import { concise, human } from './text.ts';
 
-export { reportOf, type CheckedFile, type CheckReport, tallyOf, tallyText, type Tally } from './report.ts';
-export { findingText } from './text.ts';
-export type { JsonFinding, JsonReport } from './json.ts';
+export { reportOf, type CheckedFile, type CheckReport, tallyOf, tallyText } from './report.ts';
+export type { JsonReport } from './json.ts';
 
 /** Options of the formats. */
 export interface FormatOptions {

@@ -17,7 +17,7 @@ export interface JsonReport {
 }
 
 /** A finding. Lines and columns count from 1, columns in code points; ends are exclusive. */
-export interface JsonFinding extends Partial<Range> {
+interface JsonFinding extends Partial<Range> {
   readonly rule: string;
   readonly slug: string;
   readonly severity: RuleSeverity;

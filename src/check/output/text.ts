@@ -110,7 +110,7 @@ export function human(report: CheckReport, { color }: HumanOptions): string {
 }
 
 /** The text of one finding, with a line end. */
-export function findingText(finding: Finding, hidden: readonly Span[], paints: Paints): string {
+function findingText(finding: Finding, hidden: readonly Span[], paints: Paints): string {
   const lines = [headOf(finding, paints), ...excerptsOf(finding, { hidden, paints })];
   return `${[...lines, ...adviceOn(finding, hidden, paints)].join('\n')}\n`;
 }

@@ -99,7 +99,7 @@ export function intersection(machines: readonly Machine[]): Language {
 }
 
 /** The result of a search: a shortest word that all machines accept, the proof that there is none, or neither. */
-export interface SearchResult {
+interface SearchResult {
   readonly word?: string;
   readonly none: boolean;
 }

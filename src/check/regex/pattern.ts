@@ -157,7 +157,7 @@ export class Patterns {
 }
 
 /** The backtracking of a pattern on a text that finally does not match. */
-export interface Backtracking {
+interface Backtracking {
   readonly isExponential: boolean;
   /** The beginning of such a text. */
   readonly attack: string;

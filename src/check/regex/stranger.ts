@@ -2,7 +2,7 @@ import { type Budget, PREFERRED, shortestWord } from './machine.ts';
 import type { Pattern, Patterns } from './pattern.ts';
 
 /** The kind of text that a pattern for trusted sites is matched against: `https://host`, a URL, or a host. */
-export type SiteText = 'origin' | 'referer' | 'host';
+type SiteText = 'origin' | 'referer' | 'host';
 
 const HOST = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*';
 const PLAIN: Readonly<Record<SiteText, (host: string) => string>> = {

@@ -168,7 +168,7 @@ export interface TranslatedRegex {
 }
 
 /** The reason why a pattern cannot be used, in PCRE2's words, and its offset in the pattern. */
-export interface RegexFault {
+interface RegexFault {
   readonly fault: string;
   readonly offset: number;
 }

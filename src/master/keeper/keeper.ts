@@ -40,7 +40,7 @@ const SOCKET_UMASK = 0o111;
 const MOST_WAITING = 8;
 
 /** Options of a `Keeper`. */
-export interface KeeperOptions {
+interface KeeperOptions {
   /** The source of the configuration as JSON. */
   readonly source: string;
   /** The process id for the pid file. */

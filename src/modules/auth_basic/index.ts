@@ -4,7 +4,7 @@ import { atMost, CryptWorker, type PasswordLibraries, Verifier } from './passwor
 import { type AuthBasicConfig, compileCheck, isOff, UserFiles } from './check.ts';
 import { computeCrypt } from './password/crypt.ts';
 
-export { hashPassword, PASSWORD_SCHEMES, type HashOrder, type PasswordScheme } from './password/hash.ts';
+export { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from './password/hash.ts';
 
 /** The thread pool also reads files, which must not wait for many password checks. */
 const MAX_IN_POOL = 2;

@@ -12,7 +12,7 @@ const MAX_AGE_S = '86400';
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.split(', '));
 
 /** Cross-origin handling of one location (Fetch standard, CORS protocol). */
-export interface Cors {
+interface Cors {
   /** Adds the CORS headers to every response, including errors. */
   readonly filter: HeaderFilter;
   /** Responds to a preflight request. Returns false when it is not a preflight or the origin is not allowed. */

@@ -47,7 +47,7 @@ export interface DbrestConfig {
 export type TxEnd = 'commit' | 'commit-allow-override' | 'rollback' | 'rollback-allow-override';
 
 /** `dbrest_setting`: a setting of every request's transaction. */
-export interface Setting {
+interface Setting {
   /** Includes the prefix `app.settings.`. */
   readonly name: string;
   readonly value: string;

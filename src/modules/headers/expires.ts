@@ -5,7 +5,7 @@ import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import { isGood } from './added.ts';
 
 /** When a response expires, in seconds. */
-export type Expiry =
+type Expiry =
   | { readonly kind: 'off' | 'epoch' | 'max' }
   /** `daily`: this long after midnight, local time. */
   | Timed;

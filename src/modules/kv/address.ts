@@ -27,7 +27,7 @@ export interface Login {
 }
 
 /** The default directory of `embedded`, relative to the prefix. */
-export const EMBEDDED_DIR = '.gw/kv';
+const EMBEDDED_DIR = '.gw/kv';
 
 export const DEFAULT_PORT = 6379;
 const HOST = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252})?)$/;

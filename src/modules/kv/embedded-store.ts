@@ -15,7 +15,7 @@ const SWEEP_EVERY_MS = 1_000;
 const SWEEP_KEYS = 1_000;
 
 /** The settings of an embedded store. */
-export interface EmbeddedStoreParts {
+interface EmbeddedStoreParts {
   /** Absolute. */
   readonly dir: string;
   readonly settings: Pick<StoreSettings, 'timeoutMs'>;

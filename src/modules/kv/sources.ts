@@ -95,7 +95,7 @@ export function compileSource(
 }
 
 /** The stores of a location whose address has variables: opened at their first use; the least recently used are closed. */
-export class RequestStores {
+class RequestStores {
   readonly #settings: StoreSettings;
   readonly #worker: WorkerScope;
   /** By address as requests name it. */

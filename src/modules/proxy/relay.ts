@@ -9,7 +9,7 @@ export interface Source {
 }
 
 /** How a response is sent to the client. */
-export interface RelayRules {
+interface RelayRules {
   readonly status: number;
   readonly contentType: string;
   /** -1: unknown. */

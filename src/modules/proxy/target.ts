@@ -27,7 +27,7 @@ export interface Target {
 }
 
 /** Determines the destination of a request; a promise only if a name has to be resolved. */
-export type TargetOf = (x: Exchange) => Target | Promise<Target>;
+type TargetOf = (x: Exchange) => Target | Promise<Target>;
 
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 

@@ -14,7 +14,7 @@ import {
 const { errno } = systemConstants;
 
 /** `disable_symlinks on | if_not_owner [from=part]`. */
-export interface SymlinkRules {
+interface SymlinkRules {
   /** Follow links whose owner also owns the target. */
   readonly sameOwner: boolean;
   /** Links in this first part of the path are followed; '' if the path does not begin with it. */

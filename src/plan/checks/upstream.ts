@@ -3,7 +3,7 @@ import { type BoundBlock, firstAt, type ResolvedConfig } from '../../config/inde
 import type { Balancing, ServerConfig, UpstreamPlan } from '../../upstream/index.ts';
 
 /** An `upstream` block: its plan, its text and its config. */
-export interface CheckedUpstream {
+interface CheckedUpstream {
   readonly plan: UpstreamPlan;
   readonly block: BoundBlock;
   readonly config: ResolvedConfig;

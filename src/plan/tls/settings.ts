@@ -24,7 +24,7 @@ const OPTIONS: Readonly<Record<string, number>> = {
 };
 
 /** The settings that need no files. */
-export type TlsSettings = Pick<
+type TlsSettings = Pick<
   TlsPlan,
   | 'ciphers'
   | 'honorCipherOrder'

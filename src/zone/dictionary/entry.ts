@@ -14,7 +14,7 @@ export function fnv1a(bytes: Uint8Array, length: number = bytes.length, seed: nu
 }
 
 /** Why a dictionary refuses a call; nothing has been changed. */
-export type DictionaryRefusal = 'busy' | 'no memory' | 'not a number' | 'bad key';
+type DictionaryRefusal = 'busy' | 'no memory' | 'not a number' | 'bad key';
 
 /**
  * The error of a refused call. `busy`: the lock could not be acquired in 250 ms, and another try may succeed. The other

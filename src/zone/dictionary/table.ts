@@ -25,14 +25,14 @@ import {
 } from './kind.ts';
 
 /** A value to insert; if it is a string, its text is in the payload. */
-export interface StoredValue {
+interface StoredValue {
   readonly value: DictionaryValue;
   /** Milliseconds since the epoch; 0: never. */
   readonly expiresMs: number;
 }
 
 /** The arguments of `reserve` besides the size. */
-export interface ReserveOptions {
+interface ReserveOptions {
   readonly replaced: number;
   readonly evict: boolean;
   readonly nowMs: number;

@@ -70,14 +70,14 @@ class WakeUp {
 const READ_ATTEMPTS = 100;
 
 /** The result of a publish. */
-export interface Published {
+interface Published {
   readonly generation: number;
   /** True if the oldest entry was overwritten. */
   readonly evicted: boolean;
 }
 
 /** The range of generations in the ring; `oldest` is greater than `newest` if it is empty. */
-export interface RingRange {
+interface RingRange {
   readonly oldest: number;
   readonly newest: number;
 }

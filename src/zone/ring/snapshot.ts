@@ -28,7 +28,7 @@ export interface SnapshotQuery {
 }
 
 /** The state of the ring, independent of the query. Generations are 0 until something has been published. */
-export interface RingFacts {
+interface RingFacts {
   readonly capacity: number;
   readonly oldestGeneration: number;
   readonly newestGeneration: number;

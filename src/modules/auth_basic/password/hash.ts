@@ -4,7 +4,7 @@ import md5Crypt from 'apache-md5';
 import { MOST_PASSWORD_BYTES } from './verifier.ts';
 
 /** How a password is to be hashed. */
-export interface HashOrder {
+interface HashOrder {
   readonly scheme: PasswordScheme;
   /** bcrypt: the logarithm of the number of rounds. */
   readonly cost: number;

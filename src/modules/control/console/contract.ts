@@ -50,7 +50,7 @@ export interface UpstreamLoad {
   }[];
 }
 
-export interface Gateway {
+interface Gateway {
   readonly version: string;
   readonly node: string;
   readonly pid: number;
@@ -60,7 +60,7 @@ export interface Gateway {
   readonly cpuSeconds: number;
 }
 
-export interface Configuration {
+interface Configuration {
   /** Number of loads in this process. */
   readonly generation: number;
   /** False: a later load was refused, and this configuration stayed active. */

@@ -1,4 +1,4 @@
-export { DbrestFault, type FaultShape } from './fault.ts';
+export { DbrestFault } from './fault.ts';
 export * from './request.ts';
 export * from './schema.ts';
 export * from './server.ts';

@@ -48,7 +48,7 @@ export function shownMedia(media: Media): Media {
 }
 
 /** The planned rows for which a media type is chosen. */
-export interface ShowableRows {
+interface ShowableRows {
   readonly rows: ReadPlan;
   /** Media handlers that accept the rows, in order of preference. */
   readonly handlers: readonly MediaHandler[];

@@ -44,7 +44,7 @@ async function posted(x: Exchange): Promise<ReturnType<typeof parseCallQuery> | 
 }
 
 /** Argument values as texts, by name. */
-export type TextArguments = ReadonlyMap<string, readonly string[]>;
+type TextArguments = ReadonlyMap<string, readonly string[]>;
 
 /** The input of a function call. */
 export type CallInput =
@@ -62,7 +62,7 @@ export type CallInput =
   /** A body that can only be passed as a single argument. */
   | { readonly kind: 'whole'; readonly body: Buffer; readonly type: WholeType };
 
-export type WholeType = 'text' | 'xml' | 'bytea';
+type WholeType = 'text' | 'xml' | 'bytea';
 
 /** Larger forms are decoded in pieces, so that the event loop is not blocked. */
 const LARGE_FORM_BYTES = 65_536;
@@ -79,7 +79,7 @@ const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
  * Parses the query of a call by GET. A parameter is an argument unless its name belongs to the read grammar or its value
  * begins like a filter (PostgREST, "Functions as RPC"). Throws a `DbrestFault`.
  */
-export function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadQuery } {
+function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadQuery } {
   const texts = new Map<string, string[]>();
   const read = parseReadQuery(args, (key, value) => {
     const isArgument = !GRAMMAR.test(key) && !isOperation(value);

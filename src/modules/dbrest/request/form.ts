@@ -2,7 +2,7 @@ import { invalidBody, tooLarge } from '../fault/index.ts';
 import type { Turn } from '../turn.ts';
 
 /** A form as a JSON object whose values are strings. */
-export interface FormRow {
+interface FormRow {
   readonly json: readonly Buffer[];
   readonly names: readonly string[];
 }

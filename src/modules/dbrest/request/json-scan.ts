@@ -88,7 +88,7 @@ class KeyWatch {
 }
 
 /** The top-level shape of a JSON text. */
-export interface JsonShape {
+interface JsonShape {
   readonly kind: 'object' | 'array' | 'scalar';
   /** Keys of the object, or of each object in the array. Empty for `KeyCheck` `any`. */
   readonly keys: readonly string[];

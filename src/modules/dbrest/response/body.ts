@@ -29,7 +29,7 @@ export interface ResponseStart {
 }
 
 /** The parameters of a body. */
-export interface BodyParts {
+interface BodyParts {
   readonly writer: RowWriter;
   readonly contentType: string;
   /** Sets the headers. May throw the fault that replaces the response. */
@@ -45,7 +45,7 @@ export interface BodyParts {
 }
 
 /** A text body. A small one is sent when it is complete, a large one is streamed. */
-export class RowsBody implements RowSink {
+class RowsBody implements RowSink {
   readonly #x: Exchange;
   readonly #parts: BodyParts;
   #results: Results = [];
@@ -147,7 +147,7 @@ export class RowsBody implements RowSink {
 }
 
 /** A body of one field as bytes; `check` ensures that there is only one. */
-export class BytesBody implements RowSink {
+class BytesBody implements RowSink {
   readonly #x: Exchange;
   readonly #parts: Omit<BodyParts, 'writer'>;
   #results: Results = [];
@@ -218,9 +218,6 @@ export class EmptyBody implements RowSink {
     this.#x.send(status, contentType, '');
   }
 }
-
-/** A sink that sends the rows as a response. */
-export type ResponseBody = RowsBody | BytesBody | EmptyBody;
 
 /** Options of a body. */
 interface BodyOptions extends Pick<BodyParts, 'head' | 'held'> {

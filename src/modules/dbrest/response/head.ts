@@ -114,7 +114,7 @@ function readStatus(text: string): number {
 }
 
 /** The phases of a request, named as in PostgREST's `Server-Timing`. */
-export type Phase = 'jwt' | 'parse' | 'plan' | 'transaction';
+type Phase = 'jwt' | 'parse' | 'plan' | 'transaction';
 
 /** Measures the phases of a request. */
 export class Stopwatch {

@@ -82,7 +82,7 @@ function xmlText(text: string): string {
 }
 
 /** A column name as in SQL/XML: characters that are not allowed in a name become `_x0020_`. */
-export function xmlName(name: string): string {
+function xmlName(name: string): string {
   const escaped = Array.from(name, (character, i) => {
     const allowed = i === 0 ? /[\p{L}_]/u : /[\p{L}\p{N}\p{M}_.-]/u;
     if (allowed.test(character) && !name.startsWith('_x', i)) return character;

@@ -7,7 +7,7 @@ import type { DbrestConfig } from '../directives.ts';
 type Jwk = Extract<KeySource, { readonly kind: 'keys' }>['keys'][number];
 
 /** The keys of each `dbrest_jwt_secret`, with the directive. */
-export function tokenKeys(
+function tokenKeys(
   config: CheckedModule<DbrestConfig>,
 ): readonly { readonly node: DirectiveNode; readonly keys: KeySource }[] {
   return config.uses('dbrest_jwt_secret').flatMap(({ node, block }) => {

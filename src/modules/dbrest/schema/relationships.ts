@@ -1,6 +1,6 @@
 import type { BaseColumns, ForeignKey, Schema, Table } from './schema.ts';
 
-export type Cardinality = 'many-to-one' | 'one-to-many' | 'one-to-one' | 'many-to-many';
+type Cardinality = 'many-to-one' | 'one-to-many' | 'one-to-one' | 'many-to-many';
 type Pairs = readonly (readonly [from: string, to: string])[];
 
 /** A relationship between two tables or views. */

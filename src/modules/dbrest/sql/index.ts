@@ -8,18 +8,10 @@ import { compileTransaction, type RunPlan, type Statements, type Work } from './
 import { writeWork } from './write.ts';
 
 export { countedTotal } from './read.ts';
-export { countedSql, rowsSql } from './rows.ts';
+export { countedSql } from './rows.ts';
 export { searchPath } from './settings.ts';
 export { ELEMENT_SEPARATOR, shapedSql } from './shape.ts';
-export {
-  type BoundValue,
-  Parameters,
-  quoteIdentifier,
-  ROWS,
-  type RowSource,
-  type Statement,
-  type Step,
-} from './statement.ts';
+export { type BoundValue, Parameters, quoteIdentifier, type Step } from './statement.ts';
 export type { RunPlan, Statements } from './transaction.ts';
 
 /** Compiles the writer of statements: it turns a plan and an identity into the statements of one transaction. */

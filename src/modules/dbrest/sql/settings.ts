@@ -72,7 +72,7 @@ export function searchPath(schemas: readonly string[]): string {
 }
 
 /** The part of the settings that depends on the plan. Without a time zone the database's own applies. */
-export interface SettingsOptions {
+interface SettingsOptions {
   readonly identity: Identity;
   readonly schema: string;
   readonly readOnly: boolean;

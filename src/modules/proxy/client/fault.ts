@@ -1,7 +1,7 @@
 import { systemReason } from '../../../system/index.ts';
 
 /** The kind of a fault, in the words of `proxy_next_upstream`. */
-export type FaultKind = 'error' | 'timeout' | 'invalid_header';
+type FaultKind = 'error' | 'timeout' | 'invalid_header';
 
 /** What a connection was doing when a fault occurred, in nginx's words. */
 export type Stage =

@@ -7,7 +7,7 @@ export interface ClientHello {
 }
 
 /** A hello, or the number of bytes needed at least. `unreadable`: the TLS library will report the error. */
-export type HelloPrefix = ClientHello | number | 'unreadable';
+type HelloPrefix = ClientHello | number | 'unreadable';
 
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;

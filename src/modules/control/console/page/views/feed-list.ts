@@ -6,7 +6,7 @@ import { empty } from '../marks.ts';
 const MAX_KEPT = 1_000;
 const MAX_SHOWN = 200;
 
-export interface FeedListOptions {
+interface FeedListOptions {
   /** The text of the empty list. */
   readonly none: readonly [title: string, text: string];
   readonly label: string;
