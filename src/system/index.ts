@@ -1,3 +1,4 @@
 export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts';
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
+export { intermediatesOf, verifyError } from './openssl.ts';
 export { chmodSocket, openAsRoot, rootPath } from './root-files.ts';

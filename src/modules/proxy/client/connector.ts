@@ -4,30 +4,12 @@ import {
   checkServerIdentity,
   connect as connectTls,
   createSecureContext,
-  type DetailedPeerCertificate,
   type SecureContext,
   type SecureContextOptions,
   type TLSSocket,
 } from 'node:tls';
+import { intermediatesOf, verifyError } from '../../../system/index.ts';
 import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
-
-/** OpenSSL's numbers and texts for the codes of Node.js. */
-const VERIFY_ERRORS: Readonly<Record<string, string>> = {
-  UNABLE_TO_GET_ISSUER_CERT: '2:unable to get issuer certificate',
-  UNABLE_TO_GET_CRL: '3:unable to get certificate CRL',
-  CERT_SIGNATURE_FAILURE: '7:certificate signature failure',
-  CERT_NOT_YET_VALID: '9:certificate is not yet valid',
-  CERT_HAS_EXPIRED: '10:certificate has expired',
-  CRL_HAS_EXPIRED: '12:CRL has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: '18:self-signed certificate',
-  SELF_SIGNED_CERT_IN_CHAIN: '19:self-signed certificate in certificate chain',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: '20:unable to get local issuer certificate',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: '21:unable to verify the first certificate',
-  CERT_CHAIN_TOO_LONG: '22:certificate chain too long',
-  CERT_REVOKED: '23:certificate revoked',
-  INVALID_CA: '24:invalid CA certificate',
-  INVALID_PURPOSE: '26:unsupported certificate purpose',
-};
 
 const STAGE = 'while SSL handshaking to upstream';
 
@@ -48,21 +30,8 @@ function checkPeerCertificate(
 }
 
 function verifyFault(code: string): UpstreamFault {
-  const words = VERIFY_ERRORS[code] ?? `1:${code}`;
-  return new UpstreamFault('error', `upstream SSL certificate verify error: (${words}) ${STAGE}`);
-}
-
-/** Counts the certificates between the peer's own and the trusted root, as OpenSSL counts its depth. */
-function intermediatesOf(leaf: DetailedPeerCertificate): number {
-  let count = 0;
-  for (
-    let at = leaf.issuerCertificate;
-    at && at.issuerCertificate && at.issuerCertificate !== at;
-    at = at.issuerCertificate
-  ) {
-    count++;
-  }
-  return count;
+  const { number, message } = verifyError(code);
+  return new UpstreamFault('error', `upstream SSL certificate verify error: (${number}:${message}) ${STAGE}`);
 }
 
 /** Settings that all connections to the peers of one group share; plain data. */

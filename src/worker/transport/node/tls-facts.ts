@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate, TlsFacts } from '../../../http/index.ts';
 import { type TlsPlan, verifierOf } from '../../../plan/index.ts';
+import { intermediatesOf, verifyError } from '../../../system/index.ts';
 import type { ClientHello } from './client-hello.ts';
 
 /** OpenSSL's names of cipher suites by IANA's numbers (iana.org/assignments/tls-parameters). */
@@ -84,28 +85,6 @@ function hex(number: number): string {
   return `0x${number.toString(16).padStart(4, '0')}`;
 }
 
-/** OpenSSL's messages for verification errors (X509_verify_cert_error_string), by the code of node:tls. */
-const FAULT_TEXTS: Readonly<Record<string, string>> = {
-  UNABLE_TO_GET_ISSUER_CERT: 'unable to get issuer certificate',
-  UNABLE_TO_GET_CRL: 'unable to get certificate CRL',
-  CERT_SIGNATURE_FAILURE: 'certificate signature failure',
-  CRL_SIGNATURE_FAILURE: 'CRL signature failure',
-  CERT_NOT_YET_VALID: 'certificate is not yet valid',
-  CERT_HAS_EXPIRED: 'certificate has expired',
-  CRL_NOT_YET_VALID: 'CRL is not yet valid',
-  CRL_HAS_EXPIRED: 'CRL has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate',
-  SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate in certificate chain',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'unable to get local issuer certificate',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'unable to verify the first certificate',
-  CERT_REVOKED: 'certificate revoked',
-  INVALID_CA: 'invalid CA certificate',
-  PATH_LENGTH_EXCEEDED: 'path length constraint exceeded',
-  INVALID_PURPOSE: 'unsuitable certificate purpose',
-  CERT_UNTRUSTED: 'certificate not trusted',
-  CERT_REJECTED: 'certificate rejected',
-};
-
 /** The result of a connection's handshake. Most values are read from the socket when a variable needs them. */
 export class SocketTlsFacts implements TlsFacts {
   readonly serverName: string;
@@ -160,26 +139,14 @@ export class SocketTlsFacts implements TlsFacts {
 
 function clientOf(socket: TLSSocket, plan: TlsPlan): ClientCertificate | undefined {
   // Must come first: after `getPeerX509Certificate` Node no longer finds the chain.
-  const isTooDeep = intermediatesOf(socket) > plan.verifyDepth;
+  const isTooDeep = intermediatesOf(socket.getPeerCertificate(true)) > plan.verifyDepth;
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return undefined;
   const verifier = verifierOf(plan);
   if (socket.authorized && !isTooDeep) return { certificate, verifier };
   // Beyond the depth, OpenSSL does not look for an issuer.
   const code = socket.authorized ? 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' : String(socket.authorizationError);
-  return { certificate, verifier, fault: { code, text: FAULT_TEXTS[code] ?? code } };
-}
-
-/** Counts the authorities between a client's certificate and the root. */
-function intermediatesOf(socket: TLSSocket): number {
-  let count = -1;
-  let current = socket.getPeerCertificate(true);
-  // The root is its own issuer.
-  while ((current.issuerCertificate as typeof current | undefined) && current.issuerCertificate !== current) {
-    current = current.issuerCertificate;
-    count++;
-  }
-  return Math.max(count, 0);
+  return { certificate, verifier, fault: { code, text: verifyError(code).message } };
 }
 
 /**
