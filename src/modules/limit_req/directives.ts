@@ -15,8 +15,7 @@ import type { ConfigReport } from '../../contract/index.ts';
 export interface RateZoneConfig {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Thousandths of a request per second. */
-  readonly ratePerSecond: number;
+  readonly milliRequestsPerSecond: number;
   readonly key: ComplexValue;
   /** As it was written. */
   readonly keyText: string;
@@ -48,7 +47,7 @@ const zone: ArgReader<RateZoneConfig> = readers.words(
     const [keyWord, ...parameters] = words as [Word, ...Word[]];
     let name = '';
     let sizeBytes = 0;
-    let ratePerSecond = REQUEST;
+    let milliRequestsPerSecond = REQUEST;
     for (const word of parameters) {
       const { value } = word;
       if (value.startsWith('zone=')) {
@@ -58,14 +57,20 @@ const zone: ArgReader<RateZoneConfig> = readers.words(
       } else if (value.startsWith('rate=')) {
         const found = readRate(word, scope);
         if (found === undefined) return undefined;
-        ratePerSecond = found;
+        milliRequestsPerSecond = found;
       } else if (value !== 'sync') {
         scope.report.emerg(`invalid parameter "${value}"`, word.span, 'expected zone= and rate=');
         return undefined;
       }
     }
     if (name !== '')
-      return { name, sizeBytes, ratePerSecond, key: scope.complexValue(keyWord), keyText: keyWord.value };
+      return {
+        name,
+        sizeBytes,
+        milliRequestsPerSecond,
+        key: scope.complexValue(keyWord),
+        keyText: keyWord.value,
+      };
     scope.report.emerg(`"${scope.directive}" must have "zone" parameter`, scope.span);
     return undefined;
   },

@@ -38,8 +38,8 @@ const LESS: Readonly<Record<LimitReqConfig['logLevel'], Level>> = {
 function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZone>, build: Build): Handler {
   const limits = (config.limits ?? []).map(({ zone, burst, delay }): CompiledLimit => {
     const { config: declared, rates } = zones.get(zone) as OpenZone;
-    const { ratePerSecond, keyText, key } = declared;
-    return { zone, keyText, rates, ratePerSecond, burst, delay, keyOf: build.value(key) };
+    const { milliRequestsPerSecond, keyText, key } = declared;
+    return { zone, keyText, rates, milliRequestsPerSecond, burst, delay, keyOf: build.value(key) };
   });
   const act = compileVerdict(config, build);
   return (x) => {
@@ -127,7 +127,7 @@ const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZon
         does: `limits the rate of requests${dryRun ? ', and only logs it' : `, and refuses further ones with ${status}`}`,
         facts: keyed.map(({ zone, burst, key }) => ({
           label: 'limit',
-          value: `${zone.ratePerSecond / THOUSANDTHS}r/s, burst ${burst / THOUSANDTHS}, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
+          value: `${zone.milliRequestsPerSecond / THOUSANDTHS}r/s, burst ${burst / THOUSANDTHS}, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
         })),
         unknown: 'the counts',
       }),

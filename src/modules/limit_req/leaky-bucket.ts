@@ -11,7 +11,7 @@ const CLOCK_SET_MS = -60_000;
 export interface RateLimit {
   readonly rates: RequestRates;
   readonly key: string;
-  readonly ratePerSecond: number;
+  readonly milliRequestsPerSecond: number;
   /** Maximum fill of the bucket. */
   readonly burst: number;
   /** Fill of the bucket beyond which a request has to wait. */
@@ -72,15 +72,15 @@ function decide(limits: readonly RateLimit[], nowMs: number): Admission {
     const excess = excesses[index] as number;
     if (elapsedMs(limit.rates, nowMs) > 0) limit.rates.writtenMs = nowMs;
     limit.rates.number = excess;
-    const delayMs = Math.floor(((excess - limit.delay) * 1000) / limit.ratePerSecond);
+    const delayMs = Math.floor(((excess - limit.delay) * 1000) / limit.milliRequestsPerSecond);
     if (delayMs > (longest.delayMs ?? 0)) longest = { verdict: 'delayed', delayMs, excess, limit };
   }
   return longest;
 }
 
 /** Gives the fill of the bucket with one more request. */
-function excessOf({ rates, ratePerSecond }: RateLimit, nowMs: number): number {
-  const drained = Math.floor((ratePerSecond * elapsedMs(rates, nowMs)) / 1000);
+function excessOf({ rates, milliRequestsPerSecond }: RateLimit, nowMs: number): number {
+  const drained = Math.floor((milliRequestsPerSecond * elapsedMs(rates, nowMs)) / 1000);
   return Math.max(0, rates.number - drained + REQUEST);
 }
 

@@ -143,7 +143,10 @@ test('whatever the rate, the burst and the times, a limit counts as nginx does',
         let now = 1_000_000;
         for (const step of steps) {
           now += step;
-          const says = admit([{ rates, key: 'k', ratePerSecond: rate, burst: burst * 1000, delay: 0 }], now);
+          const says = admit(
+            [{ rates, key: 'k', milliRequestsPerSecond: rate, burst: burst * 1000, delay: 0 }],
+            now,
+          );
           const excess = nginx(now);
           const delay = Math.floor(((excess as number) * 1000) / rate);
           if (excess === 'rejected') expect(says.verdict).toBe('rejected');

@@ -19,7 +19,7 @@ export function limitsOn(buffer: SharedArrayBuffer, threadId = 1) {
   return (key: string, [ratePerSecond, burst = 0, delay = 0]: Numbers): RateLimit => ({
     rates,
     key,
-    ratePerSecond: ratePerSecond * 1000,
+    milliRequestsPerSecond: ratePerSecond * 1000,
     burst: burst * 1000,
     delay: delay * 1000,
   });

@@ -13,7 +13,7 @@ const { zones, gate, threadId, count, burst } = workerData as {
 const limits: RateLimit[] = zones.map((zone) => ({
   rates: openRequestRates(zone, threadId),
   key: 'k',
-  ratePerSecond: 1000,
+  milliRequestsPerSecond: 1000,
   burst: burst * 1000,
   delay: Infinity,
 }));
