@@ -111,7 +111,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
       return done({ code: 'connection_failed', text: `${MAX_OUTSTANDING} commands wait already` }, null);
     }
     const connection = this.#idle();
-    if (!connection && !this.#hopes) {
+    if (!connection && !this.#isReachable) {
       return done({ code: 'connection_failed', text: 'not connected' }, null);
     }
     const call = new RedisCall({ name, args, owner: this }, done, this.#outstanding.deadlineMs());
@@ -132,14 +132,14 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
 
   down(connection: RedisConnection, reason: string): void {
     this.#log.write('error', `kv: no connection to ${connection.label}: ${printable(reason)}`);
-    if (this.#hopes) return;
+    if (this.#isReachable) return;
     const waiting = this.#waiting.splice(0);
     for (const call of waiting)
       this.#outstanding.settle(call, { code: 'connection_failed', text: reason }, null);
   }
 
-  /** Some connection is up or may be soon. */
-  get #hopes(): boolean {
+  /** Whether a connection is up, or is being opened. */
+  get #isReachable(): boolean {
     return this.#connections.some(({ up, opening }) => up || opening);
   }
 
@@ -176,7 +176,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
   }
 
   unsent(call: RedisCall, reason: string): void {
-    if (!this.#hopes) return this.failed(call, reason);
+    if (!this.#isReachable) return this.failed(call, reason);
     if (!call.waits) return;
     call.connection = undefined;
     this.#waiting.push(call);

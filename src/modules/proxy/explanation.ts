@@ -11,7 +11,7 @@ import type { Exchange } from '../../http/index.ts';
 import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
 import type { Connections } from './client/keepalive.ts';
 import type { ProxyConfig } from './config.ts';
-import { compileAsk } from './handler.ts';
+import { compileBalancingInput } from './handler.ts';
 import type { Provisioned } from './provision.ts';
 import { compileRequestHead, compileRequestTarget } from './request-head.ts';
 import { compileTarget, type Target } from './target.ts';
@@ -72,7 +72,7 @@ function tellForwarding(
   const targetOf = compileTarget(pass, config, { provisioned, build });
   const requestTargetOf = compileRequestTarget(build.location);
   const headOf = compileRequestHead(config, build);
-  const askOf = compileAsk(provisioned, build);
+  const balancingInputOf = compileBalancingInput(provisioned, build);
   return async (x) => {
     const target = await targetOf(x);
     beginRound(x, target);
@@ -83,7 +83,7 @@ function tellForwarding(
       does: `forwards to ${target.scheme}://${target.proxyHost}`,
       facts: [
         ...requestFacts(head.text),
-        ...peerFacts(target, provisioned, askOf(x, target.group)),
+        ...peerFacts(target, provisioned, balancingInputOf(x, target.group)),
         ...faultFacts(x, config),
       ],
       unknown: 'the response of the upstream',

@@ -47,20 +47,20 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
   };
   const requestTargetOf = compileRequestTarget(build.location);
   const headOf = compileRequestHead(config, build);
-  const askOf = compileAsk(provisioned, build);
+  const balancingInputOf = compileBalancingInput(provisioned, build);
   const keeps = keepsFacts(build);
   return (x, target, upload) => {
     if (keeps) beginRound(x, target);
     const requestTarget = requestTargetOf(x, target.pass);
     const bodyBytes = upload?.bodyBytes ?? 0;
     const head = headOf(x, { target: requestTarget, proxyHost: target.proxyHost, bodyBytes });
-    const selection = target.group.begin(askOf(x, target.group));
+    const selection = target.group.begin(balancingInputOf(x, target.group));
     new Forwarding(x, { target, requestTarget, head, upload }, { rules, selection }).begin();
   };
 }
 
-/** Compiles what load balancing needs to know of a request; only what some group uses is read. */
-export function compileAsk(
+/** Compiles the values of a request that load balancing needs; only those that a group uses are read. */
+export function compileBalancingInput(
   { upstreams }: Pick<Provisioned, 'upstreams'>,
   build: Build,
 ): (x: Exchange, group: UpstreamGroup) => BalancingInput {
