@@ -36,7 +36,7 @@ interface Name {
 type Pairs = readonly (readonly [from: string, to: string])[];
 
 /** One of several relationships that an embed could use. */
-export interface CandidateRelationship {
+interface CandidateRelationship {
   readonly cardinality: string;
   readonly origin: Name;
   readonly target: Name;
@@ -152,7 +152,7 @@ function relationshipText({ origin, target, constraint, pairs, junction }: Candi
 }
 
 /** The function that a request asks for. */
-export interface FunctionLookup {
+interface FunctionLookup {
   readonly schema: string;
   readonly name: string;
   /** Names of the given arguments. */

@@ -20,7 +20,6 @@ export { type RowForm, type RowShape, type RowTail, shownMedia } from './form.ts
 export {
   type Cast,
   type Condition,
-  type Context,
   type Embed,
   isInert,
   type Output,

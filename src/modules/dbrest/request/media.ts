@@ -10,7 +10,7 @@ export function pairOf(text: string): [name: string, value: string] {
 type Format = 'json' | 'object' | 'csv' | 'xml' | 'text' | 'binary' | 'geojson' | 'plan' | 'custom';
 
 /** `application/vnd.dbrest.plan`: the execution plan of the request for another media type. */
-export interface ExplainMedia {
+interface ExplainMedia {
   readonly format: 'text' | 'json';
   readonly options: readonly PlanOption[];
   readonly media: Media;

@@ -21,7 +21,7 @@ export async function scramVerifier(password: string, salt = randomBytes(SALT_BY
 }
 
 /** The names for the set-up of a database, and its extent. */
-export interface SetupOptions {
+interface SetupOptions {
   readonly authenticator: string;
   readonly anon: string;
   /** The role of requests with a token. */
