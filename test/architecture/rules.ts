@@ -2,10 +2,10 @@ import { cyclesOf } from './cycles.ts';
 import { sideEffectsOf } from './side-effects.ts';
 import { type Import, type Node, type SourceFile, walk } from './tree.ts';
 
-/** A rule of the house style: gives one line per fault, `path:line what`. */
+/** A rule of the house style. Returns one line per fault: `path:line what`. */
 export type Rule = (tree: readonly SourceFile[]) => string[];
 
-/** Each may import the ones behind it. */
+/** The folders from the top to the bottom: each may import those that follow it. */
 const LAYERS = [
   'bin',
   'master',
@@ -43,27 +43,27 @@ const HOMES: Readonly<Record<string, string>> = {
   scslre: 'src/check/',
 };
 
-/** Data structures: they may be used wherever they are needed. */
+/** Packages of data structures, which every folder may import. */
 const HOMELESS: ReadonlySet<string> = new Set(['lru-cache']);
 
 const MAX_LINES = 500;
 
-/** The rules of house style, section 1, that imports and text can show. */
+/** The rules that imports and text can show. */
 export const rules: Readonly<Record<string, Rule>> = {
   'imports point one way': importsPointOneWay,
   'no files import each other in a circle': (tree) =>
     cyclesOf(tree).map((cycle) => `${cycle.join(' → ')}: a circle`),
   'a module imports no other module': modulesAreApart,
   'the rules of a module are read when a check asks for them': rulesAreLazy,
-  'nothing is cast through unknown': castsAreSeen,
-  'a folder is entered through its index.ts': foldersHaveOneDoor,
+  'nothing is cast through unknown': noCastsThroughUnknown,
+  'a folder is entered through its index.ts': foldersHaveOneEntry,
   'a dependency has one home': dependenciesHaveOneHome,
   'importing a file of a module changes nothing': sideEffectsOf,
   [`files stay under ${MAX_LINES} lines`]: filesAreShort,
   'private members are called #name': privateMembersAreNamed,
 };
 
-/** The folder that a file belongs to: a layer, `modules`, or undefined when it has no place. */
+/** The layer of a file, or `modules`; `undefined` if its folder is not in the order. */
 function layerOf(path: string): string | undefined {
   const [, layer] = /^(?:src\/)?([^/.]+)/.exec(path) ?? [];
   const isKnown = layer === 'modules' || (LAYERS as readonly string[]).includes(layer ?? '');
@@ -114,7 +114,7 @@ function modulesAreApart(tree: readonly SourceFile[]): string[] {
   });
 }
 
-/** Who serves requests has no use for them: only the module's definition names them, and reads nothing by that. */
+/** A serving process needs no rules of `gw check`: only a module's definition may import them, and lazily. */
 function rulesAreLazy(tree: readonly SourceFile[]): string[] {
   return eachImport(tree, ({ path }, { target, lazy }) => {
     const [, folder = ''] = /^(src\/modules\/[^/]+\/)rules(?:\.ts$|\/)/.exec(target) ?? [];
@@ -124,7 +124,7 @@ function rulesAreLazy(tree: readonly SourceFile[]): string[] {
 }
 
 /** `x as unknown as T` hides from the compiler that a type has changed. */
-function castsAreSeen(tree: readonly SourceFile[]): string[] {
+function noCastsThroughUnknown(tree: readonly SourceFile[]): string[] {
   return tree.flatMap(({ path, statements, lineOf }) => {
     const found: string[] = [];
     const visit = (node: Node): boolean => {
@@ -139,11 +139,11 @@ function castsAreSeen(tree: readonly SourceFile[]): string[] {
   });
 }
 
-function foldersHaveOneDoor(tree: readonly SourceFile[]): string[] {
+function foldersHaveOneEntry(tree: readonly SourceFile[]): string[] {
   const paths = new Set(tree.map(({ path }) => path));
   return eachImport(tree, ({ path }, { kind, target }) => {
     if (kind !== 'file') return undefined;
-    const entered = foldersOf(target).filter((folder) => !path.startsWith(folder) && hasDoor(folder, paths));
+    const entered = foldersOf(target).filter((folder) => !path.startsWith(folder) && hasEntry(folder, paths));
     const closed = entered.find((folder) => target !== `${folder}index.ts`);
     if (closed !== undefined) return `"${closed}" is entered through its index.ts`;
     const isOwnIndex = target.endsWith('/index.ts') && path.startsWith(target.slice(0, -'index.ts'.length));
@@ -157,10 +157,10 @@ function foldersOf(path: string): string[] {
   return names.map((_, i) => `${names.slice(0, i + 1).join('/')}/`).filter((folder) => folder !== 'src/');
 }
 
-/** A folder inside of one of ours may do without an index: then only that one reaches into it. */
-function hasDoor(folder: string, paths: ReadonlySet<string>): boolean {
-  const isOurs = folder === 'src/modules/' || /^(bin|grammar|src\/[^/]+|src\/modules\/[^/]+)\/$/.test(folder);
-  return isOurs || paths.has(`${folder}index.ts`);
+/** A folder inside a layer or module needs no index if only that layer or module imports its files. */
+function hasEntry(folder: string, paths: ReadonlySet<string>): boolean {
+  const needsIndex = folder === 'src/modules/' || /^(bin|grammar|src\/[^/]+|src\/modules\/[^/]+)\/$/.test(folder);
+  return needsIndex || paths.has(`${folder}index.ts`);
 }
 
 function dependenciesHaveOneHome(tree: readonly SourceFile[]): string[] {
@@ -185,7 +185,7 @@ function filesAreShort(tree: readonly SourceFile[]): string[] {
     .map(({ path, lines }) => `${path}:${lines} has ${lines} lines`);
 }
 
-/** A constructor cannot be. */
+/** Constructors are excepted: the language has no `#constructor`. */
 function privateMembersAreNamed(tree: readonly SourceFile[]): string[] {
   const found: string[] = [];
   for (const file of tree)

@@ -15,9 +15,9 @@ export interface Import {
   readonly target: string;
   readonly kind: 'file' | 'package' | 'node';
   readonly line: number;
-  /** `import './x.ts'`: asks for nothing but what happens on import. */
+  /** `import './x.ts'`, for a side effect. */
   readonly bare: boolean;
-  /** `import('./x.ts')`: read when it is asked for. */
+  /** `import('./x.ts')`. */
   readonly lazy: boolean;
 }
 
@@ -40,7 +40,7 @@ export function readTree(root: string, folders: readonly string[]): SourceFile[]
   return paths.sort().map((path) => parseFile(path, readFileSync(join(root, path), 'utf8')));
 }
 
-/** Parses one file; throws where its syntax is wrong. */
+/** Parses a file. Throws if its syntax is wrong. */
 export function parseFile(path: string, text: string): SourceFile {
   // The parser counts UTF-16 units, as strings do.
   const lineOf = ({ start }: Node): number => text.slice(0, start).split('\n').length;
@@ -72,7 +72,7 @@ function resolve(from: string, specifier: string): Pick<Import, 'target' | 'kind
   return { kind: 'package', target: scope.startsWith('@') ? `${scope}/${name}` : scope };
 }
 
-/** Visits a node and all below it; `visit` returns false to leave out what is below. */
+/** Visits a node and all nodes below it. If `visit` returns false, those below are skipped. */
 export function walk(node: Node, visit: (node: Node) => boolean): void {
   if (!visit(node)) return;
   for (const member of Object.values(node)) {
