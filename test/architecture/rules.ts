@@ -159,7 +159,8 @@ function foldersOf(path: string): string[] {
 
 /** A folder inside a layer or module needs no index if only that layer or module imports its files. */
 function hasEntry(folder: string, paths: ReadonlySet<string>): boolean {
-  const needsIndex = folder === 'src/modules/' || /^(bin|grammar|src\/[^/]+|src\/modules\/[^/]+)\/$/.test(folder);
+  const needsIndex =
+    folder === 'src/modules/' || /^(bin|grammar|src\/[^/]+|src\/modules\/[^/]+)\/$/.test(folder);
   return needsIndex || paths.has(`${folder}index.ts`);
 }
 

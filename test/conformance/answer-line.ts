@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { type Answer, call } from '../harness/http.ts';
+import { type ReceivedResponse, call } from '../harness/http.ts';
 
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 /** nginx pads its own pages for browsers that would show theirs instead. */
@@ -35,7 +35,7 @@ export async function answerLine(
 }
 
 /** `200 text/plain X-A=1: the body`; a built-in page shows as its title. */
-function describe({ status, headers, bytes }: Answer, shown: readonly string[]): string {
+function describe({ status, headers, bytes }: ReceivedResponse, shown: readonly string[]): string {
   const location = headers.get('location');
   const isGzip = headers.get('content-encoding') === 'gzip' && bytes[0] === 0x1f;
   const body = (isGzip ? gunzipSync(bytes) : bytes).toString('utf8');

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
 import { stopRedis } from './redis.ts';
 
-// Vitest runs this for each file, and evaluates what files share only once in a process.
+// Vitest runs this file for each test file; modules that test files share are evaluated once per process.
 afterAll(stopRedis);

@@ -3,12 +3,12 @@ import type { Gateway } from './gateway.ts';
 import type { Owner } from './owner.ts';
 import { service } from './services.ts';
 
-/** Text, as what runs in the page has other types than the tests. */
+/** JavaScript as text: code that runs in the page has other types than the tests. */
 const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) => {
   console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI);
 });`;
 
-/** A real Chromium without a window, until its owner ends. Fails with the line that installs it. */
+/** Starts a real Chromium without a window; it is closed with its owner. Throws the command that installs it. */
 export async function startBrowser(t: Owner): Promise<Browser> {
   // Chromium refuses root with its sandbox; the pages are our own.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
@@ -18,7 +18,7 @@ export async function startBrowser(t: Owner): Promise<Browser> {
   return browser;
 }
 
-/** A page, and what went wrong in it. */
+/** A page and its errors. */
 export interface WatchedPage {
   readonly page: Page;
   /** Errors and warnings of the console, violations of the policy, requests to other origins, failed requests. */

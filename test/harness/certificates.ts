@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Whether certificates can be made for a test. */
+/** Tells whether certificates can be made on this machine. */
 export const HAS_OPENSSL = spawnSync('openssl', ['version']).error === undefined;
 
 const NO_NAMES: readonly string[] = [];
 
-/** An authority, and what it signs: PEM files in a directory of their own, `NAME.crt` and `NAME.key`. */
+/** An authority and the certificates that it signs: PEM files `NAME.crt` and `NAME.key` in a directory of their own. */
 export class Certificates {
   readonly dir = mkdtempSync(join(tmpdir(), 'gw-certificates-'));
 
@@ -24,14 +24,14 @@ export class Certificates {
     writeFileSync(this.path(name), text);
   }
 
-  /** Signed by itself. */
+  /** Makes a self-signed certificate. */
   authority(name: string): void {
     this.#run(
       `req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=${name} -keyout ${name}.key -out ${name}.crt`,
     );
   }
 
-  /** Signed by an authority, with an elliptic curve or RSA as its key. */
+  /** Makes a certificate that an authority signs, with an elliptic-curve or RSA key. */
   signed(
     name: string,
     by: string,
@@ -47,12 +47,12 @@ export class Certificates {
     );
   }
 
-  /** The key with a password on it, in `NAME.locked`. */
+  /** Encrypts a key with a password, to `NAME.locked`. */
   lock(name: string, password: string): void {
     this.#run(`pkey -aes128 -passout pass:${password} -in ${name}.key -out ${name}.locked`);
   }
 
-  /** A list, `NAME.crl`, in which an authority revokes what it signed. */
+  /** Makes the list `NAME.crl`, in which an authority revokes certificates. */
   revoke(authority: string, name: string): void {
     this.write('index.txt', '');
     this.write('crlnumber', '01\n');

@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.t
 import { freePort } from './ports.ts';
 import type { Services } from './services.ts';
 
-/** A crash of the machine may take a test's database with it: that makes every commit cheap. */
+/** A test's database need not survive a crash of the machine, so commits need not wait for the disk. */
 const NOT_DURABLE = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -26,7 +26,7 @@ const ROLES = `
 /** Starts the run's PostgreSQL in a directory of its own. */
 export async function startCluster(): Promise<Services['postgres'] & { stop(): Promise<void> }> {
   const dir = mkdtempSync(join(tmpdir(), 'gw-tests-pg-'));
-  // Started by root, the server runs as another user, who has to pass through here.
+  // If root starts it, the server runs as another user, which must be able to enter this directory.
   chmodSync(dir, 0o711);
   const dataDir = join(dir, 'pg');
   const host = '127.0.0.1';

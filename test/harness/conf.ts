@@ -12,15 +12,15 @@ export interface ConfParts {
   readonly supervised?: boolean | undefined;
 }
 
-/** Logs, pid file and ports of the test around `http`; what the test itself says wins. */
+/** Adds logs, pid file and ports to the content of `http`; directives of the test take precedence. */
 export function wholeConf({ http, dir, port, workers, main, supervised = true }: ConfParts): string {
   const accessLog = /\baccess_log\s/.test(withoutText(http)) ? '' : `access_log ${dir}/access.log;`;
   const httpEngine = ON_NODE_ENGINE && !/\bhttp_engine\s/.test(main) ? 'http_engine node;' : '';
   const events = /\bevents\s*\{/.test(main) ? '' : 'events {}';
-  // What the rules find is of no interest here, and they would cost every gateway of the tests a part of a second.
+  // Running the rules would take part of a second for each gateway.
   const checking = /\bcheck\s*\{/.test(main) ? '' : 'check { log off; }';
   const alone = !supervised && !/\bmaster_process\s/.test(main) ? 'master_process off;' : '';
-  // As in nginx root's gateway becomes `nobody`, who cannot enter what a test made for itself alone.
+  // As in nginx, root's gateway becomes `nobody`, which cannot enter a test's private directory.
   const user = process.getuid?.() === 0 && !/\buser\s/.test(main) ? 'user root;' : '';
   return `daemon off; ${alone} ${user} pid ${dir}/gw.pid; error_log ${dir}/error.log info; worker_processes ${workers}; ${httpEngine} ${checking}
 ${main}
@@ -31,7 +31,7 @@ ${withListen(http, port)}
 `;
 }
 
-/** Gives each `server` without `listen` the test's port, on the same line, so that positions stay. */
+/** Adds the test's port to each `server` without `listen`, on the same line, so that places stay. */
 export function withListen(http: string, port: number): string {
   const shape = withoutText(http);
   let result = '';
@@ -47,7 +47,7 @@ export function withListen(http: string, port: number): string {
   return result + http.slice(done);
 }
 
-/** The same text with comments and quoted strings blanked out: what is left of braces and names is structure. */
+/** Returns the text with comments and quoted strings blanked out, so that all remaining braces and names are syntax. */
 function withoutText(conf: string): string {
   return conf.replace(/(?<![^\s;{}])(#[^\n]*|"(?:\\[^]|[^"\\])*"|'(?:\\[^]|[^'\\])*')/g, (text) =>
     ' '.repeat(text.length),

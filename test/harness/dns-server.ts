@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import type { Owner } from './owner.ts';
 
-/** What the server says of a name. */
+/** The records of a name. */
 export interface DnsRecords {
   /** IPv4 and IPv6 addresses. */
   readonly addresses?: readonly string[];
@@ -26,7 +26,7 @@ export interface DnsServer {
 const TYPES: Readonly<Record<number, string>> = { 1: 'A', 28: 'AAAA', 33: 'SRV' };
 const NXDOMAIN = 3;
 
-/** A name server on a free UDP port that says what the test wants, or nothing at all. */
+/** A name server on a free UDP port with the records of a test; it can also stay silent. */
 export async function startDnsServer(
   t: Owner,
   names: Readonly<Record<string, DnsRecords>>,
@@ -59,7 +59,7 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** Header and question of the query again, then the records; each names the question's name by a pointer to it. */
+/** Returns header and question of the query, then the records, each with a pointer to the name in the question. */
 function answerTo(question: Buffer, type: number, records: DnsRecords | undefined): Buffer {
   const { addresses = [], services = [], ttl = 60, fault } = records ?? { fault: NXDOMAIN };
   const ofType = addresses.filter((address) => isIPv4(address) === (type === 1));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from './gateway.ts';
 import { type Owner, wholeFile } from './owner.ts';
 
-/** Says and does what a gateway says and does at its edges; `http` is JavaScript that makes it misbehave. */
+/** A program that starts, stops and logs like a gateway; `http` is JavaScript that makes it misbehave. */
 const FAKE = `
   import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
   import { createServer } from 'node:http';
@@ -34,14 +34,14 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 let shared: Gateway;
-// vitest runs the last hook first: this one comes after that of `wholeFile`, and waits in vain where it stopped nothing.
+// Vitest runs the last hook first, so this one runs after that of `wholeFile`; it times out if that stopped nothing.
 afterAll(() => shared.ended());
 const file = wholeFile();
 beforeAll(async () => {
   shared = await startGateway(file, 'server { }', { program });
 });
 
-/** Stands in for a test's context: `finish` does what the end of the test does. */
+/** Replaces a test's context: `finish` runs the hooks of the end of a test. */
 function owner(): Owner & { finish(): Promise<void> } {
   let stop = (): Promise<void> => Promise.resolve();
   return { onTestFinished: (given) => void (stop = given), finish: () => stop() };

@@ -14,8 +14,8 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { wholeConf } from './conf.ts';
-import { expectAnswer, type Expected } from './expect-answer.ts';
-import { type Answer, call, type CallInit } from './http.ts';
+import { expectResponse, type Expected } from './expect-response.ts';
+import { type ReceivedResponse, call, type CallInit } from './http.ts';
 import { describeExit, launch, type Launched } from './launch.ts';
 import { type Owner, wholeFile } from './owner.ts';
 import { freePort } from './ports.ts';
@@ -36,13 +36,13 @@ export interface GatewayOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** More command-line arguments. */
   readonly args?: readonly string[];
-  /** Where the configuration names the port itself. */
+  /** The port, if the configuration names it itself. */
   readonly port?: number;
-  /** Another program than the built gateway: the harness tests itself with one that misbehaves. */
+  /** A program instead of the built gateway; the harness's own tests use one that misbehaves. */
   readonly program?: string;
-  /** Under its supervisor, a process more: for tests of what ends or starts processes. */
+  /** Runs it under its supervisor, for tests in which processes end or start. */
   readonly supervised?: boolean;
-  /** `[alert]` and `[emerg]` lines and an unclean end belong to the test. */
+  /** `[alert]` and `[emerg]` lines and an unclean end are expected. */
   readonly expectAlerts?: boolean;
 }
 
@@ -61,7 +61,7 @@ export async function startGateway(t: Owner, http: HttpConf, options: GatewayOpt
   const { program = GW } = options;
   if (!existsSync(program)) throw new Error(`"${program}" is missing: npm run build`);
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-test-')));
-  // Root's embedded PostgreSQL runs as another user, who has to pass through here to stay inside.
+  // Root's embedded PostgreSQL runs as another user, which must be able to pass through this directory.
   chmodSync(dir, 0o711);
   const port = options.port ?? (await freePort());
   const gateway = new Gateway(dir, port, options);
@@ -86,8 +86,8 @@ export type LoadGateway = (t: Owner, http: HttpConf, files?: GatewayOptions['fil
 
 /**
  * One gateway for the tests of a file, each with its own configuration: the first starts it, the others reload it, which
- * takes a tenth of the time. For tests that look at answers and logs; what outlives a reload (zones by name, peers that
- * failed, counters) is the next test's as well. Call it at the top level of the file.
+ * takes a tenth of the time. For tests of responses and logs; state that outlives a reload (zones by name, failed peers,
+ * counters) is shared with the next test. Call it at the top level of the file.
  */
 export function oneGateway(options: GatewayOptions = {}): LoadGateway {
   const file = wholeFile();
@@ -98,7 +98,7 @@ export function oneGateway(options: GatewayOptions = {}): LoadGateway {
     shared = gw;
     t.onTestFailed?.(() => {
       console.error(`gateway in ${gw.dir}:\n${gw.output()}${gw.errorLog()}`);
-      // Whatever is wrong with it is not the next test's.
+      // The next test must not inherit a broken gateway.
       shared = undefined;
     });
     t.onTestFinished(async () => gw.assertHealthy());
@@ -146,7 +146,7 @@ export class Gateway {
   lay(files: Readonly<Record<string, string>>): void {
     for (const [path, content] of Object.entries(files)) {
       mkdirSync(dirname(join(this.dir, path)), { recursive: true });
-      // What another test left in its place may be a link.
+      // Another test may have left a link under this name.
       rmSync(join(this.dir, path), { force: true });
       writeFileSync(join(this.dir, path), content);
     }
@@ -156,10 +156,10 @@ export class Gateway {
     return typeof http === 'string' ? http : http(this.dir, this.port);
   }
 
-  /** Goes on with other files and another configuration, on another port, and with empty logs. */
+  /** Reloads with other files and another configuration, on another port and with empty logs. */
   async load(http: HttpConf, files: Readonly<Record<string, string>>): Promise<void> {
     this.lay(files);
-    // What a port has been opened for it keeps until a restart: its engine, and whether it is that of all addresses.
+    // A port keeps its engine, and being open on all addresses, until a restart.
     this.#port = await freePort();
     const verdict = await this.reload(this.confOf(http));
     if (verdict === 'refused')
@@ -181,19 +181,19 @@ export class Gateway {
   }
 
   /** One request on a connection of its own. */
-  fetch(path: string, init?: CallInit): Promise<Answer> {
+  fetch(path: string, init?: CallInit): Promise<ReceivedResponse> {
     return call(this.port, path, init);
   }
 
   /** `await gw.expect('GET /a?n=1', { status: 200, body: 'x' })` */
-  async expect(line: string, expected: Expected, init?: CallInit): Promise<Answer> {
+  async expect(line: string, expected: Expected, init?: CallInit): Promise<ReceivedResponse> {
     const [, method, path = '/'] = /^(\S+) (.*)$/.exec(line) ?? [];
-    const answer = await this.fetch(path, { ...init, ...(method && { method }) });
-    expectAnswer(line, answer, expected);
-    return answer;
+    const response = await this.fetch(path, { ...init, ...(method && { method }) });
+    expectResponse(line, response, expected);
+    return response;
   }
 
-  /** Sends the bytes on a new connection; everything received until the gateway closes or falls silent. */
+  /** Sends the bytes on a new connection, and returns everything received until the gateway closes or is silent. */
   raw(bytes: string | Uint8Array): Promise<string> {
     return exchangeRaw(this.port, bytes);
   }
@@ -221,7 +221,7 @@ export class Gateway {
     return this.#running.output();
   }
 
-  /** The match, as soon as the error log has it behind `from` characters. */
+  /** Waits until the error log matches after `from` characters, and returns the match. */
   async waitForLog(pattern: RegExp, from = 0): Promise<RegExpExecArray> {
     return this.#waitFor('error.log', pattern, from);
   }
@@ -256,7 +256,7 @@ export class Gateway {
     await this.#running.exited;
   }
 
-  /** Throws when the gateway ended in a way that the test did not ask for, or left alerts. */
+  /** Throws if the gateway ended in an unexpected way, or left alerts. */
   assertHealthy(): void {
     if (this.#options.expectAlerts) return;
     const exit = this.#running.exit();
@@ -266,7 +266,7 @@ export class Gateway {
     if (exit && !asked) throw new Error(`the gateway ended by itself: ${describeExit(exit)}`);
     if (exit && exit.code !== 0 && !this.#signals.has('SIGKILL'))
       throw new Error(`the gateway ended with ${describeExit(exit)}`);
-    // A refused reload tells its faults on standard error; what is an alert there had no log to go to.
+    // A refused reload prints its faults on standard error; an alert there could not be written to a log.
     const alerts = [
       ...this.errorLog().matchAll(/^.*\[(?:alert|emerg)\].*$/gm),
       ...this.output().matchAll(/^.*\[alert\].*$/gm),

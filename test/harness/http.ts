@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 
-export interface Answer {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
@@ -14,7 +14,7 @@ export interface CallInit {
 }
 
 /** One request on a connection of its own; the path goes out as written and redirects are not followed. */
-export async function call(port: number, path: string, init: CallInit = {}): Promise<Answer> {
+export async function call(port: number, path: string, init: CallInit = {}): Promise<ReceivedResponse> {
   const { method = 'GET', headers = {}, body } = init;
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const message = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -22,7 +22,7 @@ export interface Launched {
 
 const STOP_TIMEOUT_MS = 15_000;
 
-/** Starts a program as the leader of a process group that cannot outlive this process, whatever way it ends. */
+/** Starts a program as the leader of a process group that ends with this process, however that ends. */
 export function launch(
   command: string,
   args: readonly string[],
@@ -64,7 +64,7 @@ export function launch(
   return { pid, exited, exit: () => exit, output: () => output, waitForOutput, stop };
 }
 
-/** Kills the group when we die without cleaning up: then its input ends before the line that dismisses it. */
+/** Kills the group if this process dies without cleaning up: the script's input then ends without its last line. */
 function guard(group: number): () => void {
   // dash takes a group only behind `-s`.
   const script = 'read -r _ || kill -s KILL -- "-$1"';

@@ -1,14 +1,14 @@
 import { afterAll } from 'vitest';
 
-/** What a started thing lives as long as: vitest's test context `t`, or `wholeFile()`. */
+/** Determines the lifetime of a started service: vitest's test context `t`, or `wholeFile()`. */
 export interface Owner {
   onTestFinished(stop: () => Promise<void>): void;
   onTestFailed?(explain: () => void): void;
 }
 
 /**
- * Owns what all tests of a file share. Call it at the top level of the file and start things in `beforeAll`: vitest
- * ignores an `afterAll` that a hook registers, without a word.
+ * Owns the services that all tests of a file share. Call it at the top level of the file, and start services in
+ * `beforeAll`: vitest silently ignores an `afterAll` that a hook registers.
  */
 export function wholeFile(): Owner {
   const stops: (() => Promise<void>)[] = [];

@@ -6,23 +6,23 @@ import type { Owner } from './owner.ts';
 /** A server that a gateway sends requests to. */
 export interface TestPeer {
   readonly port: number;
-  /** Requests that came whole, as `METHOD /target`. */
+  /** Complete requests, as `METHOD /target`. */
   readonly requests: string[];
-  /** Connections that were ever made to it. */
+  /** Number of connections so far. */
   readonly connections: () => number;
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly open: () => number;
-  /** Resets everything that is open and listens no more. */
+  /** Resets all connections and stops listening. */
   die(): Promise<void>;
   /** Listens on its port again. */
   revive(): Promise<void>;
 }
 
-/** Starts a peer on a free port that answers with its name, or as `answer` says. */
+/** Starts a peer on a free port that responds with its name, or by `respond`. */
 export async function startPeer(
   t: Owner,
   name: string,
-  answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end(name),
+  respond: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end(name),
 ): Promise<TestPeer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -30,7 +30,7 @@ export async function startPeer(
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     request.resume();
-    answer(request, response);
+    respond(request, response);
   });
   server.keepAliveTimeout = 0;
   server.on('connection', (socket) => {

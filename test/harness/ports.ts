@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 
 const given = new Set<number>();
 
-/** A port of 127.0.0.1 that nobody listens on. Below the kernel's ephemeral range, so no client socket takes it meanwhile. */
+/** A free port of 127.0.0.1, below the kernel's ephemeral range, so that no client socket takes it meanwhile. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 22_000);
@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** A port of 127.0.0.1 that only root can bind, and that nobody listens on. */
+/** A free port of 127.0.0.1 that only root can bind. */
 export async function freeLowPort(): Promise<number> {
   for (;;) {
     const port = 200 + Math.floor(Math.random() * 800);

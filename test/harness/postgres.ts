@@ -9,14 +9,14 @@ export interface TestDatabase {
   readonly adminDsn: string;
   readonly host: string;
   readonly port: number;
-  /** Where the same server listens on a Unix socket. */
+  /** The directory of the same server's Unix socket. */
   readonly socketDir: string;
   readonly database: string;
   /** Runs SQL as the superuser; gives the rows of the last statement. */
   query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Two files that create one template at a time: any number will do. */
+/** The key of the advisory lock for creating a template; any number will do. */
 const TEMPLATE_LOCK = 7_304_117;
 
 /**

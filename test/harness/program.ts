@@ -14,7 +14,7 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs TypeScript in a process of its own, for what a test cannot do to itself: die, or be another user. `~/` in an
+ * Runs TypeScript in a process of its own, because a test cannot die or become another user itself. `~/` in an
  * import is the root of the repository. Resolves at its first line of output.
  */
 export async function startProgram(

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** A client that says exactly what it is told; one character is one byte (latin1), both ways. */
+/** A client that sends exactly the given bytes; one character is one byte (latin1), both ways. */
 export interface RawConnection {
   write(bytes: string | Uint8Array): void;
   /** Everything received so far, as soon as the pattern matches it. Throws when the server closes before. */
@@ -9,7 +9,7 @@ export interface RawConnection {
   /** Everything received, once the server has closed. */
   readonly closed: Promise<string>;
   received(): string;
-  /** Sends FIN; the server may still answer. */
+  /** Sends FIN; the server may still respond. */
   end(): void;
   destroy(): void;
 }
@@ -20,7 +20,7 @@ export async function connectRaw(port: number): Promise<RawConnection> {
   await once(socket, 'connect');
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-  // A reset is one of the ways in which a server closes; what was received before it counts.
+  // A server may also close by a reset; bytes received before it count.
   socket.on('error', () => undefined);
   const closed = new Promise<string>((resolve) => {
     const finish = () => {
@@ -47,7 +47,7 @@ export async function connectRaw(port: number): Promise<RawConnection> {
   };
 }
 
-/** Sends the bytes; gives what came back until the server closed, or was silent for `idleMs` after its first byte. */
+/** Sends the bytes, and returns those received until the server closed, or was silent for `idleMs` after its first byte. */
 export async function exchangeRaw(port: number, bytes: string | Uint8Array, idleMs = 300): Promise<string> {
   const connection = await connectRaw(port);
   connection.write(bytes);

@@ -21,7 +21,7 @@ export interface TestRedis {
 
 const servers = new Map<string, Promise<TestRedis>>();
 
-/** Ends what the file has started: `after-file.ts` calls it. */
+/** Ends the servers that a test file has started; called by `after-file.ts`. */
 export async function stopRedis(): Promise<void> {
   const running = [...servers.values()];
   servers.clear();
@@ -56,7 +56,7 @@ async function open(args: readonly string[]): Promise<TestRedis> {
   };
   await start();
   const client = new Redis({ host, port, lazyConnect: true, retryStrategy: () => 50 });
-  // It goes on trying: a server that a test has stopped is no fault of the client.
+  // The client keeps trying to connect, since tests stop the server on purpose.
   client.on('error', () => undefined);
   return {
     host,

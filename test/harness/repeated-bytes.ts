@@ -2,13 +2,13 @@ import { perTier } from './tier.ts';
 
 const BYTES: readonly number[] = Array.from({ length: 256 }, (_, byte) => byte);
 
-/** On both sides of what is read in one piece, and of twice as much. */
+/** Sizes just below and above one read of a socket, and two of them. */
 const SIZES: readonly number[] = [65_535, 65_536, 65_537, 65_538, 131_073];
 
-/** Where the bytes are cut: not at all, at the edges, and into packets. */
+/** How the bytes are split: not at all, at the edges, into packets. */
 const CUTS = ['whole', 'first byte', 'last byte', 'middle', 'packets'] as const;
 
-/** Each size in one piece, and one of them cut in each way; or in one piece and in packets. */
+/** Each size in one piece, and one of them split in each way; or in one piece and in packets. */
 const SHAPES = perTier({
   short: [CUTS[0], CUTS[4]].map((cut) => ({ size: 65_537, cut })),
   long: [
@@ -19,12 +19,12 @@ const SHAPES = perTier({
 
 const PACKET_BYTES = 16_384;
 
-/** A front and behind it each byte there is, so many times, cut in every way; one after the other. */
+/** Yields a prefix followed by every byte value, repeated to each size and split in each way. */
 export function* repeatedBytes(front: string): Generator<Buffer[]> {
   for (const byte of BYTES) for (const shape of SHAPES) yield piecesOf(front, { byte, ...shape });
 }
 
-/** How many bytes all of them are together. */
+/** The total number of these bytes. */
 export const REPEATED_BYTES = BYTES.length * SHAPES.reduce((sum, { size }) => sum + size, 0);
 
 function piecesOf(

@@ -1,12 +1,12 @@
 import type { ConnectionRules, ResponseRules, Router } from '../../src/http/index.ts';
 
-/** A transport or a handler alone has nowhere else to go. */
+/** The router of a transport or handler that is tested alone. */
 const nowhere = (): never => {
   throw new Error('there is no other place');
 };
 const NOWHERE: Router = { toUri: nowhere, toPath: nowhere, toNamed: nowhere, subrequest: nowhere };
 
-/** Connections as they are without a directive. */
+/** The connection rules of a configuration without directives. */
 export const CONNECTION: ConnectionRules = {
   keepalive: true,
   idleMs: 75_000,
@@ -18,7 +18,7 @@ export const CONNECTION: ConnectionRules = {
   resetsTimedOut: false,
 };
 
-/** Responses of a server without a directive, but for where its log goes. */
+/** The response rules of a server without directives, with a log of the test. */
 export const RULES: Omit<ResponseRules, 'warn'> = {
   defaultType: '',
   maxBodyBytes: 0,

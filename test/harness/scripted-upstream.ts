@@ -3,19 +3,19 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Owner } from './owner.ts';
 
-/** What an upstream does with a request: texts are sent, `<close>`, `<reset>`, `<stall>` and `<pause>` done. */
+/** The actions of an upstream for a request: texts to send, and `<close>`, `<reset>`, `<stall>`, `<pause>`. */
 export type Script = readonly string[];
 
-/** An upstream that says exactly what its scripts tell it, and notes what it was asked. */
+/** An upstream that sends the bytes of its scripts, and records its requests. */
 export interface ScriptedUpstream {
   readonly port: number;
   /** One line for each request since the last call. */
   heard(): string[];
-  /** How many connections it has seen. */
+  /** Number of connections so far. */
   connections(): number;
 }
 
-/** `name: "text" <close>` lines; a request whose target holds `~name` is answered by that script, others by an echo. */
+/** `name: "text" <close>` lines; a request whose target holds `~name` is handled by that script, others get an echo. */
 export function readScripts(text: string): ReadonlyMap<string, Script> {
   return new Map(
     text
@@ -32,7 +32,7 @@ function stepOf(word: string): string {
   return word.startsWith('<') ? word : (JSON.parse(word) as string);
 }
 
-/** Listens on a port of 127.0.0.1 until its owner ends; `greeting` goes to whoever connects. */
+/** Listens on a port of 127.0.0.1 until its owner ends; `greeting` is sent on each connection. */
 export async function startScriptedUpstream(
   t: Owner,
   scripts: ReadonlyMap<string, Script>,
@@ -81,7 +81,7 @@ interface Heard {
   readonly line: string;
 }
 
-/** The first request in what was received; `undefined` while it is not complete. */
+/** The first request in the received bytes; `undefined` while it is incomplete. */
 function takeRequest(text: string): Heard | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { inject } from 'vitest';
 
-/** What the run's main process starts when the first test asks for it. */
+/** The services that vitest's main process starts at their first use. */
 export interface Services {
   /** The cluster that all databases of the run live in; superuser `postgres`, no passwords. */
   readonly postgres: { readonly host: string; readonly port: number; readonly socketDir: string };
@@ -19,7 +19,7 @@ declare module 'vitest' {
   }
 }
 
-/** Asks the main process for a service of the run; throws with its reason when it cannot give it. */
+/** Requests a service from the main process. Throws the reason if it cannot be started. */
 export async function service<K extends keyof Services>(name: K): Promise<Services[K]> {
   const socket = connect(inject('services'));
   let reply = '';

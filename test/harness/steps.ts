@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector/promises';
 import { runInThisContext } from 'node:vm';
 
-/** An act that is still at it then is endless; a generous limit, for the machine may be busy. */
+/** Beyond this time an act counts as endless; the limit is generous because the machine may be busy. */
 const ENDLESS_MS = 60_000;
 
 /** Counts how often the most repeated piece of code of a source file ran, as V8 counts it: loops, calls, branches. */
@@ -41,7 +41,7 @@ export class StepCounter {
   }
 }
 
-/** Only vm can end a loop from outside. */
+/** Only `node:vm` can end a loop from outside. */
 function runToEnd(act: () => void): void {
   const name = 'gwActOfAStepCounter';
   Object.assign(globalThis, { [name]: act });

@@ -7,7 +7,7 @@ import {
 } from '../../src/http/index.ts';
 import { RULES } from './rules.ts';
 
-/** What a client got. */
+/** The response that a client got. */
 export interface SentResponse {
   readonly status: number;
   /** By lower-case name. */
@@ -23,7 +23,7 @@ interface TestRequest {
   readonly filter?: HeaderFilter | undefined;
 }
 
-/** Carries a request to a handler without an engine: the test sees the response, and leaves as a client would. */
+/** The wire of a handler that is tested without an engine: it records the response, and can leave like a client. */
 export class TestWire implements Wire {
   readonly x: Exchange;
   readonly peerAddress = '127.0.0.1';
@@ -70,7 +70,7 @@ export class TestWire implements Wire {
   }
 
   keepPeer(): void {
-    // It is known.
+    // The address is known.
   }
 
   readBody({ receive, settle, fail }: BodyReader): void {
@@ -100,7 +100,7 @@ export class TestWire implements Wire {
   }
 
   tunnel(): void {
-    // Nobody is there to talk to.
+    // There is no client connection.
   }
 
   close(): void {
@@ -108,12 +108,12 @@ export class TestWire implements Wire {
     this.x.leave();
   }
 
-  /** The client goes away. */
+  /** The client closes its connection. */
   leave(): void {
     this.x.leave();
   }
 
-  /** The client takes nothing of a response in pieces until it is told to. */
+  /** From now on the client takes no piece of a response until it is resumed. */
   holdStream(): { readonly started: Promise<void>; release(): void; bytes(): number } {
     let begin = (): void => undefined;
     let release = (): void => undefined;

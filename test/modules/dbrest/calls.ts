@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
-import type { Answer } from '../../harness/http.ts';
+import type { ReceivedResponse } from '../../harness/http.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { FIXTURE } from './fixture/index.ts';
@@ -11,7 +11,7 @@ export interface Calls {
   readonly gw: Gateway;
   readonly db: TestDatabase;
   /** `GET name?args`, `POST name {"a": 1}`, with headers behind it; a blank in the path is `%20`. */
-  readonly call: (line: string, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
+  readonly call: (line: string, headers?: Readonly<Record<string, string>>) => Promise<ReceivedResponse>;
 }
 
 export function callsOfFile(directives = ''): { readonly it: Calls } {
@@ -27,7 +27,11 @@ export function callsOfFile(directives = ''): { readonly it: Calls } {
   return opened as { it: Calls };
 }
 
-function send(gw: Gateway, line: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+function send(
+  gw: Gateway,
+  line: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<ReceivedResponse> {
   const [, method = '', target = '', body] = /^(\S+) (\S+)(?: (.*))?$/s.exec(line) ?? [];
   const type = body === undefined || 'content-type' in headers ? {} : { 'content-type': 'application/json' };
   const init = { method, headers: { ...type, ...headers }, ...(body !== undefined && { body }) };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
-import type { Answer } from '../../harness/http.ts';
+import type { ReceivedResponse } from '../../harness/http.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 
 /** Nobody gets through a gate while the keeper holds its lock. */
@@ -54,7 +54,7 @@ const serve = (dsn: string, poolSize = 1): Promise<Gateway> =>
     `server { location /api/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size ${poolSize}; } }`,
   );
 
-function ask(gw: Gateway, request: string): Promise<Answer> {
+function ask(gw: Gateway, request: string): Promise<ReceivedResponse> {
   const [method = '', path = ''] = request.split(' ');
   const json = { headers: { 'content-type': 'application/json' }, body: '{}' };
   return gw.fetch(path, { method, ...(method === 'POST' && json) });

@@ -1,4 +1,4 @@
-import type { Expected } from '../../harness/expect-answer.ts';
+import type { Expected } from '../../harness/expect-response.ts';
 
 /** One request after the other: request line, body, and what must come back. */
 export type Step = readonly [line: string, body: string | Buffer | undefined, expected: Expected];

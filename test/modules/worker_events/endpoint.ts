@@ -1,5 +1,5 @@
 import type { Gateway } from '../../harness/gateway.ts';
-import type { Answer, CallInit } from '../../harness/http.ts';
+import type { ReceivedResponse, CallInit } from '../../harness/http.ts';
 
 /** A location that answers as an endpoint of zone `bus` and channel `cache.invalidate`. */
 export function endpoint(more = '', path = '/events'): string {
@@ -33,7 +33,7 @@ export function publish(
   gw: Gateway,
   body: unknown,
   { path = '/events', ...init }: PublishInit = {},
-): Promise<Answer> {
+): Promise<ReceivedResponse> {
   const headers = { 'content-type': 'application/json', ...init.headers };
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   return gw.fetch(path, { method: 'POST', ...init, headers, body: text });

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { expectAnswer } from '../../harness/expect-answer.ts';
+import { expectResponse } from '../../harness/expect-response.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { endpoint, publish } from './endpoint.ts';
@@ -58,13 +58,13 @@ for (const { it, path, header, status } of cases) {
   test(`a POST with ${it} answers ${status}`, async () => {
     const headers = header === undefined ? {} : { 'x-publish-key': header };
     const response = await publish(gw, { type: 't' }, { path, headers });
-    expectAnswer(it, response, status === 401 ? refusal : { status });
+    expectResponse(it, response, status === 401 ? refusal : { status });
   });
 }
 
 test('the key is checked before the content type and the body', async () => {
-  expectAnswer('415', await gw.fetch('/events', { method: 'POST', body: 'x' }), refusal);
-  expectAnswer('413', await publish(gw, 'x'.repeat(100_000)), refusal);
+  expectResponse('415', await gw.fetch('/events', { method: 'POST', body: 'x' }), refusal);
+  expectResponse('413', await publish(gw, 'x'.repeat(100_000)), refusal);
 });
 
 test('the key is checked for POST alone', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
-import { expectAnswer } from '../../harness/expect-answer.ts';
+import { expectResponse } from '../../harness/expect-response.ts';
 import { endpoint, inspect, publish } from './endpoint.ts';
 
 const file = wholeFile();
@@ -53,7 +53,7 @@ for (const { it, body, event } of cases) {
   test(`POST publishes ${it}`, async () => {
     const generation = (await newest()) + 1;
     const response = await publish(gw, body);
-    expectAnswer(it, response, {
+    expectResponse(it, response, {
       status: 200,
       headers: { 'content-type': 'application/json' },
       body: `{"module":"worker_events","status":"published","zone":"bus","channel":"cache.invalidate","generation":${generation},"retention_evicted":false}`,
@@ -144,7 +144,7 @@ const refused = [
 for (const { it, body, status, error } of refused) {
   test(`POST refuses ${it}, and publishes nothing`, async () => {
     const before = await newest();
-    expectAnswer(it, await publish(gw, body), {
+    expectResponse(it, await publish(gw, body), {
       status,
       json: { module: 'worker_events', status: 'error', error },
     });
@@ -155,7 +155,7 @@ for (const { it, body, status, error } of refused) {
 const types = ['text/plain', 'application/jsonx', 'application/json, text/plain', 'text/json', ''];
 for (const type of types) {
   test(`POST refuses content type "${type}"`, async () => {
-    expectAnswer(type, await publish(gw, { type: 't' }, { headers: { 'content-type': type } }), {
+    expectResponse(type, await publish(gw, { type: 't' }, { headers: { 'content-type': type } }), {
       status: 415,
       json: { module: 'worker_events', status: 'error', error: 'content-type must be application/json' },
     });

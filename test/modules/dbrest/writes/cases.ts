@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import type { Expected } from '../../../harness/expect-answer.ts';
+import type { Expected } from '../../../harness/expect-response.ts';
 import { type FixtureGateway, fixtureGateway } from '../fixture/gateway.ts';
 
 /** A write that is undone behind it, and its response. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { Answer } from './http.ts';
+import type { ReceivedResponse } from './http.ts';
 
-/** What an answer must be; absent members are not compared. */
+/** The expected parts of a response; absent members are not compared. */
 export interface Expected {
   readonly status?: number;
   readonly body?: string | RegExp;
@@ -12,8 +12,8 @@ export interface Expected {
   readonly headers?: Readonly<Record<string, string | RegExp | null>>;
 }
 
-/** Compares all at once, so that a failure shows the status together with the body that explains it. */
-export function expectAnswer(line: string, answer: Answer, expected: Expected): void {
+/** Compares all parts at once, so that a failure shows the status with the body, which often explains it. */
+export function expectResponse(line: string, response: ReceivedResponse, expected: Expected): void {
   const { status, body, json, location, headers = {} } = expected;
   const wanted: Record<string, unknown> = {};
   const actual: Record<string, unknown> = {};
@@ -22,12 +22,12 @@ export function expectAnswer(line: string, answer: Answer, expected: Expected): 
     wanted[what] = value instanceof RegExp ? expect.stringMatching(value) : value;
     actual[what] = is;
   };
-  compare('status', status, answer.status);
-  compare('body', body, answer.body);
-  compare('json', json, json === undefined ? undefined : parsed(answer.body));
-  compare('location', location, answer.headers.get('location'));
-  for (const [name, value] of Object.entries(headers)) compare(name, value, answer.headers.get(name));
-  expect(actual, `${line} → ${answer.status} ${answer.body.slice(0, 500)}`).toEqual(wanted);
+  compare('status', status, response.status);
+  compare('body', body, response.body);
+  compare('json', json, json === undefined ? undefined : parsed(response.body));
+  compare('location', location, response.headers.get('location'));
+  for (const [name, value] of Object.entries(headers)) compare(name, value, response.headers.get(name));
+  expect(actual, `${line} → ${response.status} ${response.body.slice(0, 500)}`).toEqual(wanted);
 }
 
 function parsed(body: string): unknown {
