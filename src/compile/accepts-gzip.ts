@@ -61,7 +61,7 @@ function compileDisabled(patterns: readonly (RegexConfig | 'msie6')[], build: Bu
       return regexes.some((regex) => regex.test(name));
     } catch (error) {
       // A match that exceeds the limit counts as a match (nginx: ngx_http_gzip_ok).
-      x.rules.warn((error as Error).message, x);
+      x.writeLog((error as Error).message);
       return true;
     }
   };

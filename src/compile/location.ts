@@ -248,7 +248,7 @@ function compileRules(
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, build),
     router: context.router,
-    warn: (message, x, level = 'error') => log.write(level, message, logContext(x)),
+    writeLog: (message, x, level = 'error') => log.write(level, message, logContext(x)),
     subrequestLogs: core.logSubrequest && !watch ? logs : [],
     watch,
   };

@@ -66,7 +66,7 @@ export interface ResponseRules extends ResponseSettings {
   /** Routes requests within the server. */
   readonly router: Router;
   /** Writes to the error log; the default level is `error`. */
-  readonly warn: (message: string, x: Exchange, level?: Level) => void;
+  readonly writeLog: (message: string, x: Exchange, level?: Level) => void;
   /** The log steps of subrequests; empty unless `log_subrequest` is on. */
   readonly subrequestLogs: readonly ((x: Exchange) => void)[];
   /** Set by `gw explain` only. */
@@ -189,7 +189,7 @@ export class Exchange implements StateHolder {
     if (this.done) return;
     const { contentLength } = this.request;
     const size = contentLength < 0 ? 'chunked body' : `body: ${contentLength} bytes`;
-    this.warn(`client intended to send too large ${size}`);
+    this.writeLog(`client intended to send too large ${size}`);
     forgetBody(this);
     if (this.rules.tooLarge && !this.rules.errorPages?.has(413)) void this.rules.tooLarge(this);
     else this.end(413);
@@ -265,7 +265,7 @@ export class Exchange implements StateHolder {
     });
     return new FilteredStream(stream, transforms, (error) => {
       // The head is already sent: all that is left is to close the connection.
-      this.warn(`the body of a response could not be made: ${String(error)}`);
+      this.writeLog(`the body of a response could not be made: ${String(error)}`);
       this.abort();
     });
   }
@@ -407,7 +407,7 @@ export class Exchange implements StateHolder {
 
   /** Handles an exception of a filter: the request ends with an error. */
   #failResponse(error: unknown): void {
-    this.warn(error instanceof HttpFault ? error.message : describeFailure(error));
+    this.writeLog(error instanceof HttpFault ? error.message : describeFailure(error));
     if (this.aborted) return;
     if (this.failed || this.response.sentText !== undefined) return this.abort();
     this.failed = true;
@@ -421,7 +421,7 @@ export class Exchange implements StateHolder {
   fail(error: unknown): void {
     const hasResponse = this.done;
     try {
-      this.warn(`a request could not be served: ${String(error)}`);
+      this.writeLog(`a request could not be served: ${String(error)}`);
       this.closing = true;
       if (!hasResponse) this.end(500);
     } finally {
@@ -439,7 +439,7 @@ export class Exchange implements StateHolder {
     this.aborted = this.done = true;
     if (this.status === 0) {
       this.status = 499;
-      this.rules.warn('client prematurely closed connection', this, 'info');
+      this.writeLog('client prematurely closed connection', 'info');
     }
     this.#runListeners(this.#abortListeners, 'cleaning up after a client that left');
   }
@@ -456,7 +456,7 @@ export class Exchange implements StateHolder {
       try {
         listener();
       } catch (error) {
-        this.warn(`${doing} failed: ${String(error)}`);
+        this.writeLog(`${doing} failed: ${String(error)}`);
       }
     }
   }
@@ -467,14 +467,14 @@ export class Exchange implements StateHolder {
       try {
         step(this);
       } catch (error) {
-        this.warn(`access log failed: ${String(error)}`);
+        this.writeLog(`access log failed: ${String(error)}`);
       }
     }
   }
 
-  /** Writes an error to the error log. */
-  warn(message: string): void {
-    this.rules.warn(message, this);
+  /** Writes to the error log; the default level is `error`. */
+  writeLog(message: string, level?: Level): void {
+    this.rules.writeLog(message, this, level);
   }
 
   /** Adds a listener that runs if the client closes the connection too early. */

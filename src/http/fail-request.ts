@@ -8,11 +8,11 @@ import { describeFailure, HttpFault } from './status.ts';
 export function failRequest(x: Exchange, error: unknown): void {
   const status = error instanceof HttpFault ? error.status : 500;
   const text = error instanceof HttpFault ? error.message : describeFailure(error);
-  x.rules.warn(text, x);
+  x.writeLog(text);
   try {
     x.end(status);
   } catch (second) {
-    x.rules.warn(`${describeFailure(second)} while sending status ${status}`, x);
+    x.writeLog(`${describeFailure(second)} while sending status ${status}`);
     x.abort();
   }
 }

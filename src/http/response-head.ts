@@ -6,7 +6,7 @@ const LONGEST_REASON = 1_000;
 
 /** Receives a warning for each value that was dropped. */
 interface WarningSink {
-  warn(message: string): void;
+  writeLog(message: string): void;
 }
 
 /** The head of a response until it is sent. */
@@ -42,7 +42,7 @@ export class ResponseHead {
   /** Adds a header. A header with a control character is dropped, and that is logged. */
   setHeader(name: string, value: string): void {
     if (isSafeHeaderName(name) && isSafeHeaderValue(value)) (this.headers ??= []).push(name, value);
-    else this.#owner.warn(`header "${name}" is dropped: control character in its value`);
+    else this.#owner.writeLog(`header "${name}" is dropped: control character in its value`);
   }
 
   /** Replaces all headers with this name. */
@@ -58,7 +58,7 @@ export class ResponseHead {
   /** Sets the reason phrase. A phrase that is too long or has a control character is dropped, and that is logged. */
   setReason(phrase: string): void {
     if (phrase.length <= LONGEST_REASON && isSafeHeaderValue(phrase)) this.reason = phrase;
-    else this.#owner.warn('reason phrase is dropped: control character in it, or too long');
+    else this.#owner.writeLog('reason phrase is dropped: control character in it, or too long');
   }
 
   /** Returns the trailer fields: name, value, name, value … The head is already sent, so a failure omits them. */
@@ -66,7 +66,7 @@ export class ResponseHead {
     try {
       return this.trailers?.() ?? [];
     } catch (error) {
-      this.#owner.warn(`the trailers of a response could not be made: ${String(error)}`);
+      this.#owner.writeLog(`the trailers of a response could not be made: ${String(error)}`);
       return [];
     }
   }

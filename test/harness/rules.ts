@@ -19,7 +19,7 @@ export const CONNECTION: ConnectionRules = {
 };
 
 /** The response rules of a server without directives, with a log of the test. */
-export const RULES: Omit<ResponseRules, 'warn'> = {
+export const RULES: Omit<ResponseRules, 'writeLog'> = {
   defaultType: '',
   maxBodyBytes: 0,
   bodyTimeoutMs: 1_000,

@@ -63,7 +63,7 @@ export class TestWire implements Wire {
         rules: {
           ...RULES,
           ...(filter && { filters: [filter] }),
-          warn: (message) => void this.warnings.push(message),
+          writeLog: (message) => void this.warnings.push(message),
         },
       },
     );

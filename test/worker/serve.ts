@@ -53,7 +53,7 @@ export async function serve(
     needs: { headers: new Set(), allHeaders: false, peer: false, anyMethod: false },
     usage: { inFlight: 0 },
     serve: (x) => x.send(200, '', 'fine'),
-    rules: { ...RULES, warn: (message) => void lines.push(message), ...rules },
+    rules: { ...RULES, writeLog: (message) => void lines.push(message), ...rules },
     ...handler,
   });
   t.onTestFinished(() => {

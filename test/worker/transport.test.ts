@@ -117,7 +117,7 @@ for (const [it, sends, leavesAt] of [
     const port = await serve(t, {
       usage,
       head: { ...HEAD, timeoutMs: 100 },
-      rules: { warn: broken },
+      rules: { writeLog: broken },
       // What fails in the handler itself is the handler's.
       serve: (x) => void serveWaiting(x).catch(() => undefined),
     });

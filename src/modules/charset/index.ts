@@ -174,7 +174,7 @@ function namesOf({ charset: target, sourceCharset, maps = [] }: CharsetConfig): 
 function nameCharset(decide: Decide): HeaderFilter {
   return (x) => {
     const { name, recoding, fault } = decide(x);
-    if (fault !== undefined) x.rules.warn(fault, x);
+    if (fault !== undefined) x.writeLog(fault);
     if (name !== undefined && !recoding) setCharset(x, name);
   };
 }

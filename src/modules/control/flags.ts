@@ -237,7 +237,7 @@ function read(dictionary: Dictionary, flag: string, x: Exchange): ReturnType<Dic
     return dictionary.get(flag);
   } catch (error) {
     if (!(error instanceof DictionaryFault)) throw error;
-    x.rules.warn(`feature flag "${flag}" counts as off: ${error.message}`, x);
+    x.writeLog(`feature flag "${flag}" counts as off: ${error.message}`);
     return undefined;
   }
 }

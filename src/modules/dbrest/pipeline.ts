@@ -206,5 +206,5 @@ function respondToError(
 function logFault(x: Exchange, { code, details, message, logged }: DbrestFault): void {
   const more = logged ?? (typeof details === 'object' ? details && JSON.stringify(details) : details);
   const text = `dbrest: ${code} ${message}${more === null ? '' : ` (${more})`}`.replace(/\s+/g, ' ');
-  x.rules.warn(text, x);
+  x.writeLog(text);
 }

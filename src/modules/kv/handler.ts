@@ -77,7 +77,7 @@ export function compileCommand(config: KvConfig, source: StoreSource, build: Bui
 /** Responds to a request that names a store which is not allowed. */
 export function refuseHost(x: Exchange, error: unknown): void {
   if (!(error instanceof HostRefused)) throw error;
-  x.rules.warn(`kv: ${error.message} in "kv_pass"`, x);
+  x.writeLog(`kv: ${error.message} in "kv_pass"`);
   sendError(x, 'host_not_allowed');
 }
 
@@ -153,7 +153,7 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
     if (keeps) keepOutcome(x, faultOutcome(fault, store?.state ?? 'error'));
     if (fault.code === 'kv_error' && store) {
-      x.rules.warn(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`, x);
+      x.writeLog(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`);
     }
     sendError(x, fault.code);
   };

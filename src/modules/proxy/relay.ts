@@ -110,9 +110,7 @@ export class Relay {
     this.#stream
       .drained()
       .then(() => this.#goOn())
-      .catch((error: unknown) =>
-        this.#x.rules.warn(`the response could not be passed on: ${String(error)}`, this.#x),
-      );
+      .catch((error: unknown) => this.#x.writeLog(`the response could not be passed on: ${String(error)}`));
   }
 
   #queue(bytes: Buffer): void {

@@ -56,10 +56,7 @@ function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEn
   if (x.tunnel(protocol, socket)) return;
   socket.destroy();
   x.response.headers = x.response.reason = undefined;
-  x.rules.warn(
-    `"${protocol}" cannot be spoken here: only "listen ... engine=node" hands over connections`,
-    x,
-  );
+  x.writeLog(`"${protocol}" cannot be spoken here: only "listen ... engine=node" hands over connections`);
   x.end(502);
 }
 
@@ -131,7 +128,7 @@ export class ResponseDelivery {
     const [escaped = '', args = ''] = target.split(/\?(.*)/s);
     const path = decodeComponent(escaped);
     if (path === undefined || !SAFE_PATH.test(path)) {
-      x.rules.warn(`unsafe URI "${target}" was detected`, x);
+      x.writeLog(`unsafe URI "${target}" was detected`);
       return x.end(404);
     }
     x.args = args;

@@ -159,7 +159,7 @@ const KEPT: ReadonlySet<string> = new Set(['close', 'keep-alive', 'upgrade', 'co
 /** Checks the content type as `setHeader` checks other headers: it is not set through `setHeader`. */
 function safeType(x: Exchange, name: string, value: string): string {
   if (isSafeHeaderValue(value)) return value;
-  x.rules.warn(`header "${name}" is dropped: control character in its value`, x);
+  x.writeLog(`header "${name}" is dropped: control character in its value`);
   return '';
 }
 

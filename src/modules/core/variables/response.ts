@@ -98,6 +98,6 @@ function keepsAlive(x: Exchange, wish: Getter): boolean {
 /** nginx ngx_http_variable_set_limit_rate */
 function setLimitRate(x: Exchange, value: string): void {
   const rate = readers.parseSize(value);
-  if (rate === undefined) x.rules.warn(`invalid $limit_rate "${value}"`, x);
+  if (rate === undefined) x.writeLog(`invalid $limit_rate "${value}"`);
   else changeRate(x, { bytesPerSecond: rate });
 }

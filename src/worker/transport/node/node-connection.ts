@@ -150,7 +150,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     if (head.refusal === 0) void open.current.port.serve(x);
     else {
       x.serverName = open.current.port.serverName;
-      x.rules.warn(head.complaint, x, 'info');
+      x.writeLog(head.complaint, 'info');
       wire.refuse(head.refusal);
     }
   }
@@ -171,7 +171,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
   #refuseBroken(wire: NodeWire): void {
     const { x } = wire;
     if (x.serverName === '') x.serverName = this.open.current.port.serverName;
-    if (!x.done) x.warn('client sent invalid chunked body');
+    if (!x.done) x.writeLog('client sent invalid chunked body');
     wire.refuse(400);
   }
 

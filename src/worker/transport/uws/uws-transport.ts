@@ -136,7 +136,7 @@ export class UwsTransport implements Transport, Failing {
       const { complaint } = scan;
       this.#respondLater(wire, () => {
         x.serverName = port.serverName;
-        x.rules.warn(complaint, x, 'info');
+        x.writeLog(complaint, 'info');
         x.end(refusal);
       });
     } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
@@ -158,7 +158,7 @@ export class UwsTransport implements Transport, Failing {
       try {
         if (!x.done) respond();
       } catch (error) {
-        x.warn(`a request could not be served: ${String(error)}`);
+        x.writeLog(`a request could not be served: ${String(error)}`);
         x.abort();
       }
     });

@@ -162,7 +162,7 @@ export class UwsWire implements Wire, StreamOwner {
     const relay = new WebSocketRelay(peer, {
       wrote: (bytes) => x.wrote(bytes),
       ended: () => this.finished(),
-      fail: (error) => x.warn(`a WebSocket could not be relayed: ${String(error)}`),
+      fail: (error) => x.writeLog(`a WebSocket could not be relayed: ${String(error)}`),
     });
     const protocol = this.#writeHandshake();
     spare.cork(() => this.#res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context));
