@@ -10,6 +10,7 @@ import {
   uses,
 } from '../../config/index.ts';
 import type { ConfigReport } from '../../contract/index.ts';
+import { REQUEST } from './leaky-bucket.ts';
 
 /** `limit_req_zone key zone=name:size rate=rate`. */
 export interface RateZoneConfig {
@@ -39,7 +40,6 @@ export interface LimitReqConfig {
 }
 
 const HSL = ['http', 'server', 'location'] as const;
-const REQUEST = 1000;
 
 const zone: ArgReader<RateZoneConfig> = readers.words(
   { syntax: 'key zone=name:size rate=rate [sync]', min: 3, max: 4 },

@@ -3,7 +3,7 @@ import { type Exchange, type Getter, type Handler, logContext, stateKey } from '
 import type { Level } from '../../log/index.ts';
 import { openRequestRates, type RequestRates, zoneIdentity } from '../../zone/index.ts';
 import { directives, type LimitReqConfig, type RateZoneConfig, validate } from './directives.ts';
-import { type Admission, admit, type RateLimit } from './leaky-bucket.ts';
+import { type Admission, admit, type RateLimit, REQUEST } from './leaky-bucket.ts';
 
 /** A zone that is open in this worker. */
 interface OpenZone {
@@ -112,8 +112,6 @@ function delay(delayMs: number, x: Exchange): Promise<void> {
   });
 }
 
-const THOUSANDTHS = 1000;
-
 /** The counts exist in a running gateway only; the explanation shows the limits and the keys. */
 const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZone>> = {
   runs: true,
@@ -127,7 +125,7 @@ const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZon
         does: `limits the rate of requests${dryRun ? ', and only logs it' : `, and refuses further ones with ${status}`}`,
         facts: keyed.map(({ zone, burst, key }) => ({
           label: 'limit',
-          value: `${zone.milliRequestsPerSecond / THOUSANDTHS}r/s, burst ${burst / THOUSANDTHS}, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
+          value: `${zone.milliRequestsPerSecond / REQUEST}r/s, burst ${burst / REQUEST}, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
         })),
         unknown: 'the counts',
       }),

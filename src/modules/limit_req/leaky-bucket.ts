@@ -2,8 +2,8 @@ import type { RequestRates } from '../../zone/index.ts';
 
 /* nginx's leaky buckets (ngx_http_limit_req_lookup): numbers are thousandths of requests, times are milliseconds. */
 
-/** One request. */
-const REQUEST = 1000;
+/** One request, in the unit of the rates and fills. */
+export const REQUEST = 1000;
 /** If the clock has gone back by more than this, it was set anew. */
 const CLOCK_SET_MS = -60_000;
 
