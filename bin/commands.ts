@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../src/version.ts';
 import { addChecking } from './check/index.ts';
+import type { Finish } from './command-definition.ts';
 import { addConfigTools, addDumps, addExplaining } from './config/index.ts';
 import { addCredentials, addDatabase } from './credentials/index.ts';
 import type { EnvironOptions } from './environ.ts';
@@ -16,8 +17,6 @@ function addEditing(gw: Command): void {
       await (await import('../src/lsp/index.ts')).serveLanguage();
     });
 }
-
-type Finish = (code: number) => void;
 
 /** Adds the commands about the installation. */
 function addInstallation(gw: Command, finish: Finish): void {

@@ -21,14 +21,14 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function act(options: Options): Promise<number> {
-  if (options.test !== undefined) return (await import('./nginx-options.ts')).test(options);
-  if (options.signal !== undefined) return (await import('./nginx-options.ts')).sendSignal(options);
+  if (options.test !== undefined) return (await import('./option-actions.ts')).test(options);
+  if (options.signal !== undefined) return (await import('./option-actions.ts')).sendSignal(options);
   return (await import('./run.ts')).run(options);
 }
 
 async function versionText(detail: 'short' | 'long'): Promise<string> {
   const first = `gw version: gw/${VERSION}\n`;
-  return detail === 'short' ? first : first + (await import('./nginx-options.ts')).buildFacts();
+  return detail === 'short' ? first : first + (await import('./option-actions.ts')).buildFacts();
 }
 
 function say(text: string): void {

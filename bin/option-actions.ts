@@ -15,12 +15,12 @@ export async function test(options: Options): Promise<number> {
   const { plan, report, tree: read } = loaded;
   const printing = { program: 'gw', color: takesColor(process.stderr), hidden: report.hidden };
   process.stderr.write(formatFaults(report, printing));
-  const stranger = plan && (await accountFault(plan.main.core));
-  if (stranger !== undefined) process.stderr.write(`gw: [emerg] ${stranger}\n`);
+  const accountProblem = plan && (await accountFault(plan.main.core));
+  if (accountProblem !== undefined) process.stderr.write(`gw: [emerg] ${accountProblem}\n`);
   if (
     !plan ||
     !read ||
-    stranger !== undefined ||
+    accountProblem !== undefined ||
     !(await passes(loaded, options.strict === true, printing))
   ) {
     process.stderr.write(`gw: configuration file ${source.confFile} test failed\n`);
@@ -41,8 +41,8 @@ export async function test(options: Options): Promise<number> {
  */
 async function passes(loaded: Loaded, isStrict: boolean, printing: PrintOptions): Promise<boolean> {
   const { refuses: from } = checkPolicyOf(loaded);
-  const asksAll = isStrict || from === 'warning';
-  const found = await check(loaded, { rulesOnly: true, ...(!asksAll && { severity: 'error' }) });
+  const runsAllRules = isStrict || from === 'warning';
+  const found = await check(loaded, { rulesOnly: true, ...(!runsAllRules && { severity: 'error' }) });
   const findings = found.filter(({ severity }) => severity !== 'info');
   const isRefused = ({ severity }: Finding): boolean =>
     from !== undefined && (severity === 'error' || severity === from);

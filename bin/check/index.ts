@@ -1,12 +1,7 @@
 import type { Command } from 'commander';
+import { collect, type Finish } from '../command-definition.ts';
 import type { CheckCommandOptions } from './settings.ts';
 import type { WhyOptions } from './why.ts';
-
-type Finish = (code: number) => void;
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
 
 /** Adds the commands that check configurations. */
 export function addChecking(gw: Command, finish: Finish): void {

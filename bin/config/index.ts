@@ -1,11 +1,10 @@
 import { isIP } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { collect, type Finish } from '../command-definition.ts';
 import type { ImportOptions } from '../import/index.ts';
 import type { BuildCommandOptions, JsonOptions, ParseCommandOptions } from './crossplane.ts';
 import type { FmtOptions } from './fmt.ts';
 import type { ApiOptions, DumpOptions, ExplainOptions, ListOptions, RestOptions } from './show.ts';
-
-type Finish = (code: number) => void;
 
 const MOST_BLANKS = 16;
 
@@ -110,10 +109,6 @@ export function addExplaining(gw: Command, finish: Finish): void {
     .action(async (method: string, url: string, options: ExplainOptions) => {
       finish(await (await import('./show.ts')).explain(method, url, options));
     });
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 function address(value: string): string {

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
+import { collect, type Finish } from '../command-definition.ts';
 import type { DbOptions, SetupOptions } from './database.ts';
 import type { SignOptions, VerifyOptions } from './jwt.ts';
 import type { HashOptions } from './secrets.ts';
-
-type Finish = (code: number) => void;
 
 /** The schemes of `auth_basic`, listed here so that a command line does not load the module. */
 const SCHEMES = ['bcrypt', 'sha512', 'sha256', 'apr1', 'md5', 'ssha', 'sha', 'plain'];
@@ -61,10 +60,6 @@ function addTokens(jwt: Command, finish: Finish): void {
     .action(async (token: string | undefined, options: { json?: boolean }) => {
       finish(await (await import('./jwt.ts')).inspect(token, options));
     });
-}
-
-function collect(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }
 
 /** Adds `gw db`. */

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import type { Finish } from '../command-definition.ts';
 import type { ProbeOptions } from './control-client.ts';
 import type { PublishOptions, TailOptions } from './events.ts';
 import type { FlagOptions, FlagSetOptions } from './flags.ts';
@@ -11,8 +12,6 @@ const ENDPOINTS = {
 
 const SURFACE = 'its control surface, such as http://127.0.0.1:9001/runtime/';
 const EVENTS = 'its events endpoint, such as http://127.0.0.1:8080/events';
-
-type Finish = (code: number) => void;
 
 /** Adds the options of commands for a running gateway. */
 function running(command: Command, address: string = SURFACE): Command {

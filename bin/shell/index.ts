@@ -1,7 +1,6 @@
 import { Argument, type Command } from 'commander';
+import type { Finish } from '../command-definition.ts';
 import type { ManpageOptions } from './manual.ts';
-
-type Finish = (code: number) => void;
 
 /** Adds the commands that generate shell completion and manual pages from the commands themselves. */
 export function addShell(gw: Command, finish: Finish): void {
