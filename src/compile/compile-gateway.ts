@@ -5,7 +5,7 @@ import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { CompileWatch, RequestNeeds } from './build.ts';
 import { capturesOf, keepCaptures, Matchers } from './captures.ts';
 import { compileRequestTail, ErrorLogs } from './logs.ts';
-import { guarded } from './phases.ts';
+import { respondingToFailures } from './phases.ts';
 import { type ServerContext, ServerHandler } from './server.ts';
 import { compilePortTls, compileTlsGate, type PortTls } from './port-tls.ts';
 import { makeView, serverLabel } from './view.ts';
@@ -126,7 +126,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     usage: compiled.usage,
     rules: fallback.rules,
     serverName: fallback.name,
-    serve: guarded(isAlone(port, compiled) ? (x) => fallback.serve(x) : byName(port, compiled)),
+    serve: respondingToFailures(isAlone(port, compiled) ? (x) => fallback.serve(x) : byName(port, compiled)),
   };
 }
 

@@ -43,7 +43,7 @@ function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): voi
 }
 
 /** Wraps a handler so that its failures become responses and never escape: 500, or the status of an `HttpFault`. */
-export function guarded(handler: Handler): Handler {
+export function respondingToFailures(handler: Handler): Handler {
   return (x) => {
     try {
       const waiting = handler(x);

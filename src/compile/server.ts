@@ -25,7 +25,7 @@ import {
   type LocationHandler,
 } from './location.ts';
 import { compileOrigins } from './origins.ts';
-import { guarded, isOver } from './phases.ts';
+import { respondingToFailures, isOver } from './phases.ts';
 
 /** Returns the handler for a location's path without its final slash: a 301 to the location, with the query. */
 function slashRedirect(location: LocationHandler): LocationHandler {
@@ -150,7 +150,7 @@ export class ServerHandler implements Router {
       const sub = subrequestOf(parent, facts, () => resolve(sub));
       const depth = (parent.state(DEPTH) ?? 0) + 1;
       sub.setState(DEPTH, depth);
-      void guarded((x) => {
+      void respondingToFailures((x) => {
         if (depth > MAX_SUBREQUEST_DEPTH)
           throw new HttpFault(500, `subrequests cycle while processing "${x.uri}"`);
         enter(x, this.#root.rules);
@@ -163,7 +163,7 @@ export class ServerHandler implements Router {
     x.internalRedirects++;
     x.internal = true;
     x.isOriginalUri = false;
-    return guarded((again) => {
+    return respondingToFailures((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
       again.errorPagesEnded = true;
       throw new HttpFault(500, `rewrite or internal redirection cycle while processing "${again.uri}"`);

@@ -54,4 +54,11 @@ export {
   type EffectiveBlock,
 } from './dump.ts';
 export { directiveFacts, factsOf, type DirectiveFacts, referenceText } from './reference.ts';
-export { addressBytes, addressText, contains, networkText, parseNetwork, type Network } from './network.ts';
+export {
+  addressBytes,
+  canonicalAddress,
+  contains,
+  networkText,
+  parseNetwork,
+  type Network,
+} from './network.ts';

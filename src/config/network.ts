@@ -27,7 +27,7 @@ export function addressBytes(address: string): readonly number[] | undefined {
 }
 
 /** An IP address in its canonical form (`2001:db8::1`); `undefined` for other texts. */
-export function addressText(address: string): string | undefined {
+export function canonicalAddress(address: string): string | undefined {
   if (isIPv4(address)) return address;
   return isIPv6(address) && !address.includes('%') ? ipaddr.parse(address).toString() : undefined;
 }

@@ -1,7 +1,7 @@
 import type { ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
 import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
 
-/** The text of an address in messages. */
+/** The text of an address in messages, by which ports are also told apart. */
 export function addressText(address: ListenAddress): string {
   if (address.kind === 'unix') return `unix:${address.path}`;
   const { host, port } = address;

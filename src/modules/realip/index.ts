@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIPv4 } from 'node:net';
 import {
   addressBytes,
-  addressText,
+  canonicalAddress,
   type ArgReader,
   contains,
   directivesFor,
@@ -123,11 +123,11 @@ const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/;
 
 /** Parses `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1` or `[2001:db8::1]:80` (nginx ngx_parse_addr_port). */
 function parseAddressPort(text: string): RemoteFacts | undefined {
-  const plain = addressText(text);
+  const plain = canonicalAddress(text);
   if (plain !== undefined) return { address: plain, port: 0 };
   const [, six, four = '', digits] = WITH_PORT.exec(text) ?? [];
   const port = Number(digits);
-  const address = six === undefined && !isIPv4(four) ? undefined : addressText(six ?? four);
+  const address = six === undefined && !isIPv4(four) ? undefined : canonicalAddress(six ?? four);
   return address !== undefined && port >= 1 && port <= 65_535 ? { address, port } : undefined;
 }
 

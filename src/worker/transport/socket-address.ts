@@ -11,7 +11,7 @@ const known = new Map<number, string>();
  * Returns an address as nginx prints it, from its 4 or 16 bytes: IPv6 shortened, IPv4 clients of an IPv6 socket as
  * IPv4, and `unix:` for a Unix socket, which has no address.
  */
-export function addressText(address: ArrayBuffer): string {
+export function printedAddress(address: ArrayBuffer): string {
   const bytes = new Uint8Array(address);
   if (bytes.length === 4) return ipv4Text(bytes, 0);
   if (bytes.length !== 16) return 'unix:';

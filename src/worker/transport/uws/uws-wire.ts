@@ -14,7 +14,7 @@ import type { Admission } from '../admission.ts';
 import { guarded } from '../guarded.ts';
 import type { HeadScan } from '../head-scan.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
-import { addressText } from '../socket-address.ts';
+import { printedAddress } from '../socket-address.ts';
 import type { StreamOwner } from '../transport.ts';
 import { type HeadLines, writeHeaders } from './head-lines.ts';
 import type { SpareResponse } from './spare-response.ts';
@@ -102,7 +102,7 @@ export class UwsWire implements Wire, StreamOwner {
       // A client that has just reset its connection has no address. Access rules would treat it as a client of a Unix
       // socket.
       if (address.byteLength === 0 && !this.x.request.port.address.startsWith('unix:')) this.x.abort();
-      return addressText(address);
+      return printedAddress(address);
     } catch {
       // The connection is closed.
       return '';

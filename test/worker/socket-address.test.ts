@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressText } from '../../src/worker/transport/socket-address.ts';
+import { printedAddress } from '../../src/worker/transport/socket-address.ts';
 
 const cases: readonly [bytes: readonly number[], text: string][] = [
   [[127, 0, 0, 1], '127.0.0.1'],
@@ -13,13 +13,13 @@ const cases: readonly [bytes: readonly number[], text: string][] = [
 
 test.each(cases)('the address %j is printed as %s, as nginx does', (bytes, text) => {
   const { buffer } = Uint8Array.from(bytes);
-  expect(addressText(buffer)).toBe(text);
-  expect(addressText(buffer)).toBe(text);
+  expect(printedAddress(buffer)).toBe(text);
+  expect(printedAddress(buffer)).toBe(text);
 });
 
 test('so many clients as there are, each has its own text', () => {
   for (let client = 0; client < 5000; client++) {
     const bytes = [10, client >> 8, client & 0xff, 1];
-    expect(addressText(Uint8Array.from(bytes).buffer)).toBe(bytes.join('.'));
+    expect(printedAddress(Uint8Array.from(bytes).buffer)).toBe(bytes.join('.'));
   }
 });
