@@ -21,6 +21,8 @@ interface TestRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly filter?: HeaderFilter | undefined;
+  /** Receives what the request writes to the error log. */
+  readonly log?: (line: string) => void;
 }
 
 /** The wire of a handler that is tested without an engine: it records the response, and can leave like a client. */
@@ -32,7 +34,6 @@ export class TestWire implements Wire {
   readonly sendsTrailers = false;
   readonly lingers = false;
   readonly tunnels = false;
-  readonly warnings: string[] = [];
   sent: SentResponse | undefined = undefined;
   /** The connection was closed without the end of the response. */
   cut = false;
@@ -41,7 +42,7 @@ export class TestWire implements Wire {
   #held: { begin(): void; readonly released: Promise<void> } | undefined = undefined;
 
   /** `line`: method and target, such as `GET /items?id=eq.1`. */
-  constructor(line: string, { headers = {}, body = '', filter }: TestRequest = {}) {
+  constructor(line: string, { headers = {}, body = '', filter, log = () => undefined }: TestRequest = {}) {
     const [method = '', requestUri = ''] = line.split(/ (.*)/s);
     const [path = '', args = ''] = requestUri.split(/\?(.*)/s);
     this.#body = Buffer.from(body);
@@ -63,7 +64,7 @@ export class TestWire implements Wire {
         rules: {
           ...RULES,
           ...(filter && { filters: [filter] }),
-          writeLog: (message) => void this.warnings.push(message),
+          writeLog: (message, _, level = 'error') => log(`[${level}] ${message}`),
         },
       },
     );

@@ -189,6 +189,7 @@ export class Database {
   readonly #hidePool: () => void;
   #features: Promise<ServerFeatures> | undefined;
   #configuration: AbortSignal | undefined;
+  #isReachable = true;
 
   constructor({ name, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
@@ -210,7 +211,8 @@ export class Database {
     this.#shared = new SharedSessions(this.#pool);
     this.#hidePool = metrics.showPool(() => this.#pool.level);
     const refresh = (): void => void this.schema.refresh();
-    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh });
+    const reachable = (error: Error | undefined): void => this.#noteReachability(error);
+    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh, reachable });
   }
 
   /** Lets the pool grow to the largest claimed size. Returns the function that withdraws the claim. */
@@ -435,7 +437,10 @@ export class Database {
     this.#log.write('error', `dbrest: cannot read the schema of ${this.#name}: ${message}`);
   }
 
+  /** The pool and the listener both notice; each change is logged once. */
   #noteReachability(error: Error | undefined): void {
+    if (this.#isReachable === !error) return;
+    this.#isReachable = !error;
     if (error)
       this.#log.write('error', `dbrest: cannot connect to ${this.#name}: ${error.message}; trying again`);
     else this.#log.write('notice', `dbrest: connected to ${this.#name} again`);

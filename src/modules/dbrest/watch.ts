@@ -18,6 +18,8 @@ export interface WatchOptions {
   /** Opens a listening session. */
   readonly listen: (hearing: ListenerEvents) => { close(): Promise<void> };
   readonly refresh: () => void;
+  /** Called with the error when the server cannot be reached, and with `undefined` when it can. */
+  readonly reachable: (error: Error | undefined) => void;
 }
 
 /**
@@ -56,7 +58,10 @@ export class Watch {
     this.#listener = listen({
       channels: CHANNELS,
       listening: () => this.#listening(),
-      failed: () => this.#start(),
+      failed: (error) => {
+        if (error) this.#options.reachable(error);
+        this.#start();
+      },
       refused: (error) => this.#logRefused(error),
       heard: (payload) => this.#heard(payload),
     });
@@ -65,8 +70,9 @@ export class Watch {
 
   /** A schema that was read before listening may have missed a change. */
   #listening(): void {
-    const { share, refresh } = this.#options;
+    const { share, refresh, reachable } = this.#options;
     this.#isRefused = false;
+    reachable(undefined);
     if (share.hasRead) refresh();
     this.#start();
   }
@@ -101,8 +107,8 @@ interface ListenerEvents {
   heard(payload: string): void;
   /** It listens, for the first time or again; notifications sent meanwhile were missed. */
   listening(): void;
-  /** It could not connect and will try again. */
-  failed(): void;
+  /** It could not connect and will try again; with the error if no server was reached. */
+  failed(error?: Error): void;
   /** The server is reachable but rejected the session. */
   refused(error: Error): void;
 }
@@ -150,8 +156,9 @@ export class Listener {
       this.#ping(client);
       this.#hearing.listening();
     } catch (error) {
-      if ('severity' in (error as Error)) this.#hearing.refused(error as Error);
-      this.#hearing.failed();
+      const isRefused = 'severity' in (error as Error);
+      if (isRefused) this.#hearing.refused(error as Error);
+      this.#hearing.failed(isRefused ? undefined : (error as Error));
       this.#tryAgain();
     }
   }

@@ -89,7 +89,8 @@ export async function direct(
   const { content, filter } = dbrest.compile(whole, resources, build as Build);
 
   const start: Direct['start'] = (request, headers = {}) => {
-    const wire = new TestWire(request, { headers, filter });
+    const log = (line: string): void => void worker.log.push(line);
+    const wire = new TestWire(request, { headers, filter, log });
     return { x: wire, done: Promise.resolve(content?.(wire.x)) };
   };
   const get: Direct['get'] = async (path, headers) => {

@@ -18,7 +18,8 @@ test('answers 500 when answering fails in the callback of the store', () => {
   const config: KvConfig = { ...SETTINGS, command: 'get' };
   const build = { uses: () => true, metrics: aloneCounters() } as unknown as Build;
   const handler = compileCommand(config, () => store, build);
-  const wire = new TestWire('GET /k');
+  const log: string[] = [];
+  const wire = new TestWire('GET /k', { log: (line) => void log.push(line) });
   wire.x.setState = () => {
     throw new Error('no room');
   };
@@ -26,5 +27,5 @@ test('answers 500 when answering fails in the callback of the store', () => {
   expect(wire.sent).toBeUndefined();
   done?.(undefined, Buffer.from('v'));
   expect(wire.sent?.status).toBe(500);
-  expect(wire.warnings.join('\n')).toMatch(/^unexpected failure: Error: no room/);
+  expect(log.join('\n')).toMatch(/^\[error\] unexpected failure: Error: no room/);
 });
