@@ -132,7 +132,6 @@ interface AcquireRules {
 /** The fill level of a pool. */
 export interface PoolLevel {
   readonly max: number;
-  readonly idle: number;
   /** Idle, or still to be opened. */
   readonly available: number;
   readonly waiting: number;
@@ -161,12 +160,17 @@ export class Pool<T extends object> {
 
   get level(): PoolLevel {
     const used = this.#openedMs.size - this.#idle.length + this.#opening;
-    return {
-      max: this.#size,
-      idle: this.#idle.length,
-      available: Math.max(0, this.#size - used),
-      waiting: this.#queue.length,
-    };
+    return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.waiting };
+  }
+
+  /** How many resources can be acquired without waiting. */
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  /** How many callers wait for a resource. */
+  get waiting(): number {
+    return this.#queue.length;
   }
 
   /** Resolves with a resource or rejects with a `PoolRefusal`. Each resource must be released once. */

@@ -15,6 +15,7 @@ import {
   type ShareKey,
 } from './schema/index.ts';
 import {
+  type BatchRules,
   ConnectionLost,
   Displaced,
   type Leftovers,
@@ -327,7 +328,7 @@ export class Database {
       shares === undefined || rules.pipelining === 0 ? undefined : this.#costs.shortTurnMs(shares);
     if (turnMs === undefined) return this.#runAlone(steps, order);
     try {
-      return await this.#runShared(steps, { ...order, turnMs });
+      return await this.#runShared(steps, order, turnMs);
     } catch (error) {
       if (!(error instanceof Displaced) || client.aborted) throw error;
       this.#metrics.repeats.displaced.add();
@@ -357,8 +358,8 @@ export class Database {
   }
 
   /** Runs a batch that usually takes `turnMs` behind others; when the client goes away, its results are dropped. */
-  async #runShared(steps: readonly RunStep[], order: Order & { readonly turnMs: number }): Promise<Results> {
-    const { client, rules, turnMs, repeatable } = order;
+  async #runShared(steps: readonly RunStep[], order: Order, turnMs: number): Promise<Results> {
+    const { client, rules, repeatable } = order;
     const shared =
       this.#shared.join(turnMs, rules.pipelining) ??
       this.#shared.add(await this.#acquire(client, rules), turnMs);
@@ -366,22 +367,22 @@ export class Database {
     try {
       if (client.aborted) throw new PoolRefusal('abandoned');
       this.#metrics.depth.observe(shared.session.length);
-      return await shared.session.run(steps, rules.timeoutMs + GRACE_MS, {
-        ...this.#batchRules(order),
-        shared: { client, most: repeatable ? MOST_CHARACTERS : undefined },
-      });
+      const most = repeatable ? MOST_CHARACTERS : undefined;
+      const batch = this.#batchRules(order, { client, most });
+      return await shared.session.run(steps, rules.timeoutMs + GRACE_MS, batch);
     } finally {
       this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
       this.#shared.leave(shared, turnMs);
     }
   }
 
-  #batchRules({ rules, leaves, verdict, shares }: Order): NonNullable<Parameters<Session['run']>[2]> {
+  #batchRules({ rules, leaves, verdict, shares }: Order, shared?: BatchRules['shared']): BatchRules {
     return {
       verdict,
       resets: rules.poolReset === 'discard',
-      ...(leaves && { leaves }),
-      ...(shares !== undefined && { measured: (cost) => this.#costs.note(shares, cost) }),
+      leaves,
+      shared,
+      measured: shares === undefined ? undefined : (cost) => this.#costs.note(shares, cost),
     };
   }
 

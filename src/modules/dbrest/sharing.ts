@@ -79,15 +79,14 @@ export class SharedSessions {
 
   /** Returns a session that can take another batch without delay, and counts the caller as a user. */
   join(turnMs: number, most: number): SharedSession | undefined {
-    const { waiting, idle } = this.#pool.level;
-    if (waiting > 0) this.#closeOne();
+    if (this.#pool.waiting > 0) this.#closeOne();
     let best: SharedSession | undefined;
     for (const shared of this.#sessions) {
       if (shared.isClosing || shared.session.length >= most || !shared.session.isOpen) continue;
       if (shared.backlogMs + turnMs <= LONGEST_BACKLOG_MS) return use(shared, turnMs);
       if (!best || shared.backlogMs < best.backlogMs) best = shared;
     }
-    if (!best || idle > 0) return undefined;
+    if (!best || this.#pool.idle > 0) return undefined;
     this.#pool.grow();
     return use(best, turnMs);
   }

@@ -6,6 +6,7 @@ import { Session, type SessionOptions } from './session.ts';
 
 export type { Results, RowSink, RunStep } from './batch.ts';
 export {
+  type BatchRules,
   type Cost,
   ConnectionLost,
   Displaced,
@@ -14,7 +15,7 @@ export {
   UnexpectedResult,
   type Verdict,
 } from './session.ts';
-export type { Column, Pg, Row, WireClient, WireError } from './connection.ts';
+export type { Column, Row, WireClient, WireError } from './connection.ts';
 
 /**
  * Lets the server notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform,

@@ -89,17 +89,17 @@ export interface Cost {
 }
 
 /** Options of one batch. */
-interface BatchRules {
+export interface BatchRules {
   /** Called if the statements leave a transaction open; decides between commit and rollback. */
   readonly verdict?: Verdict | undefined;
   /** The session is reset first. */
   readonly resets?: boolean;
   /** What the batch may leave behind; settings by default. */
-  readonly leaves?: Leftovers;
+  readonly leaves?: Leftovers | undefined;
   /** The batch shares the session with others. It must not leave a transaction open. */
   readonly shared?: SharedRules | undefined;
   /** Called at the end of a batch that succeeded. */
-  readonly measured?: (cost: Cost) => void;
+  readonly measured?: ((cost: Cost) => void) | undefined;
 }
 
 /** Options of a batch that shares its session. */
