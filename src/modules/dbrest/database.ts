@@ -209,7 +209,7 @@ export class Database {
       maxAgeMs: MAX_AGE_MS,
       unreachable: (error) => this.#noteReachability(error),
     });
-    this.#shared = new SharedSessions(this.#pool);
+    this.#shared = new SharedSessions(this.#pool, this.#costs);
     this.#hidePool = metrics.showPool(() => this.#pool.level);
     const refresh = (): void => void this.schema.refresh();
     const reachable = (error: Error | undefined): void => this.#noteReachability(error);

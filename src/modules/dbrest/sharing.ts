@@ -8,8 +8,9 @@ const MOST_STATEMENTS = 2_000;
 const WEIGHT = 0.3;
 /** A statement is run alone so often before its costs count: the first time, the server plans it. */
 const FIRST_RUNS = 2;
-/** Longest turn of a statement that may share a session. */
-const SHORT_MS = 5;
+/** Bounds of the longest turn of a statement that may share a session, and of the longest backlog that others join. */
+const SHORT_MS = { least: 5, most: 20, floors: 16 } as const;
+const BACKLOG_MS = { least: 3, most: 20, floors: 8 } as const;
 /** Largest result of a statement that may share a session. */
 export const MOST_CHARACTERS = 131_072;
 
@@ -19,18 +20,43 @@ interface Known {
   characters: number;
 }
 
-/** What statements cost, as moving averages by their text. */
+/**
+ * What statements cost, as moving averages by their text. What is short depends on the machine: where processors are
+ * scarce, the shortest statement takes milliseconds, and sharing sessions helps most.
+ */
 export class Costs {
+  /** The turn of the shortest statements, which follows shorter turns fast and longer ones slowly. */
+  #floorMs = 0;
   readonly #known = new LRUCache<string, Known>({ max: MOST_STATEMENTS });
 
   /** The usual turn of a statement that is known to be short and small, in milliseconds. */
   shortTurnMs(text: string): number | undefined {
     const known = this.#known.get(text);
     if (!known || known.runs < FIRST_RUNS) return undefined;
-    return known.turnMs <= SHORT_MS && known.characters <= MOST_CHARACTERS / 2 ? known.turnMs : undefined;
+    return known.turnMs <= this.#times(SHORT_MS) && known.characters <= MOST_CHARACTERS / 2
+      ? known.turnMs
+      : undefined;
+  }
+
+  /** With a longer backlog, a request takes an idle session instead of joining others. */
+  get longestBacklogMs(): number {
+    return this.#times(BACKLOG_MS);
+  }
+
+  #times({
+    least,
+    most,
+    floors,
+  }: {
+    readonly least: number;
+    readonly most: number;
+    readonly floors: number;
+  }): number {
+    return Math.min(most, Math.max(least, floors * this.#floorMs));
   }
 
   note(text: string, { turnMs, characters }: Cost): void {
+    this.#floorMs += (turnMs - this.#floorMs) * (turnMs < this.#floorMs ? WEIGHT : WEIGHT / 30);
     const known = this.#known.get(text);
     if (!known) {
       this.#known.set(text, { runs: 1, turnMs, characters });
@@ -59,8 +85,6 @@ interface SharedSession {
   isClosing: boolean;
 }
 
-/** With a longer backlog, a request takes an idle session instead of joining others. */
-const LONGEST_BACKLOG_MS = 3;
 const CHECK_MS = 10;
 
 /**
@@ -70,20 +94,23 @@ const CHECK_MS = 10;
  */
 export class SharedSessions {
   readonly #pool: Pool<Session>;
+  readonly #costs: Costs;
   readonly #sessions: SharedSession[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(pool: Pool<Session>) {
+  constructor(pool: Pool<Session>, costs: Costs) {
     this.#pool = pool;
+    this.#costs = costs;
   }
 
   /** Returns a session that can take another batch without delay, and counts the caller as a user. */
   join(turnMs: number, most: number): SharedSession | undefined {
     if (this.#pool.waiting > 0) this.#closeOne();
+    const { longestBacklogMs } = this.#costs;
     let best: SharedSession | undefined;
     for (const shared of this.#sessions) {
       if (shared.isClosing || shared.session.length >= most || !shared.session.isOpen) continue;
-      if (shared.backlogMs + turnMs <= LONGEST_BACKLOG_MS) return use(shared, turnMs);
+      if (shared.backlogMs + turnMs <= longestBacklogMs) return use(shared, turnMs);
       if (!best || shared.backlogMs < best.backlogMs) best = shared;
     }
     if (!best || this.#pool.idle > 0) return undefined;
