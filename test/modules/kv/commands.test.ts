@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
 import { refused, sequences } from './sequences.ts';
-import { answer, embeddedStore, redisStore } from './stores.ts';
+import { outcomeOf, embeddedStore, redisStore } from './stores.ts';
 
 describe.each(['redis', 'embedded'] as const)('%s', (kind) => {
   let store: Store;
@@ -15,14 +15,14 @@ describe.each(['redis', 'embedded'] as const)('%s', (kind) => {
     for (const [expected, name, ...args] of steps) {
       const wanted = expected === refused ? refused : { reply: expected };
       expect(
-        await answer(store, name, ...args),
+        await outcomeOf(store, name, ...args),
         `${name} ${args.map(String).join(' ').slice(0, 80)}`,
       ).toEqual(wanted);
     }
   });
 
-  test('answers commands in the order in which they were sent', async () => {
-    const responses = await Promise.all(Array.from({ length: 500 }, () => answer(store, 'incr', 'order')));
+  test('replies come in the order in which the commands were sent', async () => {
+    const responses = await Promise.all(Array.from({ length: 500 }, () => outcomeOf(store, 'incr', 'order')));
     expect(responses).toEqual(Array.from({ length: 500 }, (_, at) => ({ reply: String(at + 1) })));
   });
 });

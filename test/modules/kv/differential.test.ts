@@ -8,7 +8,7 @@ import {
   type Store,
 } from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
-import { answer, embeddedStore, redisStore } from './stores.ts';
+import { outcomeOf, embeddedStore, redisStore } from './stores.ts';
 
 interface Step {
   readonly name: CommandName;
@@ -60,24 +60,24 @@ afterAll(async () => {
 
 async function run(store: Store, steps: readonly Step[]): Promise<unknown[]> {
   const responses: unknown[] = [];
-  for (const { name, args } of steps) responses.push(await answer(store, name, ...args));
+  for (const { name, args } of steps) responses.push(await outcomeOf(store, name, ...args));
   return responses;
 }
 
 /** The clock moves between the two stores: a time to live may differ by its last second. */
-function near(steps: readonly Step[], answers: readonly unknown[]): unknown[] {
-  return answers.map((one, at) => {
+function near(steps: readonly Step[], outcomes: readonly unknown[]): unknown[] {
+  return outcomes.map((one, at) => {
     const { reply } = one as { reply?: string };
     return steps[at]?.name === 'ttl' && Number(reply) > 0 ? Math.round(Number(reply) / 10) : one;
   });
 }
 
-test('the embedded store answers any sequence of commands as Redis does', async () => {
+test('the embedded store gives the same outcomes as Redis for any sequence of commands', async () => {
   const { client } = await redis();
   const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
     await client.flushall();
     for (const one of ['a', 'b', 'c', Buffer.from([0, 255]), 'k'.repeat(3000)])
-      await answer(embedded, 'del', one);
+      await outcomeOf(embedded, 'del', one);
     expect(near(steps, await run(embedded, steps))).toEqual(near(steps, await run(real, steps)));
   });
   await fc.assert(property, { numRuns: 300 });

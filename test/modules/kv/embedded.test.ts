@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { open } from 'lmdb';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { EmbeddedStore } from '../../../src/modules/kv/embedded-store.ts';
-import { answer, memoryLog, SETTINGS } from './stores.ts';
+import { outcomeOf, memoryLog, SETTINGS } from './stores.ts';
 
 function ownDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'gw-kv-'));
@@ -31,35 +31,35 @@ test('keeps its data in a directory that only its owner reads', async () => {
 test('finds its data again after a restart', async () => {
   const dir = ownDir();
   const before = storeIn(dir);
-  await answer(before, 'set', 'k', 'v');
+  await outcomeOf(before, 'set', 'k', 'v');
   await before.close();
   const after = storeIn(dir);
-  expect(await answer(after, 'get', 'k')).toEqual({ reply: 'v' });
+  expect(await outcomeOf(after, 'get', 'k')).toEqual({ reply: 'v' });
   await after.close();
 });
 
 test('stays open for one location when another closes it', async () => {
   const dir = ownDir();
   const [one, other] = [storeIn(dir), storeIn(dir)];
-  await answer(one, 'set', 'k', 'v');
+  await outcomeOf(one, 'set', 'k', 'v');
   await one.close();
-  expect(await answer(one, 'get', 'k')).toEqual({ fault: 'connection_failed' });
+  expect(await outcomeOf(one, 'get', 'k')).toEqual({ fault: 'connection_failed' });
   expect(one.state).toBe('error');
-  expect(await answer(other, 'get', 'k')).toEqual({ reply: 'v' });
+  expect(await outcomeOf(other, 'get', 'k')).toEqual({ reply: 'v' });
   await other.close();
 });
 
-test('removes what has expired without being asked', async () => {
+test('removes expired keys without a command', async () => {
   const dir = ownDir();
   const store = storeIn(dir, true);
   for (let n = 0; n < 50; n++) {
-    await answer(store, 'set', `k${n}`, 'v');
-    await answer(store, 'hset', `h${n}`, 'f', 'v');
-    await Promise.all([answer(store, 'expire', `k${n}`, '1'), answer(store, 'expire', `h${n}`, '1')]);
+    await outcomeOf(store, 'set', `k${n}`, 'v');
+    await outcomeOf(store, 'hset', `h${n}`, 'f', 'v');
+    await Promise.all([outcomeOf(store, 'expire', `k${n}`, '1'), outcomeOf(store, 'expire', `h${n}`, '1')]);
   }
-  await answer(store, 'set', 'stays', 'v');
+  await outcomeOf(store, 'set', 'stays', 'v');
   await sleep(1_000);
-  expect(await answer(store, 'get', 'k0')).toEqual({ reply: null });
+  expect(await outcomeOf(store, 'get', 'k0')).toEqual({ reply: null });
   const root = open({ path: dir, noSubdir: false, maxDbs: 4, overlappingSync: false });
   const left = () =>
     ['keys', 'fields', 'expiries'].map((name) => root.openDB({ name, keyEncoding: 'binary' }).getCount());
@@ -68,7 +68,7 @@ test('removes what has expired without being asked', async () => {
   await store.close();
 });
 
-test('counts exactly when several workers increment and one of them dies meanwhile', async () => {
+test('counts exactly when several workers increment and one of them dies', async () => {
   const dir = ownDir();
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('increments.ts', import.meta.url))],
@@ -91,8 +91,8 @@ test('counts exactly when several workers increment and one of them dies meanwhi
   const counts = await Promise.all([count(false), count(false), count(true)]);
   expect(counts).toEqual([1_000, 1_000, 1_000]);
   const store = storeIn(dir);
-  const { reply } = (await answer(store, 'get', 'n')) as { readonly reply: string };
-  // The last 100 increments of the one that died may be there or not, but none of them twice.
+  const { reply } = (await outcomeOf(store, 'get', 'n')) as { readonly reply: string };
+  // Each of the last 100 increments of the worker that died is stored once or not at all.
   expect(Number(reply)).toBeGreaterThanOrEqual(3_000);
   expect(Number(reply)).toBeLessThanOrEqual(3_100);
   await store.close();

@@ -7,7 +7,7 @@ import { SETTINGS } from './stores.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 import { TestWire } from '../../harness/test-wire.ts';
 
-test('answers 500 when answering fails in the callback of the store', () => {
+test('the response is 500 when the callback of the store throws', () => {
   let done: Done | undefined;
   const store: Store = {
     label: 'store',

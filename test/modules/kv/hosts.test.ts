@@ -76,7 +76,7 @@ const accepted = async (): Promise<string | undefined> =>
   /total_connections_received:(\d+)/.exec(await store.client.info('stats'))?.[1];
 
 for (const path of refused) {
-  test(`kv_pass ${path} is 403, and nothing is connected`, async () => {
+  test(`kv_pass ${path} gets 403 and opens no connection`, async () => {
     const before = await accepted();
     const lines = gw.errorLog().split('\n').length;
     await gw.expect(`GET ${path.replace('PORT', String(store.port))}`, {
@@ -114,7 +114,7 @@ for (const path of passed) {
   });
 }
 
-test('a name that leads elsewhere when it is looked up again is not connected to', async () => {
+test('a name that resolves to a refused address later is not connected to', async () => {
   const before = await accepted();
   const { network } = parseNetwork('10.0.0.0/8')!;
   const within = { networks: [{ network }], inside: true };

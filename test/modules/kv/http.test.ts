@@ -49,7 +49,7 @@ describe.each(['redis', 'embedded'])('%s', (kind) => {
     }
   });
 
-  test('answers HEAD with the head of GET', async () => {
+  test('HEAD gets the headers of GET', async () => {
     await gw.expect('POST /set?k=head', ok, { body: 'v' });
     const response = await gw.expect('HEAD /get?k=head', { status: 200, body: '' });
     expect(response.headers.get('content-length')).toBe('13');

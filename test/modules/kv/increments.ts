@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { open } from 'lmdb';
 import { EmbeddedStore } from '../../../src/modules/kv/embedded-store.ts';
 
-// A worker thread that increments "n": one that stays closes its store, one that dies exits with writes under way.
+// A worker thread that increments "n". A thread that stays closes its store; one that dies exits with writes in flight.
 const { dir, dies } = workerData as { readonly dir: string; readonly dies: boolean };
 const store = new EmbeddedStore({
   dir,

@@ -4,9 +4,9 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, type TestContext, test, vi } from 'vitest';
 import { dial } from '../../../src/modules/kv/dial.ts';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
-import { answer, memoryLog, redisStore } from './stores.ts';
+import { outcomeOf, memoryLog, redisStore } from './stores.ts';
 
-/** A store over TLS with a certificate of its own making; gives its port, and the names that clients ask for. */
+/** A store over TLS with a self-signed certificate; gives its port, and the server names that clients send. */
 async function tlsStore(t: TestContext): Promise<{ port: number; names: (string | undefined)[] }> {
   const certificates = new Certificates();
   certificates.authority('localhost');
@@ -24,19 +24,19 @@ async function tlsStore(t: TestContext): Promise<{ port: number; names: (string 
   return { port: (server.address() as AddressInfo).port, names };
 }
 
-test.runIf(HAS_OPENSSL)('a host over TLS is told by which name it is meant', async (t) => {
+test.runIf(HAS_OPENSSL)('a host over TLS gets its name in the handshake', async (t) => {
   const { port, names } = await tlsStore(t);
   for (const host of ['localhost', '127.0.0.1']) {
     const connected = vi.fn();
     const socket = dial({ kind: 'inet', host, port, tls: true }, connected);
-    // Nobody has signed its certificate.
+    // Its certificate is self-signed.
     await expect(once(socket, 'secureConnect')).rejects.toMatchObject({
       code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
     });
     expect(connected).not.toHaveBeenCalled();
     socket.destroy();
   }
-  // Addresses are no names (RFC 6066).
+  // An address is not sent as a server name (RFC 6066).
   expect(names).toEqual(['localhost']);
 });
 
@@ -46,7 +46,7 @@ const refusals: readonly string[] = [
   '-ERR no user app has the password sesame',
 ];
 for (const refusal of refusals) {
-  test(`what a store repeats of a login is not logged: ${refusal}`, async (t) => {
+  test(`the parts of a login that a store repeats are not logged: ${refusal}`, async (t) => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined).on('data', () => socket.write(`${refusal}\r\n`));
     });
@@ -58,7 +58,7 @@ for (const refusal of refusals) {
       void store.close();
       server.close();
     });
-    expect(await answer(store, 'ping')).toEqual({ fault: 'connection_failed' });
+    expect(await outcomeOf(store, 'ping')).toEqual({ fault: 'connection_failed' });
     expect(log.lines.join('\n')).toMatch(/it does not take the login/);
     expect(log.lines.join('\n')).not.toMatch(/ses/);
   });

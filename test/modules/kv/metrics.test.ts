@@ -3,7 +3,7 @@ import { startGateway } from '../../harness/gateway.ts';
 import { redis } from '../../harness/redis.ts';
 import { eventually, scrape } from '../control/scrapes.ts';
 
-test('commands show as hits, misses and errors, and how long they took', async (t) => {
+test('metrics count commands as hits, misses and errors, and measure their duration', async (t) => {
   const store = await redis('--maxclients', '103');
   const locations = ['get', 'set', 'del', 'incr', 'ping'].map(
     (command) =>

@@ -18,7 +18,7 @@ const ping = (pass: string): string => `location = /ping { kv_pass ${pass}; kv_c
 const untilServed = (gw: Gateway, path = '/ping') =>
   vi.waitFor(async () => expect((await gw.fetch(path)).status).toBe(200), 10_000);
 
-test('answers 502 at once while the store is down, and 200 soon after it is back', async (t) => {
+test('requests get 502 at once while the store is down, and 200 soon after it is back', async (t) => {
   const server = await redis();
   const gw = await startGateway(
     t,
@@ -36,7 +36,7 @@ test('answers 502 at once while the store is down, and 200 soon after it is back
   await untilServed(gw);
 });
 
-test('answers 504 for a frozen store and 502 once it is given up', async (t) => {
+test('requests get 504 while the store is frozen, and 502 once it is given up', async (t) => {
   const server = await redis();
   const settings = 'kv_timeout 200ms; kv_connect_timeout 200ms;';
   const gw = await startGateway(t, `${settings} server { ${ping(`127.0.0.1:${server.port}`)} }`);
@@ -49,7 +49,7 @@ test('answers 504 for a frozen store and 502 once it is given up', async (t) => 
   await untilServed(gw);
 });
 
-test('is degraded while one of two connections is down', async (t) => {
+test('a store is degraded while one of its two connections is down', async (t) => {
   const server = await redis();
   const down = await freePort();
   const upstream = `upstream cache { server 127.0.0.1:${server.port}; server 127.0.0.1:${down}; }`;
@@ -57,7 +57,7 @@ test('is degraded while one of two connections is down', async (t) => {
   for (let n = 0; n < 4; n++) await gw.expect('GET /ping', { ...pong, headers: { 'x-state': 'degraded' } });
 });
 
-/** Of each of 20 clients. */
+/** The number of increments of each of the 20 clients. */
 const INCREMENTS = perTier({ short: 100, long: 500 });
 
 test(`two workers lose none of ${20 * INCREMENTS} increments`, async (t) => {

@@ -5,7 +5,7 @@ import { StepCounter } from '../../harness/steps.ts';
 
 const MAX_REPLY_BYTES = 100_000;
 
-/** What stands in front of the repeated byte. */
+/** The bytes in front of the repeated byte. */
 const fronts = [
   '',
   '+',
@@ -27,12 +27,12 @@ beforeAll(async () => {
 });
 afterAll(() => counter.close());
 
-test.each(fronts)('replies: %j and any byte, many times, end', async (front) => {
+test.each(fronts)('reading %j and many times any byte ends', async (front) => {
   let replies = 0;
   const steps = await counter.count(() => {
     for (const pieces of repeatedBytes(front)) {
       const reader = new RespReader(MAX_REPLY_BYTES, () => replies++);
-      // What is wrong ends the connection.
+      // A fault ends the connection.
       for (const piece of pieces) if (reader.read(piece) !== undefined) break;
     }
   });

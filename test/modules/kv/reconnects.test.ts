@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, type TestContext, vi } from 'vitest';
 import type { StoreSettings } from '../../../src/modules/kv/directives.ts';
 import type { Store } from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
-import { answer, type Answer, memoryLog, redisStore } from './stores.ts';
+import { outcomeOf, type Outcome, memoryLog, redisStore } from './stores.ts';
 
 const unreachable = { fault: 'connection_failed' };
 
@@ -15,9 +15,9 @@ function opened(port: number, settings: Partial<StoreSettings> = {}, log = memor
 }
 
 const untilConnected = (store: Store) =>
-  vi.waitFor(async () => expect(await answer(store, 'ping')).toEqual({ reply: 'PONG' }), 10_000);
+  vi.waitFor(async () => expect(await outcomeOf(store, 'ping')).toEqual({ reply: 'PONG' }), 10_000);
 
-/** Between a store and Redis: breaks what is connected, and holds new connections back until it is told. */
+/** A proxy between a store and Redis that can break all connections and hold back new ones. */
 async function gate(t: TestContext): Promise<{ port: number; breakAll(): void; hold(): void; open(): void }> {
   const { port: redisPort } = await redis();
   const sockets = new Set<Socket>();
@@ -51,19 +51,19 @@ async function gate(t: TestContext): Promise<{ port: number; breakAll(): void; h
   return { port: (server.address() as AddressInfo).port, breakAll, hold: () => void (holds = true), open };
 }
 
-test('commands wait for a connection that broke, as long as a connect may take', async (t) => {
+test('commands wait for a broken connection as long as a connect may take', async (t) => {
   const between = await gate(t);
   const store = opened(between.port);
   await untilConnected(store);
   between.hold();
   between.breakAll();
   await vi.waitFor(() => expect(store.state).toBe('error'));
-  const responses = Array.from({ length: 100 }, (_, nth) => answer(store, 'set', `waits${nth}`, 'v'));
+  const responses = Array.from({ length: 100 }, (_, nth) => outcomeOf(store, 'set', `waits${nth}`, 'v'));
   between.open();
   for (const one of await Promise.all(responses)) expect(one).toEqual({ reply: 'OK' });
 });
 
-test('commands that wait fail when the connection is not back in time, and those behind them at once', async (t) => {
+test('waiting commands fail when the connection is not back in time, and later commands fail at once', async (t) => {
   const between = await gate(t);
   const log = memoryLog();
   const store = opened(between.port, { connectTimeoutMs: 100 }, log);
@@ -71,27 +71,27 @@ test('commands that wait fail when the connection is not back in time, and those
   between.hold();
   between.breakAll();
   await vi.waitFor(() => expect(store.state).toBe('error'));
-  const waits = answer(store, 'get', 'k');
+  const waits = outcomeOf(store, 'get', 'k');
   expect(await waits).toEqual(unreachable);
   expect(log.lines.join('\n')).toMatch(/connection closed\n.*not back within 100 ms|does not answer/);
-  expect(await answer(store, 'get', 'k')).toEqual(unreachable);
+  expect(await outcomeOf(store, 'get', 'k')).toEqual(unreachable);
   between.open();
   await untilConnected(store);
 });
 
-test('what is not written when the connection breaks is sent on the next one, once', async (t) => {
+test('a command that is not written when the connection breaks is sent once on the next one', async (t) => {
   const between = await gate(t);
   const store = opened(between.port);
   await untilConnected(store);
   between.breakAll();
-  // Commands of each turn, until the break is noticed: some are written to it, some are not.
-  const responses: Promise<Answer>[] = [];
+  // One command in each turn, until the break is noticed: some are written to the broken connection, some are not.
+  const responses: Promise<Outcome>[] = [];
   while (store.state !== 'error') {
-    responses.push(answer(store, 'incr', 'once'));
+    responses.push(outcomeOf(store, 'incr', 'once'));
     await new Promise((resolve) => setImmediate(resolve));
   }
-  responses.push(answer(store, 'incr', 'once'));
+  responses.push(outcomeOf(store, 'incr', 'once'));
   const good = (await Promise.all(responses)).filter((one) => 'reply' in one);
   expect(good.length).toBeGreaterThan(0);
-  expect(await answer(store, 'get', 'once')).toEqual({ reply: String(good.length) });
+  expect(await outcomeOf(store, 'get', 'once')).toEqual({ reply: String(good.length) });
 });

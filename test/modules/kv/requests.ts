@@ -1,6 +1,6 @@
 import type { Expected } from '../../harness/expect-response.ts';
 
-/** One request after the other: request line, body, and what must come back. */
+/** Requests in order: request line, body, and the expected response. */
 export type Step = readonly [line: string, body: string | Buffer | undefined, expected: Expected];
 
 const value = (one: unknown): Expected => ({ status: 200, body: `{"value":${JSON.stringify(one)}}` });
@@ -50,7 +50,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    it: 'gets several keys, each decoded by itself',
+    it: 'gets several keys, each decoded separately',
     steps: [
       ['POST /set?k=d,1', 'v1', ok],
       ['POST /set?k=d2', 'v2', ok],
@@ -92,7 +92,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    it: 'gives bytes that are no UTF-8 whole as base64',
+    it: 'gives bytes that are not UTF-8 as base64',
     steps: [
       ['POST /set?k=g', Buffer.from([0xff, 0x00, 0x41]), ok],
       ['GET /get?k=g', undefined, { status: 200, body: '{"value":"\ufffd\\u0000A"}' }],
@@ -101,7 +101,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    it: 'takes RESP in keys, fields and values for data',
+    it: 'takes RESP in keys, fields and values as data',
     steps: [
       ['POST /set?k=h', '\r\n*1\r\n$8\r\nFLUSHALL\r\n', ok],
       ['POST /hset?k=h2&field=%0D%0A*1%0D%0A$8%0D%0AFLUSHALL%0D%0A', '$-1\r\n', value(1)],

@@ -4,10 +4,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ReplyError, RespReader, RespWriter } from '../../../src/modules/kv/resp.ts';
 import type { Bytes, Reply } from '../../../src/modules/kv/commands.ts';
 import { redis } from '../../harness/redis.ts';
-import { answer, redisStore } from './stores.ts';
+import { outcomeOf, redisStore } from './stores.ts';
 
 const bytes = fc.uint8Array({ maxLength: 40 }).map((some) => Buffer.from(some));
-/** Text of any UTF-16 units, half of a pair among them, with framing strewn in. */
+/** Text of any UTF-16 units, lone surrogates included, mixed with RESP framing. */
 const text = fc.oneof(
   fc
     .array(fc.oneof(fc.nat(0x7f), fc.nat(0xffff)), { maxLength: 20 })
@@ -15,7 +15,7 @@ const text = fc.oneof(
   fc.constantFrom('', '\r\n', '\r\n*1\r\n$8\r\nFLUSHALL\r\n', '$-1\r\n'),
 );
 
-test('commands arrive as they were added, whatever their arguments are', () => {
+test('commands arrive as they were added, with any arguments', () => {
   const command = fc.array(fc.oneof<fc.Arbitrary<Bytes>[]>(bytes, text), { maxLength: 4 });
   const property = fc.property(fc.array(command, { maxLength: 6 }), (commands) => {
     const writer = new RespWriter();
@@ -35,7 +35,7 @@ test('a real server keeps any text and any bytes as they are', async () => {
   onTestFinished(() => store.close());
   const any = fc.oneof<fc.Arbitrary<Bytes>[]>(bytes, text);
   const property = fc.asyncProperty(any, any, async (key, value) => {
-    const [set, get] = await Promise.all([answer(store, 'set', key, value), answer(store, 'get', key)]);
+    const [set, get] = await Promise.all([outcomeOf(store, 'set', key, value), outcomeOf(store, 'get', key)]);
     expect(set).toEqual({ reply: 'OK' });
     expect(get).toEqual({ reply: Buffer.from(value).toString('latin1') });
   });
@@ -51,7 +51,7 @@ const reply: fc.Arbitrary<Reply | ReplyError> = fc.oneof(
   line.map((message) => new ReplyError(message)),
 );
 
-test('replies are read back however the network cuts them', () => {
+test('replies are read back in pieces of any size', () => {
   const property = fc.property(fc.array(reply), fc.array(fc.integer({ min: 1, max: 30 })), (sent, sizes) => {
     expect(replies(Buffer.concat(sent.map(frame)), sizes)).toEqual(sent);
   });
@@ -87,20 +87,20 @@ const malformed = [
   '*1\r\n:1\r\n',
   '*1\r\n*1\r\n$1\r\na\r\n',
 ];
-test.each(malformed)('%j is no RESP, at once and byte by byte', (said) => {
+test.each(malformed)('%j is not RESP, in one piece and byte by byte', (said) => {
   for (const sizes of [[], Array<number>(said.length).fill(1)]) {
     expect(() => replies(Buffer.from(`:1\r\n${said}`), sizes)).toThrow(/^a reply that is not RESP$/);
   }
 });
 
-test('a line that does not end is no RESP', () => {
+test('a line that does not end is not RESP', () => {
   let problem: string | undefined;
   const reader = new RespReader(1_000_000, () => undefined);
   for (let sent = 0; sent <= 4_096 && problem === undefined; sent++) problem = reader.read(Buffer.from('+'));
   expect(problem).toBe('a reply that is not RESP');
 });
 
-test('any noise ends in replies, a wait or a refusal, and never in an exception', () => {
+test('random bytes end in replies, a wait or a refusal, and never in an exception', () => {
   const noise = fc.array(fc.oneof(fc.constantFrom('$', '*', ':', '+', '-', '1', '0', '\r\n'), line));
   fc.assert(
     fc.property(noise, (pieces) => {
@@ -115,16 +115,16 @@ test('any noise ends in replies, a wait or a refusal, and never in an exception'
 });
 
 const tooLarge = [
-  { it: 'by its announced length', said: '$1001\r\n' },
-  { it: 'by the sum of its strings', said: `*3\r\n${`$400\r\n${'x'.repeat(400)}\r\n`.repeat(3)}` },
+  { it: 'its announced length', said: '$1001\r\n' },
+  { it: 'the sum of its strings', said: `*3\r\n${`$400\r\n${'x'.repeat(400)}\r\n`.repeat(3)}` },
 ];
-test.each(tooLarge)('a reply is refused $it', ({ said }) => {
+test.each(tooLarge)('a reply is refused for $it', ({ said }) => {
   expect(() => replies(Buffer.from(said), Array<number>(20).fill(60))).toThrow(
     /^a reply exceeds 1000 bytes$/,
   );
 });
 
-/** What a reader makes of bytes that arrive in pieces of these sizes, the rest in one; throws what is wrong. */
+/** The replies in bytes that arrive in pieces of these sizes, the rest in one piece; throws the fault. */
 function replies(sent: Buffer, sizes: readonly number[] = []): (Reply | ReplyError)[] {
   const read: (Reply | ReplyError)[] = [];
   const reader = new RespReader(1_000, (one) => read.push(one));

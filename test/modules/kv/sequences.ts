@@ -1,8 +1,8 @@
 import type { Bytes, CommandName } from '../../../src/modules/kv/commands.ts';
 
-/** One command and what it comes to: a reply, or `refused`. */
+/** One command and its outcome: a reply, or `refused`. */
 export type Step = readonly [expected: unknown, name: CommandName, ...args: Bytes[]];
-/** The store answers with an error. */
+/** The store replies with an error. */
 export const refused = { fault: 'kv_error' };
 
 /** Every sequence has keys of its own and runs against both stores with the same expectations. */
@@ -30,7 +30,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
       [null, 'get', 'a2'],
     ],
   },
-  { it: 'answers a ping', steps: [['PONG', 'ping']] },
+  { it: 'replies to a ping', steps: [['PONG', 'ping']] },
   {
     it: 'keeps bytes that are no UTF-8',
     steps: [
@@ -76,7 +76,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
     ] as Step[],
   })),
   {
-    it: 'expires at once for a time that has passed',
+    it: 'expires at once when the time is in the past',
     steps: [
       ['OK', 'set', 'c1', 'v'],
       ['1', 'expire', 'c1', '0'],
@@ -87,7 +87,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    it: 'tells the seconds left',
+    it: 'gives the remaining seconds',
     steps: [
       ['OK', 'set', 'c2', 'v'],
       ['1', 'expire', 'c2', '1000'],
@@ -150,7 +150,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    it: 'keeps a hash until its last field goes',
+    it: 'keeps a hash until its last field is removed',
     steps: [
       ['1', 'hset', 'e2', 'f', 'a'],
       ['1', 'hset', 'e2', 'g', 'b'],
@@ -214,7 +214,7 @@ export const sequences: { readonly it: string; readonly steps: readonly Step[] }
     ],
   },
   ...['*1\r\n$8\r\nFLUSHALL\r\n', '\r\nSET h2 pwned\r\n', '$-1\r\n', '\0', '+OK\r\n'].map((text) => ({
-    it: `takes ${JSON.stringify(text)} for data`,
+    it: `takes ${JSON.stringify(text)} as data`,
     steps: [
       ['OK', 'set', `h1${text}`, text],
       [text, 'get', `h1${text}`],

@@ -17,10 +17,10 @@ export const SETTINGS: StoreSettings = {
   maxValueBytes: 1024 ** 2,
 };
 
-/** What a command came to: the fault's code, or the reply with its bytes as latin1 text. */
-export type Answer = { readonly fault: StoreFault['code'] } | { readonly reply: unknown };
+/** How a command ended: with a fault, by its code, or with a reply, its bytes as latin1 text. */
+export type Outcome = { readonly fault: StoreFault['code'] } | { readonly reply: unknown };
 
-export function answer(store: Store, name: CommandName, ...args: readonly Bytes[]): Promise<Answer> {
+export function outcomeOf(store: Store, name: CommandName, ...args: readonly Bytes[]): Promise<Outcome> {
   return new Promise((resolve) => {
     store.run(name, args, (fault, reply) => resolve(fault ? { fault: fault.code } : { reply: plain(reply) }));
   });
@@ -31,7 +31,7 @@ function plain(reply: Reply): unknown {
   return Array.isArray(reply) ? reply.map((item: Buffer | null) => plain(item)) : reply;
 }
 
-/** An error log that remembers. */
+/** An error log that keeps its lines. */
 export function memoryLog(): ErrorLog & { readonly lines: string[] } {
   const lines: string[] = [];
   return { lines, write: (level, message) => void lines.push(`${level} ${message}`) };
@@ -55,7 +55,7 @@ export function redisStore(
   });
 }
 
-/** A fresh embedded store in a directory of its own, which goes when the store is closed. */
+/** A fresh embedded store in a directory of its own, which is removed when the store is closed. */
 export function embeddedStore(dir = mkdtempSync(join(tmpdir(), 'gw-kv-'))): EmbeddedStore {
   const store = new EmbeddedStore({ dir, settings: SETTINGS, open, sweeps: true, log: memoryLog() });
   const close = store.close.bind(store);

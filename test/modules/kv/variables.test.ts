@@ -74,7 +74,7 @@ test('a value with control characters leaves its header out and a line in the er
   await gw.waitForLog(/header "X-Value" is dropped/);
 });
 
-test('an access log has them too', async () => {
+test('an access log has the variables too', async () => {
   await gw.expect('GET /get/?k=hit', { status: 200 });
   await gw.waitForAccessLog(/^the value\|1\|-?\|connected$/m);
 });
