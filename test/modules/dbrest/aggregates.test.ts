@@ -121,7 +121,7 @@ const aggregates: [request: string, rows: unknown][] = [
   ],
 ];
 
-test.each(aggregates)('an aggregate is grouped by what stands beside it: %s', async (request, rows) => {
+test.each(aggregates)('an aggregate is grouped by the columns beside it: %s', async (request, rows) => {
   expect(await shop.it.rows(request)).toEqual(rows);
 });
 

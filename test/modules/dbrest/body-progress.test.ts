@@ -9,11 +9,11 @@ import { perTier } from '../../harness/tier.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
-/** On both sides of what is read in one piece, and of twice as much. */
+/** Sizes around that of one piece of a body, and around twice that size. */
 const SIZES = perTier({ short: [65_537], long: [65_535, 65_536, 65_537, 65_538, 131_073] });
 const SMALLEST_PIECE = 32_768;
 
-/** Every parser of bodies that works in pieces, and what stands in front of the repeated byte. */
+/** Every parser of bodies that works in pieces, and the bytes in front of the repeated one. */
 const parsers: [type: string, front: string][] = [
   [FORM, ''],
   [FORM, 'a='],
@@ -90,10 +90,10 @@ beforeAll(async () => {
   );
 });
 
-/** All of them, or those that mean something to one of the parsers, and some that mean nothing. */
+/** All bytes, or the special ones of each parser and some ordinary ones. */
 const SENT = perTier({ short: [...Buffer.from('\0\t\n\r "#%&+,.0:;=A[\\]a{}\xff', 'latin1')], long: BYTES });
 
-/** What the database is not asked, for it is refused, or for there is nothing of that name. */
+/** Requests that never reach the database: they are malformed, or their name is unknown. */
 const paths: [path: string, type: string, front: string][] = [
   ['/api/absent', FORM, 'a='],
   ['/api/rpc/absent', FORM, 'a='],
@@ -101,7 +101,7 @@ const paths: [path: string, type: string, front: string][] = [
   ['/api/rpc/absent', 'application/json', '"'],
 ];
 test.each(paths)(
-  'POST %s with %s: any byte, many times, cut anywhere, is answered',
+  'POST %s with %s: any byte, many times, cut anywhere, gets a response',
   async (path, type, front) => {
     const size = 65_538;
     for (const byte of SENT) {
@@ -120,7 +120,7 @@ test.each(paths)(
   },
 );
 
-/** The most memory that the process with the workers ever had. */
+/** The peak resident memory of the process with the workers. */
 function peakBytes(): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${gw.pid}/status`, 'latin1'))?.[1]) * 1024;
 }
@@ -139,7 +139,7 @@ const heavy: [type: string, front: string, unit: string][] = [
   ['application/json', '', '['],
   ['application/json', '[', '{},'],
 ];
-test.each(heavy)('%s: %j and %j, many times, takes no more room than any body', async (type, front, unit) => {
+test.each(heavy)('%s: %j and %j, many times, takes no more memory than usual', async (type, front, unit) => {
   const body = front + unit.repeat(LARGE_BYTES / unit.length);
   const before = peakBytes();
   const headers = { 'content-type': type };

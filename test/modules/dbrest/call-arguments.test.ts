@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callsOfFile, type Case, testAnswers } from './calls.ts';
+import { callsOfFile, type Case, testResponses } from './calls.ts';
 
 const calls = callsOfFile();
 
@@ -28,7 +28,7 @@ const named: readonly Case[] = [
   ['POST Ünï%20(fn) {"Ärg 1":"a","sel;ect":5}', 'a5'],
 ];
 describe('arguments by name', () => {
-  testAnswers(calls, named);
+  testResponses(calls, named);
 });
 
 const CSV = { 'content-type': 'text/csv' };
@@ -40,7 +40,7 @@ const rows: readonly Case[] = [
   ['POST greet?columns=greeting,name {"name":"Ann"}', null],
 ];
 describe('arguments from rows and chosen members', () => {
-  testAnswers(calls, rows);
+  testResponses(calls, rows);
 });
 
 test('a large form is read piece by piece', async () => {
@@ -57,7 +57,7 @@ const overloads: readonly Case[] = [
   ['POST overloaded {}', 'none'],
 ];
 describe('the names choose among overloads', () => {
-  testAnswers(calls, overloads);
+  testResponses(calls, overloads);
 });
 
 const types: readonly Case[] = [
@@ -75,10 +75,10 @@ const types: readonly Case[] = [
   ['POST echo_char {"c":"abcdef","bits":"10101"}', 'abcdef|10101'],
 ];
 describe('arguments of every type', () => {
-  testAnswers(calls, types);
+  testResponses(calls, types);
 });
 
-test('values keep their types and their digits on the way', async () => {
+test('values keep their types and their digits', async () => {
   const given =
     '{"i":1,"n":123456789012345678901234567890.123,"big":9007199254740993,"ok":true,"born":"2020-01-02","mood":"über-wichtig",' +
     '"span":"[1,5)","sums":{"amount":1.5,"currency":"EUR"},"matrix":[[1,2],[3,4]],"b":"\\\\xff00"}';
@@ -106,7 +106,7 @@ const bodies: readonly Case[] = [
   ['GET echo_json?x=1&y=%22', { x: '1', y: '"' }, AS_OBJECT],
 ];
 describe('a whole body is one argument', () => {
-  testAnswers(calls, bodies);
+  testResponses(calls, bodies);
 });
 
 test('a body of bytes arrives as it was sent', async () => {

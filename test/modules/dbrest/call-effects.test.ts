@@ -13,7 +13,7 @@ const judged: readonly [
   headers: Record<string, string>,
   code: string | undefined,
 ][] = [
-  ['is undone when its rows are no single object', 'note_call', OBJECT, 'PGRST116'],
+  ['is undone when its rows are not a single object', 'note_call', OBJECT, 'PGRST116'],
   ['is undone when no row of it is left', 'note_call?id=lt.0', OBJECT, 'PGRST116'],
   ['is kept when one row of it is left', 'note_call?limit=1', OBJECT, undefined],
   [
@@ -23,14 +23,14 @@ const judged: readonly [
     'PGRST124',
   ],
   [
-    'is kept when it has as many rows as it may',
+    'is kept when it has the allowed number of rows',
     'note_call',
     { prefer: 'handling=strict, max-affected=2' },
     undefined,
   ],
-  ['is kept when nobody is strict about it', 'note_call', { prefer: 'max-affected=1' }, undefined],
+  ['is kept without handling=strict', 'note_call', { prefer: 'max-affected=1' }, undefined],
   [
-    'does not run when there is but one value to count',
+    'does not run when its result is a single value',
     'note_one',
     { prefer: 'handling=strict, max-affected=1' },
     'PGRST128',
@@ -42,7 +42,7 @@ const judged: readonly [
     'PGRST103',
   ],
   [
-    'is undone when its rows are no bytes',
+    'is undone when its rows are not bytes',
     'note_call?select=id',
     { accept: 'application/octet-stream' },
     'PGRST107',
@@ -61,7 +61,7 @@ for (const [it, target, headers, code] of judged) {
   });
 }
 
-test('a function decides about headers, type and status of its response', async () => {
+test('a function sets headers, type and status of its response', async () => {
   const headers = JSON.stringify([
     { 'X-Own': '1' },
     { 'Set-Cookie': 'a=1' },
@@ -77,7 +77,7 @@ test('a function decides about headers, type and status of its response', async 
   expect(response.headers.get('content-range')).toBe('7-7/7');
 });
 
-test('what a function decided about its response is forgotten with it', async () => {
+test('the response settings of a function end with its response', async () => {
   const headers = JSON.stringify([{ 'X-Own': '1' }]);
   await Promise.all(
     Array.from({ length: 20 }, () => calls.it.call(`POST answers_with ${JSON.stringify({ headers })}`)),
@@ -88,7 +88,7 @@ test('what a function decided about its response is forgotten with it', async ()
   expect(responses.filter((response) => response.headers.has('x-own'))).toEqual([]);
 });
 
-test('a function has the time that it was given, and not that of other requests', async () => {
+test('a function has the time limit of its own request', async () => {
   expect((await calls.it.call('POST has_time')).body).toBe('1');
   expect((await calls.it.call('POST short_of_time')).status).toBe(500);
 });
@@ -119,7 +119,7 @@ test('a function stops when its client leaves', async () => {
   await expect.poll(running, { timeout: 10_000 }).toHaveLength(0);
 });
 
-test('a call that breaks a rule which is checked at the end is an error, and leaves nothing', async () => {
+test('a call that violates a deferred constraint is an error, and leaves nothing', async () => {
   await calls.it.db.query(`
     create table late (id int primary key, other int references late deferrable initially deferred);
     grant all on late to anon;
@@ -147,7 +147,7 @@ test('a large set is sent while it is read, with the headers that the function c
   );
 });
 
-test('what a function chose holds for no rows as well', async () => {
+test('the response settings of a function apply to an empty result', async () => {
   const { status, headers, body } = await calls.it.call('GET many_rows?most=0');
   expect([status, headers.get('x-own'), headers.get('content-range'), body]).toEqual([
     200,

@@ -201,7 +201,7 @@ test('a hint names only functions that the role may call', async () => {
   );
 });
 
-test('overloads that the role may not call are neither in its way nor told', async () => {
+test('overloads that the role may not call do not conflict and are not named', async () => {
   expect((await calls.it.call('GET guarded?v=1')).body).toBe('"text"');
   const user = await calls.it.call('GET guarded?v=1', bearer(sign({ role: 'web_user' })));
   expect(user.status).toBe(300);
@@ -210,7 +210,7 @@ test('overloads that the role may not call are neither in its way nor told', asy
   );
 });
 
-test('a function that was just made is found, and one that is gone is not', async () => {
+test('a new function is found, and a dropped one is not', async () => {
   const { call, db } = calls.it;
   expect((await call('GET just_made')).status).toBe(404);
   await db.query('create function just_made() returns int language sql immutable as $$ select 7 $$');

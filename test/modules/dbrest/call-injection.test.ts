@@ -4,7 +4,7 @@ import { HOSTILE } from './hostile.ts';
 
 const calls = callsOfFile();
 
-/** What may not die, and what a hostile text would call. */
+/** A table that must survive, and functions that a hostile text would call. */
 const CANARY = `
   create table canary (id int primary key);
   insert into canary values (1), (2);
@@ -58,7 +58,7 @@ test.each(PLACES)('hostile text in the %s of a call stays data', async (_, reque
   expect(await calls.it.db.query('select count(*)::int as n from canary')).toEqual([{ n: 2 }]);
 });
 
-test('texts come back as they were given', async () => {
+test('texts come back unchanged', async () => {
   for (const text of HOSTILE) {
     const query = encodeURIComponent(text);
     const responses = [

@@ -45,13 +45,13 @@ test.each(responses)('%s → %i %s', async (line, status, body) => {
   await gw.expect(line, { status, body });
 });
 
-test('what is called in front of every request has its say beside the function', async () => {
+test('dbrest_pre_request sets headers of the response beside the function', async () => {
   await gw.expect('GET /asked/add_them?a=1&b=2', {
     status: 200,
     body: '3',
     headers: { 'x-role': 'anon', 'cache-control': 'max-age=60' },
   });
   const own = '/asked/answers_with?headers=[{"X-Own":"1"}]';
-  // GET of a volatile function runs as long as it writes nothing.
+  // GET may call a volatile function that writes nothing.
   await gw.expect(`GET ${encodeURI(own)}`, { status: 200, headers: { 'x-own': '1', 'x-role': null } });
 });

@@ -77,7 +77,7 @@ describe('rows of a table', () => {
     expect(response.status).toBe(206);
   });
 
-  test('are not, unless all of its columns are there', async () => {
+  test('are not shown by it unless all of its columns are selected', async () => {
     const headers = { accept: 'application/vnd.list' };
     const { status } = await calls.it.gw.fetch('/api/departments?select=id', { headers });
     expect(status).toBe(406);
@@ -102,7 +102,7 @@ test.each(['application/json', 'text/csv', 'text/html', 'application/octet-strea
   },
 );
 
-test('how the database would run a function is told without running it', async () => {
+test('the plan of a function is shown without a call of the function', async () => {
   const response = await calls.it.call('POST note_call {"who":"planned"}', {
     accept: 'application/vnd.pgrst.plan+json',
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callsOfFile, type Case, testAnswers } from './calls.ts';
+import { callsOfFile, type Case, testResponses } from './calls.ts';
 
 const calls = callsOfFile();
 
@@ -46,7 +46,7 @@ const results: readonly Case[] = [
   ],
 ];
 describe('a result', () => {
-  testAnswers(calls, results);
+  testResponses(calls, results);
 });
 
 const rows: readonly Case[] = [
@@ -84,7 +84,7 @@ const rows: readonly Case[] = [
   ['GET listed_clients?select=label&client_no=eq.1', [{ label: '#1' }]],
 ];
 describe('the rows of a result', () => {
-  testAnswers(calls, rows);
+  testResponses(calls, rows);
 });
 
 const ranges: readonly [line: string, status: number, contentRange: string][] = [
@@ -113,14 +113,14 @@ test.each([
   expect([body, headers.get('content-profile')]).toEqual(['"archived 3"', 'archive']);
 });
 
-test('the Range header pages through the rows of GET, and means nothing to POST', async () => {
+test('the Range header selects rows of GET, and is ignored for POST', async () => {
   const range = { range: '1-2' };
   const got = await calls.it.call('GET three_numbers', range);
   expect([got.body, got.headers.get('content-range')]).toEqual(['[2, 3]', '1-2/*']);
   expect((await calls.it.call('POST three_numbers {}', range)).headers.get('content-range')).toBe('0-2/*');
 });
 
-test('a function that changes something runs once, however often its rows are needed', async () => {
+test('a function that changes something runs once, also when its rows are needed twice', async () => {
   const asked = 'note_call?select=id,who,again:id&id=gt.0&order=id.desc&limit=1 {"who":"once"}';
   const { status, headers } = await calls.it.call(`POST ${asked}`, EXACT);
   expect([status, headers.get('content-range')]).toEqual([206, '0-0/2']);
@@ -129,7 +129,7 @@ test('a function that changes something runs once, however often its rows are ne
   ]);
 });
 
-test('a function without a result answers with nothing', async () => {
+test('a function without a result gives an empty response', async () => {
   const { status, body, headers } = await calls.it.call('POST note_quietly {"who":"quiet"}');
   expect({ status, body, type: headers.get('content-type') }).toEqual({ status: 204, body: '', type: null });
   expect(await calls.it.db.query(`select id from calls where who = 'quiet'`)).toHaveLength(1);

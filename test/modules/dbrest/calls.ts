@@ -10,7 +10,7 @@ import { SECRET } from './tokens.ts';
 export interface Calls {
   readonly gw: Gateway;
   readonly db: TestDatabase;
-  /** `GET name?args`, `POST name {"a": 1}`, with headers behind it; a blank in the path is `%20`. */
+  /** `GET name?args`, `POST name {"a": 1}`, with its headers; a blank in the path is `%20`. */
   readonly call: (line: string, headers?: Readonly<Record<string, string>>) => Promise<ReceivedResponse>;
 }
 
@@ -38,11 +38,11 @@ function send(
   return gw.fetch(encodeURI(`/api/rpc/${target}`).replaceAll('%25', '%'), init);
 }
 
-/** Line, response (JSON, or the text where it is none), headers of the request. */
+/** Request line, response (JSON, or text if it is not JSON), headers of the request. */
 export type Case = readonly [line: string, response: unknown, headers?: Readonly<Record<string, string>>];
 
-/** Each line is answered so, with 200. */
-export function testAnswers(calls: { readonly it: Calls }, cases: readonly Case[]): void {
+/** Each line gets this response, with status 200. */
+export function testResponses(calls: { readonly it: Calls }, cases: readonly Case[]): void {
   for (const [line, expected, headers] of cases) {
     test(`${line} → ${JSON.stringify(expected)}`, async () => {
       const { status, body } = await calls.it.call(line, headers);

@@ -8,7 +8,7 @@ import {
 
 const catalogue = (): Catalogue => new SharedArrayBuffer(8);
 
-/** The workers of one process, and what each was given unasked. */
+/** The workers of one process, and the readings that each got from others. */
 function workers(count: number, key = openShare()): { share: CatalogueShare; given: Reading[] }[] {
   return Array.from({ length: count }, (_, i) => {
     const given: Reading[] = [];
@@ -18,7 +18,7 @@ function workers(count: number, key = openShare()): { share: CatalogueShare; giv
   });
 }
 
-/** A read that ends when told to. */
+/** A read that the test ends. */
 function reading() {
   let settle: { resolve(read: Catalogue): void; reject(error: Error): void } | undefined;
   const read = vi.fn(() => new Promise<Catalogue>((resolve, reject) => (settle = { resolve, reject })));
@@ -29,7 +29,7 @@ function reading() {
   };
 }
 
-test('who needs a catalogue while another worker reads it is given that one, memory and all', async () => {
+test('a worker that needs a catalogue while another reads it shares the memory of that one', async () => {
   const [a, b, c] = workers(3);
   const [first, second] = [reading(), reading()];
   const one = a?.share.obtain(first.read);
@@ -39,13 +39,13 @@ test('who needs a catalogue while another worker reads it is given that one, mem
   expect((await one)?.catalogue).toBe(read);
   const shared = await other;
   expect(second.read).not.toHaveBeenCalled();
-  // The same bytes, seen through another object.
+  // The objects differ, and the memory is the same.
   new Uint8Array(read).fill(7);
   expect(new Uint8Array(shared?.catalogue as Catalogue)).toEqual(new Uint8Array(8).fill(7));
   await vi.waitFor(() => expect(c?.given).toHaveLength(1));
 });
 
-test('a worker whose own request just missed it waits for what is on its way', async () => {
+test('a worker that asks just after a read waits for its catalogue', async () => {
   const [a, b] = workers(2);
   const [first, second] = [reading(), reading()];
   const one = a?.share.obtain(first.read);
@@ -55,7 +55,7 @@ test('a worker whose own request just missed it waits for what is on its way', a
   expect(second.read).not.toHaveBeenCalled();
 });
 
-test('a worker that starts later reads for itself, and the others learn of it', async () => {
+test('a worker that starts later reads by itself, and the others get its catalogue', async () => {
   const key = openShare();
   const [a] = workers(1, key);
   const first = reading();
@@ -84,7 +84,7 @@ test('when a read fails, each worker that waited for it tries by itself', async 
   expect((await other)?.catalogue).toBe(read);
 });
 
-test('a reader that never comes back is waited for once', async () => {
+test('a reader that never finishes is waited for once', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const [dead, b] = workers(2);
@@ -102,7 +102,7 @@ test('a reader that never comes back is waited for once', async () => {
   await next;
 });
 
-test('who wants what is newer than now lets pass what was begun before', async () => {
+test('a worker that needs a newer catalogue skips a read that began before', async () => {
   const [a, b] = workers(2);
   const [first, second] = [reading(), reading()];
   const one = a?.share.obtain(first.read);
@@ -114,7 +114,7 @@ test('who wants what is newer than now lets pass what was begun before', async (
   expect((await other)?.reads).toBe(2);
 });
 
-test('one worker listens at a time; when it leaves, the others are told, and when it died it takes up again', async () => {
+test('one worker listens at a time; another follows when it leaves, and its replacement when it dies', async () => {
   const key = openShare();
   const [a, b] = workers(2, key);
   const [again] = workers(1, key);

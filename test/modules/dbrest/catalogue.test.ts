@@ -86,7 +86,7 @@ const ways: [name: string, expected: string[]][] = [
   ['united', []],
   ['partial', []],
 ];
-test.each(ways)('%s is related to what its base tables are related to', (name, expected) => {
+test.each(ways)('%s has the relationships of its base tables', (name, expected) => {
   const views = new Set([
     'renamed',
     'on_view',
@@ -106,7 +106,7 @@ test.each(ways)('%s is related to what its base tables are related to', (name, e
   expect(found.sort()).toEqual(expected);
 });
 
-test('a view with one column twice is related in two ways', () => {
+test('a view that shows a key twice has two relationships', () => {
   const found = relationshipsOf(table('doubled'), db.it.schema).filter(
     ({ target }) => target.name === 'twins',
   );

@@ -29,12 +29,12 @@ beforeAll(async () => {
   client = new PostgrestClient(url);
 });
 
-type Answer = { data: unknown; count: number | null; status: number; error: unknown };
+type LibraryResponse = { data: unknown; count: number | null; status: number; error: unknown };
 
-/** What an application writes with the client library, and what it gets. */
+/** Calls of the client library, and their results. */
 const reads: readonly {
   it: string;
-  read: (c: PostgrestClient) => PromiseLike<Answer>;
+  read: (c: PostgrestClient) => PromiseLike<LibraryResponse>;
   data: unknown;
   count?: number;
 }[] = [

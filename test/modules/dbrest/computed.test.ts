@@ -22,7 +22,7 @@ test.each(computed)('a function of a row is a column of its table: %s', async (r
   expect(await shop.it.rows(request)).toEqual(rows);
 });
 
-test('functions of a row are looked for where the location says', async () => {
+test('functions of a row are found in the search path of the location', async () => {
   const rows = await shop.it.rows('projects?select=secret_label&id=eq.1', {
     searchPath: ['public', 'hidden'],
   });

@@ -45,7 +45,7 @@ describe('the response to a page of any origin', () => {
     ['TRACE /api/items', 405],
     ['GET /api/items', 401, { anonRole: undefined as unknown as string }],
   ];
-  test.each(cases)('%s gives %i and lets it be read', async (...[request, status, config]) => {
+  test.each(cases)('%s gives %i and may be read', async (...[request, status, config]) => {
     expect(await ask(request, { origin: PAGE }, config)).toEqual({ status, cors: open });
   });
 
@@ -53,19 +53,19 @@ describe('the response to a page of any origin', () => {
     expect(await ask('GET /api/items', {})).toEqual({ status: 200, cors: {} });
   });
 
-  test('is what the database chose, if it did', async () => {
+  test('has the CORS headers that the database sets, if any', async () => {
     const { cors } = await ask('GET /api/items', { origin: PAGE }, { preRequest: ['open_up'] });
     expect(cors).toEqual({ 'access-control-allow-origin': 'https://chosen.example' });
   });
 
-  test('stays closed where no origin is allowed', async () => {
+  test('has no CORS headers where no origin is allowed', async () => {
     expect((await ask('GET /api/items', { origin: PAGE }, { corsOrigins: [] })).cors).toEqual({});
   });
 });
 
 describe('with a list of origins', () => {
   const config = { corsOrigins: ['https://other.example', PAGE] };
-  test('a listed page is named, may send credentials, and caches are told', async () => {
+  test('a listed origin is named and may send credentials, and Vary is set', async () => {
     expect(await ask('GET /api/none', { origin: PAGE }, config)).toEqual({
       status: 404,
       cors: {

@@ -7,10 +7,10 @@ import { dbrest } from '../../../src/modules/dbrest/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 import { type SentResponse, TestWire } from '../../harness/test-wire.ts';
 
-/** A `dbrest` location of one worker, without the gateway around it. */
+/** A `dbrest` location of one worker, without the rest of the gateway. */
 export interface Direct {
   get(target: string, headers?: Record<string, string>): Promise<SentResponse>;
-  /** Starts a request whose client can leave. `done` resolves when the handler is through. */
+  /** Starts a request whose client can leave. `done` resolves when the handler has finished. */
   start(request: string, headers?: Record<string, string>): { x: TestWire; done: Promise<void> };
   readonly log: string[];
 }
@@ -37,7 +37,7 @@ const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   serverTiming: false,
 };
 
-/** A worker: locations that name one database share what it opened, until the test ends. */
+/** A worker, until the test ends: its locations of one database share resources. */
 export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: WorkerScope; log: string[] } {
   const log: string[] = [];
   const opened = new Map<string, unknown>();
@@ -65,7 +65,7 @@ export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: Wo
   return { scope: scope as WorkerScope, log };
 }
 
-/** A location beside its `dbrest_…` settings; those of one worker share what it opens. */
+/** The `dbrest_…` settings of a location, and its worker: locations of one worker share resources. */
 interface LocationOptions extends Partial<DbrestConfig> {
   readonly worker?: ReturnType<typeof startWorker>;
 }

@@ -56,7 +56,7 @@ test.each(refusals)('%s with %j gives %i %s', async (...[request, config, status
   expect([x.sent?.status, JSON.parse(x.sent?.body ?? '')]).toMatchObject([status, { code }]);
 });
 
-test('what the database says of responses goes for the description as well', async () => {
+test('response settings of the database apply to the description as well', async () => {
   const api = await direct({ onTestFinished }, db.dsn, { preRequest: ['greet'] });
   expect((await api.get('/api/')).headers['x-greeting']).toBe('hi');
 });
@@ -84,7 +84,7 @@ const servers: [path: string, resolved: string][] = [
   ['/open/', '/open'],
   ['/', '/'],
 ];
-test('the server is the location, from wherever the description was read', async (t) => {
+test('the server of the description is its location, at any address', async (t) => {
   const http = `dbrest_anon_role anon;
     server {
       location /rest/v1/ { dbrest_pass ${db.dsn}; }

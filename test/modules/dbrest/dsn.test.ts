@@ -85,7 +85,7 @@ describe('readDsn', () => {
   });
 });
 
-/** Message and place as the operator sees them: the marked part of the directive's argument. */
+/** Message and place as the operator sees them: the place is the marked part of the argument. */
 function faultsOf(dsn: string, quote: '' | '"' = '"', secret = false): string {
   const text = `${quote}${dsn}${quote}`;
   const source = { name: 'gw.conf', text };

@@ -15,11 +15,11 @@ const shop = pipeline(`
   grant select on other_tags to web_user;
 `);
 
-test('a junction that the role may not use is not in its way', async () => {
+test('a junction that the role may not use makes no embed ambiguous', async () => {
   expect(await shop.it.rows('items?select=id,tags(id)')).toEqual([{ id: 1, tags: [{ id: 1 }] }]);
 });
 
-test('of several relationships the role is told those that it may use', async () => {
+test('an ambiguous embed names only relationships that the role may use', async () => {
   const fault = await faultOf(() => shop.it.rows('items?select=id,tags(id)', { role: 'web_user' }));
   expect(fault).toMatchObject({ status: 300, code: 'PGRST201' });
   const text = JSON.stringify(fault);

@@ -13,21 +13,21 @@ beforeAll(async () => {
 const get = async (target: string, headers = {}, config = {}): Promise<SentResponse> =>
   (await direct({ onTestFinished }, db.dsn, config)).get(`/api/${target}`, headers);
 
-test('an ambiguous embed is answered with 300 and the choices', async () => {
+test('an ambiguous embed gets 300 and the choices', async () => {
   const { status, headers, body } = await get('orders?select=addresses(id)');
   expect([status, headers['proxy-status']]).toEqual([300, 'gw; error=PGRST201']);
   expect(Object.keys(JSON.parse(body) as object)).toEqual(['code', 'details', 'hint', 'message']);
   expect(JSON.parse(body)).toMatchObject({ details: [{ cardinality: 'many-to-one' }, {}] });
 });
 
-test('an embedded read has no other form than JSON', async () => {
+test('a read with embeds is available as JSON only', async () => {
   const accept = { accept: 'text/csv' };
   expect((await get('projects?select=id,clients(name)', accept)).status).toBe(406);
   expect((await get('projects?select=id,clients()', accept)).status).toBe(200);
   expect((await get('projects?select=id,clients(name)', { accept: '*/*' })).status).toBe(200);
 });
 
-test('the count of a read looks through its inner embeds', async () => {
+test('the count of a read respects its inner embeds', async () => {
   const target = 'projects?select=id,clients!inner(name)&clients.city=eq.Rome&limit=1';
   const { status, headers } = await get(target, { prefer: 'count=exact' });
   expect([status, headers['content-range']]).toEqual([206, '0-0/2']);
@@ -52,7 +52,7 @@ test('a computed column is found in the extra search path', async () => {
   expect((await get(target, {}, { extraSearchPath: ['public', 'hidden'] })).status).toBe(200);
 });
 
-test('an embedded read goes through the gateway as a client writes it', async (t) => {
+test('a read with embeds works through the gateway', async (t) => {
   const gw = await startGateway(
     t,
     `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_aggregates off; } }`,

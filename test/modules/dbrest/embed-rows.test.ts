@@ -193,7 +193,7 @@ test.each(spreads)(
   },
 );
 
-test.each([...rows, ...spreads])('the count knows which rows of %s are left', async (request, expected) => {
+test.each([...rows, ...spreads])('the count is the number of rows of %s', async (request, expected) => {
   const [path = '', ...more] = request.split('&');
   const all = [path, ...more.filter((parameter) => !/^(limit|offset)=/.test(parameter))].join('&');
   const isCut = all !== request;
@@ -201,7 +201,7 @@ test.each([...rows, ...spreads])('the count knows which rows of %s are left', as
   expect(await shop.it.count(request)).toBe(length);
 });
 
-test('the most rows of an response are the most rows of each embed too', async () => {
+test('the row limit of a response also limits each embed', async () => {
   const rows = await shop.it.rows('clients?select=projects(id)&projects.order=id&order=id', { maxRows: 1 });
   expect(rows).toEqual([{ projects: [{ id: 1 }] }]);
 });

@@ -57,6 +57,6 @@ const selves: [request: string, rows: unknown][] = [
   ],
 ];
 
-test.each(selves)('rows of one table belong to each other: %s', async (request, rows) => {
+test.each(selves)('rows embed rows of their own table: %s', async (request, rows) => {
   expect(await shop.it.rows(request)).toEqual(rows);
 });

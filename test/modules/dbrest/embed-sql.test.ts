@@ -74,7 +74,7 @@ const statements: [request: string, rows: string[]][] = [
   ],
 ];
 
-test('embeds that many conditions test, in each other, make no statement of their product', () => {
+test('the conditions of nested embeds do not multiply in the statement', () => {
   const levels = Array.from({ length: 9 }, (_, i) => `e${i}`);
   const select = levels.reduceRight(
     (inside, name, i) => `${name}:${i % 2 === 0 ? 'tasks' : 'users'}!inner(id,${inside})`,

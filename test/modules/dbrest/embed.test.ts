@@ -198,6 +198,6 @@ const relations: [request: string, rows: unknown][] = [
   ['projects?select=clients()&id=eq.1', [{}]],
 ];
 
-test.each(relations)('related rows come along: %s', async (request, rows) => {
+test.each(relations)('related rows are embedded: %s', async (request, rows) => {
   expect(await shop.it.rows(request)).toEqual(rows);
 });

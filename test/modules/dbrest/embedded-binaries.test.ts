@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** As npm unpacks the package where install scripts are off. */
+/** Leaves the package as npm unpacks it without install scripts. */
 function removeLinks(): void {
   const links = JSON.parse(readFileSync(join(packageDir, 'native/pg-symlinks.json'), 'utf8')) as {
     target: string;
@@ -37,7 +37,7 @@ function removeLinks(): void {
   for (const { target } of links) rmSync(join(packageDir, target), { force: true });
 }
 
-/** A place for copies that nothing was copied to yet. */
+/** An empty directory for copies. */
 function emptyPlace(): string {
   const place = mkdtempSync(join(dir, 'place-'));
   chmodSync(place, 0o755);
@@ -65,7 +65,7 @@ test('binaries that the account cannot use in place are copied, once', async () 
   }
 });
 
-test('a copy that others can write to is not run', async () => {
+test('a copy that other users can write to is not run', async () => {
   const broken = join(dir, 'broken');
   mkdirSync(broken);
   writeFileSync(join(broken, 'package.json'), JSON.stringify({ version }));
@@ -78,7 +78,7 @@ test('a copy that others can write to is not run', async () => {
 
 test('without the package the newest binaries of the system are used', async () => {
   const systemDir = join(dir, 'system');
-  // Links the libraries, whatever the tests before have left.
+  // Links the libraries, in any state that earlier tests left.
   await findBinaries(account, { packageDir, systemDir, copyDir: '/nowhere' });
   for (const major of ['9', '16'])
     cpSync(join(packageDir, 'native'), join(systemDir, major), { recursive: true, verbatimSymlinks: true });

@@ -20,7 +20,7 @@ import { startProgram } from '../../harness/program.ts';
 const isRoot = process.getuid?.() === 0;
 const log = { write: () => undefined };
 
-/** Embeds PostgreSQL and stays, or prints why it cannot. */
+/** Starts embedded PostgreSQL and keeps running, or prints why it cannot start. */
 const PROGRAM = `
   import { startEmbeddedPostgres } from '~/src/modules/dbrest/embedded/index.ts';
   const starting = startEmbeddedPostgres({ dataDir: process.argv[2], log: { write() {} } });
@@ -54,12 +54,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Resolves when the process is gone; the test's time limit ends the wait. */
+/** Resolves when the process has ended; the time limit of the test ends the wait. */
 async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await sleep(5);
 }
 
-test('a second start finds the data of the first, in a directory that is closed to others', async () => {
+test('a second start finds the data of the first, in a directory that only its owner reads', async () => {
   const dataDir = join(dir, 'twice', 'pg');
   const first = await startEmbeddedPostgres({ dataDir, log });
   await query(first.dsn, 'create table t as select 42 as n');
@@ -136,7 +136,7 @@ test.runIf(isRoot)(
   },
 );
 
-test('a refusal of PostgreSQL names its reason, its log and the way out', async () => {
+test('a refusal of PostgreSQL names its reason, its log and a remedy', async () => {
   const dataDir = join(dir, 'refused', 'pg');
   const starting = startEmbeddedPostgres({ dataDir, log, settings: { work_mem: 'much' } });
   await expect(starting).rejects.toThrow(
@@ -145,7 +145,7 @@ test('a refusal of PostgreSQL names its reason, its log and the way out', async 
   );
 });
 
-test('a directory that holds something else is left alone', async () => {
+test('a directory with other contents is left unchanged', async () => {
   const dataDir = join(dir, 'taken');
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'letter.txt'), 'dear reader');
@@ -155,7 +155,7 @@ test('a directory that holds something else is left alone', async () => {
   expect(readFileSync(join(dataDir, 'letter.txt'), 'utf8')).toBe('dear reader');
 });
 
-test('a directory that cannot be written is named together with the way out', async (t) => {
+test('the error for an unwritable directory names it and a remedy', async (t) => {
   const dataDir = join(dir, 'read-only', 'pg');
   mkdirSync(dirname(dataDir), { mode: 0o555 });
   const program = await startProgram(t, PROGRAM, { args: [dataDir], unprivileged: true });

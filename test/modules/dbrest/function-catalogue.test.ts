@@ -98,7 +98,7 @@ test('arguments have names, types, defaults and the rest of them', () => {
   ]);
 });
 
-test('arguments that come out are columns, wherever they stand', () => {
+test('output arguments are columns, in any position', () => {
   expect(found('outs')).toMatchObject([
     {
       arguments: [
@@ -118,11 +118,11 @@ test.each(['unnamed', 'two_unnamed', 'triggers', 'row_of', 'of_things', 'pg_slee
   },
 );
 
-test('only the domain of a media type is one', () => {
+test('only the domain of a media type is a media type', () => {
   expect(found('of_other')[0]).not.toHaveProperty('mediaType');
 });
 
-test('who may call a function is known', async () => {
+test('the catalogue has the roles that may call a function', async () => {
   const [role] = (await db.it.query(`select oid::text from pg_roles where rolname = 'web_user'`)) as [
     { oid: string },
   ];

@@ -80,7 +80,7 @@ test('an error has the four keys, its status and its headers', async (t) => {
   expect(head.headers.get('content-length')).toBe(String('[{"id":1}, \n {"id":2}, \n {"id":3}]'.length));
 });
 
-test('an response of two megabytes arrives whole', async (t) => {
+test('a response of two megabytes arrives whole', async (t) => {
   const gw = await load(t, `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; } }`);
   const { body } = await gw.fetch('/api/large?order=id');
   const rows = JSON.parse(body) as { id: number; text: string }[];
@@ -138,7 +138,7 @@ test('a client that hangs up has its query cancelled', async (t) => {
   await gw.expect('GET /api/todos?select=id&id=eq.1', { status: 200, body: '[{"id":1}]' });
 });
 
-test('the gateway starts without its database, and the rest of it serves', async (t) => {
+test('the gateway starts without its database and serves everything else', async (t) => {
   const gw = await startGateway(
     t,
     `server {

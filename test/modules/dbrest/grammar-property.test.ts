@@ -83,7 +83,7 @@ function printOperand({ text = '', values, truth, query }: AnyOperand): string {
   return values ? `(${values.map(quoted).join(',')})` : (truth ?? quoted(query ?? text));
 }
 
-test('every tree of filters comes through the grammar as it was printed', () => {
+test('every printed tree of filters is parsed to the same tree', () => {
   fc.assert(
     fc.property(fc.array(tree as fc.Arbitrary<AnyTree>, { minLength: 1, maxLength: 3 }), (terms) => {
       const query = `or=${encodeURIComponent(`(${terms.map(print).join(',')})`)}`;
@@ -151,7 +151,7 @@ function printItem(item: AnyItem): string {
   return `${alias}${quoted(item.target)}${marks.join('')}(${item.select.map(printItem).join(',')})`;
 }
 
-test('every selection comes through the grammar as it was printed', () => {
+test('every printed selection is parsed to the same selection', () => {
   fc.assert(
     fc.property(items as fc.Arbitrary<AnyItem[]>, (select) => {
       expect(parseReadQuery(`select=${encodeURIComponent(select.map(printItem).join(','))}`).select).toEqual(

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { acceptedMedia, parsePreferences } from '../../../src/modules/dbrest/request/index.ts';
 
 const LENGTH = 65_536;
-/** A header is read in a few milliseconds; in quadratic time it would be seconds. */
+/** Linear time takes a few milliseconds; quadratic time would take seconds. */
 const CPU_MS = 250;
 
 const cases = [
-  { it: 'Accept with quotes that nobody closes', read: acceptedMedia, repeated: '\\"' },
+  { it: 'Accept with unclosed quotes', read: acceptedMedia, repeated: '\\"' },
   { it: 'Accept with blanks', read: acceptedMedia, before: 'a;b', repeated: ' ', after: 'c' },
   {
     it: 'Accept with blanks in a plan',

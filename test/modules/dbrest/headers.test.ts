@@ -11,7 +11,7 @@ import {
   rowRange,
 } from '../../../src/modules/dbrest/request/index.ts';
 
-/** What a function gives, or `status code message | details` of what it throws. */
+/** The result of a function, or `status code message | details` of the fault that it throws. */
 function outcome(act: () => unknown): unknown {
   try {
     return act();
@@ -69,11 +69,11 @@ const media: [accept: string | undefined, chosen: string][] = [
   ['application/vnd.other.object+json', none('application/vnd.other.object+json')],
   ['application/json;q=nonsense', none('application/json')],
 ];
-test.each(media)('Accept: %s is answered as %s', (accept, chosen) => {
+test.each(media)('Accept: %s gets %s', (accept, chosen) => {
   expect(outcome(() => contentType(chooseMedia(acceptedMedia(accept), () => true)))).toBe(chosen);
 });
 
-test('what cannot be served is passed over', () => {
+test('a type that cannot be served is skipped', () => {
   const accepted = acceptedMedia('text/csv, application/json;q=0.5');
   expect(chooseMedia(accepted, ({ format }) => format !== 'csv').name).toBe('application/json');
   expect(outcome(() => chooseMedia(accepted, () => false))).toBe(none('text/csv, application/json'));
@@ -107,7 +107,7 @@ test.each(preferences)('Prefer: %s applies %s', (prefer, applied) => {
   expect(outcome(() => appliedPreferences(honoured(parsePreferences(prefer), can)))).toBe(applied);
 });
 
-test('Prefer: tx applies only where the location lets it', () => {
+test('Prefer: tx applies only where the location allows it', () => {
   expect(appliedPreferences(honoured(parsePreferences('tx=rollback'), { ...can, tx: false }))).toBe(
     undefined,
   );

@@ -5,7 +5,7 @@ import { wholeFile } from '../../harness/owner.ts';
 import { freePort } from '../../harness/ports.ts';
 import { postgres } from '../../harness/postgres.ts';
 
-/** What a stranger must not see; all of it stands in what the driver and the server say. */
+/** Parts of the messages of the driver and the server that clients must not see. */
 const SECRET = /secret|127\.0\.0\.1|localhost|\/[a-z]+\/|ECONN|ENOENT|administrator/i;
 
 const fixture = (closedPort: number): string => `
@@ -62,13 +62,13 @@ test.each(general)(
   },
 );
 
-test('a statement that takes too long is told in words of the server', async () => {
+test('a statement that takes too long gets the message of the server', async () => {
   const { body } = await gw.expect('GET /api/rpc/slow', { status: 500 });
   expect(JSON.parse(body)).toMatchObject({ code: '57014', message: /statement timeout/ });
 });
 
 test.each(['08001', '28000', '3D000', '53300', '57P01', '58030', 'F0000', 'HV00N', 'XX000'])(
-  'what a function raises as %s goes out as its author wrote it',
+  'an error that a function raises as %s is sent unchanged',
   async (code) => {
     const init = {
       method: 'POST',
@@ -85,7 +85,7 @@ test.each(['08001', '28000', '3D000', '53300', '57P01', '58030', 'F0000', 'HV00N
   },
 );
 
-/** A port where whoever comes is sent away. */
+/** A port that closes every connection at once. */
 async function hangUp(): Promise<string> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -95,29 +95,21 @@ async function hangUp(): Promise<string> {
 
 const unreachable: [what: string, dsn: () => Promise<string>, logged: RegExp][] = [
   [
-    'a port where nobody listens',
+    'a port on which nothing listens',
     async () => `"host=127.0.0.1 port=${await freePort()}"`,
     /ECONNREFUSED 127/,
   ],
   [
-    'a port where all are sent away',
+    'a port that closes every connection',
     async () => `"host=127.0.0.1 port=${await hangUp()}"`,
     /PGRST000 .*\(.+\)/,
   ],
-  ['a name that there is not', () => Promise.resolve('"host=secret.invalid"'), /ENOTFOUND|EAI_AGAIN/],
-  ['a socket that there is not', () => Promise.resolve('"host=/nowhere/secret"'), /ENOENT \/nowhere\/secret/],
+  ['an unknown host', () => Promise.resolve('"host=secret.invalid"'), /ENOTFOUND|EAI_AGAIN/],
+  ['a missing socket', () => Promise.resolve('"host=/nowhere/secret"'), /ENOENT \/nowhere\/secret/],
+  ['a missing role', async () => (await roleless()).replace('authenticator', 'secret_role'), /"secret_role"/],
+  ['a missing database', async () => (await roleless()).replace(/[^/]+$/, 'secret_db'), /"secret_db"/],
   [
-    'a role that there is not',
-    async () => (await roleless()).replace('authenticator', 'secret_role'),
-    /"secret_role"/,
-  ],
-  [
-    'a database that there is not',
-    async () => (await roleless()).replace(/[^/]+$/, 'secret_db'),
-    /"secret_db"/,
-  ],
-  [
-    'a certificate that there is not',
+    'a missing certificate',
     async () =>
       `"host=127.0.0.1 port=${await freePort()} sslmode=verify-full sslrootcert=/nowhere/secret.pem"`,
     /nowhere\/secret\.pem/,
@@ -129,7 +121,7 @@ async function roleless(): Promise<string> {
   return dsn;
 }
 
-test.each(unreachable)('%s: nobody but the log is told', async (_, dsn, logged) => {
+test.each(unreachable)('%s: only the log has the cause', async (_, dsn, logged) => {
   const broken = await startGateway(
     { onTestFinished },
     `server { location /api/ { dbrest_pass ${await dsn()}; dbrest_anon_role anon; } }`,

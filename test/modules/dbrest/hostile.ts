@@ -1,4 +1,4 @@
-/** Texts that mean something to SQL, to JavaScript, to HTTP or to nobody: what a client may write anywhere. */
+/** Texts that are special in SQL, in JavaScript or in HTTP, and others that a client may send anywhere. */
 export const HOSTILE = [
   `'`,
   `"`,

@@ -57,7 +57,7 @@ test('more members than a table has columns are refused', async () => {
   expect(await faultOf(() => scan(members(1_601)))).toMatchObject({ status: 400 });
 });
 
-/** JSON, and JSON with a few of its characters left out, doubled or replaced. */
+/** JSON, and JSON with some characters removed, doubled or replaced. */
 const broken = fc
   .tuple(
     fc.json(),
@@ -93,7 +93,7 @@ const broken = fc
     }, text),
   );
 
-test('a text is JSON to the scanner when it is to JSON.parse', async () => {
+test('the scanner accepts a text exactly when JSON.parse does', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.string(), fc.json(), broken), async (text) => {
       const isJson = await scanJson(Buffer.from(text), 'any', turn).then(

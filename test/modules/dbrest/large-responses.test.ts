@@ -38,7 +38,7 @@ test.each([
   expect(response.body).toBe(expected(rows));
 });
 
-test('a large response leaves its connection in order', async () => {
+test('a connection is usable after a large response', async () => {
   const api = await location({ poolSize: 1 });
   await Promise.all(
     Array.from({ length: 20 }, async (_, i) => {
@@ -50,7 +50,7 @@ test('a large response leaves its connection in order', async () => {
   );
 });
 
-test('a large response of which a late row fails is cut short, and logged', async () => {
+test('a large response is cut short and logged when a late row fails', async () => {
   const api = await location();
   const { x, done } = api.start('GET /api/breaks');
   await done;
@@ -58,7 +58,7 @@ test('a large response of which a late row fails is cut short, and logged', asyn
   expect(api.log).toContain('[error] dbrest: 22012 division by zero');
 });
 
-test('a large response whose connection dies is cut short', async () => {
+test('a large response is cut short when its connection is lost', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();
@@ -72,7 +72,7 @@ test('a large response whose connection dies is cut short', async () => {
   expect((await api.get('/api/items?select=id&id=eq.1')).body).toBe('[{"id":1}]');
 });
 
-test('a large response stops being read while its client takes nothing', async () => {
+test('a large response is not read on while its client does not read', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();
@@ -85,7 +85,7 @@ test('a large response stops being read while its client takes nothing', async (
   expect(JSON.parse(x.sent?.body ?? '')).toHaveLength(100_000);
 });
 
-test('a client that takes nothing loses its connection to one that waits, and its response is cut short', async () => {
+test('a client that does not read loses its connection to a waiting request, and its response is cut short', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();
@@ -96,7 +96,7 @@ test('a client that takes nothing loses its connection to one that waits, and it
   expect(api.log.join()).toContain('the client does not read its response, and others wait for a connection');
 });
 
-test('a client that takes nothing in time is cut off', async () => {
+test('a client that does not read in time is cut off', async () => {
   const api = await location({ poolSize: 1, timeoutMs: 1_500 });
   const { x, done } = api.start('GET /api/many?order=id');
   x.holdStream();
@@ -116,7 +116,7 @@ test('a large response whose client leaves is cancelled, and its connection serv
   expect((await api.get('/api/items?select=id&id=eq.1')).body).toBe('[{"id":1}]');
 });
 
-test('HEAD of a large response reads little of it, and counts all', async () => {
+test('HEAD of a large response reads few rows and counts all', async () => {
   const { x, done } = (await location()).start('HEAD /api/many', { prefer: 'count=exact' });
   await done;
   expect(x.sent).toMatchObject({

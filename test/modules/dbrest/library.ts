@@ -3,7 +3,7 @@ import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
 
-/** Columns of every kind, names that are no URL, relations of which roles see more, less or nothing. */
+/** Columns of every kind, names that need encoding in a URL, relations that roles see whole, in part or not at all. */
 const LIBRARY = `
   create extension hstore;
   create type mood as enum ('sad', 'ok');
@@ -45,7 +45,7 @@ const LIBRARY = `
   grant select (id, open), update (open) on partly to anon;
 `;
 
-/** What tests look at of a description. */
+/** The parts of a description that tests read. */
 export interface Document {
   readonly openapi: string;
   readonly info: Record<string, string>;
@@ -72,7 +72,7 @@ interface ObjectSchema {
 
 /** The library of one test file. */
 export interface Library {
-  /** The description of its API; each is asked for once. */
+  /** The description of its API for these settings; read once for each. */
   describe(config?: Partial<DbrestConfig>): Promise<Document>;
   location(config: Partial<DbrestConfig>): Promise<Direct>;
 }

@@ -18,14 +18,14 @@ function configOf(dsn: string): DbrestConfig {
 const said = async (dsn: string): Promise<readonly string[]> =>
   (await probeDatabase(configOf(dsn), SCOPE)).map(({ message }) => message);
 
-test('a server that lets in and then says nothing is given up', async () => {
+test('a server that accepts a connection and then sends nothing is given up', async () => {
   const { port } = await oldPostgres({ onTestFinished });
   expect(await said(`postgresql://a@127.0.0.1:${port}/x?sslmode=disable`)).toEqual([
     'the database cannot be reached: no response in time',
   ]);
 });
 
-test('a server that hangs up, and one that is no PostgreSQL, are told', async () => {
+test('a server that hangs up, and one that is not PostgreSQL, are reported', async () => {
   for (const reply of ['', 'HTTP/1.1 400 Bad Request\r\n\r\n']) {
     const server = createServer((socket) => socket.on('error', () => undefined).end(reply));
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -37,7 +37,7 @@ test('a server that hangs up, and one that is no PostgreSQL, are told', async ()
   }
 });
 
-test('a file that the connection string names and that is missing is told', async () => {
+test('a missing file of the connection string is reported', async () => {
   expect(await said('host=db.invalid sslmode=verify-full sslrootcert=/nowhere/ca.pem user=a')).toEqual([
     'the database cannot be reached: there is no such socket or file',
   ]);

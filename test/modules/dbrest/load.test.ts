@@ -42,7 +42,7 @@ const SAID = [
   ['invalid path in "dbrest_jwt_role_claim" directive', '11:69'],
 ];
 
-/** What `gw -t` says of a configuration, without the lines that show the place. */
+/** The messages of `gw -t` for a configuration, without the quoted lines. */
 function check(
   t: { onTestFinished(stop: () => void): void },
   conf: string,
@@ -63,7 +63,7 @@ test('every bad directive is refused in one run, each at its place', (t) => {
   for (const [message, place] of SAID) expect(said).toContain(`gw: [emerg] ${message} in gw.conf:${place}`);
 });
 
-test('a time limit of nothing is told', (t) => {
+test('a time limit out of range is refused', (t) => {
   const { said } = check(
     t,
     CONF.replace(/^.*location \/[abcefgh]\/.*\n/gm, '').replace('dbrest_pool_size 0;', ''),

@@ -36,7 +36,7 @@ const logic: [request: string, rows: unknown][] = [
   ],
 ];
 
-test('a cast may be to a type that the database made', async () => {
+test('a cast may name a type of the database', async () => {
   expect(await shop.it.rows('orders?select=id,status::order_status&id=eq.1')).toEqual([
     { id: 1, status: 'new' },
   ]);

@@ -6,7 +6,7 @@ import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import type { ReceivedResponse } from '../../harness/http.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 
-/** Nobody gets through a gate while the keeper holds its lock. */
+/** Requests to a gate wait while the keeper holds its lock. */
 const FIXTURE = `
   create function stable_gate() returns int stable language plpgsql
     as $$ begin perform pg_advisory_xact_lock_shared(1); return 1; end $$;
@@ -36,7 +36,7 @@ beforeEach(async (t) => {
   t.onTestFinished(() => keeper.end());
 });
 
-/** Resolves with the process that stands before the gate, once it is another one than before. */
+/** Resolves with the backend that waits at the gate, once it differs from `before`. */
 async function waiting(before?: number): Promise<number> {
   const sql = `select pid from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
   for (;;) {
@@ -69,7 +69,7 @@ const requests: [request: string, isRepeated: boolean][] = [
   ['POST /api/rpc/volatile_gate', false],
   ['POST /api/items', false],
 ];
-test.each(requests)('%s whose session is ended is asked again: %s', async (request, isRepeated) => {
+test.each(requests)('%s is repeated when its session ends: %s', async (request, isRepeated) => {
   const gw = await serve(db.dsn);
   const response = ask(gw, request);
   const killed = await waiting();
@@ -81,14 +81,14 @@ test.each(requests)('%s whose session is ended is asked again: %s', async (reque
   expect(await db.query('select from items')).toEqual([]);
 });
 
-test('a read whose session is ended is asked again on a session that is opened after that', async () => {
+test('a read whose session ends is repeated on a session that is opened later', async () => {
   const gw = await serve(db.dsn, 2);
   const first = ask(gw, 'GET /api/gate');
   await waiting();
   const [row] = JSON.parse((await ask(gw, 'GET /api/pid')).body) as { pid: number }[];
   const idle = row?.pid ?? 0;
   const killed = await waiting();
-  // It was ended as well, but nobody has heard of it: a session that says nothing.
+  // A session that ended unnoticed: it sends nothing.
   process.kill(idle, 'SIGSTOP');
   onTestFinished(() => void process.kill(idle, 'SIGCONT'));
   await keeper.query('select pg_terminate_backend($1)', [killed]);
@@ -97,7 +97,7 @@ test('a read whose session is ended is asked again on a session that is opened a
   expect((await first).status).toBe(200);
 });
 
-/** In front of the database; the first session of it is lost as soon as it asks something. */
+/** A proxy of the database that cuts the first session at its first request. */
 async function lossy(): Promise<number> {
   let hasLost = false;
   const server = createServer((client: Socket) => {
@@ -121,7 +121,7 @@ async function lossy(): Promise<number> {
 test.each([
   ['GET /api/pid', 200],
   ['POST /api/plain', 201],
-])('%s is served by another session when the first is lost before it is asked', async (request, status) => {
+])('%s is served by another session when the first is lost before its statement', async (request, status) => {
   const gw = await serve(db.dsn.replace(`:${db.port}/`, `:${await lossy()}/`));
   expect(await ask(gw, request)).toMatchObject({ status });
 });

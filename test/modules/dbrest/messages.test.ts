@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { Messages } from '../../../src/modules/dbrest/session/messages.ts';
 
-/** What goes over the wire, one character per byte. */
+/** The bytes that are sent, one character per byte. */
 function sent(write: (messages: Messages) => void): string {
   const messages = new Messages();
   write(messages);
@@ -31,7 +31,7 @@ const cases: [it: string, write: (messages: Messages) => void, bytes: string][] 
     'B\0\0\0\x22\0a\0\0\x03\0\0\0\x01\0\0\0\x03\0\0\0\x01x\0\0\0\x02\xff\0\xff\xff\xff\xff\0\0',
   ],
 ];
-test.each(cases)('%s is written as the protocol says', (_, write, bytes) => {
+test.each(cases)('%s is written as the protocol requires', (_, write, bytes) => {
   expect(sent(write)).toBe(bytes);
 });
 
@@ -46,7 +46,7 @@ test('bytes in between keep their place', () => {
   );
 });
 
-test('bytes in several pieces are one value, however long each of them is', () => {
+test('bytes in several pieces of any length are one value', () => {
   const pieces = [3, 5_000, 4_096, 0, 4_097].map((length, i) => Buffer.alloc(length, String(i)));
   const apart = sent((messages) => messages.bind('a', ['x', pieces, 'y']));
   expect(apart).toBe(sent((messages) => messages.bind('a', ['x', Buffer.concat(pieces), 'y'])));

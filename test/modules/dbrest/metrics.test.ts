@@ -11,7 +11,7 @@ const FIXTURE = `
   create view gate as select 1 as n from (select pg_advisory_xact_lock_shared(77)) l;
   grant select on t, gate to anon, web_user;`;
 
-test('a database shows its pool, its queries and the readings of its schema', async (t) => {
+test('metrics of a database show its pool, its queries and its schema loads', async (t) => {
   const { dsn, host, port, database } = await postgres(FIXTURE);
   const gw = await startGateway(
     t,
@@ -32,14 +32,14 @@ test('a database shows its pool, its queries and the readings of its schema', as
   expect(loads).toBeGreaterThanOrEqual(1);
   expect(loads).toBeLessThanOrEqual(2);
   expect(used.get(of('schema_cache_load_seconds_count'))).toBe(loads);
-  // One batch per request, and one per reading; a worker may get its schema from another one's.
+  // One batch per request and per schema load; a worker may get its schema from another one.
   const readings = (used.get(of('query_seconds_count')) ?? 0) - 10;
   expect(readings).toBeGreaterThanOrEqual(1);
   expect(readings).toBeLessThanOrEqual(loads);
   expect(used.get(of('pool_timeouts_total'))).toBe(0);
 });
 
-test('requests that wait for a connection show, and those that wait in vain are counted', async (t) => {
+test('metrics show requests that wait for a connection, and count those that time out', async (t) => {
   const { dsn, adminDsn, host, port, database } = await postgres(FIXTURE);
   const gw = await startGateway(
     t,
@@ -65,7 +65,7 @@ test('requests that wait for a connection show, and those that wait in vain are 
   }
 });
 
-test('a database that no location names any more shows no pool', async (t) => {
+test('a database without a location has no pool in the metrics', async (t) => {
   const { dsn } = await postgres(FIXTURE);
   const location = `location /r/ { dbrest_pass ${dsn}; dbrest_anon_role anon; }`;
   const gw = await startGateway(t, `server { ${METRICS} ${location} }`);

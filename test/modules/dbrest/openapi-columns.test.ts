@@ -64,7 +64,7 @@ test.each(columns)('the column %s is %j', async (name, schema) => {
   expect(compared).toEqual(schema);
 });
 
-test('a column of a key says so in words and in facts', async () => {
+test('a key column is described in words and in data', async () => {
   const { schemas } = (await api.describe()).components;
   expect(schemas['books']).toMatchObject({
     'x-primary-key': ['id'],

@@ -70,7 +70,7 @@ test.each(results)('%s gives %j', async (name, schema) => {
   expect(responses?.['204'] !== undefined).toBe(schema === undefined);
 });
 
-test('arguments in a query have their names, types and needs; a set can be read like a table', async () => {
+test('arguments in a query have name, type and whether they are required; a set can be read like a table', async () => {
   const { paths } = await api.describe();
   expect(paths['/rpc/add_them']?.['get']).toMatchObject({
     summary: 'Adds',

@@ -12,7 +12,7 @@ test('the description is valid OpenAPI 3.1, for every role and with everything i
   }
 });
 
-test('what a row always has is required of it, and what has no default of a new one', async () => {
+test('columns that are never null are required of a row, and those without a default of a new row', async () => {
   const { schemas } = (await api.describe({ anonRole: 'web_user' })).components;
   const notNull = ['id', 'title', 'author_id', 'count', 'mail', 'flag'];
   expect(schemas['books']?.required).toEqual(notNull);
@@ -27,7 +27,7 @@ test('what a row always has is required of it, and what has no default of a new 
   expect(schemas['titles.insert']?.required).toBeUndefined();
 });
 
-test('a comment is the title of the API or of an operation, and what follows it', async () => {
+test('a comment gives title and description of the API or an operation', async () => {
   const { info, paths } = await api.describe();
   expect(info).toMatchObject({ title: 'Library', description: 'Books and who wrote them.' });
   expect(paths['/books']?.['get']).toMatchObject({
@@ -71,7 +71,7 @@ test('dbrest_openapi ignore-privileges shows everything', async () => {
   expect(Object.keys(paths['/hidden'] ?? {})).toEqual(['get', 'post', 'put', 'patch', 'delete']);
 });
 
-test('names that are no URL and no component name come escaped', async () => {
+test('names are escaped in URLs and in component names', async () => {
   const { paths, components } = await api.describe();
   expect(Object.keys(paths)).toContain('/odd%20%2F%20n%C3%A4me');
   const name = 'odd.20..2f..20.n.e4.me';
@@ -80,7 +80,7 @@ test('names that are no URL and no component name come escaped', async () => {
   expect(filters.map((key) => components.parameters[key]?.name)).toEqual(['a b', '~/%']);
 });
 
-test('a schema of several is chosen by its header, and operations say which there are', async () => {
+test('a header chooses among several schemas, and operations list them', async () => {
   const location = await api.location({ schemas: ['public', 'other', 'closed'] });
   const other = await location.get('/api/', { 'accept-profile': 'other' });
   expect(other.headers['content-profile']).toBe('other');

@@ -73,7 +73,7 @@ const cases: [path: string, allow: string][] = [
   ['named', ALL],
   ['rpc/called', 'OPTIONS,POST'],
 ];
-test.each(cases)('OPTIONS /api/%s allows %s to all who may use it', async (path, allow) => {
+test.each(cases)('OPTIONS /api/%s allows %s to every role that may use it', async (path, allow) => {
   expect(await options(`/api/${path}`)).toMatchObject({
     status: 200,
     body: '',
@@ -96,7 +96,7 @@ test.each([
   ['/api/item', 404, 'PGRST205'],
   ['/api/things', 404, 'PGRST205'],
   ['/api/a/b', 404, 'PGRST125'],
-])('OPTIONS %s gives %i %s, and names nothing that is there', async (path, status, code) => {
+])('OPTIONS %s gives %i %s, and names no existing relation', async (path, status, code) => {
   const response = await options(path);
   expect(response.status).toBe(status);
   expect(JSON.parse(response.body)).toMatchObject({ code, hint: null });
@@ -108,7 +108,7 @@ const unknown: [hidden: string, absent: string][] = [
   ['rpc/hidden', 'rpc/nothing'],
   ['rpc/own', 'rpc/nothing'],
 ];
-test.each(unknown)('OPTIONS tells nobody that there is a %s which he may not use', async (hidden, absent) => {
+test.each(unknown)('OPTIONS does not reveal %s to a role that may not use it', async (hidden, absent) => {
   const [there, not] = [await options(`/api/${hidden}`), await options(`/api/${absent}`)];
   const asAbsent = there.body.replaceAll(hidden.replace('rpc/', ''), absent.replace('rpc/', ''));
   expect({ ...there, body: asAbsent }).toEqual(not);
@@ -118,14 +118,14 @@ test.each(unknown)('OPTIONS tells nobody that there is a %s which he may not use
 test.each(['own', 'rpc/own', 'hidden', 'nothing'])(
   'OPTIONS /api/%s without a role is refused',
   async (path) => {
-    const nobody = { anonRole: undefined as unknown as string };
-    expect(await options(`/api/${path}`, {}, nobody)).toMatchObject({
+    const withoutRole = { anonRole: undefined as unknown as string };
+    expect(await options(`/api/${path}`, {}, withoutRole)).toMatchObject({
       status: 401,
       headers: { 'proxy-status': 'gw; error=PGRST302' },
     });
   },
 );
 
-test.each(['own', 'rpc/own'])('OPTIONS /api/%s answers the role that may use it', async (path) => {
+test.each(['own', 'rpc/own'])('OPTIONS /api/%s gives 200 to a role that may use it', async (path) => {
   expect(await options(`/api/${path}`, {}, { anonRole: 'web_user' })).toMatchObject({ status: 200 });
 });

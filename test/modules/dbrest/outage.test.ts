@@ -9,7 +9,7 @@ import { freePort } from '../../harness/ports.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
 
-/** `gate` answers once nobody holds the lock: the test decides how long a query runs. */
+/** A read of `gate` waits for the lock, so the test decides how long it runs. */
 const FIXTURE = `
   create view gate as select pg_backend_pid() as pid from (select pg_advisory_xact_lock_shared(1)) l;
   create view pid as select pg_backend_pid() as pid;
@@ -29,7 +29,7 @@ beforeEach(async (t) => {
   t.onTestFinished(() => keeper.end());
   gate = {
     open: async () => void (await keeper.query('select pg_advisory_unlock(1)')),
-    /** Resolves with their process ids once so many queries stand before the gate. */
+    /** Resolves with the process ids once `count` queries wait at the gate. */
     waiting: async (count) => {
       for (;;) {
         const sql = `select pid from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
@@ -44,7 +44,7 @@ beforeEach(async (t) => {
 const pidOf = async (api: Direct): Promise<number> =>
   (JSON.parse((await api.get('/api/pid')).body) as [{ pid: number }])[0].pid;
 
-test('a full line is answered with 503 and Retry-After', async (t) => {
+test('a request beyond a full queue gets 503 and Retry-After', async (t) => {
   const api = await direct(t, db.dsn, { poolSize: 1, poolQueue: 0 });
   await api.get('/api/pid');
   const first = api.get('/api/gate');
@@ -57,7 +57,7 @@ test('a full line is answered with 503 and Retry-After', async (t) => {
   expect((await first).status).toBe(200);
 });
 
-test('a wait beyond dbrest_pool_timeout is answered with 504', async (t) => {
+test('a wait beyond dbrest_pool_timeout gets 504', async (t) => {
   const api = await direct(t, db.dsn, { poolSize: 1, poolTimeoutMs: 50 });
   const first = api.get('/api/gate');
   await gate.waiting(1);
@@ -69,7 +69,7 @@ test('a wait beyond dbrest_pool_timeout is answered with 504', async (t) => {
   expect((await first).status).toBe(200);
 });
 
-test('a query beyond dbrest_timeout is stopped by the database, and its connection serves on', async (t) => {
+test('a query beyond dbrest_timeout is stopped by the database, and its connection stays in use', async (t) => {
   const api = await direct(t, db.dsn, { poolSize: 1, timeoutMs: 100 });
   const pid = await pidOf(api);
   expect(await api.get('/api/gate')).toMatchObject({
@@ -79,7 +79,7 @@ test('a query beyond dbrest_timeout is stopped by the database, and its connecti
   expect(await pidOf(api)).toBe(pid);
 });
 
-test('a read whose backend is killed is answered by another', async (t) => {
+test('a read whose backend is killed is served by another', async (t) => {
   const api = await direct(t, db.dsn, { poolSize: 1 });
   const reading = api.get('/api/gate');
   const [killed] = await gate.waiting(1);
@@ -136,7 +136,7 @@ test('a client that leaves while it waits takes no connection', async (t) => {
   expect(x.sent).toBeUndefined();
 });
 
-test('a backend that does not answer is given up at the deadline, and others serve on', async (t) => {
+test('a backend that does not reply is given up at the deadline, and others go on', async (t) => {
   const api = await direct(t, db.dsn, { poolSize: 1, timeoutMs: 100 });
   const pid = await pidOf(api);
   process.kill(pid, 'SIGSTOP');
@@ -148,7 +148,7 @@ test('a backend that does not answer is given up at the deadline, and others ser
   expect(await pidOf(api)).not.toBe(pid);
 });
 
-test('a database that cannot be reached is answered with 503, and logged once', async (t) => {
+test('a database that cannot be reached gives 503, and is logged once', async (t) => {
   const api = await direct(t, `host=127.0.0.1 port=${await freePort()}`, {});
   for (let i = 0; i < 5; i += 1) {
     const response = await api.get('/api/pid');
@@ -162,9 +162,9 @@ test('a database that cannot be reached is answered with 503, and logged once', 
   expect(api.log.filter((line) => /PGRST000 .*ECONNREFUSED/.test(line))).toHaveLength(5);
 });
 
-test('a server that is restarted is used again without a restart of ours', async (t) => {
+test('a server that is restarted is used again without a restart of gw', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'gw-restart-'));
-  // Started by root, the server runs as another user, who has to pass through here.
+  // When root starts the server, it runs as another user, who needs access to its directory.
   await chmod(dataDir, 0o711);
   const log = { write: () => undefined };
   const port = String(await freePort());

@@ -8,7 +8,7 @@ import { shapedSql, countedSql, Parameters } from '../../../src/modules/dbrest/s
 import { postgres } from '../../harness/postgres.ts';
 import { readSchema } from './read-schema.ts';
 
-/** A read from its query string to its rows, without the handler around it. */
+/** A read, from its query string to its rows, without the handler. */
 export interface Pipeline {
   readonly schema: Schema;
   /** `table?query`: the rows, as the role `anon`. Throws a `DbrestFault` or the server's error. */
@@ -19,7 +19,7 @@ export interface Pipeline {
   query(sql: string): Promise<unknown[]>;
 }
 
-/** For the tests of one file; opened before the first and closed behind the last of them. */
+/** For the tests of one file; opened before the first test and closed after the last. */
 export function pipeline(fixture: string): { readonly it: Pipeline } {
   const opened: { it?: Pipeline; client?: pg.Client } = {};
   beforeAll(async () => {

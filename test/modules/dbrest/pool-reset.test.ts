@@ -60,7 +60,7 @@ const FIXTURE = `
 const file = wholeFile();
 let db: TestDatabase;
 let gw: Gateway;
-/** What is read, and whether it may leave something in its session. */
+/** Reads, and whether each may leave something in its session. */
 const reads: (readonly [path: string, mayLeave: boolean])[] = [
   ['plain', false],
   ['plain?select=word::int,n:feelings->0&word=like.a*&order=id', false],
@@ -131,7 +131,7 @@ const leaving: [line: string, status: number][] = [
   [run('declare c cursor with hold for select 1'), 204],
   [run('deallocate all'), 204],
 ];
-test.each(leaving)('what %s leaves in its session no other request meets', async (line, status) => {
+test.each(leaving)('no other request sees what %s leaves in its session', async (line, status) => {
   const before = await state();
   expect(before).toMatchObject({
     kept: '',
@@ -164,7 +164,7 @@ for (const [i, [path, mayLeave]] of reads.entries()) {
   });
 }
 
-test('a session that a function made listen listens to the end of the next request', async () => {
+test('a LISTEN of a function ends with the next request', async () => {
   expect(await ask(run('listen somebody'))).toMatchObject({ status: 204 });
   await state();
   expect(await ask('GET listening')).toMatchObject({ body: '[{"channels":0}]' });

@@ -10,7 +10,7 @@ let schema: Schema;
 const id = randomUUID().slice(0, 8);
 const role = (name: string): string => `${name}_${id}`;
 
-/** A chain that a role without inheritance breaks and, where there is such a thing, a membership without it. */
+/** A chain of roles that one without inheritance breaks and, where the server has it, a membership without inheritance. */
 beforeAll(async () => {
   const names = ['leaf', 'silent', 'middle', 'top', 'aside'].map(role);
   const [leaf, silent, middle, top, aside] = names;
@@ -42,7 +42,7 @@ const cases: [name: string, has: string[], lacks: string[]][] = [
   ['silent', ['silent'], ['middle', 'top', 'aside']],
   ['middle', ['middle', 'top'], ['leaf']],
 ];
-test.each(cases)('%s has the privileges of the roles that the server says', async (name, has, lacks) => {
+test.each(cases)('%s has the privileges of the same roles as in the server', async (name, has, lacks) => {
   const known = schema.roles.get(role(name)) as ReadonlySet<string>;
   const oids = await db.query<{ rolname: string; oid: string; used: boolean }>(
     `select rolname, oid::text, pg_has_role($1, oid, 'usage') as used from pg_roles`,

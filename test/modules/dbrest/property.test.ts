@@ -33,7 +33,7 @@ const schemaWith = (column: string): Schema => ({
   roles: new Map(),
 });
 
-test('every name and every value comes through the grammar as it was written', () => {
+test('every name and every value is parsed as it was written', () => {
   fc.assert(
     fc.property(name, name, fc.array(value, { maxLength: 5 }), (column, alias, values) => {
       const select = encodeURIComponent(`${quoted(alias)}:${quoted(column)}`);
@@ -104,7 +104,7 @@ const piece = fc.oneof(
   ),
 );
 
-test('whatever a query string holds is a request or a refusal, never a defect', () => {
+test('any query string gives a request or a refusal, never a defect', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
       try {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DbrestFault } from '../../../src/modules/dbrest/fault/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 
-/** `status code message | details` of what a function throws. */
+/** `status code message | details` of the fault that a function throws. */
 function faultOf(act: () => unknown): string {
   try {
     act();
@@ -179,7 +179,7 @@ describe('a refused query', () => {
     );
   });
 
-  test('is within the limits one below each of them', () => {
+  test('is accepted just below each limit', () => {
     const query = [
       many(500, 'a=eq.1', '&'),
       `select=${many(500, 'a', ',')}`,

@@ -83,7 +83,7 @@ test.each(trees)('reads the tree %s', (query, expected) => {
   expect(parseReadQuery(query).filters).toEqual([expected]);
 });
 
-test.each(embedded)('reads %s as a matter of an embed', (query, expected) => {
+test.each(embedded)('reads %s as part of an embed', (query, expected) => {
   expect(parseReadQuery(query)).toMatchObject({
     filters: [],
     embedded: [{ filters: [], order: [], offset: 0, ...expected }],

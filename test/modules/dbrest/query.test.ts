@@ -174,7 +174,7 @@ describe('parseReadQuery', () => {
     expect(parseReadQuery(`order=${value}`).order).toEqual(expected);
   });
 
-  test('selects everything and starts at the first row when nothing is said', () => {
+  test('selects everything from the first row by default', () => {
     expect(parseReadQuery('')).toEqual({
       select: [{ kind: 'all' }],
       filters: [],
@@ -192,7 +192,7 @@ describe('parseReadQuery', () => {
     });
   });
 
-  test('gives what only writes use no meaning', () => {
+  test('ignores parameters that only writes use', () => {
     expect(parseReadQuery('columns=a&on_conflict=b').filters).toEqual([]);
   });
 });

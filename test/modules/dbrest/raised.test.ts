@@ -39,7 +39,7 @@ const cases: [name: string, status: number, code: string, message: string, detai
   ['bad header', 500, 'PGRST121', M, `Invalid JSON value for DETAIL: '{"status":402,"headers":{"a":1}}'`],
   ['no detail', 500, 'PGRST121', M, 'DETAIL is missing in the RAISE statement'],
 ];
-test.each(cases)('a function that raises PGRST with %s is answered as it says', async (...expected) => {
+test.each(cases)('PGRST that is raised with %s gives the response that it describes', async (...expected) => {
   const [name, status, code, message, details] = expected;
   const api = await direct({ onTestFinished }, db.dsn);
   const { x, done } = api.start(`GET /api/raised?name=eq.${encodeURIComponent(name)}`);

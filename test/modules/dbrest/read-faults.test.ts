@@ -62,7 +62,7 @@ const hints: [table: string, hint: string | null][] = [
   ['secret', null],
   ['th', null],
 ];
-test.each(hints)('a fault of /api/%s hints at nothing that the role may not see: %s', async (table, hint) => {
+test.each(hints)('a fault of /api/%s hints only at what the role may see: %s', async (table, hint) => {
   const { body } = await (await location()).get(`/api/${table}`);
   expect(JSON.parse(body)).toMatchObject({ code: 'PGRST205', hint });
 });
@@ -82,7 +82,7 @@ test.each(requests)('a fault of %s with %j', async (request, headers, ...[status
   expect(x.sent).toMatchObject({ status, headers: { 'proxy-status': `gw; error=${code}` } });
 });
 
-test('a request without a role for the anonymous is 401, before the database is asked', async (t) => {
+test('a request without a role gets 401 without a query, when there is no anonymous role', async (t) => {
   const api = await direct(t, 'host=/nowhere', { anonRole: undefined as never });
   expect(await api.get('/api/things')).toMatchObject({
     status: 401,

@@ -6,7 +6,7 @@ import { SHOP } from './shop.ts';
 
 const shop = pipeline(SHOP);
 
-/** Names of one table, and what its rows are related to. */
+/** Columns of each table, and its relationships. */
 const TABLES: Record<string, { columns: string[]; related: Record<string, string> }> = {
   projects: {
     columns: ['id', 'name', 'client_id', 'budget', 'label', 'meta->lead->>name', 'meta->tags->>0'],
@@ -29,7 +29,7 @@ const TABLES: Record<string, { columns: string[]; related: Record<string, string
   project_details: { columns: ['project_id', 'notes'], related: { projects: 'projects' } },
 };
 
-/** Numbers that decide: one after the other, and then always the first choice. */
+/** Makes choices from a list of numbers; after its end, always the first choice. */
 class Dice {
   readonly #rolls: readonly number[];
   #at = 0;
@@ -46,7 +46,7 @@ class Dice {
   }
 }
 
-/** Parameters beside `select`, by the path of the embed they are about. */
+/** Parameters other than `select`, by the path of their embed. */
 function bounds(dice: Dice, table: string, path: string): string[] {
   const { columns } = TABLES[table] as (typeof TABLES)[string];
   const key = path === '' ? '' : `${path}.`;
@@ -93,11 +93,11 @@ function request(rolls: readonly number[]): string {
   return `${table}?${[`select=${select}`, ...once].join('&')}`;
 }
 
-/** Of the request and not of its statement: an order by what is not grouped by. */
+/** The only error of the request itself: an order by a column that is not grouped by. */
 const EXPECTED = /^42803$/;
 
 test(
-  'a request of known names is answered or refused, and its statement is never at fault',
+  'a request with known names is served or refused, and its statement is always valid',
   { timeout: 60_000 },
   async () => {
     let answered = 0;

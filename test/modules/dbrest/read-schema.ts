@@ -7,7 +7,7 @@ import {
 } from '../../../src/modules/dbrest/schema/index.ts';
 import { inSlices } from '../../../src/modules/dbrest/turn.ts';
 
-/** What the module knows of a database after its first look. */
+/** The schema that the module reads from a database at first. */
 export async function readSchema(client: pg.Client): Promise<Schema> {
   await client.query("begin; set local search_path = ''");
   const { rows } = await client.query<string[]>({ text: CATALOGUE_SQL, rowMode: 'array' });

@@ -100,12 +100,12 @@ const rows: [target: string, body: unknown][] = [
   ],
 ];
 
-test.each(rows)('an response of %s holds native JSON', async (target, expected) => {
+test.each(rows)('a response of %s holds native JSON', async (target, expected) => {
   const { status, body } = await (await location()).get(`/api/${target}`);
   expect([status, JSON.parse(body)]).toEqual([200, expected]);
 });
 
-test('an response passes numbers through as the database wrote them', async () => {
+test('a response passes numbers through as the database wrote them', async () => {
   const { body } = await (await location()).get('/api/things?id=eq.1&select=big,price');
   expect(body).toBe('[{"big":9007199254740993,"price":1.50}]');
 });
@@ -118,7 +118,7 @@ const ranges: [query: string, range: string][] = [
   ['offset=3', '*/*'],
   ['limit=0', '*/*'],
 ];
-test.each(ranges)('an response of ?%s names its range %s', async (query, range) => {
+test.each(ranges)('a response of ?%s names its range %s', async (query, range) => {
   const { status, headers } = await (await location()).get(`/api/things?${query}`);
   expect(status).toBe(200);
   expect(headers).toEqual({
@@ -128,14 +128,14 @@ test.each(ranges)('an response of ?%s names its range %s', async (query, range) 
   });
 });
 
-test('an response has at most dbrest_max_rows rows', async () => {
+test('a response has at most dbrest_max_rows rows', async () => {
   const api = await location({ maxRows: 2 });
   expect((await api.get('/api/things')).headers['content-range']).toBe('0-1/*');
   expect((await api.get('/api/things?limit=1')).headers['content-range']).toBe('0-0/*');
   expect((await api.get('/api/things?limit=100')).headers['content-range']).toBe('0-1/*');
 });
 
-test('an response comes from the schema that the profile names', async () => {
+test('a response comes from the schema that the profile names', async () => {
   const api = await location({ schemas: ['public', 'second'] });
   expect((await api.get('/api/only_here', { 'accept-profile': 'second' })).headers).toMatchObject({
     'content-profile': 'second',

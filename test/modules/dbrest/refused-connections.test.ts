@@ -38,7 +38,7 @@ const refusals: [code: string, text: string][] = [
   ['53300', 'sorry, too many clients already'],
 ];
 test.each(refusals)(
-  'a server that refuses with %s "%s" is 503; the log alone tells why, and nothing tells the password',
+  'a server that refuses with %s "%s" is 503; only the log has the cause, and nothing shows the password',
   async (code, text) => {
     const port = await refusing(code, text);
     const dsn = `postgresql://web:s3cret-word@127.0.0.1:${port}/shop?sslmode=disable`;
@@ -63,7 +63,7 @@ test.each(refusals)(
   },
 );
 
-test('a database that is full serves on with the connections that there are', async () => {
+test('a full database is used with the connections that are open', async () => {
   const db = await postgres(FIXTURE);
   await db.query(`alter database ${db.database} connection limit 3`);
   const api = await direct({ onTestFinished }, db.dsn, { poolSize: 16, poolTimeoutMs: 20_000 });
@@ -75,7 +75,7 @@ test('a database that is full serves on with the connections that there are', as
   expect(pids.size).toBeLessThanOrEqual(3);
 });
 
-test('a database without a place for us is 503, and served as soon as there is one', async () => {
+test('a database without a free connection gives 503 until there is one', async () => {
   const db = await postgres(FIXTURE);
   await db.query(`alter database ${db.database} connection limit 0`);
   const api = await direct({ onTestFinished }, db.dsn);

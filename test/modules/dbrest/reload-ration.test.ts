@@ -46,7 +46,7 @@ async function ask(line: string, status: number, body?: string): Promise<void> {
   await gw.expect(line, { status }, body === undefined ? {} : { headers: JSON_TYPE, body });
 }
 
-/** The server says that there is no such table, schema, type or function; only the data of the request are to blame. */
+/** The server reports a missing table, schema, type or function because of data in the request. */
 const values: Request[] = [
   ['GET /api/notes?select=word::regclass&id=eq.1', 404],
   ['GET /api/notes?select=word::regclass&id=eq.2', 400],
@@ -67,7 +67,7 @@ test.each(values)('%s does not make the gateway read the schema', async (line, s
   expect(await loads()).toBe(before);
 });
 
-/** Perhaps the schema has changed: it is looked at, and not for each request. */
+/** The schema may have changed: it is read again, but not for each request. */
 const names: Request[] = [
   ['GET /api/nowhere', 404],
   ['HEAD /api/nowhere', 404],

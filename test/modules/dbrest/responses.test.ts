@@ -196,7 +196,7 @@ describe('Prefer: timezone', () => {
   });
 });
 
-test('handling=strict refuses what is not understood, handling=lenient passes over it', async () => {
+test('handling=strict refuses unknown preferences, handling=lenient ignores them', async () => {
   const api = await location();
   expect(await api.get('/api/items', { prefer: 'handling=strict, speed=high' })).toMatchObject({
     status: 400,

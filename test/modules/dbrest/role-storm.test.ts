@@ -36,13 +36,13 @@ beforeAll(async () => {
   db = await postgres(FIXTURE);
 });
 
-/** Who a call is, and what it may see. */
+/** The role and the token of a call. */
 interface Call {
   readonly api: Direct;
   readonly n: string;
   readonly role: 'anon' | 'web_user';
   readonly token: string;
-  /** The database is told of the token. */
+  /** Whether the token is valid, so that the database gets its claims. */
   readonly genuine: boolean;
 }
 
@@ -64,7 +64,7 @@ const headersOf = ({ token, n }: Call): Record<string, string> => ({
   ...(token !== '' && { authorization: `Bearer ${token}` }),
 });
 
-/** What a response shows of another call; a lost connection shows nothing. */
+/** The response if it is not the right one, else nothing; a lost connection counts as right. */
 function unless(response: SentResponse, right: (body: string) => boolean): string | undefined {
   return response.status === 503 || right(response.body)
     ? undefined
@@ -118,7 +118,7 @@ const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
   },
 ];
 
-test('thousands of mixed requests on one connection that keeps dying see nothing of each other', async () => {
+test('thousands of mixed requests on a connection that is often killed see nothing of each other', async () => {
   const api = await direct({ onTestFinished }, db.dsn, {
     jwtKeys: { kind: 'secret', secret: SECRET },
     txEnd: 'commit-allow-override',
@@ -141,9 +141,9 @@ test('thousands of mixed requests on one connection that keeps dying see nothing
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   expect([...foreign]).toEqual([]);
-  // Now and then there is just none.
+  // At times there is no session to end.
   expect(ended).toBeGreaterThan(0);
-  // What was cancelled last may take a moment to notice; who listens for changes of the schema may be back just now.
+  // The last cancelled query may take a moment to end, and the listener for schema changes to reconnect.
   await vi.waitFor(
     async () => expect(await db.query(`select state ${sessions} and state <> 'idle'`)).toEqual([]),
     { timeout: 10_000 },

@@ -36,7 +36,7 @@ beforeAll(async () => {
   db = await postgres(FIXTURE);
 });
 
-test('the database learns all of the request, as the anonymous role, read-only', async (t) => {
+test('the database gets every part of the request, as the anonymous role, read-only', async (t) => {
   const api = await direct(t, db.dsn, { timeoutMs: 7_000, extraSearchPath: ['public', 'ex"tra'] });
   const headers = { authorization: 'BEARER a.b.c', host: 'h', 'x-a': '1', cookie: 'a=1; __proto__=2; b=x=y' };
   const [row] = JSON.parse((await api.get('/api/whoami?role=eq.anon', headers)).body) as [object];
@@ -85,7 +85,7 @@ interface Call {
   readonly token: string;
 }
 
-/** Kinds of requests, each giving what it saw of another request, or nothing. */
+/** Kinds of requests; each returns a response that belongs to another request, or nothing. */
 const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
   async ({ api, role, token }) => {
     const { body } = await api.get('/api/whoami?select=role,jwt', { authorization: `Bearer ${token}` });

@@ -3,7 +3,7 @@ import { type Schema, SchemaCache } from '../../../src/modules/dbrest/schema/ind
 
 const empty = (): Schema => ({ tables: new Map(), textSearchConfigs: new Set(), roles: new Map() });
 
-test('all who wait for the first load share it', async () => {
+test('requests that wait for the first load share it', async () => {
   const read = vi.fn(() => Promise.resolve(empty()));
   const cache = new SchemaCache(read);
   const [a, b] = await Promise.all([cache.current(), cache.current()]);
@@ -21,7 +21,7 @@ test('a failed first load is tried again by the next request', async () => {
   expect(read).toHaveBeenCalledTimes(2);
 });
 
-test('requests with an unknown name cause one reload together, and no more until the pause is over', async () => {
+test('requests with an unknown name cause one reload together, and no other until the pause is over', async () => {
   vi.useFakeTimers();
   try {
     const read = vi.fn(() => Promise.resolve(empty()));
@@ -40,7 +40,7 @@ test('requests with an unknown name cause one reload together, and no more until
   }
 });
 
-test('responses go on with the old schema when a reload fails', async () => {
+test('requests use the old schema when a reload fails', async () => {
   const read = vi.fn(() => Promise.resolve(empty()));
   const cache = new SchemaCache(read);
   const first = await cache.current();
@@ -49,7 +49,7 @@ test('responses go on with the old schema when a reload fails', async () => {
   expect(cache.current()).toBe(first);
 });
 
-test('a refresh during a load causes one more behind it, for all who ask', async () => {
+test('refreshes during a load cause one more load after it', async () => {
   const loads: ((schema: Schema) => void)[] = [];
   const read = vi.fn(() => new Promise<Schema>((resolve) => loads.push(resolve)));
   const cache = new SchemaCache(read);
@@ -70,7 +70,7 @@ test('a refresh during a load causes one more behind it, for all who ask', async
   expect(read).toHaveBeenCalledTimes(3);
 });
 
-test('a refresh that fails leaves the old schema', async () => {
+test('a refresh that fails keeps the old schema', async () => {
   const read = vi.fn(() => Promise.resolve(empty()));
   const cache = new SchemaCache(read);
   const first = await cache.current();
@@ -79,7 +79,7 @@ test('a refresh that fails leaves the old schema', async () => {
   expect(cache.current()).toBe(first);
 });
 
-test('of two schemas the one that was read later stays, whichever comes first', async () => {
+test('of two schemas the one that was read later is kept, in either order', async () => {
   const cache = new SchemaCache(() => Promise.resolve({ ...empty(), reads: 1 }));
   await cache.current();
   const newer = cache.adopt({ ...empty(), reads: 3 });

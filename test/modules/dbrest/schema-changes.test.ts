@@ -16,7 +16,7 @@ const FIXTURE = `
   grant select on all tables in schema public to anon;
 `;
 
-/** One connection, so that every statement meets those that were prepared before. */
+/** A location with one connection, which has the statements that were prepared before. */
 async function open(): Promise<{ db: TestDatabase; api: Direct }> {
   const db = await postgres(FIXTURE);
   return { db, api: await direct({ onTestFinished }, db.dsn, { poolSize: 1 }) };
@@ -49,7 +49,7 @@ const changes: [sql: string, request: string, accept: Record<string, string>, bo
   ],
 ];
 test.each(changes)(
-  'after "%s" %s with %j is answered as the tables are now',
+  'after "%s" %s with %j gets the current rows',
   async (...[sql, request, headers, body]) => {
     const { db, api } = await open();
     expect(await api.get(`/api/${request}`, headers)).toMatchObject({ status: 200 });
@@ -58,7 +58,7 @@ test.each(changes)(
   },
 );
 
-test('a session whose statements are gone prepares them anew', async () => {
+test('a session that lost its statements prepares them again', async () => {
   const { api } = await open();
   const before = await api.get('/api/whoami');
   expect(await api.get('/api/forgets')).toMatchObject({ status: 200, body: '[{"forget":"done"}]' });

@@ -9,15 +9,15 @@ const FIXTURE = `
 const conf = (db: TestDatabase): string =>
   `dbrest_anon_role anon; error_log error.log info; server { location /api/ { dbrest_pass ${db.dsn}; dbrest_timeout 30s; } }`;
 
-/** What the description says of the table: nothing but a fresh schema changes it. */
+/** The description of the table, which changes only with a new schema. */
 async function comment(gw: Gateway): Promise<string | undefined> {
   const { body } = await gw.expect('GET /api/', { status: 200 });
   const { components } = JSON.parse(body) as { components: { schemas: { items: { description?: string } } } };
   return components.schemas.items.description;
 }
 
-/** Every request is answered by any of the workers: they have all heard when so many in a row know. */
-async function everybodyKnows(gw: Gateway, expected: string): Promise<void> {
+/** Resolves when 16 responses in a row have the comment. Any worker may send a response, so all have the schema then. */
+async function untilAllHave(gw: Gateway, expected: string): Promise<void> {
   await vi.waitFor(
     async () => {
       for (let i = 0; i < 16; i += 1) expect(await comment(gw)).toBe(expected);
@@ -44,25 +44,25 @@ test.each([
 ])('NOTIFY %s, %s makes every worker read the schema again', async (channel, payload) => {
   const { db, gw } = await start({ onTestFinished });
   await db.query(`comment on table items is 'changed'; notify ${channel}, ${payload}`);
-  await everybodyKnows(gw, 'changed');
+  await untilAllHave(gw, 'changed');
   expect(await listeners(db)).toHaveLength(1);
 });
 
-test('"reload config" is not for a gateway whose configuration is a file', async (t) => {
+test('"reload config" does not reload a gateway whose configuration is a file', async (t) => {
   const { db, gw } = await start(t);
   await db.query(`comment on table items is 'changed'; notify pgrst, 'reload config'`);
   await gw.waitForLog(/"reload config" from ".*" is ignored/);
   expect(gw.errorLog()).not.toContain('is read again');
 });
 
-test('what was announced while nobody could listen is caught up with', async (t) => {
+test('changes that were announced without a listener are read later', async (t) => {
   const { db, gw } = await start(t);
   await db.query(`comment on table items is 'missed'`);
   const [first] = await listeners(db);
   await db.query(`select pg_terminate_backend(${first?.pid})`);
-  await everybodyKnows(gw, 'missed');
+  await untilAllHave(gw, 'missed');
   await db.query(`comment on table items is 'heard'; notify pgrst, 'reload schema'`);
-  await everybodyKnows(gw, 'heard');
+  await untilAllHave(gw, 'heard');
   expect(await listeners(db)).toHaveLength(1);
 });
 
@@ -70,7 +70,7 @@ test('a reload of the configuration reads the schema again', async (t) => {
   const { db, gw } = await start(t);
   await db.query(`comment on table items is 'reloaded'`);
   expect(await gw.reload(conf(db))).toBe('done');
-  await everybodyKnows(gw, 'reloaded');
+  await untilAllHave(gw, 'reloaded');
   expect(await listeners(db)).toHaveLength(1);
 });
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
 const raise = (code: string, message?: string, detail?: string): string =>
   `POST rpc/raises ${JSON.stringify({ code, message, detail })}`;
 
-/** A request, its status, and its code where that is not in the request. */
+/** A request, its status, and its code if the request does not have it. */
 const ROWS: [request: string, status: number, code?: string][] = [
   [raise('08000'), 503],
   [raise('08P01'), 503],
@@ -110,10 +110,10 @@ const ROWS: [request: string, status: number, code?: string][] = [
 
 const session = async (): Promise<unknown> =>
   JSON.parse((await gw.expect('GET /api/session', { status: 200 })).body) as unknown;
-/** The server is said to end these sessions, so the gateway does not use them again. */
+/** Codes with which the server ends a session: the gateway does not use it again. */
 const ENDING = /^(08|57P0[1-3]|26000)/;
 
-test.each(ROWS)('%s → %i, and the session goes on', async (request, status, given) => {
+test.each(ROWS)('%s → %i, and the session stays in order', async (request, status, given) => {
   const [, method = '', path = '', body] = /^(\S+) (\S+)(?: (.*))?$/.exec(request) ?? [];
   const code = given ?? (JSON.parse(body ?? '') as { code: string }).code;
   const before = await session();
@@ -128,7 +128,7 @@ test.each(ROWS)('%s → %i, and the session goes on', async (request, status, gi
   else expect(after).toEqual(before);
 });
 
-test('what is denied is 401 to the anonymous role and 403 to any other', async () => {
+test('a missing privilege gives 401 to the anonymous role and 403 to any other', async () => {
   const user = { headers: bearer(sign({ role: 'web_user' })) };
   await gw.expect('GET /api/closed', { status: 403, headers: { 'www-authenticate': null } }, user);
   await gw.expect('GET /api/closed', { status: 401, headers: { 'www-authenticate': 'Bearer' } });

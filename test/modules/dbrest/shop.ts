@@ -1,5 +1,5 @@
 /**
- * What an everyday application has: clients with projects, projects with tasks, users with tasks (many-to-many), a tree,
+ * The tables of an ordinary application: clients with projects, projects with tasks, users with tasks (many-to-many), a tree,
  * a graph of users, two keys between the same tables, one-to-one, views, computed columns and relationships.
  */
 export const SHOP = `

@@ -1,7 +1,7 @@
 import { test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 
-test('the root of an API without its last slash leads to the one with it, the query kept', async (t) => {
+test('the root of an API without its last slash redirects to the one with it, with the query', async (t) => {
   const gw = await startGateway(
     t,
     `server {

@@ -45,7 +45,7 @@ const cases: [code: string, status: number, message?: string][] = [
   ['XX000', 500],
 ];
 
-test.each(cases)('SQLSTATE %s is answered with %i %s', (code, status, message = 'no') => {
+test.each(cases)('SQLSTATE %s gives %i %s', (code, status, message = 'no') => {
   expect(serverFault({ code, message }, false).status).toBe(status);
 });
 
@@ -53,7 +53,7 @@ test('a missing privilege is 403 for an authenticated role', () => {
   expect(serverFault({ code: '42501', message: 'no' }, true).status).toBe(403);
 });
 
-test('what cannot be grouped by comes with what to do', () => {
+test('the error of an impossible grouping says what to do', () => {
   const message = 'could not identify an equality operator for type json';
   expect(serverFault({ code: '42883', message }, false)).toMatchObject({
     status: 404,
@@ -62,7 +62,7 @@ test('what cannot be grouped by comes with what to do', () => {
   });
 });
 
-test('the body has all four keys, sorted, with what the server said', () => {
+test('the body has all four keys, sorted, with the texts of the server', () => {
   const fault = serverFault({ code: '42501', message: 'permission denied', hint: 'grant it' }, false);
   expect(fault.body('verbose')).toBe(
     '{"code":"42501","details":null,"hint":"grant it","message":"permission denied"}',

@@ -10,7 +10,7 @@ test('a statement is parsed once and keeps its name', () => {
   expect(names.use('select 1')).toEqual({ name: first.name, parse: false });
 });
 
-test('what stood behind an error is parsed again', () => {
+test('statements after an error are parsed again', () => {
   const names = new StatementNames(10);
   names.use('select 1');
   names.use('select 2');
@@ -20,7 +20,7 @@ test('what stood behind an error is parsed again', () => {
   expect(names.use('select 2').parse).toBe(true);
 });
 
-test('the least recently used statement goes first', () => {
+test('the least recently used statement is closed first', () => {
   const names = new StatementNames(2);
   const run = (text: string) => {
     const used = names.use(text);

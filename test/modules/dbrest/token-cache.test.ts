@@ -17,7 +17,7 @@ const open = () =>
     },
   );
 
-test('a token is verified once, and known at once from then on', async () => {
+test('a token is verified once, and then found in the cache', async () => {
   const authenticator = await open();
   const header = [`Bearer ${sign({ role: 'a' })}`];
   const first = authenticator.identify(header);
@@ -27,7 +27,7 @@ test('a token is verified once, and known at once from then on', async () => {
   expect(authenticator.identify(header)).toMatchObject({ role: 'a' });
 });
 
-test('a token that is known expires all the same', async () => {
+test('a cached token expires', async () => {
   const authenticator = await open();
   const header = [`Bearer ${sign({ role: 'a', exp: inSeconds(10) })}`];
   await authenticator.identify(header);
@@ -41,14 +41,14 @@ test('a token that is known expires all the same', async () => {
   }
 });
 
-test('tokens that share a beginning are told apart', async () => {
+test('tokens with the same beginning are distinct', async () => {
   const authenticator = await open();
   const token = sign({ role: 'a' });
   await authenticator.identify([`Bearer ${token}`]);
   await expect(authenticator.identify([`Bearer ${token.slice(0, -2)}xx`])).rejects.toThrow('No suitable key');
 });
 
-test('a thousand tokens are known, the least recently used going first', async () => {
+test('a thousand tokens are cached, and the least recently used is removed first', async () => {
   const authenticator = await open();
   const headers = Array.from({ length: 1_001 }, (_, n) => [`Bearer ${sign({ role: 'a', n })}`]);
   for (const header of headers.slice(0, 1_000)) await authenticator.identify(header);
@@ -58,7 +58,7 @@ test('a thousand tokens are known, the least recently used going first', async (
   expect(authenticator.identify(headers[1] as string[])).toBeInstanceOf(Promise);
 });
 
-test('two Authorization headers are refused, whatever they say', async () => {
+test('two Authorization headers are refused, with any value', async () => {
   const authenticator = await open();
   const header = `Bearer ${sign({ role: 'a' })}`;
   expect(() => authenticator.identify([header, header])).toThrow(

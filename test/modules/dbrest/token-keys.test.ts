@@ -60,7 +60,7 @@ const cases: [it: string, token: () => Promise<string> | string, response: strin
   ['the JWK as a secret', () => sign(user, { secret: JSON.stringify(rsaJwk) }), NO_KEY],
   ['an empty secret', () => sign(user, { secret: '', header: { kid: 'mac' } }), NO_KEY],
 ];
-test.each(cases)('a set of keys answers %s', async (_, token, response) => {
+test.each(cases)('a set of keys gives for %s the expected role or fault', async (_, token, response) => {
   const api = await secured(db.dsn, { jwtKeys: keys(set), jwtInvalid: 'reject' });
   const got = await seen(api, await token());
   expect(typeof got === 'string' ? got : got.role).toBe(response);

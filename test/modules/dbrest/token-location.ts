@@ -3,7 +3,7 @@ import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/
 import { type Direct, direct } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
-/** `whoami` shows what the database was told; nobody may read `closed`. */
+/** `whoami` shows the role and the settings of a request; no role may read `closed`. */
 export const WHOAMI = `
   create role stranger;
   create view whoami as select
@@ -27,14 +27,14 @@ export interface Seen {
   readonly sent: string | null;
 }
 
-/** What the database saw of a request; a problem is its status, code and message. */
+/** The row of `whoami` for a token, or status, code and message of the error. */
 export async function seen(api: Direct, token: string): Promise<Seen | string> {
   const { status, body } = await api.get('/api/whoami', bearer(token));
   const json = JSON.parse(body) as Seen[] & { code: string; message: string };
   return status === 200 ? (json[0] as Seen) : `${status} ${json.code} ${json.message}`;
 }
 
-/** `dbrest_jwt_secret`. */
+/** The keys in a value of `dbrest_jwt_secret`. */
 export function keys(text: string): KeySource {
   const source = readKeySource(text);
   if ('fault' in source) throw new Error(source.fault);
@@ -45,5 +45,5 @@ export function keys(text: string): KeySource {
 export const secured = (dsn: string, config: Parameters<typeof direct>[2] = {}): Promise<Direct> =>
   direct({ onTestFinished }, dsn, { jwtKeys: keys(SECRET), ...config });
 
-/** A token of the usual user under a header. */
+/** A token of the usual user with this header. */
 export const withHeader = (header: Record<string, unknown> | string): string => sign(user, { header });

@@ -17,7 +17,7 @@ const accepted: [it: string, token: string][] = [
   ['expired within the skew', sign({ ...user, exp: inSeconds(-20) })],
   ['becomes valid within the skew', sign({ ...user, nbf: inSeconds(20), iat: inSeconds(20) })],
   ['has fractions in its times', sign({ ...user, exp: inSeconds(20) + 0.5 })],
-  ['has an audience that nobody asks for', sign({ ...user, aud: 'elsewhere' })],
+  ['has an audience where none is required', sign({ ...user, aud: 'elsewhere' })],
   ['has no type', withHeader({ typ: undefined })],
   ['has another type', withHeader({ typ: ['x'] })],
   ['has a key id, with a secret that has none', withHeader({ kid: '../../dev/null' })],
@@ -110,15 +110,15 @@ const challenges: [
     'Bearer error="invalid_token", error_description="JWT expired"',
   ],
   ['unknown role', bearer(sign({ role: 'nobody' })), 'whoami', 401, 'Bearer'],
-  ['missing right of nobody', {}, 'closed', 401, 'Bearer'],
-  ['missing right of somebody', bearer(sign(user)), 'closed', 403, undefined],
+  ['missing privilege without a token', {}, 'closed', 401, 'Bearer'],
+  ['missing privilege of a user', bearer(sign(user)), 'closed', 403, undefined],
 ];
-test.each(challenges)('a %s is told how to sign in', async (...[, headers, path, status, challenge]) => {
+test.each(challenges)('a %s gets its challenge', async (...[, headers, path, status, challenge]) => {
   const response = await (await strict()).get(`/api/${path}`, headers);
   expect([response.status, response.headers['www-authenticate']]).toEqual([status, challenge]);
 });
 
-test('without an anonymous role, nobody without a role is served', async () => {
+test('without an anonymous role, requests without a role are refused', async () => {
   const api = await secured(db.dsn, { anonRole: undefined as never });
   for (const token of ['bad', sign({ sub: 'x' })]) {
     expect(await seen(api, token)).toBe('401 PGRST302 Anonymous access is disabled');

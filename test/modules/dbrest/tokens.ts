@@ -8,7 +8,7 @@ const encode = (part: unknown): string =>
     : Buffer.from(typeof part === 'string' ? part : JSON.stringify(part))
   ).toString('base64url');
 
-/** A token as its parts say: a string or buffer is taken as it is. Signed with HS256 unless the header says HS384 or HS512. */
+/** A token of these parts; a string or buffer is used as it is. Signed with HS256 unless the header says HS384 or HS512. */
 export function sign(
   payload: unknown,
   {
@@ -22,7 +22,7 @@ export function sign(
   return `${signed}.${createHmac(`sha${bits}`, secret).update(signed).digest('base64url')}`;
 }
 
-/** Seconds from now, as a token counts them. */
+/** The time so many seconds from now, in seconds since the epoch. */
 export const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1_000) + seconds;
 
 export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });

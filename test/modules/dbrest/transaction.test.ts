@@ -73,7 +73,7 @@ test('dbrest_pre_request runs as the role of the request and may refuse it', asy
   });
 });
 
-test('dbrest_pre_request decides headers and status, for its own request only', async () => {
+test('dbrest_pre_request sets headers and status of its own request only', async () => {
   const api = await location({ preRequest });
   const headers = { 'x-seen-by': 'web_user', 'range-unit': 'rows', 'content-range': '0-1/2' };
   expect(await api.get('/api/items', { ...user, prefer: 'count=exact' })).toMatchObject({
@@ -93,7 +93,7 @@ test.each([
   ['bad_status', 500, 'PGRST112'],
   ['no_rows', 500, 'PGRSTX00'],
   ['missing', 404, '42883'],
-])('dbrest_pre_request %s is answered with %d', async (name, status, code) => {
+])('dbrest_pre_request %s gives %d', async (name, status, code) => {
   const api = await location({ preRequest: ['public', name] });
   expect(await api.get('/api/items')).toMatchObject({
     status,
@@ -109,7 +109,7 @@ const ends: [txEnd: TxEnd, prefer: string, told: string[], applied: string | und
   ['rollback-allow-override', 'tx=commit', ['committed'], 'tx=commit'],
   ['rollback-allow-override', '', [], undefined],
 ];
-test.each(ends)('dbrest_tx_end %s with Prefer: %s tells %j', async (...[txEnd, prefer, told, applied]) => {
+test.each(ends)('dbrest_tx_end %s with Prefer: %s gives %j', async (...[txEnd, prefer, told, applied]) => {
   const listener = new pg.Client(db.adminDsn);
   onTestFinished(() => listener.end());
   await listener.connect();
@@ -127,7 +127,7 @@ test.each(ends)('dbrest_tx_end %s with Prefer: %s tells %j', async (...[txEnd, p
   expect(heard).toEqual(told);
 });
 
-test('dbrest_tx_end rollback leaves the connection in order when a request fails, and uses it again', async () => {
+test('dbrest_tx_end rollback keeps the connection usable when a request fails', async () => {
   const api = await location({ txEnd: 'rollback' });
   const pid = 'select pid from pg_stat_activity where datname = current_database() and application_name = $1';
   await api.get('/api/items');
@@ -139,7 +139,7 @@ test('dbrest_tx_end rollback leaves the connection in order when a request fails
 
 describe('dbrest_plan', () => {
   const PLAN = 'application/vnd.pgrst.plan';
-  test('answers with the plan instead of rows', async () => {
+  test('gives the plan instead of rows', async () => {
     const api = await location({ plan: true });
     const text = await api.get('/api/items?id=eq.1', { accept: PLAN });
     expect(text.headers).toMatchObject({
@@ -155,7 +155,7 @@ describe('dbrest_plan', () => {
     expect(json[0]['Execution Time']).toBeGreaterThan(0);
   });
 
-  test('tells of the write-ahead log where the server can', async () => {
+  test('shows the use of the write-ahead log where the server can', async () => {
     const api = await location({ plan: true });
     const accept = `${PLAN}+json; options=analyze|wal`;
     const [server] = await db.query<{ version: number }>(

@@ -58,11 +58,11 @@ const columns: [of: string, name: string, facts: object][] = [
   ['over_shown', 'b', { type: 'character varying(3)', defaultSql: `'ab'::character varying` }],
   ['bare', 'a', { type: 'integer' }],
 ];
-test.each(columns)('of %s.%s is known %j', (of, name, facts) => {
+test.each(columns)('the catalogue has of %s.%s %j', (of, name, facts) => {
   expect(column(of, name)).toEqual({ name, ...facts });
 });
 
-test('unique indexes are known with their columns and their condition', () => {
+test('the catalogue has unique indexes with their columns and their condition', () => {
   expect(table('facts').uniqueIndexes).toEqual([
     { columns: ['id'] },
     { columns: ['short'], predicate: `((plain IS NOT NULL) AND (mood <> 'sad'::other.mood))` },
@@ -71,7 +71,7 @@ test('unique indexes are known with their columns and their condition', () => {
   expect(table('bare').uniqueIndexes).toBeUndefined();
 });
 
-test('relations are known by their kind', () => {
+test('the catalogue has the kind of each relation', () => {
   const kinds = ['facts', 'parts', 'shown', 'stored'].map((name) => table(name).kind);
   expect(kinds).toEqual(['r', 'p', 'v', 'm']);
 });

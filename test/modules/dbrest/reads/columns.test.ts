@@ -225,6 +225,6 @@ const faults: readonly FaultCase[] = [
   ['client', 404, 'PGRST205', { hint: "Perhaps you meant the table 'public.clients'" }],
   ['clients/1', 404, 'PGRST125', { message: 'Invalid path specified in request URL' }],
 ];
-describe('what is not there, or cannot be read', () => {
+describe('missing or unreadable columns', () => {
   givesFaults(gateway, faults);
 });

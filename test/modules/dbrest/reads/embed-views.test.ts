@@ -151,6 +151,6 @@ const faults: readonly FaultCase[] = [
   ['clients?select=id,orders(nope)', 400, '42703', { message: 'column orders.nope does not exist' }],
   ['clients?select=id,orders(id)&orders.nope=eq.1', 400, '42703'],
 ];
-describe('what cannot be embedded', () => {
+describe('embeds that are refused', () => {
   givesFaults(gateway, faults);
 });

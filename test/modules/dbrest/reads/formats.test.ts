@@ -5,7 +5,7 @@ import {
   type ResponseCase,
   type FaultCase,
   fixtureGateway,
-  givesAnswers,
+  givesResponses,
   givesFaults,
 } from '../fixture/gateway.ts';
 
@@ -98,7 +98,7 @@ const formats: readonly ResponseCase[] = [
   of('application/octet-stream', 'files?select=content&id=eq.2', 'application/octet-stream', ''),
 ];
 describe('formats', () => {
-  givesAnswers(gateway, formats);
+  givesResponses(gateway, formats);
 });
 
 const negotiated: readonly ResponseCase[] = [
@@ -118,8 +118,8 @@ const negotiated: readonly ResponseCase[] = [
   ),
   of('application/vnd.pgrst.plan, application/json', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
 ];
-describe('what Accept weighs', () => {
-  givesAnswers(gateway, negotiated);
+describe('weights in Accept', () => {
+  givesResponses(gateway, negotiated);
 });
 
 const plans: readonly ResponseCase[] = [
@@ -149,7 +149,7 @@ const plans: readonly ResponseCase[] = [
   ),
 ];
 describe('plans', () => {
-  givesAnswers(gateway, plans);
+  givesResponses(gateway, plans);
 });
 
 const none = (...types: string[]): object => ({
@@ -193,11 +193,11 @@ const refused: readonly (readonly [accept: string, ...FaultCase])[] = [
     { details: 'The result contains 0 rows' },
   ],
 ];
-describe('what cannot be answered', () => {
+describe('unavailable formats', () => {
   for (const [accept, ...fault] of refused) givesFaults(gateway, [fault], { accept });
 });
 
-test('bytes come as they are', async () => {
+test('bytes are sent unchanged', async () => {
   const { bytes, headers } = await gateway.ask('files?select=content&id=eq.1', {
     accept: 'application/octet-stream',
   });
@@ -222,7 +222,7 @@ test.each(['application/json', 'text/csv', 'text/xml', 'application/vnd.pgrst.ob
   },
 );
 
-test('rows come as features where PostGIS is there', async (t) => {
+test('rows are features where PostGIS is installed', async (t) => {
   const { dsn } = await postgres(`create table places (id int primary key, name text);
     insert into places values (1, 'Rome'), (2, 'Oslo');
     create function st_asgeojson(anyelement) returns text language sql immutable

@@ -14,7 +14,7 @@ const within: readonly RowsCase[] = [
   [`employees?select=${bosses(3)}&id=eq.4`, [{ reports_to: { reports_to: { reports_to: null } } }]],
   [`clients?select=${many(500, 'id')}&id=eq.1`, [{ id: 1 }]],
 ];
-describe('what is just within a limit', () => {
+describe('requests just within a limit', () => {
   givesRows(gateway, within);
 });
 
@@ -31,11 +31,11 @@ const beyond: readonly FaultCase[] = [
   ['clients?name=eq.%FF', 400, 'PGRST100'],
   ['clients?select="a%00b"', 400, 'PGRST100'],
 ];
-describe('what is beyond a limit', () => {
+describe('requests beyond a limit', () => {
   givesFaults(gateway, beyond);
 });
 
-test('a URL that is too long is refused before anything reads it', async () => {
+test('a URL that is too long is refused before it is parsed', async () => {
   const { status } = await gateway.ask(`clients?id=in.(${many(6_000, '1')})`);
   expect(status).toBe(414);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ResponseCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type ResponseCase, fixtureGateway, givesResponses } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({
   more: `location "/Ünï/" { dbrest_pass $dsn; dbrest_schemas 'Ünï çødé'; }
@@ -125,5 +125,5 @@ const profiles: readonly ResponseCase[] = [
   { request: '/tools/whoami?select=search_path', json: [{ search_path: '"public", "tools"' }] },
 ];
 describe('schemas and search paths', () => {
-  givesAnswers(gateway, profiles);
+  givesResponses(gateway, profiles);
 });

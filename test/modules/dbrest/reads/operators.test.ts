@@ -41,7 +41,7 @@ describe('comparisons', () => {
   ]);
 });
 
-describe('what a value is', () => {
+describe('values', () => {
   filters('samples', [
     ['flag=is.true', [1]],
     ['flag=is.false', [2]],
@@ -202,6 +202,6 @@ const faults: readonly FaultCase[] = [
   ['texts?words=fts(english).cat dog', 400, '42601'],
   ['employees?nope=eq.1', 400, '42703', { message: 'column employees.nope does not exist' }],
 ];
-describe('what is no operator, or does not fit', () => {
+describe('invalid operators and values', () => {
   givesFaults(gateway, faults);
 });

@@ -3,7 +3,7 @@ import {
   type ResponseCase,
   type FaultCase,
   fixtureGateway,
-  givesAnswers,
+  givesResponses,
   givesFaults,
 } from '../fixture/gateway.ts';
 
@@ -50,7 +50,7 @@ const ranges: readonly ResponseCase[] = [
   page('clients?select=id&order=id&limit=2', ids(2), { range: '1-9' }, { range: '1-1/*' }),
 ];
 describe('ranges', () => {
-  givesAnswers(gateway, ranges);
+  givesResponses(gateway, ranges);
 });
 
 const counts: readonly ResponseCase[] = [
@@ -107,7 +107,7 @@ const counts: readonly ResponseCase[] = [
   ),
 ];
 describe('counts', () => {
-  givesAnswers(gateway, counts);
+  givesResponses(gateway, counts);
 });
 
 const bounded: readonly ResponseCase[] = [
@@ -135,7 +135,7 @@ const bounded: readonly ResponseCase[] = [
   ),
 ];
 describe('dbrest_max_rows', () => {
-  givesAnswers(gateway, bounded);
+  givesResponses(gateway, bounded);
 });
 
 const faults: readonly (readonly [headers: Record<string, string>, ...FaultCase])[] = [
@@ -173,6 +173,6 @@ const beyond: readonly ResponseCase[] = [
   { request: 'HEAD clients?offset=5', with: exact, status: 416, headers: { 'content-range': '*/4' } },
 ];
 describe('ranges that are refused', () => {
-  givesAnswers(gateway, beyond);
+  givesResponses(gateway, beyond);
   for (const [headers, ...fault] of faults) givesFaults(gateway, [fault], headers);
 });

@@ -38,6 +38,6 @@ const faults: readonly FaultCase[] = [
   ['paints?tone=like.87*', 404, '42883'],
   ['paints?tone=eq.xyz', 400, '22P02'],
 ];
-describe('what a domain does not read', () => {
+describe('values that a domain refuses', () => {
   givesFaults(gateway, faults);
 });

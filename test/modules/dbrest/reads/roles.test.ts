@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
 import { postgres } from '../../../harness/postgres.ts';
-import { type ResponseCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type ResponseCase, fixtureGateway, givesResponses } from '../fixture/gateway.ts';
 import { bearer, inSeconds, SECRET, sign } from '../tokens.ts';
 
 const gateway = fixtureGateway({
@@ -52,7 +52,7 @@ const security: readonly ResponseCase[] = [
   },
 ];
 describe('row-level security', () => {
-  givesAnswers(gateway, security);
+  givesResponses(gateway, security);
 });
 
 interface Denial {
@@ -127,8 +127,8 @@ const refusals: readonly ResponseCase[] = [
     challenge: /invalid_token/,
   }),
 ];
-describe('who may not', () => {
-  givesAnswers(gateway, refusals);
+describe('missing privileges', () => {
+  givesResponses(gateway, refusals);
 });
 
 const identities: readonly ResponseCase[] = [
@@ -146,8 +146,8 @@ const identities: readonly ResponseCase[] = [
   rows('whoami?select=claims->>sub,jwt', ann, [{ sub: 'ann', jwt: ann['authorization']?.slice(7) }]),
   rows('whoami?select=jwt,claims', bearer('x.y.z'), [{ jwt: '', claims: { role: 'anon' } }]),
 ];
-describe('who asks', () => {
-  givesAnswers(gateway, identities);
+describe('the role of a request', () => {
+  givesResponses(gateway, identities);
 });
 
 test('requests of three roles that run at once each see their own', async () => {
@@ -167,13 +167,13 @@ test('requests of three roles that run at once each see their own', async () => 
   expect(foreign.filter(Boolean)).toEqual([]);
 });
 
-test('a terse location keeps details and hints to itself', async () => {
+test('a terse location sends no details and hints', async () => {
   const { body } = await gateway.ask('/minimal/employees?id=0');
   expect(body).toBe('{"code":"PGRST100","message":"\\"failed to parse filter (0)\\" (line 1, column 1)"}');
   expect((await gateway.ask('/minimal/clint')).body).not.toContain('clients');
 });
 
-test('a role brings its settings with it, and they end with its request', async (t) => {
+test('the settings of a role apply, and end with its request', async (t) => {
   const db = await postgres(`create role hasty; grant hasty to authenticator;
     alter role hasty set statement_timeout = '70ms';
     alter role hasty set "TimeZone" = 'Asia/Tokyo';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ResponseCase, fixtureGateway, givesAnswers } from '../fixture/gateway.ts';
+import { type ResponseCase, fixtureGateway, givesResponses } from '../fixture/gateway.ts';
 
 const gateway = fixtureGateway({
   http: 'dbrest_setting colour blue; dbrest_setting app.settings.n.o "a \'b\'";',
@@ -21,7 +21,7 @@ const fault = (
   ...parts,
 });
 
-test('the database is told all of the request', async () => {
+test('the database gets every part of the request', async () => {
   const headers = { 'x-a': '1', cookie: 'a=1; b=x=y', 'user-agent': 'test' };
   const { body } = await gateway.ask('whoami?select=*&role=eq.anon', headers);
   expect(JSON.parse(body)).toEqual([
@@ -102,7 +102,7 @@ const preferences: readonly ResponseCase[] = [
   },
 ];
 describe('preferences', () => {
-  givesAnswers(gateway, preferences);
+  givesResponses(gateway, preferences);
 });
 
 test('preferences may come in several headers', async () => {
@@ -130,8 +130,8 @@ const raised: readonly ResponseCase[] = [
   fault('/short/slow', 500, '57014'),
   { request: 'HEAD raises_pt', status: 402, body: '', headers: { 'proxy-status': 'gw; error=PT402' } },
 ];
-describe('what the database raises', () => {
-  givesAnswers(gateway, raised);
+describe('errors that the database raises', () => {
+  givesResponses(gateway, raised);
 });
 
 test.each([
@@ -177,10 +177,10 @@ const hooks: readonly ResponseCase[] = [
   { request: 'clients?select=id', status: 200, headers: { 'server-timing': null } },
 ];
 describe('functions in front of a request, and timing', () => {
-  givesAnswers(gateway, hooks);
+  givesResponses(gateway, hooks);
 });
 
-test('HEAD of an response without a known length names none, and its connection serves on', async () => {
+test('HEAD of a response without a known length names none, and its connection stays usable', async () => {
   const head = 'HEAD /api/numbers HTTP/1.1\r\nHost: a\r\n\r\n';
   const connection = await gateway.gw.connect();
   connection.write(head);

@@ -1,4 +1,4 @@
-import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
+import { error, ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 const csv = (body: string, call = 'POST samples?select=id,word,small') => ({
@@ -27,21 +27,21 @@ const lines: readonly WriteCase[] = [
     },
   },
   {
-    it: 'NULL is no value, nothing is the empty text',
+    it: 'NULL is a missing value, an empty field is the empty text',
     ...csv('id,word,small\n90,,NULL'),
     expected: { status: 201, json: [{ id: 90, word: '', small: null }] },
   },
   {
-    it: 'names may be quoted, behind a mark of the byte order',
+    it: 'names may be quoted, after a byte order mark',
     ...csv('\ufeff"id","word"\n90,Ünï €😀'),
     expected: { status: 201, json: [{ id: 90, word: 'Ünï €😀', small: null }] },
   },
   {
-    it: 'empty lines are none',
+    it: 'empty lines are ignored',
     ...csv('\nid,word\n\n90,a\n\n'),
     expected: { status: 201, json: [{ id: 90, word: 'a', small: null }] },
   },
-  { it: 'names alone are no row', ...csv('id,word\n'), expected: { status: 201, json: [] } },
+  { it: 'a header line alone gives no row', ...csv('id,word\n'), expected: { status: 201, json: [] } },
   {
     it: 'named columns are picked from the lines, the others have their default',
     ...csv('word,other,id\none,x,90', 'POST samples?select=id,word&columns=id,word'),
@@ -69,7 +69,7 @@ const lines: readonly WriteCase[] = [
     expected: { status: 400, body: error('PGRST102', 'Empty or invalid csv at line 2') },
   },
   {
-    it: 'nothing at all is refused',
+    it: 'an empty body is refused',
     ...csv(''),
     expected: { status: 400, body: error('PGRST102', 'Empty or invalid csv') },
   },
@@ -95,7 +95,7 @@ const lines: readonly WriteCase[] = [
     expected: { status: 200, json: [{ word: 'new' }] },
   },
 ];
-answersWrites('CSV', gateway, lines);
+testWrites('CSV', gateway, lines);
 
 const fields: readonly WriteCase[] = [
   {
@@ -124,18 +124,18 @@ const fields: readonly WriteCase[] = [
     expected: { status: 400, body: error('PGRST102', 'Empty or invalid form') },
   },
   {
-    it: 'what is not UTF-8 is refused',
+    it: 'text that is not UTF-8 is refused',
     ...form('id=90&word=%ff'),
     expected: { status: 400, body: /"code":"22021"/ },
   },
   {
-    it: 'JSON stands in a text',
+    it: 'JSON is sent as text',
     ...form('id=90&doc=%7B%22a%22:1.50%7D', 'POST samples?select=doc'),
     expected: { status: 201, body: '[{"doc":{"a": 1.50}}]' },
   },
   { it: 'NUL is refused', ...form('id=90&word=%00'), expected: { status: 400, body: /"code":"22P05"/ } },
 ];
-answersWrites('forms', gateway, fields);
+testWrites('forms', gateway, fields);
 
 const kinds: readonly WriteCase[] = [
   ...['application/xml', 'text/plain', 'multipart/form-data; boundary=x', 'application/octet-stream'].map(
@@ -173,7 +173,7 @@ const kinds: readonly WriteCase[] = [
     expected: { status: 201 },
   })),
   ...['null', '1', '"text"', '[1]', '[[]]', '{"id":90}x', '\u00a0{}', '{"id":90,}'].map((body) => ({
-    it: `${body} is no row`,
+    it: `${body} is not a row`,
     call: 'POST samples',
     body,
     expected: { status: 400, body: /"code":"PGRST102"/ },
@@ -185,4 +185,4 @@ const kinds: readonly WriteCase[] = [
     expected: { status: 400, body: /"code":"22023"/ },
   },
 ];
-answersWrites('bodies by their type', gateway, kinds);
+testWrites('bodies by their type', gateway, kinds);

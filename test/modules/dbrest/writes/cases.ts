@@ -2,12 +2,12 @@ import { describe, test } from 'vitest';
 import type { Expected } from '../../../harness/expect-response.ts';
 import { type FixtureGateway, fixtureGateway } from '../fixture/gateway.ts';
 
-/** A write that is undone behind it, and its response. */
+/** A write, which is undone afterwards, and its response. */
 export interface WriteCase {
   readonly it: string;
   /** Method and what follows the prefix, not encoded. */
   readonly call: string;
-  /** Text as it is, anything else as JSON. */
+  /** A string is sent as it is, any other value as JSON. */
   readonly body?: unknown;
   readonly prefer?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** The gateway over the fixture: `/try/` undoes what it did, `/keep/` does not; both as a role that may write. */
+/** The gateway over the fixture: `/try/` undoes each write, `/keep/` does not; both use a role that may write. */
 export function writeGateway(): FixtureGateway {
   return fixtureGateway({
     more: `
@@ -36,8 +36,8 @@ export function writeGateway(): FixtureGateway {
   });
 }
 
-/** What `title` names: each write is answered so; nothing of it stays. */
-export function answersWrites(title: string, gateway: FixtureGateway, cases: readonly WriteCase[]): void {
+/** Tests under `title` that each write gets its response; all of them are undone. */
+export function testWrites(title: string, gateway: FixtureGateway, cases: readonly WriteCase[]): void {
   describe(title, () => {
     test.each(cases)('$it', async ({ call, body, prefer, headers, expected }) => {
       const { gw } = gateway;

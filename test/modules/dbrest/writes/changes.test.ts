@@ -1,4 +1,4 @@
-import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
+import { error, ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 const ids = (...list: number[]) => list.map((id) => ({ id }));
@@ -25,7 +25,7 @@ const touched: readonly WriteCase[] = [
     expected: { status: 200, json: [{ id: 2, initials: 'Z' }] },
   },
   {
-    it: 'rows that something is embedded in',
+    it: 'rows with an embedded row',
     call: 'DELETE order_items?select=line,products!inner(name)&products.name=eq.Hammer&order=line',
     prefer: ROWS,
     expected: {
@@ -37,7 +37,7 @@ const touched: readonly WriteCase[] = [
     },
   },
   {
-    it: 'rows that nothing is embedded in',
+    it: 'rows without an embedded row',
     call: 'PATCH clients?select=id,orders(id)&orders=is.null&order=id',
     body: { city: 'Bari' },
     prefer: ROWS,
@@ -64,7 +64,7 @@ const touched: readonly WriteCase[] = [
     expected: { status: 200, json: [], headers: { 'content-range': '*/0' } },
   },
 ];
-answersWrites('a change touches', gateway, touched);
+testWrites('a change touches', gateway, touched);
 
 const bounded: readonly WriteCase[] = [
   {
@@ -125,7 +125,7 @@ const bounded: readonly WriteCase[] = [
     expected: { status: 200, json: [{ name: 'last' }] },
   },
   {
-    it: 'but not where nothing tells one row from another',
+    it: 'but not where rows cannot be told apart',
     call: 'DELETE department_sizes?limit=1',
     expected: {
       status: 400,
@@ -137,7 +137,7 @@ const bounded: readonly WriteCase[] = [
     },
   },
 ];
-answersWrites('a change is bounded', gateway, bounded);
+testWrites('a change is bounded', gateway, bounded);
 
 const put = { id: 9, name: 'Nine' };
 const NOT_BY_KEY = error(
@@ -216,4 +216,4 @@ const puts: readonly WriteCase[] = [
     },
   })),
 ];
-answersWrites('PUT', gateway, puts);
+testWrites('PUT', gateway, puts);

@@ -3,7 +3,7 @@ import { ROWS, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 
-test('of 1,000 rows that come at once none is lost, and none is there twice', async () => {
+test('1,000 simultaneous inserts lose no row and store none twice', async () => {
   const { gw, db } = gateway;
   const lanes = Array.from({ length: 20 }, async (_, lane) => {
     for (let i = 0; i < 50; i += 1) {
@@ -16,7 +16,7 @@ test('of 1,000 rows that come at once none is lost, and none is there twice', as
   expect(await db.query(sql)).toEqual([{ rows: 1_000, numbers: 1_000 }]);
 });
 
-test('of many upserts on one key one inserts and the others merge', async () => {
+test('of simultaneous upserts of one key one inserts and the others merge', async () => {
   const { gw, db } = gateway;
   const headers = { prefer: `${ROWS},resolution=merge-duplicates` };
   for (let round = 0; round < 20; round += 1) {
@@ -32,7 +32,7 @@ test('of many upserts on one key one inserts and the others merge', async () => 
   expect(row).toEqual({ n: 20 });
 });
 
-test('of many inserts of one key one succeeds', async () => {
+test('of simultaneous inserts of one key one succeeds', async () => {
   const { gw } = gateway;
   const statuses = await Promise.all(
     Array.from({ length: 8 }, async (_, i) => {
@@ -43,7 +43,7 @@ test('of many inserts of one key one succeeds', async () => {
   expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
 });
 
-test('rows that change while they are looked up are asked once more', async () => {
+test('rows that change while they are looked up are looked up again', async () => {
   const { gw, db } = gateway;
   await db.query(`insert into seats (id, room, place) values (101, 'Q', 1), (102, 'Q', 2)`);
   const taken = await Promise.all(

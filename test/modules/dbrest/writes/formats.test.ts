@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
-import { answersWrites, ROWS, type WriteCase, writeGateway } from './cases.ts';
+import { ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 
@@ -44,7 +44,7 @@ const formats: readonly WriteCase[] = [
     expected: { status: 200, body: 'hi\n' },
   },
   {
-    it: 'nothing that cannot hold what is embedded',
+    it: 'no format that cannot hold embeds',
     call: 'POST orders?select=id,clients(name)',
     body: { id: 9 },
     prefer: ROWS,
@@ -59,9 +59,9 @@ const formats: readonly WriteCase[] = [
     expected: { status: 200, json: [{ made: '2024-07-01T12:00:00+09:00' }] },
   },
 ];
-answersWrites('written rows are shown in', gateway, formats);
+testWrites('written rows are shown in', gateway, formats);
 
-test('a question how a write would be done does nothing', async (t) => {
+test('a request for the plan of a write changes nothing', async (t) => {
   const { db } = gateway;
   const gw = await startGateway(
     t,

@@ -4,7 +4,7 @@ import { wholeFile } from '../../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
 import { HOSTILE } from '../hostile.ts';
 
-/** The role may do everything to the canary: only the gateway stands between a statement and its death. */
+/** The role may drop the table `canary`; only the gateway keeps a hostile text from doing so. */
 const FIXTURE = `
   create table canary (id int primary key, name text);
   insert into canary select i, 'row ' || i from generate_series(1, 5) i;

@@ -36,7 +36,7 @@ beforeAll(async () => {
   );
 });
 
-/** Rows until there are bytes enough. */
+/** Rows, until the text is large enough. */
 function rowsOf(row: (i: number) => string, between: string): { text: string; rows: number } {
   const rows: string[] = [];
   for (let bytes = 0; bytes < BODY_BYTES; bytes += (rows.at(-1)?.length ?? 0) + between.length)
@@ -61,7 +61,7 @@ function upload(path: string, type: string, body: Buffer): Promise<number> {
   });
 }
 
-/** The most memory that the process with the workers ever had. */
+/** The peak resident memory of the process with the workers. */
 function peakBytes(): number {
   const status = readFileSync(`/proc/${gw.pid}/status`, 'latin1');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024;
@@ -84,7 +84,7 @@ const bodies: readonly [type: string, body: () => { text: string; rows: number }
     },
   ],
 ];
-test.each(bodies)('a large %s body arrives whole, and others are served meanwhile', async (type, make) => {
+test.each(bodies)('a large %s body arrives whole while other requests are served', async (type, make) => {
   const { text, rows } = make();
   await db.query('truncate big');
   await gw.fetch('/api/light');
@@ -105,7 +105,7 @@ test.each(bodies)('a large %s body arrives whole, and others are served meanwhil
   expect(peakBytes() - before).toBeLessThan(3 * Buffer.byteLength(text));
 });
 
-test('a body beyond the limit is refused in the form of the others', async () => {
+test('a body beyond the limit is refused with an error of the API', async () => {
   const tooLarge = error('PGRST102', 'The request body is too large');
   const body = `[${'{"id":1},'.repeat(200)}{"id":1}]`;
   await gw.expect('POST /small/big', { status: 413, body: tooLarge }, { body });
@@ -125,7 +125,7 @@ test('an upload that ends early never reaches the database', async () => {
   expect(await db.query('select count(*)::int as n from big')).toEqual([{ n: 0 }]);
 });
 
-test('a client that leaves has its write undone, and the connection serves on', async (t) => {
+test('a client that leaves has its write undone, and the connection stays in use', async (t) => {
   const { default: pg } = await import('pg');
   const keeper = new pg.Client(db.adminDsn);
   await keeper.connect();

@@ -9,9 +9,9 @@ import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { freePort } from '../../../harness/ports.ts';
 
 const LANES = 8;
-/** From the database's return to the first response. */
+/** The longest time from the return of the database to the first good response. */
 const RECOVERY_MS = 2_000;
-/** No key: a write that was done twice would show. */
+/** The table has no key, so a repeated write would show. */
 const FIXTURE = `
   create role anon;
   create table log (id int, lane int);
@@ -21,7 +21,7 @@ const FIXTURE = `
 /** A server of its own, which the test may kill and start again. */
 async function ownServer() {
   const dir = await mkdtemp(join(tmpdir(), 'gw-writes-'));
-  // Started by root, the server runs as another user, who has to pass through here.
+  // When root starts the server, it runs as another user, who needs access to its directory.
   await chmod(dir, 0o711);
   const settings = { port: String(await freePort()), fsync: 'off', listen_addresses: '127.0.0.1' };
   const options = { dataDir: join(dir, 'pg'), log: { write: () => undefined }, settings };
@@ -31,7 +31,7 @@ async function ownServer() {
     await rm(dir, { recursive: true, force: true });
   });
   const dsn = `postgresql://postgres@127.0.0.1:${settings.port}/postgres`;
-  /** Asks until the server responses. */
+  /** Repeats a query until the server replies. */
   const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> => {
     for (;;) {
       const client = new pg.Client(dsn);
@@ -57,7 +57,7 @@ async function ownServer() {
   return { dsn, query, start };
 }
 
-/** Writes rows one after the other in every lane, until it is stopped; tells of each row how it was answered. */
+/** Writes rows one after the other in every lane, until it is stopped; gives the status for each row. */
 function keepWriting(gw: Gateway) {
   const responses = new Map<number, number>();
   const waiting = new Map<number, (() => void)[]>();
@@ -112,7 +112,7 @@ const disasters: readonly [what: string, kill: (query: Query) => Promise<void>, 
     true,
   ],
 ];
-test.each(disasters)('when %s every write is answered, and none is done twice', async (_, kill, isGone) => {
+test.each(disasters)('when %s every write gets a response, none is done twice', async (_, kill, isGone) => {
   const server = await ownServer();
   const gw = await startGateway(
     { onTestFinished },

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
-import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
+import { error, ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 
-/** Every preference there is, as a client may send them at once. */
+/** Every preference at once. */
 const ALL =
   'resolution=merge-duplicates,missing=default,return=minimal,count=exact,tx=commit,handling=strict,timezone=UTC,max-affected=9,params=single-object';
 const applied: readonly WriteCase[] = [
@@ -56,13 +56,13 @@ const applied: readonly WriteCase[] = [
     },
   },
   {
-    it: 'a delete that is not strict about how much it affects',
+    it: 'a delete with max-affected and without handling=strict',
     call: 'DELETE order_items?select=line',
     prefer: `${ROWS},max-affected=1`,
     expected: { status: 200, headers: { 'preference-applied': ROWS } },
   },
 ];
-answersWrites('what is honoured is told of', gateway, applied);
+testWrites('Preference-Applied names the preferences of', gateway, applied);
 
 const strict: readonly WriteCase[] = [
   {
@@ -107,7 +107,7 @@ const strict: readonly WriteCase[] = [
     expected: { status: 400, body: /"The query affects 5 rows"/ },
   },
 ];
-answersWrites('with handling=strict', gateway, strict);
+testWrites('with handling=strict', gateway, strict);
 
 const OBJECT = { accept: 'application/vnd.pgrst.object+json' };
 const NOT_ONE = (rows: number) =>
@@ -141,16 +141,16 @@ const shapes: readonly WriteCase[] = [
     expected: { status: 406, body: NOT_ONE(0) },
   },
   {
-    it: 'refuses several rows that nobody sees',
+    it: 'refuses several rows that are not shown',
     call: 'POST sensors',
     body: [{ id: 8 }, { id: 9 }],
     headers: OBJECT,
     expected: { status: 406, body: NOT_ONE(2) },
   },
 ];
-answersWrites('a single object', gateway, shapes);
+testWrites('a single object', gateway, shapes);
 
-test('what a client would not take is undone, and the connection serves on', async () => {
+test('a write without an acceptable response is undone, and the connection stays in use', async () => {
   const { gw, db } = gateway;
   const before = await db.query('select * from order_items order by 1, 2');
   const calls: [line: string, headers: Record<string, string>][] = [
@@ -171,7 +171,7 @@ test('what a client would not take is undone, and the connection serves on', asy
   await gw.expect('GET /keep/sensors?select=id&id=eq.1', { status: 200, json: [{ id: 1 }] });
 });
 
-test('a client may have its change undone where the location lets it', async (t) => {
+test('a client may have its change undone where the location allows it', async (t) => {
   const { db } = gateway;
   const gw = await startGateway(
     t,

@@ -42,21 +42,21 @@ const cases: readonly WriteCase[] = [
     expected: { status: 201, json: [nine], headers: { 'preference-applied': ROWS } },
   },
   {
-    it: 'POST tells where the row is',
+    it: 'POST gives the location of the row',
     call: 'POST clients',
     body: { id: 9, name: 'Nine' },
     prefer: 'return=headers-only',
     expected: { status: 201, body: '', location: '/try/clients?id=eq.9' },
   },
   {
-    it: 'POST tells the whole key of a row, encoded',
+    it: 'POST gives the whole key of a row, encoded',
     call: 'POST users_tasks',
     body: { user_id: 3, task_id: 1 },
     prefer: 'return=headers-only',
     expected: { status: 201, location: '/try/users_tasks?user_id=eq.3&task_id=eq.1' },
   },
   {
-    it: 'POST of several rows names no place',
+    it: 'POST of several rows gives no location',
     call: 'POST clients',
     body: [nine, { id: 8, name: 'Eight', city: null }],
     prefer: 'return=headers-only',
@@ -84,7 +84,7 @@ const cases: readonly WriteCase[] = [
     expected: { status: 201, json: [] },
   },
   {
-    it: 'POST embeds in what it shows',
+    it: 'POST embeds in the rows that it shows',
     call: 'POST projects?select=name,clients(name)',
     body: { id: 9, name: 'New', client_id: 1 },
     prefer: ROWS,
@@ -97,7 +97,7 @@ const cases: readonly WriteCase[] = [
     expected: { status: 400, body: error('PGRST102', 'All object keys must match') },
   },
   {
-    it: 'POST refuses what is not JSON',
+    it: 'POST refuses a body that is not JSON',
     call: 'POST clients',
     body: '{"id": 9',
     expected: { status: 400, body: error('PGRST102', 'Empty or invalid json') },
@@ -118,7 +118,7 @@ const cases: readonly WriteCase[] = [
     },
   },
   {
-    it: 'POST reports a key that is there',
+    it: 'POST reports an existing key',
     call: 'POST clients',
     body: acme,
     expected: {
@@ -127,7 +127,7 @@ const cases: readonly WriteCase[] = [
     },
   },
   {
-    it: 'POST takes the columns it is told',
+    it: 'POST writes only the named columns',
     call: 'POST clients?columns=id,"name"',
     body: [{ id: 9, name: 'Nine', city: 'left out', other: 1 }],
     prefer: ROWS,
@@ -152,7 +152,7 @@ const cases: readonly WriteCase[] = [
     expected: { status: 200, json: [{ ...acme, city: 'Bari' }] },
   },
   {
-    it: 'an upsert leaves alone what is there',
+    it: 'an upsert leaves existing rows unchanged',
     call: 'POST clients',
     body: [{ ...acme, city: 'Bari' }, nine],
     prefer: `${ROWS},resolution=ignore-duplicates`,
@@ -211,7 +211,7 @@ test.each(cases)('$it', async ({ call, body, prefer, headers, expected }) => {
   });
 });
 
-test('what is written stays', async () => {
+test('a written row is kept', async () => {
   const write = (line: string, body?: object) => gw.expect(line, {}, body && { body: JSON.stringify(body) });
   await write('POST /api/lonely', [{ id: 1 }, { id: 2 }, { id: 3 }]);
   await write('PATCH /api/lonely?id=eq.2', { id: 20 });

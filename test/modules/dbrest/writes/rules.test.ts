@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bearer, sign } from '../tokens.ts';
-import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
+import { error, ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 const ann = bearer(sign({ role: 'web_user', sub: 'ann' }));
@@ -22,7 +22,7 @@ const views: readonly WriteCase[] = [
     expected: { status: 201, json: [{ name: 'Fresh', orders: null }] },
   },
   {
-    it: 'with a trigger that inserts, and its place',
+    it: 'with a trigger that inserts, and its location',
     call: 'POST editable_clients',
     body: { name: 'Fresh' },
     prefer: 'return=headers-only',
@@ -48,29 +48,29 @@ const views: readonly WriteCase[] = [
     expected: { status: 500, body: /"code":"55000".*"cannot insert into view/ },
   },
 ];
-answersWrites('a view', gateway, views);
+testWrites('a view', gateway, views);
 
 const triggers: readonly WriteCase[] = [
   {
-    it: 'choose status and headers behind the statement',
+    it: 'set status and headers after the statement',
     call: 'POST letters',
     body: { id: 9, body: 'x' },
     expected: { status: 202, body: '', headers: { 'x-stamp': 'posted' } },
   },
   {
-    it: 'choose them for rows as well',
+    it: 'set them after each row as well',
     call: 'POST letters',
     body: { id: 9, body: 'x' },
     prefer: ROWS,
     expected: { status: 202, json: [{ id: 9, body: 'x' }], headers: { 'x-stamp': 'posted' } },
   },
   {
-    it: 'leave the next response alone',
+    it: 'do not affect the next response',
     call: 'DELETE letters?id=eq.1',
     expected: { status: 204, headers: { 'x-stamp': null } },
   },
   {
-    it: 'must choose headers that are some',
+    it: 'must set valid headers',
     call: 'DELETE letters?id=eq.2',
     expected: {
       status: 500,
@@ -81,7 +81,7 @@ const triggers: readonly WriteCase[] = [
     },
   },
 ];
-answersWrites('triggers', gateway, triggers);
+testWrites('triggers', gateway, triggers);
 
 const rights: readonly WriteCase[] = [
   {
@@ -93,7 +93,7 @@ const rights: readonly WriteCase[] = [
     expected: { status: 201, json: [{ author: 'ann', body: 'mine' }] },
   },
   {
-    it: 'a row for somebody else is refused',
+    it: 'a row of another user is refused',
     call: 'POST messages',
     body: { account_id: 1, body: 'his', author: 'bob' },
     headers: ann,
@@ -103,7 +103,7 @@ const rights: readonly WriteCase[] = [
     },
   },
   {
-    it: 'rows of others are not changed',
+    it: 'rows of other users are not changed',
     call: 'PATCH messages?select=id&order=id',
     body: { body: 'changed' },
     prefer: ROWS,
@@ -111,7 +111,7 @@ const rights: readonly WriteCase[] = [
     expected: { status: 200, json: [{ id: 1 }, { id: 2 }] },
   },
   {
-    it: 'rows of others are not removed',
+    it: 'rows of other users are not removed',
     call: 'DELETE messages?author=eq.bob',
     prefer: 'count=exact',
     headers: ann,
@@ -125,7 +125,7 @@ const rights: readonly WriteCase[] = [
     expected: { status: 403, body: error('42501', 'permission denied for table sensors') },
   },
   {
-    it: 'a table that the role may not see is refused alike',
+    it: 'a table that the role may not see is refused the same way',
     call: 'DELETE secrets',
     expected: {
       status: 401,
@@ -134,18 +134,18 @@ const rights: readonly WriteCase[] = [
     },
   },
   {
-    it: 'a key that is still referred to stays',
+    it: 'a key that is still referenced is kept',
     call: 'DELETE sensors?id=eq.1',
     expected: { status: 409, body: /"code":"23503"/ },
   },
   {
-    it: 'what is checked at the commit fails the request',
+    it: 'a deferred constraint fails the request',
     call: 'POST pairs',
     body: { id: 9, other: 99 },
     expected: { status: 409, body: /"code":"23503"/ },
   },
   {
-    it: 'a table that is not there is not found',
+    it: 'a missing table is not found',
     call: 'POST sensor',
     body: {},
     expected: {
@@ -161,9 +161,9 @@ const rights: readonly WriteCase[] = [
     expected: { status: 406, body: /"code":"PGRST106"/ },
   },
 ];
-answersWrites('rights and keys', gateway, rights);
+testWrites('rights and keys', gateway, rights);
 
-test('what fails at the commit is answered as such, in a transaction that is kept', async () => {
+test('an error at the commit fails the request', async () => {
   const { gw, db } = gateway;
   for (const prefer of ['return=minimal', ROWS, 'handling=strict,max-affected=5']) {
     const method = prefer.includes('max') ? 'PATCH' : 'POST';
@@ -181,7 +181,7 @@ test('what fails at the commit is answered as such, in a transaction that is kep
   ]);
 });
 
-test('a write without rows needs no right to read them', async () => {
+test('a write that returns no rows needs no privilege to read them', async () => {
   const { gw, db } = gateway;
   await db.query('revoke all on boxes from web_user; grant insert, update (note) on boxes to web_user');
   await gw.expect('POST /keep/boxes', { status: 201 }, { body: '[{"id":1},{"id":2}]' });

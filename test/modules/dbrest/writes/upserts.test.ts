@@ -1,4 +1,4 @@
-import { answersWrites, ROWS, type WriteCase, writeGateway } from './cases.ts';
+import { ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 const MERGE = `${ROWS},resolution=merge-duplicates`;
@@ -34,7 +34,7 @@ const upserts: readonly WriteCase[] = [
     expected: { status: 201, json: [{ room: 'A', guest: 'eve' }] },
   },
   {
-    it: 'that leaves alone what a partial unique index knows',
+    it: 'that ignores duplicates by a partial unique index',
     call: 'POST seats?on_conflict=room,place&select=room,guest',
     body: [
       { room: 'A', place: 1, guest: 'eve' },
@@ -60,14 +60,14 @@ const upserts: readonly WriteCase[] = [
     },
   },
   {
-    it: 'without rows in the response is 201 always',
+    it: 'without rows in the response is always 201',
     call: 'POST sensors',
     body: { id: 1, name: 'a' },
     prefer: 'resolution=merge-duplicates',
     expected: { status: 201, body: '', headers: { 'preference-applied': 'resolution=merge-duplicates' } },
   },
   {
-    it: 'tells where its row is',
+    it: 'gives the location of its row',
     call: 'POST sensors',
     body: { id: 1, name: 'a' },
     prefer: 'return=headers-only,resolution=merge-duplicates',
@@ -120,14 +120,14 @@ const upserts: readonly WriteCase[] = [
     expected: { status: 409, body: /"code":"23505"/ },
   },
   {
-    it: 'by columns that are no key',
+    it: 'by columns that are not a key',
     call: 'POST sensors?on_conflict=name',
     body: { id: 1, name: 'a' },
     prefer: MERGE,
     expected: { status: 400, body: /"code":"42P10"/ },
   },
   {
-    it: 'by a column that is not there',
+    it: 'by a missing column',
     call: 'POST sensors?on_conflict=nam',
     body: { id: 1, name: 'a' },
     prefer: MERGE,
@@ -144,4 +144,4 @@ const upserts: readonly WriteCase[] = [
     expected: { status: 500, body: /"code":"21000"/ },
   },
 ];
-answersWrites('an upsert', gateway, upserts);
+testWrites('an upsert', gateway, upserts);

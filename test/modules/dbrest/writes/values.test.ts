@@ -1,8 +1,8 @@
-import { answersWrites, error, ROWS, type WriteCase, writeGateway } from './cases.ts';
+import { error, ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();
 
-/** A column of `samples`, the JSON of a value as it is sent, and as it comes back. */
+/** A column of `samples`, a JSON value as it is sent, and as it is returned. */
 const values: readonly (readonly [column: string, sent: string, shown: string])[] = [
   ['big', '9007199254740993', '9007199254740993'],
   ['big', '"9007199254740993"', '9007199254740993'],
@@ -32,7 +32,7 @@ const values: readonly (readonly [column: string, sent: string, shown: string])[
   ['bits', '"1010"', '"1010"'],
   ['period', '"[1,5]"', '"[1,6)"'],
 ];
-answersWrites(
+testWrites(
   'JSON values keep their exact type and value',
   gateway,
   values.map(([column, sent, shown]) => ({
@@ -59,12 +59,12 @@ const refused: readonly (readonly [table: string, body: string, code: string])[]
   ['files', '{"id": 90, "name": null}', '23502'],
   ['files', '{"id": 90, "name": "n", "content": "\\\\xzz"}', '22023'],
   ['counters', '{"id": 90}', '428C9'],
-  // The latter until PostgreSQL 12.
+  // The second form is that of PostgreSQL 12 and older.
   ['counters', '{"doubled": 90}', '(428C9|42601)'],
   ['products', '{"id": 90, "name": "n", "price": -1}', '23514'],
 ];
-answersWrites(
-  'values that do not fit are the database’s to refuse',
+testWrites(
+  'the database refuses values that do not fit',
   gateway,
   refused.map(([table, body, code]) => ({
     it: `${table} ${body} is 400 ${code}`,
@@ -93,7 +93,7 @@ const defaults: readonly WriteCase[] = [
     expected: { status: 201, json: [shelf, shelf] },
   },
   {
-    it: 'what no row names has its default',
+    it: 'a column that no row names has its default',
     call: SHELF,
     body: [{ label: 'mine' }],
     prefer: ROWS,
@@ -168,11 +168,11 @@ const defaults: readonly WriteCase[] = [
     expected: { status: 400, body: error('23502', 'domain code does not allow null values') },
   },
   {
-    it: 'members that no named column has are left alone, whatever they hold',
+    it: 'members outside of the named columns are ignored, with any value',
     call: `${SHELF}&columns=label`,
     body: '[{"label":"mine","made":"never","other":{"deep":[1]}}]',
     prefer: ROWS,
     expected: { status: 201, json: [{ ...shelf, label: 'mine' }] },
   },
 ];
-answersWrites('defaults', gateway, defaults);
+testWrites('defaults', gateway, defaults);
