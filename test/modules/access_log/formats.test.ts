@@ -32,7 +32,7 @@ beforeAll(async () => {
   );
 });
 
-/** The whole log, as soon as it has so many lines. */
+/** All lines of the log, once there are `count` of them. */
 async function lines(name: string, count: number): Promise<string[]> {
   for (;;) {
     const found = gw.read(name).split('\n').slice(0, -1);
@@ -58,7 +58,7 @@ test('combined is nginx’s predefined format byte for byte', async () => {
 
 const cases = [
   {
-    it: 'escapes values as \\xXX and shows what is missing as -',
+    it: 'escapes values as \\xXX and shows a missing value as -',
     path: '/default?a=%22',
     log: 'default.log',
     line: '200|%22|a\\x22b\\x5Cc\\x09d|-|-',
@@ -110,7 +110,7 @@ test('a log with if= skips requests whose condition is empty or 0', async () => 
   expect(await lines('if.log', 2)).toEqual(['one two 200', 'one two 200']);
 });
 
-test('access_log off and a level of its own keep the inherited log silent', async () => {
+test('access_log off and a log of the level itself replace the inherited log', async () => {
   const before = gw.read('combined.log');
   await gw.fetch('/off');
   await gw.fetch('/long');

@@ -19,13 +19,13 @@ test('a subrequest is logged where log_subrequest is on', async (t) => {
     .toBe('/ask 204 GET /plain HTTP/1.1\n/last 200 GET /plain HTTP/1.1\n');
 });
 
-test('without it a subrequest leaves no line', async (t) => {
+test('a subrequest is not logged by default', async (t) => {
   const gw = await startGateway(t, site(''));
   await gw.fetch('/plain');
   await expect.poll(() => gw.read('all.log')).toBe('/last 200 GET /plain HTTP/1.1\n');
 });
 
-test('a subrequest that is over stays so when the client leaves', async (t) => {
+test('a finished subrequest is logged once, also when the client leaves', async (t) => {
   const silent = await startPeer(t, '', () => undefined);
   const gw = await startGateway(
     t,

@@ -22,7 +22,7 @@ test('variables of a path make a file per value, below the directory before them
   await expect.poll(() => gw.read('named/below/c.log')).toBe('/x|file=below/c\n');
 });
 
-test('no value leads out of the directory, and the error log says who tried', async (t) => {
+test('no value leads out of the directory, and the error log names the request', async (t) => {
   const gw = await load(
     t,
     `${FORMAT} error_log error.log;
@@ -44,11 +44,11 @@ test('no value leads out of the directory, and the error log says who tried', as
   await gw.waitForLog(refused(join(gw.dir, 'absolute.log')));
   expect(existsSync(join(gw.dir, 'up.log'))).toBe(false);
   expect(existsSync(join(gw.dir, 'absolute.log'))).toBe(false);
-  // A name of dots alone is a name like any other.
+  // A name that consists of dots only is allowed.
   await expect.poll(() => gw.read('named/...log')).toBe('/x|file=..\n');
 });
 
-test('a path whose directory is missing is told as nginx tells it', async (t) => {
+test('a path whose directory is missing is logged as nginx logs it', async (t) => {
   const gw = await load(t, `server { access_log none/$arg_file.log; return 200; }`);
   await gw.fetch('/?file=a');
   const [line] = await gw.waitForLog(

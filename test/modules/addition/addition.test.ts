@@ -16,8 +16,8 @@ const CONF = `addition_types *; gzip_types *;
   }`;
 
 const cases = [
-  { it: 'large answers pass around a body', path: '/', body: `${BIG}[between]${BIG}` },
-  { it: 'a place that closes adds nothing', path: '/closed', body: '[whole][after]' },
+  { it: 'large responses are added around a body', path: '/', body: `${BIG}[between]${BIG}` },
+  { it: 'a location that closes its connection adds nothing', path: '/closed', body: '[whole][after]' },
 ];
 
 for (const { it, path, body } of cases) {
@@ -29,7 +29,7 @@ for (const { it, path, body } of cases) {
   });
 }
 
-test('a client that leaves ends what it was waiting for', async (t) => {
+test('a client that leaves ends the subrequest that it waits for', async (t) => {
   const gw = await load(t, CONF, { 'site/big.txt': BIG });
   const connection = await gw.connect();
   connection.write('GET /gzip HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n');

@@ -35,7 +35,7 @@ const lines = [
   },
 ];
 for (const { who, line } of lines) {
-  test(`${who ?? 'nobody'} is refused and logged as fail2ban expects, without the password`, async (t) => {
+  test(`${who ?? 'a request without a password'} is refused and logged as fail2ban expects, without the password`, async (t) => {
     const gw = await load(t, CONF, users(`ann:{PLAIN}melon\nodd:melon\ndes:abSqRke2TAJmc\nbcr:${LEMON}\n`));
     await gw.expect(
       'GET /',
@@ -47,7 +47,7 @@ for (const { who, line } of lines) {
   });
 }
 
-test('a user file that changes counts at once', async (t) => {
+test('a change of the user file takes effect at once', async (t) => {
   const gw = await load(t, CONF, users('ann:{PLAIN}one'));
   await gw.expect('GET /', { status: 200 }, as('ann:one'));
   writeFileSync(join(gw.dir, 'users'), 'ann:{PLAIN}two\n');
@@ -58,13 +58,13 @@ test('a user file that changes counts at once', async (t) => {
   await gw.waitForLog(/\[error\] .*open\(\) "\/.*\/users" failed \(2: No such file or directory\), client: /);
 });
 
-test('a user file that cannot be read is a failure of the server', async (t) => {
+test('a user file that cannot be read gives 500', async (t) => {
   const gw = await load(t, CONF.replace('user_file users', 'user_file .'));
   await gw.expect('GET /', { status: 500 }, as('ann:one'));
   await gw.waitForLog(/\[crit\] .*open\(\) "\/.*" failed \(21: /);
 });
 
-test('auth_delay holds 401 back, and nobody who leaves meanwhile holds up a stop', async (t) => {
+test('auth_delay holds 401 back, and a client that leaves meanwhile does not delay a stop', async (t) => {
   const gw = await startGateway(t, CONF.replace('100ms', '60s'), { files: users('ann:{PLAIN}one') });
   await gw.expect('GET /slow', { status: 200 }, as('ann:one'));
   const waiting = await gw.connect();
@@ -76,18 +76,18 @@ test('auth_delay holds 401 back, and nobody who leaves meanwhile holds up a stop
   await gw.stop('SIGQUIT');
 });
 
-test('a 401 that was held back is sent in the end', async (t) => {
+test('a delayed 401 is sent after the delay', async (t) => {
   const gw = await load(t, CONF, users('ann:{PLAIN}one'));
   await gw.expect('GET /slow', { status: 401, headers: { 'www-authenticate': 'Basic realm="r"' } });
 });
 
-/** What Debian's fail2ban looks for: filter.d/nginx-http-auth.conf and nginx-limit-req.conf. */
+/** The patterns of Debian's fail2ban: filter.d/nginx-http-auth.conf and nginx-limit-req.conf. */
 const FAIL2BAN = [
   /^[\d/]+ [\d:]+ \[error\] \d+#\d+: \*\d+ user "ann": password mismatch, client: 127\.0\.0\.1, server: \S*, request: "\S+ \S+ HTTP\/\d+\.\d+", host: "\S+"(?:, referrer: "\S+")?\s*$/m,
   /^[\d/]+ [\d:]+ \[error\] \d+#\d+: \*\d+ limiting requests, excess: [\d.]+ by zone "one", client: 127\.0\.0\.1,/m,
 ];
 
-test('fail2ban finds who guesses passwords, and who comes too often', async (t) => {
+test('fail2ban finds clients that guess passwords or exceed a limit', async (t) => {
   const gw = await load(
     t,
     `limit_req_zone $binary_remote_addr zone=one:10m rate=1r/m;
@@ -101,10 +101,10 @@ test('fail2ban finds who guesses passwords, and who comes too often', async (t) 
   for (const line of FAIL2BAN) await gw.waitForLog(line);
 });
 
-/** Rounds that take so long that whoever is served meanwhile is served first. */
+/** So many rounds that a request without a password is served before the check ends. */
 const SLOW = '$6$rounds=200000$salt$x';
 
-test('guesses are computed beside what the worker serves, and more than can wait are sent away', async (t) => {
+test('passwords are checked while the worker serves, and checks beyond the queue get 503', async (t) => {
   const gw = await startGateway(t, `${CONF} server { server_name free; return 200 free; }`, {
     files: users(`sha:${SLOW}\n`),
   });
@@ -121,7 +121,7 @@ test('guesses are computed beside what the worker serves, and more than can wait
   await Promise.allSettled(more);
 });
 
-test('SHA-crypt and MD5 let in who knows the password', async (t) => {
+test('SHA-crypt and MD5 passwords are accepted', async (t) => {
   const stored = {
     six: '$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1',
     one: '$1$abc$pmr/PCoqKpEGPu1M/mtZR/',

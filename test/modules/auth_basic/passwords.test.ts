@@ -11,7 +11,7 @@ const LIBRARIES = {
   crypt: (password: Buffer, stored: string) => Promise.resolve(computeCrypt(password, stored, shaCrypt)),
 };
 
-/** What crypt(3) of this machine makes of a password. */
+/** The result of crypt(3) of this machine for a password. */
 function crypt(password: string, setting: string): string {
   return execFileSync('perl', ['-e', 'print crypt($ARGV[0], $ARGV[1])', password, setting], {
     encoding: 'latin1',
@@ -30,7 +30,7 @@ const settings = [
   '$2y$04$abcdefghijklmnopqrstuu',
 ];
 for (const setting of settings) {
-  test(`what crypt(3) makes with ${setting} is recognised, and nothing else`, async () => {
+  test(`a password stored by crypt(3) with ${setting} is recognised, and no other`, async () => {
     for (const password of passwords) {
       const stored = crypt(password, setting);
       expect(await verifyPassword(Buffer.from(password), stored, LIBRARIES), password).toBe(true);
@@ -63,20 +63,20 @@ for (const { stored, is } of forms) {
   });
 }
 
-test('a password that is longer than any is not looked at', async () => {
+test('a password beyond the length limit is not checked', async () => {
   const stored = (bytes: number): string => `{PLAIN}${'x'.repeat(bytes)}`;
   expect(await verifyPassword(Buffer.alloc(512, 'x'), stored(512), LIBRARIES)).toBe(true);
   expect(await verifyPassword(Buffer.alloc(513, 'x'), stored(513), LIBRARIES)).toBe(false);
 });
 
-test('a password with a zero byte, or in no encoding, is never right', async () => {
+test('a password with a zero byte is refused, and one that is not UTF-8 is compared by its bytes', async () => {
   const sixes = crypt('\ufffd', '$6$salt$');
   expect(await verifyPassword(Buffer.from([0xff]), sixes, LIBRARIES)).toBe(false);
   expect(verifyPassword(Buffer.from('secret\0'), '{PLAIN}secret', LIBRARIES)).toBe(false);
   expect(verifyPassword(Buffer.from([0xff]), '{PLAIN}\xff', LIBRARIES)).toBe(true);
 });
 
-test('whatever a line of a user file holds, checking a password neither fails nor lets everybody in', async () => {
+test('any text as a stored password neither makes the check fail nor accepts a wrong password', async () => {
   const stored = fc.oneof(
     fc.string(),
     fc
@@ -94,7 +94,7 @@ test('whatever a line of a user file holds, checking a password neither fails no
   );
 });
 
-test('a slow form is computed once for all who ask at the same time, and not again once it was right', async () => {
+test('a slow form is computed once for simultaneous checks, and not again after it was right', async () => {
   let computed = 0;
   const verifier = new Verifier({
     ...LIBRARIES,
@@ -117,7 +117,7 @@ test('a slow form is computed once for all who ask at the same time, and not aga
   expect(computed).toBe(4);
 });
 
-test('checks that wait are bounded', async () => {
+test('the number of waiting checks is bounded', async () => {
   let finish = (): void => undefined;
   const waiting = new Promise<boolean>((resolve) => (finish = () => resolve(true)));
   const verifier = new Verifier({ ...LIBRARIES, bcrypt: () => waiting });
@@ -131,7 +131,7 @@ test('checks that wait are bounded', async () => {
   expect(await verifier.verify(Buffer.from('one more'), '$2y$')).toBe('right');
 });
 
-test('of what takes the thread pool only so much runs at a time, in the order of asking', async () => {
+test('only so many checks run in the thread pool at a time, in the order of their start', async () => {
   const running: number[] = [];
   const finish = new Map<number, (how: 'well' | 'badly') => void>();
   const act = atMost(2, (n: number) => {

@@ -3,7 +3,7 @@ import { oneGateway, startGateway } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
-test('a response that is neither yes nor no is told as nginx does', async (t) => {
+test('a response that neither allows nor denies is logged as nginx logs it', async (t) => {
   const gw = await load(
     t,
     'server { location / { auth_request /auth; return 200; } location /x { auth_request /auth; } location = /auth { return 418; } }',
@@ -12,16 +12,16 @@ test('a response that is neither yes nor no is told as nginx does', async (t) =>
   await gw.waitForLog(/\[error\] .*auth request unexpected status: 418, client: 127\.0\.0\.1, /);
 });
 
-test('a place that asks itself comes to an end', async (t) => {
+test('a location that is its own auth_request does not loop', async (t) => {
   const gw = await load(
     t,
     'server { error_page 404 = @in; auth_request /a; location @in { return 200 in; } location / { } }',
   );
-  // A subrequest is not asked for: what it is for has been let in.
+  // A subrequest is not authorised again: its request was.
   await gw.expect('GET /a', { status: 200, body: 'in' });
 });
 
-test('a client that leaves while another place is asked holds nothing up', async (t) => {
+test('a client that leaves during the subrequest delays nothing', async (t) => {
   const gw = await startGateway(
     t,
     `limit_req_zone all zone=slow:1m rate=1r/m;

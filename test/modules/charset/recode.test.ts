@@ -44,7 +44,7 @@ for (const { it, names, from, to } of cases) {
   });
 }
 
-test('a character that is cut by the end of a piece stays whole', () => {
+test('a character that is split between two pieces stays whole', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', 'а', 'б', '–', '𝄞') }), fc.nat(40), (text, cut) => {
       const bytes = Buffer.from(text);

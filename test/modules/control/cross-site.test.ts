@@ -21,7 +21,7 @@ const NO_NAME = /^"[^"]+" is no name of this server$/;
 const CROSS_SITE = /^cross-site request refused$/;
 const CROSS_ORIGIN = /^cross-origin request refused$/;
 
-/** Who asks, and what refuses a write and a read; the port of the gateway stands for PORT. */
+/** A caller, and the message that refuses its write or its read; the port of the gateway replaces PORT. */
 const callers = [
   { it: 'a program', headers: {} },
   { it: 'a program that uses a name', headers: { Host: 'ops.example:PORT' } },
@@ -76,7 +76,7 @@ function initOf(headers: Readonly<Record<string, string>>, port: number): CallIn
   return { headers: Object.fromEntries(entries) as Record<string, string> };
 }
 
-test('who may write and who may read follows from what a browser says of the page', async (t) => {
+test('the headers that a browser sends about a page decide whether it may read and write', async (t) => {
   const gw = await load(t, conf(''));
   expect(READS.length + WRITES.length).toBe(ENDPOINTS.length);
   for (const { it, headers, ...refusals } of callers) {
@@ -97,7 +97,7 @@ test('who may write and who may read follows from what a browser says of the pag
   }
 });
 
-test('what is refused changes nothing', async (t) => {
+test('a refused write changes nothing', async (t) => {
   const gw = await startGateway(t, conf(''));
   const init = { headers: { Host: 'evil.example' } };
   const expected = { status: 403, json: error('"evil.example" is no name of this server') };
@@ -106,7 +106,7 @@ test('what is refused changes nothing', async (t) => {
   await gw.expect('GET /runtime/flags', { json: [] });
 });
 
-test('control_cross_site on lets all of them in', async (t) => {
+test('control_cross_site on allows all callers', async (t) => {
   const gw = await load(t, conf('control_cross_site on;'));
   for (const { headers } of callers) {
     const init = initOf(headers, gw.port);

@@ -25,7 +25,7 @@ const cases = [
     paths: inventory('/runtime/'),
   },
   {
-    it: 'the one endpoint that an exact location can be asked for',
+    it: 'the one endpoint that an exact location serves',
     conf: 'location = /runtime/describe { control_api; } location = /runtime/health { control_api; }',
     paths: ['/runtime/describe', '/runtime/health'],
   },
@@ -46,7 +46,7 @@ const cases = [
   },
 ];
 
-/** True when one of the servers has this route; the pattern of a regex is none that could be asked for. */
+/** True when one of the servers has this route. The pattern of a regex is not a path and counts as reached. */
 async function isReached(gw: Gateway, path: string): Promise<boolean> {
   if (!path.startsWith('/')) return true;
   const responses = await Promise.all(['one', 'two'].map((host) => gw.fetch(path, { headers: { host } })));
@@ -96,7 +96,7 @@ const accepts = [
   { accept: 'application/json;q=0', json: false },
   { accept: 'application/json-patch+json', json: false },
 ];
-test('describe gives JSON to those who name it', async (t) => {
+test('describe gives JSON when Accept names it', async (t) => {
   const gw = await load(t, 'server { location = /d { control_api describe; } }');
   for (const { accept, json } of accepts) {
     const { headers } = await gw.fetch('/d', { headers: { accept } });

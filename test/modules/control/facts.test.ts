@@ -9,7 +9,7 @@ const file = wholeFile();
 describe.each([1, 4])('with %i workers', (workers) => {
   const gw = surface(file, workers);
 
-  test('health tells uptime, workers and the configuration', async () => {
+  test('health shows uptime, workers and the configuration', async () => {
     const { body } = await gw().expect('GET /runtime/health', { status: 200 });
     expect(JSON.parse(body)).toEqual({
       status: 'ok',
@@ -20,7 +20,7 @@ describe.each([1, 4])('with %i workers', (workers) => {
     });
   });
 
-  test('system tells what runs here and what time it is', async () => {
+  test('system shows what is running and the time', async () => {
     const { body } = await gw().expect('GET /runtime/system', { status: 200 });
     const { timestamp, now_ms, time, pid, ...facts } = JSON.parse(body) as Record<string, string>;
     expect(facts).toEqual({
@@ -43,7 +43,7 @@ test('health follows reloads', async (t) => {
   expect(JSON.parse(body)).toMatchObject({ config_generation: '2', workers: '1' });
 });
 
-test('health answers 503 while the gateway drains', async (t) => {
+test('health gives 503 while the gateway drains', async (t) => {
   const gw = await startGateway(t, CONF);
   const connection = await gw.connect();
   const ask = async (nth: number) => {
@@ -53,7 +53,7 @@ test('health answers 503 while the gateway drains', async (t) => {
   await ask(1);
   gw.signal('SIGQUIT');
   await gw.waitForLog(/gracefully shutting down/);
-  // A worker hears of it a moment later, and its last responses close their connections.
+  // A worker learns of the stop a moment later, and its last responses close their connections.
   let responses = '';
   for (let nth = 2; !responses.includes('HTTP/1.1 503'); nth++) responses = await ask(nth);
   expect(responses).toMatch(/HTTP\/1\.1 503 [^]*\{"status":"error","message":"draining"\}$/);

@@ -44,7 +44,7 @@ const set = (name: string, settings = '') =>
   gw.expect(`GET /runtime/flag/set?name=${name}${settings}`, { status: 200 });
 const bodyOf = async (path: string) => (await gw.fetch(path)).body;
 
-test('a flag that nobody has set is off', async () => {
+test('a flag that was never set is off', async () => {
   await gw.fetch('/runtime/flag/unset?name=by_user');
   expect(await bodyOf('/user?user=a')).toBe('0');
 });
@@ -52,8 +52,8 @@ test('a flag that nobody has set is off', async () => {
 const settings = [
   { it: 'on', settings: '', value: '1' },
   { it: 'off', settings: '&enabled=0', value: '0' },
-  { it: 'off for nobody', settings: '&rollout_pct=0', value: '0' },
-  { it: 'off, whatever its rollout', settings: '&enabled=off&rollout_pct=100', value: '0' },
+  { it: 'on for 0 %', settings: '&rollout_pct=0', value: '0' },
+  { it: 'off at any rollout', settings: '&enabled=off&rollout_pct=100', value: '0' },
 ];
 for (const { it, settings: given, value } of settings) {
   test(`a flag that is ${it} is ${value} wherever a variable can be`, async () => {
@@ -75,7 +75,7 @@ test('set replaces the value of a flag for the request', async () => {
   expect(await bodyOf('/set')).toBe('over');
 });
 
-test('the dictionary of the location counts', async () => {
+test('the dictionary of the location is used', async () => {
   await set('by_user', '&enabled=0');
   await set('by_user', '&dict=mine');
   expect([await bodyOf('/user'), await bodyOf('/mine')]).toEqual(['0', '1']);
@@ -101,7 +101,7 @@ test('the key of one flag may be another flag', async () => {
   expect(await bodyOf('/fixed')).toBe('01');
 });
 
-test('without a key the address of the client decides', async () => {
+test('the address of the client is the default key', async () => {
   // FNV-1a of 127.0.0.1, modulo 100.
   const place = Number(fnv1a('127.0.0.1') % 100n);
   await set('by_peer', `&rollout_pct=${place}`);
@@ -112,7 +112,7 @@ test('without a key the address of the client decides', async () => {
 
 const USERS = perTier({ short: 4_000, long: 10_000 });
 
-test(`a rollout of 25 % is on for 25 % of ${USERS} users, always the same, and grows without turning anybody off`, async () => {
+test(`a rollout of 25 % is on for 25 % of ${USERS} users, always the same ones, and growing it turns no user off`, async () => {
   const users = Array.from({ length: USERS }, (_, n) => `user-${n}`);
   await set('by_both', '&rollout_pct=25');
   const quarter = await readAll(users);
@@ -126,16 +126,16 @@ test(`a rollout of 25 % is on for 25 % of ${USERS} users, always the same, and g
   expect(users.filter((_, n) => quarter[n] === '1' && more[n] === '0')).toEqual([]);
 });
 
-/** What each user gets, over connections that reach both workers. */
+/** The response to each user, over connections that reach both workers. */
 async function readAll(users: readonly string[]): Promise<string[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const one = (user: string) =>
     new Promise<string>((resolve, reject) => {
       const path = `/both?user=${user}&shop=s`;
-      const call = request({ port: gw.port, host: '127.0.0.1', path, agent }, (answer) => {
+      const call = request({ port: gw.port, host: '127.0.0.1', path, agent }, (response) => {
         let text = '';
-        answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-        answer.on('end', () => resolve(text));
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => resolve(text));
       });
       call.on('error', reject).end();
     });
@@ -144,7 +144,7 @@ async function readAll(users: readonly string[]): Promise<string[]> {
   return values;
 }
 
-/** FNV-1a as its authors describe it. */
+/** FNV-1a as its authors define it. */
 function fnv1a(text: string): bigint {
   let hash = 0x811c9dc5n;
   for (const byte of Buffer.from(text)) hash = ((hash ^ BigInt(byte)) * 0x01000193n) & 0xffffffffn;

@@ -19,7 +19,7 @@ for (const file of readdirSync(folder)) {
   });
 }
 
-test('an endpoint that is like none shows all of them', () => {
+test('an unknown endpoint without a near name lists all endpoints', () => {
   const [fault] = reportOf('events {} http { server { location /x { control_api xyzzyxyzzy; } } }').faults;
   expect(fault?.hint).toBe(`expected ${ENDPOINTS.map(({ name }) => name).join(', ')}`);
 });
@@ -30,11 +30,11 @@ const accepted = [
     conf: 'server { location /h { control_api health; } }',
   },
   {
-    it: 'the flags may lie in a dictionary of another name',
+    it: 'the dictionary of the flags may have another name',
     conf: 'control_flags_zone mine; shared_dict_zone zone=mine:64k; server { location /r/ { control_api; } }',
   },
   {
-    it: 'a dictionary may be declared behind its use',
+    it: 'a dictionary may be declared after its use',
     conf: 'server { location /r/ { control_api; } } shared_dict_zone zone=feature_flags:4k;',
   },
   {
@@ -42,7 +42,7 @@ const accepted = [
     conf: 'shared_dict_zone evict timeout=1h30m zone=a:1m; js_shared_dict_zone zone=b:8k; server { }',
   },
   {
-    it: 'a flag may decide by any text',
+    it: 'the key of a flag may be any text',
     conf: `shared_dict_zone zone=feature_flags:4k; feature_flag $a a key=$remote_addr-$http_user_agent;
       feature_flag $B b key=fixed; feature_flag $c c key=$a; server { set $a 1; return 200 "$a$b$c"; }`,
   },

@@ -30,7 +30,7 @@ for (const path of paths) {
 }
 
 for (const path of ['', 'nope', 'flag/', 'flag/set/x', 'constructor', '../runtime/nope']) {
-  test(`/runtime/${path} is no endpoint`, () =>
+  test(`/runtime/${path} is not an endpoint`, () =>
     gw().expect(`GET /runtime/${path}`, {
       status: 404,
       json: error('unknown endpoint: see /runtime/describe'),

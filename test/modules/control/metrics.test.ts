@@ -29,7 +29,7 @@ for (const workers of [1, 2, 4]) {
   });
 }
 
-test('counts go on over a reload, also of a location that was away meanwhile', async (t) => {
+test('counts go on after a reload, also for a location that was removed and added again', async (t) => {
   const conf = (more: string) =>
     `server { server_name shop; ${METRICS} location /a { return 200 ok; } ${more} }`;
   const gw = await startGateway(t, conf('location /b { return 404; }'), { workers: 2 });
@@ -51,7 +51,7 @@ test('counts go on over a reload, also of a location that was away meanwhile', a
   }
 });
 
-test('a reload to more workers counts those as well', async (t) => {
+test('requests of workers that a reload adds are counted', async (t) => {
   const http = `server { ${METRICS} location /a { return 200 ok; } }`;
   const gw = await startGateway(t, http);
   await ask(gw, 10);
@@ -67,7 +67,7 @@ test('a reload to more workers counts those as well', async (t) => {
   });
 });
 
-test('a worker that crashes leaves its counts, takes its gauges, and is counted as replaced', async (t) => {
+test('the counts of a crashed worker stay, its gauges go, and it is counted as replaced', async (t) => {
   const gw = await startGateway(t, `server { ${METRICS} location /a { return 200 ok; } }`, {
     ...SABOTAGED,
     workers: 2,
@@ -127,7 +127,7 @@ test('beyond "metrics_max_series" requests are counted as "other", and none is l
     workers: 2,
   });
   for (let i = 0; i < 80; i++) await gw.fetch(`/p${i}`);
-  // All but the one that asks.
+  // All requests but the one for the metrics.
   const metrics = await eventually(gw, (now) => {
     expect(sumOf(now, /^gw_http_requests_total/)).toBe((now.get('nginx_http_requests_total') ?? 0) - 1);
   });
@@ -141,7 +141,7 @@ test('beyond "metrics_max_series" requests are counted as "other", and none is l
   expect(named.size).toBeLessThan(120);
 });
 
-test('without a location that shows them, requests are not counted by location', async (t) => {
+test('requests are not counted by location unless a location shows metrics', async (t) => {
   const without = 'server { location /a { return 200 ok; } }';
   const gw = await startGateway(t, without);
   await ask(gw, 5);
@@ -151,7 +151,7 @@ test('without a location that shows them, requests are not counted by location',
   expect(metrics.get('nginx_http_requests_total')).toBeGreaterThanOrEqual(9);
 });
 
-test('a reload that is refused shows, and the next good one too', async (t) => {
+test('metrics show a refused reload and the next successful one', async (t) => {
   const http = `server { ${METRICS} }`;
   const gw = await startGateway(t, http);
   const first = await scrape(gw);
@@ -169,7 +169,7 @@ test('a reload that is refused shows, and the next good one too', async (t) => {
   expect(good.get(loadedAt)).toBeGreaterThan(first.get(loadedAt) as number);
 });
 
-test('rings and flags show what they hold, whichever worker is asked', async (t) => {
+test('every worker shows the contents of rings and flags', async (t) => {
   const gw = await startGateway(
     t,
     `shared_dict_zone zone=feature_flags:1m;

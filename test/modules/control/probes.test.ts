@@ -19,7 +19,7 @@ const ready = async (gw: Gateway): Promise<{ status: number; health: Health }> =
   return { status, health: JSON.parse(body) as Health };
 };
 
-/** Resolves when the probe answers with this status. */
+/** Resolves when the response to the probe has this status. */
 const becomes = (gw: Gateway, wanted: number): Promise<Health> =>
   vi.waitFor(
     async () => {
@@ -30,7 +30,7 @@ const becomes = (gw: Gateway, wanted: number): Promise<Health> =>
     { timeout: 10_000, interval: 50 },
   );
 
-test('a gateway that needs nothing lives and is ready', async (t) => {
+test('a gateway without stores is live and ready', async (t) => {
   const gw = await load(t, `server { ${PROBES} }`);
   await gw.expect('GET /live', { status: 200, json: { status: 'pass', checks: {} } });
   await gw.expect('GET /ready', {
@@ -65,7 +65,7 @@ test('readiness follows a store that goes away and comes back; liveness does not
   await becomes(gw, 200);
 });
 
-test('a store that hangs is not ready, and the response says so in time', async (t) => {
+test('a store that hangs is reported as not ready, in time', async (t) => {
   const store = await redis('--maxclients', '101');
   const gw = await startGateway(
     t,
@@ -79,7 +79,7 @@ test('a store that hangs is not ready, and the response says so in time', async 
   await becomes(gw, 200);
 });
 
-test('many probes ask a store once a second at most', async (t) => {
+test('many probes query a store once a second at most', async (t) => {
   const store = await redis('--maxclients', '102');
   const gw = await load(
     t,
@@ -97,7 +97,7 @@ test('many probes ask a store once a second at most', async (t) => {
   expect((await pings()) - before).toBeLessThanOrEqual(1 + Math.ceil(seconds));
 });
 
-test('a database that cannot be reached is not ready, without a word of how it is reached', async (t) => {
+test('a database that cannot be reached is not ready, and its address stays hidden', async (t) => {
   const { dsn, database, host, port } = await postgres();
   const gw = await load(
     t,
@@ -118,7 +118,7 @@ test('a database that cannot be reached is not ready, without a word of how it i
   await becomes(gw, 200);
 });
 
-test('while "shutdown_delay" runs the gateway serves on, but is not ready', async (t) => {
+test('during "shutdown_delay" the gateway serves, but is not ready', async (t) => {
   const gw = await startGateway(
     t,
     `server { ${PROBES} location /a { return 200 on; } location = /health { control_api health; } }`,
@@ -136,11 +136,11 @@ test('while "shutdown_delay" runs the gateway serves on, but is not ready', asyn
     await gw.expect('GET /live', { status: 200 });
     await gw.expect('GET /health', { status: 503 });
   }
-  // A stop that is in a hurry waits for nothing.
+  // A fast stop does not wait.
   await gw.stop('SIGTERM');
 });
 
-test('after "shutdown_delay" a graceful stop goes its way', async (t) => {
+test('a graceful stop begins after "shutdown_delay"', async (t) => {
   const gw = await startGateway(t, `server { ${PROBES} }`, { main: 'shutdown_delay 100ms;' });
   gw.signal('SIGQUIT');
   await gw.ended();

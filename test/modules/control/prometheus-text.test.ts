@@ -4,7 +4,7 @@ import { readStrictly } from './prometheus-text.ts';
 
 const samples = (...values: number[]) => values.map((value, i) => ({ labels: { i: String(i) }, value }));
 
-test('metrics are written with their help, their type, and every kind of number', () => {
+test('metrics are written with help, type, and every kind of number', () => {
   const text = prometheusText([
     { name: 'a_total', help: 'As\\b\nc.', kind: 'counter', samples: [{ labels: {}, value: 1e21 }] },
     { name: 'b', help: 'Bs.', kind: 'gauge', samples: samples(-1.5, NaN, Infinity, -Infinity) },
@@ -51,7 +51,7 @@ const wrong: readonly { it: string; text: string; fault: RegExp }[] = [
   { it: "another metric's sample", text: `${head('gauge')}b 1\n`, fault: /no sample of "a"/ },
   { it: 'an open quote', text: `${head('gauge')}a{b="1} 1\n`, fault: /no sample/ },
   { it: 'a bare quote in a label', text: `${head('gauge')}a{b="1"2"} 1\n`, fault: /no sample/ },
-  { it: 'a value that is no number', text: `${head('gauge')}a undefined\n`, fault: /no sample/ },
+  { it: 'a value that is not a number', text: `${head('gauge')}a undefined\n`, fault: /no sample/ },
   { it: 'a negative counter', text: `${head('counter')}a -1\n`, fault: /counter "a" is -1/ },
   {
     it: 'buckets that shrink',

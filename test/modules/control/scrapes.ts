@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest';
 import type { Gateway } from '../../harness/gateway.ts';
 import { readStrictly, type Scrape } from './prometheus-text.ts';
 
-/** What `/metrics` says now. */
+/** The current metrics of `/metrics`. */
 export async function scrape(gw: Gateway): Promise<Scrape> {
   const { status, headers, body } = await gw.fetch('/metrics');
   expect(status).toBe(200);
@@ -10,7 +10,7 @@ export async function scrape(gw: Gateway): Promise<Scrape> {
   return readStrictly(body);
 }
 
-/** Resolves when the metrics agree; a request is counted a moment after its response, and gauges follow their heartbeat. */
+/** Resolves when `agree` accepts the metrics: a request is counted a moment after its response, and gauges follow the heartbeat. */
 export async function eventually(gw: Gateway, agree: (metrics: Scrape) => void): Promise<Scrape> {
   return vi.waitFor(
     async () => {
@@ -22,7 +22,7 @@ export async function eventually(gw: Gateway, agree: (metrics: Scrape) => void):
   );
 }
 
-/** The sum of a metric's series that match. */
+/** The sum of all series that match. */
 export function sumOf(metrics: Scrape, pattern: RegExp): number {
   let sum = 0;
   for (const [series, value] of metrics) if (pattern.test(series)) sum += value;

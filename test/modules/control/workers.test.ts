@@ -10,7 +10,7 @@ const conf = (sizeKb: number, more = '') => `
     location = /new { return 200 "$pid $new"; }
   }`;
 
-test('what one worker is told, all of them know at once', async (t) => {
+test('a change in one worker shows in all of them at once', async (t) => {
   const gw = await startGateway(t, conf(64), { workers: 4 });
   for (let round = 0; round < 20; round++) {
     const enabled = round % 2 === 0;
@@ -28,7 +28,7 @@ test('what one worker is told, all of them know at once', async (t) => {
   }
 });
 
-test('flags that are set at once are all there', async (t) => {
+test('flags that are set at the same time are all kept', async (t) => {
   const gw = await startGateway(t, conf(64), { workers: 4 });
   const names = Array.from({ length: 200 }, (_, n) => `flag-${String(n).padStart(3, '0')}`);
   await Promise.all(names.map((name, n) => gw.fetch(`/runtime/flag/set?name=${name}&pct=${n % 101}`)));
@@ -52,7 +52,7 @@ test('a reload keeps flags while the size of their dictionary stays', async (t) 
   await gw.expect('GET /runtime/flag?name=new', { json: error('flag not found: new') });
 });
 
-test('a full dictionary refuses flags and probes, and goes on with what it has', async (t) => {
+test('a full dictionary refuses new flags and probes, and keeps its entries', async (t) => {
   const gw = await startGateway(t, conf(4), { workers: 2 });
   for (let n = 0; n < 29; n++)
     await gw.expect(`GET /runtime/flag/set?name=f${n}&ttl=0`, {
@@ -73,7 +73,7 @@ test('a full dictionary refuses flags and probes, and goes on with what it has',
   expect(JSON.parse((await gw.fetch('/runtime/flags')).body)).toHaveLength(29);
 });
 
-test('with evict the flags that were not used for the longest time go', async (t) => {
+test('with evict the least recently used flags are removed', async (t) => {
   const gw = await startGateway(t, conf(4, 'evict'));
   for (let n = 0; n < 29; n++) await gw.fetch(`/runtime/flag/set?name=f${n}`);
   await gw.fetch('/runtime/flag?name=f0');

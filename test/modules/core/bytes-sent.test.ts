@@ -3,7 +3,7 @@ import { startGateway } from '../../harness/gateway.ts';
 
 const cases = ['/text', '/page', '/nothing', '/headers', '/typeless'];
 
-test('bytes_sent is what came over the wire', async (t) => {
+test('bytes_sent is the number of bytes that the client received', async (t) => {
   const gw = await startGateway(
     t,
     `log_format sent '$request_uri $bytes_sent';

@@ -6,7 +6,7 @@ const load = oneGateway();
 const DROPPED =
   /\[error\].*header "X-A" is dropped.*, client: 127\.0\.0\.1, server: .*, request: "GET (\/\w+) HTTP\/1\.1"/;
 
-test('error_log of a server or location takes what happens there, and only that', async (t) => {
+test('error_log of a server or location has the lines of that server or location only', async (t) => {
   const gw = await load(
     t,
     `add_header X-A "a\\nb";
@@ -26,7 +26,7 @@ test('error_log of a server or location takes what happens there, and only that'
   await expect.poll(() => DROPPED.exec(gw.read('server.log'))?.[1]).toBe('/elsewhere');
 });
 
-test('the level of an error log keeps lesser lines out', async (t) => {
+test('an error log has no lines below its level', async (t) => {
   const gw = await load(
     t,
     'add_header X-A "a\\nb"; server { location /quiet { error_log quiet.log crit; return 200; } location / { return 200; } }',

@@ -31,58 +31,58 @@ const raw = [
   {
     it: 'takes a request line of the size of a header buffer',
     bytes: head(`GET /${'a'.repeat(990)}`),
-    answer: /^HTTP\/1\.1 200 OK\r\n/,
+    response: /^HTTP\/1\.1 200 OK\r\n/,
   },
   {
-    it: 'answers 414 to a longer request line',
+    it: 'sends 414 to a longer request line',
     bytes: head(`GET /${'a'.repeat(1030)}`),
-    answer: /^HTTP\/1\.1 414 Request-URI Too Large\r\n/,
+    response: /^HTTP\/1\.1 414 Request-URI Too Large\r\n/,
   },
   {
-    it: 'answers 414 to a longer query',
+    it: 'sends 414 to a longer query',
     bytes: head(`GET /?${'a'.repeat(1030)}`),
-    answer: /^HTTP\/1\.1 414 /,
+    response: /^HTTP\/1\.1 414 /,
   },
   {
     it: 'takes a header of the size of a buffer',
     bytes: head('GET /', `X-A: ${'a'.repeat(1000)}`),
-    answer: /^HTTP\/1\.1 200 OK\r\n/,
+    response: /^HTTP\/1\.1 200 OK\r\n/,
   },
   {
-    it: 'answers 400 and names the cause when a header is longer than a buffer',
+    it: 'sends 400 and names the cause when a header is longer than a buffer',
     bytes: head('GET /', `Cookie: ${'a'.repeat(1100)}`),
-    answer: /^HTTP\/1\.1 400 Bad Request\r\n[^]*<title>400 Request Header Or Cookie Too Large<\/title>/,
+    response: /^HTTP\/1\.1 400 Bad Request\r\n[^]*<title>400 Request Header Or Cookie Too Large<\/title>/,
   },
   {
-    it: 'answers 400 when all headers together are longer than all buffers',
+    it: 'sends 400 when all headers together are longer than all buffers',
     bytes: head('GET /', ...Array.from({ length: 6 }, (_, at) => `X-${at}: ${'a'.repeat(900)}`)),
-    answer: /^HTTP\/1\.1 400 Bad Request\r\n/,
+    response: /^HTTP\/1\.1 400 Bad Request\r\n/,
   },
   {
     it: 'takes a chunked body of the exact limit',
     bytes: `${head('POST /kv', 'Transfer-Encoding: chunked')}a\r\n0123456789\r\n0\r\n\r\n`,
-    answer: /^HTTP\/1\.1 20\d /,
+    response: /^HTTP\/1\.1 20\d /,
   },
   {
-    it: 'answers 413 to a chunked body one byte beyond the limit',
+    it: 'sends 413 to a chunked body one byte beyond the limit',
     bytes: `${head('POST /kv', 'Transfer-Encoding: chunked')}b\r\n01234567890\r\n0\r\n\r\n`,
-    answer: /^HTTP\/1\.1 413 Request Entity Too Large\r\n/,
+    response: /^HTTP\/1\.1 413 Request Entity Too Large\r\n/,
   },
   {
     it: 'takes any body where the limit is 0',
     bytes: `${head('POST /unlimited', 'Content-Length: 2000')}${'a'.repeat(2000)}`,
-    answer: /^HTTP\/1\.1 20\d /,
+    response: /^HTTP\/1\.1 20\d /,
   },
   {
-    it: 'closes the connection after each answer where keepalive_timeout is 0',
+    it: 'closes the connection after each response where keepalive_timeout is 0',
     bytes: 'GET /once HTTP/1.1\r\nHost: a\r\n\r\n',
-    answer: /^HTTP\/1\.1 200 OK\r\n(?=[^]*\r\n)(?=[^]*\nConnection: close\r\n)/i,
+    response: /^HTTP\/1\.1 200 OK\r\n(?=[^]*\r\n)(?=[^]*\nConnection: close\r\n)/i,
   },
 ];
 
-for (const { it, bytes, answer } of raw) {
+for (const { it, bytes, response } of raw) {
   test(`the gateway ${it}`, async () => {
-    expect(await gw.raw(bytes)).toMatch(answer);
+    expect(await gw.raw(bytes)).toMatch(response);
   });
 }
 
@@ -100,7 +100,7 @@ const tokens = [
 ];
 
 for (const { path, server, foot } of tokens) {
-  test(`server_tokens decides what ${path} says of the server`, async () => {
+  test(`server_tokens decides what the response to ${path} says about the server`, async () => {
     await gw.expect(`GET ${path}`, { status: 404, headers: { server }, body: foot });
   });
 }

@@ -8,7 +8,7 @@ for (const [status, closes] of [
   [400, true],
   [403, false],
   [404, false],
-  // uWebSockets.js swallows the rest of the body instead.
+  // uWebSockets.js reads and drops the rest of the body instead.
   [413, ON_NODE_ENGINE],
   [414, true],
   [497, true],
@@ -16,7 +16,7 @@ for (const [status, closes] of [
   [501, true],
   [502, false],
 ] as const) {
-  test(`the connection ${closes ? 'closes' : 'stays open'} behind the page of ${status}`, async (t) => {
+  test(`the connection ${closes ? 'closes' : 'stays open'} after the error page of ${status}`, async (t) => {
     const gw = await load(t, `server { location / { return ${status}; } }`);
     const connection = await gw.connect();
     connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -51,7 +51,7 @@ for (const [conf, server, foot] of [
 }
 
 for (const target of ['/after', '@after']) {
-  test(`post_action asks ${target} once a response is complete`, async (t) => {
+  test(`post_action requests ${target} once a response is complete`, async (t) => {
     const gw = await load(
       t,
       `log_subrequest on; log_format who "$uri"; access_log access.log who;

@@ -38,11 +38,11 @@ const cases = [
     prefix: 'PROXY TCP6 2001:db8::7 2001:db8::8 4000 443\r\n',
     says: '2001:db8::7|4000|2001:db8::8|443',
   },
-  { it: 'version 1 of a connection that is not known', prefix: 'PROXY UNKNOWN\r\n', says: '|||' },
+  { it: 'version 1 of an unknown connection', prefix: 'PROXY UNKNOWN\r\n', says: '|||' },
   { it: 'version 2', prefix: versionTwo(), says: '192.0.2.7|4000|192.0.2.8|443' },
 ];
 for (const { it, prefix, says } of cases) {
-  test(`variables show what the PROXY protocol told: ${it}`, async (t) => {
+  test(`variables show the addresses of the PROXY protocol: ${it}`, async (t) => {
     const gw = await start(t, `return 200 "${SHOWN}";`);
     expect(await bodyOf(gw, prefix)).toMatch(
       new RegExp(`^127\\.0\\.0\\.1\\|\\d+\\|${says.replaceAll('|', '\\|')}$`),
@@ -50,7 +50,7 @@ for (const { it, prefix, says } of cases) {
   });
 }
 
-test('a trusted proxy tells the address of the client before the request', async (t) => {
+test('a trusted proxy sends the address of the client before the request', async (t) => {
   const gw = await start(
     t,
     `set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol; return 200 "$remote_addr|$remote_port|$realip_remote_addr";`,

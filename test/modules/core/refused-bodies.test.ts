@@ -13,9 +13,9 @@ const refused: readonly { it: string; status: number; sent: string }[] = [
     status: 413,
     sent: `${HEAD}Transfer-Encoding: chunked\r\n\r\n14\r\n${'x'.repeat(20)}\r\n0\r\n\r\n`,
   },
-  { it: 'never whole', status: 408, sent: `${HEAD}Content-Length: 5\r\n\r\nab` },
+  { it: 'never complete', status: 408, sent: `${HEAD}Content-Length: 5\r\n\r\nab` },
 ];
-// uWebSockets.js answers these itself.
+// uWebSockets.js responds to these itself.
 const broken: typeof refused = [
   { it: 'broken from its start', status: 400, sent: `${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n` },
 ];
@@ -41,7 +41,7 @@ for (const { it, status, sent } of ON_NODE_ENGINE ? [...refused, ...broken] : re
 }
 
 test.runIf(ON_NODE_ENGINE)(
-  'a body that breaks its framing later ends in the error page of its place',
+  'a body that breaks its framing later gets the error page of its location',
   async (t) => {
     const peer = await startPeer(t, 'page');
     const gw = await load(

@@ -8,15 +8,15 @@ import { freePort } from '../../harness/ports.ts';
 /** GET / on a Unix socket, or on another address than 127.0.0.1. */
 function fetchFrom(options: { socketPath: string } | { host: string; port: number }): Promise<string> {
   return new Promise((resolve, reject) => {
-    get({ ...options, path: '/', agent: false, headers: { host: 'a.example' } }, (answer) => {
+    get({ ...options, path: '/', agent: false, headers: { host: 'a.example' } }, (response) => {
       let body = '';
-      answer.setEncoding('utf8').on('data', (text: string) => (body += text));
-      answer.on('end', () => resolve(body));
+      response.setEncoding('utf8').on('data', (text: string) => (body += text));
+      response.on('end', () => resolve(body));
     }).on('error', reject);
   });
 }
 
-test('listen takes a Unix socket, again after a restart', async (t) => {
+test('listen takes a Unix socket, also after a restart', async (t) => {
   const gw = await startGateway(
     t,
     'server { listen unix:gw.sock; return 200 "unix [$server_port] $server_addr"; }',
@@ -71,7 +71,7 @@ test('worker_processes auto starts a worker for each core', async (t) => {
   expect((await gw.waitForLog(/start worker processes: (\d+)/))[1]).toBe(String(availableParallelism()));
 });
 
-test('-g and the environment reach the configuration', async (t) => {
+test('-g and environment variables reach the configuration', async (t) => {
   const gw = await startGateway(
     t,
     'server { server_name ${env:GW_T_NAME}; return 200 "$server_name ${env:GW_T_NONE:-fallback} ${file:secret}"; }',

@@ -5,7 +5,7 @@ import { VERSION } from '../../../src/version.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 
-/** The value of each variable for the request below; a log takes those that the response decides. */
+/** The value of each variable for the request below; those that depend on the response are read from a log. */
 const inBody: Readonly<Record<string, string | RegExp>> = {
   args: 'a=1&b=two%20words',
   query_string: 'a=1&b=two%20words',
@@ -123,7 +123,7 @@ test('every variable of the core has the value that nginx gives it', async () =>
   expect(given).toEqual(Object.fromEntries(wanted));
 });
 
-test('a log sees what the response has decided', async () => {
+test('a log has the variables of the response', async () => {
   await gw.fetch('/logged');
   await expect
     .poll(() => gw.read('all.log'))
@@ -134,7 +134,7 @@ test('a log sees what the response has decided', async () => {
     );
 });
 
-test('a connection that stays open is told of', async () => {
+test('a variable shows that the connection stays open', async () => {
   const response = await gw.raw('GET /v/ HTTP/1.1\r\nHost: a\r\n\r\n');
   expect(response).toContain('sent_http_connection=keep-alive\n');
 });

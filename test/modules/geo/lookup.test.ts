@@ -13,7 +13,7 @@ function planGeo(lines: readonly string[]): GeoConfig {
   return config.geos[0];
 }
 
-/** Few different bytes, so that networks lie in each other. */
+/** Few different bytes, so that networks contain each other. */
 const byte = fc.constantFrom(0, 1, 127, 128, 254, 255);
 const v4 = fc.tuple(byte, byte, byte, byte).map((bytes) => bytes.join('.'));
 const group = fc.constantFrom('0', '1', '7fff', '8000', 'ffff');
@@ -26,7 +26,7 @@ const network = fc.oneof(
   fc.tuple(v6, fc.integer({ min: 0, max: 128 })),
 );
 
-test('the smallest network that holds an address decides, whatever the order', () => {
+test('the smallest network that contains an address decides, in any order', () => {
   fc.assert(
     fc.property(
       fc.array(network, { maxLength: 12 }),
@@ -41,7 +41,7 @@ test('the smallest network that holds an address decides, whatever the order', (
           const [smallest] = networks
             .map((each, index) => ({ each, index }))
             .filter(({ each }) => contains(each, bytes))
-            // Of two equal ones the later is kept.
+            // Of two equal networks the later one is kept.
             .toSorted((a, b) => b.each.bits - a.each.bits || b.index - a.index);
           expect(geo.values[lookUp(geo, address)]).toBe(smallest && `v${smallest.index}`);
         }

@@ -10,7 +10,7 @@ const load = oneGateway();
 
 const TEXT = Buffer.from('a line of text that comes again and again\n'.repeat(2_000));
 
-test('a body packed whole and one packed in pieces unpack to the same', async () => {
+test('a body that is packed whole or in pieces unpacks to the same', async () => {
   const measured: [number, number][] = [];
   const measure = (...bytes: [number, number]): number => measured.push(bytes);
   const compression: Compression = { level: 5, lengthBytes: TEXT.byteLength, measure };
@@ -39,7 +39,7 @@ for (const [it, level, lengthBytes, isWhole] of [
   });
 }
 
-test('a client that takes nothing holds back the writer of a packed response', async (t) => {
+test('a client that does not read holds back the writer of a packed response', async (t) => {
   const piece = randomBytes(65_536);
   let written = 0;
   let ended: (() => void) | undefined;

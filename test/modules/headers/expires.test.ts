@@ -39,6 +39,6 @@ test('a daily expiry is within the next day, at that time by the local clock', a
   expect([at.getHours(), at.getMinutes(), at.getSeconds()]).toEqual([2, 30, 0]);
   const [, maxAge] = /^max-age=(\d+)$/.exec(headers.get('cache-control') ?? '') ?? [];
   expect(Number(maxAge)).toBeGreaterThan(0);
-  // A day with a change of the clock has 25 hours.
+  // A day on which the clock changes has 25 hours.
   expect(Number(maxAge)).toBeLessThanOrEqual(DAY + 3600);
 });

@@ -6,20 +6,20 @@ const load = oneGateway();
 const HEADERS = ['x-http', 'x-server', 'x-location'];
 
 const cases = [
-  { it: 'come down where there are none', conf: '', sees: ['http'] },
+  { it: 'are inherited by a level without its own', conf: '', sees: ['http'] },
   {
-    it: 'are dropped by those of a level inside',
+    it: 'are replaced by those of an inner level',
     conf: 'add_header X-Location location;',
     sees: ['location'],
   },
   {
-    it: 'join those of a level inside with merge',
+    it: 'are added to those of an inner level with merge',
     conf: 'add_header_inherit merge; add_header X-Location location;',
     sees: ['location', 'http'],
   },
-  { it: 'do not come down with off', conf: 'add_header_inherit off;', sees: [] },
+  { it: 'are not inherited with off', conf: 'add_header_inherit off;', sees: [] },
   {
-    it: 'do not come down with off beside others',
+    it: 'are not inherited with off beside others',
     conf: 'add_header_inherit off; add_header X-Location location;',
     sees: ['location'],
   },
@@ -35,7 +35,7 @@ for (const { it, conf, sees } of cases) {
   });
 }
 
-test('how headers come down comes down itself', async (t) => {
+test('add_header_inherit is inherited', async (t) => {
   const gw = await load(
     t,
     `add_header X-Http http; add_header_inherit merge;

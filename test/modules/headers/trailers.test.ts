@@ -25,19 +25,19 @@ const cases = [
     'GET /404/always HTTP/1.1',
     /\r\ntext\r\n0\r\nX-Always: always\r\n\r\n$/,
   ],
-  ['are not for HTTP/1.0', 'GET / HTTP/1.0', /Content-Length: 6\r\n[^]*\r\n\r\na text$/],
-  ['are not for HEAD', 'HEAD / HTTP/1.1', /Content-Length: 6\r\n[^]*\r\n\r\n$/],
+  ['are not sent to HTTP/1.0', 'GET / HTTP/1.0', /Content-Length: 6\r\n[^]*\r\n\r\na text$/],
+  ['are not sent to HEAD', 'HEAD / HTTP/1.1', /Content-Length: 6\r\n[^]*\r\n\r\n$/],
   [
-    'are not for a response without a body',
+    'are not sent after a response without a body',
     'GET /204 HTTP/1.1',
     /^HTTP\/1.1 204 (?![^]*(?:Length|Encoding))[^]*\r\n\r\n$/,
   ],
 ] as const;
 
-for (const [it, request, answer] of cases) {
+for (const [it, request, expected] of cases) {
   test(`trailers ${it}`, async (t) => {
     const gw = await load(t, (_, port) => `server { listen 127.0.0.1:${port} engine=node; ${CONF} }`);
-    expect(await gw.raw(`${request}\r\nHost: a\r\nConnection: close\r\n\r\n`)).toMatch(answer);
+    expect(await gw.raw(`${request}\r\nHost: a\r\nConnection: close\r\n\r\n`)).toMatch(expected);
   });
 }
 

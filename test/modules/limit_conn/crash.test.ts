@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { sabotage, SABOTAGED } from '../../master/saboteur.ts';
 
-test('the counts of a worker that crashes go with it', async (t) => {
+test('the counts of a crashed worker are removed', async (t) => {
   const gw = await startGateway(
     t,
     `limit_conn_zone all zone=addr:1m; error_page 404 = @in;

@@ -4,7 +4,7 @@ import type { RawConnection } from '../../harness/raw.ts';
 
 const load = oneGateway();
 
-/** `/held` refuses nobody who is let in, but a minute later: requests are being served as long as their clients stay. */
+/** `/held` sends its 401 after a minute, so a request is being served until its client leaves. */
 const conf = (limit: string) => `
   limit_conn_zone $arg_k zone=addr:1m;
   limit_conn_zone $server_name zone=all:1m;
@@ -33,7 +33,7 @@ for (const workers of [1, 4]) {
     await gw.expect('GET /?k=b', { status: 200, body: 'PASSED' });
     for (const connection of all) connection.destroy();
     await expect.poll(async () => (await gw.fetch('/?k=a')).status).toBe(200);
-    // One has left when that is answered; the worker of another may not have noticed it yet.
+    // At least one connection is closed by now; other workers may not have noticed theirs yet.
     await expect.poll(() => gw.accessLog().match(/ 499 /g)).toHaveLength(7);
     const again = await Promise.all(Array.from({ length: 8 }, () => hold(gw)));
     await expect.poll(() => again.filter(isRefused).length).toBe(1);
@@ -71,7 +71,7 @@ const responses = [
   },
 ];
 for (const { directives, status, line } of responses) {
-  test(`a refusal is answered and logged as nginx does: ${directives}`, async (t) => {
+  test(`a refusal is sent and logged as nginx does: ${directives}`, async (t) => {
     const gw = await load(t, conf(`limit_conn addr 1; ${directives}`));
     const held = await hold(gw);
     await gw.waitForLog(/delaying unauthorized/);
@@ -81,7 +81,7 @@ for (const { directives, status, line } of responses) {
   });
 }
 
-test('counts outlive a reload, and end with their requests', async (t) => {
+test('counts outlive a reload and end with their requests', async (t) => {
   const limited = conf('limit_conn addr 1;');
   const gw = await load(t, limited);
   const held = await hold(gw);

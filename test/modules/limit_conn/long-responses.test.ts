@@ -9,7 +9,7 @@ const load = oneGateway();
 
 const ZONE = 'limit_conn_zone all zone=addr:1m;';
 
-test('a client that reads nothing of a large file counts until it leaves', async (t) => {
+test('a client that does not read a large file counts until it leaves', async (t) => {
   const gw = await load(t, `${ZONE} server { root .; location /file { limit_conn addr 1; } }`, {
     file: 'x'.repeat(20_000_000),
   });

@@ -19,7 +19,12 @@ const limited = [
   { it: 'a text', directives: 'limit_rate 6k;', target: '/text', bytes: 4_000 },
   { it: 'by a variable', directives: 'limit_rate $arg_rate;', target: '/file?rate=40k', bytes: BYTES },
   { it: 'by an if', directives: 'if ($arg_slow) { limit_rate 40k; }', target: '/file?slow=1', bytes: BYTES },
-  { it: 'after a part', directives: 'limit_rate 10k; limit_rate_after 20k;', target: '/file', bytes: BYTES },
+  {
+    it: 'after the first bytes',
+    directives: 'limit_rate 10k; limit_rate_after 20k;',
+    target: '/file',
+    bytes: BYTES,
+  },
 ];
 for (const { it, directives, target, bytes } of limited) {
   test(`a response goes out at the rate that is set: ${it}`, async (t) => {
@@ -37,10 +42,10 @@ for (const { it, directives, target, bytes } of limited) {
 const free = [
   { it: 'a rate of 0', directives: 'limit_rate 0;', target: '/file' },
   { it: 'a variable without value', directives: 'limit_rate $arg_rate;', target: '/file' },
-  { it: 'a variable that is no size', directives: 'limit_rate $arg_rate;', target: '/file?rate=fast' },
+  { it: 'a variable that is not a size', directives: 'limit_rate $arg_rate;', target: '/file?rate=fast' },
   { it: 'set $limit_rate 0', directives: 'limit_rate 1; set $limit_rate 0;', target: '/file' },
   {
-    it: 'a rate that begins behind the end',
+    it: 'a rate that begins beyond the end',
     directives: 'limit_rate 1; limit_rate_after 1m;',
     target: '/file',
   },
@@ -55,7 +60,7 @@ for (const { it, directives, target } of free) {
   });
 }
 
-test('a client that leaves a slow answer holds nothing up', async (t) => {
+test('a client that leaves a slow response delays nothing', async (t) => {
   const gw = await startGateway(t, conf('limit_rate 1k;'), { files: FILES });
   const connection = await gw.connect();
   connection.write('GET /file HTTP/1.1\r\nHost: a\r\n\r\n');

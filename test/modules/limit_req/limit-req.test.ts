@@ -39,7 +39,7 @@ const delays = [
   },
 ];
 for (const [index, { directives, line }] of delays.entries()) {
-  test(`a request is delayed and that is logged as nginx does${directives && `: ${directives}`}`, async (t) => {
+  test(`a delayed request is logged as nginx does${directives && `: ${directives}`}`, async (t) => {
     const gw = await load(
       t,
       `limit_req_zone ${index}$arg_k zone=fast:1m rate=30r/m; error_page 404 = @in;
@@ -52,7 +52,7 @@ for (const [index, { directives, line }] of delays.entries()) {
   });
 }
 
-test('a client that leaves while its request is delayed holds nothing up', async (t) => {
+test('a client that leaves while its request is delayed delays nothing', async (t) => {
   const gw = await startGateway(t, `${ZONE} server { ${IN} location / { limit_req zone=one burst=5; } }`);
   await gw.fetch('/?k=a');
   const waiting = await gw.connect();
@@ -65,7 +65,7 @@ test('a client that leaves while its request is delayed holds nothing up', async
   await gw.stop('SIGQUIT');
 });
 
-test('a key beyond 65535 bytes is not counted, and is told without its value', async (t) => {
+test('a key beyond 65535 bytes is not counted, and is logged without its value', async (t) => {
   const gw = await startGateway(
     t,
     `${ZONE.replace('$arg_k', '$request_uri$request_uri$request_uri$request_uri')} large_client_header_buffers 4 32k;

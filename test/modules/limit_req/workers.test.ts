@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 
-/** A limit that does not drain while a test runs, and a response behind it. */
+/** A limit that does not drain while a test runs, and a response for requests within it. */
 const ZONE = 'limit_req_zone $arg_k zone=one:1m rate=1r/m; error_page 404 = @in;';
 const IN = 'location @in { return 200 in; }';
 const conf = (limit: string) => `${ZONE} server { ${IN} location / { ${limit} } }`;
@@ -10,12 +10,12 @@ for (const workers of [1, 4]) {
   test(`of 300 requests at once to ${workers} worker(s) exactly the burst and one more pass`, async (t) => {
     const gw = await startGateway(t, conf('limit_req zone=one burst=36 nodelay;'), { workers });
     const responses = await Promise.all(Array.from({ length: 300 }, () => gw.fetch('/?k=a')));
-    const count = (status: number) => responses.filter((answer) => answer.status === status).length;
+    const count = (status: number) => responses.filter((response) => response.status === status).length;
     expect([count(200), count(503)]).toEqual([37, 263]);
   });
 }
 
-test('a limit counts on after a reload, and anew when size or key of its zone change', async (t) => {
+test('a limit goes on after a reload, and starts anew when the size or the key of its zone changes', async (t) => {
   const limited = conf('limit_req zone=one;');
   const gw = await startGateway(t, limited);
   await gw.expect('GET /?k=a', { status: 200 });

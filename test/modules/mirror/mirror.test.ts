@@ -6,13 +6,13 @@ import type { Owner } from '../../harness/owner.ts';
 
 interface Peer {
   readonly port: number;
-  /** `METHOD url body-length` of what it was asked. */
+  /** `METHOD url body-length` of each request. */
   readonly asked: string[];
 }
 
 async function peer(
   t: Owner,
-  answer: (response: ServerResponse, request: IncomingMessage) => void,
+  respond: (response: ServerResponse, request: IncomingMessage) => void,
 ): Promise<Peer> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -20,7 +20,7 @@ async function peer(
     request.on('data', (piece: Buffer) => (length += piece.length));
     request.on('end', () => {
       asked.push(`${request.method} ${request.url} ${length}`);
-      answer(response, request);
+      respond(response, request);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -63,7 +63,7 @@ test('a copy of each request goes to the mirror, with its body, however large', 
     .toEqual(['GET /a?x=1 0', 'POST /b 5', 'POST /bare 0', 'POST /large 2000000']);
 });
 
-test('nobody waits for a mirror that does not answer', async (t) => {
+test('a request does not wait for a mirror that sends no response', async (t) => {
   const real = await peer(t, (response) => response.end('real'));
   const silent = await peer(t, () => undefined);
   const gw = await startGateway(

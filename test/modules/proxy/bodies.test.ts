@@ -67,12 +67,12 @@ test('an upstream waits for a slow client', async (t) => {
     write();
   });
   const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
-  // Nobody reads: a socket without a data listener takes in no more than its buffer.
+  // The client does not read: a socket without a data listener takes in no more than its buffer.
   const client = connect(gw.port, '127.0.0.1').on('error', () => undefined);
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await expect.poll(() => sent > 0).toBe(true);
   let before = -1;
-  // What fits into the sockets on the way and into the gateway, then nothing more.
+  // The upstream fills the sockets and the buffers of the gateway, and then stops.
   await expect.poll(() => before === (before = sent), { interval: 200, timeout: 10_000 }).toBe(true);
   expect(sent).toBeLessThan(50_000_000);
   client.destroy();
@@ -95,7 +95,7 @@ test('a client that leaves ends the request to the upstream', async (t) => {
   expect(line).toMatch(/\[info\].* client prematurely closed connection/);
 });
 
-test('the error log names a client that left, whoever else asked for its address', async (t) => {
+test('the error log names a client that left when the access log is off', async (t) => {
   const events = new EventEmitter();
   const port = await startUpstream(t, () => events.emit('asked'));
   const conf = `access_log off; server { location / { proxy_pass http://127.0.0.1:${port}; } }`;
@@ -112,7 +112,7 @@ test('proxy_ignore_client_abort lets the upstream finish', async (t) => {
   const events = new EventEmitter();
   const port = await startUpstream(t, (_, response) => {
     response.on('close', () => events.emit('closed', response.writableFinished));
-    events.on('answer', () => response.end('late'));
+    events.on('finish', () => response.end('late'));
     events.emit('asked');
   });
   const gw = await load(
@@ -125,7 +125,7 @@ test('proxy_ignore_client_abort lets the upstream finish', async (t) => {
   client.destroy();
   await gw.waitForAccessLog(/ 499 0 /);
   const closed = once(events, 'closed');
-  events.emit('answer');
+  events.emit('finish');
   expect(await closed).toEqual([true]);
 });
 

@@ -18,7 +18,7 @@ function readIn(
   return { body, rest: text.slice(at) };
 }
 
-test('a body of known length leaves what follows it', () => {
+test('a body of known length leaves the bytes that follow it', () => {
   expect(readIn(new LengthReader(4), 'bodynext', [1, 2])).toEqual({ body: 'body', rest: 'next' });
 });
 

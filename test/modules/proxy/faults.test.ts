@@ -82,7 +82,7 @@ const faults: readonly { path: string; status: number; log: string }[] = [
 ];
 
 for (const { path, status, log } of faults) {
-  test(`${path} is answered ${status} and logged as nginx logs it`, async (t) => {
+  test(`${path} gets ${status} and is logged as nginx logs it`, async (t) => {
     const upstream = await startScriptedUpstream(t, SCRIPTS);
     const gw = await load(
       t,
@@ -103,7 +103,7 @@ for (const { path, status, log } of faults) {
   });
 }
 
-test('a response comes behind sixteen interim ones', async (t) => {
+test('a response may follow sixteen interim ones', async (t) => {
   const upstream = await startScriptedUpstream(t, SCRIPTS);
   const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
   await gw.expect('GET /~sixteen-interims', { status: 200, body: 'hi' });

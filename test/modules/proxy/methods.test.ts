@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type Owner, startGateway } from '../../harness/gateway.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 
-/** Says back what it was asked. */
+/** An upstream whose response repeats method, URL and body of the request. */
 async function startEcho(t: Owner): Promise<number> {
   const server = createServer((request, response) => {
     let body = '';
@@ -28,21 +28,25 @@ const cases = [
   },
   { it: 'REPORT goes to the upstream', bytes: ask('REPORT /dav/'), says: /REPORT \/dav\/ $/ },
   {
-    it: 'a method that nobody knows reaches what answers any',
+    it: 'an unknown method reaches a location that serves any method',
     bytes: ask('FROB /any'),
     says: /200 OK[^]*FROB$/,
   },
-  { it: 'a file is not there for it', bytes: ask('FROB /file'), says: /^HTTP\/1\.1 405 Not Allowed\r\n/ },
-  { it: 'a key is not there for it', bytes: ask('FROB /key'), says: /^HTTP\/1\.1 405 / },
-  { it: 'TRACE is refused all the same', bytes: ask('TRACE /dav/'), says: /^HTTP\/1\.1 405 Not Allowed\r\n/ },
   {
-    it: 'what is no method is refused all the same',
+    it: 'an unknown method is not allowed for a file',
+    bytes: ask('FROB /file'),
+    says: /^HTTP\/1\.1 405 Not Allowed\r\n/,
+  },
+  { it: 'an unknown method is not allowed for a key', bytes: ask('FROB /key'), says: /^HTTP\/1\.1 405 / },
+  { it: 'TRACE is refused', bytes: ask('TRACE /dav/'), says: /^HTTP\/1\.1 405 Not Allowed\r\n/ },
+  {
+    it: 'a malformed method is refused',
     bytes: ask('pRoP /dav/'),
     says: /^HTTP\/1\.1 400 Bad Request\r\n/,
   },
 ];
 
-test('where something is forwarded, methods of every kind are served', async (t) => {
+test('with a proxied location, methods of every kind are served', async (t) => {
   const upstream = await startEcho(t);
   const gw = await startGateway(
     t,
@@ -56,7 +60,7 @@ test('where something is forwarded, methods of every kind are served', async (t)
   for (const { it, bytes, says } of cases) expect(await exchangeRaw(gw.port, bytes), it).toMatch(says);
 });
 
-test('where nothing is forwarded, a method that gw does not serve is refused', async (t) => {
+test('without a proxied location, a method that gw does not serve is refused', async (t) => {
   const gw = await startGateway(t, 'server { location / { return 200 $request_method; } }');
   expect(await exchangeRaw(gw.port, ask('PROPFIND /'))).toMatch(/^HTTP\/1\.1 405 Not Allowed\r\n/);
 });

@@ -30,7 +30,7 @@ const cases: readonly {
   { it: 'a GET whose connection is closed', line: 'GET', script: 'closes', status: 200, asked: 2 },
   { it: 'a PUT, which may be repeated', line: 'PUT', script: 'closes', status: 200, asked: 2, body: 'again' },
   {
-    it: 'a POST only when it is told to',
+    it: 'a POST only when configured',
     line: 'POST',
     script: 'closes',
     conf: 'proxy_next_upstream error non_idempotent;',
@@ -39,7 +39,7 @@ const cases: readonly {
     body: 'again',
   },
   {
-    it: 'a 500 when it is told to',
+    it: 'a 500 when configured',
     line: 'GET',
     script: 's500',
     conf: 'proxy_next_upstream http_500;',
@@ -47,7 +47,7 @@ const cases: readonly {
     asked: 2,
   },
   {
-    it: 'a 404 when it is told to',
+    it: 'a 404 when configured',
     line: 'GET',
     script: 's404',
     conf: 'proxy_next_upstream http_404;',
@@ -56,7 +56,7 @@ const cases: readonly {
   },
   { it: 'a timeout', line: 'GET', script: 'stalls', status: 200, asked: 2 },
   {
-    it: 'garbage when it is told to',
+    it: 'garbage when configured',
     line: 'GET',
     script: 'garbage',
     conf: 'proxy_next_upstream invalid_header;',
@@ -75,7 +75,7 @@ const cases: readonly {
     body: 'once',
   },
   {
-    it: 'nothing that was passed on unbuffered',
+    it: 'no request whose body was sent unbuffered',
     line: 'PUT',
     script: 'closes',
     conf: 'proxy_request_buffering off;',
@@ -114,17 +114,17 @@ for (const { it, conf = '', line, script, status, asked, body } of cases) {
        upstream two { server 127.0.0.1:${bad.port} max_fails=0; server 127.0.0.1:${good.port} backup; }
        server { location / { proxy_pass http://two; } }`,
     );
-    const answer = gw.raw(
+    const response = gw.raw(
       `${line} /~here HTTP/1.1\r\nHost: a\r\n${body === undefined ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body ?? ''}`,
     );
-    expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(await response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     const heard = [...bad.heard(), ...good.heard()];
     expect(heard).toHaveLength(asked);
     if (body !== undefined) expect(heard.every((request) => request.endsWith(` << ${body}`))).toBe(true);
   });
 }
 
-test('a kept-alive connection that the peer has closed meanwhile costs nothing', async (t) => {
+test('a kept-alive connection that the peer has closed fails no request', async (t) => {
   let served = 0;
   const upstream = await startServer(t, 0, () => served++);
   const gw = await load(
@@ -158,7 +158,7 @@ async function startServer(t: Owner, port: number, served: () => void): Promise<
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-test('an upstream that is killed under load loses only what was sent to it and may not be repeated', async (t) => {
+test('an upstream killed under load loses only requests that it got and that may not be repeated', async (t) => {
   const staying = await startServer(t, 0, () => undefined);
   const killed = await startServer(t, 0, () => undefined);
   const gw = await load(
@@ -179,7 +179,7 @@ test('an upstream that is killed under load loses only what was sent to it and m
   };
   await Promise.all([lane('GET'), lane('GET'), lane('GET'), lane('POST'), lane('POST')]);
   expect([...statuses.GET]).toEqual([[200, 120]]);
-  // At most one request of each lane was on its way; an idle connection that was closed may take one more along.
+  // At most one request of each lane was in flight; a closed idle connection may fail one more.
   expect(statuses.POST.get(502) ?? 0).toBeLessThanOrEqual(4);
   expect((statuses.POST.get(200) ?? 0) + (statuses.POST.get(502) ?? 0)).toBe(80);
 });

@@ -12,7 +12,7 @@ const framings: readonly {
   keepsAlive: boolean;
 }[] = [
   {
-    it: 'has the length it says',
+    it: 'has the length of Content-Length',
     head: 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n',
     bodyBytes: 5,
     keepsAlive: true,
@@ -98,7 +98,7 @@ const refused: readonly { it: string; lines: string; message: string }[] = [
     lines: 'Transfer-Encoding: chunked\r\nContent-Length: 2',
     message: 'at the same time',
   },
-  { it: 'a length that is no number', lines: 'Content-Length: two', message: 'invalid "Content-Length"' },
+  { it: 'a length that is not a number', lines: 'Content-Length: two', message: 'invalid "Content-Length"' },
   { it: 'a negative length', lines: 'Content-Length: -2', message: 'invalid "Content-Length"' },
   { it: 'a list of lengths', lines: 'Content-Length: 2, 2', message: 'invalid "Content-Length"' },
   {
@@ -112,7 +112,7 @@ const refused: readonly { it: string; lines: string; message: string }[] = [
     message: 'duplicate header line',
   },
   {
-    it: 'an encoding behind a vertical tab',
+    it: 'an encoding after a vertical tab',
     lines: 'Transfer-Encoding: \x0bchunked',
     message: 'unknown "Transfer-Encoding"',
   },
@@ -137,12 +137,12 @@ for (const line of [
   'ICY 200 OK',
   'HTTP/1.1  ',
 ]) {
-  test(`"${line}" is no status line`, () => {
+  test(`"${line}" is not a status line`, () => {
     expect(() => read(`${line}\r\n\r\n`)).toThrow('no valid HTTP/1.0 header');
   });
 }
 
-test('the log shows what is not printable as its code', () => {
+test('the log shows an unprintable character as its code', () => {
   expect(() => read('HTTP/1.1 200 OK\r\nX\x1b[2J: 1\r\n\r\n')).toThrow('"X\\x1b[2J: 1\\x0d..."');
 });
 
@@ -154,7 +154,7 @@ test('headers keep their order, their case and their UTF-8', () => {
   expect(reason).toBe('Grün');
 });
 
-test('only blanks around a value are dropped: what else counts as one may be half of a character', () => {
+test('only spaces and tabs around a value are dropped: another blank may be half of a character', () => {
   const { headers } = read('HTTP/1.1 200 OK\r\nX-A: \t caf\xc3\xa0 \t\r\n\r\n');
   expect(headers).toEqual(['X-A', 'caf\u00e0']);
 });

@@ -21,7 +21,7 @@ async function peer(t: Owner, listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Tells length and hash of what it got. */
+/** Responds with the length and the hash of the body. */
 const hashing: RequestListener = (request, response) => {
   const hash = createHash('sha256');
   let length = 0;
@@ -34,7 +34,7 @@ const hashing: RequestListener = (request, response) => {
   );
 };
 
-/** Takes a request's first bytes, or as many as `bytes`, and breaks off. */
+/** Reads the first bytes of a request, at least `bytes`, and closes the connection. */
 async function breaker(t: Owner, bytes: number): Promise<number> {
   const server = createPeer((socket) => {
     let got = 0;
@@ -52,7 +52,7 @@ async function breaker(t: Owner, bytes: number): Promise<number> {
 const files = (directory: string): string[] =>
   existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: 'utf8' }) : [];
 
-test('a body beyond client_body_buffer_size goes by a file that has no name', async (t) => {
+test('a body beyond client_body_buffer_size is kept in an unlinked file', async (t) => {
   const port = await peer(t, hashing);
   const gw = await load(
     t,
@@ -68,7 +68,7 @@ test('a body beyond client_body_buffer_size goes by a file that has no name', as
   expect(files(join(gw.dir, 'bodies'))).toEqual([]);
 });
 
-test('a body in a file goes again to the next peer, from its start', async (t) => {
+test('a body in a file is sent to the next peer from its start', async (t) => {
   const [broken, port] = [await breaker(t, 500_000), await peer(t, hashing)];
   const gw = await load(
     t,

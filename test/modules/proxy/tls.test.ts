@@ -18,7 +18,7 @@ const openssl = (args: string): void =>
   void execFileSync('openssl', args.split(' '), { cwd: dir, stdio: 'ignore' });
 const pem = (name: string): string => readFileSync(join(dir, name), 'utf8');
 
-/** An authority, a certificate for `up.example`, one for a client, and one that nobody vouches for. */
+/** An authority, a certificate for `up.example`, one for a client, and one without a known issuer. */
 beforeAll(() => {
   const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30';
   openssl(`req -x509 ${key} -keyout ca.key -out ca.pem -subj /CN=ca`);
@@ -42,7 +42,7 @@ const showHandshake: RequestListener = (request, response) => {
   response.end(`${socket.servername || '-'} ${socket.getProtocol()} ${CN?.toString() ?? '-'}`);
 };
 
-/** An upstream over TLS; without a listener it answers with what it saw of the handshake. */
+/** An upstream over TLS; without a listener its response describes the handshake. */
 async function startTls(
   t: Owner,
   options: ServerOptions = {},
@@ -71,12 +71,12 @@ const cases: readonly {
     body: 'up.example TLSv1.3 -',
   },
   {
-    it: 'sends no address in the place of a name',
+    it: 'does not send an address as a name',
     conf: 'proxy_ssl_server_name on;',
     body: '- TLSv1.3 -',
   },
   {
-    it: 'sends no address of IPv6 either',
+    it: 'does not send an IPv6 address as a name',
     conf: 'proxy_ssl_server_name on; proxy_ssl_name [::1]:443;',
     body: '- TLSv1.3 -',
   },
@@ -86,7 +86,7 @@ const cases: readonly {
     body: 'up.example TLSv1.3 -',
   },
   {
-    it: 'speaks no newer version than it is told',
+    it: 'uses no newer version than configured',
     conf: 'proxy_ssl_protocols TLSv1.2;',
     body: '- TLSv1.2 -',
   },
@@ -96,19 +96,19 @@ const cases: readonly {
     body: '- TLSv1.2 -',
   },
   {
-    it: 'shows its own certificate',
+    it: 'sends the client certificate',
     conf: `proxy_ssl_certificate ${dir}/client.pem; proxy_ssl_certificate_key ${dir}/client.key;`,
     server: () => ({ requestCert: true, ca: pem('ca.pem') }),
     body: '- TLSv1.3 client.example',
   },
   {
-    it: 'unlocks its key',
+    it: 'decrypts the key of the client certificate',
     conf: `proxy_ssl_certificate ${dir}/client.pem; proxy_ssl_certificate_key ${dir}/locked.key; proxy_ssl_password_file password;`,
     server: () => ({ requestCert: true, ca: pem('ca.pem') }),
     body: '- TLSv1.3 client.example',
   },
   {
-    it: 'accepts a certificate that its authority vouches for',
+    it: 'accepts a certificate that its authority issued',
     conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name up.example;`,
     body: '- TLSv1.3 -',
   },
@@ -118,13 +118,13 @@ const cases: readonly {
     log: /upstream SSL certificate does not match "wrong\.example" while SSL handshaking to upstream/,
   },
   {
-    it: 'refuses a certificate that nobody vouches for',
+    it: 'refuses a certificate of an unknown issuer',
     conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name up.example;`,
     server: () => ({ key: pem('other.key'), cert: pem('other.pem') }),
     log: /upstream SSL certificate verify error: \(18:self-signed certificate\) while SSL handshaking to upstream/,
   },
   {
-    it: 'refuses versions that it may not speak',
+    it: 'refuses versions that are not configured',
     conf: 'proxy_ssl_protocols TLSv1.3;',
     server: () => ({ maxVersion: 'TLSv1.2' }),
     log: /SSL_do_handshake\(\) failed \(SSL: .*\) while SSL handshaking to upstream/,
@@ -143,15 +143,15 @@ for (const { it, conf, server, body, log } of cases) {
 }
 
 const sessions: readonly { it: string; conf: string; resumed: string }[] = [
-  { it: 'resumes the session of the connection before', conf: '', resumed: 'no yes yes' },
-  { it: 'begins sessions anew when told so', conf: 'proxy_ssl_session_reuse off;', resumed: 'no no no' },
+  { it: 'resumes the session of the previous connection', conf: '', resumed: 'no yes yes' },
+  { it: 'starts new sessions when reuse is off', conf: 'proxy_ssl_session_reuse off;', resumed: 'no no no' },
   {
-    it: 'begins sessions anew where it verifies, for only then there is a chain to verify',
+    it: 'starts new sessions when it verifies, because a resumed session has no chain to verify',
     conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name up.example;`,
     resumed: 'no no no',
   },
   {
-    it: 'resumes no session that was begun for another name',
+    it: 'does not resume a session of another name',
     conf: 'proxy_ssl_server_name on; proxy_ssl_name $arg_round.example;',
     resumed: 'no no no',
   },

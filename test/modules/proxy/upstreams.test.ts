@@ -55,7 +55,11 @@ test('proxy_bind sets the local address of connections, also from variables', as
 const keepalives: readonly { it: string; conf: string; connections: number }[] = [
   { it: 'are used again', conf: 'keepalive 4;', connections: 1 },
   { it: 'are used again by default', conf: '', connections: 1 },
-  { it: 'carry no more requests than they may', conf: 'keepalive 4; keepalive_requests 2;', connections: 3 },
+  {
+    it: 'carry no more requests than configured',
+    conf: 'keepalive 4; keepalive_requests 2;',
+    connections: 3,
+  },
 ];
 
 for (const { it, conf, connections } of keepalives) {
@@ -80,7 +84,7 @@ test('connections to an upstream outlive a reload', async (t) => {
   expect(upstream.connections()).toBe(1);
 });
 
-test('the access log has what became of the upstreams', async (t) => {
+test('the access log has the outcome of each upstream', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
   const gw = await load(
     t,
@@ -103,7 +107,7 @@ const smuggled: readonly { it: string; head: string; absent: RegExp }[] = [
   { it: 'TE and Trailer', head: 'TE: trailers\r\nTrailer: X\r\n', absent: /\| te:|trailer/ },
   { it: 'names with an underscore', head: 'X_Real_IP: 6.6.6.6\r\n', absent: /x_real_ip/ },
   {
-    it: 'Upgrade that nobody asked to pass on',
+    it: 'Upgrade unless configured',
     head: 'Upgrade: h2c\r\nConnection: Upgrade\r\n',
     absent: /upgrade/,
   },
@@ -120,7 +124,7 @@ for (const { it, head, absent } of smuggled) {
   });
 }
 
-test('what Connection names never takes away what a request means', async (t) => {
+test('Connection cannot remove the headers that frame a request', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
   const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`);
   await gw.raw(

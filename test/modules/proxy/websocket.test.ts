@@ -16,7 +16,7 @@ import {
 
 const load = oneGateway();
 
-/** An upstream that echoes; texts such as `close` make it do something else. */
+/** An upstream that echoes messages; texts such as `close` are commands. */
 async function startEcho(
   t: Owner,
   began: (client: WebSocket) => void = () => undefined,
@@ -49,7 +49,7 @@ async function startEcho(
   return { port: (server.address() as AddressInfo).port, said, asked };
 }
 
-/** Says what it hears again, and notes pings and pongs. */
+/** Sends each message back, and records pings and pongs. */
 function echo(client: WebSocket, said: string[]): void {
   client.on('message', (data: Buffer, isBinary) => {
     const text = String(data);
@@ -107,7 +107,7 @@ test('texts and binary messages go both ways, also large ones', async (t) => {
 // uWebSockets.js hands over frames, which are written anew; the node engine passes on the bytes, as nginx does.
 const PASSES_BYTES = ON_NODE_ENGINE;
 
-test('the upstream chooses the subprotocol, and is offered no compression but what is passed on', async (t) => {
+test('the upstream chooses the subprotocol, and is offered compression only where bytes are passed on', async (t) => {
   const { gw, echo } = await start(t);
   const client = await connect(t, gw, ['first', 'second']);
   expect(client.protocol).toBe('second');
@@ -116,7 +116,7 @@ test('the upstream chooses the subprotocol, and is offered no compression but wh
   expect('sec-websocket-extensions' in (echo.asked[0]?.headers ?? {})).toBe(PASSES_BYTES);
 });
 
-test('pings reach the other side, and the response of the client comes back', async (t) => {
+test('pings reach the other side, and the pong of the client comes back', async (t) => {
   const { gw, echo } = await start(t);
   const client = await connect(t, gw);
   expect(String((await say(client, 'ping'))[0])).toBe('pong came');
@@ -138,7 +138,7 @@ test('close codes and reasons go both ways', async (t) => {
   await expect.poll(() => echo.said).toEqual(['close 4001 see you', 'close 4002 enough']);
 });
 
-test('an upstream that is cut cuts the client', async (t) => {
+test('the client is cut when the upstream is cut', async (t) => {
   const { gw } = await start(t);
   const client = await connect(t, gw);
   const closed = closing(client);
@@ -146,14 +146,14 @@ test('an upstream that is cut cuts the client', async (t) => {
   expect(await closed).toBe('1006');
 });
 
-test('a client that is cut cuts the upstream', async (t) => {
+test('the upstream is cut when the client is cut', async (t) => {
   const { gw, echo } = await start(t);
   const client = await connect(t, gw);
   client.terminate();
   await expect.poll(() => echo.said).toEqual(['close 1006 ']);
 });
 
-test('a refused handshake is a plain answer, and so is a request without one', async (t) => {
+test('a refused handshake gets a plain response, and so does a request without a handshake', async (t) => {
   const { gw } = await start(t);
   const client = new WebSocket(`ws://127.0.0.1:${gw.port}/refused`);
   const [, response] = (await once(client, 'unexpected-response')) as [unknown, IncomingMessage];
@@ -171,7 +171,7 @@ test('a handshake for a location without a proxy is an ordinary request', async 
   response.resume();
 });
 
-// In a cork of their own, uWebSockets.js closed 1 of some 500, in one process of three.
+// In a cork of their own, uWebSockets.js closed 1 of some 500 connections, in one process of three.
 test('none of many connections that are opened one after the other is cut', async (t) => {
   const { gw } = await start(t);
   for (let index = 0; index < perTier({ short: 200, long: 10_000 }); index++) {
@@ -181,7 +181,7 @@ test('none of many connections that are opened one after the other is cut', asyn
   }
 });
 
-test('a client that reads nothing holds the upstream back', async (t) => {
+test('a client that does not read holds the upstream back', async (t) => {
   const sent: Promise<void>[] = [];
   const { gw } = await start(t, {}, (client) => {
     for (let index = 0; index < 40; index++) {
@@ -198,7 +198,7 @@ test('a client that reads nothing holds the upstream back', async (t) => {
   await expect.poll(() => received).toBe(40_000_000);
 });
 
-test('a connection outlives a reload, and one line of the access log tells of all of it', async (t) => {
+test('a connection outlives a reload, and one line of the access log covers all of it', async (t) => {
   const { gw, echo } = await start(t);
   const client = await connect(t, gw);
   await gw.reload(conf(echo.port));
@@ -208,7 +208,7 @@ test('a connection outlives a reload, and one line of the access log tells of al
   await gw.waitForAccessLog(/"GET \/chat\?x=1 HTTP\/1\.1" 101 [1-9]\d* /);
 });
 
-test('a worker that stops ends a connection when its time is over, with 1001 where it speaks WebSocket itself', async (t) => {
+test('a worker that stops ends a connection after the time limit, with 1001 where gw frames messages itself', async (t) => {
   const { gw, echo } = await start(t, { main: 'worker_shutdown_timeout 200ms;' });
   const client = await connect(t, gw);
   const closed = closing(client);
@@ -218,7 +218,7 @@ test('a worker that stops ends a connection when its time is over, with 1001 whe
   await gw.ended();
 });
 
-test('a WebSocket that is closed leaves its place among worker_connections', async (t) => {
+test('a closed WebSocket no longer counts in worker_connections', async (t) => {
   const { gw } = await start(t, { main: 'events { worker_connections 10; }' });
   for (let index = 0; index < 20; index++) {
     const client = await connect(t, gw);
@@ -227,7 +227,7 @@ test('a WebSocket that is closed leaves its place among worker_connections', asy
   }
 });
 
-test('what waits for slow upstreams is bounded, for one client and for all together', async (t) => {
+test('the data that waits for slow upstreams is bounded, per client and in total', async (t) => {
   const echo = await startEcho(t, (client) => client.pause());
   const gw = await load(t, conf(echo.port));
   const clients = await Promise.all(Array.from({ length: 12 }, () => connect(t, gw)));
@@ -263,7 +263,7 @@ test('silence beyond proxy_read_timeout ends the connection', async (t) => {
   expect(await closing(client)).toBe('1006');
 });
 
-test('the access log has what the upstream answered to an upgrade', async (t) => {
+test('the access log has the response of the upstream to an upgrade', async (t) => {
   const echo = await startEcho(t);
   const gw = await load(
     t,

@@ -22,20 +22,20 @@ const cases = [
     recursive: '1.1.1.1:80',
   },
   {
-    it: 'past trusted ones',
+    it: 'the last one before trusted addresses',
     peer: '10.0.0.1',
     list: '1.1.1.1, 10.0.0.3, 10.0.0.2',
     plain: '10.0.0.2',
     recursive: '1.1.1.1',
   },
   {
-    it: 'the first of trusted ones alone',
+    it: 'the first address when all are trusted',
     peer: '10.0.0.1',
     list: '10.0.0.4 10.0.0.3',
     plain: '10.0.0.3',
     recursive: '10.0.0.4',
   },
-  { it: 'nothing of a stranger', peer: '9.9.9.9', list: '1.1.1.1', plain: '', recursive: '' },
+  { it: 'unchanged for an untrusted peer', peer: '9.9.9.9', list: '1.1.1.1', plain: '', recursive: '' },
   { it: 'the client of a Unix socket', peer: '', list: '1.1.1.1', plain: '1.1.1.1', recursive: '1.1.1.1' },
   {
     it: 'an IPv4 proxy on an IPv6 socket',
@@ -44,23 +44,29 @@ const cases = [
     plain: '1.1.1.1',
     recursive: '1.1.1.1',
   },
-  { it: 'no address of a list without any', peer: '10.0.0.1', list: ' ,, ', plain: '', recursive: '' },
-  { it: 'nothing of an empty list', peer: '10.0.0.1', list: '', plain: '', recursive: '' },
+  { it: 'unchanged for a list without an address', peer: '10.0.0.1', list: ' ,, ', plain: '', recursive: '' },
+  { it: 'unchanged for an empty list', peer: '10.0.0.1', list: '', plain: '', recursive: '' },
   {
-    it: 'what stands before something odd',
+    it: 'the one after a malformed address',
     peer: '10.0.0.1',
     list: '1.1.1.1, x, 10.0.0.2',
     plain: '10.0.0.2',
     recursive: '10.0.0.2',
   },
   {
-    it: 'nothing before a list that begins with a comma',
+    it: 'the first one of a list that begins with a comma',
     peer: '10.0.0.1',
     list: ',10.0.0.2',
     plain: '10.0.0.2',
     recursive: '10.0.0.2',
   },
-  { it: 'no zone of an address', peer: '10.0.0.1', list: 'fe80::1%eth0', plain: '', recursive: '' },
+  {
+    it: 'unchanged for an address with a zone',
+    peer: '10.0.0.1',
+    list: 'fe80::1%eth0',
+    plain: '',
+    recursive: '',
+  },
 ];
 for (const { it, peer, list, plain, recursive } of cases) {
   test(`the client's address is ${it}`, () => {
@@ -75,7 +81,7 @@ for (const { it, peer, list, plain, recursive } of cases) {
   });
 }
 
-test('whatever the list, the address is one of its own, and behind it stand trusted ones only', () => {
+test('the address is one of the list, and only trusted ones follow it', () => {
   const address = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('10.1.2.3', '2001:db8::7', 'junk', ''));
   fc.assert(
     fc.property(

@@ -12,7 +12,7 @@ const load = oneGateway();
 const BEHIND = 'set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;';
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-test('limits, logs and the error log know the address that a trusted proxy told', async (t) => {
+test('limits and logs use the address that a trusted proxy sent', async (t) => {
   const gw = await load(
     t,
     `${BEHIND} limit_req_zone $remote_addr zone=one:1m rate=1r/m; error_page 404 = @in;
@@ -25,7 +25,7 @@ test('limits, logs and the error log know the address that a trusted proxy told'
   await gw.waitForAccessLog(/192\.0\.2\.2 - - /);
 });
 
-test('the addresses of a host that is trusted by name are trusted, and of one that is not found none', async (t) => {
+test('all addresses of a host that is trusted by name are trusted, and none of a host that is not found', async (t) => {
   const gw = await startGateway(
     t,
     `set_real_ip_from localhost; set_real_ip_from no-such-host.invalid; real_ip_header X-Forwarded-For;
@@ -35,21 +35,21 @@ test('the addresses of a host that is trusted by name are trusted, and of one th
   await gw.expect('GET /', { body: '192.0.2.1' }, from('192.0.2.1'));
 });
 
-test('of several X-Real-IP the first counts, of several X-Forwarded-For the last', async (t) => {
+test('of several X-Real-IP headers the first counts, of several X-Forwarded-For headers the last', async (t) => {
   const gw = await load(
     t,
     `set_real_ip_from 127.0.0.1; server { location / { error_page 404 = @in; } location @in { return 200 $remote_addr; }
      location /for { real_ip_header X-Forwarded-For; error_page 404 = @in; } }`,
   );
-  const answer = (target: string, name: string) =>
+  const fetchWith = (target: string, name: string) =>
     gw.raw(
       `GET ${target} HTTP/1.1\r\nHost: a\r\n${name}: 192.0.2.1\r\n${name}: 192.0.2.2\r\nConnection: close\r\n\r\n`,
     );
-  expect(await answer('/', 'X-Real-IP')).toMatch(/192\.0\.2\.1$/);
-  expect(await answer('/for', 'X-Forwarded-For')).toMatch(/192\.0\.2\.2$/);
+  expect(await fetchWith('/', 'X-Real-IP')).toMatch(/192\.0\.2\.1$/);
+  expect(await fetchWith('/for', 'X-Forwarded-For')).toMatch(/192\.0\.2\.2$/);
 });
 
-test('a proxy that comes over a Unix socket is believed where unix: is', async (t) => {
+test('a proxy on a Unix socket is trusted where unix: is trusted', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gw-unix-'));
   t.onTestFinished(() => rmSync(folder, { recursive: true }));
   const socketPath = join(folder, 's');
@@ -68,8 +68,8 @@ test('a proxy that comes over a Unix socket is believed where unix: is', async (
       path,
       headers: { host: 'a', 'x-forwarded-for': '192.0.2.1' },
     }).end();
-    const [answer] = (await once(request, 'response')) as [IncomingMessage];
-    return text(answer);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return text(response);
   };
   expect(await get('/')).toBe('192.0.2.1 unix:');
   expect(await get('/other')).toBe('unix: unix:');

@@ -3,7 +3,7 @@ import { startGateway } from '../../harness/gateway.ts';
 
 const CODES = [408, 444, 499];
 
-test('codes that close the connection stand in the access log', async (t) => {
+test('codes that close the connection are in the access log', async (t) => {
   const locations = CODES.map((code) => `location /${code} { return ${code}; }`).join(' ');
   const gw = await startGateway(
     t,

@@ -18,7 +18,7 @@ const cases: readonly [path: string, found: string][] = [
   ['x'.repeat(300), ''],
 ];
 
-test('file tests look below the prefix', async (t) => {
+test('file tests resolve paths below the prefix', async (t) => {
   const gw = await load(
     t,
     `server { location / {
@@ -51,7 +51,7 @@ test('file tests look below the prefix', async (t) => {
   expect(gw.errorLog()).not.toContain('[crit]');
 });
 
-test('what cannot be looked at counts as missing, and is told', async (t) => {
+test('a file that cannot be examined counts as missing, and is logged', async (t) => {
   const gw = await load(
     t,
     'server { location / { if (-e $arg_p) { return 200 there; } if (!-e $arg_p) { return 200 missing; } return 200 neither; } }',

@@ -24,7 +24,7 @@ const server = `
   location /limit { set $limit_rate fast; return 204; }
   location /to/ { return 204; }`;
 
-/** The lines behind each request, without what names time, process and connection. */
+/** The log lines of each request, without time, process and connection. */
 const cases: readonly [target: string, lines: readonly string[]][] = [
   [
     '/rewrite/x?q=1',
@@ -57,7 +57,7 @@ const programs: readonly { name: string; start: (t: Owner, http: string) => Prom
 ];
 
 for (const { name, start } of programs) {
-  test(`${name} tells the error log what it rewrites and misses`, async (t) => {
+  test(`${name} logs its rewrites and failed matches`, async (t) => {
     const dir = mkdtempSync(join(tmpdir(), 'gw-log-lines-'));
     t.onTestFinished(() => rmSync(dir, { recursive: true }));
     const file = join(dir, 'lines.log');

@@ -50,7 +50,7 @@ async function shakeHands(port: number, options: ConnectionOptions = {}): Promis
 
 const nameOf = (socket: TLSSocket): string => String(socket.getPeerCertificate().subject.CN);
 
-/** One request on a connection of its own: its body, and what a later one could resume. */
+/** One request on a connection of its own: its body, and the session that a later connection can resume. */
 async function visit(
   port: number,
   options: ConnectionOptions = {},
@@ -69,7 +69,7 @@ async function visit(
 
 const TICKETS_OFF = 'ssl_session_tickets off;';
 
-/** With TLS 1.2, and with 1.3, where node knows sessions by their tickets only. */
+/** `second` is for TLS 1.2 and for 1.3, where node resumes sessions by ticket only. */
 const SESSIONS = [
   { it: 'with a ticket', directives: '', second: ['r', 'r'] },
   { it: 'with a ticket by a key of its own', directives: 'ssl_session_ticket_key KEY;', second: ['r', 'r'] },
@@ -100,7 +100,7 @@ for (const { it, directives, second } of SESSIONS) {
 }
 
 test.runIf(HAS_OPENSSL)(
-  'a reload reads the certificate again, and open connections go on with the old one',
+  'a reload reads the certificate again, and open connections keep the old one',
   async (t) => {
     const gw = await startTls(t);
     const old = await shakeHands(gw.port);
@@ -122,7 +122,7 @@ test.runIf(HAS_OPENSSL)(
 );
 
 test.runIf(HAS_OPENSSL)(
-  'a reload with a certificate that is no good is refused, and the old one goes on',
+  'a reload with an invalid certificate is refused, and the old one stays in use',
   async (t) => {
     const gw = await startTls(t);
     writeFileSync(join(gw.dir, 'server.key'), certificates.read('second.key'));
@@ -143,7 +143,7 @@ test.runIf(HAS_OPENSSL)('a client that does not shake hands in time is cut', asy
   expect(await connection.closed).toBe('');
 });
 
-test.runIf(HAS_OPENSSL)('a handshake that fails is told at the level info', async (t) => {
+test.runIf(HAS_OPENSSL)('a failed handshake is logged at the level info', async (t) => {
   const gw = await startTls(t, 'ssl_protocols TLSv1.3;');
   await expect(shakeHands(gw.port, { maxVersion: 'TLSv1.2' })).rejects.toThrow(/alert/);
   await gw.waitForLog(
@@ -163,10 +163,10 @@ test.runIf(HAS_OPENSSL)('a server stops gracefully with idle TLS connections', a
 });
 
 for (const [it, host, certificate, status] of [
-  ['of the default server is good there', 'first.example', 'stranger', 200],
-  ['of the default server is none of another one', 'second.example', 'stranger', 421],
-  ['of nobody is none of another one', 'second.example', '', 400],
-  ['of the default server is good where the same authorities are', 'third.example', 'stranger', 200],
+  ['is valid for the default server that accepts it', 'first.example', 'stranger', 200],
+  ['of the default server is not valid for another one', 'second.example', 'stranger', 421],
+  ['is missing for another server when none was sent', 'second.example', '', 400],
+  ['of the default server is valid for a server with the same authorities', 'third.example', 'stranger', 200],
 ] as const) {
   test.runIf(HAS_OPENSSL)(`without a name in the handshake a certificate ${it}`, async (t) => {
     const names = ['first.crt', 'first.key', 'ca.crt', 'strangers.crt'];

@@ -70,7 +70,7 @@ const cases = [
 ];
 
 for (const { request, status, says } of cases) {
-  test(`${request.slice(0, 30)} is answered with ${status} and logged in nginx's words`, async () => {
+  test(`${request.slice(0, 30)} gets ${status} and is logged in nginx's words`, async () => {
     await gw.expect(`GET ${request}`, { status });
     const message = says.replace('DIR', gw.dir);
     const context = `client: 127.0.0.1, server: s.example, request: "GET ${request} HTTP/1.1", host: "127.0.0.1`;
@@ -79,7 +79,7 @@ for (const { request, status, says } of cases) {
   });
 }
 
-test('log_not_found off keeps missing files out of the log, and nothing else', async () => {
+test('log_not_found off keeps only missing files out of the log', async () => {
   await gw.expect('GET /quiet/missing', { status: 404 });
   await gw.expect('GET /quiet/missing/', { status: 404 });
   await gw.expect('GET /quiet/x/', { status: 403 });

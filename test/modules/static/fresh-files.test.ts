@@ -25,7 +25,7 @@ test('without a cache each request sees the file as it is', async (t) => {
   await gw.expect('GET /a.txt', { status: 200, body: /root site/ });
 });
 
-test('with a cache a file that changes shows once what is known of it is no longer valid', async (t) => {
+test('with a cache a changed file shows once its entry is no longer valid', async (t) => {
   const conf = 'server { root site; open_file_cache max=10; open_file_cache_valid 1s; }';
   const gw = await load(t, conf, { 'site/a.txt': 'one' });
   await gw.expect('GET /a.txt', { status: 200, body: 'one' });
@@ -37,7 +37,7 @@ test('with a cache a file that changes shows once what is known of it is no long
   }
 });
 
-test('a pipe in the place of a file is not waited for', async (t) => {
+test('a pipe instead of a file does not block', async (t) => {
   const gw = await load(t, 'server { root site; }', { 'site/a.txt': 'one' });
   execFileSync('mkfifo', [join(gw.dir, 'site/pipe')]);
   await gw.expect('GET /pipe', { status: 404 });
@@ -53,7 +53,7 @@ test('the entity tag is the time and the size of the file in hexadecimal', async
   expect(headers.get('etag')).toBe('"65e079f0-3e8"');
 });
 
-test('$realpath_root follows the links that $document_root has', async (t) => {
+test('$realpath_root resolves the links of $document_root', async (t) => {
   const gw = await load(
     t,
     `server { root current; location / { return 200 "$document_root $realpath_root"; }

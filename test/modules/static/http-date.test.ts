@@ -29,7 +29,7 @@ for (const [text, seconds] of cases) {
   });
 }
 
-test('a date that is written is read as the same moment, however many were written before', () => {
+test('a written date reads as the same moment, after any number of other dates', () => {
   const dates = new HttpDates();
   for (let seconds = 0; seconds < 3_000_000_000; seconds += 999_983) {
     expect(parseHttpDate(dates.text(seconds))).toBe(seconds);

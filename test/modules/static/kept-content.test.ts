@@ -22,7 +22,7 @@ import { KeptContent } from '../../../src/modules/static/kept-content.ts';
 const x = {} as Exchange;
 
 function setUp(t: TestContext) {
-  // Files count as settled at once: the clock is an hour ahead of them.
+  // Files count as settled at once because the clock is an hour ahead of them.
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
   const dir = mkdtempSync(join(tmpdir(), 'gw-kept-'));
   const path = join(dir, 'file');
@@ -34,7 +34,7 @@ function setUp(t: TestContext) {
   return { dir, path, kept: new KeptContent() };
 }
 
-/** What a request gets: the content, or the code of the fault. */
+/** The content that a request gets, or the code of the fault. */
 function read(kept: KeptContent, path: string): string | undefined {
   const file = kept.open(path, x);
   if (isFault(file)) return file.error.code;
@@ -43,7 +43,7 @@ function read(kept: KeptContent, path: string): string | undefined {
   return text;
 }
 
-test('a file that stays as it is is read once', (t) => {
+test('an unchanged file is read once', (t) => {
   const { path, kept } = setUp(t);
   read(kept, path);
   const contents = [1, 2].map(() => (kept.open(path, x) as OpenFile).content());
@@ -56,12 +56,16 @@ const changes: readonly {
   readonly act: (path: string, dir: string) => void;
   readonly gives: string;
 }[] = [
-  { it: 'is written anew, as long as before', act: (path) => writeFileSync(path, 'behind'), gives: 'behind' },
+  {
+    it: 'is overwritten with the same length',
+    act: (path) => writeFileSync(path, 'behind'),
+    gives: 'behind',
+  },
   { it: 'grows', act: (path) => appendFileSync(path, '!'), gives: 'before!' },
   { it: 'shrinks', act: (path) => truncateSync(path, 2), gives: 'be' },
   { it: 'is removed', act: (path) => unlinkSync(path), gives: 'ENOENT' },
   {
-    it: 'is replaced by another, as large and as old',
+    it: 'is replaced by a file of the same size and time',
     act(path, dir) {
       const { atime, mtime } = statSync(path);
       writeFileSync(join(dir, 'other'), 'behind');
@@ -71,7 +75,7 @@ const changes: readonly {
     gives: 'behind',
   },
   {
-    it: 'is written anew, and its time set back',
+    it: 'is overwritten and gets its old time back',
     act(path) {
       const { atime, mtime } = statSync(path);
       writeFileSync(path, 'behind');
@@ -99,7 +103,7 @@ const changes: readonly {
 ];
 
 for (const { it, act, gives } of changes) {
-  test(`a kept file that ${it} is what it is now for the next request`, (t) => {
+  test(`a kept file that ${it} shows its new state to the next request`, (t) => {
     const { path, dir, kept } = setUp(t);
     expect([read(kept, path), read(kept, path)]).toEqual(['before', 'before']);
     act(path, dir);
@@ -107,7 +111,7 @@ for (const { it, act, gives } of changes) {
   });
 }
 
-test('a kept file whose rights change is opened anew', (t) => {
+test('a kept file whose permissions change is opened again', (t) => {
   const { path, kept } = setUp(t);
   const [, known] = [1, 2].map(() => (kept.open(path, x) as OpenFile).content());
   chmodSync(path, 0o600);
@@ -116,7 +120,7 @@ test('a kept file whose rights change is opened anew', (t) => {
   expect(now).toEqual(known);
 });
 
-test('a file that changes all the time is never an old one', (t) => {
+test('a file that changes all the time never shows an old state', (t) => {
   const { path, kept } = setUp(t);
   vi.useRealTimers();
   for (let n = 0; n < 2_000; n++) {
@@ -126,7 +130,7 @@ test('a file that changes all the time is never an old one', (t) => {
   }
 });
 
-test('a link is followed anew for each request', (t) => {
+test('a link is followed for each request', (t) => {
   const { dir, path, kept } = setUp(t);
   const link = join(dir, 'link');
   symlinkSync(path, link);
@@ -137,7 +141,7 @@ test('a link is followed anew for each request', (t) => {
   expect(read(kept, link)).toBe('behind');
 });
 
-test('large files, and more small ones than there is room for, are read as before', (t) => {
+test('large files, and small ones beyond the room, are read without being kept', (t) => {
   const { dir, kept } = setUp(t);
   const large = join(dir, 'large');
   writeFileSync(large, 'x'.repeat(65_537));

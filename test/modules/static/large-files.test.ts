@@ -32,7 +32,7 @@ async function startSite(t: Owner, bytes: number, server = ''): Promise<Site> {
 
 const sum = (bytes: Uint8Array): string => createHash('sha1').update(bytes).digest('hex');
 
-/** How often the gateway has this file open, in all of its processes. */
+/** How often the processes of the gateway have this file open. */
 function timesOpen(path: string, pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).filter((fd) => {
     try {
@@ -52,7 +52,7 @@ function residentBytes(pid: number): number {
   return Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
-/** The process that serves: the one that has the port. */
+/** The process that serves, which is the one that has the port. */
 function workerPid(gw: Gateway): number {
   const children = readFileSync(`/proc/${gw.pid}/task/${gw.pid}/children`, 'utf8').trim();
   return Number(children.split(' ')[0]) || gw.pid;
@@ -120,7 +120,7 @@ async function readResponse(socket: Socket, bytes: number): Promise<Buffer> {
   return Buffer.concat(chunks).subarray(-bytes);
 }
 
-test(`${CLIENTS} clients that do not read on hold little memory, and leave no file open`, async (t) => {
+test(`${CLIENTS} clients that do not read on take little memory and leave no file open`, async (t) => {
   const { gw, path, content } = await startSite(t, 100 * MB);
   const pid = workerPid(gw);
   const before = residentBytes(pid);

@@ -5,7 +5,7 @@ import { load } from '../../../src/pipeline.ts';
 
 const shipped = fileURLToPath(new URL('../../../conf/mime.types', import.meta.url));
 
-test('the shipped mime.types loads, has no extension twice, and the types that configurations of nginx name', () => {
+test('the shipped mime.types loads, has no extension twice, and has the types that nginx configurations name', () => {
   const text = `events {} http { include ${shipped}; server { } }`;
   const { plan, report } = load({ confFile: '/etc/gw/gw.conf', name: 'gw.conf', prefix: '/etc/gw', text });
   expect(report.faults).toEqual([]);

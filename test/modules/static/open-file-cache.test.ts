@@ -55,7 +55,7 @@ function openPaths(dir: string): string[] {
 
 const LARGE = 'x'.repeat(100_000);
 
-test('a changed file shows as soon as its time of validity is over, and not before', (t) => {
+test('a changed file shows when its time of validity is over, and not before', (t) => {
   const { cache, write } = setUp(t);
   const path = write('a', 'one');
   expect(read(cache, path)).toBe('one');
@@ -66,7 +66,7 @@ test('a changed file shows as soon as its time of validity is over, and not befo
   expect(read(cache, path)).toBe('other');
 });
 
-test('what was looked at is believed as long as what was opened', (t) => {
+test('the result of a file test is valid as long as that of an open', (t) => {
   const { cache, write } = setUp(t);
   const path = write('a', 'one');
   expect(cache.look(path, x)).toMatchObject({ kind: 'file', sizeBytes: 3 });
@@ -76,7 +76,7 @@ test('what was looked at is believed as long as what was opened', (t) => {
   expect(cache.look(path, x)).toMatchObject({ sizeBytes: 8 });
 });
 
-test('a file that is not there is remembered only where errors are', (t) => {
+test('a missing file is remembered only with open_file_cache_errors', (t) => {
   const forgetful = setUp(t);
   const path = join(forgetful.dir, 'late');
   expect(isFault(forgetful.cache.open(path, x))).toBe(true);
@@ -103,7 +103,7 @@ test('a large file stays open for the next request, until it is forgotten', (t) 
   expect(openPaths(dir)).toEqual([]);
 });
 
-test('a large file that is being sent stays open and as it was, though the cache has a newer one', (t) => {
+test('a large file that is being sent stays open and unchanged when the cache has a newer one', (t) => {
   const { cache, dir, write } = setUp(t);
   const path = write('large', LARGE);
   const sending = opened(cache, path);
@@ -131,7 +131,7 @@ test('a small file is kept as its content and holds nothing open', (t) => {
   file.release();
 });
 
-test('a file is kept from the use on that open_file_cache_min_uses names', (t) => {
+test('a file is kept after as many uses as open_file_cache_min_uses says', (t) => {
   const { cache, dir, write } = setUp(t, { minUses: 3 });
   const path = write('large', LARGE);
   opened(cache, path).release();
@@ -141,14 +141,14 @@ test('a file is kept from the use on that open_file_cache_min_uses names', (t) =
   expect(openPaths(dir)).toEqual([path]);
 });
 
-test('no more paths are remembered than max says, and the one that was not asked for longest goes', (t) => {
+test('at most max paths are remembered, and the least recently used one is removed', (t) => {
   const { cache, dir, write } = setUp(t, { max: 2 });
   const [one, two, three] = ['1', '2', '3'].map((name) => write(name, LARGE)) as [string, string, string];
   for (const path of [one, two, one, three]) opened(cache, path).release();
   expect(openPaths(dir).toSorted()).toEqual([one, three]);
 });
 
-test('a path that nobody asked for during inactive is forgotten when another one comes', (t) => {
+test('a path unused for the time of inactive is forgotten when another one comes', (t) => {
   const { cache, dir, write } = setUp(t, { inactiveMs: 5_000, validMs: 60_000 });
   const one = write('1', LARGE);
   opened(cache, one).release();
@@ -158,7 +158,7 @@ test('a path that nobody asked for during inactive is forgotten when another one
   expect(openPaths(dir)).toEqual([two]);
 });
 
-test('64 MB of small files are kept, whatever max says', (t) => {
+test('at most 64 MB of small files are kept, at any max', (t) => {
   const { cache, write } = setUp(t, { max: 1_200 });
   const content = 'x'.repeat(65_536);
   const paths = Array.from({ length: 1_200 }, (_, index) => write(String(index), content));

@@ -92,7 +92,7 @@ const inside = [
 ];
 
 for (const request of inside) {
-  test(`${request} still gets what is inside`, async () => {
+  test(`${request} gets a file inside of its root`, async () => {
     await gw.expect(request, { status: 200, body: 'inside' });
   });
 }

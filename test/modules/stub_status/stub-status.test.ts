@@ -48,7 +48,7 @@ for (const { name, start } of servers) {
     // Five requests and this one, each on a connection of its own.
     const grown = after.slice(1, 4).map((value, i) => value - (before[i + 1] ?? 0));
     expect(grown).toEqual([6, 6, 6]);
-    // Connections of before are gone in a moment.
+    // The earlier connections close in a moment.
     await vi.waitFor(async () => {
       expect((await numbers(port)).filter((_, i) => i === 0 || i > 3)).toEqual([1, 0, 1, 0]);
       expect((await call(port, '/text')).body).toBe('1 0 1 0');
@@ -70,7 +70,7 @@ test('connections that are kept open are waiting', async (t) => {
   for (const connection of kept) connection.destroy();
 });
 
-test('a server without a matching location answers with its own stub_status', async (t) => {
+test('a server without a matching location serves its own stub_status', async (t) => {
   const gw = await startGateway(t, 'server { stub_status; location /a { return 200 a; } location /b { } }');
   await gw.expect('GET /', { status: 200, body: SHAPE });
   await gw.expect('GET /a', { status: 200, body: 'a' });

@@ -19,7 +19,7 @@ function replace(rules: Rules, pieces: readonly string[]): string {
   return Buffer.concat([...out, replacing.end()]).toString('latin1');
 }
 
-/** The slow way: byte by byte, the first pattern that fits. */
+/** The slow way: at each byte, the first pattern that matches. */
 function expected({ find, once }: Rules, text: string): string {
   const used = new Set<number>();
   let out = '';
@@ -40,7 +40,7 @@ const patterns = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-test('a body in pieces becomes what it becomes as a whole', () => {
+test('a body in pieces gives the same result as the whole body', () => {
   fc.assert(
     fc.property(patterns, fc.boolean(), fc.array(few, { maxLength: 6 }), (find, once, pieces) => {
       const rules = { find, once };
@@ -53,14 +53,14 @@ test('a body in pieces becomes what it becomes as a whole', () => {
   );
 });
 
-test('no more is held back than could become a match', () => {
+test('only bytes that can become a match are held back', () => {
   const replacing = transform({ find: ['abcd'], once: false });
   expect(Buffer.from(replacing.write(Buffer.from('xxabc'))).toString()).toBe('xx');
   expect(Buffer.from(replacing.write(Buffer.from('xab'))).toString()).toBe('abcx');
   expect(Buffer.from(replacing.end()).toString()).toBe('ab');
 });
 
-test('once everything is replaced, pieces pass as they are', () => {
+test('once everything is replaced, pieces pass unchanged', () => {
   const replacing = transform({ find: ['a'], once: true });
   replacing.write(Buffer.from('a'));
   const piece = Buffer.from('a');

@@ -166,7 +166,7 @@ for (const block of accepted) {
   });
 }
 
-test('a second balancing method takes the place of the first, with a warning', () => {
+test('a second balancing method replaces the first, with a warning', () => {
   const { plan, report } = loadText('http { upstream u { server 10.0.0.1; ip_hash; least_conn; } }');
   expect(plan?.upstreams[0]?.balancing).toEqual({ kind: 'least_conn' });
   expect(report.faults).toMatchObject([

@@ -7,7 +7,7 @@ const load = oneGateway();
 
 const FAST = { timeout: 15_000, interval: 20 };
 
-test('a name that does not resolve is told at the start, answers 502, and keeps nothing else from working', async (t) => {
+test('a name that does not resolve is logged at the start, its requests get 502, and everything else works', async (t) => {
   const peer = await startPeer(t, 'p');
   const gw = await startGateway(
     t,
@@ -32,7 +32,7 @@ test('a name that does not resolve is told at the start, answers 502, and keeps 
   expect(names).toEqual(new Set(['nowhere.invalid', 'nowhere.invalid:81', 'literal.invalid']));
 });
 
-test('requests name hosts that a resolver knows; what it does not know is 502 and told', async (t) => {
+test('requests name hosts that a resolver knows; an unknown one gets 502 and is logged', async (t) => {
   const peer = await startPeer(t, 'p');
   const dns = await startDnsServer(t, {
     'p.test': { addresses: ['127.0.0.1'] },

@@ -21,7 +21,7 @@ interface Tally {
   failed: number;
 }
 
-/** Sends requests one after the other until it is told to stop. */
+/** Sends requests one after the other until `isOver`. */
 async function lane(gw: Gateway, method: string, isOver: () => boolean): Promise<Tally> {
   const tally = { answered: 0, failed: 0 };
   while (!isOver()) {
@@ -35,7 +35,7 @@ async function lane(gw: Gateway, method: string, isOver: () => boolean): Promise
 const sumOf = (tallies: readonly Tally[], field: keyof Tally): number =>
   tallies.reduce((sum, tally) => sum + tally[field], 0);
 
-test('an upstream killed under load loses what was sent to it and may not be repeated, nothing else', async (t) => {
+test('an upstream killed under load loses only requests that it got and that may not be repeated', async (t) => {
   const slowly = (name: string) =>
     startPeer(t, name, (_, response) => void sleep(2).then(() => response.end(name)));
   const [stays, dies] = await Promise.all([slowly('stays'), slowly('dies')]);
@@ -60,7 +60,7 @@ test('an upstream killed under load loses what was sent to it and may not be rep
   expect(sumOf([...(await gets), ...(await posts)], 'answered')).toBeGreaterThan(400);
 });
 
-test('kept connections outlive a reload, and so does what is known of a dead peer', async (t) => {
+test('kept connections and the state of a dead peer outlive a reload', async (t) => {
   const [lives, dead] = await Promise.all(['lives', 'dead'].map((name) => startPeer(t, name)));
   if (!lives || !dead) throw new Error('no peers');
   const gw = await load(t, confOf([lives, dead], { server: 'fail_timeout=1h' }));
@@ -81,7 +81,7 @@ test('kept connections outlive a reload, and so does what is known of a dead pee
   await vi.waitFor(() => gw.expect('GET /', { body: 'dead' }), FAST);
 });
 
-test('a peer that died is tried again after its rest, by one request at a time', async (t) => {
+test('a peer that failed is tried again after fail_timeout, by one request at a time', async (t) => {
   const [lives, dead] = await Promise.all(['lives', 'dead'].map((name) => startPeer(t, name)));
   if (!lives || !dead) throw new Error('no peers');
   const gw = await loadTwo(t, confOf([lives, dead], { server: 'fail_timeout=1s' }));
@@ -95,7 +95,7 @@ test('a peer that died is tried again after its rest, by one request at a time',
   }, FAST);
 });
 
-test('max_conns holds over two workers, and a request that ends makes room', async (t) => {
+test('max_conns holds over two workers, and a finished request frees its slot', async (t) => {
   const waiting: (() => void)[] = [];
   const peer = await startPeer(t, 'p', (_, response) => void waiting.push(() => response.end('p')));
   const gw = await loadTwo(t, confOf([peer], { server: 'max_conns=3' }));
@@ -111,7 +111,7 @@ test('max_conns holds over two workers, and a request that ends makes room', asy
   expect((await next).status).toBe(200);
 });
 
-test('least_conn sends requests to the peer that has fewer, whichever worker they come to', async (t) => {
+test('least_conn sends requests to the peer that has fewer, in every worker', async (t) => {
   const waiting = { busy: [] as (() => void)[], idle: [] as (() => void)[] };
   let holds = true;
   const holding = (name: keyof typeof waiting) =>
@@ -121,20 +121,20 @@ test('least_conn sends requests to the peer that has fewer, whichever worker the
     });
   const [busy, idle] = await Promise.all([holding('busy'), holding('idle')]);
   const gw = await loadTwo(t, confOf([busy, idle]).replace('{', '{ least_conn;'));
-  const answered: string[] = [];
-  const held = Array.from({ length: 6 }, () => gw.fetch('/').then(({ body }) => answered.push(body)));
+  const bodies: string[] = [];
+  const held = Array.from({ length: 6 }, () => gw.fetch('/').then(({ body }) => bodies.push(body)));
   await vi.waitFor(() => expect([waiting.busy.length, waiting.idle.length]).toEqual([3, 3]), FAST);
   holds = false;
   for (const end of waiting.idle.splice(0)) end();
-  await vi.waitFor(() => expect(answered).toEqual(['idle', 'idle', 'idle']), FAST);
+  await vi.waitFor(() => expect(bodies).toEqual(['idle', 'idle', 'idle']), FAST);
   // Each worker may still count one request whose response the client has: three on the other peer outweigh that.
   for (let n = 0; n < 6; n++) await gw.expect('GET /', { body: 'idle' });
   for (const end of waiting.busy.splice(0)) end();
   await Promise.all(held);
-  expect(answered.slice(3)).toEqual(['busy', 'busy', 'busy']);
+  expect(bodies.slice(3)).toEqual(['busy', 'busy', 'busy']);
 });
 
-test('a worker that dies takes its requests out of max_conns', async (t) => {
+test('the requests of a worker that died no longer count in max_conns', async (t) => {
   const waiting: (() => void)[] = [];
   const peer = await startPeer(t, 'p', (_, response) => void waiting.push(() => response.end('p')));
   const conf = confOf([peer], { server: 'max_conns=2' });
@@ -152,7 +152,7 @@ test('a worker that dies takes its requests out of max_conns', async (t) => {
   expect((await next).body).toBe('p');
 });
 
-test('a response that breaks off is not held against its peer, silence before it is', async (t) => {
+test('a response that breaks off is no failure of its peer, a missing response is one', async (t) => {
   const half = await startPeer(t, 'half', (request, response) => {
     const cut = (): unknown => request.socket.destroy();
     if (request.url === '/silent') cut();

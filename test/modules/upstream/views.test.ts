@@ -12,7 +12,7 @@ const confOf = (servers: string): string =>
      location /_gw/ { control_console on; }
    }`;
 
-test('metrics count requests, failures and times by peer, over all workers, and tell who is up', async (t) => {
+test('metrics count requests, failures and times by peer, over all workers, and show which peers are up', async (t) => {
   const [lives, dead] = await Promise.all(['lives', 'dead'].map((name) => startPeer(t, name)));
   if (!lives || !dead) throw new Error('no peers');
   const servers = `server 127.0.0.1:${lives.port}; server 127.0.0.1:${dead.port} fail_timeout=1h; server 127.0.0.1:1 down;`;
@@ -34,7 +34,7 @@ test('metrics count requests, failures and times by peer, over all workers, and 
   await eventually(gw, (seen) => expect(seen.get(`gw_upstream_peer_up${of(dead.port)}`)).toBeUndefined());
 });
 
-test('the console shows each peer of a group as it is', async (t) => {
+test('the console shows the state of each peer of a group', async (t) => {
   const peer = await startPeer(t, 'p');
   const servers = `server 127.0.0.1:${peer.port}; server 127.0.0.1:1 down; server 127.0.0.1:2 backup;`;
   const gw = await startGateway(t, confOf(servers));

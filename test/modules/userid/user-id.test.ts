@@ -37,7 +37,7 @@ test('ids differ, within a source and between two', () => {
   expect(ids.every(isId)).toBe(true);
 });
 
-test('an id comes out of a cookie as it went in, whatever stands behind it', () => {
+test('an id is read from a cookie as it was written, with any text after it', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 16, maxLength: 16 }),
@@ -51,12 +51,12 @@ test('an id comes out of a cookie as it went in, whatever stands behind it', () 
 });
 
 for (const cookie of ['', 'short', 'x'.repeat(21), `${'x'.repeat(21)}!`]) {
-  test(`"${cookie}" is no id`, () => expect(decodeUserId(cookie)).toBeUndefined());
+  test(`"${cookie}" is not an id`, () => expect(decodeUserId(cookie)).toBeUndefined());
 }
 
 const CONF = `server { location / { userid on; userid_expires 1h; set $uid_reset $arg_reset; return 200 "$uid_got $uid_set"; } }`;
 
-test('a visitor gets an id once, which the variable shows, and keeps it', async (t) => {
+test('a visitor gets an id once and keeps it, and the variable shows it', async (t) => {
   const gw = await load(t, CONF);
   const { headers, body } = await gw.fetch('/');
   const cookie = headers.get('set-cookie') ?? '';
@@ -69,7 +69,7 @@ test('a visitor gets an id once, which the variable shows, and keeps it', async 
   expect(again.body).toBe(`${body.trim()} `);
 });
 
-test('a visitor who is reset gets another id, and the log may tell', async (t) => {
+test('a visitor who is reset gets another id, which can be logged', async (t) => {
   const gw = await load(t, CONF);
   const cookie = 'uid=fwAAAWk4aWkAAAAAAwMDAg==';
   const { headers } = await gw.fetch('/?reset=log', { headers: { cookie } });
@@ -87,7 +87,7 @@ const odd = [
   },
 ];
 for (const { cookie, line } of odd) {
-  test(`a cookie that is no id is told and replaced: ${cookie}`, async (t) => {
+  test(`a cookie that is not an id is logged and replaced: ${cookie}`, async (t) => {
     const gw = await load(t, CONF);
     const { headers } = await gw.fetch('/', { headers: { cookie } });
     expect(headers.get('set-cookie')).toMatch(/^uid=/);

@@ -14,7 +14,7 @@ function request(): TestWire {
   return new TestWire('POST /', { headers: { 'content-type': 'application/json' }, body: '{"type":"t"}' });
 }
 
-test('a ring whose lock is not to be had answers 503, and serves again when it is free', async () => {
+test('a ring whose lock is not free gives 503, and serves again once it is', async () => {
   const buffer = createZone({ name: 'bus', kind: 'ring', capacity: 4 });
   const ring = openRing(buffer, 1);
   openRing(buffer, 2);

@@ -1,7 +1,7 @@
 import type { Gateway } from '../../harness/gateway.ts';
 import type { ReceivedResponse, CallInit } from '../../harness/http.ts';
 
-/** A location that answers as an endpoint of zone `bus` and channel `cache.invalidate`. */
+/** A location that serves the endpoint of zone `bus` and channel `cache.invalidate`. */
 export function endpoint(more = '', path = '/events'): string {
   return `location ${path} {
     worker_events_api;

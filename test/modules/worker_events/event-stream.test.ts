@@ -6,7 +6,7 @@ import { createZone, openRing } from '../../../src/zone/index.ts';
 
 const COMMENT = ': keep-alive\n\n';
 
-/** A client that takes everything until it is told to stall. */
+/** A client that reads everything until the test makes it stall. */
 class Client {
   received = '';
   ended = false;
@@ -49,7 +49,7 @@ function open(capacity: number, start: Partial<StreamStart> = {}) {
   return { ring, feed, client, follow, publish };
 }
 
-/** Until the streams of this thread have nothing left to do. */
+/** Resolves when the streams of this thread have nothing left to do. */
 async function settled(): Promise<void> {
   for (let n = 0; n < 50; n++) await turn();
 }
@@ -60,7 +60,7 @@ test('a stream begins with a comment, so that the client sees the head of the re
   expect(client.received).toBe(COMMENT);
 });
 
-test('a stream sends what the ring holds from its first generation on, then what comes', async () => {
+test('a stream sends the entries of the ring from its first generation on, then new ones', async () => {
   const { client, follow, publish } = open(4, { from: 2 });
   for (let n = 0; n < 3; n++) publish();
   follow();
@@ -97,7 +97,7 @@ for (const { it, start, ids } of filters) {
   });
 }
 
-test('a stream keeps a line end in a type out of the frame, and whole in the data', () => {
+test('a line end in a type stays out of the frame and is kept in the data', () => {
   const { client, follow, publish } = open(4);
   publish('a\r\ndata: forged');
   follow();
@@ -106,7 +106,7 @@ test('a stream keeps a line end in a type out of the frame, and whole in the dat
   expect(JSON.parse(lines[2]?.slice(6) ?? '')).toMatchObject({ type: 'a\r\ndata: forged' });
 });
 
-test('a stream tells how many entries it missed before it began', () => {
+test('a stream says how many entries it missed before it began', () => {
   const { client, follow, publish } = open(4, { from: 2 });
   for (let n = 0; n < 10; n++) publish();
   follow();
@@ -114,7 +114,7 @@ test('a stream tells how many entries it missed before it began', () => {
   expect(client.ids.slice(1)).toEqual([7, 8, 9, 10]);
 });
 
-test('a stream holds nothing for a client that does not read, and tells it afterwards what it missed', async () => {
+test('a stream buffers nothing for a client that does not read, and says later how much it missed', async () => {
   const { client, follow, publish } = open(4);
   follow();
   client.stall();

@@ -31,7 +31,7 @@ beforeAll(async () => {
 // In the ring of 8: 3 (other, odd), 4 even, 5 odd, 6 (other, even), 7 odd, 8 even, 9 (other, odd), 10 even.
 const OTHER = 'gr%C3%B6%C3%9Fe%20%26%20co';
 const cases = [
-  { it: 'shows the own channel', query: '', shown: [4, 5, 7, 8, 10], channel: 'cache.invalidate' },
+  { it: 'shows its own channel', query: '', shown: [4, 5, 7, 8, 10], channel: 'cache.invalidate' },
   {
     it: 'shows all channels for an empty channel',
     query: '?channel=',
@@ -61,7 +61,7 @@ const cases = [
   { it: 'shows nothing for limit=0', query: '?limit=0', shown: [] },
   { it: 'takes a limit beyond the ring', query: '?limit=1000000', shown: [4, 5, 7, 8, 10] },
   {
-    it: 'lets the last of a repeated parameter count',
+    it: 'uses the last of a repeated parameter',
     query: '?since=0&limit=9&since=7&limit=1',
     shown: [8],
   },

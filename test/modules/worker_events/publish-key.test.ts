@@ -55,7 +55,7 @@ const cases: { it: string; path: string; header?: string | string[]; status: num
 ];
 
 for (const { it, path, header, status } of cases) {
-  test(`a POST with ${it} answers ${status}`, async () => {
+  test(`a POST with ${it} gets ${status}`, async () => {
     const headers = header === undefined ? {} : { 'x-publish-key': header };
     const response = await publish(gw, { type: 't' }, { path, headers });
     expectResponse(it, response, status === 401 ? refusal : { status });
@@ -67,7 +67,7 @@ test('the key is checked before the content type and the body', async () => {
   expectResponse('413', await publish(gw, 'x'.repeat(100_000)), refusal);
 });
 
-test('the key is checked for POST alone', async () => {
+test('the key is checked for POST only', async () => {
   await gw.expect('GET /events', { status: 200 });
   await gw.expect('HEAD /events', { status: 200 });
 });

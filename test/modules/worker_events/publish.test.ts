@@ -34,7 +34,7 @@ const cases = [
     event: { type: 'a"\\\n', payload: '\0\u2028</script>' },
   },
   {
-    it: 'under its own channel, whatever the body says',
+    it: 'under its own channel, with any channel in the body',
     body: { type: 't', payload: 'p', channel: 'other', generation: 7, __proto__x: 1 },
     event: { type: 't', payload: 'p' },
   },
@@ -63,7 +63,7 @@ for (const { it, body, event } of cases) {
   });
 }
 
-test('POST publishes and says when the oldest entry made room', async () => {
+test('POST publishes and says when the oldest entry was dropped', async () => {
   const evicted = [];
   for (const type of ['a', 'b', 'c', 'd']) {
     const { generation, retention_evicted } = JSON.parse(
@@ -100,7 +100,7 @@ const NOT_OBJECT = 'body must be a JSON object';
 const refused = [
   { it: 'an empty body', body: '', status: 400, error: NOT_JSON },
   { it: 'broken JSON', body: '{"type":"t"', status: 400, error: NOT_JSON },
-  { it: 'something behind the JSON', body: '{"type":"t"}x', status: 400, error: NOT_JSON },
+  { it: 'something after the JSON', body: '{"type":"t"}x', status: 400, error: NOT_JSON },
   { it: 'invalid UTF-8', body: Buffer.from('{"type":"\xff"}', 'latin1'), status: 400, error: NOT_JSON },
   { it: 'an array', body: '[{"type":"t"}]', status: 400, error: NOT_OBJECT },
   { it: 'a string', body: '"t"', status: 400, error: NOT_OBJECT },
@@ -182,7 +182,7 @@ test('POST refuses a body over a smaller client_max_body_size', async () => {
   });
 });
 
-test('a page under a name that leads here by chance cannot publish where no key is asked for', async (t) => {
+test('a page under a foreign name that resolves to gw cannot publish where no key is configured', async (t) => {
   const gw = await startGateway(
     t,
     `server { server_name events.example;

@@ -31,7 +31,7 @@ const idsOf = (connection: RawConnection) =>
   [...connection.received().matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
 const newest = async () => (await inspect(gw)).newest_generation;
 
-test('a stream answers as server-sent events that no proxy holds back', async () => {
+test('a stream sends server-sent events that no proxy buffers', async () => {
   const stream = await follow(gw);
   const head = stream.received().toLowerCase();
   expect(head).toContain('http/1.1 200 ok');
@@ -41,7 +41,7 @@ test('a stream answers as server-sent events that no proxy holds back', async ()
   stream.destroy();
 });
 
-test('a stream starts with what comes next and sends id, type and the entry', async () => {
+test('a stream starts with the next event and sends id, type and entry', async () => {
   await publish(gw, { type: 'before' });
   const last = await newest();
   const stream = await follow(gw);
@@ -54,7 +54,7 @@ test('a stream starts with what comes next and sends id, type and the entry', as
   stream.destroy();
 });
 
-test('a stream starts behind since, or behind Last-Event-ID, which counts more', async () => {
+test('a stream starts after since, or after Last-Event-ID, which takes precedence', async () => {
   const last = await newest();
   for (const type of ['a', 'b', 'c']) await publish(gw, { type });
   const bySince = await follow(gw, `/events?since=${last + 1}`);
@@ -67,7 +67,7 @@ test('a stream starts behind since, or behind Last-Event-ID, which counts more',
   byId.destroy();
 });
 
-test('a stream tells a client from before a restart all that the new ring holds', async () => {
+test('a client from before a restart gets all entries of the new ring', async () => {
   const stream = await follow(gw, '/events', 'Last-Event-ID: 1000000\r\n');
   const { events } = await inspect(gw);
   await stream.until(new RegExp(`id: ${events.at(-1)?.generation}\n`));
@@ -102,7 +102,7 @@ test('a stream shows its own channel, another one, or all, and filters by type',
   }
 });
 
-test('a stream tells a reader that comes too late how many entries it missed', async () => {
+test('a stream says how many entries a late reader missed', async () => {
   const last = await newest();
   for (let n = 0; n < 70; n++) await publish(gw, { type: 't' });
   const stream = await follow(gw, `/events?since=${last}`);
@@ -116,7 +116,7 @@ test('an event published on any worker reaches every stream on every worker, in 
   const streams = await Promise.all(Array.from({ length: 16 }, () => follow(gw)));
   const last = await newest();
   const bursts = Array.from({ length: 60 }, () => publish(gw, { type: 't' }));
-  expect((await Promise.all(bursts)).map((answer) => answer.status)).toEqual(Array(60).fill(200));
+  expect((await Promise.all(bursts)).map((response) => response.status)).toEqual(Array(60).fill(200));
   const expected = Array.from({ length: 60 }, (_, n) => last + 1 + n);
   for (const stream of streams) {
     await stream.until(new RegExp(`id: ${last + 60}\n`));
@@ -139,13 +139,13 @@ for (const { it, path, header } of refused) {
     ));
 }
 
-test('no stream opens where it is switched off, or for a client that takes anything', async () => {
+test('no stream opens where streams are off, or for a client that accepts anything', async () => {
   const json = { status: 200, headers: { 'content-type': 'application/json' } };
   await gw.expect('GET /off', json, { headers: { accept: 'text/event-stream' } });
   await gw.expect('GET /events', json, { headers: { accept: '*/*' } });
 });
 
-test('a stream ends when its configuration is replaced, and the next one goes on from there', async (t) => {
+test('a stream ends when its configuration is replaced, and the next stream continues it', async (t) => {
   const own = await startGateway(t, CONF, { workers: 2 });
   await publish(own, { type: 'before' });
   const stream = await follow(own);

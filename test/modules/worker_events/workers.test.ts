@@ -15,10 +15,10 @@ async function publishMany(port: number): Promise<number[]> {
       const headers = { 'content-type': 'application/json' };
       const call = request(
         { port, host: '127.0.0.1', path: '/events', method: 'POST', agent, headers },
-        (answer) => {
+        (response) => {
           let text = '';
-          answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-          answer.on('end', () => resolve((JSON.parse(text) as { generation: number }).generation));
+          response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+          response.on('end', () => resolve((JSON.parse(text) as { generation: number }).generation));
         },
       );
       call.on('error', reject).end(JSON.stringify({ type: 't', payload: `${n}:${'x'.repeat(n % 500)}` }));
@@ -34,7 +34,7 @@ async function publishMany(port: number): Promise<number[]> {
 }
 
 for (const workers of [2, 4]) {
-  test(`${workers} workers publishing at once give every generation once and lose count of nothing`, async (t) => {
+  test(`${workers} workers publishing at once give every generation once and count every event`, async (t) => {
     const gw = await startGateway(t, `server { ${endpoint('worker_events_ring_size 256;')} }`, { workers });
     const generations = await publishMany(gw.port);
     expect(generations.toSorted((a, b) => a - b)).toEqual(Array.from({ length: TOTAL }, (_, n) => n + 1));

@@ -1,19 +1,19 @@
-/** One call of the control surface, and what it must answer. */
+/** One call of the control API, and its expected response. */
 export interface Case {
   readonly it: string;
   readonly path: string;
-  /** Called before, each must answer 200. */
+  /** Paths that are called before; each gets 200. */
   readonly first?: readonly string[];
-  /** Default 200. */
+  /** 200 by default. */
   readonly status?: number;
-  /** The whole envelope. */
+  /** The whole JSON body. */
   readonly json?: unknown;
-  /** The whole text. */
+  /** The whole text body. */
   readonly body?: string;
 }
 
-/** The error envelope. */
+/** The JSON body of an error. */
 export const error = (message: string) => ({ status: 'error', message });
 
-/** The ok envelope. */
+/** The JSON body of a success. */
 export const ok = (fields: Readonly<Record<string, string>>) => ({ status: 'ok', ...fields });

@@ -62,7 +62,7 @@ const settings: readonly Case[] = [
     json: set('a b"\n\0/+', true),
   },
   {
-    it: 'takes names that are no names for an object',
+    it: 'takes names that are special in JavaScript',
     path: '/runtime/flag/set?name=__proto__',
     json: set('__proto__', true),
   },
@@ -72,12 +72,12 @@ const settings: readonly Case[] = [
     json: set('elsewhere', true),
   },
   {
-    it: 'tells that a dictionary does not exist',
+    it: 'reports a dictionary that does not exist',
     path: '/runtime/flag/set?name=x&dict=nope',
     json: error('shared dict not found: nope'),
   },
   {
-    it: 'takes no ring for a dictionary',
+    it: 'does not take a ring as a dictionary',
     path: '/runtime/flag/set?name=x&dict=bus',
     json: error('shared dict not found: bus'),
   },
@@ -139,7 +139,7 @@ const reading: readonly Case[] = [
     json: ok(flag('shown', false, { pct: '33', ttl: '0' })),
   },
   {
-    it: 'shows what the lifetime still is',
+    it: 'shows the remaining lifetime',
     first: ['/runtime/flag/set?name=lives&ttl=1000'],
     path: '/runtime/flag?name=lives',
     json: ok(flag('lives', true, { ttl: '1000' })),
@@ -150,21 +150,21 @@ const reading: readonly Case[] = [
     path: '/runtime/flag?name=twice',
     json: ok(flag('twice', true, { pct: '20' })),
   },
-  { it: 'tells that there is none', path: '/runtime/flag?name=none', json: error('flag not found: none') },
+  { it: 'reports a missing flag', path: '/runtime/flag?name=none', json: error('flag not found: none') },
   {
-    it: 'looks into one dictionary only',
+    it: 'searches one dictionary only',
     first: ['/runtime/flag/set?name=apart&dict=other'],
     path: '/runtime/flag?name=apart',
     json: error('flag not found: apart'),
   },
   {
-    it: 'looks where it is told to',
+    it: 'searches the dictionary that is named',
     first: ['/runtime/flag/set?name=there&dict=other&pct=1'],
     path: '/runtime/flag?name=there&dict=other',
     json: ok(flag('there', true, { pct: '1' })),
   },
   {
-    it: 'tells that a dictionary does not exist',
+    it: 'reports a dictionary that does not exist',
     path: '/runtime/flag?name=x&dict=nope',
     json: error('shared dict not found: nope'),
   },
@@ -175,7 +175,7 @@ const reading: readonly Case[] = [
     json: ok({ action: 'unset', name: 'gone' }),
   },
   {
-    it: 'tells that there is nothing to remove',
+    it: 'reports that there is nothing to remove',
     first: ['/runtime/flag/set?name=gone2', '/runtime/flag/unset?name=gone2'],
     path: '/runtime/flag/unset?name=gone2',
     json: error('flag not found: gone2'),

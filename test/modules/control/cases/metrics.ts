@@ -1,6 +1,6 @@
 import { type Case, error } from './case.ts';
 
-/** A query, the line that it renders, and the summary of the same metric. */
+/** A query, the line that it renders, and the summary of the metric. */
 const metrics: readonly (readonly [query: string, line: string, summary: string])[] = [
   ['', 'gw.control_api_metric:1|c', 'gw.control_api_metric type=c value=1 rate=1.0 tags=0'],
   ['name=hits&value=3', 'gw.hits:3|c', 'gw.hits type=c value=3 rate=1.0 tags=0'],

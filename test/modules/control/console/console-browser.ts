@@ -51,7 +51,7 @@ export class ConsoleBrowser {
     return this.#gw as Gateway;
   }
 
-  /** A page of the console that must not leave a fault behind. */
+  /** Opens a view of the console; the test fails when the page reports a fault. */
   async look(t: TestContext, view: string, options: BrowserContextOptions = {}): Promise<Page> {
     const { page, faults } = await openPage(this.#browser as Browser, {
       gw: this.gw,
@@ -68,16 +68,16 @@ export class ConsoleBrowser {
   }
 }
 
-/** Waits until it is there: what never comes fails the test by its time. */
+/** Waits until the element is there; the time limit of the test ends the wait. */
 export const expectShown = (locator: Locator): Promise<void> => locator.waitFor();
 
-/** Waits until it is gone. */
+/** Waits until the element is gone. */
 export const expectGone = (locator: Locator): Promise<void> => locator.waitFor({ state: 'detached' });
 
-/** An expression that is evaluated in the page: its code has other types than the tests. */
+/** Evaluates an expression in the page. It is a string because the page has other types than the tests. */
 export const inPage = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
 
-/** Waits until the page is as the expression says. */
+/** Waits until the expression is true in the page. */
 export const expectInPage = async (page: Page, expression: string): Promise<void> => {
   await page.waitForFunction(expression);
 };

@@ -40,34 +40,34 @@ const SERVERS = `
   server { server_name gone.example; return 301 http://a.example/; location / { return 200 "never"; } }`;
 
 const questions = [
-  { url: '/exact', answer: { server: 'a.example', location: { text: '= /exact' }, byDefault: true } },
+  { url: '/exact', expected: { server: 'a.example', location: { text: '= /exact' }, byDefault: true } },
   {
     url: 'http://a.example:PORT/stop/x.png',
-    answer: { location: { text: '^~ /stop/' }, byDefault: false, regexes: [] },
+    expected: { location: { text: '^~ /stop/' }, byDefault: false, regexes: [] },
   },
   {
     url: 'http://x.a.example:PORT/y.PNG?q=1',
-    answer: { location: { text: '~* \\.png$' }, regexes: ['~* \\.png$'] },
+    expected: { location: { text: '~* \\.png$' }, regexes: ['~* \\.png$'] },
   },
-  { url: '/kv/set/1', answer: { location: { text: '~ ^/kv/set/(.+)$', answeredBy: 'return' } } },
-  { url: '/kv/other', answer: { location: { text: '/kv/' } } },
-  { url: '/a/%2e%2e/exact', answer: { uri: '/exact', location: { text: '= /exact' } } },
-  { url: '/inner/x', answer: { location: { internal: true } } },
+  { url: '/kv/set/1', expected: { location: { text: '~ ^/kv/set/(.+)$', answeredBy: 'return' } } },
+  { url: '/kv/other', expected: { location: { text: '/kv/' } } },
+  { url: '/a/%2e%2e/exact', expected: { uri: '/exact', location: { text: '= /exact' } } },
+  { url: '/inner/x', expected: { location: { internal: true } } },
   {
     url: 'http://GONE.example:PORT/x',
-    answer: { server: 'gone.example', location: { kind: 'server', answeredBy: 'return' } },
+    expected: { server: 'gone.example', location: { kind: 'server', answeredBy: 'return' } },
   },
-  { url: '/_gw/', answer: { location: { answeredBy: 'control_console' } } },
-  { url: '/%zz', answer: { refusal: 'the path is malformed: the response is 400' } },
-  { url: 'http://a.example:1/', answer: { refusal: 'nothing listens on port 1' } },
+  { url: '/_gw/', expected: { location: { answeredBy: 'control_console' } } },
+  { url: '/%zz', expected: { refusal: 'the path is malformed: the response is 400' } },
+  { url: 'http://a.example:1/', expected: { refusal: 'nothing listens on port 1' } },
 ];
 
-test('the URL tester asks the compiled locations', async (t) => {
+test('the URL tester uses the compiled locations', async (t) => {
   const gw = await load(t, SERVERS);
-  for (const { url, answer } of questions) {
+  for (const { url, expected } of questions) {
     const asked = encodeURIComponent(url.replace('PORT', String(gw.port)));
     const told = await read<RouteMatch>(gw, DATA_PATHS.explain, `?url=${asked}`);
-    expect(told, url).toMatchObject(answer);
+    expect(told, url).toMatchObject(expected);
   }
   expect(await read<RouteMatch>(gw, DATA_PATHS.explain, '?url=/kv/other')).not.toHaveProperty(
     'location.answeredBy',
@@ -77,7 +77,7 @@ test('the URL tester asks the compiled locations', async (t) => {
   }
 });
 
-test('the overview counts by location, and the console not at all', async (t) => {
+test('the overview counts requests by location, and does not count those of the console', async (t) => {
   const gw = await startGateway(t, `server { location /a { return 200 "x"; } ${CONSOLE} }`, { workers: 2 });
   for (let n = 0; n < 20; n++) await gw.fetch(n < 15 ? '/a' : '/nowhere');
   let seen = await read<Overview>(gw, DATA_PATHS.overview);
@@ -96,16 +96,16 @@ test('the overview counts by location, and the console not at all', async (t) =>
   });
 });
 
-test('whichever worker answers, the gateway is the same', async (t) => {
+test('every worker describes the same gateway', async (t) => {
   const gw = await startGateway(t, `server { ${CONSOLE} }`, { workers: 4 });
-  const answers = Array.from({ length: 20 }, () => read<Overview>(gw, DATA_PATHS.overview));
-  const seen = await Promise.all(answers);
+  const responses = Array.from({ length: 20 }, () => read<Overview>(gw, DATA_PATHS.overview));
+  const seen = await Promise.all(responses);
   expect(new Set(seen.map(({ gateway }) => gateway.startedMs)).size).toBe(1);
   expect(new Set(seen.map(({ gateway }) => gateway.pid)).size).toBe(1);
   expect(seen[0]?.gateway.startedMs).toBeGreaterThan(Date.now() - 60_000);
 });
 
-test('a refused reload shows, and the configuration that is shown stays the one that serves', async (t) => {
+test('the overview shows a refused reload and the configuration that still serves', async (t) => {
   const conf = (location: string) => `server { ${location} ${CONSOLE} }`;
   const gw = await load(t, conf('location /one { return 200 "1"; }'));
   expect(await gw.reload(conf('location /two { retrun 200; }'))).toBe('refused');
@@ -134,7 +134,7 @@ test('the configuration comes with its findings and without its secrets', async 
 });
 
 test.runIf(WORKERS_SHARE_PORTS)(
-  'the log tail has what the master logs and what any worker answers, masked',
+  'the log tail has the lines of the master and the requests of every worker, masked',
   async (t) => {
     const conf = `server { location /a { return 200 "x"; } ${CONSOLE} }`;
     const gw = await startGateway(t, conf, { workers: 2 });
@@ -148,7 +148,7 @@ test.runIf(WORKERS_SHARE_PORTS)(
   },
 );
 
-test('events come to those who wait for them, from any ring', async (t) => {
+test('a request that waits for events gets them, from any ring', async (t) => {
   const ring = (name: string) =>
     `location /${name} { worker_events_api; worker_events_zone ${name}; worker_events_channel c-${name}; }`;
   const gw = await startGateway(t, `server { ${ring('one')} ${ring('two')} ${CONSOLE} }`, { workers: 2 });
@@ -166,7 +166,7 @@ test('events come to those who wait for them, from any ring', async (t) => {
   expect((await gw.fetch(`/_gw/${DATA_PATHS.events}?zone=none`)).status).toBe(404);
 });
 
-test('whoever waits is answered when the configuration retires', async (t) => {
+test('a request that waits gets its response when the configuration retires', async (t) => {
   const conf = `server { location /e { worker_events_api; worker_events_zone z; worker_events_channel c; } ${CONSOLE} }`;
   const gw = await load(t, conf);
   const waiting = read<EventPage>(gw, DATA_PATHS.events, '?wait=1');
@@ -174,7 +174,7 @@ test('whoever waits is answered when the configuration retires', async (t) => {
   expect(await waiting).toMatchObject({ entries: [] });
 });
 
-test('a flag that is changed here counts for every worker at once', async (t) => {
+test('a flag that is changed in the console changes for every worker at once', async (t) => {
   const gw = await startGateway(
     t,
     `${FLAGS} feature_flag $f f; server { location /f { return 200 "$f"; } ${CONSOLE} }`,
@@ -207,11 +207,11 @@ const badChanges = [
   ],
   [{ set: { name: 'x'.repeat(256) } }, 'invalid query param: name exceeds 255 bytes'],
 ] as const;
-test('a change that is none is refused in words', async (t) => {
+test('an invalid change is refused with a message', async (t) => {
   const gw = await load(t, `${FLAGS} server { ${CONSOLE} }`);
   for (const [body, error] of badChanges) {
-    const answer = await change(gw, body);
-    expect([body, answer.status, JSON.parse(answer.body)]).toEqual([body, 400, { error }]);
+    const response = await change(gw, body);
+    expect([body, response.status, JSON.parse(response.body)]).toEqual([body, 400, { error }]);
   }
 });
 
@@ -226,7 +226,7 @@ test('the console is off unless the configuration says otherwise', async (t) => 
   await gw.expect('GET /_gw/', { status: 200, body: 'mine' });
 });
 
-test('the page lies at the path of its location, with a slash behind it', async (t) => {
+test('the page is at the path of its location, with a slash at the end', async (t) => {
   const gw = await load(t, 'server { location /console { control_console on; } }');
   await gw.expect('GET /console', { status: 301, headers: { location: `${gw.url}/console/` } });
   expect((await gw.fetch('/console/')).headers.get('content-type')).toBe('text/html; charset=utf-8');

@@ -38,7 +38,7 @@ const hosts = [
   ['regex.example', 421],
 ] as const;
 
-test.each(hosts)('a request for the host %s is answered with %d', async (host, status) => {
+test.each(hosts)('a request for the host %s gets %d', async (host, status) => {
   const headers = { Host: host };
   for (const path of ['', DATA_PATHS.flags])
     expect((await gw.fetch(`/_gw/${path}`, { headers })).status).toBe(status);
@@ -50,7 +50,7 @@ test.each(hosts)('a request for the host %s is answered with %d', async (host, s
   expect(write.status).toBe(status);
 });
 
-test.each(['cross-site', 'same-site'])('data is not for pages of another origin: %s', async (site) => {
+test.each(['cross-site', 'same-site'])('a page of another origin gets no data: %s', async (site) => {
   for (const path of DATA) {
     const response = await gw.fetch(`/_gw/${path}`, { headers: { 'Sec-Fetch-Site': site } });
     expect([path, response.status, response.body]).toEqual([
@@ -61,7 +61,7 @@ test.each(['cross-site', 'same-site'])('data is not for pages of another origin:
   }
 });
 
-test.each(['same-origin', 'none'])('data is for our own page: %s', async (site) => {
+test.each(['same-origin', 'none'])('the page of the console gets data: %s', async (site) => {
   for (const path of DATA) {
     const { status, headers } = await gw.fetch(`/_gw/${path}`, { headers: { 'Sec-Fetch-Site': site } });
     expect([path, status, headers.get('cache-control'), headers.get('content-type')]).toEqual([
@@ -93,7 +93,7 @@ for (const { it, init, status } of refusedWrites) {
   });
 }
 
-test('a write of our own origin is taken', async () => {
+test('a write from the origin of the console is accepted', async () => {
   const headers = { Host: 'console.example', ...origin('http://console.example').headers };
   const { status, body } = await gw.fetch(`/_gw/${DATA_PATHS.flags}`, {
     method: 'POST',
@@ -109,7 +109,7 @@ const methods = [
   ['POST', DATA_PATHS.overview, 'GET, HEAD'],
   ['DELETE', DATA_PATHS.flags, 'GET, HEAD, POST'],
 ] as const;
-test.each(methods)('%s /_gw/%s is answered with 405', async (method, path, allow) => {
+test.each(methods)('%s /_gw/%s gets 405', async (method, path, allow) => {
   const { status, headers } = await gw.fetch(`/_gw/${path}`, { method, headers: own, body: '{}' });
   expect([status, headers.get('allow')]).toEqual([405, allow]);
 });

@@ -35,7 +35,7 @@ for (const { as, options, ground } of looks) {
   });
 }
 
-test('the choice of colours counts more than the system, and stays', async (t) => {
+test('the chosen colours override those of the system, and persist', async (t) => {
   const page = await browser.look(t, 'overview', { colorScheme: 'light' });
   await page.getByRole('radio', { name: 'Dark' }).check();
   const dark = `getComputedStyle(document.body).backgroundColor === 'rgb(12, 17, 17)'`;
@@ -48,7 +48,7 @@ test('the choice of colours counts more than the system, and stays', async (t) =
 
 const focused = (page: Page): Promise<string> => inPage<string>(page, 'document.activeElement.textContent');
 
-test('the keyboard alone is enough', async (t) => {
+test('the console can be used by keyboard alone', async (t) => {
   await browser.gw.fetch('/runtime/flag/set?name=greeting&enabled=false&ttl_s=0');
   const page = await browser.look(t, 'overview');
   await page.keyboard.press('Tab');

@@ -9,7 +9,7 @@ const publish = async (path: string, event: object): Promise<void> => {
   await browser.gw.expect(`POST ${path}`, { status: 200 }, { headers, body: JSON.stringify(event) });
 };
 
-test('the overview tells the requests of each location', async (t) => {
+test('the overview shows the requests of each location', async (t) => {
   const page = await browser.look(t, 'overview');
   await browser.gw.fetch('/greeting');
   const row = page.getByRole('row', { name: '= /greeting' });
@@ -19,13 +19,13 @@ test('the overview tells the requests of each location', async (t) => {
   await expectShown(page.getByText(/of \d+ in use/));
 });
 
-test('the overview draws what was answered, and tells it to those who do not see it', async (t) => {
+test('the overview draws the responses, and describes them to screen readers', async (t) => {
   const page = await browser.look(t, 'overview');
   const chart = page.getByRole('img', { name: /^Responses per second: 2xx [1-9]/ });
   const isAsked = setInterval(() => void browser.gw.fetch('/greeting'), 50);
   t.onTestFinished(() => clearInterval(isAsked));
   await expectShown(chart);
-  // The colour of 2xx as the legend has it.
+  // The colour that the legend gives to 2xx.
   await expectInPage(
     page,
     `(() => {
@@ -42,7 +42,7 @@ test('a flag that is switched in the page changes the gateway', async (t) => {
   await browser.gw.fetch('/runtime/flag/set?name=greeting&enabled=false&ttl_s=0');
   const page = await browser.look(t, 'flags');
   const control = page.getByRole('switch', { name: 'greeting' });
-  for (const [state, answer] of [
+  for (const [state, value] of [
     ['true', '1'],
     ['false', '0'],
   ] as const) {
@@ -50,7 +50,7 @@ test('a flag that is switched in the page changes the gateway', async (t) => {
     await control.click();
     expect((await written).status()).toBe(200);
     await expectShown(page.locator(`[role=switch][aria-checked=${state}]`));
-    expect((await browser.gw.fetch('/greeting')).body).toBe(answer);
+    expect((await browser.gw.fetch('/greeting')).body).toBe(value);
   }
 });
 
@@ -76,7 +76,7 @@ test('a flag is added, rolled out and removed in the page', async (t) => {
   expect((await browser.gw.fetch('/runtime/flag?name=new_one')).body).toContain('flag not found');
 });
 
-test('an event that somebody publishes shows without a reload, and the channel filters', async (t) => {
+test('a published event shows without a reload, and the channel filters', async (t) => {
   const page = await browser.look(t, 'events');
   await inPage(page, 'window.stillHere = true');
   await publish('/events', { type: 'deployed', payload: '{"build":7}' });
@@ -90,7 +90,7 @@ test('an event that somebody publishes shows without a reload, and the channel f
   await expectShown(page.getByText('"build": 7'));
 });
 
-test('the URL tester marks the location that answers', async (t) => {
+test('the URL tester marks the location that serves the request', async (t) => {
   const page = await browser.look(t, 'routes');
   await page.getByRole('textbox', { name: 'URL or path' }).fill('GET /kv/x?y=1');
   await page.keyboard.press('Enter');
@@ -98,7 +98,7 @@ test('the URL tester marks the location that answers', async (t) => {
   expect(await page.locator('tr.found code').first().textContent()).toBe('~ ^/kv/(?<key>.+)$');
 });
 
-test('the configuration has its findings beside the line, and no secrets', async (t) => {
+test('the configuration shows each finding beside its line, and no secrets', async (t) => {
   const page = await browser.look(t, 'config');
   const note = page.getByRole('note');
   expect(await note.textContent()).toMatch(/^warn conflicting server name "here"/);
@@ -115,7 +115,7 @@ test('the log shows requests as they come, with their secrets masked', async (t)
   await expectGone(page.getByText('/greeting?token'));
 });
 
-test('tables and functions are tried in the page', async (t) => {
+test('tables and functions can be tried in the page', async (t) => {
   const page = await browser.look(t, 'data');
   await page.getByRole('button', { name: 'fruit' }).click();
   await page.getByRole('button', { name: 'Add a filter' }).click();
@@ -138,7 +138,7 @@ test('tables and functions are tried in the page', async (t) => {
   await expectShown(page.getByLabel('Response').getByText('5', { exact: true }));
 });
 
-test('a refused reload is told on the overview, until one is taken', async (t) => {
+test('the overview shows a refused reload until a later one succeeds', async (t) => {
   const page = await browser.look(t, 'overview');
   expect(await browser.gw.reload(conf(browser.dsn, 'nonsense;'))).toBe('refused');
   await expectShown(page.getByText('The last reload was refused'));

@@ -31,7 +31,7 @@ const cases: readonly { it: string; call: Partial<RestCall>; url: string; curl: 
       supabase: `  .from('todos')\n  .select();`,
     },
     {
-      it: 'a read with everything',
+      it: 'a read with every option',
       call: {
         select: 'id,task',
         filters: [filter('done', 'is', 'false'), filter('id', 'in', '(1, 2)'), filter('a b', 'fts', 'x&y')],
@@ -92,7 +92,7 @@ for (const { it, call, url, curl, supabase } of cases) {
   });
 }
 
-test('no snippet shows the token, and the call itself carries it', () => {
+test('no snippet shows the token, and the call sends it', () => {
   const call = { ...READ, token: 'the-secret' };
   for (const { text } of SNIPPETS) expect(text(call)).not.toContain('the-secret');
   expect(headersOf(call)).toMatchObject({ Authorization: 'Bearer the-secret' });
