@@ -46,7 +46,7 @@ const general: [path: string, status: number, code: string, message: string, log
   ['rpc/ends', 503, '57P01', 'operator intervention', /due to administrator command/],
 ];
 test.each(general)(
-  'GET %s: %i %s "%s" tells no more, and the log does',
+  'GET %s: %i %s "%s" hides the details, and the log has them',
   async (...[path, status, code, message, logged]) => {
     const response = await gw.fetch(`/api/${path}`);
     expect([response.status, JSON.parse(response.body)]).toEqual([

@@ -105,7 +105,7 @@ test('a client that does not read in time is cut off', async () => {
   expect(api.log.join()).toContain('the client did not read the response in time');
 });
 
-test('a large response whose client leaves is cancelled, and its connection serves on', async () => {
+test('a large response is cancelled when its client leaves, and its connection stays in use', async () => {
   const api = await location({ poolSize: 1 });
   const { x, done } = api.start('GET /api/many?order=id');
   const pieces = x.holdStream();

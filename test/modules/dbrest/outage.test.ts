@@ -111,7 +111,7 @@ test('an idle connection that dies is replaced without a failed request', async 
   expect(await pidOf(api)).not.toBe(pid);
 });
 
-test('a client that leaves has its query cancelled, and the connection serves on', async (t) => {
+test('a client that leaves has its query cancelled, and the connection stays in use', async (t) => {
   const api = await direct(t, db.dsn, { poolSize: 1 });
   const pid = await pidOf(api);
   for (let i = 0; i < 20; i += 1) {

@@ -88,7 +88,7 @@ const names: Request[] = [
   ['GET /api/notes?word=adj.x', 404],
 ];
 test.each(names)(
-  '%s, again and again, makes it read the schema once a second at most',
+  '%s, repeated, makes the gateway read the schema once a second at most',
   async (line, status, body) => {
     const before = await loads();
     const startedMs = Date.now();

@@ -15,7 +15,7 @@ const PLAIN = {
   down: false,
 };
 
-test('an upstream keeps its servers in file order, on port 80 unless told otherwise', () => {
+test('an upstream keeps its servers in file order, on port 80 by default', () => {
   const { plan } = loadText(
     'http { upstream u { server a.example; server 127.0.0.1:2; server [0:0::1]:3; server unix:/run/x.sock; } }',
   );

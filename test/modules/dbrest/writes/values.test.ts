@@ -113,7 +113,7 @@ const defaults: readonly WriteCase[] = [
     },
   },
   {
-    it: 'a named column that a row lacks has its default when that is asked for',
+    it: 'a named column that a row lacks has its default when the client asks for it',
     call: `${SHELF}&columns=label,room,weight,made,note`,
     body: [{ label: 'mine', note: null }, { weight: 2.25 }],
     prefer: MISSING,
