@@ -20,7 +20,7 @@ test('in the tree, what a file exports another file imports', () => {
 
 type Files = Readonly<Record<string, string>>;
 
-/** Small trees that break one rule each, with everything that its checker says. */
+/** Small trees that break one rule each, with all faults that its checker reports. */
 const broken: readonly {
   readonly rule: string;
   readonly it: string;

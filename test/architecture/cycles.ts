@@ -1,6 +1,6 @@
 import type { SourceFile } from './tree.ts';
 
-/** Every circle that a walk through the imports closes, as the paths along it; the first path stands at its end again. */
+/** Every circle that a walk through the imports closes, as the paths along it; the first path is repeated at the end. */
 export function cyclesOf(tree: readonly SourceFile[]): string[][] {
   const files = new Map(tree.map((file) => [file.path, file]));
   const done = new Set<string>();

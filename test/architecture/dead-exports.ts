@@ -12,8 +12,8 @@ interface FileNames {
 }
 
 /**
- * Exports of the product that no file imports. `tree` has the tests as well: what only a test imports is no dead export. The
- * names of a file that is imported as a whole (`import()`, `* as`) all count as imported.
+ * Exports of the product that no file imports. `tree` contains the tests as well: an export that only a test imports is not dead.
+ * All names of a file that is imported as a whole (`import()`, `* as`) count as imported.
  */
 export function deadExportsOf(tree: readonly SourceFile[]): string[] {
   const names = new Map(tree.map((file) => [file.path, namesOf(file)]));

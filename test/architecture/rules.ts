@@ -48,7 +48,7 @@ const HOMELESS: ReadonlySet<string> = new Set(['lru-cache']);
 
 const MAX_LINES = 500;
 
-/** The rules that imports and text can show. */
+/** The rules that can be checked with imports and text. */
 export const rules: Readonly<Record<string, Rule>> = {
   'imports point one way': importsPointOneWay,
   'no files import each other in a circle': (tree) =>

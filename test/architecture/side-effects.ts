@@ -12,7 +12,7 @@ const DECLARATIONS = new Set([
   'EmptyStatement',
 ]);
 
-/** What runs later, not on import. */
+/** Code that runs later, not on import. */
 const FUNCTIONS = new Set([
   'FunctionExpression',
   'ArrowFunctionExpression',
@@ -35,8 +35,8 @@ const ACTING_GLOBALS = [
 const PURE_PARTS = ['node:path', 'node:url', 'node:util', 'node:buffer', 'node:module', 'node:os'];
 
 /**
- * Faults of files in `src/modules/` (but for the bodies of threads, which nobody imports) that do something when they are imported: statements, variables that can change, and
- * constants computed by the outside world (Node, a package, timers). Calls of our own functions are taken for pure.
+ * Faults of files in `src/modules/`, except bodies of threads, that do something when they are imported: statements, variables
+ * that can change, constants computed by the outside world (Node, a package, timers). Calls of our own functions count as pure.
  */
 export function sideEffectsOf(tree: readonly SourceFile[]): string[] {
   return tree
@@ -81,7 +81,7 @@ function rootName(callee: Node): string {
   return node.type === 'Identifier' ? String(node['name']) : '';
 }
 
-/** Local names of what packages and the acting parts of Node export. */
+/** Local names of what packages and those parts of Node that act export. */
 function actingNames({ statements }: SourceFile): string[] {
   return statements.flatMap((statement) => {
     if (statement.type !== 'ImportDeclaration') return [];

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { parseAst } from 'vitest/node';
 
-/** A syntax node of the parser, as far as the rules look at it. */
+/** A syntax node of the parser, with the fields that the rules need. */
 export interface Node {
   readonly type: string;
   readonly start: number;

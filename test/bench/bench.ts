@@ -15,14 +15,14 @@ export interface Pace {
 export const FULL: Pace = { rounds: 5, roundSeconds: 2, warmUpSeconds: 2, starts: 7 };
 export const QUICK: Pace = { rounds: 3, roundSeconds: 1, warmUpSeconds: 1, starts: 3 };
 
-/** What a row works with: the pace, a directory, and an owner of everything it starts. */
+/** What a row works with: the duration of rounds, a directory, and an owner of everything it starts. */
 export class Bench implements Owner, Pace {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly warmUpSeconds: number;
   readonly starts: number;
   readonly dir: string;
-  /** Where gateways write CPU profiles, if they shall. */
+  /** Where gateways write CPU profiles, if they do. */
   readonly profileDir: string | undefined;
   readonly #stops: (() => Promise<void>)[] = [];
   #closing: Promise<void> | undefined;
@@ -34,7 +34,7 @@ export class Bench implements Owner, Pace {
     this.starts = pace.starts;
     this.profileDir = profileDir;
     this.dir = mkdtempSync(join(tmpdir(), 'gw-bench-'));
-    // Started by root, servers run as other users, who have to pass through here.
+    // When root runs the benchmark, servers run as other users, who need access to this directory.
     chmodSync(this.dir, 0o711);
     this.onTestFinished(async () => rmSync(this.dir, { recursive: true, force: true }));
   }

@@ -3,15 +3,15 @@ import { median, spread } from './statistics.ts';
 import { NotInstalled } from './programs.ts';
 import type { Finding } from './row.ts';
 
-/** So many requests V8 sees before it has compiled what it will, but no more rounds than that. */
+/** V8 compiles what it will within this number of requests; the number of rounds is limited, too. */
 const WARM_UP_REQUESTS = 20_000;
 const WARM_UP_ROUNDS = 10;
 
-/** What one round gave. */
+/** The result of one round. */
 export interface Sample {
   readonly requests: number;
   readonly seconds: number;
-  /** CPU time of everything that answered, the load generator left out. */
+  /** CPU time of all processes that serve; the load generator is left out. */
   readonly cpuSeconds: number;
 }
 
@@ -21,17 +21,17 @@ export interface Contender {
   round(seconds: number): Promise<Sample>;
 }
 
-/** What the subject is held against. */
+/** The contenders that the subject is compared with. */
 export interface Peer {
   /** The line in the table. */
   readonly line: string;
-  /** Least ratio. */
+  /** Lowest ratio that is good enough. */
   readonly goal: number;
   /** Opens it; may throw `NotInstalled`. */
   open(): Promise<Contender>;
 }
 
-/** From here on the row says that the machine is too noisy for a verdict on a hair's breadth. */
+/** From this spread on, the row says that the machine is too noisy for a verdict on a small difference. */
 const NOISY_SPREAD = 0.1;
 
 /**
@@ -77,7 +77,7 @@ async function interleave(bench: Bench, contenders: readonly Contender[]): Promi
   return samples;
 }
 
-/** Until it does not get any faster: on a busy machine a compiler needs more time to see as many requests. */
+/** Runs rounds until they get no faster: on a busy machine a compiler needs more time to see as many requests. */
 async function warmUp(bench: Bench, contender: Contender): Promise<void> {
   let requests = 0;
   for (let round = 0; round < WARM_UP_ROUNDS && requests < WARM_UP_REQUESTS; round++) {

@@ -68,7 +68,7 @@ export async function statementsOf(
 ): Promise<SeenStatement[]> {
   await database.query(`alter role authenticator set log_statement = 'all'`);
   const gw = await startGw(bench, location);
-  // The first request may find the gateway still reading the catalogue.
+  // The gateway may still be reading the catalogue during the first request.
   await call(gw.port, path, init);
   const from = database.log().length;
   const { status, body } = await call(gw.port, path, init);

@@ -12,11 +12,11 @@ export interface HttpLoad {
   readonly script?: string;
   /** Keep-alive connections, each with one request under way; default 64. */
   readonly connections?: number;
-  /** The processes that answer, without their descendants. */
+  /** The processes that serve, without their descendants. */
   readonly servers: readonly number[];
 }
 
-/** A server under the load of wrk. A round with another answer than 2xx, or with a broken connection, throws. */
+/** A server under the load of wrk. A round with another response than 2xx, or with a broken connection, throws. */
 export function httpLoad(bench: Bench, load: HttpLoad): Contender {
   const { name, port, script = 'wrk.path = "/"', connections = 64, servers } = load;
   const wrk = programPath('wrk');

@@ -6,7 +6,7 @@ import { NotInstalled } from './programs.ts';
 import type { Finding, Row } from './row.ts';
 import { renderTable } from './table.ts';
 
-/** A run that takes longer than this has lost a program that it waits for. */
+/** A run that takes longer than this waits for a program that is lost. */
 const LONGEST_RUN_MS = 590_000;
 
 async function main(options: Options): Promise<number> {

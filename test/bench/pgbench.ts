@@ -9,7 +9,7 @@ import { programPath, runProgram } from './programs.ts';
 
 export interface PgbenchLoad {
   readonly database: Database;
-  /** What one transaction sends in one pipeline. */
+  /** The statements that one transaction sends in one pipeline. */
   readonly statements: readonly SeenStatement[];
   /** The value that stands for the key: pgbench takes a random number up to `keys` instead. */
   readonly key: string;
@@ -33,7 +33,7 @@ export async function pgbench(bench: Bench, load: PgbenchLoad): Promise<Contende
     const before = clock();
     const servers = childrenOf(database.pid);
     const output = await runProgram(program, [...common, ...length, ...values, ...login]);
-    // What they used is known for sure once the database has noticed their end.
+    // The CPU time of the sessions is known once the database has noticed their end.
     while (childrenOf(database.pid) > servers) await sleep(5);
     return { output, cpuSeconds: clock() - before };
   };

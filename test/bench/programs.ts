@@ -20,7 +20,7 @@ export class NotInstalled extends Error {
   }
 }
 
-/** Full path of a program that the benchmark uses but does not bring; throws `NotInstalled`. */
+/** Full path of a program that the benchmark uses but does not include; throws `NotInstalled`. */
 export function programPath(name: ProgramName): string {
   const path = findProgram(name);
   if (path === undefined) throw new NotInstalled(name);

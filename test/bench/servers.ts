@@ -12,7 +12,7 @@ export interface Server {
   readonly pid: number;
 }
 
-/** The built program; `npm run bench` builds it and runs us, bundled, in the root of the repository. */
+/** The built program; `npm run bench` builds it and runs this file, bundled, in the root of the repository. */
 export const GW = resolve('dist/bin/gw.js');
 
 /** The content of the one server, and what stands in `http` beside it. */
@@ -73,7 +73,7 @@ export async function startNginx(bench: Bench, content: Content): Promise<Server
   return start(bench, { command: [program, '-p', dir, '-c', join(dir, 'nginx.conf')], dir, port });
 }
 
-/** The least that uWebSockets.js can be asked to do: a route and a short text. */
+/** The least work for uWebSockets.js: a route and a short text. */
 export async function startBareUws(bench: Bench): Promise<Server> {
   const port = await freePort();
   const name = Number(process.versions.modules) >= 137 ? 'uWebSockets.js-node24' : 'uWebSockets.js';

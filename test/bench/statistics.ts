@@ -1,4 +1,4 @@
-/** The middle value; of an even number of values the mean of the two in the middle. NaN of none. */
+/** The middle value; for an even number of values the mean of the two in the middle. NaN for none. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }

@@ -2,7 +2,7 @@ import type { Finding } from './row.ts';
 
 const HEADINGS = ['row', 'result', 'goal', 'verdict', 'note'];
 
-/** Findings as aligned columns. */
+/** The lines as aligned columns. */
 export function renderTable(findings: readonly Finding[]): string {
   const cells = [
     HEADINGS,

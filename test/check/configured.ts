@@ -28,7 +28,7 @@ export function configOf(text: string): CheckedConfig {
   return configured(text).config;
 }
 
-/** What these rules, by slug, find in a configuration: its text around it is `http { server { … } }` unless it has one. */
+/** The findings of these rules, by slug; the text is put inside `http { server { … } }` unless it has those. */
 export function problemsIn(text: string, ...slugs: readonly string[]): readonly Finding[] {
   const whole = /\b(?:server|http)\s*\{/.test(text) ? text : `server { listen 127.0.0.1:8080; ${text} }`;
   const { config, faults } = configured(/\bhttp\s*\{/.test(whole) ? whole : `events {} http { ${whole} }`);
@@ -40,7 +40,7 @@ export function problemsIn(text: string, ...slugs: readonly string[]): readonly 
   );
 }
 
-/** What one rule says of a configuration. */
+/** The messages of one rule for a configuration. */
 export function said(text: string, rule: string): readonly string[] {
   return problemsIn(text, rule).map(({ message }) => message);
 }

@@ -41,7 +41,7 @@ beforeAll(() => {
   vi.stubEnv('KEY', key);
 });
 afterAll(() => {
-  // Other files of texts run in this process, too.
+  // Other files of tests run in this process, too.
   vi.unstubAllEnvs();
   rmSync(certificates, { recursive: true });
 });

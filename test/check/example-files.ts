@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Example, MadeFile } from '../../src/contract/index.ts';
 import { Certificates } from '../harness/certificates.ts';
 
-/** What signs the certificates of examples; made when the first of them is asked for. */
+/** The certificate that signs those of examples; made when the first of them is needed. */
 let signing: Certificates | undefined;
 
 function certificates(): Certificates {
@@ -29,7 +29,7 @@ type Written = Extract<MadeFile, { text: unknown }>;
 
 async function writeWithMode(path: string, { text, mode }: Written): Promise<void> {
   await writeFile(path, text);
-  // Whatever mask the tests run with.
+  // Independent of the umask of the tests.
   await chmod(path, mode);
 }
 
@@ -48,7 +48,7 @@ async function make(
 
 const known = new Map<string, string>();
 
-/** One certificate for each file of an example that asks for it, its key beside it. */
+/** One certificate for each file of an example that needs it, with its key beside it. */
 function madeOf({ names, days }: Extract<MadeFile, { names: unknown }>, path: string): string {
   const made = known.get(path) ?? `certificate-${known.size}`;
   if (!known.has(path)) certificates().signed(made, 'authority', { names, days });

@@ -11,7 +11,7 @@ async function rulesFoundIn({ slug, off }: Rule, example: Example): Promise<read
   return found.map((finding) => finding.slug);
 }
 
-/** The same with everything mended that the rule offers a fix for, in as many rounds as that takes. */
+/** The text with all fixes of the rule applied, in as many rounds as that takes. */
 async function afterFixes(
   rule: Rule,
 ): Promise<{ readonly offered: number; readonly left: readonly Finding[] }> {
@@ -30,7 +30,7 @@ async function afterFixes(
   throw new Error(`the fixes of ${rule.id} never end`);
 }
 
-// What a live rule finds stands in a database: those have tests of their own.
+// The findings of live rules depend on a database: those have tests of their own.
 describe.for(RULES.filter(({ live }) => !live))('$id $slug', (rule: Rule) => {
   test('finds its bad example', async () => {
     expect(new Set(await rulesFoundIn(rule, rule.bad))).toEqual(new Set([rule.slug]));

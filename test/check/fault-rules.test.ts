@@ -26,7 +26,7 @@ const files = FOLDERS.flatMap((folder) =>
     .map((file) => join(folder, file)),
 );
 
-// What is wrong with an ignore comment shows only once all rules were asked.
+// The faults of an ignore comment are known only after all rules have run.
 const named = [...files, 'src/check/suppress.ts'].flatMap((file) =>
   slugsIn(readFileSync(join(ROOT, file), 'utf8')),
 );

@@ -8,7 +8,7 @@ import type { Finding } from '../../src/check/index.ts';
 import { check, load } from '../../src/pipeline.ts';
 import { writeFiles } from './example-files.ts';
 
-/** What stands around an example, from the inside out. */
+/** The text around an example, from the inside out. */
 const AROUND: readonly (readonly [where: Example['in'], wrap: (text: string) => string])[] = [
   ['location', (text) => `location / {\n${text}\n}`],
   ['server', (text) => `server {\nlisten 127.0.0.1:8080;\n${text}\n}`],
@@ -24,7 +24,7 @@ export function whole({ in: where = 'server', text }: Example): string {
 
 type CheckOptions = Parameters<typeof check>[1];
 
-/** A place with the files of an example, where texts can be checked. */
+/** A directory with the files of an example, in which texts can be checked. */
 export async function placeFor({
   files,
 }: Example): Promise<(text: string, options?: CheckOptions) => Promise<readonly Finding[]>> {
@@ -36,16 +36,16 @@ export async function placeFor({
     check(load({ confFile, name: 'gateway.conf', prefix: directory, text }, { advise: true }), options);
 }
 
-/** What `gw check` finds in an example. */
+/** The findings of `gw check` in an example. */
 export async function findingsIn(example: Example, options: CheckOptions = {}): Promise<readonly Finding[]> {
   return (await placeFor(example))(whole(example), options);
 }
 
-/** A piece of configuration, and what one rule says of it: nothing, unless there are messages. */
+/** A piece of configuration, and the findings of one rule: none, unless there are messages. */
 export interface RuleCase extends Example {
   readonly it: string;
   readonly says?: readonly string[];
-  /** What the piece is with the fix of the first finding. */
+  /** The piece with the fix of the first finding applied. */
   readonly fixed?: string;
 }
 

@@ -14,7 +14,7 @@ const SHIPPED = ['conf', 'conf/examples'].flatMap((folder) =>
   readdirSync(join(ROOT, folder)).flatMap((file) => (file.endsWith('.conf') ? join(folder, file) : [])),
 );
 
-/** Errors of any rule, and whatever the rules of loading and routing say beside "it has no effect". */
+/** Errors of any rule, and all findings of the rules of loading and routing except "it has no effect". */
 async function saidOf(confFile: string, text = readFileSync(confFile, 'utf8')): Promise<readonly string[]> {
   const loaded = load({ confFile, name: confFile, prefix: dirname(confFile), text }, { advise: true });
   return (await check(loaded))

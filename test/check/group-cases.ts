@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { check, load } from '../../src/pipeline.ts';
 
-/** A configuration, and what the rules of one group say of it: `GW601 message`, in the order of the file. */
+/** A configuration, and the findings of the rules of one group: `GW601 message`, in the order of the file. */
 export interface GroupCase {
   readonly it: string;
   /** In the http block. */
@@ -26,7 +26,7 @@ export function testGroup(group: string, cases: readonly GroupCase[]): void {
       expect(
         findings.flatMap(({ rule, message }) => (rule.startsWith(group) ? `${rule} ${message}` : [])),
       ).toEqual(says);
-      // Nobody reads a secret in what a check prints.
+      // No secret may show in the output of a check.
       if (secret !== undefined) expect(findings.map(({ message }) => message).join()).not.toContain(secret);
     });
   }

@@ -5,7 +5,7 @@ import { type Mendable, mended, type Review } from '../../src/check/index.ts';
 const RULES = ['GW301', 'GW307', 'GW121', 'GW123'];
 const ALIAS = 'location /img { alias /srv/img/; }';
 
-/** What is found in a server, and what of it is ignored; the main context may have a `check` block. */
+/** The findings for a server, and those that are ignored; the main context may have a `check` block. */
 function found(server: string, main = ''): Promise<Review> {
   const text = `${main}\nhttp {\nserver {\nlisten 127.0.0.1:8080;\n${server}\n}\n}\n`;
   const loaded = load({ confFile: '/nowhere/gw.conf', name: 'gw.conf', prefix: '/nowhere', text });

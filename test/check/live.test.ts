@@ -36,7 +36,7 @@ beforeAll(async () => {
 const LIVE: ReadonlySet<string> = new Set(RULES.flatMap(({ live, id }) => (live ? id : [])));
 const met = new Set<string>();
 
-/** What `--live` adds, as `GW650 message`. */
+/** The findings that `--live` adds, as `GW650 message`. */
 async function found(server: string, http = ''): Promise<readonly string[]> {
   const text = `http { ${http} server { listen 127.0.0.1:8080; ${server} } }`;
   const loaded = load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text });
@@ -136,14 +136,14 @@ test('a database that several locations name is asked once', async () => {
   expect(connections()).toBe(1);
 });
 
-/** A database where nothing is wrong but perhaps its version. */
+/** A database that is in order, except perhaps for its version. */
 function facts(version: number): object {
   const role = { superuser: false, bypassesRowSecurity: false };
   const anon = { ...role, granted: true };
   return { version, login: role, anon, schemas: ['closed'], open: [], unindexed: [] };
 }
 
-/** The port of a server that accepts connections and says nothing. */
+/** The port of a server that accepts connections and stays silent. */
 async function silent(): Promise<number> {
   const server = createServer((socket) => socket.on('error', () => undefined));
   await once(server.listen(0, '127.0.0.1'), 'listening');

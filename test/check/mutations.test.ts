@@ -8,7 +8,7 @@ import { perTier } from '../harness/tier.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Configurations that people start from. */
+/** Configurations that users start from. */
 const ORIGINALS = ['conf', 'conf/examples', 'test/conf/everyday'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((file) => file.endsWith('.conf'))
@@ -22,7 +22,7 @@ type Original = (typeof ORIGINALS)[number];
 
 interface Mutant {
   readonly text: string;
-  /** The configuration cannot mean anything any more. */
+  /** Whether the configuration has become meaningless. */
   readonly isBroken: boolean;
 }
 
@@ -32,7 +32,7 @@ function replaced({ text }: Original, { start, image }: Piece, by: string): stri
   return text.slice(0, start) + by + text.slice(start + image.length);
 }
 
-/** A mutation of the piece that is `at` among those that `fits` takes. */
+/** A mutation of piece number `at` among those that `fits` accepts. */
 function ofPieces(
   fits: (piece: Piece, pieces: readonly Piece[], index: number) => boolean,
   mutate: (piece: Piece, original: Original, random: number) => string,
@@ -68,7 +68,7 @@ const isKind =
   (piece: Piece): boolean =>
     piece.kind === kind;
 
-/** Opens a directive of gw: a word behind `;`, `{` or `}` that is no line of a table. */
+/** Opens a directive of gw: a word behind `;`, `{` or `}` that is not a line of a table. */
 function isDirective({ kind, value }: Piece, pieces: readonly Piece[], index: number): boolean {
   const before = pieces[index - 1]?.kind;
   return (

@@ -10,7 +10,7 @@ import { load, review } from '../../src/pipeline.ts';
 
 const ROOT = resolve(import.meta.dirname, 'output');
 
-/** The rules of one state of the list, so that a new one does not change what the formats are shown with. */
+/** A fixed set of rules, so that a new rule does not change the output in the golden files. */
 const RULES = ['GW117', 'GW121', 'GW206', 'GW207', 'GW301', 'GW320'];
 
 async function reportOn(name: string): Promise<CheckReport> {
@@ -50,7 +50,7 @@ test('human colours severities where colours are wanted', async () => {
   expect(text.replace(/\u001b\[\d+m/g, '')).toBe(await written('human'));
 });
 
-/** sarif-schema-2.1.0.json of OASIS, as @microsoft/jest-sarif 1.0.0-beta.0 has it. It is of an older draft of JSON Schema. */
+/** sarif-schema-2.1.0.json of OASIS, from @microsoft/jest-sarif 1.0.0-beta.0, which uses an older draft of JSON Schema. */
 function sarifSchema(): object {
   const file = join(import.meta.dirname, 'sarif-2.1.0.schema.json');
   const { $schema, id, ...schema } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
@@ -67,7 +67,7 @@ test('sarif is valid by the schema of OASIS', async () => {
   const isValid = ajv.compile(sarifSchema());
   const log = JSON.parse(await written('sarif')) as Log;
   expect(isValid(log), JSON.stringify(isValid.errors)).toBe(true);
-  // The schema does refuse what is wrong.
+  // This shows that the schema refuses invalid documents.
   expect(isValid({ ...log, version: '2.0.0' })).toBe(false);
 });
 

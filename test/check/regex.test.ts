@@ -27,7 +27,7 @@ const search = (...machines: readonly Machine[]): string | 'none' | 'unknown' =>
   return word ?? (none ? 'none' : 'unknown');
 };
 
-/** A machine's own word on a text. */
+/** Whether a machine accepts a text. */
 function has(machine: Machine, text: string): boolean {
   let state = machine.start;
   for (let at = 0; at < text.length; at++)

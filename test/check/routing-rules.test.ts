@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Certificates } from '../harness/certificates.ts';
 import { problemsIn } from './configured.ts';
 
-/** What a rule says of a configuration; nothing where it is as it should be. */
+/** The findings of a rule for a configuration; none where it is in order. */
 const CASES: readonly {
   readonly rule: string;
   readonly it: string;

@@ -4,16 +4,16 @@ import { gw, type Said } from './command.ts';
 
 /** A location that has a fault, with a fix that is not safe. */
 export const ALIAS = 'location /img { alias /srv/img/; }';
-/** A whole configuration around what stands in a server. */
+/** A whole configuration around the content of a server. */
 export const whole = (server: string): string =>
   `events {}\nhttp {\n    server {\n        listen 127.0.0.1:8080;\n        ${server}\n    }\n}\n`;
 
-/** `gw check` there, in an environment that no continuous integration has a say in. */
+/** Runs `gw check` in this directory, in an environment without variables of continuous integration. */
 export function check(dir: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Said> {
   return gw(dir, ['check', ...args], { GITHUB_ACTIONS: '', ...env });
 }
 
-/** `gw check` with a text at standard input. */
+/** Runs `gw check` with a text on standard input. */
 export function checkText(
   dir: string,
   text: string,

@@ -5,17 +5,17 @@ import { dirname, join } from 'node:path';
 import { GW } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
 
-/** What a command line said, and how it ended. The test's directory shows as `DIR`. */
+/** What a command line printed, and how it ended. The test's directory shows as `DIR`. */
 export interface Said {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What a program finds besides its arguments. */
+/** The surroundings of a program besides its arguments. */
 interface Surroundings {
   readonly env?: NodeJS.ProcessEnv;
-  /** On standard input; nothing where it is absent. */
+  /** Standard input; empty where it is absent. */
   readonly input?: string;
 }
 
@@ -26,7 +26,7 @@ export async function runIn(
   { env, input }: Surroundings = {},
 ): Promise<Said> {
   const child = spawn(command, args, { cwd: dir, env: { ...process.env, ...env } });
-  // Not every program reads what it is given.
+  // Not every program reads its input.
   child.stdin.on('error', () => undefined).end(input);
   let stdout = '';
   let stderr = '';
@@ -46,10 +46,10 @@ export function gwWith(dir: string, args: readonly string[], input: string): Pro
   return runIn(dir, [process.execPath, GW, ...args], { input });
 }
 
-/** A directory with these files; it goes with the test. */
+/** A directory with these files, which the end of the test removes. */
 export function directoryWith(t: Owner, files: Readonly<Record<string, string>>): string {
   const dir = mkdtempSync(join(tmpdir(), 'gw-cli-'));
-  // A gateway that root starts serves as another account, which passes through here.
+  // A gateway that root starts serves as another account, which needs access to this directory.
   chmodSync(dir, 0o711);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });

@@ -16,7 +16,7 @@ interface Names {
   readonly user: string;
 }
 
-/** A database, and names of roles that nobody else in the cluster has: they go with the test. */
+/** A database, and names of roles that are unique in the cluster; the end of the test removes them. */
 async function emptyDatabase(
   t: Owner,
 ): Promise<{ database: TestDatabase; names: Names; args: readonly string[] }> {

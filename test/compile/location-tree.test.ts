@@ -14,7 +14,7 @@ const rule: fc.Arbitrary<Rule> = fc.oneof(
     source: fc.constantFrom('a$', '^/a', '\\.b', 'b+', '^/$', 'ab'),
   }),
 );
-/** A plain prefix and `^~` of one path are the same place. */
+/** A plain prefix and `^~` of one path are the same location. */
 const place = (of: Rule): string =>
   of.kind === 'regex' ? JSON.stringify(of) : `${of.kind === 'exact' ? '=' : ''}${of.path}`;
 

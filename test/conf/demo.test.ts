@@ -8,11 +8,11 @@ import { call } from '../harness/http.ts';
 import { launch } from '../harness/launch.ts';
 import { freePort } from '../harness/ports.ts';
 
-/** The account that stands for an ordinary user where the tests run as root. */
+/** The account that stands for an ordinary user where root runs the tests. */
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** What `gw demo` runs as: root hands itself down to `nobody` for the second kind. */
+/** The accounts that run `gw demo`: root changes to `nobody` for the second one. */
 const users = isRoot ? (['root', 'nobody'] as const) : (['us'] as const);
 
 function demoCommand(user: (typeof users)[number], args: readonly string[]): readonly [string, ...string[]] {
@@ -25,13 +25,13 @@ function demoCommand(user: (typeof users)[number], args: readonly string[]): rea
 function dataDir(t: TestContext, user: (typeof users)[number]): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-demo-')));
   if (user === 'nobody') chownSync(dir, NOBODY, NOBODY);
-  // Root's demo serves as nobody, who passes through here.
+  // Root's demo serves as nobody, who needs access to this directory.
   else chmodSync(dir, 0o711);
   t.onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   return join(dir, 'data');
 }
 
-/** Starts the demo, calls what its banner shows, stops it with Ctrl-C. */
+/** Starts the demo, makes the calls that its banner shows, and stops it with Ctrl-C. */
 async function tryDemo(user: (typeof users)[number], data: string): Promise<string> {
   const port = await freePort();
   const [program, ...args] = demoCommand(user, ['--port', String(port), '--data', data]);
@@ -63,7 +63,7 @@ test.for(users)(
       /^gw \S+ · node \S+ · 2 workers · conf conf\/demo\.conf \(checked: 0 errors, 0 warnings\)\n/,
     );
     await tryDemo(user, data);
-    // `stop` has checked the process group; PostgreSQL removes this file when it has ended in good order.
+    // `stop` has checked the process group; PostgreSQL removes this file when it ends in good order.
     expect(existsSync(join(data, 'pg/postmaster.pid'))).toBe(false);
   },
 );

@@ -11,10 +11,10 @@ import { freePort } from '../harness/ports.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { ROOT, textOf } from './files.ts';
 
-/** Configurations as people have them, with everything that theirs contain: each has to load. */
+/** Configurations of everyday use, with all that they contain: each has to load. */
 const EVERYDAY = join(ROOT, 'test/conf/everyday');
 
-/** What Debian's 1.22 does not know yet. */
+/** Directives that Debian's 1.22 does not know yet. */
 const NEWER_THAN_OUR_NGINX: ReadonlySet<string> = new Set(['proxy-manager.conf']);
 
 function directory(t: Owner, name: string): string {
@@ -57,7 +57,7 @@ const DEBIAN = '/etc/nginx';
 const HAS_DEBIAN = existsSync(join(DEBIAN, 'sites-available/default'));
 const title = HAS_DEBIAN ? '' : ` (skipped: ${DEBIAN} has no configuration of Debian's package)`;
 
-/** A copy of what the package ships, on another port, with its logs and pid file beside it. */
+/** A copy of the configuration in the package, on another port, with its logs and pid file beside it. */
 async function debian(t: Owner): Promise<{ dir: string; port: number }> {
   const dir = directoryWith(t, { 'log/keep': '' });
   cpSync(DEBIAN, join(dir, 'etc'), { recursive: true, dereference: true });

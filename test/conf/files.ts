@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The repository. */
+/** The root of the repository. */
 export const ROOT = resolve(import.meta.dirname, '../..');
 
 /** Names of the files in `conf/examples`. */
@@ -12,7 +12,7 @@ export function textOf(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** What stands inside `http { … }` of a whole configuration, on another port. */
+/** The content of `http { … }` of a whole configuration, on another port. */
 export function httpOf(conf: string, port: number): string {
   const inside = /^http \{\n([^]*)^\}\s*$/m.exec(conf)?.[1];
   if (inside === undefined) throw new Error('the configuration has no http block at the start of a line');

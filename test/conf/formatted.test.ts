@@ -30,7 +30,7 @@ function textIn(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** What a text comes to: its plan without the lines where things stand, and what is said of it. */
+/** The result of loading a text: its plan without lines, and the messages. */
 function meaningOf({ directory, text }: Config): { readonly plan: unknown; readonly faults: unknown } {
   const confFile = join(ROOT, directory, 'gateway.conf');
   const { plan, report } = load({ confFile, name: 'gateway.conf', prefix: ROOT, text });

@@ -5,7 +5,7 @@ import { directoryWith, runIn } from '../cli/command.ts';
 import { GW } from '../harness/gateway.ts';
 import { ROOT, textOf } from './files.ts';
 
-/** What the pages show of a command, and what it says: `$ gw why GW301` and the lines behind it. */
+/** The commands that the pages show, and their output: `$ gw why GW301` and the lines behind it. */
 const shown = readdirSync(join(ROOT, 'conf/guide')).flatMap((name) =>
   [...textOf(`conf/guide/${name}`).matchAll(/```\n\$ gw (.*)\n([^]*?)```/g)].map(
     ([, args = '', said = '']) => ({
@@ -26,7 +26,7 @@ for (const { name, args, said } of shown) {
   });
 }
 
-/** Without the numbers that are random: `$request_id`. */
+/** The text without random numbers: `$request_id`. */
 function withoutChance(text: string): string {
   return text.replace(/[0-9a-f]{32}/g, '-'.repeat(32));
 }

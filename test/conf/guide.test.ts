@@ -7,7 +7,7 @@ import { ROOT, textOf } from './files.ts';
 
 const PAGES = readdirSync(join(ROOT, 'conf/guide')).map((name) => `conf/guide/${name}`);
 
-/** What the pages take from the environment. */
+/** The environment variables that the pages refer to. */
 const ENVIRONMENT = {
   DATABASE_URL: 'postgres://authenticator@localhost/app',
   JWT_SECRET: 'n'.repeat(43),
@@ -42,7 +42,7 @@ describe.each([...PAGES, 'README.md', 'CONTRIBUTING.md'])('%s', (page) => {
   });
 });
 
-/** The names by which headings are linked to, and anchors of their own. */
+/** The names by which headings are linked to, and explicit anchors. */
 function headingsOf(text: string): ReadonlySet<string> {
   const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading

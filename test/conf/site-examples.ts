@@ -27,7 +27,7 @@ async function application(
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Says what it was asked. */
+/** Responds with the request that it got. */
 const echo: RequestListener = ({ method, url, headers }, response) => {
   response.setHeader('X-Powered-By', 'test');
   response.end([method, url, headers.host, headers['x-forwarded-for'] ?? '-'].join(' '));
@@ -36,7 +36,7 @@ const echo: RequestListener = ({ method, url, headers }, response) => {
 let httpsPort = 0;
 let certificates = '';
 
-/** One answer over TLS, as a name; `refused` where the handshake fails. */
+/** One response over TLS for a server name; `refused` where the handshake fails. */
 function overTls(name: string, path: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({
@@ -71,7 +71,7 @@ async function makeCertificate(t: Owner): Promise<Record<string, string>> {
   return { HTTPS: `127.0.0.1:${httpsPort}`, CERTIFICATE: certificate, KEY: key };
 }
 
-/** The examples of sites as people run them on nginx. */
+/** The examples of sites that are common with nginx. */
 export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
   'wordpress-site.conf': {
     files: { 'site/style.css': 'p {}', 'site/about/index.html': '<p>about', 'site/.env': 'SECRET=1' },

@@ -4,7 +4,7 @@ import { formatFaults } from '../../grammar/index.ts';
 import { load } from '../../src/pipeline.ts';
 
 /*
- * errors/*.golden: a configuration, a line of dashes, and all that `gw check` says of it. RECORD=1 writes the messages anew:
+ * errors/*.golden: a configuration, a line of dashes, and all that `gw check` prints for it. RECORD=1 writes the messages anew:
  * read them before you commit them.
  */
 const directory = new URL('errors/', import.meta.url);

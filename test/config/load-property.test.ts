@@ -71,7 +71,7 @@ const word = fc.oneof(
   fc.string({ maxLength: 6 }).map((text) => JSON.stringify(text)),
 );
 
-/** Words that a reader with this syntax is likely to take. */
+/** Words that a reader with this syntax is likely to accept. */
 const FITTING: readonly (readonly [RegExp, fc.Arbitrary<string>])[] = [
   [/^on \| off/, fc.constantFrom('on', 'off')],
   [/^size/, fc.constantFrom('8k', '1m', '512')],
@@ -84,7 +84,7 @@ const FITTING: readonly (readonly [RegExp, fc.Arbitrary<string>])[] = [
   [/^address/, fc.constantFrom('8080', '127.0.0.1:8081', '[::1]:8080', 'default_server')],
 ];
 
-/** A directive that some row knows, mostly where it may stand, with words that mostly fit. */
+/** A directive of some row, mostly in a context that allows it, with words that mostly fit. */
 function directive(context: Context, depth: number): fc.Arbitrary<string> {
   const legal = registry.entries.filter(({ row }) => row.contexts.includes(context));
   const acting = legal.filter(({ row }) => !('accepted' in row));

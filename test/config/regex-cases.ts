@@ -1,9 +1,9 @@
-/** What PCRE2 10.42 (without UTF, as nginx compiles it) makes of a pattern and a subject; recorded with its library. */
+/** The result of PCRE2 10.42 (without UTF, as nginx compiles patterns) for a pattern and a subject; recorded with its library. */
 export interface MatchCase {
   readonly pattern: string;
   readonly caseless?: boolean;
   readonly subject: string;
-  /** `$1` …; `undefined` as a whole when the pattern does not match. */
+  /** `$1` …; `undefined` for the whole when the pattern does not match. */
   readonly groups?: readonly (string | undefined)[] | undefined;
   /** gw differs from nginx here on purpose. */
   readonly differs?: true;

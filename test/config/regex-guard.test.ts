@@ -4,9 +4,9 @@ import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
 import { startGateway, type Gateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 
-/** Each would take minutes on a long run of `a` in a backtracking engine. */
+/** Each of these would take minutes on a long run of `a` in a backtracking engine. */
 const linear = ['(a+)+$', '(a|aa)+$', '(?:a|b|ab)*\\.php$', '([a-z]+)*$', '(?<n>a{1,8})+$', '(?i)(A+)+$'];
-/** These V8's linear engine declines. */
+/** V8's linear engine declines these. */
 const counted = [
   '([a-z]{2,20}-?){1,10}$',
   '(?!x)(a+)+$',

@@ -12,7 +12,7 @@ function translated(pattern: string, caseless = false): TranslatedRegex {
 
 const quote = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
-/** One location per case, so that nginx itself says whether a pattern matches the header and what its groups hold. */
+/** One location per case, so that nginx itself shows whether a pattern matches the header and what its groups contain. */
 const confirmable = matches.filter(({ subject, differs }) => !/[^ -~]/.test(subject) && !differs);
 const nginx = await startRealNginx(
   confirmable

@@ -3,18 +3,18 @@ import { gunzipSync } from 'node:zlib';
 import { type ReceivedResponse, call } from '../harness/http.ts';
 
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
-/** nginx pads its own pages for browsers that would show theirs instead. */
+/** nginx pads its own pages for browsers that would show their own instead. */
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
-/** The page that belongs to a status, not one that somebody wrote. */
+/** The built-in page of a status, as opposed to one from a configuration. */
 const BUILT_IN = /^<html>\r\n<head><title>(.*)<\/title>[^]*<hr><center>PRODUCT<\/center>/;
-/** Every answer in several parts has one of its own. */
+/** Every multipart response has its own boundary. */
 const BOUNDARY = /(?<=boundary=|--)\d{20}/g;
-/** Longer bodies show as their length and their sum. */
+/** Longer bodies show as their length and their checksum. */
 const LONGEST_SHOWN = 10_000;
 
 /**
- * Sends `METHOD target [| Header: value]... [<< body]` and gives the answer as one line. `shown` are headers that it shows
- * besides the usual ones; a case names them in a line `# show: vary etag`. Bodies in gzip show as what they hold, `padding`
+ * Sends `METHOD target [| Header: value]... [<< body]` and gives the response as one line. `shown` are headers that it shows
+ * besides the usual ones; a case names them in a line `# show: vary etag`. Bodies in gzip show unpacked, `padding`
  * is how often a built-in page repeats it.
  */
 export async function answerLine(
@@ -49,7 +49,7 @@ function describe({ status, headers, bytes }: ReceivedResponse, shown: readonly 
     location !== null && `-> ${location}`,
     ...[...headers]
       .filter(([name]) => name.startsWith('x-') || shown.includes(name))
-      // The length of a built-in page is that of the product's name.
+      // The length of a built-in page depends on the product's name.
       .filter(([name]) => name !== 'content-length' || title === undefined)
       .map(([name, value]) => `${name}=${name === 'expires' ? steadyDate(value, headers) : value}`),
     padding.length > 0 && shown.includes('padding') && `padding=${padding.length}`,
@@ -63,7 +63,7 @@ function shownText(text: string): string {
   return `${text.length} characters, SHA-1 ${createHash('sha1').update(text).digest('hex')}`;
 }
 
-/** A date near the answer's own as the seconds between them, to the nearest ten: a second may have passed in between. */
+/** A date near that of the response as the seconds between them, to the nearest ten: a second may have passed in between. */
 function steadyDate(value: string, headers: Headers): string {
   const seconds = (Date.parse(value) - Date.parse(headers.get('date') ?? '')) / 1000;
   return Math.abs(seconds) < 1e7 ? `${Math.round(seconds / 10) * 10}s` : value;

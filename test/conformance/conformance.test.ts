@@ -6,9 +6,9 @@ import { HAS_NGINX, startNginx } from './nginx.ts';
 import { makeSite } from './site.ts';
 
 /*
- * cases/*.case: the content of `http`, a line of dashes, then `request => answer` lines. The answers were recorded from a
- * real nginx (RECORD=1 writes them again); where one is on the PATH it has to give them still, and gw always. A line
- * `# show: vary etag` in the configuration adds headers to the answers, `# file name: content` a file beside it, `# alerts`
+ * cases/*.case: the content of `http`, a line of dashes, then `request => response` lines. The responses were recorded from a
+ * real nginx (RECORD=1 writes them again); where nginx is on the PATH it still has to give them, and gw always. A line
+ * `# show: vary etag` in the configuration adds headers to the responses, `# file name: content` a file beside it, `# alerts`
  * allows alerts in the error log; `SITE` is a directory with the files of site.ts.
  */
 const directory = new URL('cases/', import.meta.url);
@@ -30,7 +30,7 @@ async function startGw(t: Owner, http: string, files: Files): Promise<number> {
   return gw.port;
 }
 
-/** What `# file name: line\nline` asks for beside the configuration. */
+/** The files that `# file name: line\nline` puts beside the configuration. */
 function filesOf(http: string): Files {
   const found = [...http.matchAll(/^# file (\S+): (.*)$/gm)];
   return Object.fromEntries(found.map(([, name, content]) => [name, content?.replaceAll('\\n', '\n')]));

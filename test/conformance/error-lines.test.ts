@@ -9,14 +9,14 @@ import { HAS_NGINX, startNginx } from './nginx.ts';
 
 /*
  * error-lines.golden: the content of `http`, a line of dashes, the bytes of requests, a line of dashes, and the lines that a
- * real nginx writes into its error log for them (RECORD=1 writes them again). gw writes the same, but for those where a
+ * real nginx writes into its error log for them (RECORD=1 writes them again). gw writes the same lines, except where a
  * second line begins with `gw:`. Programs such as fail2ban read them.
  */
 const file = new URL('error-lines.golden', import.meta.url);
 const DASHES = '----------\n';
 const [http = '', sent = '', recorded = ''] = readFileSync(file, 'utf8').split(DASHES);
 const requests = sent.trimEnd().split('\n');
-/** By nginx's line, the line that says what gw writes on purpose instead. */
+/** For a line of nginx, the line that gw writes on purpose instead. */
 const deviations = new Map(
   [...recorded.matchAll(/^(.*\n)(gw: .*\n)/gm)].map(([, line, ours]) => [line as string, ours as string]),
 );
@@ -26,7 +26,7 @@ interface Site {
   readonly dir: string;
   readonly http: string;
   readonly port: number;
-  /** Where nobody listens. */
+  /** A port on which no server listens. */
   readonly closed: number;
 }
 
@@ -40,7 +40,7 @@ async function site(t: Owner): Promise<Site> {
   return { dir, port, closed, http: conf.replaceAll('DIR', dir) };
 }
 
-/** Sends everything, then gives the lines of the log without what differs from run to run. */
+/** Sends everything, then gives the lines of the log without the parts that differ from run to run. */
 async function linesOf({ dir, port, closed }: Site, portOf: number): Promise<string> {
   for (const request of [
     ...requests,
@@ -63,7 +63,7 @@ async function linesOf({ dir, port, closed }: Site, portOf: number): Promise<str
     .map((line) =>
       line
         .replace(/^\S+ \S+ (\[\w+\]) \d+#\d+: \*\d+ /, '$1 *N ')
-        // What drained meanwhile depends on the clock.
+        // The amount that drained meanwhile depends on the clock.
         .replace(/excess: (?:0\.9\d\d|1\.000)/, 'excess: 1.000')
         .replaceAll(dir, 'DIR')
         .replaceAll(String(port), 'PORT')
@@ -90,7 +90,7 @@ test('gw writes the same lines into its error log', async (t) => {
   expect(await linesOf(here, here.port)).toBe(ours);
 });
 
-/** What fail2ban's filters for nginx look for, word for word but for the host. */
+/** What fail2ban's filters for nginx look for, word for word except for the host. */
 const FILTERS = {
   'nginx-http-auth':
     /\[error\] \*N user "(?:[^"]+|.*?)":? (?:password mismatch|was not found in "[^"]*"), client: [\d.]+, server: \S*, request: "\S+ \S+ HTTP\/\d+\.\d+", host: "\S+"(?:, referrer: "\S+")?\s*$/m,

@@ -1,6 +1,6 @@
 import { connectRaw, type RawConnection } from '../harness/raw.ts';
 
-/** Asked behind every exchange: its answer shows that the connection still carries requests, and ends it. */
+/** Sent behind every exchange: its response shows that the connection still carries requests, and ends it. */
 const LAST = 'GET /last HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n';
 const LAST_ANSWER = 'the last one';
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
@@ -8,7 +8,7 @@ const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -
 const NOT_SHOWN: ReadonlySet<string> = new Set(['date', 'server', 'content-length', 'uwebsockets']);
 
 /**
- * Sends bytes as they are and shows everything that comes back on one line: each answer as `200 name=value …: body`, then
+ * Sends bytes as they are and shows everything that comes back on one line: each response as `200 name=value …: body`, then
  * `open` or `closed`. `\r \n \t \xNN \\` are bytes, `<wait>` waits for something to come back, `<N x>` is N times x,
  * `<end>` ends what the client sends.
  */
@@ -31,7 +31,7 @@ export async function exchangeLine(port: number, text: string): Promise<string> 
   return [...answers, end < 0 ? 'closed' : 'open'].join(' ; ').replaceAll(String(port), 'PORT');
 }
 
-/** More than what had come before, or the end. */
+/** Resolves when more has come than before, or at the end. */
 async function something(connection: RawConnection): Promise<void> {
   const before = connection.received().length;
   await connection.until(new RegExp(`[^]{${before + 1}}`)).catch(() => undefined);
@@ -67,7 +67,7 @@ interface Head {
   readonly request: string;
 }
 
-/** The body, the bytes it took, and what is worth saying of its framing. */
+/** The body, the bytes that it took, and what is notable about its framing. */
 function bodyOf(
   rest: string,
   { statusLine, headers, request }: Head,
@@ -95,7 +95,7 @@ function chunkedBody(rest: string): { body: string; size: number } {
   }
 }
 
-/** In the order of their names. What `Connection` says shows in what follows, but for HTTP/1.0, which must be told. */
+/** Sorted by name. The effect of `Connection` shows in what follows, except for HTTP/1.0, where the header is shown. */
 function describe(statusLine: string, headers: Head['headers'], request: string): string {
   const shown = headers
     .map(([name, value]) => [name.toLowerCase(), value] as const)

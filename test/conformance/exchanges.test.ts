@@ -6,8 +6,8 @@ import { HAS_NGINX, startNginx } from './nginx.ts';
 
 /*
  * raw/*.raw: the content of `http`, a line of dashes, then `bytes => everything that came back`, recorded from a real nginx
- * (RECORD=1 writes it again). gw answers alike on the node engine; on uWebSockets.js too, but where a line begins with
- * `node:`, because uWebSockets.js decides before us. `gw:` instead of `=>` says what gw answers on purpose instead.
+ * (RECORD=1 writes it again). gw responds alike on the node engine; on uWebSockets.js too, except where a line begins with
+ * `node:`, because uWebSockets.js decides before our code. `gw:` instead of `=>` says how gw responds on purpose instead.
  */
 const directory = new URL('raw/', import.meta.url);
 const DASHES = '----------\n';

@@ -10,11 +10,11 @@ import { freePort } from '../harness/ports.ts';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
 
-/** Whether a real nginx is to confirm what the recorded cases say; it does not depend on our engine, so once is enough. */
+/** Whether a real nginx confirms the recorded cases; that does not depend on our engine, so one run of the tests is enough. */
 export const HAS_NGINX = !ON_NODE_ENGINE && spawnSync('nginx', ['-v']).error === undefined;
 
 /**
- * Starts the real nginx on the content of `http`, with the port where it says `PORT` and where a server has no `listen`.
+ * Starts the real nginx on the content of `http`, with the port in place of `PORT` and where a server has no `listen`.
  * `files` stand beside its configuration.
  */
 export async function startNginx(

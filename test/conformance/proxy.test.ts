@@ -7,9 +7,9 @@ import { readScripts, startScriptedUpstream } from '../harness/scripted-upstream
 import { wholeAnswer } from './whole-answer.ts';
 
 /*
- * proxy/*.case: the content of `http`, the scripts of the upstream, and requests, parted by dashes. Each request is followed by
- * what the client got (`=>`) and by what the upstream was asked (`<-`). Recorded from a real nginx (RECORD=1 writes them
- * again); where one is on the PATH it has to answer so still, and gw always.
+ * proxy/*.case: the content of `http`, the scripts of the upstream, and requests, separated by dashes. Each request is followed
+ * by what the client got (`=>`) and by what the upstream got (`<-`). Recorded from a real nginx (RECORD=1 writes them
+ * again); where nginx is on the PATH it still has to respond so, and gw always.
  */
 const directory = new URL('proxy/', import.meta.url);
 const DASHES = '----------\n';

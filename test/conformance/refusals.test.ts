@@ -8,7 +8,7 @@ import { HAS_NGINX } from './nginx.ts';
 
 /*
  * refusals/*.refusal: `content of http => why it is refused`, one per line; `ok` when it is not. Recorded from a real nginx
- * (RECORD=1 writes them again); where one is on the PATH it has to say so still, and gw always.
+ * (RECORD=1 writes them again); where nginx is on the PATH it still has to say so, and gw always.
  */
 const directory = new URL('refusals/', import.meta.url);
 

@@ -7,7 +7,7 @@ import { freePort } from '../harness/ports.ts';
 import { answerLine } from './answer-line.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 
-/** Names that come up at run time, beside the real nginx: the same name server answers both. */
+/** Names that are resolved at run time, beside the real nginx: both use the same name server. */
 const owner = wholeFile();
 
 const NAMES = {

@@ -14,15 +14,15 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Owner } from '../harness/owner.ts';
 
-/** 29 February 2024, 12:34:56 UTC: every file and directory has it, so that validators are the same on every machine. */
+/** 29 February 2024, 12:34:56 UTC: the time of every file and directory, so that validators are the same on every machine. */
 const MODIFIED = new Date('2024-02-29T12:34:56Z');
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 const packed = gzipSync('packed page\n');
-// The system that packed it stands in there.
+// The header of gzip names the system that packed the file.
 packed[9] = 3;
 
-/** Path → content; a number is a file of so many zero bytes. */
+/** Path → content; a number is a file of this many zero bytes. */
 const FILES: Readonly<Record<string, string | Buffer | number>> = {
   'index.html': 'home\n',
   'page.html': 'page\n',
@@ -71,7 +71,7 @@ const FILES: Readonly<Record<string, string | Buffer | number>> = {
 
 const DIRECTORIES = ['empty'];
 
-/** Link → what it says. */
+/** Link → its target. */
 const LINKS: Readonly<Record<string, string>> = {
   'link.txt': 'alpha.txt',
   linked: 'docs',
@@ -81,7 +81,7 @@ const LINKS: Readonly<Record<string, string>> = {
   'list/broken': 'nowhere',
 };
 
-/** Makes the directory that cases call `SITE`; it goes when the test ends. */
+/** Makes the directory that cases call `SITE`; the end of the test removes it. */
 export function makeSite(t: Owner): string {
   const site = mkdtempSync(join(tmpdir(), 'conformance-site-'));
   t.onTestFinished(async () => rmSync(site, { recursive: true, force: true }));
@@ -97,7 +97,7 @@ export function makeSite(t: Owner): string {
   return site;
 }
 
-/** Leaves first: to make a file changes the time of its directory. */
+/** Leaves first: creating a file changes the time of its directory. */
 function age(directory: string): void {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);

@@ -8,7 +8,7 @@ const NAMED: Readonly<Record<string, string>> = { '\\r': '\r', '\\n': '\n' };
 
 /**
  * Makes a connection as its words say (`sni=`, `client=` for a certificate, `min=` and `max=` for versions, `ciphers=`,
- * `alpn=`, or `plain`), sends the rest, and shows what came back: `NAME KEY: status location body`, or the code of a fault.
+ * `alpn=`, or `plain`), sends the rest, and shows what came back: `NAME KEY: status location body`, or the code of an error.
  */
 export async function tlsLine(port: number, words: string, certificates: Certificates): Promise<string> {
   const [, setup = '', text = ''] = /^((?:(?:[a-z]+=\S+|plain) )*)(.*)$/.exec(words.trimStart()) ?? [];

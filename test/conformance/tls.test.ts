@@ -8,7 +8,7 @@ import { tlsLine } from './tls-line.ts';
 
 /*
  * tls/*.tls: the content of `http`, a line of dashes, then `what it shows: words => what came back`, recorded from a real nginx
- * (RECORD=1 writes it again). `gw:` says what gw answers on purpose instead: each server has the protocols that it names.
+ * (RECORD=1 writes it again). `gw:` says how gw responds on purpose instead: each server has the protocols that it names.
  */
 const FILE = new URL('tls/servers.tls', import.meta.url);
 const DASHES = '----------\n';

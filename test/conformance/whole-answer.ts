@@ -2,13 +2,13 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 
 const PRODUCT = /\b(?:nginx|gw)\/[\d.]+/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
-/** What differs between any two servers, or belongs to the client's connection alone. */
+/** Headers that differ between any two servers, or that belong to the client's connection alone. */
 const NOT_SHOWN: ReadonlySet<string> = new Set(['date', 'server', 'uwebsockets', 'connection', 'keep-alive']);
 const SHOWN_BYTES = 120;
 
 /**
- * Sends `METHOD target [| Header: value]... [<< body]` and gives all that the client can see of the answer:
- * `200 OK | header: value | … : the body`. `cut` stands where the connection ended before the answer was whole.
+ * Sends `METHOD target [| Header: value]... [<< body]` and gives all that the client can see of the response:
+ * `200 OK | header: value | … : the body`. `cut` stands where the connection ended before the response was complete.
  */
 export async function wholeAnswer(port: number, request: string): Promise<string> {
   const [head = '', body] = request.split(' << ');

@@ -7,8 +7,8 @@ import { accountOf, configured } from './explained.ts';
 import { perTier } from '../harness/tier.ts';
 
 /*
- * The answers of the conformance cases are what a real nginx and gw give. What `gw explain` says of the same requests has to
- * be the same: status, `Location`, and the body of plain texts.
+ * The responses in the conformance cases are those of a real nginx and of gw. The accounts of `gw explain` for the same requests
+ * have to agree with them: status, `Location`, and the body of plain texts.
  */
 const directory = new URL('../conformance/cases/', import.meta.url);
 const PORT = 8099;
@@ -20,7 +20,7 @@ interface Recorded {
   readonly text: string | undefined;
 }
 
-/** Other ways to say it are those of the transport, which an explanation has none of. */
+/** Other ways to write a request concern the transport, which an explanation does not have. */
 function read(line: string): Recorded | undefined {
   const [request = '', answer = ''] = line.split(' => ');
   const [, status, facts = '', text] = /^(\d{3})([^:]*(?::\S[^:]*)*): ?(.*)$/.exec(answer) ?? [];
@@ -54,7 +54,7 @@ function questionOf(request: string): { method: string; url: string; headers: [s
 }
 
 let compared = 0;
-/** Every so many lines of a file. */
+/** The share of a file's lines that is tested. */
 const STEP = perTier({ short: 3, long: 1 });
 
 for (const file of readdirSync(directory)) {
@@ -101,11 +101,11 @@ test('most answers can be told without anybody else', () => {
 interface Told {
   readonly status: number;
   readonly location: string;
-  /** Absent where it is not shown, or only an example. */
+  /** Absent where the account does not show it, or shows only an example. */
   readonly text: string | undefined;
 }
 
-/** Nothing where an upstream would answer, or the requests of before count. */
+/** Nothing where an upstream would respond, or where earlier requests count. */
 function answerOf({ answer, rounds, branches }: Account): Told | undefined {
   const { status, facts, unknown } = answer;
   const isCounted = rounds.some(({ steps }) => steps.some((step) => step.kind === 'phase' && step.unknown));

@@ -12,7 +12,7 @@ export interface Explained {
   readonly loaded: Loaded;
 }
 
-/** Loads a configuration from a directory of its own, which goes with the test. */
+/** Loads a configuration from a directory of its own, which the end of the test removes. */
 export function configured(t: Owner, conf: string, files: Readonly<Record<string, string>> = {}): Explained {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-explain-')));
   t.onTestFinished(async () => rmSync(dir, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ export async function accountOf(
   return told.account;
 }
 
-/** The same as people read it; the configuration's directory shows as `DIR`. */
+/** The same account as text; the configuration's directory shows as `DIR`. */
 export async function textOf(
   { loaded, dir }: Explained,
   question: Partial<Question> & Pick<Question, 'url'>,

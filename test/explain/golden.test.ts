@@ -21,7 +21,7 @@ function questionOf(line: string): Partial<Question> & Pick<Question, 'url'> {
   return { method, url, headers, from, ...(body !== undefined && { body }) };
 }
 
-/** Times of files and answers are of the day. */
+/** Times of files and responses depend on the day. */
 function steady(text: string): string {
   return text.replace(/\b(Last-Modified|ETag|Expires): .*/g, '$1: …');
 }

@@ -7,8 +7,8 @@ import { startGateway } from '../harness/gateway.ts';
 import { accountOf } from './explained.ts';
 
 /*
- * Trees of locations as they come: each location stands on a line of its own and answers with its number, so that a running
- * gateway tells where a request came to.
+ * Random trees of locations: each location stands on a line of its own and responds with its number, so that a running
+ * gateway shows which location a request reached.
  */
 const SEGMENTS = ['a', 'b', 'ab', 'a.php', 'img', 'i'] as const;
 const PATTERNS = ['a', '^/a', 'b$', '\\.php$', '^/[ab]+/i', 'img', '^/(a|b)/', 'i/?$'] as const;
@@ -48,7 +48,7 @@ const paths = fc.sample(
   { seed: SEED, numRuns: 30 },
 );
 
-/** The lines of locations inside of `around`; what nginx would refuse is left out. */
+/** The lines of locations inside `around`, without those that nginx would refuse. */
 function linesOf(locations: readonly Tree[], around: string, isRegex = false): readonly string[] {
   const taken = new Set<string>();
   return locations.flatMap(({ kind, segment, pattern, slash, inner }) => {
@@ -73,7 +73,7 @@ const http = servers
   .map((line) => line.replace(' return_nothing;', ''))
   .join('\n');
 
-/** Every location says on which line of the file it stands. */
+/** Every location names the line of the file on which it stands. */
 function numbered(text: string, before: number): string {
   return text
     .split('\n')
@@ -81,7 +81,7 @@ function numbered(text: string, before: number): string {
     .join('\n');
 }
 
-/** `http` begins there in the file that the harness writes. */
+/** The line of `http` in the file that the harness writes. */
 const FIRST_LINE = 5;
 
 function chosenIn({ steps }: AccountRound): readonly string[] {

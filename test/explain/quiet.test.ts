@@ -8,10 +8,10 @@ import { accountOf, configured } from './explained.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What node calls sockets, look-ups, threads and processes when it makes them. */
+/** The names that node gives to sockets, look-ups, threads and processes when they are created. */
 const LOUD = /TCP|PIPE|UDP|SOCKET|HTTP|TLS|GETADDRINFO|GETNAMEINFO|QUERYWRAP|DNS|WORKER|PROCESSWRAP|FSEVENT/i;
 
-/** The kinds of resources that were made meanwhile. */
+/** The kinds of resources that were created meanwhile. */
 async function resourcesOf(run: () => Promise<void>): Promise<readonly string[]> {
   const made: string[] = [];
   const hook = createHook({ init: (_id, type) => void made.push(type) }).enable();
@@ -55,7 +55,7 @@ const examples = ['conf/', 'conf/examples/', 'test/conf/everyday/'].flatMap((fol
 for (const name of examples) {
   test(`explain tells of every location of ${name} and opens nothing`, async () => {
     const loaded = load({ confFile: ROOT + name, name, prefix: ROOT });
-    // Certificates and the like are there for its own test only.
+    // Certificates and the like exist only during the test of the example itself.
     if (!loaded.plan)
       return expect(loaded.report.faults.map(({ message }) => message).join()).toMatch(
         /cannot load|failed \(|no such/i,

@@ -31,7 +31,7 @@ for (const { it, conf = ANSWERED, method = 'GET', target = '/', headers = [], st
     const gw = await load(t, conf);
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     const said = await gw.raw(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`);
-    // 494 is what the log and "error_page" see; clients get 400.
+    // The log and "error_page" see 494; clients get 400.
     expect(said).toMatch(new RegExp(`^HTTP/1\\.1 ${status === 494 ? 400 : status} `));
     const account = await accountOf(configured(t, `http { ${conf} }`), { url: target, method, headers });
     expect(account.answer.status).toBe(status === 494 ? 400 : status);

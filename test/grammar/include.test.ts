@@ -8,11 +8,11 @@ import { plain, type Plain } from './load-text.ts';
 interface Outcome {
   readonly directives: Plain[] | undefined;
   readonly sources: string[] | undefined;
-  /** The messages with their places; the directory is written as `/conf`. */
+  /** The messages with their places; the directory shows as `/conf`. */
   readonly faults: string[];
 }
 
-/** Loads `gw.conf` of a directory with these files; a name that ends in `@` is a symbolic link to its content. */
+/** Loads `gw.conf` from a directory with these files; a name that ends in `@` is a symbolic link to its content. */
 function load(files: Record<string, string | Buffer>, options: Partial<LoadOptions> = {}): Outcome {
   const directory = mkdtempSync(join(tmpdir(), 'gw-include-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -28,7 +28,7 @@ export interface Loaded {
   readonly report: Report;
 }
 
-/** Loads a text as `gw.conf`, with a handful of known directives. */
+/** Loads a text as `gw.conf`, with a small set of known directives. */
 export function loadText(text: string, options: Partial<LoadOptions> = {}): Loaded {
   const report = new Report();
   const knownDirective = (name: string): boolean => KNOWN.has(name);

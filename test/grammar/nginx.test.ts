@@ -20,7 +20,7 @@ function nginxFault(text: string): string {
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 
-// `daemon` wants "on" or "off", so nginx's refusal quotes the word as it read it.
+// `daemon` takes "on" or "off", so nginx's refusal quotes the word as nginx read it.
 const words = [
   'a#b',
   '"a b"',
@@ -94,7 +94,7 @@ describe.skipIf(!hasNginx)('as nginx does', () => {
       const nginx = nginxFault(text);
       const ours = loadText(text).report.faults.map((fault) => fault.message);
       expect(ours.length).toBeGreaterThan(0);
-      // A `}` where a `;` is missing is the one case that gw puts into other words of nginx.
+      // A `}` where a `;` is missing is the one case in which gw uses another phrase of nginx.
       if (nginx !== 'unexpected "}"') expect(ours).toContain(nginx);
     });
   }

@@ -4,7 +4,7 @@ import { loadText } from './load-text.ts';
 
 const env = { X: '$x' };
 
-/** The word, which part of it, and what that part is: its value, what it was written as, and its parts as a value. */
+/** The word, which part of it, and what that part is: its value, its source text, and its parts as a value. */
 const cases = [
   { word: '($host', cut: [1], value: '$host', written: '$host', parts: ['host'] },
   { word: '"~*a"', cut: [2], value: 'a', written: 'a', parts: ['a'] },

@@ -45,7 +45,7 @@ for (const [name, quote] of Object.entries(quotes)) {
   });
 }
 
-/** Every fault has a place inside the text and can be printed without a raw control character. */
+/** Every fault has a place inside the text and prints without a raw control character. */
 function expectPlaces(report: Report): void {
   for (const { span } of report.faults) {
     const { text } = span!.source;

@@ -4,12 +4,12 @@ import { mostSteps } from '../../src/config/regex/index.ts';
 import { BoundedRegex, MatchLimit, MAX_STEPS } from '../../src/http/regex/index.ts';
 import { perTier } from '../harness/tier.ts';
 
-/** What JavaScript's own engine finds, as plain data. */
+/** The match that JavaScript's own engine finds, as plain data. */
 function found(match: RegExpExecArray | null): unknown {
   return match && { groups: [...match], named: { ...match.groups }, index: match.index };
 }
 
-/** Each piece tries one thing that the two engines could do differently. */
+/** Each piece is a construct in which the two engines could differ. */
 const pieces = [
   '',
   ...'a b [ab] [^a] \\w . ^ $ \\b \\B (a) (?:b) (?<n>ab?) (a|ab) (a)|b (?:(a)|(b))* (a*)b (|a) | \\1'.split(
@@ -39,7 +39,7 @@ test('a pattern matches as in JavaScript: the same text, the same groups', () =>
   );
 });
 
-/** A group's name may come twice. */
+/** A group's name may occur twice. */
 function compiled(pattern: string): RegExp | undefined {
   try {
     return new RegExp(pattern);
@@ -48,7 +48,7 @@ function compiled(pattern: string): RegExp | undefined {
   }
 }
 
-/** One step of the estimate is several of the matcher's. */
+/** One step of the estimate stands for several steps of the matcher. */
 const INSTRUCTIONS = 10;
 const pumped = fc
   .tuple(

@@ -30,7 +30,7 @@ test.each([
   'a..b',
   '.a',
   'a..',
-  // To `toLowerCase` the sign of Kelvin is a k.
+  // `toLowerCase` makes a k of the Kelvin sign.
   '\u212A',
   'a\u212A.b:80',
   'a,b',

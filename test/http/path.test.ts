@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { decodeComponent, encodePath, isValidQuery, normalizePath } from '../../src/http/uri.ts';
 import { type RealNginx, startRealNginx } from './real-nginx.ts';
 
-/** Raw target → `$uri`, or `undefined` for 400, as nginx has it. */
+/** Raw target → `$uri`, or `undefined` for 400, as in nginx. */
 const recorded: readonly [raw: string, uri: string | undefined][] = [
   ['/', '/'],
   ['/a/b.c', '/a/b.c'],
@@ -45,7 +45,7 @@ const recorded: readonly [raw: string, uri: string | undefined][] = [
   ['/%%41', undefined],
 ];
 
-/** Where gw is stricter than nginx (reliability guard 2). */
+/** Paths for which gw is stricter than nginx (reliability guard 2). */
 const stricter = [
   '',
   '*',
@@ -71,7 +71,7 @@ const merging = await startRealNginx('location / { return 200 $uri; }');
 const notMerging = await startRealNginx('merge_slashes off; location / { return 200 $uri; }');
 afterAll(() => Promise.all([merging?.stop(), notMerging?.stop()]));
 
-/** nginx only confirms the tables: without it gw is still held to what they say. */
+/** nginx only confirms the tables: without nginx, gw is still tested against them. */
 async function confirm(nginx: RealNginx | undefined, raw: string, uri: string | undefined): Promise<void> {
   if (!nginx) return;
   const { head, body } = await nginx.get(raw);

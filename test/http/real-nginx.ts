@@ -4,7 +4,7 @@ import { createServer, connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A running nginx that confirms what our tables of expectations hold. */
+/** A running nginx that confirms our tables of expectations. */
 export interface RealNginx {
   /** Sends `GET <target>` and perhaps a header line as raw bytes; gives head and body as they came. */
   get(target: string, header?: string): Promise<{ readonly head: string; readonly body: string }>;

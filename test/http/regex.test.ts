@@ -4,15 +4,15 @@ import { compileRegex, HttpFault, type Regex } from '../../src/http/index.ts';
 import { attacks } from './regex-corpus.ts';
 import { perTier } from '../harness/tier.ts';
 
-/** Around every length at which another engine takes over, up to more than a request head may have by default. */
+/** Lengths around each limit at which another engine takes over, up to more than the default size of a request head. */
 const LENGTHS = perTier({
   short: [40, 500, 2_048, 2_049, 65_536],
   long: [40, 120, 500, 1_000, 2_048, 2_049, 4_096, 8_192, 16_384, 32_768, 65_536],
 });
-/** The promise is 50 ms, on a machine that has nothing else to do. */
+/** The promise is 50 ms on an otherwise idle machine. */
 const CPU_MS = 250;
 
-// As the master does.
+// As in the master.
 beforeAll(guardRegexes);
 
 test.each(attacks)('$pattern cannot keep a worker busy', ({ pattern, pumped }) => {
@@ -32,7 +32,7 @@ function compiled(pattern: string): Regex {
   return compileRegex({ pattern, ...translated });
 }
 
-/** Of a match, or of one that is given up. */
+/** The time of a match, or of one that is given up. */
 function cpuMs(regex: Regex, text: string): number {
   const before = process.cpuUsage();
   try {

@@ -70,7 +70,7 @@ const codes = [...recorded, ...badRequests].map(([code]) => code);
 const nginx = await startRealNginx(codes.map((code) => `location = /${code} { return ${code}; }`).join('\n'));
 afterAll(() => nginx?.stop());
 
-/** nginx only confirms the table: without it the recorded bytes are still what gw must give. */
+/** nginx only confirms the table: without nginx, gw still has to give the recorded bytes. */
 async function confirm(code: number, line: string, page: (token: string) => string): Promise<void> {
   if (!nginx) return;
   const { head, body } = await nginx.get(`/${code}`);

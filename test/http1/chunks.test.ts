@@ -13,7 +13,7 @@ import { cutsOf, EVERY_BYTE } from './cuts.ts';
 const SENDERS = { client: CLIENT_CHUNKS, upstream: UPSTREAM_CHUNKS } as const;
 type Sender = keyof typeof SENDERS;
 
-/** What a reader makes of a body: its content and what lies behind it, or that it is broken, or not complete. */
+/** The result of a reader for a body: its content and what lies behind it, or that it is broken or not complete. */
 type Outcome =
   | { readonly content: string; readonly rest: string; readonly trailers?: readonly string[] }
   | 'broken'
@@ -152,7 +152,7 @@ const HEX = /[0-9a-fA-F]/;
 const TEXT = /[\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /[!#$%&'*+.^_`|~0-9A-Za-z-]/;
 
-/** One byte at an edge, and which of them are taken there. */
+/** One byte at an edge of the format, and which of them are accepted there. */
 const EDGES: readonly { at: string; make: (byte: string) => string; client: RegExp; upstream: RegExp }[] = [
   { at: 'a size', make: (byte) => `${byte}`, client: HEX, upstream: HEX },
   {
@@ -172,7 +172,7 @@ for (const { at, make, ...taken } of EDGES) {
   for (const sender of ['client', 'upstream'] as const) {
     test(`every byte as ${at} of a ${sender} is taken or refused as it should be`, () => {
       for (const byte of EVERY_BYTE) {
-        // What is a colon or digit too many is told from what may not stand there at all.
+        // A superfluous colon or digit has another message than a byte that is never allowed there.
         const isTaken =
           (taken[sender] as RegExp).test(byte) || (at === 'the place before a colon' && byte === ':');
         for (const pieces of cutsOf(`${make(byte)}\r\n`)) {

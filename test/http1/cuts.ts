@@ -1,10 +1,10 @@
-/** All bytes there are, as text with one character per byte. */
+/** All possible bytes, as text with one character per byte. */
 export const EVERY_BYTE = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
 
 /** The bytes of a text with one character per byte. */
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** The ways in which bytes may be cut on their way: not at all, after each byte, and once at each place. */
+/** The ways to cut bytes into packets: not at all, after each byte, and once at each place. */
 export function* cutsOf(text: string): Generator<readonly Buffer[]> {
   const bytes = bytesOf(text);
   yield [bytes];

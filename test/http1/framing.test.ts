@@ -8,7 +8,7 @@ import { EVERY_BYTE } from './cuts.ts';
 
 type Fields = readonly (readonly [name: 'Content-Length' | 'Transfer-Encoding', value: string])[];
 
-/** Where the body of a message ends, or why nobody can tell. */
+/** Where the body of a message ends, or why that cannot be decided. */
 interface Case {
   readonly it: string;
   readonly fields: Fields;
@@ -48,7 +48,7 @@ const cases: readonly Case[] = [
   { it: 'chunks with a parameter', fields: [encoding('chunked;q=1')], says: 'encoding' },
   { it: 'something like chunks', fields: [encoding('xchunked')], says: 'encoding' },
   { it: 'something like chunks behind', fields: [encoding('chunkedx')], says: 'encoding' },
-  // To `toLowerCase` the sign of Kelvin is a k.
+  // `toLowerCase` makes a k of the Kelvin sign.
   { it: 'chunks with the letter of another script', fields: [encoding('chun\u212Aed')], says: 'encoding' },
   ...Array.from({ length: 16 }, (_, index): Case => {
     const digits = '9'.repeat(index + 1);
@@ -69,10 +69,10 @@ function framingOf(fields: Fields): Framing {
   return framing;
 }
 
-/** The status that refuses a request, else the length of its body. */
+/** The status that refuses a request, or the length of its body. */
 type Judged = { readonly refused: number } | { readonly bodyBytes: number };
 
-/** As uWebSockets.js tells of a request. */
+/** The framing as the code for uWebSockets.js reads it. */
 function byScan(fields: Fields): Judged {
   const scan = new HeadScan(portOf());
   scan.start();
@@ -84,7 +84,7 @@ function byScan(fields: Fields): Judged {
 
 const linesOf = (fields: Fields): string => fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
 
-/** As the node engine reads it. */
+/** The framing as the node engine reads it. */
 function byReader(fields: Fields, version = '1.1'): Judged & { complaint?: string } {
   const head = new HeadReader(portOf()).read(
     Buffer.from(`POST / HTTP/${version}\r\nHost: a\r\n${linesOf(fields)}\r\n`, 'utf8'),

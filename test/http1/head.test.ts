@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { headEnd, headerLine, headerLines, readHeaderLines } from '../../src/http1/index.ts';
 import { bytesOf, EVERY_BYTE } from './cuts.ts';
 
-/** Where a head ends for somebody who looks each time some bytes have come. */
+/** Where a head ends for a reader that looks each time that bytes have arrived. */
 function endIn(text: string, sizes: readonly number[]): number {
   const left = [...sizes];
   let searched = 0;
@@ -47,7 +47,7 @@ test('a head ends at the same place, however it comes', () => {
   );
 });
 
-/** What is read of header lines: name, value, …, and the line that is none. */
+/** The result for header lines: name, value, …, and the line that is invalid. */
 function read(text: string, takesBareNames = false): { fields: string[]; refused: string | undefined } {
   const fields: string[] = [];
   const refused = readHeaderLines(text, 0, {

@@ -56,7 +56,7 @@ const EDGES: readonly (readonly [at: string, make: (byte: string) => string, tak
 test.each(EDGES)('every byte %s is taken or refused', (_, make, taken) => {
   for (const byte of EVERY_BYTE.filter((each) => each !== '\n')) {
     const read = readRequestLine(make(byte));
-    // What is taken as a part of the target makes no version of the rest: that is HTTP/0.9.
+    // What belongs to the target is no version, so the line is HTTP/0.9.
     const isTaken = typeof read !== 'number' && read.version === '1.1' && !read.target.includes('HTTP');
     expect(isTaken, JSON.stringify(byte)).toBe(taken.test(byte));
   }

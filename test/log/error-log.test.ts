@@ -14,7 +14,7 @@ const open = (...targets: ErrorLogTarget[]) => openErrorLogs(targets, { prefix: 
 const read = (name = 'error.log') => readFileSync(join(dir, name), 'utf8');
 const target = (level: ErrorLogTarget['level'], path = 'error.log'): ErrorLogTarget => ({ path, level });
 
-/** Lines without their time. */
+/** The lines without their time. */
 const lines = (name?: string) =>
   read(name)
     .split('\n')

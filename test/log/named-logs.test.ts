@@ -11,9 +11,9 @@ interface Opened {
   readonly directory: string;
   readonly troubles: string[];
   read(name: string): string;
-  /** Resolves when the file has the text. */
+  /** Resolves when the file contains the text. */
   expectText(name: string, text: unknown): Promise<void>;
-  /** Files of the directory that this process has open. */
+  /** The files of the directory that this process has open. */
   open(): string[];
 }
 

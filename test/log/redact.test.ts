@@ -25,7 +25,7 @@ test.each([
   expect(redactQuery(text)).toBe(masked);
 });
 
-// With a pattern that looks for the same bytes again and again the largest ones take minutes.
+// A pattern that scans the same bytes again and again takes minutes for the largest of these.
 test.each(['%', '%41', ';', '&', '?%41;', ' ', '?', '%;'])(
   '%j again and again is logged as it is',
   (part) => {

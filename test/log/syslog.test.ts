@@ -11,7 +11,7 @@ interface Owner {
   onTestFinished(stop: () => Promise<void>): void;
 }
 
-/** A syslog server on UDP, and what it got. */
+/** A syslog server on UDP, and the messages that it got. */
 async function udpServer(t: Owner): Promise<{ port: number; packets: string[] }> {
   const socket = createSocket('udp4');
   const packets: string[] = [];
@@ -21,7 +21,7 @@ async function udpServer(t: Owner): Promise<{ port: number; packets: string[] }>
   return { port: socket.address().port, packets };
 }
 
-/** A syslog server on a Unix socket: a stream, for Node.js cannot listen on the datagram kind; `logger` takes both. */
+/** A syslog server on a Unix stream socket, because Node.js cannot listen on a datagram one; `logger` takes both. */
 async function unixServer(t: Owner): Promise<{ path: string; text: () => string }> {
   const directory = mkdtempSync(join(tmpdir(), 'gw-syslog-'));
   const path = join(directory, 'log');

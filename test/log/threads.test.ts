@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 const THREADS = 4;
 const LINES = 5000;
 
-/** Threads of one process that write to one log, each line with its length at the front. */
+/** Threads of one process that write to one log; each line begins with its length. */
 const PROGRAM = `
 import { Worker, isMainThread, workerData } from 'node:worker_threads';
 import { openAccessLog } from './access-log.mjs';

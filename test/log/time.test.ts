@@ -7,7 +7,7 @@ afterEach(() => {
   else process.env['TZ'] = zone;
 });
 beforeEach(() => {
-  // Another second than the last test's: the texts are kept for a second.
+  // A different second from the previous test's: the texts are kept for a second.
   timeLocal(0);
   timeIso8601(0);
   errorLogTime(0);

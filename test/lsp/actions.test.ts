@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const FILE = 'gateway.conf';
 
-/** The actions on the first diagnostic of a text. */
+/** The actions for the first diagnostic of a text. */
 async function actionsIn(
   dir: string,
   text: string,

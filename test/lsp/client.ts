@@ -19,9 +19,9 @@ type Files = Readonly<Record<string, string>>;
 
 interface ClientOptions {
   readonly initializationOptions?: object;
-  /** The client can fill in snippets. Default true. */
+  /** Whether the client supports snippets. Default true. */
   readonly snippets?: boolean;
-  /** The directory of the files is open as a workspace. Default true. */
+  /** Whether the directory of the files is open as a workspace. Default true. */
   readonly workspace?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -31,7 +31,7 @@ interface Waiting {
   readonly resolve: (params: PublishDiagnosticsParams) => void;
 }
 
-/** An editor with `gw lsp`, in a directory of its own; both go with the test, which fails when the server does not end well. */
+/** An editor with `gw lsp`, in its own directory; both end with the test, which fails when the server does not end well. */
 export class Client {
   readonly dir: string;
   readonly #child;
@@ -132,7 +132,7 @@ export class Client {
     this.#versions.delete(path);
   }
 
-  /** What is shown of the text as it is now; waits until that is known. */
+  /** The diagnostics of the text as it is now; waits until they are known. */
   async diagnostics(path: string): Promise<readonly Diagnostic[]> {
     const uri = this.uri(path);
     const version = this.#versions.get(path);
@@ -144,13 +144,13 @@ export class Client {
       .diagnostics;
   }
 
-  /** The next diagnostics of a file, whatever is shown now. */
+  /** The next diagnostics of a file, whatever its current ones are. */
   nextDiagnostics(path: string): Promise<readonly Diagnostic[]> {
     this.#shown.delete(this.uri(path));
     return this.diagnostics(path);
   }
 
-  /** Leaves as the protocol wants it; gives the exit code. */
+  /** Ends the session as the protocol requires; gives the exit code. */
   async leave(): Promise<number | null> {
     const ended = new Promise<number | null>((resolve) => this.#child.once('exit', resolve));
     await this.request('shutdown', {});
@@ -180,7 +180,7 @@ export async function startClient(t: Owner, files: Files = {}, options: ClientOp
   return client;
 }
 
-/** A text with its cursor, `|`, taken out. */
+/** A text without its cursor, `|`, and where the cursor was. */
 export function withCursor(marked: string): { text: string; position: Position } {
   const offset = marked.indexOf('|');
   if (offset < 0) throw new Error(`no cursor in "${marked}"`);
@@ -189,7 +189,7 @@ export function withCursor(marked: string): { text: string; position: Position }
   return { text: marked.slice(0, offset) + marked.slice(offset + 1), position };
 }
 
-/** What a range covers of a text. */
+/** The part of a text that a range covers. */
 export function covered(text: string, { start, end }: Range): string {
   const lines = text.split('\n');
   const offset = ({ line, character }: Position): number =>

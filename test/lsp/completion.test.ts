@@ -5,16 +5,16 @@ import { type Client, covered, startClient, withCursor } from './client.ts';
 
 interface Case {
   readonly it: string;
-  /** `|` is the cursor. */
+  /** The text; `|` is the cursor. */
   readonly text: string;
   readonly files?: Readonly<Record<string, string>>;
   /** The name of the file; default `gateway.conf`. */
   readonly file?: string;
   readonly offers?: readonly string[];
   readonly not?: readonly string[];
-  /** All that is offered. */
+  /** The complete list of proposals. */
   readonly only?: readonly string[];
-  /** The text after the first of `offers` is taken. */
+  /** The text after the first of `offers` is accepted. */
   readonly gives?: string;
 }
 
@@ -198,7 +198,7 @@ for (const [index, { it, text: marked, files = {}, file = 'gateway.conf', ...exp
   test(`completion offers ${it}`, async () => {
     const { offers = [], not = [], only, gives } = expected;
     const { text, position } = withCursor(marked);
-    // Each case has a directory, so that none belongs to the configuration of another.
+    // Each case has its own directory, so that none belongs to the configuration of another.
     for (const [path, content] of Object.entries({ 'gateway.conf': '', ...files }))
       client.write({ [`${index}/${path}`]: content });
     await client.open(`${index}/${file}`, text);
@@ -239,7 +239,7 @@ function complete(path: string, position: Position, on: Client = client): Promis
   return on.request('textDocument/completion', { textDocument: { uri: on.uri(path) }, position });
 }
 
-/** The text after a proposal was taken. */
+/** The text after a proposal is accepted. */
 function taken(text: string, { textEdit }: Partial<CompletionItem> = {}): string {
   if (!textEdit || !('range' in textEdit)) throw new Error('no edit');
   const { range, newText } = textEdit;

@@ -70,7 +70,7 @@ const names: readonly NameCase[] = [
   { kind: 'a dictionary', text: 'http { shared_dict_zone zone=«flags»:1m; control_flags_zone [flags]; }' },
 ];
 
-/** The text with a cursor in the last of the places; how many of them define the name, and how many there are. */
+/** The text with a cursor in the last of the places; the number of those that define the name, and of all. */
 function places(text: string): { marked: string; definitions: number; all: number } {
   const definitions = text.match(/«/g)?.length ?? 0;
   const uses = text.match(/\[\w+\]/g)?.length ?? 0;

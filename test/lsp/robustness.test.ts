@@ -17,7 +17,7 @@ beforeAll(async () => {
 const AT_CURSOR = ['completion', 'hover', 'definition', 'documentHighlight'];
 const WHOLE = ['documentSymbol', 'foldingRange', 'documentLink'];
 
-/** Asks everything about a place; fails when an answer is an error. What the server logs fails the file. */
+/** Sends every request about a place; fails when one gets an error. Anything that the server logs fails the file. */
 async function askAll(path: string, line: number, character: number): Promise<true> {
   const textDocument = { uri: client.uri(path) };
   const position = { line, character };
@@ -34,10 +34,10 @@ async function askAll(path: string, line: number, character: number): Promise<tr
   return true;
 }
 
-/** Every so many characters of an example. */
+/** The lengths at which the prefix of an example ends. */
 const STEP = perTier({ short: 401, long: 101 });
 
-/** A megabyte takes its time on a busy machine. */
+/** A megabyte takes longer on a busy machine. */
 const LONG_MS = 120_000;
 
 for (const name of readdirSync(EXAMPLES)) {

@@ -5,7 +5,7 @@ import { directiveTable } from '../../src/lookups.ts';
 
 const entries = directiveTable().entries.filter(({ row }) => !('accepted' in row));
 
-/** Syntaxes that speak of something with a name or of a file, and the directives that mean nothing of the kind by it. */
+/** Syntaxes that look like the name of something or of a file, and the directives in which they mean neither. */
 const speaking = [
   {
     of: 'a zone',

@@ -18,14 +18,14 @@ beforeAll(async () => {
   const path = join(EXTENSION, 'gateway.tmLanguage.json');
   const registry = new Registry({
     onigLib: Promise.resolve({ createOnigScanner, createOnigString }),
-    // Lua brings its own colours where the editor has them.
+    // Editors have their own colours for Lua.
     loadGrammar: async (scope) =>
       scope === 'source.gateway' ? parseRawGrammar(readFileSync(path, 'utf8'), path) : null,
   });
   grammar = (await registry.loadGrammar('source.gateway')) as IGrammar;
 });
 
-/** For each character of a text, its scopes. */
+/** The scopes of each character of a text. */
 function scopesOf(text: string): readonly string[] {
   const scopes: string[] = [];
   let state = INITIAL;
@@ -47,7 +47,7 @@ const MARKS = {
   '}': 'punctuation.section.block.end',
 } as const;
 
-/** Where the colours say something else than the lexer of gw: `offset kind scopes`. */
+/** Where the colours differ from the lexer of gw: `offset kind scopes`. */
 function disagreements(text: string): readonly string[] {
   const scopes = scopesOf(text);
   return piecesOf({ name: 'text', text }).flatMap(({ image, kind, start }) => {

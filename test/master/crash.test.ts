@@ -37,7 +37,7 @@ test.runIf(WORKERS_SHARE_PORTS)('clients of the other worker notice nothing of a
   await gw.waitForLog(/was started again/);
   await lanes.answers(5_000);
   const { failures } = await lanes.stop();
-  // Each connection of the crashed worker breaks once; the lanes of the other one go on.
+  // Each connection of the crashed worker breaks once; the lanes of the other worker go on.
   expect(failures.length).toBeLessThan(32);
 });
 
@@ -99,7 +99,7 @@ test('a worker that is busy with many requests at once does not count as one tha
     workers: 1,
   });
   const clients = await Promise.all(Array.from({ length: 100 }, () => connectRaw(gw.port)));
-  // It stays in the first while the others come, so all of them are taken in one turn of its event loop, for more than 2 s.
+  // The worker stays in the first request while the others arrive, so one turn of its event loop takes them all, for more than 2 s.
   sabotage(gw, 'hang in a request');
   await expect.poll(() => existsSync(join(gw.dir, 'sabotage'))).toBe(false);
   for (const client of clients) client.write('GET /h/slow HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -176,7 +176,7 @@ test('a master whose supervisor is killed ends by itself', async (t) => {
 for (const act of ['garble', 'acknowledge'] as const) {
   test(`a master that does not keep to the protocol of its supervisor is replaced (${act})`, async (t) => {
     const gw = await startSupervised(t, CONF, OPTIONS);
-    // The supervisor passes a signal on when it has heard that its master serves; before that its end would be a failed start.
+    // The supervisor passes a signal on only after its master has reported that it serves; an end before that is a failed start.
     expect(await gw.reload(CONF)).toBe('done');
     const master = masterPid(gw);
     sabotage(gw, act);

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** What the clients of a test saw. */
+/** What the clients of a test have seen. */
 export interface Seen {
   answered: number;
-  /** Requests that got no whole answer, and answers that are none of 200. */
+  /** Requests without a complete response, and responses with another status than 200. */
   readonly failures: string[];
-  /** Longest time between two answers, over all lanes. */
+  /** Longest time between two responses, over all lanes. */
   longestGapMs: number;
 }
 
@@ -17,11 +17,11 @@ export interface LanesOptions {
   readonly fresh?: number;
   /** Clients that keep their connection as long as the server does. */
   readonly kept?: number;
-  /** A client that is told to close does not come back. */
+  /** A client that is told to close ends there. */
   readonly leave?: boolean;
 }
 
-/** Clients that ask without a pause until `stop`; a connection that the server closes behind a whole answer is no failure. */
+/** Clients that send requests without a pause until `stop`; a connection that closes behind a complete response is no failure. */
 export class Lanes {
   readonly seen: Seen = { answered: 0, failures: [], longestGapMs: 0 };
   readonly #options: LanesOptions;
@@ -36,7 +36,7 @@ export class Lanes {
     for (let lane = 0; lane < kept; lane++) this.#lanes.push(this.#ask(false));
   }
 
-  /** Resolves when so many more requests have been answered. */
+  /** Resolves after so many further responses. */
   async answers(count: number): Promise<void> {
     const wanted = this.seen.answered + count;
     while (this.seen.answered < wanted && this.seen.failures.length < 100) {
@@ -49,7 +49,7 @@ export class Lanes {
     return Promise.all(this.#lanes);
   }
 
-  /** What is under way is still answered. */
+  /** Requests that are under way are still completed. */
   async stop(): Promise<Seen> {
     this.#stopped = true;
     await this.ended;
@@ -91,7 +91,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** One request; the whole answer. */
+/** Sends one request and gives the complete response. */
 function exchange(socket: Socket, path: string, closes: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -36,7 +36,7 @@ function directory(t: Owner): string {
   return dir;
 }
 
-/** Directories of root's, of everybody's and of the account's, with links from each into others. */
+/** Directories owned by root, by the account and writable by all, with links from each into the others. */
 function layTraps(dir: string): void {
   for (const name of ['open', 'own', 'own/data', 'own/kept', 'theirs']) mkdirSync(join(dir, name));
   chmodSync(join(dir, 'open'), 0o777);
@@ -54,7 +54,7 @@ function layTraps(dir: string): void {
   linkSync(join(dir, 'victim'), join(dir, 'own/second-name'));
 }
 
-/** What the account owns, links not followed. */
+/** The files that the account owns; links are not followed. */
 function ownedIn(dir: string): readonly string[] {
   return (readdirSync(dir, { recursive: true }) as string[])
     .filter((name) => !name.includes('to-own/') && lstatSync(join(dir, name)).uid === NOBODY.uid)
@@ -115,7 +115,7 @@ test.runIf(IS_ROOT)('a pipe of somebody else does not keep root waiting', (t) =>
   chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
   expect(() => readPidFile(path)).toThrow(`invalid PID number "" in "${path}"`);
   expect(() => openLogFile(path)).toThrow('No such device or address');
-  // With a reader it can be opened, and fills up.
+  // With a reader the pipe can be opened, and it fills up.
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   expect(() => openLogFile(path)).toThrow('it is not a regular file, and others can write its directory');
   closeSync(reader);

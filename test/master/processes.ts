@@ -12,16 +12,16 @@ export function startSupervised(t: Owner, http: HttpConf, options: GatewayOption
   return startGateway(t, http, { supervised: true, ...options });
 }
 
-/** The process that holds the workers: the last one that the error log names as such. */
+/** The process that holds the workers: the last one that the error log names as the master. */
 export function masterPid(gw: Gateway): number {
   const found = [...gw.errorLog().matchAll(/\[notice\] (\d+)#0: start worker processes/g)].at(-1);
   return Number(found?.[1]);
 }
 
-/** False also for one that waits to be reaped. */
+/** Also false for a process that waits to be reaped. */
 export function isAlive(pid: number): boolean {
   try {
-    // pid (name) state …; the name may hold blanks and brackets (proc(5)).
+    // pid (name) state …; the name may contain blanks and brackets (proc(5)).
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;

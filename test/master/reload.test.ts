@@ -23,7 +23,7 @@ test(`${RELOADS} reloads under load lose no request, and broken configurations a
   const { answered, failures, longestGapMs } = await lanes.stop();
   expect(failures).toEqual([]);
   expect(answered).toBeGreaterThan(RELOADS * 200);
-  // The promise of the design (G5), not a guess at the machine: a listener that is closed and opened shows here.
+  // This bound is a design goal, not a guess about the machine: a listener that is closed and opened again exceeds it.
   expect(longestGapMs).toBeLessThan(250);
 }, 120_000);
 
@@ -95,7 +95,7 @@ test('worker_processes follows a reload, up and down and up again', async (t) =>
     gw.signal('SIGHUP');
     await gw.waitForLog(/reload done/, from);
   };
-  // Fresh connections may wait in the backlog of the listener that goes: the kernel resets those.
+  // Fresh connections may wait in the backlog of the listener that closes: the kernel resets those.
   const lanes = new Lanes({ port: gw.port, kept: 8 });
   await run(3);
   await expect.poll(threads).toBeGreaterThanOrEqual(single + 2);

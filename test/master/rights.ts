@@ -5,15 +5,15 @@ import { connect } from 'node:tls';
 import { type Gateway, type GatewayOptions, type Owner } from '../harness/gateway.ts';
 import { startSupervised } from './processes.ts';
 
-/** Only root can become somebody else. */
+/** Only root can change to another account. */
 export const IS_ROOT = process.getuid?.() === 0;
 
 const RIGHTS = ['Uid', 'Gid', 'Groups', 'CapPrm', 'CapEff', 'CapAmb'];
 
-/** Its id, and the rights of each thread that has become it, as `rightsOf` gives them. */
+/** The id of the account, and the rights of each thread that has changed to it, as `rightsOf` gives them. */
 export const NOBODY = idsOf('nobody');
 
-/** A gateway that root starts and that serves as `nobody`. */
+/** A gateway that is started by root and serves as `nobody`. */
 export function startAsNobody(
   t: Owner,
   http: Parameters<typeof startSupervised>[1],
@@ -22,7 +22,7 @@ export function startAsNobody(
   return startSupervised(t, http, { main: 'user nobody;', ...options });
 }
 
-/** The ids and capabilities of all threads of a process: one line where they agree. */
+/** The ids and capabilities of all threads of a process: a single line where they agree. */
 export function rightsOf(pid: number): readonly string[] {
   const threads = readdirSync(`/proc/${pid}/task`).map((thread) => {
     const status = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8');
@@ -50,7 +50,7 @@ export function childrenOf(pid: number): readonly string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
 }
 
-/** How many descriptors a process has for the sockets that listen on a TCP port. */
+/** The number of descriptors that a process has for sockets that listen on a TCP port. */
 export function listenersOf(pid: number, port: number): number {
   const address = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const sockets = readFileSync('/proc/net/tcp', 'utf8')
@@ -78,7 +78,7 @@ export async function getOverUnix(socketPath: string): Promise<number | undefine
   return response.statusCode;
 }
 
-/** The names in the certificates that a port shows over some connections. */
+/** The names in the certificates that a port presents over several connections. */
 export async function peerNames(port: number): Promise<ReadonlySet<unknown>> {
   const names = new Set<unknown>();
   for (let i = 0; i < 8; i++) {

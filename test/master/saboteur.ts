@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Gateway } from '../harness/gateway.ts';
 import { perTier } from '../harness/tier.ts';
 
-/** Loaded into every thread of the gateway with NODE_OPTIONS, so that the product needs no way to break it. */
+/** Loaded into every thread of the gateway with NODE_OPTIONS, so that the product needs no way to break itself. */
 const SABOTEUR = `
 const { threadId, workerData } = require('node:worker_threads');
 const { readFileSync, renameSync } = require('node:fs');
@@ -23,10 +23,10 @@ const acts = {
       return exec.call(this, text);
     };
   },
-  // The line to the supervisor is the descriptor after the standard ones.
+  // The channel to the supervisor is the descriptor after the standard ones.
   garble: () => require('node:fs').writeSync(3, 'no message\\n'),
   acknowledge: () => require('node:fs').writeSync(3, '{"cmd":"NODE_HANDLE_ACK"}\\n'),
-  // Nobody ever writes into the pipe.
+  // Nothing is ever written into the pipe.
   'hang outside of JavaScript': () => {
     require('node:child_process').execFileSync('mkfifo', ['silent']);
     readFileSync('silent');
@@ -39,7 +39,7 @@ if (workerData?.workerId) setInterval(() => {
 }, 5).unref();
 `;
 
-/** For `startGateway`: the first worker that finds the file `sabotage` does what it says. */
+/** For `startGateway`: the first worker that finds the file `sabotage` does what the file says. */
 export const SABOTAGED = {
   files: { 'saboteur.cjs': SABOTEUR },
   env: { NODE_OPTIONS: '--require ./saboteur.cjs' },
@@ -53,7 +53,7 @@ const WAYS_TO_HANG = [
   'hang in an immediate',
 ] as const;
 
-/** Each takes a core for 2 s; other tests hang plainly, too. */
+/** Each of these takes a core for 2 s; other tests cover plain hangs, too. */
 export const HANGS = WAYS_TO_HANG.slice(0, perTier({ short: 2, long: WAYS_TO_HANG.length }));
 
 export type Act =
@@ -65,9 +65,9 @@ export type Act =
   | 'hang in a request'
   | 'hang outside of JavaScript';
 
-/** Lets one worker of the gateway in a directory do it now. */
+/** Makes one worker of the gateway in this directory do it now. */
 export function sabotage({ dir }: Pick<Gateway, 'dir'>, act: Act): void {
-  // Whole at once: a worker may look at any time.
+  // The file appears complete: a worker may look at any time.
   writeFileSync(join(dir, 'sabotage.new'), act);
   renameSync(join(dir, 'sabotage.new'), join(dir, 'sabotage'));
 }

@@ -10,8 +10,8 @@ import { freePort } from '../harness/ports.ts';
 import { isAlive } from './processes.ts';
 
 /*
- * The command lines of Debian's unit file, init script and logrotate stanza for nginx, word for word but for the paths: gw
- * stands there under another name, and finds its configuration without -c.
+ * The command lines of Debian's unit file, init script and logrotate stanza for nginx, word for word except for the paths:
+ * gw is installed there under nginx's name, and finds its configuration without -c.
  */
 interface Service {
   /** Its pid file. */
@@ -22,7 +22,7 @@ interface Service {
   read(path: string): string;
   move(from: string, to: string): void;
   answer(): Promise<string>;
-  /** `{}` in a word stands for the directory. */
+  /** `{}` in a word is replaced by the directory. */
   run(...words: readonly string[]): Promise<Said>;
 }
 
@@ -72,7 +72,7 @@ for (const name of ['gw', 'nginx']) {
 
   test(`the unit file of nginx tests, starts and reloads a program called ${name}`, async (t) => {
     const service = await install(t, name);
-    // ExecStartPre, ExecStart: Type=forking reads PIDFile as soon as the command has ended.
+    // ExecStartPre, ExecStart: with Type=forking, systemd reads PIDFile as soon as the command has ended.
     expect(await service.run(program, '-t', '-q', '-g', ON)).toEqual(SUCCESS);
     expect(await service.run(program, '-g', ON)).toEqual(SUCCESS);
     const { pid } = service;

@@ -78,7 +78,7 @@ test('SIGQUIT ends streams that would go on for ever', async (t) => {
   await stream.until(/200 OK[^]*\r\n\r\n/);
   gw.signal('SIGQUIT');
   await gw.ended();
-  // A stream that were cut at the end of its time would not have its last chunk.
+  // A stream that was cut at the end of the time limit would lack its last chunk.
   expect(await stream.closed).toMatch(/\r\n0\r\n\r\n$/);
 });
 

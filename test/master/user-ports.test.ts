@@ -23,7 +23,7 @@ for (const engine of ['auto', 'node'] as const) {
         workers: 2,
         expectAlerts: true,
       });
-      // What sabotages a worker is a file that this worker renames.
+      // A worker is sabotaged by a file, which this worker renames.
       chownSync(gw.dir, NOBODY.uid, 0);
       for (const act of ['throw', 'throw', 'hang'] as const) {
         const from = gw.errorLog().length;
@@ -72,7 +72,7 @@ for (const engine of ['auto', 'node'] as const) {
       );
       expect(gw.errorLog()).toContain(`bind() to 127.0.0.1:${taken} failed (98: Address already in use)`);
       await gw.expect('GET /', { status: 200, body: 'ok' });
-      // Nobody would accept there.
+      // No thread would accept connections there.
       await expect.poll(() => call(free, '/').then(() => 'answered', String)).toContain('ECONNREFUSED');
       expect(readdirSync(gw.dir)).not.toContain('a.sock');
       other.close();
@@ -114,7 +114,7 @@ test.runIf(IS_ROOT)(
 test.runIf(IS_ROOT)('a gateway that root starts keeps no socket of a reload that is refused', async (t) => {
   const gw = await startAsNobody(t, 'server { return 200 ok; }', { workers: 2 });
   const low = await freeLowPort();
-  // No worker comes to the second port, for the first one cannot be bound.
+  // No worker opens the second port, because the first one cannot be bound.
   const refused = `server { listen unix:${gw.dir}/none/a.sock; listen 127.0.0.1:${low}; return 200 new; }`;
   const descriptors = (): number => readdirSync(`/proc/${masterPid(gw)}/fd`).length;
   expect(await gw.reload(refused)).toBe('refused');

@@ -5,7 +5,7 @@ interface Thing {
   readonly id: number;
 }
 
-/** A pool over things whose opening the test decides. */
+/** A pool of resources that open when the test decides. */
 function openThings({ size = 2, maxAgeMs = 60_000 } = {}) {
   const opened: Thing[] = [];
   const closed: Thing[] = [];

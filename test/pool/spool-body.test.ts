@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { type BodyExchange, spoolBody, spooledBody, type SpooledBody } from '../../src/spool.ts';
 import type { Owner } from '../harness/owner.ts';
 
-/** A client that sends these pieces, each when the last one was taken; `left`: and leaves before the end. */
+/** A client that sends these pieces, each after the last one was taken; `left`: and leaves before the end. */
 function client(
   pieces: readonly Buffer[],
   { left = false } = {},
@@ -126,7 +126,7 @@ test('a client that leaves while its file is being made leaves none behind', asy
     setState: () => undefined,
   };
   expect(await spoolBody(x, { ...rules(path), bodyInFileOnly: 'on' })).toBeUndefined();
-  // What was still to be written finds the file closed.
+  // The write that was still to come finds the file closed.
   await Promise.allSettled(taken);
   expect(files(path)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts';
 import type { Stage } from './stage.ts';
 
-/** One turn of an actor: what it decides with, and what it tells. */
+/** One turn of an actor: the source of its decisions, and where it reports to. */
 export interface Turn {
   readonly random: Random;
   readonly stage: Stage;
@@ -9,33 +9,33 @@ export interface Turn {
   probe(tookMs: number): void;
   /** Counts something that happened: `200`, `refused`. */
   count(kind: string): void;
-  /** Something that must not happen; `evidence` is what was sent, configured or received. */
+  /** Reports something that must not happen; `evidence` is what was sent, configured or received. */
   violation(message: string, evidence?: string | Uint8Array): void;
 }
 
-/** Does the same kind of thing over and over. All that a turn does follows from its `random`. */
+/** Repeats one kind of action. All that a turn does follows from its `random`. */
 export interface Actor {
   readonly name: string;
-  /** How many do it at a time; default 1. */
+  /** Number of lanes that run at a time; default 1. */
   readonly lanes?: number;
-  /** Rest between two turns; default none. */
+  /** Pause between two turns; default none. */
   readonly restMs?: number;
   /** A turn that lasts longer is a violation; default 20 s. */
   readonly limitMs?: number;
   act(turn: Turn): Promise<void>;
 }
 
-/** Sends what an honest client sends, and compares the response with what it must be. */
+/** Sends a request of an honest client, and compares the response with the expected one. */
 export type HonestRequest = (turn: Turn) => Promise<void>;
 
-/** What is done to the gateway or to what stands behind it, one at a time. */
+/** A disturbance of the gateway or of what stands behind it; only one runs at a time. */
 export interface Happening {
   readonly name: string;
-  /** How often it comes in comparison with the others. */
+  /** How often it happens in comparison with the others. */
   readonly weight: number;
-  /** Whose requests may fail until it is over. */
+  /** The parts whose requests may fail until it is over. */
   readonly hits: readonly Part[];
-  /** Does it, and resolves when what it hit works again; throws with what is wrong when it does not. */
+  /** Causes it, and resolves when the part works again; throws with what is wrong when it does not. */
   happen(turn: Turn): Promise<void>;
 }
 

@@ -8,22 +8,22 @@ export interface Asked {
   readonly tls?: boolean;
 }
 
-/** An answer, or why there is none. */
+/** A response, or why there is none. */
 export interface Got {
-  /** 0 when there was no whole answer. */
+  /** 0 without a complete response. */
   readonly status: number;
   readonly headers: Readonly<IncomingMessage['headers']>;
   readonly body: string;
-  /** `ECONNREFUSED`, `ECONNRESET`, `no answer`; empty when there is an answer. */
+  /** `ECONNREFUSED`, `ECONNRESET`, `no response`; empty when there is a response. */
   readonly failure: string;
   readonly startedMs: number;
 }
 
 const WAIT_MS = 15_000;
-/** The failure of a request that was neither answered nor cut. */
+/** The failure of a request that got no response while its connection stayed open. */
 export const NO_ANSWER = 'no answer';
 
-/** One request on a connection of its own; the path goes out as written. Never rejects. */
+/** Sends one request on a connection of its own; the path is sent as written. Never rejects. */
 export async function ask(port: number, path: string, init: Asked = {}): Promise<Got> {
   const { method = 'GET', headers = {}, body, tls = false } = init;
   const startedMs = performance.now();

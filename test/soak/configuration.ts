@@ -1,6 +1,6 @@
 import type { Engine } from './options.ts';
 
-/** The ports of one run and what stands behind the gateway. */
+/** The ports of one run, of the gateway and of what stands behind it. */
 export interface Sites {
   readonly engine: Engine;
   readonly dir: string;
@@ -17,7 +17,7 @@ export const JWT_SECRET = 'a secret that only this run knows, 32+';
 export const PUBLISH_KEY = 'publish-key-of-this-run';
 export const WORKERS = 2;
 
-/** The whole configuration: every kind of location once. `version` tells one load from another. */
+/** The whole configuration, with every kind of location once. `version` distinguishes the loads. */
 export function configuration(sites: Sites, version: number): string {
   const { engine, dir, upstreamPort } = sites;
   return `
@@ -53,7 +53,7 @@ function ports({ port, tlsPort, proxyPort, dir }: Sites): string {
     set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol;`;
 }
 
-/** What neither the database nor the store answers. */
+/** The locations that depend on neither the database nor the store. */
 const OWN_LOCATIONS = `
     location = /live { control_api live; }
     location = /metrics { control_api metrics; }

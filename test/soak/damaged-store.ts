@@ -1,7 +1,7 @@
 import type { Owner } from '../harness/owner.ts';
 import { listening } from './listening.ts';
 
-/** A store whose replies are what the last request's key says: base64url of the bytes. `x` as the key closes at once. */
+/** A store whose reply is in the key of the last request: base64url of the bytes. The key `x` closes the connection at once. */
 export function startDamagedStore(owner: Owner): Promise<number> {
   return listening(owner, (socket) => {
     let text = '';
@@ -23,13 +23,13 @@ export function startDamagedStore(owner: Owner): Promise<number> {
 
 function answer(words: readonly string[], write: (bytes: Buffer) => void, close: () => void): void {
   const [name = '', key = ''] = words;
-  // What a client says when it connects is answered as Redis does.
+  // The commands of a client that connects get the replies of Redis.
   if (!/^get$/i.test(name)) return write(Buffer.from(/^ping$/i.test(name) ? '+PONG\r\n' : '+OK\r\n'));
   if (key === 'x') return close();
   write(Buffer.from(key, 'base64url'));
 }
 
-/** `*2 $3 GET $1 a`, with line ends after each; `undefined` while it is not complete. */
+/** The words of `*2 $3 GET $1 a`, with line ends after each; `undefined` while it is not complete. */
 function takeCommand(text: string): { words: string[]; length: number } | undefined {
   const head = /^\*(\d+)\r\n/.exec(text);
   if (!head) return undefined;

@@ -23,7 +23,7 @@ const FIXTURE = `
     $$ begin raise exception using errcode = code, message = 'asked for'; end $$;
 `;
 
-/** A real PostgreSQL that can be stopped, killed and started again with what it holds. */
+/** A real PostgreSQL that can be stopped, killed and started again with the same data. */
 export class Database {
   readonly port: number;
   readonly #dir: string;
@@ -66,13 +66,13 @@ export class Database {
     await this.#server?.stop();
   }
 
-  /** Stops it and removes its files: for root they lie elsewhere, and the path is a link. */
+  /** Stops it and removes its files: for root they are elsewhere, and the path is a link. */
   async close(): Promise<void> {
     await this.stop();
     rmSync(realpathSync(join(this.#dir, 'data')), { recursive: true, force: true });
   }
 
-  /** Without a shutdown. Resolves when the process is gone: until then a start would take it for a server to join. */
+  /** Kills it without a shutdown. Resolves when the process is gone: until then a start would find a server that still runs. */
   async kill(): Promise<void> {
     const file = join(realpathSync(join(this.#dir, 'data')), 'postmaster.pid');
     const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);

@@ -6,11 +6,11 @@ interface Disturbance {
   toMs: number;
 }
 
-/** A request that was under way a moment before may have met it too, and what comes back needs a moment to be found. */
+/** A request that was under way a moment earlier may be affected, and a part that works again needs a moment to be found. */
 const BEFORE_MS = 50;
 const AFTER_MS = 2_500;
 
-/** When which part was disturbed: whoever met a failure asks here whether it has an excuse. */
+/** Keeps when each part was disturbed, so that a failure can be excused. */
 export class Disturbances {
   readonly #list: Disturbance[] = [];
 

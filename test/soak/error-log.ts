@@ -1,6 +1,6 @@
 import type { SoakedGateway } from './gateway.ts';
 
-/** What happenings leave in the log. */
+/** Lines of the log that happenings account for. */
 const ASKED_FOR = [
   /worker \d+ crashed: (Error: sabotage|it did not respond)/,
   /\[emerg\] .*gw\.conf:\d+/,

@@ -15,7 +15,7 @@ export interface Sent {
 export interface Exchanged {
   /** The first bytes that came, as latin1. */
   readonly text: string;
-  /** Whether the server closed, before the client lost patience. */
+  /** Whether the server closed the connection before the client left. */
   readonly closed: boolean;
   /** `ECONNREFUSED` and the like; empty when there was a connection. */
   readonly failure: string;
@@ -24,7 +24,7 @@ export interface Exchanged {
 
 const MAX_KEPT = 65_536;
 
-/** Sends bytes and takes what comes until the server closes or falls silent. Never rejects. */
+/** Sends bytes and collects what comes until the server closes or is silent. Never rejects. */
 export async function exchange({ port, tls = false, pieces, patienceMs }: Sent): Promise<Exchanged> {
   const startedMs = performance.now();
   const address = { port, host: '127.0.0.1', noDelay: true };

@@ -5,14 +5,14 @@ import { describeExit, launch, type Launched } from '../harness/launch.ts';
 import { SABOTAGED } from '../master/saboteur.ts';
 import { configuration, type Sites } from './configuration.ts';
 
-/** The built program: `npm run soak` builds it and runs us, bundled, in the root of the repository. */
+/** The built program: `npm run soak` builds it and runs this file, bundled, in the root of the repository. */
 export const GW = resolve('dist/bin/gw.js');
 
 const WAIT_MS = 30_000;
 
-/** The gateway of a run: under its own supervisor, with a way to make a worker fail that the product knows nothing of. */
+/** The gateway of a run: under its own supervisor, with a way to make a worker fail that is not part of the product. */
 export class SoakedGateway {
-  /** The version that the configuration file holds. */
+  /** The version that the configuration file contains. */
   version = 1;
   readonly #sites: Sites;
   #launched: Launched | undefined;
@@ -32,7 +32,7 @@ export class SoakedGateway {
       env: { ...process.env, ...SABOTAGED.env },
     });
     await this.waitForLog(/start worker processes/, 0);
-    // What sabotages a worker is a file that this worker renames, and workers that root starts are not root.
+    // A worker is sabotaged by a file, which this worker renames, and workers that root starts are not root.
     const { uid, gid } = statSync(join(dir, 'error.log'));
     chownSync(dir, uid, gid);
   }
@@ -48,7 +48,7 @@ export class SoakedGateway {
     return Number(started?.[1]);
   }
 
-  /** How it ended, should it have ended. */
+  /** How the process ended, if it has ended. */
   get ended(): string | undefined {
     const exit = this.#launched?.exit();
     return exit && describeExit(exit);
@@ -58,7 +58,7 @@ export class SoakedGateway {
     writeFileSync(join(this.#sites.dir, 'gw.conf'), text);
   }
 
-  /** Loads a text; resolves with what the gateway says of it. */
+  /** Loads a text; resolves with what the gateway reports about it. */
   async reload(text: string): Promise<'done' | 'refused'> {
     const from = this.errorLog().length;
     this.write(text);
@@ -75,7 +75,7 @@ export class SoakedGateway {
     return this.#launched?.output() ?? '';
   }
 
-  /** The match, as soon as the error log has it behind `from` characters. */
+  /** The match, as soon as the error log contains it behind `from` characters. */
   async waitForLog(pattern: RegExp, from: number): Promise<RegExpExecArray> {
     const deadlineMs = performance.now() + WAIT_MS;
     for (;;) {

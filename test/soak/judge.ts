@@ -5,11 +5,11 @@ import type { Exchanged } from './exchange.ts';
 export interface ExpectedResponse {
   readonly status: number | readonly number[];
   readonly body?: string | RegExp;
-  /** What stands behind the location: while it is disturbed, 502, 503 and 504 are right too. */
+  /** The part that stands behind the location: while it is disturbed, 502, 503 and 504 are allowed too. */
   readonly behind?: readonly Part[];
 }
 
-/** Counts an answer that is as wanted or excused; anything else is a violation. True when it is as wanted. */
+/** Counts a response that is expected or excused; any other is a violation. True when it is the expected one. */
 export function judge(
   turn: Turn,
   line: string,
@@ -23,7 +23,7 @@ export function judge(
   }
   const { disturbances } = turn.stage;
   const behind = [502, 503, 504].includes(status) && disturbances.excuse(wanted.behind ?? [], got.startedMs);
-  // Whatever happens, nobody waits for ever.
+  // No request waits for ever, whatever happens.
   const isCut = status === 0 && failure !== NO_ANSWER;
   if (behind || (isCut && disturbances.excuse(['process', 'worker'], got.startedMs))) {
     turn.count(`excused ${status || failure}`);
@@ -39,11 +39,11 @@ function matches(body: string, wanted: string | RegExp | undefined): boolean {
   return typeof wanted === 'string' ? body === wanted : wanted.test(body);
 }
 
-/** A request line of HTTP/0.9, with as many blanks as nginx takes: its answer has no head. */
+/** A request line of HTTP/0.9, with as many blanks as nginx takes: its response has no head. */
 const OLD_REQUEST = /^GET +[^ \r\n]*\r?$/m;
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3}) [^\r\n]*\r\n/;
 
-/** What may come back for bytes that no honest client sends: well-formed answers without a fault of our own, or nothing. */
+/** Judges what came back for invalid bytes: well-formed responses without a fault of our own are right, or nothing. */
 export function judgeMutant(
   turn: Turn,
   sent: Uint8Array,
@@ -73,7 +73,7 @@ function show(sent: Uint8Array): string {
   return Buffer.from(sent).toString('latin1').slice(0, 3_000);
 }
 
-/** What all requests of a kind have in common: no query, no random words. */
+/** What all requests of a kind have in common: the line without a query or random words. */
 function nameOf(line: string): string {
   return line.replace(/\?.*/, '').replaceAll(/\b[a-z0-9]{12}\b/g, '…');
 }

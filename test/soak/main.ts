@@ -13,7 +13,7 @@ import { Stage } from './stage.ts';
 import { measure, settle } from './vitals.ts';
 
 const WARM_UP_MS = 10_000;
-/** Idle connections are gone then: the longest timeout of the configuration is shorter. */
+/** Time after which idle connections are gone: the longest timeout of the configuration is shorter. */
 const QUIET_MS = 15_000;
 
 async function main(options: Options): Promise<number> {
@@ -61,7 +61,7 @@ async function soak(stage: Stage, { run, report, options: { minutes, only } }: P
   for (const message of faults) report.violation({ actor: 'vitals', turn: '', message });
 }
 
-/** Who plays; all, unless some are named. */
+/** The actors that take part: all, unless some are named. */
 function castOf(only: Options['only']): Actor[] {
   const isWanted = ({ name }: { readonly name: string }) => only?.includes(name) ?? true;
   const wanted = HAPPENINGS.filter(isWanted);

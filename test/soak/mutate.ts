@@ -2,7 +2,7 @@ import type { Random } from './random.ts';
 
 type Mutation = (bytes: Buffer, random: Random) => Buffer;
 
-/** Bytes that mean something to a parser of ours. */
+/** Bytes that mean something to one of our parsers. */
 const TELLING = [
   '\r\n',
   '\n',
@@ -51,7 +51,7 @@ const TELLING = [
     '\ufffe',
   );
 
-/** How often a repeated piece is repeated. */
+/** How often a piece is repeated. */
 const TIMES = [2, 3, 16, 255, 1024, 4096, 8192];
 
 const MUTATIONS: readonly Mutation[] = [
@@ -111,10 +111,10 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** No mutant is larger: what an actor sends has to arrive within the time of its turn. */
+/** No mutant is larger: all that an actor sends has to arrive within the time of its turn. */
 const MAX_BYTES = 400_000;
 
-/** The bytes with up to `most` changes, at least one. */
+/** The bytes with at least one and up to `most` changes. */
 export function mutate(bytes: Uint8Array | string, random: Random, most = 4): Buffer {
   let mutant: Buffer = Buffer.from(bytes as Uint8Array);
   for (let changes = random.between(1, most); changes > 0; changes--) {
@@ -127,7 +127,7 @@ function telling(random: Random): Buffer {
   return Buffer.from(random.pick(TELLING), random.chance(0.5) ? 'latin1' : 'utf8');
 }
 
-/** With other bytes in the place of `removed` ones at `at`. */
+/** The bytes with others in place of the `removed` ones at `at`. */
 function spliced(bytes: Buffer, [at, removed]: readonly [number, number], put: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + removed)]);
 }

@@ -8,7 +8,7 @@ export interface Options {
   readonly engine: Engine;
   /** Actors and happenings that take part; all when absent. */
   readonly only?: readonly string[];
-  /** One turn of one actor, instead of a run: `actor:lane:turn`. */
+  /** A single turn of one actor instead of a run: `actor:lane:turn`. */
   readonly turn?: { readonly actor: string; readonly lane: number; readonly turn: number };
   /** Directory for the report. */
   readonly report: string;

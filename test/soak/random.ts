@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Decisions that follow from a name alone: the same name makes the same ones, on every machine (xoshiro128**). */
+/** Decisions that follow from a name alone: the same name gives the same ones on every machine (xoshiro128**). */
 export class Random {
   readonly #state: Uint32Array;
 
@@ -9,7 +9,7 @@ export class Random {
     this.#state = Uint32Array.from([0, 4, 8, 12], (at) => digest.readUInt32LE(at));
   }
 
-  /** A whole number from 0 up to, and without, `end`. */
+  /** A whole number from 0 up to `end`, which is excluded. */
   below(end: number): number {
     return Math.floor((this.#next() / 2 ** 32) * end);
   }
@@ -19,7 +19,7 @@ export class Random {
     return first + this.below(last - first + 1);
   }
 
-  /** True so often of one time. */
+  /** True with this probability. */
   chance(share: number): boolean {
     return this.#next() / 2 ** 32 < share;
   }
@@ -33,7 +33,7 @@ export class Random {
     return Buffer.from(Array.from({ length }, () => this.below(256)));
   }
 
-  /** Letters and digits. */
+  /** A word of letters and digits. */
   word(length: number): string {
     const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
     return Array.from({ length }, () => letters[this.below(letters.length)]).join('');

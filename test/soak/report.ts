@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import type { Options } from './options.ts';
 import type { Vitals } from './vitals.ts';
 
-/** What must not happen and did; the same thing once, with how often. */
+/** Something that must not happen but did; occurrences of one kind are counted. */
 interface Violation {
   readonly actor: string;
   readonly message: string;
   times: number;
-  /** The first few: what repeats each, and what was sent or seen. */
+  /** The first few occurrences: how to repeat each, and what was sent or seen. */
   readonly cases: { readonly turn: string; readonly at: string; readonly evidence: string }[];
 }
 
 const MAX_CASES = 5;
 const MAX_EVIDENCE = 4_000;
 
-/** What a run saw. */
+/** The results of a run. */
 export class Report {
   readonly violations = new Map<string, Violation>();
   readonly counts = new Map<string, Map<string, number>>();
@@ -104,7 +104,7 @@ export class Report {
   }
 }
 
-/** Bytes as a text of one line that JavaScript reads back. */
+/** The bytes as one line of text that JavaScript can read back. */
 function printable(evidence: string | Uint8Array): string {
   const text = typeof evidence === 'string' ? evidence : Buffer.from(evidence).toString('latin1');
   const cut = text.length > MAX_EVIDENCE ? `… (${text.length} characters)` : '';

@@ -13,7 +13,7 @@ interface Place {
   readonly turn: number;
 }
 
-/** Lets actors take their turns on a stage. What turn N of a lane decides follows from the seed and these names alone. */
+/** Runs the turns of actors on a stage. What turn N of a lane decides follows from the seed and these names alone. */
 export class Run {
   readonly #stage: Stage;
   readonly #report: Report;
@@ -25,7 +25,7 @@ export class Run {
     this.#seed = seed;
   }
 
-  /** All lanes of all actors, until `untilMs`. */
+  /** Runs all lanes of all actors, until `untilMs`. */
   async play(actors: readonly Actor[], untilMs: number): Promise<void> {
     const lanes = actors.flatMap((actor) =>
       Array.from({ length: actor.lanes ?? 1 }, (_, lane) => this.#lane(actor, lane, untilMs)),
@@ -41,7 +41,7 @@ export class Run {
     }
   }
 
-  /** One turn; whatever goes wrong in it is a violation. */
+  /** Runs one turn; anything that goes wrong in it is a violation. */
   async take({ actor, lane, turn }: Place): Promise<void> {
     const name = `${actor.name}:${lane}:${turn}`;
     const violation: Turn['violation'] = (message, evidence) =>

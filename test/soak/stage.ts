@@ -20,7 +20,7 @@ export const FILES: Readonly<Record<string, string>> = {
   'page.html': '<!doctype html><title>page</title>',
 };
 
-/** Everything that plays in a run: the built gateway, a real PostgreSQL and Redis, and peers that misbehave. */
+/** All that takes part in a run: the built gateway, a real PostgreSQL and Redis, and peers that misbehave. */
 export class Stage {
   readonly sites: Sites;
   readonly gateway: SoakedGateway;
@@ -35,13 +35,13 @@ export class Stage {
     this.store = parts.store;
   }
 
-  /** `tell` hears what an upstream should never have got. */
+  /** `tell` is called with what an upstream should never have got. */
   static async start(
     owner: Owner,
     { engine, tell }: { engine: Engine; tell: (message: string, seen: string) => void },
   ): Promise<Stage> {
     const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-soak-')));
-    // Root's PostgreSQL runs as another user, who has to pass through here.
+    // When root runs the tests, PostgreSQL runs as another user, who needs access to this directory.
     chmodSync(dir, 0o711);
     owner.onTestFinished(async () => rmSync(dir, { recursive: true, force: true }));
     writeFiles(dir);

@@ -31,7 +31,7 @@ export class Store {
     await this.#running?.stop(signal);
   }
 
-  /** `SIGSTOP` and `SIGCONT`. */
+  /** Freezes and continues the process: `SIGSTOP` and `SIGCONT`. */
   signal(signal: NodeJS.Signals): void {
     if (this.#running) process.kill(this.#running.pid, signal);
   }

@@ -2,13 +2,13 @@ import type { Owner } from '../harness/owner.ts';
 import { listening } from './listening.ts';
 
 /**
- * What reaches an upstream must be exactly one well-formed request after another, and only for what is forwarded. The target
+ * An upstream must get exactly one well-formed request after another, and only requests that are forwarded. The target
  * is as the client wrote it (`///echo`, `/a/../echo`), as in nginx where `proxy_pass` has no path.
  */
 const HEAD = /^[A-Z_-]+ \/[!-~]* HTTP\/1\.[01]$/;
 const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[\t -~\u0080-\u00ff]*$/;
 
-/** Answers with its target and the body; tells what it should never have got. */
+/** Responds with its target and the body; reports what it should never have got. */
 export function startStrictUpstream(
   owner: Owner,
   tell: (message: string, seen: string) => void,
@@ -47,7 +47,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** The first request of what came; a text says what is wrong with it; `undefined` while it is not complete. */
+/** The first request in the bytes; a text says what is wrong with it; `undefined` while it is not complete. */
 function takeRequest(text: string): Seen | string | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -4,7 +4,7 @@ import { cpuSeconds, memoryOf, processesOf } from '../bench/process-tree.ts';
 import { ask } from './client.ts';
 import type { Stage } from './stage.ts';
 
-/** How a gateway is that nobody asks anything. */
+/** Measurements of a gateway without requests. */
 export interface Vitals {
   readonly rssMb: number;
   /** Open descriptors of all its processes. */
@@ -13,12 +13,12 @@ export interface Vitals {
   readonly eventLoopLagMs: number;
   /** Median time of a health probe. */
   readonly probeMs: number;
-  /** Of one core: what nobody asked for. */
+  /** Of one core: CPU time that no request caused. */
   readonly idleCpuPercent: number;
   readonly databaseSessionsAtWork: number;
 }
 
-/** What may stay after a run, compared with before it. */
+/** How much more than before a run may remain after it. */
 export const BOUNDS = {
   rssMb: 96,
   rssShare: 0.4,
@@ -28,7 +28,7 @@ export const BOUNDS = {
   idleCpuPercent: 20,
 } as const;
 
-/** How long what the clients left behind may take to go: idle connections, pools, a collection. */
+/** The longest time until the leftovers of clients are gone: idle connections, pools, garbage. */
 const SETTLE_MS = 60_000;
 const IDLE_MS = 2_000;
 
@@ -59,7 +59,7 @@ export async function measure(stage: Stage): Promise<Vitals> {
   };
 }
 
-/** Waits until the gateway is as it was, and gives what it came to; after a minute, what is still different. */
+/** Waits until the gateway is as it was, and gives the measurements; after a minute, the differences that remain. */
 export async function settle(stage: Stage, before: Vitals): Promise<{ after: Vitals; faults: string[] }> {
   const deadlineMs = performance.now() + SETTLE_MS;
   for (;;) {

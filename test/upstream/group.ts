@@ -4,7 +4,7 @@ import { upstreamZone } from '../../src/upstream/index.ts';
 import { createZone, PeerTable } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
 
-/** A group as one worker has it, with a clock that the test moves. */
+/** A group as one worker has it, with a clock that the test advances. */
 export interface TestGroup {
   readonly group: PeerGroup;
   readonly logged: string[];
@@ -12,7 +12,7 @@ export interface TestGroup {
   readonly clock: { second: number };
 }
 
-/** The `upstream` block of this content; with the zone of another group, as another worker would have it. */
+/** The `upstream` block with this content; given the zone of another group, it is the same block in another worker. */
 export function openGroup(block: string, other?: TestGroup, threadId = 1): TestGroup {
   const text = `http { upstream u { ${block} } }`;
   const { plan, report } = load({ confFile: '/etc/gw/gw.conf', name: 'gw.conf', prefix: '/etc/gw', text });
@@ -30,7 +30,7 @@ export function openGroup(block: string, other?: TestGroup, threadId = 1): TestG
   return { group, logged, zone, clock };
 }
 
-/** Who gets the request: all peers that are tried, the group's own name when none is left. */
+/** The peers that a request tries, in order; the name of the group when none is left. */
 export function walk(
   { group }: TestGroup,
   ask: { key?: string; clientAddress?: string } = {},

@@ -7,7 +7,7 @@ const own: Origin = { by: 'configuration' };
 
 const anyValue = { parts: [] };
 
-/** Whether clients have a say in the host of a value that is made of these pieces. */
+/** Whether clients can influence the host of a value that consists of these pieces. */
 const isOpen = (...values: readonly (readonly Origin[])[]): boolean =>
   HostPolicy.of(anyValue, undefined, () => values) !== undefined;
 

@@ -13,7 +13,7 @@ const resolvingWith = ({ port }: DnsServer, more: object = {}): Resolving => ({
   timeoutMs: 5000,
 });
 
-/** Every peer of a group, in the order in which one request would try them. */
+/** All peers of a group, in the order in which one request would try them. */
 function peersOf(group: UpstreamGroup): string[] {
   const selection = group.begin({});
   const peers: string[] = [];

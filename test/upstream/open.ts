@@ -4,7 +4,7 @@ import { createZone } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
 import type { Owner } from '../harness/owner.ts';
 
-/** The upstreams of this content of `http`, as worker 1 has them, and what it logged. */
+/** The upstreams in this content of `http`, as worker 1 has them, and what they logged. */
 export async function openUpstreams(
   t: Owner,
   http: string,

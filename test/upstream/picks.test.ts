@@ -6,8 +6,8 @@ import { call } from '../harness/http.ts';
 import { openGroup, walk } from './group.ts';
 
 /*
- * picks/*.picks: the content of an `upstream` block, a line of dashes, then `key [from ADDRESS] [dead p1,p2] => peers in the order
- * in which they are tried`, or `wait SECONDS`. Recorded from a real nginx (RECORD=1 writes them again), which has to pick so still.
+ * picks/*.picks: the content of an `upstream` block, a line of dashes, then `key [from ADDRESS] [dead p1,p2] => peers in the
+ * order in which they are tried`, or `wait SECONDS`. Recorded from a real nginx (RECORD=1 writes them again), which is asked again.
  */
 const directory = new URL('picks/', import.meta.url);
 const DASHES = '----------\n';

@@ -8,7 +8,7 @@ import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { freePort } from '../harness/ports.ts';
 
-/** What a client sends first, and then for ever. */
+/** The bytes that a client sends first, and those that it repeats for ever. */
 const floods = [
   { it: 'CRLF', first: '', ever: '\r\n' },
   { it: 'LF', first: '', ever: '\n' },
@@ -35,7 +35,7 @@ const floods = [
 
 const HTTP = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const PROXY = 'PROXY TCP4 10.1.2.3 10.4.5.6 1111 2222\r\n';
-/** More than the buffers of both kernels and of the gateway take together. */
+/** More than the buffers of both kernels and of the gateway hold together. */
 const MOST_BYTES = 64 * 1_048_576;
 
 const file = wholeFile();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BodyBytes } from '../../src/worker/transport/request-body.ts';
 
 const MIB = 1_048_576;
-/** As long as no piece is a multiple of it, every place of a body differs from those around. */
+/** No piece is a multiple of its length, so neighbouring pieces of a body differ. */
 const PATTERN = Buffer.from(Array.from({ length: 251 }, (_, i) => i));
 
 const bodies: readonly [bytes: number, piece: number][] = [
@@ -28,7 +28,7 @@ test.each(bodies)('a body of %i bytes in pieces of %i comes out as it came', (le
     for (let from = 0; from < length; from += piece) {
       const chunk = new Uint8Array(body.subarray(from, from + piece)).buffer;
       bytes.add(chunk);
-      // As uWebSockets.js does, who takes its memory back.
+      // As in uWebSockets.js, which reuses its memory.
       new Uint8Array(chunk).fill(255);
     }
     expect(bytes.length).toBe(length);

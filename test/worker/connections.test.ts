@@ -14,7 +14,7 @@ const CONF = `server { location / { return 200 ok; } location /status { stub_sta
 const UPLOAD = 'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n';
 const CLOCK_TICKS = 100;
 
-/** A client that says nothing until told. */
+/** A client that is silent until told otherwise. */
 interface Client {
   readonly socket: Socket;
   readonly received: () => string;
@@ -40,7 +40,7 @@ async function leave(all: readonly Client[]): Promise<void> {
   await Promise.resolve();
 }
 
-/** What the gateway answers on a new connection; '' where it closes that. */
+/** What the gateway sends on a new connection; '' where it closes the connection. */
 async function visit(gw: Gateway): Promise<string> {
   const connection = await connectRaw(gw.port);
   connection.write(GET);
@@ -49,7 +49,7 @@ async function visit(gw: Gateway): Promise<string> {
   return connection.received();
 }
 
-/** The gateway, with so many descriptors. */
+/** The gateway with this number of descriptors. */
 async function startPoor(t: Owner, descriptors: number, options: GatewayOptions = {}): Promise<Gateway> {
   const dir = mkdtempSync(join(tmpdir(), 'gw-poor-'));
   t.onTestFinished(async () => rmSync(dir, { recursive: true }));
@@ -79,7 +79,7 @@ const linesOf = (gw: Gateway, pattern: RegExp): number => gw.errorLog().match(pa
 test('worker_connections bounds the clients of a worker, says so once, and lets others in when some leave', async (t) => {
   const gw = await startGateway(t, CONF, { main: 'events { worker_connections 20; }', expectAlerts: true });
   const first = await clients(gw, 20);
-  // Not idle any more: the gateway waits for their uploads.
+  // The connections are no longer idle: the gateway waits for their uploads.
   for (const { socket } of first) socket.write(UPLOAD);
   for (const { received } of first) await expect.poll(received).toContain('100 Continue');
   for (let index = 0; index < 30; index++) expect(await visit(gw)).toBe('');
@@ -109,7 +109,7 @@ test('idle connections make room where the engine can tell them, and answers clo
   await leave(idle);
 });
 
-/** Idle connections are reused, which is told once, as long as there are any; then clients are refused, which is told once. */
+/** Idle connections are reused while there are any, then clients are refused; each of the two is logged once. */
 const MOST_LINES = ON_NODE_ENGINE ? 2 : 1;
 
 test('a gateway that has no descriptors for more clients rests, says so once each time, and recovers', async (t) => {
@@ -127,7 +127,7 @@ test('a gateway that has no descriptors for more clients rests, says so once eac
   await leave(idle);
   await expect.poll(() => visit(gw)).toMatch(/ok$/);
   await gw.expect('GET /file', { status: 200, body: 'content' });
-  // With room for everybody again connections stay open, and the next shortage is told.
+  // With room for all clients connections stay open again, and the next shortage is logged.
   expect(await visit(gw)).not.toMatch(/Connection: close/i);
   const again = await clients(gw, 110);
   await expect.poll(lines).toBeGreaterThan(first);

@@ -6,8 +6,8 @@ import { GET, serve } from './serve.ts';
 const BYTES = Array.from({ length: 128 }, (_, index) => String.fromCharCode(0x80 + index));
 
 /**
- * uWebSockets.js takes bytes from 0x80 on for blanks around a value, where the compiler's `char` has a sign: they are gone
- * before anybody could refuse them.
+ * uWebSockets.js takes bytes from 0x80 on for blanks around a value where the compiler's `char` is signed: they are gone
+ * before our code could refuse them.
  */
 const IS_TRIMMED = !ON_NODE_ENGINE && process.arch === 'x64';
 

@@ -7,7 +7,7 @@ import { answerTo, GET, lines, serve } from './serve.ts';
 
 const SENT_BYTES = 2_097_152;
 const TEN_GIB = 10 * 1024 ** 3;
-/** A body that is wanted in one piece has no more, whatever the limit. */
+/** A body that is read in one piece may not be longer, whatever the limit. */
 const MOST_WHOLE_BYTES = 1024 ** 3;
 const CLOSES = { ...CONNECTION, keepalive: false };
 

@@ -10,10 +10,10 @@ import { RULES } from '../harness/rules.ts';
 
 export const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-/** The client asks for the end of the connection: behind an answer in chunks uWebSockets.js leaves it to the client. */
+/** The client asks for the end of the connection: after a chunked response uWebSockets.js leaves the closing to the client. */
 export const LAST_GET = GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
 
-/** What the transport of the last `serve` logged. */
+/** The log of the transport of the last `serve`. */
 export const lines: string[] = [];
 
 export const HEAD: PortHandler['head'] = {

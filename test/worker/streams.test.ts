@@ -15,7 +15,7 @@ const PIECE = Buffer.alloc(100_000, 'x');
 const CLOSES = { connection: { ...CONNECTION, keepalive: false } };
 const CLOSE = { rules: CLOSES };
 
-/** Writes so many pieces, as the client takes them. */
+/** Writes this number of pieces, as fast as the client takes them. */
 async function writePieces(stream: ResponseStream | undefined, count: number): Promise<void> {
   for (let index = 0; stream && index < count; index++) if (!stream.write(PIECE)) await stream.drained();
   stream?.end();
@@ -94,7 +94,7 @@ const upperCase: BodyFilter = {
   }),
 };
 
-/** Keeps every piece back for a turn of the event loop. */
+/** Holds every piece back for a turn of the event loop. */
 const slow: BodyFilter = {
   wants: () => true,
   open: () => ({
@@ -196,7 +196,7 @@ test('a receiver that fails fails the reading', async (t) => {
   expect(body).toBe('no room');
 });
 
-/** The body of an answer, chunked or not. */
+/** The body of a response, chunked or not. */
 function dechunked(head: string, body: string): string {
   if (!/transfer-encoding: chunked/i.test(head)) return body;
   let text = '';

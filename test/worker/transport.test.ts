@@ -71,7 +71,7 @@ test('a log step or a clean-up that fails harms nobody', async (t) => {
   expect(lines).toContain('cleaning up after a client that left failed: Error: broken');
 });
 
-/** Fails when the first request comes to its end. */
+/** Fails when the first request ends. */
 const unendable = (): { inFlight: number } => {
   let [waiting, failures] = [0, 0];
   return {
@@ -118,7 +118,7 @@ for (const [it, sends, leavesAt] of [
       usage,
       head: { ...HEAD, timeoutMs: 100 },
       rules: { writeLog: broken },
-      // What fails in the handler itself is the handler's.
+      // The handler itself deals with its own failures.
       serve: (x) => void serveWaiting(x).catch(() => undefined),
     });
     const connection = await connectRaw(port);

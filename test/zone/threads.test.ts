@@ -72,7 +72,7 @@ describe('a publisher that dies under the lock', () => {
         const buffer = createZone({ name: 'bus', kind: 'ring', capacity: 4 });
         const { worker } = startThread('dying', { buffer, threadId: 3, healthy: 5, diesAt });
         expect(await once(worker, 'exit')).toEqual([7]);
-        // Slot 1 was being written: the copy may have stopped anywhere.
+        // Slot 1 was being written: the copy may have stopped at any byte.
         if (diesAt === 1) Buffer.from(buffer, 192 + 704, 704).fill(0xff, 4, 300);
         rescue(buffer);
 

@@ -8,7 +8,7 @@ compileThreads('watcher');
 const event = { channel: 'c', type: 't' };
 const ringOf = () => openRing(createZone({ name: 'bus', kind: 'ring', capacity: 8 }), 1);
 
-/** Resolves at the next call of the function it gives. */
+/** Gives a function, and a promise that its next call resolves. */
 function nextCall(): { called: Promise<void>; listener: () => void } {
   let listener = () => {};
   const called = new Promise<void>((resolve) => void (listener = resolve));

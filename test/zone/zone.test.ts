@@ -79,7 +79,7 @@ test('each thread has an alive flag of its own, ids 0 to 15 a whole word', () =>
 });
 
 describe('a snapshot in several chunks', () => {
-  /** A reader that loses this many events to publishers each time it lets go of the lock. */
+  /** A reader that misses this many events each time it releases the lock. */
   const hurried = (capacity: number, eventsPerRelease: number) => {
     const buffer = createZone(zone(capacity));
     const ring = openRing(buffer, 1);

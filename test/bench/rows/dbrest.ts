@@ -7,10 +7,10 @@ import type { Finding, Row } from '../row.ts';
 import { startGw } from '../servers.ts';
 
 const KEYS = 10_000;
-/** The size of gw's pool by default. */
+/** The default size of gw's pool. */
 const CONNECTIONS = 16;
 const PROBE_KEY = '4711';
-/** Behind every key that is asked for there are rows enough for a page. */
+/** Enough rows for a page follow every key that is requested. */
 const PAGES = KEYS - 100;
 
 const FIXTURE = `

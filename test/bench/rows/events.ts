@@ -11,7 +11,7 @@ const PUBLISH = `
   wrk.headers["Content-Type"] = "application/json"
   wrk.body = '${JSON.stringify(EVENT)}'`;
 
-/** Publishing into the ring beside an answer that does nothing. */
+/** Publishing into the ring, against a response without any work. */
 export const eventsRow: Row = {
   name: 'events',
   async run(bench) {

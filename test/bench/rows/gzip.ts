@@ -10,7 +10,7 @@ const PAGE_BYTES = 32_768;
 const SCRIPT = `wrk.path = "/page.html"
   wrk.headers["Accept-Encoding"] = "gzip"`;
 
-/** What packing a page costs, at the level that both have by default. */
+/** The cost of compressing a page, at the default level of both. */
 export const gzipRow: Row = {
   name: 'gzip',
   async run(bench) {
@@ -27,7 +27,7 @@ export const gzipRow: Row = {
   },
 };
 
-/** A directory with a page of prose: generated text would pack too well. */
+/** A directory with a page of prose: generated text would compress too well. */
 function pageDirectory({ dir }: Bench): string {
   const page = readFileSync('conf/reference.md').subarray(0, PAGE_BYTES);
   writeFileSync(join(dir, 'page.html'), page);

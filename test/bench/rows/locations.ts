@@ -21,7 +21,7 @@ export const locationsRow: Row = {
   },
 };
 
-/** Ten of `count` prefix locations, spread evenly, are asked for in turns: both sides get equally long requests. */
+/** Ten of `count` prefix locations, spread evenly, are requested in turns: both sides get equally long requests. */
 async function locations(bench: Bench, count: number): Promise<Contender> {
   const path = (index: number) => `/shop/item-${String(index).padStart(5, '0')}/`;
   const all = Array.from({ length: count }, (_, index) => `location ${path(index)} { return 200 ok; }`);

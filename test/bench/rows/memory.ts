@@ -9,7 +9,7 @@ const IDLE_CPU_SHARE = 0.02;
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
 
-/** Memory of a gateway that nobody asks anything: supervisor, master and two workers. */
+/** Memory of a gateway without requests: supervisor, master and two workers. */
 export const memoryRow: Row = {
   name: 'memory',
   async run(bench) {

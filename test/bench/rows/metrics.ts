@@ -5,10 +5,10 @@ import type { Row } from '../row.ts';
 import { startGw } from '../servers.ts';
 
 const LOCATION = 'location / { return 200 ok; }';
-/** Where somebody can read them, requests are counted by location. */
+/** Requests are counted by location where some location serves the metrics. */
 const METRICS = 'location = /metrics { control_api metrics; }';
 
-/** What counting adds to the cheapest request. */
+/** The cost of counting for the cheapest request. */
 export const metricsRow: Row = {
   name: 'metrics',
   async run(bench) {

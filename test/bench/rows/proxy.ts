@@ -11,7 +11,7 @@ const BODY_BYTES = 10_485_760;
 interface Exchange {
   readonly name: string;
   readonly goal: number;
-  /** For wrk. */
+  /** Script for wrk. */
   readonly script: string;
   readonly connections: number;
 }

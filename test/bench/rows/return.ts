@@ -5,7 +5,7 @@ import { type Server, startBareUws, startGw, startNginx } from '../servers.ts';
 
 const LOCATION = 'location / { return 200 ok; }';
 
-/** What gw adds to a request. */
+/** The cost that gw adds to a request. */
 export const returnRow: Row = {
   name: 'return',
   async run(bench) {

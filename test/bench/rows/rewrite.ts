@@ -21,7 +21,7 @@ const CONTENT = {
 
 const TARGETS = ['/text?id=42', '/old', '/blog/a-post', '/shop/7/shoe?x=1', '/set/a?a=b', '/changed/x'];
 
-/** What a site's answers, tables and rewrites cost, in turns. */
+/** The cost of a site's `return`, `map` and `rewrite` directives, in turns. */
 export const rewriteRow: Row = {
   name: 'rewrite',
   async run(bench) {

@@ -12,7 +12,7 @@ const VIEWS = 150;
 const LOAD_GOAL_SECONDS = 2;
 const STALL_GOAL_MS = 10;
 
-/** What a worker has to learn before the first answer, and what it does to others in the meantime. */
+/** The time for reading the schema before the first response, and its effect on other requests meanwhile. */
 export const schemaRow: Row = {
   name: 'schema',
   async run(bench) {
@@ -47,11 +47,11 @@ interface Load {
   readonly loadMs: number;
   /** Longest time of a request that has nothing to do with the database, while the schema loads. */
   readonly stallMs: number;
-  /** The same in as long a time before. */
+  /** The same in an equally long time before. */
   readonly quietMs: number;
 }
 
-/** One worker serves a stream of light requests, one behind the other, while it loads the schema for the first time. */
+/** One worker serves a stream of light requests, one after the other, while it loads the schema for the first time. */
 async function loadOnce(bench: Bench, { host, port }: Database): Promise<Load> {
   const dsn = `postgresql://authenticator@${host}:${port}/postgres`;
   const gw = await startGw(
@@ -65,7 +65,7 @@ async function loadOnce(bench: Bench, { host, port }: Database): Promise<Load> {
     while (running) timesMs.push(await timed({ port: gw.port, path: '/', agent: light }));
   })();
   const longest = (): number => Math.max(...timesMs.splice(0));
-  // Compiled by now.
+  // The code is compiled by now.
   await sleep(1_000);
   longest();
   await sleep(300);
@@ -78,7 +78,7 @@ async function loadOnce(bench: Bench, { host, port }: Database): Promise<Load> {
   return { loadMs, stallMs, quietMs };
 }
 
-/** Milliseconds until the whole answer is here. */
+/** Milliseconds until the complete response has arrived. */
 function timed(target: { port: number; path: string; agent?: Agent }): Promise<number> {
   const startMs = performance.now();
   return new Promise((resolve, reject) => {

@@ -13,7 +13,7 @@ const SIZES = [
 
 const CACHED = 'open_file_cache max=100;';
 
-/** Files from the page cache, as a site has them. */
+/** Files from the page cache, with the sizes of a site's. */
 export const staticRow: Row = {
   name: 'static',
   async run(bench) {

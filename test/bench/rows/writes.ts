@@ -12,7 +12,7 @@ const BULK_ROWS = 10_000;
 const BULK_CONNECTIONS = 2;
 const PATH = '/api/items';
 
-/** Commits do not wait for the log: how many of them share one write of it depends on how many happen to meet. */
+/** Commits do not wait for the log: how many of them share one write of it depends on chance. */
 const FIXTURE = `
   alter role authenticator set synchronous_commit = off;
   create table items (

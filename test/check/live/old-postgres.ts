@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** A server that says of itself that it is an old PostgreSQL, and answers every question with `facts`, or never. */
+/** A server that claims to be an old PostgreSQL, and responds to every query with `facts`, or never. */
 export async function oldPostgres(
   t: { onTestFinished(stop: () => void): void },
   facts?: object,

@@ -1,4 +1,4 @@
-/** One HTTP/1.1 answer as it came over the wire. */
+/** One HTTP/1.1 response as it came over the connection. */
 export interface WireAnswer {
   readonly status: number;
   /** Lower-case names; repeated ones joined with `, `. */
@@ -7,8 +7,8 @@ export interface WireAnswer {
 }
 
 /**
- * Splits what a connection received (latin1) into answers, strictly: whatever is not an answer, byte by byte, throws.
- * `methods` are those of the requests in order (GET when missing), because an answer to HEAD has no body.
+ * Splits what a connection received (latin1) into responses, strictly: every byte that is not part of one throws.
+ * `methods` are those of the requests in order (GET when missing), because the response to HEAD has no body.
  */
 export function splitAnswers(received: string, methods: readonly string[] = []): WireAnswer[] {
   const answers: WireAnswer[] = [];
@@ -47,7 +47,7 @@ function readHeaders(block: string): ReadonlyMap<string, string> {
 
 function readBody(headers: ReadonlyMap<string, string>, rest: string): [body: string, rest: string] {
   if (headers.has('transfer-encoding')) throw new Error('a chunked answer is not expected here');
-  // uWebSockets.js ends its own refusals by closing.
+  // uWebSockets.js closes the connection after its own refusals.
   if (!headers.has('content-length') && headers.get('connection') === 'close') return [rest, ''];
   const length = Number(headers.get('content-length'));
   if (!Number.isInteger(length) || rest.length < length)

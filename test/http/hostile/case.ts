@@ -1,22 +1,22 @@
-/** A raw request, or several, and what the gateway must do with it. `guard`: the weakness of the engine that it is about. */
+/** One raw request or several, and what the gateway must do with them. `guard`: the weakness of the engine that it concerns. */
 export interface HostileCase {
   readonly guard: number;
   readonly it: string;
   /** latin1: one character is one byte. */
   readonly send: string;
-  /** Statuses of the answers, in order; nothing else may come. */
+  /** Statuses of the responses, in order; nothing else may come. */
   readonly answers: readonly number[];
-  /** `open`: the next request on the connection is answered in step. */
+  /** `open`: the next request on the connection gets its own response. */
   readonly then: 'open' | 'closed';
-  /** What the first answer's body holds. */
+  /** A text in the body of the first response. */
   readonly body?: string;
-  /** Methods of the requests, where they decide how an answer is read. */
+  /** Methods of the requests, where they decide how a response is read. */
   readonly methods?: readonly string[];
 }
 
 export const HOST = 'Host: a.example\r\n';
 
-/** Stands behind a request that must not let it through. */
+/** Follows a request that must not let it through. */
 export const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n`;
 
 /** A request line and its header lines. */
@@ -28,7 +28,7 @@ export const withHost = (value: string): string => head('GET / HTTP/1.1', `Host:
 
 type Make = (guard: number, it: string, send: string) => HostileCase;
 
-/** One answer, then the connection goes. */
+/** One response, then the connection closes. */
 export const refused =
   (status: number): Make =>
   (guard, it, send) => ({ guard, it, send, answers: [status], then: 'closed' });
@@ -40,8 +40,8 @@ export const shows =
   (body: string): Make =>
   (guard, it, send) => ({ ...served(guard, it, send), body });
 
-/** Served, then closed: nobody can be sure where a next request would begin. */
+/** Served, then closed: the beginning of a next request cannot be known. */
 export const servedAlone = refused(200);
 
-/** Bytes behind a request that is still being answered: the connection goes without serving any of it. */
+/** Bytes behind a request that is still being served: the connection closes without serving any of them. */
 export const cut: Make = (guard, it, send) => ({ guard, it, send, answers: [], then: 'closed' });

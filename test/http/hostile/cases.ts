@@ -20,7 +20,7 @@ const sharedCases: readonly HostileCase[] = [
   ...injection,
 ];
 
-/** The corpus on the engine that is tested. */
+/** The corpus for the engine that is tested. */
 export const hostileCases = ON_NODE_ENGINE
   ? [...sharedCases.map(onNode), ...nodeCases]
   : [...sharedCases, ...engineCases];

@@ -2,7 +2,7 @@ import { cut, get, head, post, refused, served, servedAlone, SMUGGLED, type Host
 
 /**
  * What uWebSockets.js 20.51 decides before any of our code runs and cannot be changed: guard 0. Three of
- * them it leaves without an answer until its own time limit closes the connection.
+ * them get no response until its own time limit closes the connection.
  */
 export const engineCases: readonly HostileCase[] = [
   refused(505)(0, 'HTTP/1.0 is refused', head('GET / HTTP/1.0')),

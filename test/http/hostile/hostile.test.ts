@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 
 /**
- * Everything that the connection received. A last good request follows: an open connection answers it, a closing one does
- * not. It comes after the last answer, because on top of a pending one it would close any connection.
+ * Everything that the connection received. A last good request follows: it gets a response on an open connection, and none
+ * on a closing one. It is sent after the last response, because behind a pending one it would close any connection.
  */
 async function converse({ send, answers, then }: HostileCase): Promise<string> {
   const connection = await gw.connect();
@@ -39,7 +39,7 @@ async function converse({ send, answers, then }: HostileCase): Promise<string> {
   return connection.received();
 }
 
-// At once, because uWebSockets.js takes its time to give up on some.
+// Concurrent, because uWebSockets.js waits long before it gives up on some of them.
 describe.concurrent('the gateway', () => {
   for (const hostile of hostileCases) {
     const { guard, it, answers, then, body = '', methods = answers.map(() => 'GET') } = hostile;

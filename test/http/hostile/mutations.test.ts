@@ -7,7 +7,7 @@ import { hostileCases } from './cases.ts';
 
 const BATCHES = 40;
 const BATCH = 50;
-/** What a damaged request may be answered with; a 500 or 502 would be a fault of ours. */
+/** The statuses that a damaged request may get; a 500 or 502 would be a fault of ours. */
 const ALLOWED = [200, 204, 302, 400, 404, 405, 408, 413, 414, 431, 501, 505];
 
 let gw: Gateway;
@@ -57,7 +57,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   insert: fc.oneof(fc.constant(''), piece),
 });
 
-// An answer to HEAD cannot be told from the others' once the bytes are damaged.
+// The response to HEAD cannot be told from others once the bytes are damaged.
 const seeds = hostileCases
   .map(({ send }) => send)
   .filter((send) => !send.startsWith('HEAD') && send.length < 2000);
@@ -84,7 +84,7 @@ test('damaged requests are answered by well-formed answers with a status of thei
     fc.asyncProperty(fc.array(mutation, { minLength: BATCH, maxLength: BATCH }), async (batch) => {
       const received = await Promise.all(batch.map(answersTo));
       for (const [index, text] of received.entries()) {
-        // Without its version a request line is HTTP/0.9, and its answer has no head.
+        // Without its version a request line is HTTP/0.9, and its response has no head.
         if (ON_NODE_ENGINE && text.startsWith('uri=')) continue;
         for (const { status, headers } of splitAnswers(text)) {
           seen.add(status);

@@ -5,7 +5,7 @@ type Change = Pick<HostileCase, 'answers' | 'then'> & Partial<HostileCase>;
 const refusedWith = (status: number): Change => ({ answers: [status], then: 'closed' });
 const open = (it: string, answers: readonly number[] = [200]): Change => ({ it, answers, then: 'open' });
 
-/** What uWebSockets.js must not let through, or cuts, and the node engine understands, or refuses itself. */
+/** Cases that uWebSockets.js has to refuse or cut, and that the node engine understands or refuses itself. */
 const CHANGES: Readonly<Record<string, Change>> = {
   'a chunked body is taken': open('a chunked body is taken'),
   'the name of an encoding has no case': open('the name of an encoding has no case'),
@@ -38,12 +38,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
-/** The same case as the node engine answers it. */
+/** The same case with the response of the node engine. */
 export function onNode(hostile: HostileCase): HostileCase {
   return { ...hostile, ...CHANGES[hostile.it] };
 }
 
-/** What the node engine decides in the place of uWebSockets.js. Guard 0. */
+/** What the node engine decides where uWebSockets.js decides before our code runs. Guard 0. */
 export const nodeCases: readonly HostileCase[] = [
   servedAlone(0, 'HTTP/1.0 is served', head('GET / HTTP/1.0')),
   refused(505)(0, 'HTTP/2.0 is refused', head('GET / HTTP/2.0')),

@@ -50,7 +50,7 @@ test.each([
     await connection.until(end);
     connection.write('x'.repeat(length / 2));
     connection.write(PROBE);
-    // Behind its own page nginx closes; so does the engine that can wait until the client has read it.
+    // nginx closes after its own page; so does the engine that can wait until the client has read it.
     if (ON_NODE_ENGINE && path === '/') return expect(statuses(await connection.closed)).toEqual([413]);
     await connection.until(/probe$/);
     connection.destroy();
@@ -91,7 +91,7 @@ test.each([
 ])('guard 12: clients that leave %s do no harm', async (_, bytes) => {
   const connections = await Promise.all(Array.from({ length: 50 }, () => gw.connect()));
   for (const connection of connections) connection.write(bytes);
-  // Served by the same worker behind all of them: it has seen every one.
+  // The same worker serves this request after all the others: it has handled every one.
   await gw.expect('GET /', { status: 200 });
   for (const connection of connections) connection.destroy();
   await gw.expect('GET /', { status: 200, body: 'probe' });

@@ -48,7 +48,7 @@ export const behindRefused: readonly HostileCase[] = [
   },
 ];
 
-/** Guard 8. Where uWebSockets.js sees the fault itself, its own refusal is the only answer. */
+/** Guard 8. Where uWebSockets.js sees the fault itself, its own refusal is the only response. */
 export const chunks: readonly HostileCase[] = [
   servedAlone(8, 'a chunk with an extension is taken', chunked('5;a=b\r\nhello\r\n0\r\n\r\n')),
   cut(8, 'nothing behind a chunked request is served', chunked('0\r\n\r\n') + SMUGGLED),

@@ -7,7 +7,7 @@ const registry = new Registry(MODULES);
 /** A way to write a directive with a variable in it. */
 export interface Form {
   readonly directive: string;
-  /** Of the module that has it. */
+  /** The module of the directive. */
   readonly module: string;
   readonly context: Context;
   readonly text: string;
@@ -46,7 +46,7 @@ const around: Readonly<Partial<Record<Context, (text: string) => string>>> = {
   location: (text) => `server { location / { ${text} } }`,
 };
 
-/** Every way that some context takes the variable `$probe` in a directive: found by trying, as a load is the judge of that. */
+/** Every form in which some context accepts the variable `$probe` in a directive, found by loading each of them. */
 export function findForms(): readonly Form[] {
   const forms = new Map<string, Form>();
   for (const entry of registry.entries) {
@@ -74,7 +74,7 @@ function formsOf({ name, owner, row }: Entry, context: Context): Form[] {
 }
 
 interface Candidate {
-  /** What is found once is not looked for again. */
+  /** The forms are searched for only once. */
   readonly place: string;
   readonly text: string;
 }

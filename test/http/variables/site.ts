@@ -2,10 +2,10 @@ import { variableFacts } from '../../../src/contract/index.ts';
 import { MODULES } from '../../../src/modules/index.ts';
 import type { Form } from './forms.ts';
 
-/** What the names of a family continue with: `add_header x`, `add_trailer x` and the rest lead back to themselves. */
+/** The rest of a name of each family: `add_header x`, `add_trailer x` and the others lead back to themselves. */
 const FAMILY_MEMBER = 'x';
 
-/** Every variable that gw has, by name, and what only these tests have: circles, and one that cannot be evaluated. */
+/** Every variable of gw, by name, and those of these tests alone: circles, and one that cannot be evaluated. */
 export const VARIABLES: readonly string[] = [
   ...variableFacts(MODULES).map(({ name }) => name.replace('*', FAMILY_MEMBER)),
   'probe',
@@ -13,7 +13,7 @@ export const VARIABLES: readonly string[] = [
   'huge',
 ];
 
-/** `$probe` is the variable that the argument `v` names. Eight steps make of 64 characters more than a string can hold. */
+/** `$probe` is the variable that the argument `v` names. Eight doublings of 64 characters exceed the longest string. */
 export const MAPS = `
   map_hash_bucket_size 128;
   map $arg_v $probe { volatile; ${VARIABLES.map((name) => `${name} $${name};`).join(' ')} }
@@ -23,7 +23,7 @@ export const MAPS = `
   ${Array.from({ length: 8 }, (_, step) => `map $uri $huge_${step + 1} { default ${`$huge_${step}`.repeat(8)}; }`).join('\n  ')}
   map $uri $huge { volatile; default $huge_8; }`;
 
-/** What a location needs besides the directive, so that requests come to it. */
+/** What a location needs besides the directive in order to get requests. */
 export interface Places {
   readonly port: number;
   readonly redisPort: number;
@@ -34,7 +34,7 @@ interface Location {
   readonly location: string;
 }
 
-/** What stands beside a directive; `own` names are the form's. */
+/** What has to stand beside a directive; `own` names belong to the form. */
 const COMPANIONS: Readonly<Record<string, string>> = {
   auth_basic: 'auth_basic_user_file users;',
   auth_basic_user_file: 'auth_basic x;',
@@ -77,7 +77,7 @@ function contentOf({ directive, module, text }: Form, { port, redisPort }: Place
   if (module === 'kv') return `kv_pass 127.0.0.1:${redisPort};`;
   if (module === 'worker_events')
     return 'worker_events_api; worker_events_zone bus; worker_events_channel x;';
-  // A byte in a second would be a long wait.
+  // At one byte per second, the test would wait for long.
   const path = text.startsWith('proxy_limit_rate') ? 'empty' : 'ok';
   return `proxy_pass http://127.0.0.1:${port}/${path};`;
 }

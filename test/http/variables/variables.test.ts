@@ -11,7 +11,7 @@ const LANES = 16;
 
 const FORMS = findForms();
 
-/** More are found by themselves; these tell that the search still finds them. */
+/** The search finds more; these show that it still works. */
 const KNOWN = `access_log add_header add_trailer alias auth_basic auth_basic_user_file auth_request_set charset disable_symlinks
   error_page expires feature_flag geo hash if index kv_key kv_pass limit_conn_zone limit_rate limit_rate_after limit_req_zone log_format
   map proxy_bind proxy_cookie_domain proxy_cookie_flags proxy_cookie_path proxy_limit_rate proxy_method proxy_pass proxy_redirect
@@ -50,7 +50,7 @@ test('no variable in no directive ends a worker, alone or in a circle', { timeou
   await gw.expect('GET /ok', { status: 200 });
 });
 
-/** Both engines, or by turns one of them. */
+/** Both engines, or one of them by turns. */
 function engines(ports: readonly number[], nth: number): readonly number[] {
   return perTier({ short: ports.slice(nth % 2, (nth % 2) + 1), long: ports });
 }
@@ -60,7 +60,7 @@ interface Asked {
   readonly path: string;
 }
 
-/** Asks for everything; a connection that is closed is an answer, too. */
+/** Sends every request; a closed connection counts as a response, too. */
 async function ask(all: readonly Asked[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: LANES });
   const rest = all[Symbol.iterator]();
@@ -81,7 +81,7 @@ function ended({ port, path }: Asked, agent: Agent): Promise<void> {
   });
 }
 
-/** What cannot be evaluated, in each part of a request's way: the answer, and what the error log says once. */
+/** A value that cannot be evaluated, in each phase of a request: the response, and the single line of the error log. */
 const failing = [
   { conf: 'return 200 $huge;', status: 500, says: /unexpected failure: RangeError/ },
   { conf: 'add_header x $huge; return 200 a;', status: 500, says: /unexpected failure: RangeError/ },

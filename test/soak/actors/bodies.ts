@@ -6,7 +6,7 @@ import type { Random } from '../random.ts';
 
 interface Kind {
   readonly type: string;
-  /** Bodies that are right. */
+  /** Valid bodies. */
   readonly seeds: readonly string[];
 }
 
@@ -57,10 +57,10 @@ const PREFERENCES = [
   'tx=rollback',
 ];
 
-/** What may come back for a body: it was taken, or the client is told what is wrong with it. */
+/** The responses that a body may get: it was accepted, or the client is told what is wrong with it. */
 const TAKEN_OR_REFUSED = [200, 201, 204, 400, 401, 403, 404, 405, 406, 409, 413, 415, 416, 418, 422];
 
-/** A body of one kind, or bytes repeated around the sizes at which buffers end. */
+/** A body of one kind, or bytes repeated to about the sizes at which buffers end. */
 function bodyOf({ seeds }: Kind, random: Random): Buffer {
   if (random.chance(0.15)) {
     const byte = random.chance(0.5)
@@ -75,7 +75,7 @@ function bodyOf({ seeds }: Kind, random: Random): Buffer {
   return random.chance(0.1) ? Buffer.from(random.pick(seeds)) : mutate(random.pick(seeds), random, 6);
 }
 
-/** Forms, CSV and JSON that are nearly right, for tables and functions. */
+/** Forms, CSV and JSON that are nearly valid, for tables and functions. */
 export const bodies: Actor = {
   name: 'bodies',
   lanes: 2,

@@ -7,19 +7,19 @@ import { GW } from '../gateway.ts';
 import { mutate } from '../mutate.ts';
 
 const EXAMPLES = 'conf/examples';
-/** Of CPU time: what else the machine does is not the verdict's fault. */
+/** In CPU time: other load on the machine does not count. */
 const VERDICT_SECONDS = 5;
 const GIVES_UP_MS = 60_000;
 const MAX_MEMORY_MB = 512;
 
-/** A refusal says where: `in FILE:LINE`; what is about no line says so by naming the file. */
+/** A refusal ends with `in FILE:LINE`; one that concerns no line names the file. */
 const PLACE = /^gw: \[emerg\] .* in \S+:\d+(:\d+)?$/m;
 const STACK = /^ +at \S.*\(?.*:\d+:\d+\)?$/m;
 
-/** Configurations with a few changes: `gw -t` comes to a verdict on each, and says where what it refuses stands. */
+/** Changed configurations: `gw -t` comes to a verdict on each, and each refusal names its place. */
 export const configurations: Actor = {
   name: 'configurations',
-  // One start of the program after the other would take a whole core away from the gateway.
+  // Starting the program without a pause would take a whole core away from the gateway.
   restMs: 250,
   limitMs: GIVES_UP_MS + 5_000,
   async act({ random, stage, count, violation }) {

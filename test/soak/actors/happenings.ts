@@ -1,6 +1,6 @@
 import type { Actor, Happening } from '../actor.ts';
 
-/** One happening after the other, with pauses in which everything has to work. */
+/** One happening after the other, with pauses during which everything has to work. */
 export function happenings(list: readonly Happening[]): Actor {
   const drawn = list.flatMap((happening) => Array.from({ length: happening.weight }, () => happening));
   return {

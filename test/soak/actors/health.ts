@@ -1,10 +1,10 @@
 import type { Actor } from '../actor.ts';
 import { ask } from '../client.ts';
 
-/** Beyond this somebody else's request held up a worker. Generous: the machine itself may be busy. */
+/** Beyond this time, another request has held up a worker. Generous: the machine itself may be busy. */
 const LIMIT_MS = 3_000;
 
-/** Whether the gateway answers, all the time. */
+/** Probes continuously whether the gateway serves. */
 export const health: Actor = {
   name: 'health',
   restMs: 100,

@@ -5,7 +5,7 @@ import { mutate } from '../mutate.ts';
 
 const HOST = 'Host: soak.example\r\n';
 
-/** Requests that are right; what is sent is made of one or two of them. */
+/** Valid requests; what is sent is made of one or two of them. */
 const REQUESTS = [
   `GET /say/a?x=1&kind=b HTTP/1.1\r\n${HOST}\r\n`,
   `HEAD /files/small.txt HTTP/1.1\r\n${HOST}If-None-Match: "x", W/"y"\r\n\r\n`,
@@ -29,10 +29,10 @@ const REQUESTS = [
   `GET /runtime/describe HTTP/1.1\r\n${HOST}Origin: http://elsewhere.example\r\n\r\n`,
 ];
 
-/** Locations whose own answer may be 502, 503 or 504 without anybody's fault. */
+/** Locations that may respond with 502, 503 or 504 without a fault of the gateway. */
 const BEHIND = ['process', 'worker', 'database', 'store'] as const;
 
-/** Requests with a few changes, over plain TCP and TLS, whole and in pieces, alone and behind an honest one. */
+/** Requests with a few changes, over TCP and TLS, whole and in pieces, alone and behind an honest one. */
 export const httpMutants: Actor = {
   name: 'http-mutants',
   lanes: 4,

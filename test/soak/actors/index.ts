@@ -8,7 +8,7 @@ import { requests } from './requests.ts';
 import { slowClients } from './slow-clients.ts';
 import { storeReplies } from './store-replies.ts';
 
-/** Everybody who plays in a run. */
+/** All actors of a run. */
 export const ACTORS: readonly Actor[] = [
   health,
   requests,

@@ -22,7 +22,7 @@ const HEADS = [
   Buffer.concat([SIGNATURE, Buffer.from([0x20, 0x00, 0, 0])]),
 ];
 
-/** Heads of the PROXY protocol: right ones, whose address must show, and changed ones. */
+/** Headers of the PROXY protocol: valid ones, whose address must show, and changed ones. */
 export const proxyHeads: Actor = {
   name: 'proxy-heads',
   lanes: 2,

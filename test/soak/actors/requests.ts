@@ -11,7 +11,7 @@ const REQUESTS: readonly HonestRequest[] = [
   ...eventRequests,
 ];
 
-/** Honest clients: a mixture over all modules, each answer compared with what it must be. */
+/** Honest clients: requests to all modules, each response compared with the expected one. */
 export const requests: Actor = {
   name: 'requests',
   lanes: 6,

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Actor, Turn } from '../actor.ts';
 
-/** The longest timeout that a server has for a client that is not coming to an end, and some patience. */
+/** The longest timeout of a server for a client that never completes its request, and a margin. */
 const GIVES_UP_MS = 25_000;
 
 type Slowness = (socket: Socket, turn: Turn) => Promise<void>;
@@ -15,7 +15,7 @@ const SLOWNESSES: readonly Slowness[] = [
   async function slowBody(socket) {
     socket.write('POST /echo/slow HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n');
     await drip(socket, 'x'.repeat(30));
-    // From here on it says nothing: each byte had begun the server's timeout anew.
+    // From here on the client is silent: each byte would have started the server's timeout anew.
   },
   async function slowRead(socket) {
     socket.pause();
@@ -37,7 +37,7 @@ const SLOWNESSES: readonly Slowness[] = [
   async function saysNothing() {},
 ];
 
-/** Clients that take their time, or leave in the middle: every connection ends. */
+/** Clients that are slow, or that leave in the middle: every connection ends. */
 export const slowClients: Actor = {
   name: 'slow-clients',
   lanes: 3,
@@ -68,7 +68,7 @@ async function ended(closed: Promise<boolean>): Promise<void> {
   left.abort();
 }
 
-/** A byte now and then, until it is all said or the server has enough. */
+/** Writes a byte now and then, until everything is written or the server closes. */
 async function drip(socket: Socket, text: string): Promise<void> {
   for (const letter of text) {
     if (socket.destroyed) return;

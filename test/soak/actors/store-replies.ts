@@ -22,10 +22,10 @@ const REPLIES = [
   '>2\r\n+a\r\n+b\r\n',
 );
 
-/** The key carries the reply, and a request line has room for so much. */
+/** The key carries the reply, and a request line has room for this many bytes. */
 const MAX_REPLY = 2_500;
 
-/** A store that answers with replies that are nearly right. */
+/** A store whose replies are nearly valid. */
 export const storeReplies: Actor = {
   name: 'store-replies',
   lanes: 2,

@@ -4,7 +4,7 @@ import { processHappenings } from './process.ts';
 import { reloadHappenings } from './reload.ts';
 import { storeHappenings } from './store.ts';
 
-/** Everything that may happen to the gateway and to what stands behind it. */
+/** All that may happen to the gateway and to what stands behind it. */
 export const HAPPENINGS: readonly Happening[] = [
   ...reloadHappenings,
   ...processHappenings,

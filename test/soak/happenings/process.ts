@@ -9,7 +9,7 @@ export const processHappenings: readonly Happening[] = [
   { name: 'worker-throws', weight: 3, hits: ['worker'], happen: ({ stage }) => crash(stage, 'throw') },
   { name: 'worker-rejects', weight: 3, hits: ['worker'], happen: ({ stage }) => crash(stage, 'reject') },
   {
-    // It is ended alone, or with its process where nothing gentler helps.
+    // The worker ends alone, or with its process where it cannot be ended otherwise.
     name: 'worker-hangs',
     weight: 1,
     hits: ['process'],

@@ -3,7 +3,7 @@ import { ask } from '../client.ts';
 import { configuration } from '../configuration.ts';
 import { mutate } from '../mutate.ts';
 
-/** A reload hits nobody: no connection is refused or broken, and every answer is that of the old or the new load. */
+/** A reload harms no client: no connection is refused or broken, and every response is that of the old or the new load. */
 export const reloadHappenings: readonly Happening[] = [
   {
     name: 'reload',
@@ -26,7 +26,7 @@ export const reloadHappenings: readonly Happening[] = [
         ? `${text} nonsense`
         : `${mutate(text, random, 2).toString('latin1')}\n}`;
       const verdict = await gateway.reload(broken);
-      // Should the process be killed next, it starts from this file.
+      // If the process is killed next, it starts from this file.
       gateway.write(configuration(sites, gateway.version));
       if (verdict !== 'refused') throw new Error('a broken configuration was taken');
       await expectVersion(sites.port, gateway.version);
@@ -43,7 +43,7 @@ export const reloadHappenings: readonly Happening[] = [
 ];
 
 async function expectVersion(port: number, version: number): Promise<void> {
-  // Each worker in turn, most likely.
+  // Most likely, each worker gets one in turn.
   for (let time = 0; time < 8; time++) {
     const { body, status, failure } = await ask(port, '/version');
     if (body !== String(version))

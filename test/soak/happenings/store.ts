@@ -3,7 +3,7 @@ import type { Happening } from '../actor.ts';
 import { untilAnswered } from './until.ts';
 
 const BACK_MS = 15_000;
-/** Needs no key that a restart would have forgotten. */
+/** Needs no key, which a restart would have removed. */
 const PATH = '/kv/mget?keys=a';
 
 export const storeHappenings: readonly Happening[] = [

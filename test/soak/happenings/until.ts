@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../client.ts';
 
-/** Asks until the answer is 200, several times in a row: each worker has found back. */
+/** Sends requests until several in a row get 200: each worker has recovered. */
 export async function untilAnswered(port: number, path: string, limitMs: number): Promise<void> {
   const startedMs = performance.now();
   for (let inARow = 0; inARow < 8;) {

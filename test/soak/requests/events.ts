@@ -18,7 +18,7 @@ export const eventRequests: readonly HonestRequest[] = [
     if (!judge(turn, 'POST /events', { got, wanted: { status: 200 } })) return;
     const { generation = 0 } = JSON.parse(got.body) as Published;
     const seen = await ask(port, `/events?since=${generation - 1}&limit=1`);
-    // The ring is gone with its process.
+    // The ring ends with its process.
     const isNew = turn.stage.disturbances.excuse(['process'], got.startedMs);
     const wanted = { status: 200, ...(!isNew && { body: new RegExp(payload) }) };
     judge(turn, 'GET /events behind an event', { got: seen, wanted });

@@ -5,7 +5,7 @@ import { FILES } from '../stage.ts';
 
 const NAMES = Object.keys(FILES);
 
-/** What the gateway answers by itself, from files, or from an upstream. */
+/** Requests that the gateway serves by itself, from files, or from an upstream. */
 export const plainRequests: readonly HonestRequest[] = [
   async function says(turn) {
     const [path, word, tls] = [turn.random.word(12), turn.random.word(12), turn.random.chance(0.3)];

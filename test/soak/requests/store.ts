@@ -14,7 +14,7 @@ async function command(
   return judge(turn, `${init.method ?? 'GET'} ${path}`, { got, wanted: { ...expected, behind } });
 }
 
-/** A store that was disturbed meanwhile, up to its response, has forgotten what it held. */
+/** A store that was disturbed before the response came has lost its contents. */
 const held =
   (turn: Turn, sinceMs: number, body: RegExp): (() => ExpectedResponse) =>
   () =>

@@ -16,7 +16,7 @@ interface Understood {
 
 const NO_FLOW = { pause: () => undefined, resume: () => undefined };
 
-/** What the node engine makes of bytes: the requests until one is refused or not complete. */
+/** The result of the node engine for some bytes: the requests until one is refused or incomplete. */
 function ours(bytes: Buffer): Understood[] {
   const reader = new HeadReader(portOf());
   const requests: Understood[] = [];
@@ -36,7 +36,7 @@ function ours(bytes: Buffer): Understood[] {
   return requests;
 }
 
-/** One strict parser for all: node:http with its own llhttp. */
+/** A single strict parser for all cases: node:http with its own llhttp. */
 const parsed: Understood[] = [];
 const server: Server = createServer((request, response) => {
   const { method = '', url: target = '', rawHeaders } = request;
@@ -51,7 +51,7 @@ const server: Server = createServer((request, response) => {
 
 afterAll(() => void server.close());
 
-/** The same of node:http. */
+/** The same result from node:http. */
 async function theirs(bytes: Buffer): Promise<Understood[]> {
   parsed.length = 0;
   const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
@@ -103,7 +103,7 @@ const damaged = fc
     }, seed),
   );
 
-/** What is left out on purpose of what both read: names that are dropped, and blanks around values. */
+/** Differences that are intended: names that are dropped, and blanks around values. */
 function plain({ method, target, headers, body }: Understood): unknown {
   const kept: string[] = [];
   for (let index = 0; index < headers.length; index += 2) {
@@ -143,7 +143,7 @@ test('bytes that come one by one are read as those that come at once', () => {
         pending = Buffer.from(seen.withoutBlankLines(Buffer.concat([pending, Buffer.from([byte])])));
         const head = reader.read(pending, seen);
         if (!head) continue;
-        // What is refused early may be refused for less than all of its faults.
+        // A request that is refused early may be refused for only some of its faults.
         if (head.refusal === 0) expect(head, JSON.stringify(text)).toEqual(whole);
         else expect(whole?.refusal, JSON.stringify(text)).not.toBe(0);
         return;

@@ -1,7 +1,7 @@
 import type { PortHandler } from '../../../src/compile/index.ts';
 import type { ResponseRules } from '../../../src/http/index.ts';
 
-/** A port as far as heads of requests go. */
+/** A port with the settings that concern heads of requests. */
 export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
   return {
     key: 'test',

@@ -9,14 +9,14 @@ import { portOf } from './port.ts';
 interface Parser {
   readonly name: string;
   readonly file: RegExp;
-  /** What stands in front of the repeated byte. */
+  /** The bytes in front of the repeated byte. */
   readonly fronts: readonly string[];
-  /** Reads all pieces; gives how many bytes it still wants to be kept for it. */
+  /** Reads all pieces; gives the number of bytes that have to be kept for the reader. */
   read(pieces: readonly Buffer[]): number;
 }
 
 const port = portOf();
-/** A head in one line and in all, and the packet that shows that it is too much. */
+/** More than a head may have: its first line, its other lines, and the packet that exceeds them. */
 const LONGEST_HEAD = port.head.lineBytes + port.head.bytes + 65_536;
 
 const parsers: readonly Parser[] = [

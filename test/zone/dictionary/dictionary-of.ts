@@ -13,7 +13,7 @@ export const zone = (sizeBytes = 4096): DictionaryDeclaration => ({
   sizeBytes,
 });
 
-/** A dictionary, of 29 blocks unless told otherwise, whose clock stands until it is moved. */
+/** A dictionary, of 29 blocks by default, with a clock that moves only when the test moves it. */
 export function dictionaryOf(options: DictionaryOptions = {}, sizeBytes?: number) {
   const clock = { ms: 1_000_000 };
   const dictionary = openDictionary(createZone(zone(sizeBytes)), 1, { now: () => clock.ms, ...options });

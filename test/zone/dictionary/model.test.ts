@@ -19,7 +19,7 @@ interface Held {
   expiresMs: number;
 }
 
-/** What a dictionary of 4096 bytes is meant to be: a list in the order of use, oldest first, with a count of blocks. */
+/** A model of a dictionary of 4096 bytes: a list in the order of use, oldest first, with a count of blocks. */
 class Model {
   readonly #held = new Map<string, Held>();
   readonly #evict: boolean;
@@ -42,7 +42,7 @@ class Model {
     return held;
   }
 
-  /** False: there is no room. */
+  /** False when there is no room. */
   put(key: string, value: DictionaryValue, ttlMs: number): boolean {
     if (blocksOf(key, value) > BLOCKS) return false;
     const old = this.find(key);
@@ -77,7 +77,7 @@ class Model {
     return this.usedBlocks - (old ? blocksOf(key, old.value) : 0) + blocksOf(key, value) <= BLOCKS;
   }
 
-  /** The value that is replaced goes last: its room is the new one's. */
+  /** The value that is replaced is removed last: the new one takes its room. */
   #makeRoom(key: string, value: DictionaryValue, old: Held | undefined): void {
     for (const name of this.#held.keys()) {
       if (this.#fits(key, value)) return;
@@ -218,7 +218,7 @@ for (const evict of [false, true]) {
             freeBytes: (BLOCKS - model.usedBlocks) * 128,
           });
         }
-        // A thread that dies now, under the lock, has left everything in place.
+        // A thread that dies now, under the lock, leaves everything consistent.
         new Int32Array(buffer)[4] = 3 + 1;
         markDead(buffer, 3);
         const after = openDictionary(buffer, 4, { evict, now: () => model.nowMs });

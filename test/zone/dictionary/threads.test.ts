@@ -13,7 +13,7 @@ const TOTAL = perTier({ short: 200_000, long: 1_000_000 });
 const storms = [
   { it: 'on one counter', counters: 1, texts: 16, evict: false },
   { it: 'on 100 counters', counters: 100, texts: 16, evict: false },
-  // 1000 different texts never fit, and a counter is always used before it is the oldest entry.
+  // 1000 different texts never fit, and a counter is always used before it becomes the oldest entry.
   { it: 'in a dictionary that evicts', counters: 50, texts: 8000, evict: true },
 ];
 
@@ -110,7 +110,7 @@ test('a thread that died with priority blocks no other', () => {
 test('a thread that waits for long has the others step aside, and they go on when it has had its turn', async () => {
   const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 65_536 });
   const words = new Int32Array(buffer);
-  // A living holder that sleeps: thread 2 gets priority, waits, and gets the lock when it is free.
+  // A live holder sleeps: thread 2 gets priority, waits, and gets the lock when it is free.
   openDictionary(buffer, 9);
   words[4] = 9 + 1;
   const gate = new SharedArrayBuffer(4);

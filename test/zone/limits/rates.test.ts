@@ -4,7 +4,7 @@ import { type Admission, admit } from '../../../src/modules/limit_req/leaky-buck
 import { createZone, keepsZone, markDead, zoneConflict, zoneFault } from '../../../src/zone/index.ts';
 import { limitsOn, rateZone, SIZE } from './zones.ts';
 
-/** What an admission says, in short: `passed`, `rejected 1500`, `delayed 500 1000`. */
+/** The result of an admission, in short: `passed`, `rejected 1500`, `delayed 500 1000`. */
 function short(admission: Admission): string {
   if (admission.verdict === 'rejected') return `rejected ${admission.excess}`;
   if (admission.verdict === 'delayed') return `delayed ${admission.delayMs} ${admission.excess}`;
@@ -110,7 +110,7 @@ test('the longest of several delays counts, of equal ones the later', () => {
   expect(admit(equal, 0)).toMatchObject({ delayMs: 1000, limit: equal[1] });
 });
 
-/** nginx's ngx_http_limit_req_lookup for one limit, in its own words. */
+/** nginx's ngx_http_limit_req_lookup for one limit, in nginx's own words. */
 function nginxLimit(rate: number, burst: number) {
   let known: { excess: number; last: number } | undefined;
   return (now: number): number | 'rejected' => {

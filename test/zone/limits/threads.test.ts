@@ -8,7 +8,7 @@ compileThreads('limiter', 'visitor', 'dying-visitor');
 
 const THREADS = 4;
 
-/** Starts the program in every thread at one moment; gives what each of them posts in the end. */
+/** Starts the program in every thread at the same moment; gives what each of them posts at the end. */
 async function storm(program: string, work: (threadId: number) => object): Promise<unknown[]> {
   const gate = new SharedArrayBuffer(4);
   const threads = Array.from({ length: THREADS }, (_, n) =>

@@ -1,7 +1,7 @@
 import type { RateLimit } from '../../../src/modules/limit_req/leaky-bucket.ts';
 import { createZone, openOpenRequests, openRequestRates } from '../../../src/zone/index.ts';
 
-/** The smallest zone that nginx grants. */
+/** The smallest zone that nginx allows. */
 export const SIZE = 32_768;
 
 export const rateZone = (sizeBytes = SIZE, key = '$k'): SharedArrayBuffer =>
@@ -13,7 +13,7 @@ export const connectionZone = (sizeBytes = SIZE, key = '$k'): SharedArrayBuffer 
 /** Requests per second, and requests of burst and delay. */
 type Numbers = readonly [ratePerSecond: number, burst?: number, delay?: number];
 
-/** Limits on one zone, as directives would say them. */
+/** Limits on one zone, as directives define them. */
 export function limitsOn(buffer: SharedArrayBuffer, threadId = 1) {
   const rates = openRequestRates(buffer, threadId);
   return (key: string, [ratePerSecond, burst = 0, delay = 0]: Numbers): RateLimit => ({

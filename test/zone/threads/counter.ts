@@ -18,7 +18,7 @@ const { buffer, gate, threadId, count, counters, texts, evict } = workerData as 
 const dictionary = openDictionary(buffer, threadId, { evict });
 const faults: string[] = [];
 
-/** A call that could not get the lock has done nothing; a machine that is busy elsewhere may let that happen. */
+/** A call that could not get the lock has done nothing; that may happen on a busy machine. */
 function patiently<T>(call: () => T): T {
   for (;;) {
     try {

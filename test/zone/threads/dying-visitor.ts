@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { openOpenRequests } from '../../../src/zone/index.ts';
 
-/** Enters or leaves, and dies in it, under the lock, just before or after its n-th call of an atomic. */
+/** Enters or leaves, and dies in that call, under the lock, just before or after its n-th call of an atomic. */
 const { buffer, threadId, does, method, nth, side } = workerData as {
   buffer: SharedArrayBuffer;
   threadId: number;

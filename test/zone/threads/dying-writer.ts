@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { openDictionary } from '../../../src/zone/index.ts';
 
-/** Replaces the value of `key` and dies in it, under the lock, just before or after its n-th call of an atomic. */
+/** Replaces the value of `key` and dies in that call, under the lock, just before or after its n-th call of an atomic. */
 const { buffer, threadId, method, nth, side } = workerData as {
   buffer: SharedArrayBuffer;
   threadId: number;

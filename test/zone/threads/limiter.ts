@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { admit, type RateLimit } from '../../../src/modules/limit_req/leaky-bucket.ts';
 import { openRequestRates } from '../../../src/zone/index.ts';
 
-/** Asks several limits at once, `count` times at one moment of the clock; posts how often it passed. */
+/** Applies several limits together, `count` times at one moment of the clock; posts how often the request passed. */
 const { zones, gate, threadId, count, burst } = workerData as {
   zones: readonly SharedArrayBuffer[];
   gate: SharedArrayBuffer;
@@ -23,7 +23,7 @@ parentPort?.postMessage('ready');
 Atomics.wait(new Int32Array(gate), 0, 0);
 for (let n = 0; n < count; n++) {
   let says = admit(limits, 0);
-  // A machine that is busy elsewhere may let that happen; nothing was counted.
+  // That may happen on a busy machine; nothing was counted.
   while (says.verdict === 'failed') says = admit(limits, 0);
   if (says.verdict === 'passed') passed++;
 }

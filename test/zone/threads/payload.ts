@@ -1,4 +1,4 @@
-/** A payload of varying length that betrays any mixture with another one. */
+/** A payload of varying length that reveals any mixture with another one. */
 export function payloadOf(writer: number, n: number): string {
   return `${writer}:${n}:${String.fromCharCode(97 + ((writer * 7 + n) % 26)).repeat((n * 31) % 480)}`;
 }

@@ -18,7 +18,7 @@ Atomics.wait(new Int32Array(gate), 0, 0);
 const startedMs = performance.now();
 for (let n = 0; n < count; n++) {
   const event = { channel: `writer.${threadId}`, type: 't', payload: payloadOf(threadId, n) };
-  // A publish that could not get the lock has done nothing; a machine that is busy elsewhere may let that happen.
+  // A publish that could not get the lock has done nothing; that may happen on a busy machine.
   let published = ring.publish(event);
   while (published === undefined) published = ring.publish(event);
   generations[n] = published.generation;

@@ -3,7 +3,7 @@ import { openRing, type RingEntry } from '../../../src/zone/index.ts';
 import { isPayload } from './payload.ts';
 
 /**
- * Reads until it saw generation `last`, by single reads or by snapshots; posts what it saw and every fault it
+ * Reads until it sees generation `last`, by single reads or by snapshots; posts what it saw and every fault it
  * found.
  */
 const { buffer, threadId, last, how } = workerData as {

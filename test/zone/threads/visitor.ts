@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openOpenRequests } from '../../../src/zone/index.ts';
 
-/** Enters and leaves, `count` times; posts how many others it ever met inside, and how often it was let in. */
+/** Enters and leaves `count` times; posts the largest number of others inside at the same time, and how often it was let in. */
 const { buffer, inside, gate, threadId, count, limit } = workerData as {
   buffer: SharedArrayBuffer;
   inside: SharedArrayBuffer;
