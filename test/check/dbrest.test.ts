@@ -29,7 +29,7 @@ const secrets: readonly GroupCase[] = [
   },
   { it: 'bytes count, not characters', conf: keyed, secret: 'kD9vQ2mXz7LwäöüßéñçåøæÅÆ', says: [] },
   {
-    it: 'the key of a set counts as it is decoded',
+    it: 'the length of a key in a set is that of the decoded key',
     conf: keyed,
     secret: jwk({ keys: [{ kty: 'oct', k: base64('kD9vQ2mXz7') }] }),
     says: [`GW604 ${SHORT} 10 bytes, HS256 needs at least 32`],
@@ -44,7 +44,7 @@ const secrets: readonly GroupCase[] = [
     '0123456789abcdef0123456789abcdef',
   ].map((secret) => ({ it: `"${secret}" is known`, conf: keyed, secret, says: [EXAMPLE] })),
   {
-    it: 'a known one is known as a key too',
+    it: 'a known secret is also known as a key',
     conf: keyed,
     secret: jwk({ kty: 'oct', k: base64('reallyreallyreallyreallyverysafe') }),
     says: [EXAMPLE],
@@ -106,14 +106,14 @@ const connections: readonly GroupCase[] = [
     ],
   },
   {
-    it: 'everybody is the role that logs in',
+    it: 'the anonymous role is the role that logs in',
     conf: here(`${anon} dbrest_pass postgresql://anon@localhost/x;`),
     says: [
       'GW618 "dbrest_anon_role" is the role that "dbrest_pass" logs in with, so requests have all its rights',
     ],
   },
   {
-    it: 'everybody is a superuser',
+    it: 'the anonymous role is a superuser',
     conf: here('dbrest_anon_role postgres; dbrest_pass postgresql://web@localhost/x;'),
     says: ['GW602 unauthenticated requests run as "postgres", a superuser'],
   },
@@ -131,7 +131,7 @@ const connections: readonly GroupCase[] = [
 
 const reach: readonly GroupCase[] = [
   {
-    it: 'strangers write, and read without end',
+    it: 'any client may write, and read without a limit',
     conf: open('dbrest_pass embedded;'),
     says: [
       'GW610 POST requests of anyone reach the database as the anonymous role',
@@ -139,7 +139,7 @@ const reach: readonly GroupCase[] = [
     ],
   },
   {
-    it: 'strangers may not POST, but PATCH',
+    it: 'any client may PATCH, but not POST',
     conf: open('dbrest_pass embedded; dbrest_max_rows 9; limit_except GET PATCH { deny all; }'),
     says: ['GW610 PATCH requests of anyone reach the database as the anonymous role'],
   },
@@ -149,18 +149,18 @@ const reach: readonly GroupCase[] = [
     says: [],
   },
   {
-    it: 'with tokens only, strangers get nowhere',
+    it: 'clients without a token have no access',
     conf: 'dbrest_schemas b; dbrest_jwt_secret ${file:secret}; server { location /api/ { dbrest_pass embedded; } }',
     secret: 'kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6E',
     says: [],
   },
   {
-    it: 'who has a password is no stranger',
+    it: 'a password limits access',
     conf: open('dbrest_pass embedded; auth_basic x; auth_basic_user_file u;'),
     says: [],
   },
   {
-    it: 'everything is described to strangers',
+    it: 'any client can read the whole description',
     conf: open(
       'dbrest_pass embedded; dbrest_max_rows 9; limit_except GET { deny all; } dbrest_openapi ignore-privileges;',
     ),
@@ -186,7 +186,7 @@ const places: readonly GroupCase[] = [
     ],
   },
   {
-    it: 'an exact location and one that ends in a slash take no neighbours',
+    it: 'an exact location and one that ends in a slash match no neighbouring paths',
     conf: 'dbrest_schemas a; dbrest_anon_role b; server { listen 127.0.0.1:80; location = /a { dbrest_pass embedded; } location / { dbrest_pass embedded; } }',
     says: [],
   },

@@ -9,12 +9,12 @@ const PLAIN = 'GW812 "control_api" is used over plain HTTP from other machines';
 
 const cases: readonly GroupCase[] = [
   {
-    it: 'everybody publishes',
+    it: 'any client may publish',
     conf: open(ring()),
     says: ['GW801 "worker_events_api" lets everybody publish'],
   },
   {
-    it: 'who has the key publishes',
+    it: 'clients with the key may publish',
     conf: open(ring('worker_events_publish_key ${file:secret};')),
     secret: '0123456789abcdef',
     says: [],
@@ -79,12 +79,12 @@ const cases: readonly GroupCase[] = [
   },
   { it: 'a probe needs no TLS', conf: open('allow 10.0.0.0/8; deny all; control_api live;'), says: [] },
   {
-    it: 'a flag that is used only in another case is used',
+    it: 'a flag that is used only in another case counts as used',
     conf: `${FLAGS} feature_flag $Shop shop; server { listen 127.0.0.1:80; return 200 $shop; }`,
     says: [],
   },
   {
-    it: 'a flag that only another flag is keyed by is used',
+    it: 'a flag that is only the key of another flag counts as used',
     conf: `${FLAGS} feature_flag $a a; feature_flag $b b key=$a; server { listen 127.0.0.1:80; return 200 $b; }`,
     says: [],
   },

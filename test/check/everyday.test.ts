@@ -48,14 +48,14 @@ afterAll(() => {
 
 const ours = [...filesIn('conf'), ...filesIn('conf/examples')];
 
-test.each(ours)('%s, which people copy, gives no finding', async (path) => {
+test.each(ours)('%s, which serves as a template, gives no finding', async (path) => {
   const findings = await findingsIn(join(ROOT, path));
   expect(findings.filter(({ severity }) => severity !== 'info').map(lineOf)).toEqual([]);
 });
 
 const DEBIAN = '/etc/nginx/nginx.conf';
 
-test.runIf(existsSync(DEBIAN))('the configuration that Debian gives nginx has no error', async () => {
+test.runIf(existsSync(DEBIAN))('the nginx configuration of Debian has no error', async () => {
   const findings = await findingsIn(DEBIAN);
   expect(findings.filter(({ severity }) => severity === 'error').map(lineOf)).toEqual([]);
 });

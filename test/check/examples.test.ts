@@ -38,11 +38,11 @@ describe.for(RULES.filter(({ live }) => !live))('$id $slug', (rule: Rule) => {
 });
 
 describe.for(RULES)('$id $slug', (rule: Rule) => {
-  test('has nothing to say of its good example', async () => {
+  test('finds nothing in its good example', async () => {
     expect(await rulesFoundIn(rule, rule.good)).toEqual([]);
   });
 
-  test('is content with its own fixes, and no error comes of them', async () => {
+  test('finds nothing after its own fixes, which cause no error', async () => {
     const { offered, left } = await afterFixes(rule);
     const isConsequence = ({ slug, severity }: Finding): boolean =>
       slug !== rule.slug && severity === 'error';

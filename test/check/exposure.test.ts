@@ -65,7 +65,7 @@ async function found(server: string): Promise<string[]> {
 }
 
 for (const { conf, open } of cases) {
-  test(`strangers ${open ? 'get into' : 'are kept out of'} ${conf}`, async () => {
+  test(`any client ${open ? 'has' : 'does not have'} access to ${conf}`, async () => {
     expect(await found(conf)).toHaveLength(open ? 1 : 0);
   });
 }

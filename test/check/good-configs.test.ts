@@ -34,7 +34,7 @@ function withCertificate(text: string): string {
 }
 
 for (const file of SHIPPED) {
-  test(`there is nothing to say of ${file}`, async () => {
+  test(`${file} gives no findings`, async () => {
     const path = join(ROOT, file);
     expect(await saidOf(path, withCertificate(readFileSync(path, 'utf8')))).toEqual([]);
   });
@@ -42,7 +42,7 @@ for (const file of SHIPPED) {
 
 const title = HAS_DEBIAN ? '' : ` (skipped: ${DEBIAN} has no configuration of Debian's package)`;
 
-test.skipIf(!HAS_DEBIAN)(`there is nothing to say of what Debian's package ships${title}`, async () => {
+test.skipIf(!HAS_DEBIAN)(`the configuration in Debian's package gives no findings${title}`, async () => {
   expect(await saidOf(join(DEBIAN, 'nginx.conf'))).toEqual([]);
   const site = readFileSync(DEBIAN_SITE, 'utf8');
   expect(await saidOf(join(DEBIAN, 'nginx.conf'), `events { }\nhttp {\n${site}\n}\n`)).toEqual([]);

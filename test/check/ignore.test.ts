@@ -52,12 +52,12 @@ describe('a comment ignores what is found', () => {
   });
 });
 
-test('what keeps the configuration from loading cannot be ignored', async () => {
+test('a fault that prevents loading cannot be ignored', async () => {
   const reviewed = await found('# gw-ignore GW105: later\nretrun 204;');
   expect(rulesOf(reviewed)).toEqual(['GW105']);
 });
 
-test('a rule that is not asked makes no comment needless', async () => {
+test('a comment about a rule that does not run is not reported as needless', async () => {
   expect(rulesOf(await found('# gw-ignore GW2: for later\nreturn 204;'))).toEqual([]);
 });
 
@@ -92,7 +92,7 @@ describe('the check block', () => {
     expect(rulesOf(await found(ALIAS, 'check { select GW4; }'))).toEqual([]);
   });
 
-  test('says what it ignores in vain, and which rule does not exist', async () => {
+  test('reports what it ignores in vain, and which rule does not exist', async () => {
     const vain = await found('return 204;', 'check { ignore GW301 "was"; ignore alias-traversl "typo"; }');
     expect(vain.findings.map(({ rule, message }) => `${rule} ${message}`)).toEqual([
       'GW121 "ignore" for "GW301" matches nothing',

@@ -10,17 +10,17 @@ const REMOTE = 'GW705 "kv_pass" reaches another machine without';
 
 const cases: readonly GroupCase[] = [
   ...['set', 'del', 'incr', 'decr', 'expire', 'hset', 'hdel'].map((command) => ({
-    it: `everybody may ${command}`,
+    it: `any client may ${command}`,
     conf: open(`kv_command ${command};`),
     says: [`GW701 "kv_command ${command}" can be called by everybody`],
   })),
   ...['get', 'exists', 'ttl', 'strlen', 'hget', 'ping'].map((command) => ({
-    it: `everybody may ${command} below a path`,
+    it: `any client may ${command} below a path`,
     conf: open(`kv_command ${command};`),
     says: [],
   })),
   {
-    it: 'del answers DELETE too',
+    it: 'del handles DELETE too',
     conf: open('kv_command del; limit_except DELETE { deny all; }'),
     says: ['GW701 "kv_command del" can be called by everybody'],
   },
@@ -30,7 +30,7 @@ const cases: readonly GroupCase[] = [
     conf: here('kv_pass a:1; kv_command FLUSHALL;').replace('a:1', 'localhost:1'),
     says: ['GW703 "FLUSHALL" concerns the whole store and is not offered'],
   },
-  { it: 'a misspelt command is none of the dangerous', conf: open('kv_command gte;'), says: [] },
+  { it: 'a misspelt command is not a dangerous one', conf: open('kv_command gte;'), says: [] },
   { it: 'the whole path is the key', conf: open('', '/'), says: [ANY] },
   { it: 'the whole path is the key, by its variable', conf: open('kv_key $uri;', '/'), says: [ANY] },
   { it: 'the path below a location is the key, by its variable', conf: open('kv_key $uri;'), says: [] },
@@ -43,12 +43,12 @@ const cases: readonly GroupCase[] = [
     says: [],
   },
   {
-    it: 'mget takes whichever keys a request names',
+    it: 'mget reads any keys that a request names',
     conf: open('kv_command mget;'),
     says: ['GW704 "kv_command mget" gives everybody whichever keys a request names'],
   },
   { it: 'ping takes no key', conf: open('kv_command ping;', '/'), says: [] },
-  { it: 'nobody from outside chooses', conf: here('kv_pass 127.0.0.1:1; kv_key $arg_key;'), says: [] },
+  { it: 'no client from outside chooses', conf: here('kv_pass 127.0.0.1:1; kv_key $arg_key;'), says: [] },
   ...['127.0.0.1:6379', 'localhost', 'unix:/run/redis.sock', '[::1]:6379', '$arg_host:6379'].map(
     (address) => ({
       it: `"${address}" is not another machine, as far as is known`,
@@ -95,7 +95,7 @@ const cases: readonly GroupCase[] = [
     says: [],
   },
   {
-    it: 'the embedded store in two servers is told once',
+    it: 'the embedded store in two servers is reported once',
     conf: `${open('').replace('127.0.0.1:6379', 'embedded')} ${open('').replace('127.0.0.1:6379', 'embedded')}`,
     says: ['GW708 the embedded store is local to this machine'],
   },

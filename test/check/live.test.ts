@@ -52,7 +52,7 @@ const rest = (dsn: string, more = 'dbrest_schemas closed; dbrest_anon_role anon;
 const as = (user: string): string => db.dsn.replace('authenticator', user);
 
 const databases: readonly { it: string; conf: () => string; says: readonly string[] }[] = [
-  { it: 'is as it should be', conf: () => rest(db.dsn), says: [] },
+  { it: 'is in order', conf: () => rest(db.dsn), says: [] },
   { it: 'is the embedded one', conf: () => rest('embedded'), says: [] },
   {
     it: 'is logged in to as a superuser',
@@ -62,12 +62,12 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     ],
   },
   {
-    it: 'is logged in to as a role that row security does not hold for',
+    it: 'is logged in to as a role that bypasses row security',
     conf: () => rest(as('live_backup')),
     says: ['GW650 the role that "dbrest_pass" logs in with bypasses row security'],
   },
   {
-    it: 'gives strangers a superuser whom it was not granted',
+    it: 'has a superuser as the anonymous role, which is not granted',
     conf: () => rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role live_owner;'),
     says: [
       'GW650 the anonymous role is a superuser: neither privileges nor row security apply to it',
@@ -86,7 +86,7 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     says: ['GW653 the database has no schema "apy"'],
   },
   {
-    it: 'shows strangers whole tables, and embeds without an index',
+    it: 'shows whole tables to any client, and embeds without an index',
     conf: () => rest(db.dsn, 'dbrest_schemas api; dbrest_anon_role anon;'),
     says: [
       'GW652 the anonymous role may write all rows of api.orders: no row security',
@@ -95,7 +95,7 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     ],
   },
   {
-    it: 'does not know who logs in',
+    it: 'does not have the role that logs in',
     conf: () => rest(as('live_nobody_knows')),
     says: ['GW656 the database cannot be reached: role "live_nobody_knows" does not exist'],
   },
@@ -117,19 +117,19 @@ test('a database that cannot be reached hides no other, and its password does no
   ]);
 });
 
-test('a database that takes connections and never answers is given up', async () => {
+test('the check of a database that accepts connections and stays silent is given up', async () => {
   const conf = rest(`postgresql://a@127.0.0.1:${await silent()}/x?connect_timeout=2`);
   expect(await found(conf)).toEqual(['GW656 the database cannot be reached: no response in time']);
 });
 
-test('a database that is too old is told by its version', async () => {
+test('a database that is too old is reported with its version', async () => {
   const { port } = await oldPostgres({ onTestFinished }, facts(110_022));
   expect(await found(rest(`postgresql://a@127.0.0.1:${port}/x`))).toEqual([
     'GW654 the database is PostgreSQL 11, at least 12 is needed',
   ]);
 });
 
-test('a database that several locations name is asked once', async () => {
+test('a database that several locations name is checked once', async () => {
   const { port, connections } = await oldPostgres({ onTestFinished }, facts(150_000));
   const conf = rest(`postgresql://a@127.0.0.1:${port}/x?sslmode=disable`);
   expect(await found(conf + conf.replace('/api/', '/other/'))).toEqual([]);
@@ -154,18 +154,18 @@ async function silent(): Promise<number> {
 const at = (address: string, command = 'get'): string =>
   `location = /k { kv_pass ${address}; kv_key k; kv_command ${command}; kv_connect_timeout 500ms; }`;
 
-test('a store that answers is as it should be, under the name of an upstream too', async () => {
+test('a store that responds is in order, under the name of an upstream too', async () => {
   const { port, url } = await redis();
   expect(await found(at(`127.0.0.1:${port}`, 'incr'))).toEqual([]);
   expect(await found(at(url))).toEqual([]);
   expect(await found(at('store'), `upstream store { server 127.0.0.1:${port}; }`)).toEqual([]);
 });
 
-test('a store that is embedded or named by requests is not asked', async () => {
+test('a store that is embedded or named by requests is not checked', async () => {
   expect(await found(at('embedded') + at('$arg_host').replace('/k', '/v'))).toEqual([]);
 });
 
-test('a store that does not listen, or says nothing', async () => {
+test('a store that does not listen, or stays silent, is reported', async () => {
   const conf = at(`127.0.0.1:${await freePort()}`) + at(`127.0.0.1:${await silent()}`).replace('/k', '/v');
   expect(await found(conf)).toEqual([
     'GW750 the store cannot be reached: connection refused',
@@ -173,7 +173,7 @@ test('a store that does not listen, or says nothing', async () => {
   ]);
 });
 
-test('a store that wants a password, or another one', async () => {
+test('a store that requires a password, or a different one, is reported', async () => {
   const { port } = await redis('--requirepass', 'right');
   const conf = at(`127.0.0.1:${port}`) + at(`redis://:wr0ng@127.0.0.1:${port}`).replace('/k', '/v');
   expect(await found(conf)).toEqual([
@@ -183,7 +183,7 @@ test('a store that wants a password, or another one', async () => {
   expect(await found(at(`redis://:right@127.0.0.1:${port}`))).toEqual([]);
 });
 
-test('a store that is a replica takes reads only', async () => {
+test('a store that is a replica accepts only reads', async () => {
   const { port: master } = await redis();
   const { port } = await redis('--replicaof', `127.0.0.1 ${master}`);
   expect(await found(at(`127.0.0.1:${port}`))).toEqual([]);
@@ -206,6 +206,6 @@ test('a live finding is ignored by a comment, which without --live does not coun
   expect(await check(load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text }))).toEqual([]);
 });
 
-test('every live rule has been met here', () => {
+test('every live rule has a case here', () => {
   expect(met).toEqual(LIVE);
 });

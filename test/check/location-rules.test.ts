@@ -96,7 +96,7 @@ const shadowed: readonly (readonly [it: string, text: string, uri: string | unde
     `location /f/ { auth_basic f; auth_basic_user_file /f; } ${SHADOWS}`,
     '/f/a.css',
   ],
-  ['a prefix that lets nobody in', `location /f/ { deny all; } ${SHADOWS}`, '/f/a.css'],
+  ['a prefix that refuses all clients', `location /f/ { deny all; } ${SHADOWS}`, '/f/a.css'],
   [
     'an application of its own',
     `location /grafana/ { proxy_pass http://127.0.0.1:1; } ${SHADOWS}`,
@@ -109,7 +109,7 @@ const shadowed: readonly (readonly [it: string, text: string, uri: string | unde
     `location /f/ { alias /srv/f/; location ~ \\.(?:css|js)$ {} } ${SHADOWS}`,
     undefined,
   ],
-  ['no prefix that answers like all others', `location /f/ { expires 1d; } ${SHADOWS}`, undefined],
+  ['no prefix that responds like the regex', `location /f/ { expires 1d; } ${SHADOWS}`, undefined],
   ['no prefix with the same files', `root /srv; location /f/ { root /srv; } ${SHADOWS}`, undefined],
   ['no prefix of an interface', `location /api/v1/ { proxy_pass http://127.0.0.1:1; } ${SHADOWS}`, undefined],
   ['not the root', `location / { proxy_pass http://127.0.0.1:1; } ${SHADOWS}`, undefined],
@@ -137,9 +137,17 @@ for (const [it, text, uri] of shadowed) {
 }
 
 const order: readonly (readonly [it: string, text: string, found: number])[] = [
-  ['is told where only line breaks get by', 'location ~ ^/d/.*$ {} location ~ ^/d/[^/]*\\.pdf$ {}', 1],
-  ['is not told where the broader one is last', 'location ~ ^/d/[^/]*\\.pdf$ {} location ~ ^/d/.*$ {}', 0],
-  ['is not told of regexes that overlap', 'location ~ ^/d/ {} location ~ \\.pdf$ {}', 0],
+  [
+    'is reported where only line breaks make a difference',
+    'location ~ ^/d/.*$ {} location ~ ^/d/[^/]*\\.pdf$ {}',
+    1,
+  ],
+  [
+    'is not reported where the broader one is last',
+    'location ~ ^/d/[^/]*\\.pdf$ {} location ~ ^/d/.*$ {}',
+    0,
+  ],
+  ['is not reported for regexes that overlap', 'location ~ ^/d/ {} location ~ \\.pdf$ {}', 0],
 ];
 for (const [it, text, found] of order)
   test(`the order of regexes ${it}`, () => expect(said(text, 'regex-order')).toHaveLength(found));

@@ -22,7 +22,7 @@ const cases: readonly GroupCase[] = [
     says: [LOGGED('sent_http_set_cookie'), LOGGED('request_body')],
   },
   {
-    it: 'what gw masks, or what opens nothing',
+    it: 'a value that gw masks, or that gives no access',
     conf: json("'$http_authorization $http_cookie $arg_token $request $cookie_theme'"),
     says: [],
   },

@@ -32,7 +32,7 @@ const closed = [
   '^https://example.com$',
 ];
 for (const pattern of closed) {
-  test(`a pattern for trusted sites ${pattern} accepts nobody else, or everybody`, () => {
+  test(`a pattern for trusted sites ${pattern} accepts no other site, or every site`, () => {
     const text = `map $http_origin $o { "~${pattern}" $http_origin; } server { listen 127.0.0.1:1; }`;
     expect(said(text, 'origin-regex')).toEqual([]);
   });

@@ -43,7 +43,7 @@ for (const format of Object.keys(FORMATS) as Format[]) {
   });
 }
 
-test('human colours severities where colours are wanted', async () => {
+test('human colours severities where colours are enabled', async () => {
   const text = await written('human', { color: true });
   expect(text).toContain('\u001b[31merror\u001b[39m \u001b[31mGW301 alias-traversal\u001b[39m');
   // eslint-disable-next-line no-control-regex -- these are the colours

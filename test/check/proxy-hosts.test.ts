@@ -46,11 +46,11 @@ testRule('missing-resolver', [
     ...inHttp,
     text: `${GROUP}\nserver { location ~ ^/(?<name>[a-z]+)/ { proxy_pass http://$name; } }`,
   },
-  { it: 'lets an address be', ...inLocation, text: 'proxy_pass http://127.0.0.1:9000$request_uri;' },
-  { it: 'lets an address of IPv6 be', ...inLocation, text: 'proxy_pass http://[::1]:9000$request_uri;' },
-  { it: 'lets a socket be', ...inLocation, text: 'proxy_pass http://unix:/run/app.sock:$request_uri;' },
+  { it: 'accepts an address', ...inLocation, text: 'proxy_pass http://127.0.0.1:9000$request_uri;' },
+  { it: 'accepts an address of IPv6', ...inLocation, text: 'proxy_pass http://[::1]:9000$request_uri;' },
+  { it: 'accepts a socket', ...inLocation, text: 'proxy_pass http://unix:/run/app.sock:$request_uri;' },
   {
-    it: 'lets an address be that a capture follows',
+    it: 'accepts an address that a capture follows',
     text: 'location ~ ^/a(/.*)$ { set $to 127.0.0.1:9000; proxy_pass http://$to$1; }',
   },
   {
@@ -64,7 +64,7 @@ testRule('missing-resolver', [
     says: [asked('$service.internal:81')],
   },
   { it: 'leaves open what may be an address', ...inLocation, text: 'proxy_pass http://$cookie_server:81;' },
-  { it: 'lets an address in a variable be', ...inLocation, text: 'proxy_pass http://$server_addr:81;' },
+  { it: 'accepts an address in a variable', ...inLocation, text: 'proxy_pass http://$server_addr:81;' },
 ]);
 
 testRule('static-dns', [
@@ -75,7 +75,7 @@ testRule('static-dns', [
     says: ['"a.internal" is looked up once, at the start'],
   },
   {
-    it: 'does not say what the environment says',
+    it: 'does not print a value of the environment',
     ...inLocation,
     text: 'proxy_pass http://${env:NOT_SET:-a.internal}:81;',
     says: ['"http://${env:NOT_SET:-a.internal}:81" is looked up once, at the start'],
@@ -85,9 +85,9 @@ testRule('static-dns', [
     text: 'location /a/ { proxy_pass http://a.internal:81; }\nlocation /b/ { proxy_pass http://a.internal:82; }',
     says: ['"a.internal" is looked up once, at the start'],
   },
-  { it: 'lets this machine be', ...inLocation, text: 'proxy_pass http://localhost:81;' },
+  { it: 'accepts this machine', ...inLocation, text: 'proxy_pass http://localhost:81;' },
   {
-    it: 'lets a variable be',
+    it: 'accepts a variable',
     ...inLocation,
     text: 'resolver 10.0.0.1;\nproxy_pass http://a.internal$request_uri;',
   },
@@ -99,5 +99,5 @@ testRule('resolver-external', [
     text: 'resolver 1.1.1.1:53 [2001:4860:4860::8888] 10.0.0.1 valid=10s;',
     says: ['"1.1.1.1" is a public name server', '"2001:4860:4860::8888" is a public name server'],
   },
-  { it: 'lets other networks be', text: 'resolver 127.0.0.11 169.254.169.253 8.8.9.9 ipv6=off;' },
+  { it: 'accepts other networks', text: 'resolver 127.0.0.11 169.254.169.253 8.8.9.9 ipv6=off;' },
 ]);

@@ -22,11 +22,11 @@ testRule('proxy-header-redefinition', [
       'proxy_set_header Authorization "Bearer s3cret";\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
   },
   {
-    it: 'lets headers be that go out anyway',
+    it: 'accepts headers that go out anyway',
     text: 'proxy_set_header Connection "";\nproxy_set_header Host $proxy_host;\nlocation / { proxy_set_header C 3; proxy_pass http://127.0.0.1:1; }',
   },
   {
-    it: 'lets a location be that forwards nothing',
+    it: 'accepts a location that forwards nothing',
     text: 'proxy_set_header A 1;\nlocation / { proxy_set_header B 2; }',
   },
 ]);
@@ -39,7 +39,7 @@ testRule('host-spoofing', [
     says: ['"Host ${http_host}" passes on what the client wrote'],
     fixed: 'proxy_set_header host "$host";',
   },
-  { it: 'lets another header be', ...inLocation, text: 'proxy_set_header X-Forwarded-Host $http_host;' },
+  { it: 'accepts another header', ...inLocation, text: 'proxy_set_header X-Forwarded-Host $http_host;' },
 ]);
 
 testRule('missing-host-header', [
@@ -51,11 +51,11 @@ testRule('missing-host-header', [
     fixed: `${GROUP}\nserver {\n    location / {\n        proxy_pass http://app;\n        proxy_set_header Host $host;\n    }\n}`,
   },
   {
-    it: 'lets a group be that is called like a host',
+    it: 'accepts a group that is called like a host',
     ...inHttp,
     text: 'upstream api.example { server 127.0.0.1:1; }\nserver { location / { proxy_pass http://api.example; } }',
   },
-  { it: 'lets a real host be', ...inLocation, text: 'proxy_pass http://127.0.0.1:1;' },
+  { it: 'accepts a real host', ...inLocation, text: 'proxy_pass http://127.0.0.1:1;' },
 ]);
 
 testRule('proxy-uri-normalized', [
@@ -71,7 +71,7 @@ testRule('proxy-uri-normalized', [
     says: ['"/a" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"'],
     fixed: 'location /a { proxy_pass "http://127.0.0.1:1"; }',
   },
-  { it: 'lets a URI be that changes the path', text: 'location /a/ { proxy_pass http://127.0.0.1:1/; }' },
+  { it: 'accepts a URI that changes the path', text: 'location /a/ { proxy_pass http://127.0.0.1:1/; }' },
 ]);
 
 testRule('proxy-slash-mismatch', [
@@ -87,10 +87,10 @@ testRule('proxy-slash-mismatch', [
     says: ['location "/api/" + URI "/v1" maps "/api/x" to "/v1x"'],
     fixed: 'location /api/ { proxy_pass http://127.0.0.1:1/v1/; }',
   },
-  { it: 'lets a query be', text: 'location /s/ { proxy_pass http://127.0.0.1:1/find?q=; }' },
-  { it: 'lets a file be', text: 'location /hook/ { proxy_pass http://127.0.0.1:1/v1/hook.php; }' },
-  { it: 'lets a begun word be', text: 'location /s/ { proxy_pass http://127.0.0.1:1/s-; }' },
-  { it: 'lets an exact location be', text: 'location = /s { proxy_pass http://127.0.0.1:1/t/; }' },
+  { it: 'accepts a query', text: 'location /s/ { proxy_pass http://127.0.0.1:1/find?q=; }' },
+  { it: 'accepts a file', text: 'location /hook/ { proxy_pass http://127.0.0.1:1/v1/hook.php; }' },
+  { it: 'accepts an incomplete word', text: 'location /s/ { proxy_pass http://127.0.0.1:1/s-; }' },
+  { it: 'accepts an exact location', text: 'location = /s { proxy_pass http://127.0.0.1:1/t/; }' },
 ]);
 
 testRule('keepalive-headers', [
@@ -107,9 +107,9 @@ testRule('keepalive-headers', [
     text: `map $http_upgrade $up { default upgrade; "" close; }\n${server('proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $up;')}`,
     says: ['"Connection $up" ends connections to the upstream'],
   },
-  { it: 'lets what gw does by itself be', ...inHttp, text: server('') },
+  { it: 'accepts what gw does by itself', ...inHttp, text: server('') },
   {
-    it: 'lets a group be that keeps nothing',
+    it: 'accepts a group that keeps nothing',
     ...inHttp,
     text: server('proxy_http_version 1.0;').replace('keepalive 4; ', ''),
   },
@@ -137,12 +137,12 @@ testRule('websocket-upgrade', [
     says: ['"Upgrade" is sent to the upstream with "Connection: keep-alive"'],
   },
   {
-    it: 'lets the client decide',
+    it: 'accepts a header of the client',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection $http_connection;',
   },
   {
-    it: 'lets a header be that is taken out',
+    it: 'accepts a header that is taken out',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Upgrade "";',
   },
@@ -150,21 +150,21 @@ testRule('websocket-upgrade', [
 
 testRule('single-server-retry', [
   {
-    it: 'lets a name be, which may have several addresses',
+    it: 'accepts a name, because it may have several addresses',
     ...inLocation,
     text: 'proxy_pass http://a.b;\nproxy_next_upstream error;',
   },
   {
-    it: 'lets what is off be',
+    it: 'accepts "proxy_next_upstream off"',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_next_upstream off;',
   },
 ]);
 
 testRule('proxy-ssl-unverified', [
-  { it: 'lets this machine be', ...inLocation, text: 'proxy_pass https://127.0.0.1:8443;' },
+  { it: 'accepts this machine', ...inLocation, text: 'proxy_pass https://127.0.0.1:8443;' },
   {
-    it: 'lets a group of this machine be',
+    it: 'accepts a group of this machine',
     ...inHttp,
     text: `${GROUP}\nserver { location / { proxy_pass https://app; } }`,
   },

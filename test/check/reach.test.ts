@@ -40,8 +40,8 @@ function locationsOf(tree: LocationTree): readonly CheckedLocation[] {
   return tree.levels.flatMap(({ locations }) => locations);
 }
 
-describe('what is claimed of locations', () => {
-  test('is what their tree does with URIs', () => {
+describe('the reach of locations', () => {
+  test('agrees with the choices of their tree', () => {
     let proven = 0;
     fc.assert(
       fc.property(

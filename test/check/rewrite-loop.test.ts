@@ -30,7 +30,7 @@ const CASES: readonly { readonly it: string; readonly conf: string; readonly loo
     loops: '/new/',
   },
   {
-    it: 'an "if" asks for what other clients do not send',
+    it: 'an "if" tests something that other clients do not send',
     conf: 'if ($host = b) { return 404; }\nlocation /a/ { if ($arg_x) { break; } rewrite ^/a/(.*)$ /a/b/$1 last; }',
     loops: '/a/',
   },
@@ -39,14 +39,14 @@ const CASES: readonly { readonly it: string; readonly conf: string; readonly loo
   { it: 'it is a redirect', conf: 'location /a/ { rewrite ^/a/(.*)$ /a/b/$1 permanent; }' },
   { it: 'the result does not match again', conf: 'location /a/ { rewrite ^/a/x$ /a/y last; }' },
   {
-    it: 'an "if" decides that no client can tell',
+    it: 'an "if" decides by something that clients cannot choose',
     conf: 'location /a/ { if ($scheme = http) { break; } rewrite ^/a/(.*)$ /a/b/$1 last; }',
   },
   { it: 'a variable is the target', conf: 'location /a/ { rewrite ^/a/(.*)$ /a/$arg_x/$1 last; }' },
   { it: 'a "return" stands in front', conf: 'location /a/ { return 204; rewrite ^/a/(.*)$ /a/b/$1 last; }' },
-  { it: 'the server answers before', conf: 'return 204;\nlocation / { rewrite ^ /a last; }' },
+  { it: 'the server responds before', conf: 'return 204;\nlocation / { rewrite ^ /a last; }' },
   {
-    it: 'the chain only is long',
+    it: 'the chain is only long',
     conf: Array.from(
       { length: 9 },
       (_, index) => `location = /${index} { rewrite ^ /${index + 1} last; }`,

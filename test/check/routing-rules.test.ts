@@ -28,23 +28,23 @@ const CASES: readonly {
   },
   {
     rule: 'capture-missing',
-    it: 'takes the groups of the server names',
+    it: 'counts the groups of server names',
     conf: 'server { listen 8080; server_name "~^(a)\\.(b)$"; location / { root /srv/$2; } }',
   },
   {
     rule: 'capture-missing',
-    it: 'lets a location keep what another has left',
+    it: 'accepts captures that another location has set',
     conf: 'location ~ ^/(a)/(b)$ { try_files $uri @x; }\nlocation @x { return 200 "$2"; }',
   },
   {
     rule: 'capture-missing',
-    it: 'asks only the pattern of a rewrite for its target',
+    it: 'counts only the groups of the pattern of a rewrite for its target',
     conf: 'location ~ ^/(a)/(b)$ { rewrite ^/(.*)$ /$2 break; }',
     says: ['"$2" is used, but the pattern has 1 group'],
   },
   {
     rule: 'capture-missing',
-    it: 'knows where no pattern is',
+    it: 'finds a group where there is no pattern',
     conf: 'location / { return 200 "$1"; }',
     says: ['"$1" is used, but no pattern here has a group'],
   },
@@ -55,23 +55,23 @@ const CASES: readonly {
   },
   {
     rule: 'no-default-server',
-    it: 'is content with a first server for everybody',
+    it: 'accepts a first server for all names',
     conf: 'server { listen 80; server_name _; }\nserver { listen 80; server_name b; }',
   },
   {
     rule: 'no-default-server',
-    it: 'tells a server once, whatever it listens on',
+    it: 'reports a server once, whatever it listens on',
     conf: 'server { listen 80; listen [::]:80; server_name a; }\nserver { listen 80; listen [::]:80; server_name b; }',
     says: ['2 servers share 0.0.0.0:80 and none is "default_server"'],
   },
   {
     rule: 'no-default-server',
-    it: 'does not mind servers on sockets of their own',
+    it: 'accepts servers on sockets of their own',
     conf: 'server { listen 80; server_name a; }\nserver { listen 81; server_name b; }',
   },
   {
     rule: 'if-is-evil',
-    it: 'lets an answer have its headers',
+    it: 'accepts headers of a response',
     conf: 'location / { if ($request_method = OPTIONS) { add_header Allow GET; return 204; } }',
   },
   {
@@ -93,12 +93,12 @@ const CASES: readonly {
   },
   {
     rule: 'map-no-default',
-    it: 'is content where an "if" asks for the variable first',
+    it: 'accepts a variable that an "if" tests first',
     conf: 'http { map $uri $new { /a /b; } server { if ($new) { return 301 $new; } } }',
   },
   {
     rule: 'map-no-default',
-    it: 'is content where an empty value does nothing',
+    it: 'accepts a directive in which an empty value does nothing',
     conf: 'http { map $uri $cache { /a public; } server { add_header Cache-Control $cache; } }',
   },
   {
@@ -109,17 +109,17 @@ const CASES: readonly {
   },
   {
     rule: 'try-files-proxy',
-    it: 'lets a status at the end be a gate',
+    it: 'accepts a status at the end as a gate',
     conf: 'location / { try_files $uri =404; proxy_pass http://127.0.0.1; }',
   },
   {
     rule: 'named-location-unused',
-    it: 'sees what the http block refers to',
+    it: 'knows references in the http block',
     conf: 'http { error_page 502 @down; server { location @down { return 503; } } }',
   },
   {
     rule: 'named-location-unused',
-    it: 'does not take the name of another server for its own',
+    it: 'does not confuse a name with that of another server',
     conf: 'http { server { error_page 404 @a; location @a { return 410; } } server { location @a { return 410; } } }',
     says: ['named location "@a" is never referred to'],
   },
@@ -156,7 +156,7 @@ for (const { rule, it, conf, says = [] } of CASES) {
   });
 }
 
-test('listen-conflict tells of a server that speaks plain HTTP on a socket for TLS', () => {
+test('listen-conflict reports a server that speaks plain HTTP on a socket for TLS', () => {
   const certificates = new Certificates();
   certificates.authority('a');
   const own = `ssl_certificate ${certificates.path('a.crt')}; ssl_certificate_key ${certificates.path('a.key')};`;

@@ -20,18 +20,18 @@ testRule('dotfiles-served', [
     says: ['".env" below this root can be fetched by everybody'],
   },
   {
-    it: 'lets a root be that nothing is served from',
+    it: 'accepts a root that nothing is served from',
     ...inHttp,
     files: { 'site/.env': '' },
     text: 'server { listen 80; root site; location / { proxy_pass http://127.0.0.1:1; } }',
   },
   {
-    it: 'lets a root without them be',
+    it: 'accepts a root without them',
     ...inHttp,
     files: { 'site/a': '' },
     text: 'server { listen 80; root site; }',
   },
-  { it: 'lets a root that is not there be', ...inHttp, text: 'server { listen 80; root nowhere; }' },
+  { it: 'accepts a root that is not there', ...inHttp, text: 'server { listen 80; root nowhere; }' },
 ]);
 
 testRule('internal-leak', [
@@ -41,8 +41,8 @@ testRule('internal-leak', [
     says: ['location "/copy" answers "mirror" and everybody else: add "internal"'],
     fixed: 'mirror /copy;\nlocation /copy {\n    internal;\n    proxy_pass http://127.0.0.1:1;\n}',
   },
-  { it: 'lets a fixed answer be', text: 'auth_request /a;\nlocation = /a { return 204; }' },
-  { it: 'lets the whole site be', text: 'auth_request /;\nlocation / { proxy_pass http://127.0.0.1:1; }' },
+  { it: 'accepts a fixed response', text: 'auth_request /a;\nlocation = /a { return 204; }' },
+  { it: 'accepts the whole site', text: 'auth_request /;\nlocation / { proxy_pass http://127.0.0.1:1; }' },
 ]);
 
 testRule('auth-plain-http', [
@@ -53,12 +53,12 @@ testRule('auth-plain-http', [
     says: ['"auth_basic" asks for secrets over plain HTTP'],
   },
   {
-    it: 'lets what comes through a proxy be',
+    it: 'accepts what comes through a proxy',
     ...inHttp,
     text: 'server { listen 80; set_real_ip_from 10.0.0.1; auth_basic x; auth_basic_user_file f; }',
   },
   {
-    it: 'lets a server be that leads to TLS',
+    it: 'accepts a server that leads to TLS',
     ...inHttp,
     text: 'server { listen 80; if ($scheme = http) { return 301 https://$host$request_uri; } auth_basic x; auth_basic_user_file f; }',
   },
@@ -78,17 +78,17 @@ testRule('secret-in-clear', [
     says: ['"dbrest_pass" has its secret in the configuration'],
   },
   {
-    it: 'lets a default of the environment be',
+    it: 'accepts a default of the environment',
     ...inLocation,
     text: 'dbrest_pass ${env:NOT_SET:-postgres://web:hidden@127.0.0.1/shop};\ndbrest_schemas api;\ndbrest_anon_role anon;',
   },
   {
-    it: 'lets a URL without a password be',
+    it: 'accepts a URL without a password',
     ...inLocation,
     text: 'dbrest_pass postgres://web@127.0.0.1/shop;\ndbrest_schemas api;\ndbrest_anon_role anon;',
   },
   {
-    it: 'lets a variable be',
+    it: 'accepts a variable',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_set_header Authorization "Bearer $cookie_token";',
   },
@@ -103,7 +103,7 @@ testRule('realip-any', [
       '"set_real_ip_from 128.0.0.0/1" lets clients forge their address',
     ],
   },
-  { it: 'lets proxies be', text: 'set_real_ip_from unix:;\nset_real_ip_from 2001:db8::/32;' },
+  { it: 'accepts proxies', text: 'set_real_ip_from unix:;\nset_real_ip_from 2001:db8::/32;' },
 ]);
 
 testRule('limit-key-forgeable', [
@@ -114,7 +114,7 @@ testRule('limit-key-forgeable', [
     says: ['"$http_user_agent" in the key of "limit_conn_zone" is what the client says'],
   },
   {
-    it: 'lets a key of an account be',
+    it: 'accepts a key of an account',
     ...inHttp,
     text: 'limit_req_zone $http_x_api_key zone=a:1m rate=1r/s;',
   },
@@ -125,7 +125,7 @@ testRule('body-size-unset', [
     it: 'knows a limit of an outer level',
     text: 'client_max_body_size 9m;\nlocation /upload { proxy_pass http://127.0.0.1:1; }',
   },
-  { it: 'lets what was uploaded be', text: 'location /uploaded/ { proxy_pass http://127.0.0.1:1; }' },
+  { it: 'accepts what was uploaded', text: 'location /uploaded/ { proxy_pass http://127.0.0.1:1; }' },
 ]);
 
 testRule('cidr-host-bits', [
@@ -151,6 +151,6 @@ testRule('nginx-cve-pattern', [
     text: 'rewrite ^/((a|b)/.*)$ /$1/$2 permanent;',
     says: ['nginx before 1.30.2 overruns memory here (CVE-2026-9256); gw does not'],
   },
-  { it: 'lets a rewrite be that ends the round', text: 'rewrite ^/(a)$ /b?c=$1 last;\nset $d $1;' },
-  { it: 'lets a rewrite be that nothing follows', text: 'rewrite ^/(a)$ /b?c=$1;' },
+  { it: 'accepts a rewrite that ends the round', text: 'rewrite ^/(a)$ /b?c=$1 last;\nset $d $1;' },
+  { it: 'accepts a rewrite that nothing follows', text: 'rewrite ^/(a)$ /b?c=$1;' },
 ]);

@@ -31,10 +31,10 @@ testRule('alias-traversal', [
     text: 'location ~ ^/img(?<rest>.+)$ { alias /srv/img/$rest; }',
     says: ['alias "/srv/img/$rest" also serves the folder above: $rest can begin with "../"'],
   },
-  { it: 'lets a rest behind a slash be', text: 'location ~ ^/img/(.*)$ { alias /srv/img/$1; }' },
-  { it: 'lets a narrow rest be', text: 'location ~ ^/img([a-z]+)$ { alias /srv/img/$1; }' },
-  { it: 'lets neither slash be', text: 'location /img { alias /srv/img; }' },
-  { it: 'lets an exact location be', text: 'location = /img { alias /srv/img/; }' },
+  { it: 'accepts a rest behind a slash', text: 'location ~ ^/img/(.*)$ { alias /srv/img/$1; }' },
+  { it: 'accepts a narrow rest', text: 'location ~ ^/img([a-z]+)$ { alias /srv/img/$1; }' },
+  { it: 'accepts a pair without slashes', text: 'location /img { alias /srv/img; }' },
+  { it: 'accepts an exact location', text: 'location = /img { alias /srv/img/; }' },
 ]);
 
 testRule('root-exposure', [
@@ -59,21 +59,21 @@ testRule('root-exposure', [
       ),
     ],
   },
-  { it: 'lets a prefix lead to a site', text: 'location /srv/www/ { root /; }' },
+  { it: 'accepts a prefix that leads to a site', text: 'location /srv/www/ { root /; }' },
   {
     it: 'finds what a regex leads to',
     text: 'location ~ ^/etc/ { root /; }\nlocation ~ \\.js$ { root /; }',
     says: ['"root /" serves the directory "/etc" of the system', '"root /" serves the whole file system'],
   },
-  { it: 'lets a regex lead to a site', text: 'location ~* ^/image/.*\\.png$ { root /; }' },
+  { it: 'accepts a regex that leads to a site', text: 'location ~* ^/image/.*\\.png$ { root /; }' },
   {
-    it: 'lets a regex inside of a prefix that leads to a site be',
+    it: 'accepts a regex inside of a prefix that leads to a site',
     text: 'location /image/ { root /srv; location ~ \\.png$ { root /; } }',
   },
-  { it: 'lets one file be', text: 'location = /version { alias /etc/debian_version; }' },
-  { it: 'lets a root be that holds nothing', text: 'root /dev/null;' },
-  { it: 'lets a relative root be', text: 'root html;' },
-  { it: 'lets a variable be', text: 'root /home/$arg_user;' },
+  { it: 'accepts one file', text: 'location = /version { alias /etc/debian_version; }' },
+  { it: 'accepts a root that holds nothing', text: 'root /dev/null;' },
+  { it: 'accepts a relative root', text: 'root html;' },
+  { it: 'accepts a variable', text: 'root /home/$arg_user;' },
 ]);
 
 testRule('header-redefinition', [
@@ -111,9 +111,9 @@ testRule('header-redefinition', [
     text: 'location / {\n    add_header Vary Origin;\n    if ($arg_a) {\n        add_header A 1;\n    }\n}',
     says: ['"add_header" here drops "Vary" of the outer level'],
   },
-  { it: 'does not tell cases apart', text: 'add_header X-A 1;\nlocation / { add_header x-a 2; }' },
+  { it: 'ignores the case of names', text: 'add_header X-A 1;\nlocation / { add_header x-a 2; }' },
   {
-    it: 'lets what is dropped on purpose be',
+    it: 'accepts what is dropped on purpose',
     text: 'add_header A 1;\nlocation / { add_header_inherit off; add_header B 1; }',
   },
   {
@@ -131,12 +131,12 @@ testRule('header-content-type', [
     fixed: 'default_type "text/plain; charset=utf-8";\nreturn 200 ok;',
   },
   {
-    it: 'lets an answer without a body be',
+    it: 'accepts a response without a body',
     ...inLocation,
     text: 'add_header Content-Type text/plain;\nreturn 204;',
   },
   {
-    it: 'lets a type be whose first was hidden',
+    it: 'accepts a type that replaces a hidden one',
     ...inLocation,
     text: 'proxy_pass http://127.0.0.1:1;\nproxy_hide_header content-type;\nadd_header Content-Type text/plain;',
   },
@@ -156,9 +156,9 @@ testRule('allow-without-deny', [
     text: 'limit_except GET { allow 10.0.0.0/8; }',
     says: ['"allow 10.0.0.0/8" without "deny all" refuses nobody'],
   },
-  { it: 'lets "allow all" lift an outer list', text: 'deny all;\nlocation /open { allow all; }' },
+  { it: 'accepts "allow all" that lifts an outer list', text: 'deny all;\nlocation /open { allow all; }' },
   {
-    it: 'lets "satisfy any" ask for a password instead',
+    it: 'accepts a password as the alternative with "satisfy any"',
     ...inLocation,
     text: 'satisfy any;\nallow 10.0.0.0/8;\nauth_basic x;\nauth_basic_user_file f;',
   },
@@ -171,10 +171,10 @@ testRule('return-bypasses-acl', [
     text: 'auth_basic staff;\nauth_basic_user_file f;\nreturn 301 /staff;',
     says: ['"return" runs before "auth_basic": everybody gets the response'],
   },
-  { it: 'lets a refusal be', ...inLocation, text: 'deny all;\nreturn 403;' },
-  { it: 'lets the list of another level be', text: 'deny all;\nlocation /health { return 200 ok; }' },
-  { it: 'lets a lifted password be', ...inLocation, text: 'auth_basic off;\nreturn 200 ok;' },
-  { it: 'lets a condition be', ...inLocation, text: 'deny 10.0.0.1;\nif ($arg_a) { return 200 ok; }' },
+  { it: 'accepts a refusal', ...inLocation, text: 'deny all;\nreturn 403;' },
+  { it: 'accepts the list of another level', text: 'deny all;\nlocation /health { return 200 ok; }' },
+  { it: 'accepts a lifted password', ...inLocation, text: 'auth_basic off;\nreturn 200 ok;' },
+  { it: 'accepts a condition', ...inLocation, text: 'deny 10.0.0.1;\nif ($arg_a) { return 200 ok; }' },
 ]);
 
 testRule('acl-order', [
@@ -192,7 +192,7 @@ testRule('acl-order', [
     says: ['"deny 10.1.0.0/16" after "allow 10.0.0.0/8" never applies'],
   },
   {
-    it: 'lets a rule say the same twice',
+    it: 'accepts a rule that repeats another',
     ...inLocation,
     text: 'allow 10.0.0.0/8;\nallow 10.1.0.0/16;\ndeny all;',
   },
@@ -205,7 +205,7 @@ testRule('satisfy-any-open', [
     text: 'satisfy any;\nauth_request /auth;\nlocation /a { allow all; }',
     says: ['"allow all" with "satisfy any" disables "auth_request"'],
   },
-  { it: 'lets "deny all" before it be', text: 'satisfy any;\ndeny all;\nallow all;\nauth_request /auth;' },
+  { it: 'accepts "deny all" before it', text: 'satisfy any;\ndeny all;\nallow all;\nauth_request /auth;' },
 ]);
 
 testRule('valid-referers-none', [
@@ -224,14 +224,14 @@ testRule('cors-star-credentials', [
     text: 'add_header Access-Control-Allow-Origin *;\nadd_header Access-Control-Allow-Credentials true;',
     says: ['"Access-Control-Allow-Origin *" with credentials is refused by browsers'],
   },
-  { it: 'lets a star alone be', ...inLocation, text: 'add_header Access-Control-Allow-Origin *;' },
+  { it: 'accepts a star alone', ...inLocation, text: 'add_header Access-Control-Allow-Origin *;' },
   {
-    it: 'lets one origin be',
+    it: 'accepts one origin',
     ...inLocation,
     text: 'add_header Access-Control-Allow-Origin https://a.example;\nadd_header Access-Control-Allow-Credentials true;',
   },
   {
-    it: 'lets a checked origin be',
+    it: 'accepts a checked origin',
     ...inLocation,
     text: 'if ($http_origin = https://a.example) {\nadd_header Access-Control-Allow-Origin $http_origin;\nadd_header Access-Control-Allow-Credentials true;\n}',
   },

@@ -11,7 +11,7 @@ const open: readonly Case[] = [
   ['can be ended in front of the suffix', 'location / { proxy_pass http://$arg_host.internal/; }'],
   ['is a group of the path', 'location ~ ^/to/([^/]+)/ { proxy_pass http://$1; }'],
   [
-    'is a named group that "set" hands on',
+    'is a named group that "set" passes on',
     'location ~ ^/to/(?<h>[^/]+) { set $b $h; proxy_pass http://$b; }',
   ],
   ['is the host of the request on a server that takes any', 'location / { proxy_pass http://$host; }'],

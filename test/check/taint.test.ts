@@ -24,7 +24,7 @@ const open: readonly Case[] = [
   ['is in a group of a negated class', 'location ~ ^/old/([^.]+)$ { return 301 /new/$1; }'],
   ['is in a named group', 'location ~ ^/old/(?<rest>[^.]+)$ { return 301 /new/$rest; }'],
   [
-    'is in a named group that "set" hands on',
+    'is in a named group that "set" passes on',
     'location ~ ^/old/(?<rest>[^.]+)$ { set $to $rest; return 301 /new/$to; }',
   ],
   [
@@ -65,7 +65,7 @@ const closed: readonly Case[] = [
     'location / { rewrite ^/([^.]*)$ /b/$1 break; proxy_pass http://127.0.0.1:1; }',
   ],
   [
-    'is not in a group of what was sent raw',
+    'is not in a group of the raw URI',
     'location / { if ($request_uri ~ "^/a/([^?]*)") { return 301 /b/$1; } }',
   ],
   [
@@ -84,7 +84,10 @@ const closed: readonly Case[] = [
     'is kept out by the condition',
     'location / { if ($uri ~ ^/[a-z]+$) { return 301 https://a.example$uri; } }',
   ],
-  ['is not in what is set later to a text', 'location / { set $to $uri; set $to x; return 302 /$to; }'],
+  [
+    'is not in a variable that is later set to a text',
+    'location / { set $to $uri; set $to x; return 302 /$to; }',
+  ],
   ['is not in a group beside a look-around', 'location ~ ^/(?!a)([^.]+)$ { return 301 /new/$1; }'],
   ['is not claimed of internal locations', 'location /i { internal; proxy_pass http://127.0.0.1:1$uri; }'],
   [

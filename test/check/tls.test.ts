@@ -26,13 +26,13 @@ testRule('weak-protocols', [
     fixed: `${TLS}\nssl_protocols TLSv1.2 TLSv1.3;`,
   },
   {
-    it: 'tells a default of several servers once',
+    it: 'reports a default of several servers once',
     ...inHttp,
     files,
     text: `ssl_protocols TLSv1 TLSv1.2;\nserver { ${TLS} server_name a.example; }\nserver { ${TLS} server_name x.b.example; }`,
     says: ['"ssl_protocols" allows TLSv1'],
   },
-  { it: 'lets a default be that no server uses', ...inHttp, text: 'ssl_protocols TLSv1 TLSv1.1 TLSv1.2;' },
+  { it: 'accepts a default that no server uses', ...inHttp, text: 'ssl_protocols TLSv1 TLSv1.1 TLSv1.2;' },
   {
     it: 'looks at upstreams',
     in: 'location',
@@ -88,14 +88,14 @@ testRule('certificate-expiring', [
     says: [`certificate "a.crt" expired on ${inDays(0)}`],
   },
   {
-    it: 'tells of a certificate of two servers once',
+    it: 'reports a certificate of two servers once',
     ...inHttp,
     files: { ...files, 'a.crt': { names: ['a.example'], days: 5 } },
     text: 'ssl_certificate a.crt;\nssl_certificate_key a.key;\nserver { listen 127.0.0.1:8443 ssl; }\nserver { listen 127.0.0.1:8444 ssl; }',
     says: [`certificate "a.crt" expires in 4 days, on ${inDays(5)}`],
   },
   {
-    it: 'lets a certificate be that nobody shows',
+    it: 'accepts a certificate that no server uses',
     ...inHttp,
     files: { ...files, 'a.crt': { names: ['a.example'], days: 5 } },
     text: 'ssl_certificate a.crt;\nssl_certificate_key a.key;\nserver { listen 127.0.0.1:8080; }',
@@ -113,7 +113,7 @@ testRule('certificate-name', [
     ],
   },
   {
-    it: 'lets names be that no client asks for',
+    it: 'accepts names that no client asks for',
     files,
     text: `${TLS}\nserver_name _ localhost "" ~^x www.x.*;`,
   },
@@ -127,7 +127,7 @@ testRule('no-hsts', [
     text: `server {\n${PUBLIC}\nlocation / { add_header Strict-Transport-Security max-age=1; } }`,
   },
   {
-    it: 'lets a redirect be',
+    it: 'accepts a redirect',
     ...inHttp,
     files,
     text: `server {\n${PUBLIC}\nreturn 301 https://a.example/; }`,
@@ -142,7 +142,7 @@ testRule('no-hsts', [
 
 testRule('hsts-on-http', [
   {
-    it: 'lets what comes through a proxy be',
+    it: 'accepts what comes through a proxy',
     ...inHttp,
     text: 'server { listen 80; set_real_ip_from 10.0.0.1; add_header Strict-Transport-Security max-age=1; }',
   },
@@ -157,13 +157,13 @@ testRule('no-http-redirect', [
     says: ['"a.example" is served over plain HTTP as well as over TLS'],
   },
   {
-    it: 'lets a server be that looks at the scheme',
+    it: 'accepts a server that looks at the scheme',
     ...inHttp,
     files,
     text: `server {\nlisten 80;\n${PUBLIC}\nserver_name a.example; if ($scheme = http) { return 301 https://$host$request_uri; } }`,
   },
   {
-    it: 'lets a redirect in a location be',
+    it: 'accepts a redirect in a location',
     ...inHttp,
     files,
     text: `server { listen 80; server_name a.example; location / { return 301 https://$host$request_uri; } }\nserver {\n${PUBLIC}\nserver_name a.example; }`,
@@ -172,7 +172,7 @@ testRule('no-http-redirect', [
 
 testRule('key-world-readable', [
   {
-    it: 'lets a group read it',
+    it: 'accepts read access for a group',
     files: { ...files, 'a.key': { keyOf: 'a.crt', mode: 0o640 } },
     text: TLS,
   },
