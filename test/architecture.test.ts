@@ -11,7 +11,7 @@ for (const [name, rule] of Object.entries(rules)) {
   test(`in the tree, ${name}`, () => expect(rule(tree)).toEqual([]));
 }
 
-test('in the tree, what a file exports another file imports', () => {
+test('in the tree, every export is imported by another file', () => {
   const found = deadExportsOf([...tree, ...readTree(ROOT, ['test'])]);
   // The build calls `start`.
   const called = /^src\/modules\/control\/console\/page\/main\.ts:\d+ exports start,/;
@@ -29,7 +29,7 @@ const broken: readonly {
 }[] = [
   {
     rule: 'imports point one way',
-    it: 'a lower folder imports a higher one, be it for a type',
+    it: 'a lower folder imports a higher one, also for a type only',
     files: { 'src/config/row.ts': `\nimport type { Plan } from '../plan/index.ts';` },
     says: ['src/config/row.ts:2 imports src/plan/index.ts: "config" may not import "plan"'],
   },
@@ -96,13 +96,13 @@ const broken: readonly {
   },
   {
     rule: 'imports point one way',
-    it: 'the rules of a module reach for the engine of the check',
+    it: 'the rules of a module import the engine of the check',
     files: { 'src/modules/kv/rules.ts': `import { isOpen } from '../../check/index.ts';` },
     says: ['src/modules/kv/rules.ts:1 imports src/check/index.ts: "modules" may not import "check"'],
   },
   {
     rule: 'the rules of a module are read when a check asks for them',
-    it: 'they are imported at once, or by somebody else',
+    it: 'they are imported at once, or by another file',
     files: {
       'src/modules/kv/index.ts': `import { rules } from './rules.ts'; export const x = { rules: () => import('./rules.ts') };`,
       'src/modules/kv/handler.ts': `import type { KvRule } from './rules.ts';`,
@@ -207,7 +207,7 @@ const broken: readonly {
 ];
 
 for (const { rule, it, files, says } of broken) {
-  test(`the checker of "${rule}" tells when ${it}`, () => {
+  test(`the checker of "${rule}" reports that ${it}`, () => {
     const small = Object.entries(files).map(([path, text]) => parseFile(path, text));
     expect(rules[rule]?.(small)).toEqual(says);
   });

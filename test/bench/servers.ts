@@ -134,12 +134,12 @@ interface Command {
 async function start(bench: Bench, { command: [program, ...args], dir, port }: Command): Promise<Server> {
   const server = launch(program, args, { cwd: dir });
   bench.onTestFinished(async () => void (await server.stop()));
-  const answers = () =>
+  const responds = () =>
     call(port, '/').then(
       () => true,
       () => false,
     );
-  while (!(await answers())) {
+  while (!(await responds())) {
     if (server.exit()) throw new Error(`"${program}" ended: ${server.output()}`);
     await sleep(10);
   }

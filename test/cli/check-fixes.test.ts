@@ -7,7 +7,7 @@ import { directoryWith } from './command.ts';
 
 const ignored = whole('# gw-ignore GW301: it was so\n        return 204;');
 
-test('fixes that are safe are made with --fix, the others are not', async (t) => {
+test('--fix makes only the fixes that are safe', async (t) => {
   const dir = directoryWith(t, {
     'a.conf': ignored
       .replace('return', `${ALIAS}\n        return`)
@@ -44,7 +44,7 @@ test('fixes reach included files, each once', async (t) => {
   expect(readFileSync(join(dir, 'site.conf'), 'utf8')).toContain('location /img/ {');
 });
 
-test('fixes that would keep the configuration from loading are not made, and that is said', async (t) => {
+test('fixes that would keep the configuration from loading are not made, and the output says so', async (t) => {
   const text = whole(`${ALIAS}\n        location /img/ { return 204; }`);
   const dir = directoryWith(t, { 'a.conf': text });
   const said = await check(dir, ['a.conf', '--unsafe-fixes', '--select', 'GW301']);
@@ -79,7 +79,7 @@ describe('a baseline', () => {
   }
   const args = ['a.conf', '--baseline', 'gw-baseline.json', '--select', 'GW301'];
 
-  test('leaves out what it holds, wherever its line is by now', async (t) => {
+  test('leaves out the findings that it contains, wherever their lines are now', async (t) => {
     const dir = await withBaseline(t);
     writeFileSync(join(dir, 'a.conf'), `# new\n\n${whole(`# newer\n${ALIAS.replace(' { ', '\n{\n  ')}`)}`);
     expect(await check(dir, args)).toMatchObject({ code: 0, stdout: '' });
@@ -92,7 +92,7 @@ describe('a baseline', () => {
     expect(said).toMatchObject({ code: 1, stdout: expect.stringMatching(/^[^\n]*"\/i"[^\n]*\n$/) as string });
   });
 
-  test('does not hide what keeps the configuration from loading', async (t) => {
+  test('does not hide faults that prevent loading', async (t) => {
     const dir = directoryWith(t, { 'a.conf': whole('retrun 204;') });
     expect(await check(dir, ['a.conf', '--write-baseline', 'b.json'])).toMatchObject({ code: 1 });
     expect(await check(dir, ['a.conf', '--baseline', 'b.json'])).toMatchObject({

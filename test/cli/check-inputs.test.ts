@@ -12,7 +12,7 @@ describe('pieces of configuration', () => {
     'data.conf': '/a 1;\n/b 2;\n',
   };
 
-  test('stand where their directives say', async (t) => {
+  test('are checked in the context that their directives imply', async (t) => {
     const dir = directoryWith(t, pieces);
     const { stdout } = await check(dir, ['sites/shop.conf', 'lonely.conf', 'said.conf', '--select', 'GW3']);
     expect(stdout).toMatch(
@@ -20,12 +20,12 @@ describe('pieces of configuration', () => {
     );
   });
 
-  test('stand where --context says', async (t) => {
+  test('are checked in the context that --context names', async (t) => {
     const said = await check(directoryWith(t, pieces), ['--context', 'upstream', 'lonely.conf']);
     expect(said.stdout).toMatch(/^lonely\.conf:1:1: error GW106 wrong-context: /);
   });
 
-  test('in a directory are checked once, with what includes them', async (t) => {
+  test('in a directory are checked once, with the file that includes them', async (t) => {
     const dir = directoryWith(t, pieces);
     const said = await check(dir, ['.', '--select', 'GW301', '-f', 'json']);
     const { findings } = JSON.parse(said.stdout) as { findings: { file: string }[] };
@@ -39,13 +39,13 @@ describe('pieces of configuration', () => {
 });
 
 describe('standard input', () => {
-  test('has the name that is given, and includes from there', (t) => {
+  test('has the given name, and includes start from its directory', (t) => {
     const dir = directoryWith(t, { 'conf/inner.conf': ALIAS });
     const said = checkText(dir, whole('include inner.conf;'), ['-', '--stdin-filename', 'conf/main.conf']);
     expect(said).toEqual({ code: 1, stdout: expect.stringMatching(/^conf\/inner\.conf:1:17: /) as string });
   });
 
-  test('comes back mended', (t) => {
+  test('is printed mended', (t) => {
     const dir = directoryWith(t, {});
     const { code, stdout } = checkText(dir, whole(ALIAS), ['-', '--unsafe-fixes']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: whole(ALIAS.replace('/img {', '/img/ {')) });
@@ -72,7 +72,7 @@ server_tokens off;
 `;
 
 describe('a dump of nginx -T', () => {
-  test('is read as the files that it holds', (t) => {
+  test('is read as the files that it contains', (t) => {
     const said = checkText(directoryWith(t, {}), dump, ['-', '-f', 'json', '--select', 'GW1,GW301']);
     expect(JSON.parse(said.stdout)).toMatchObject({
       findings: [{ rule: 'GW301', file: '/etc/nginx/conf.d/b.conf', line: 3 }],

@@ -41,7 +41,7 @@ test('gw fmt -w formats in place and keeps the mode of the file', async (t) => {
   expect(statSync(join(dir, 'ugly.conf')).mode).toBe(mode);
 });
 
-test('gw build makes of the JSON of gw parse a configuration with the same JSON', async (t) => {
+test('gw build turns the JSON of gw parse into a configuration with the same JSON', async (t) => {
   const dir = directoryWith(t, files);
   const parsed = await gw(dir, ['parse', 'neat.conf', '-o', 'neat.json', '--include-comments']);
   expect(parsed).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -116,7 +116,7 @@ for (const { args, code, stdout } of reading) {
   });
 }
 
-test('gw parse --strict tells what a start would refuse', async (t) => {
+test('gw parse --strict reports what a start would refuse', async (t) => {
   const dir = directoryWith(t, { 'gw.conf': 'http {\n  listn 80;\n}\n' });
   const lenient = await gw(dir, ['parse', 'gw.conf']);
   const strict = await gw(dir, ['parse', '--strict', '--tb-onerror', 'gw.conf']);

@@ -42,7 +42,7 @@ async function itemsOf(args: readonly string[], code: number): Promise<readonly 
   return JSON.parse(said.stdout) as Item[];
 }
 
-test('gw db setup --apply makes what gw db status misses, and running it twice changes nothing', async (t) => {
+test('gw db setup --apply makes what gw db status reports as missing, and running it twice changes nothing', async (t) => {
   const { database, names, args } = await emptyDatabase(t);
   const all = ['--dsn', database.adminDsn, ...args];
   const before = await itemsOf(['status', ...all], 1);
@@ -72,7 +72,7 @@ test('gw db setup --apply makes what gw db status misses, and running it twice c
   ]);
 });
 
-test('the script of gw db setup is what psql runs, twice as well', async (t) => {
+test('psql can run the script of gw db setup, also twice', async (t) => {
   const { database, args } = await emptyDatabase(t);
   const printed = await gw(HERE, ['db', 'setup', ...args]);
   expect(printed).toMatchObject({ code: 0, stderr: '' });
@@ -80,7 +80,7 @@ test('the script of gw db setup is what psql runs, twice as well', async (t) => 
   await itemsOf(['status', '--dsn', database.adminDsn, ...args], 0);
 });
 
-test('a location logs in as the new role, and sees a table as soon as it is made, changed and dropped', async (t) => {
+test('a location logs in as the new role, and sees at once that a table is made, changed and dropped', async (t) => {
   const { database, names, args } = await emptyDatabase(t);
   await itemsOf(['setup', '--apply', '--grant-tables', '--dsn', database.adminDsn, ...args], 0);
   const dsn = database.adminDsn.replace('//postgres@', `//${names.authenticator}@`);
@@ -155,7 +155,7 @@ test('gw db status names what is wrong with a role and with the trigger', async 
   });
 });
 
-test('a role that is no superuser does without the trigger, and changes nothing where it cannot', async (t) => {
+test('setup by a role that is not a superuser leaves out the trigger, and changes nothing where it has no right', async (t) => {
   const { database, args } = await emptyDatabase(t);
   const owner = `owner_${randomUUID().slice(0, 8)}`;
   await database.query(
@@ -192,7 +192,7 @@ test('gw db setup --password-file stores a password that PostgreSQL takes, and n
   expect(stored?.rolpassword).toMatch(/^SCRAM-SHA-256\$4096:[\w+/=]{24}\$[\w+/=]{44}:[\w+/=]{44}$/);
 });
 
-test('the stored form of a password proves and is proved what RFC 7677 says', async () => {
+test('the stored form of a password agrees with the example of RFC 7677', async () => {
   const salt = 'W22ZaJ0SNY7soEsUEjb6gQ==';
   const nonce = 'rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0';
   const said = `n=user,r=rOprNGfwEbeRWgbNEkqO,r=${nonce},s=${salt},i=4096,c=biws,r=${nonce}`;

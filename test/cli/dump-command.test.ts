@@ -61,7 +61,7 @@ http {
 `;
 const env = { GW_T_TIME: '3s' };
 
-test('gw dump config prints one text with included files in their place and secrets masked', async (t) => {
+test('gw dump config prints one text with included files in place and secrets masked', async (t) => {
   const said = await gw(directoryWith(t, files), ['dump', 'config'], env);
   expect(said).toEqual({ code: 0, stderr: '', stdout: COMBINED });
 });
@@ -73,7 +73,7 @@ interface Block {
   readonly blocks: readonly Block[];
 }
 
-test('gw dump config --json tells what holds in each block, and where that is written', async (t) => {
+test('gw dump config --json gives the settings of each block, and where they are written', async (t) => {
   const { stdout } = await gw(directoryWith(t, files), ['dump', 'config', '--json'], env);
   expect(stdout).not.toMatch(/topsecret|3s|3000/);
   const { main, ...whole } = JSON.parse(stdout) as { main: Block; files: string[] };
@@ -101,7 +101,7 @@ test('gw dump config --json tells what holds in each block, and where that is wr
   });
 });
 
-test('gw dump routes shows what answers each location, in the order of matching', async (t) => {
+test('gw dump routes shows the handler of each location, in the order of matching', async (t) => {
   const dir = directoryWith(t, files);
   const said = await gw(dir, ['dump', 'routes', '-c', 'gateway.conf'], env);
   expect(said).toMatchObject({ code: 0, stderr: '' });
@@ -124,7 +124,7 @@ test('gw dump routes shows what answers each location, in the order of matching'
 });
 
 for (const what of ['config', 'routes', 'schema', 'openapi']) {
-  test(`gw dump ${what} of a configuration that is refused says why and dumps nothing`, async (t) => {
+  test(`gw dump ${what} of a configuration that is refused reports the faults and dumps nothing`, async (t) => {
     const dir = directoryWith(t, { 'gateway.conf': 'http { server { listn 80; } }\n' });
     const said = await gw(dir, ['dump', what]);
     expect(said).toMatchObject({ code: 1, stdout: '' });
@@ -143,7 +143,7 @@ function planOf(confFile: string): string {
   );
 }
 
-test('what gw dump config prints means what the examples mean', async (t) => {
+test('the output of gw dump config has the plan of the example', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'gw-dump-'));
   t.onTestFinished(() => rmSync(dir, { recursive: true }));
   // A test of its own makes its certificates.

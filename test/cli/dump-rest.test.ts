@@ -51,7 +51,7 @@ const ROLES = [
 ];
 
 for (const { role, args, paths } of ROLES) {
-  test(`gw dump openapi prints for ${role} what the location answers to it`, async (t) => {
+  test(`gw dump openapi prints for ${role} the document of the location`, async (t) => {
     const dir = directoryWith(t, { 'gateway.conf': confWith('') });
     const said = await gw(dir, ['dump', 'openapi', ...args], { GW_T_DSN: database.dsn });
     expect(said).toMatchObject({ code: 0, stderr: '' });
@@ -126,7 +126,7 @@ const faults: readonly {
 `,
   },
   {
-    it: 'no location is called so',
+    it: 'no location has this name',
     args: ['openapi', '--location', '/nosuch/'],
     code: 2,
     says: `gw: no location "/nosuch/" serves a database; these do:\n  /rest/ of server "shop.test" in gateway.conf:6\n`,
@@ -167,7 +167,7 @@ const faults: readonly {
 ];
 
 for (const { it, args, more = '', dsn, code, says } of faults) {
-  test(`gw dump says so when ${it}`, async (t) => {
+  test(`gw dump reports that ${it}`, async (t) => {
     const dir = directoryWith(t, { 'gateway.conf': confWith(more) });
     const said = await gw(dir, ['dump', ...args], { GW_T_DSN: dsn ?? database.dsn });
     expect(said).toMatchObject({ code, stdout: '' });

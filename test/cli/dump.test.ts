@@ -82,7 +82,7 @@ for (const [index, { written, shown }] of secrets.entries()) {
   });
 }
 
-test('-T shows every file once, byte for byte but for the secrets, on standard output', async (t) => {
+test('-T shows every file once, byte for byte except for the secrets, on standard output', async (t) => {
   const files = {
     'gateway.conf':
       '# äöü \t\r\nhttp { include sub/*.conf; server { listen 127.0.0.1:18999; include sub/a.inc; } }\n',

@@ -19,7 +19,7 @@ async function tail(t: Owner, gateway: Gateway, ...args: string[]) {
 const events = (gateway: Gateway, ...args: string[]) => gw(gateway.dir, ['events', ...args, '-c', 'gw.conf']);
 const publish = (gateway: Gateway, ...args: string[]) => events(gateway, 'publish', ...args);
 
-test('an event is published, and shown where somebody follows, across a reload', async (t) => {
+test('a published event is shown to followers, also across a reload', async (t) => {
   const gateway = await startGateway(t, conf(), { workers: 2 });
   expect(await publish(gateway, 'first')).toEqual({
     code: 0,
@@ -49,7 +49,7 @@ test('a follower may choose channel and type, and read JSON', async (t) => {
   });
 });
 
-test('what an event would do to a terminal is shown instead', async (t) => {
+test('control characters of an event are shown as text', async (t) => {
   const gateway = await startGateway(t, conf());
   const followed = await tail(t, gateway, '--since', '0');
   await publish(gateway, 'type\n', '\u001b]0;owned\u0007');
@@ -57,7 +57,7 @@ test('what an event would do to a terminal is shown instead', async (t) => {
   expect(followed.output()).toMatch(/ 1 deploy type\\u000a \\u001b\]0;owned\\u0007\n$/);
 });
 
-test('a follower is told what it missed, and ends when the gateway does', async (t) => {
+test('a follower is told how much it missed, and ends when the gateway does', async (t) => {
   const gateway = await startGateway(t, conf('worker_events_ring_size 2;'));
   for (const type of ['a', 'b', 'c']) await publish(gateway, type);
   const followed = await tail(t, gateway, '--since', '0');
@@ -98,7 +98,7 @@ const wrong = [
   { args: ['publish', ''], stderr: /answers 400: type must not be empty\n$/ },
   { args: ['publish', 't', 'x'.repeat(513)], stderr: /answers 400: payload exceeds 512 bytes\n$/ },
 ];
-test('what the endpoint refuses is told', async (t) => {
+test('a refusal of the endpoint is reported', async (t) => {
   const gateway = await startGateway(t, conf());
   for (const { args, stderr } of wrong) {
     expect(await events(gateway, ...args)).toEqual({
@@ -109,7 +109,7 @@ test('what the endpoint refuses is told', async (t) => {
   }
 });
 
-test('an endpoint that is not there is told', async (t) => {
+test('a missing endpoint is reported', async (t) => {
   const gateway = await startGateway(t, 'server { return 204; }');
   expect(await events(gateway, 'tail')).toEqual({
     code: 1,

@@ -14,7 +14,7 @@ http {
 
 const cases = [
   {
-    it: 'tells what a path leads to',
+    it: 'gives the response for a path',
     args: ['GET', '/no'],
     code: 0,
     out: /ANSWER +403 Forbidden .*gw\.conf:6\n/,
@@ -26,19 +26,19 @@ const cases = [
     out: /ACCESS .*allows it/,
   },
   {
-    it: 'takes headers, each as often as it comes',
+    it: 'takes headers, also several of one name',
     args: ['GET', '/h', '-H', 'X-One: 1', '-H', 'X-Two:2'],
     code: 0,
     out: /body {2}12\n/,
   },
   {
-    it: 'ends with 1 where nobody listens',
+    it: 'ends with 1 where no server listens',
     args: ['GET', 'http://127.0.0.1:81/'],
     code: 1,
     out: /NOBODY +nothing listens on port 81 /,
   },
   {
-    it: 'paints where it is asked to',
+    it: 'uses colours on request',
     args: ['GET', '/no'],
     env: { FORCE_COLOR: '1' },
     code: 0,
@@ -88,7 +88,7 @@ test('explain --json prints an account of version 1', async (t) => {
   });
 });
 
-test('explain of a configuration that does not load says why', async (t) => {
+test('explain reports the faults of a configuration that does not load', async (t) => {
   const dir = directoryWith(t, { 'gw.conf': 'events {} http { server { liste 80; } }' });
   const { stderr, code } = await gw(dir, ['explain', 'GET', '/', '-c', 'gw.conf']);
   expect(code).toBe(2);

@@ -43,7 +43,7 @@ test('flags are set, listed and unset through the location that the configuratio
   expect(JSON.parse(json)).toEqual([{ name: 'old', enabled: 'false', rollout_pct: '25', ttl_s: '0' }]);
 });
 
-test('a lifetime is a time as configurations write it', async () => {
+test('a lifetime has the syntax of times in configurations', async () => {
   for (const [ttl, seconds] of [
     ['90', '90'],
     ['2m', '120'],
@@ -56,13 +56,13 @@ test('a lifetime is a time as configurations write it', async () => {
   }
 });
 
-test('a dictionary may be named', async () => {
+test('a dictionary can be named', async () => {
   expect((await flag('set', 'there', '--dict', 'other')).code).toBe(0);
   expect((await flag('list', '--dict', 'other')).stdout).toContain('there');
   expect((await flag('list')).stdout).not.toContain('there');
 });
 
-test('what a name would do to a terminal is shown instead', async () => {
+test('control characters of a name are shown as text', async () => {
   const { stdout } = await flag('set', 'a\u001b[2Jb\nc');
   expect(stdout).toBe('a\\u001b[2Jb\\u000ac is on, rollout 100 %, expires in 3600 s\n');
 });
@@ -88,12 +88,12 @@ const refused = [
   { args: ['set'], code: 2, stderr: 'gw: missing required argument "name"\n' },
 ];
 for (const { args, code, stderr } of refused) {
-  test(`gw flag ${args.join(' ')} ends with ${code} and says why`, async () => {
+  test(`gw flag ${args.join(' ')} ends with ${code} and a message`, async () => {
     expect(await flag(...args)).toEqual({ code, stdout: '', stderr });
   });
 }
 
-test('a gateway may be named by its address instead of its configuration', async (t) => {
+test('a gateway can be named by its address instead of its configuration', async (t) => {
   const other = await startGateway(
     t,
     `shared_dict_zone zone=feature_flags:64k; server { location /runtime/ { control_api; } location /ops { control_api; } }`,
@@ -108,7 +108,7 @@ test('a gateway may be named by its address instead of its configuration', async
   });
 });
 
-test('a configuration without flags, and a gateway that is not there, are told', async (t) => {
+test('a configuration without flags and a gateway that does not run are reported', async (t) => {
   const dir = directoryWith(t, {
     'none.conf': 'http { server { return 204; } }\n',
     'broken.conf': 'http { sever { } }\n',

@@ -24,7 +24,7 @@ function environmentOf(stderr: string): Record<string, string> {
 }
 
 for (const file of readdirSync(GOLDENS)) {
-  test(`gw import of ${file} is what it was, is formatted and loads`, async (t) => {
+  test(`gw import of ${file} has the recorded output, which is formatted and loads`, async (t) => {
     const golden = readFileSync(join(GOLDENS, file), 'utf8');
     const [source, expected] = [
       golden.slice(0, golden.indexOf(MARK)),
@@ -56,14 +56,14 @@ for (const file of readdirSync(GOLDENS)) {
 
 const refused: readonly { it: string; args: readonly string[]; code: number; stderr: RegExp }[] = [
   {
-    it: 'of somebody else',
+    it: 'of another account',
     args: ['other'],
     code: 2,
     stderr: /^gw: "other" is no configuration of PostgREST or Webdis\n/,
   },
   { it: 'that is not there', args: ['missing'], code: 1, stderr: /^gw: open\(\) "missing" failed / },
   {
-    it: 'that is no JSON',
+    it: 'that is not JSON',
     args: ['--from', 'webdis', 'other'],
     code: 1,
     stderr: /^gw: "other" is not a JSON object\n$/,
@@ -96,7 +96,7 @@ const strange: readonly { it: string; source: string; says: RegExp }[] = [
     says: /^gw: not carried over, as the comments say: line 2\n$/,
   },
   {
-    it: 'access rules that are none',
+    it: 'invalid access rules',
     source:
       '{"http_port": 1, "acl": [null, 5, {"enabled": "GET", "disabled": [null]}], "ssl": null, "toString": {}}',
     says: /^gw: not carried over, as the comments say: toString\n$/,

@@ -36,7 +36,7 @@ interface Environ {
   }[];
 }
 
-test('gw environ tells versions and every variable that a configuration reads, values masked', async (t) => {
+test('gw environ prints versions and every variable that a configuration reads, with masked values', async (t) => {
   const said = await gw(directoryWith(t, files), ['environ', '-c', 'gw.conf', '--json'], env);
   expect(said).toMatchObject({ code: 0, stderr: '' });
   expect(said.stdout).not.toMatch(/topsecret|fallback|18998|IN_A_COMMENT/);
@@ -67,7 +67,7 @@ test('gw environ prints a table', async (t) => {
   expect(stdout).toMatch(/\nGW_T_MISSING +not set +dbrest_setting \(gw\.conf:8\)\n/);
 });
 
-test('gw environ says why a configuration cannot be read', async (t) => {
+test('gw environ reports why a configuration cannot be read', async (t) => {
   const said = await gw(directoryWith(t, {}), ['environ', '-c', 'missing.conf']);
   expect(said).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('open() "') as string });
 });

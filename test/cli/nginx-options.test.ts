@@ -25,11 +25,11 @@ const sameAsNginx: readonly { args: readonly string[]; code: number; stderr: str
 
 for (const { args, code, stderr } of sameAsNginx) {
   const expected = { code, stderr, stdout: '' };
-  test(`gw ${args.join(' ')} ends with ${code} and nginx's words`, async (t) => {
+  test(`gw ${args.join(' ')} ends with ${code} and nginx's message`, async (t) => {
     const dir = directoryWith(t, files);
     expect(await gw(dir, ['-p', dir, ...args])).toEqual(expected);
   });
-  test.runIf(HAS_NGINX)(`nginx ${args.join(' ')} ends with ${code} and the same words`, async (t) => {
+  test.runIf(HAS_NGINX)(`nginx ${args.join(' ')} ends with ${code} and the same message`, async (t) => {
     const dir = directoryWith(t, files);
     const said = await runIn(dir, ['nginx', '-p', dir, '-e', 'stderr', ...args]);
     expect({ ...said, stderr: said.stderr.replaceAll('nginx: ', 'gw: ') }).toEqual(expected);
@@ -44,7 +44,7 @@ test('a test of a file that is missing fails in the words of nginx', async (t) =
   expect(await gw(dir, ['-p', dir, '-t', '-c', 'missing.conf'])).toEqual({ code: 1, stdout: '', stderr });
 });
 
-test('a test of a broken file shows the fault even when quiet', async (t) => {
+test('a test of a broken file shows the fault even with -q', async (t) => {
   const dir = directoryWith(t, files);
   const said = await gw(dir, ['-p', dir, '-tq', '-c', 'bad.conf']);
   expect(said.code).toBe(1);
@@ -52,7 +52,7 @@ test('a test of a broken file shows the fault even when quiet', async (t) => {
   expect(said.stderr).toContain('gw: configuration file DIR/bad.conf test failed\n');
 });
 
-test('-v says the version alone and starts nothing', async (t) => {
+test('-v prints only the version and starts nothing', async (t) => {
   const dir = directoryWith(t, files);
   expect(await gw(dir, ['-v'])).toEqual({
     code: 0,
@@ -61,7 +61,7 @@ test('-v says the version alone and starts nothing', async (t) => {
   });
 });
 
-test('-V says what gw runs on and which modules are built in', async (t) => {
+test('-V prints what gw runs on and which modules are built in', async (t) => {
   const { code, stderr } = await gw(directoryWith(t, files), ['-V']);
   expect(code).toBe(0);
   expect(stderr).toMatch(
@@ -120,7 +120,7 @@ test('directives of -g are read before the file and their faults name the comman
   );
 });
 
-test('-s says which pid file is missing or wrong, and which process', async (t) => {
+test('-s reports which pid file or process is missing or wrong', async (t) => {
   const dir = directoryWith(t, { 'gateway.conf': GOOD, 'empty.pid': '', 'gone.pid': '4194303\n' });
   const signal = (pid: string) => gw(dir, ['-s', 'reload', '-g', `pid ${pid};`]);
   expect(await signal('none.pid')).toEqual({
@@ -134,7 +134,7 @@ test('-s says which pid file is missing or wrong, and which process', async (t) 
   );
 });
 
-test('-t and a signal do not mention what has no effect', async (t) => {
+test('-t and a signal do not report directives without effect', async (t) => {
   const dir = directoryWith(t, { 'gateway.conf': `user nobody;\n${GOOD}` });
   expect((await gw(dir, ['-t'])).stderr).not.toContain('no effect');
 });

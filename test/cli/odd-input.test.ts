@@ -81,7 +81,7 @@ const cases: readonly { args: readonly string[]; code: number; stderr: string }[
 ];
 
 for (const { args, code, stderr } of cases) {
-  test(`gw ${args.join(' ')} ends with ${code} and says why in its own words`, async (t) => {
+  test(`gw ${args.join(' ')} ends with ${code} and a message`, async (t) => {
     const dir = directoryWith(t, files);
     expect(await gw(dir, args, { GITHUB_ACTIONS: '' })).toEqual({
       code,
@@ -92,7 +92,7 @@ for (const { args, code, stderr } of cases) {
   });
 }
 
-test('gw why of the beginning of an id lists the rules that begin so', async (t) => {
+test('gw why with the beginning of an id lists the rules that begin with it', async (t) => {
   const { code, stdout } = await gw(directoryWith(t, {}), ['why', 'GW30']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^GW301 +error +alias-traversal /);
@@ -104,7 +104,7 @@ test('gw why of the beginning of an id lists the rules that begin so', async (t)
   ).toBe(true);
 });
 
-test('gw check of a directory goes on past what cannot be read', async (t) => {
+test('gw check of a directory skips what cannot be read', async (t) => {
   const dir = directoryWith(t, { 'a.conf': SITE, 'b.conf': SITE.replace('204', 'abc') });
   symlinkSync('nowhere', join(dir, 'aa.conf'));
   const said = await gw(dir, ['check', '.', '-f', 'concise']);
@@ -128,7 +128,7 @@ test('gw check lets a piece include from the directory of the configuration abov
   expect(code).toBe(0);
 });
 
-test('a file in ISO 8859-1 stays one when it is mended, and gw check says so before and after', async (t) => {
+test('a file in ISO 8859-1 keeps its encoding when it is mended, and gw check reports the encoding before and after', async (t) => {
   const dir = directoryWith(t, {});
   const text = SITE.replace('204;', '200 "caf\u00e9"');
   writeFileSync(join(dir, 'a.conf'), text, 'latin1');
@@ -145,7 +145,7 @@ test('a file that is mended keeps its mode', async (t) => {
 });
 
 for (const args of ['why --list', 'reference', 'check site.conf', 'explain GET / -c site.conf']) {
-  test(`gw ${args} ends well when nobody reads what it says`, async (t) => {
+  test(`gw ${args} ends well when its output is not read`, async (t) => {
     const dir = directoryWith(t, files);
     const line = `{ "${process.execPath}" "${GW}" ${args} 2>&1; echo $? >code; } | true`;
     await runIn(dir, ['sh', '-c', line]);

@@ -40,13 +40,13 @@ test('every package is pinned to an exact version', () => {
   );
 });
 
-test('every package is pinned to its content, but for programs of other platforms', () => {
+test('every package is pinned to its content, except programs for other platforms', () => {
   const unpinned = LOCKED.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'));
   const others = unpinned.filter(([path, { optional, cpu }]) => !(mayLackHash(path) && optional && cpu));
   expect(paths(others)).toEqual([]);
 });
 
-test('whatever Linux on x64 installs is pinned to its content', () => {
+test('every package that Linux on x64 installs is pinned to its content', () => {
   const isFor = (wanted: string, given?: readonly string[]): boolean => given?.includes(wanted) ?? true;
   const installed = LOCKED.filter(
     ([, { os, cpu, libc }]) => isFor('linux', os) && isFor('x64', cpu) && isFor('glibc', libc),
@@ -57,7 +57,7 @@ test('whatever Linux on x64 installs is pinned to its content', () => {
   expect(paths(ours.filter(([, { integrity }]) => integrity === undefined))).toEqual([]);
 });
 
-test('no package comes from anywhere but the registry', () => {
+test('every package comes from the registry', () => {
   const elsewhere = ({ resolved = '' }: Locked): boolean =>
     resolved !== '' && !resolved.startsWith('https://registry.npmjs.org/');
   expect(paths(LOCKED.filter(([, locked]) => elsewhere(locked)))).toEqual([]);

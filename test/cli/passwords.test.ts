@@ -7,7 +7,7 @@ import { directoryWith, gw, gwWith } from './command.ts';
 
 const HERE = tmpdir();
 
-test('gw secret prints other bytes each time, as many as asked for', async () => {
+test('gw secret prints different bytes each time, in the requested number', async () => {
   const secrets = await Promise.all([
     gw(HERE, ['secret']),
     gw(HERE, ['secret']),
@@ -23,7 +23,7 @@ test('gw hash-password offers every scheme that there is', () => {
   expect(Object.keys(PASSWORD_SCHEMES)).toEqual(SCHEMES);
 });
 
-test('auth_basic takes what gw hash-password makes, in every scheme', async (t) => {
+test('auth_basic accepts the output of gw hash-password, in every scheme', async (t) => {
   const password = 'pä$$ 1';
   const lines = await Promise.all(
     SCHEMES.map((scheme) =>
@@ -51,7 +51,7 @@ test('auth_basic takes what gw hash-password makes, in every scheme', async (t) 
 const HAS_SCRIPT = spawnSync('script', ['--version']).status === 0;
 
 test.skipIf(!HAS_SCRIPT)(
-  'gw hash-password asks twice at a terminal, and shows nothing of what is typed',
+  'gw hash-password asks twice at a terminal, and does not show the typed password',
   async () => {
     const command = `${process.execPath} ${GW} hash-password -s plain`;
     const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -53,14 +53,14 @@ async function paths(t: Owner, command: readonly string[]): Promise<Record<strin
   await expect.poll(connects, { timeout: 15_000 }).toBe(true);
   const authorization = `Basic ${Buffer.from('ann:secret').toString('base64')}`;
   const read = (path: string): string => readFileSync(join(dir, path), 'utf8');
-  const answers = {
+  const responses = {
     included: (await call(port, '/included')).body,
     page: (await call(port, '/page')).body,
     closed: (await call(port, '/closed')).status,
     open: (await call(port, '/closed', { headers: { authorization } })).body,
   };
   await expect.poll(() => read('logs/a.log').split('\n'), { timeout: 15_000 }).toHaveLength(5);
-  return { ...answers, pid: /^\d+\n$/.test(read('run/it.pid')), log: read('logs/e.log') !== '' };
+  return { ...responses, pid: /^\d+\n$/.test(read('run/it.pid')), log: read('logs/e.log') !== '' };
 }
 
 const expected = {
@@ -76,6 +76,6 @@ test('relative paths of gw start where those of nginx start', async (t) => {
   expect(await paths(t, [process.execPath, GW])).toEqual(expected);
 });
 
-test.runIf(HAS_NGINX)('relative paths of nginx start there', async (t) => {
+test.runIf(HAS_NGINX)('relative paths of nginx start at the expected directories', async (t) => {
   expect(await paths(t, ['nginx', '-g', 'master_process off;'])).toEqual(expected);
 });

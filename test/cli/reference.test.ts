@@ -7,13 +7,13 @@ import { directoryWith, gw } from './command.ts';
 
 const page = new URL('../../conf/reference.md', import.meta.url);
 
-test('conf/reference.md is what gw reference prints (npm run reference)', async (t) => {
+test('conf/reference.md is the output of gw reference (npm run reference)', async (t) => {
   const { code, stdout } = await gw(directoryWith(t, {}), ['reference']);
   expect(code).toBe(0);
   expect(readFileSync(page, 'utf8')).toBe(stdout);
 });
 
-test('the reference names every directive, and every link in it leads somewhere', () => {
+test('the reference names every directive, and every link in it has a target', () => {
   const text = reference();
   for (const { name } of new Registry(MODULES).entries) expect(text).toContain(name);
   const anchors = new Set(

@@ -6,7 +6,7 @@ import { directoryWith, gw as run } from './command.ts';
 const CONTROL = `shared_dict_zone zone=feature_flags:1m;
   server { location /runtime/ { control_api; } location /a { return 200 ok; } location /old { return 301 /a; } }`;
 
-test('gw live and gw ready tell by words and exit code', async (t) => {
+test('gw live and gw ready report by text and exit code', async (t) => {
   const gw = await startGateway(t, CONTROL);
   const conf = ['-c', gw.conf];
   expect(await run(gw.dir, ['live', ...conf])).toEqual({
@@ -25,7 +25,7 @@ test('gw live and gw ready tell by words and exit code', async (t) => {
   }
 });
 
-test('gw ready says what is missing, gw live does not care', async (t) => {
+test('gw ready reports what is missing, and gw live does not depend on it', async (t) => {
   const gw = await startGateway(
     t,
     `server { location = /l { control_api live; } location = /r { control_api ready; } location /kv { kv_pass 127.0.0.1:1; } }`,
@@ -38,7 +38,7 @@ test('gw ready says what is missing, gw live does not care', async (t) => {
   });
 });
 
-test('gw status shows what the gateway does, for people and for programs', async (t) => {
+test('gw status shows the state of the gateway as text and as JSON', async (t) => {
   const gw = await startGateway(t, CONTROL, { workers: 2 });
   for (let i = 0; i < 6; i++) await gw.fetch('/a');
   await gw.fetch('/old');
@@ -61,7 +61,7 @@ test('gw status shows what the gateway does, for people and for programs', async
   });
 });
 
-test('a server of another name is asked by its name, on every address', async (t) => {
+test('a server with another name is reached by its name, on every address', async (t) => {
   const gw = await startGateway(
     t,
     `server { server_name first; return 404; }
@@ -70,7 +70,7 @@ test('a server of another name is asked by its name, on every address', async (t
   expect((await run(gw.dir, ['ready', '-c', gw.conf])).stdout).toBe(`OK: ${gw.url}/up\n`);
 });
 
-test('a gateway on a Unix socket is asked there', async (t) => {
+test('a gateway on a Unix socket is reached there', async (t) => {
   const gw = await startGateway(
     t,
     `server { } server { listen unix:gw.sock; location = /up { control_api live; } }`,
@@ -97,17 +97,17 @@ const faults: readonly { it: string; args: readonly string[]; stderr: RegExp; co
     stderr: /open\(\) "DIR\/missing\.conf" failed/,
   },
   {
-    it: 'nobody listens',
+    it: 'no server listens',
     args: ['status', '-c', 'good.conf'],
     stderr: /^gw: http:\/\/127\.0\.0\.1:\d+\/m does not answer: .*ECONNREFUSED/,
   },
   {
-    it: 'nobody is ready',
+    it: 'no server is ready',
     args: ['ready', '-q', '-c', 'good.conf'],
     stderr: /^gw: not ready: http:\/\/.*\/r does not answer: /,
   },
   {
-    it: 'the address is none',
+    it: 'the address is invalid',
     args: ['live', '--address', 'https://a'],
     stderr: /^gw: invalid address "https:\/\/a"\n {2}expected http/,
   },

@@ -82,7 +82,7 @@ test('bash completes every directive and every rule behind why', () => {
 });
 
 for (const shell of ['bash', 'zsh', 'fish']) {
-  test.skipIf(!has(shell))(`${shell} reads its script without a fault`, async (t) => {
+  test.skipIf(!has(shell))(`${shell} reads its script without an error`, async (t) => {
     const dir = directoryWith(t, { script: scripts[shell] ?? '' });
     expect(await runIn(dir, [shell, '-n', 'script'])).toEqual({ code: 0, stdout: '', stderr: '' });
   });
@@ -103,7 +103,7 @@ test('gw completion of another shell is refused', async () => {
   });
 });
 
-test('gw manpage writes a page for every command, and every page says what the command takes', async (t) => {
+test('gw manpage writes a page for every command, and every page lists the options of its command', async (t) => {
   const dir = directoryWith(t, {});
   expect(await gw(dir, ['manpage', '-o', 'man'])).toEqual({ code: 0, stdout: '', stderr: '' });
   const files = readdirSync(join(dir, 'man'));
@@ -160,7 +160,7 @@ test('gw manpage of an unknown page is refused', async () => {
   });
 });
 
-test('gw -h lists every command, and gw help tells more of each', async () => {
+test('gw -h lists every command, and gw help describes each', async () => {
   const { stderr } = await gw(HERE, ['-h']);
   const top = commands.filter(({ length }) => length === 1).flat();
   const listed = [...(stderr.split('\nCommands')[1] ?? '').matchAll(/^ {2}(\S+) +: /gm)].map(

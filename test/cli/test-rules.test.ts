@@ -24,7 +24,13 @@ const runs: readonly { it: string; conf: string; args: readonly string[]; code: 
     code: 0,
     stderr: foundAs('warn') + DONE,
   },
-  { it: 'passes what is only doubtful', conf: whole('autoindex on;'), args: ['-t'], code: 0, stderr: DONE },
+  {
+    it: 'passes findings that are no errors',
+    conf: whole('autoindex on;'),
+    args: ['-t'],
+    code: 0,
+    stderr: DONE,
+  },
   {
     it: 'heeds ignore comments',
     conf: whole(`${ALIAS} # gw-ignore GW301: public`),
@@ -47,14 +53,14 @@ const runs: readonly { it: string; conf: string; args: readonly string[]; code: 
     stderr: DONE,
   },
   {
-    it: 'fails on what the configuration refuses',
+    it: 'fails on findings that the configuration refuses',
     conf: whole(ALIAS, 'check { refuse error; }'),
     args: ['-t'],
     code: 1,
     stderr: foundAs('emerg') + FAILED,
   },
   {
-    it: 'passes what the configuration refuses only when it is worse',
+    it: 'passes findings below the level that the configuration refuses',
     conf: whole('return 204;', 'check { refuse warning; }'),
     args: ['-t'],
     code: 0,

@@ -94,14 +94,14 @@ const refused: readonly {
 ];
 
 for (const { it, args, with: secret = SECRET, verify = [], says } of refused) {
-  test(`gw jwt verify says that a token ${it}`, async () => {
+  test(`gw jwt verify reports that a token ${it}`, async () => {
     const token = await signed(args);
     const said = await gw(HERE, ['jwt', 'verify', ...verify, token], { GW_JWT_SECRET: secret });
     expect(said).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(says) as string });
   });
 }
 
-test('gw jwt verify names the keys of a set when a token asks for another', async () => {
+test('gw jwt verify names the keys of a set when a token names another', async () => {
   const other = privateKey.replace('"k1"', '"k2"');
   const token = await signed([], other);
   const said = await gw(HERE, ['jwt', 'verify', token], { GW_JWT_SECRET: publicKey });

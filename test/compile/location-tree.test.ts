@@ -32,7 +32,7 @@ function wanted(rules: readonly Rule[], uri: string): Rule | undefined {
   return rules.find((one) => one.kind === 'regex' && new RegExp(one.source).test(uri)) ?? best;
 }
 
-test('a level finds the location that nginx’s rules name', () => {
+test('a level finds the location of nginx’s rules', () => {
   fc.assert(
     fc.property(fc.uniqueArray(rule, { selector: place, maxLength: 10 }), path, (rules, uri) => {
       const level = new LocationLevel<Rule>();

@@ -4,7 +4,7 @@ import { PrefixTree } from '../../src/compile/location-tree.ts';
 
 const text = fc.string({ unit: fc.constantFrom('/', 'a', 'b', 'ä', '%'), maxLength: 8 });
 
-test('the tree finds the longest prefix, as a look at every prefix would', () => {
+test('the tree finds the longest prefix, as a search through every prefix does', () => {
   fc.assert(
     fc.property(fc.uniqueArray(text), text, (prefixes, uri) => {
       const tree = new PrefixTree<string>();

@@ -26,7 +26,7 @@ test('a request shows with its method, time, bytes, host and masked target', () 
   expect(lines()).toEqual(['404 GET 12 3 a /x?token=***&n=1', '200 GET 0 3 - /x']);
 });
 
-test('twenty requests of a second show, and the next second tells how many did not', () => {
+test('twenty requests of a second show, and the next second gives the number of the others', () => {
   const { step, lines } = tail();
   for (let n = 0; n < 50; n++) step(request({ requestUri: `/${n}` }));
   expect(lines()).toHaveLength(20);

@@ -69,7 +69,7 @@ test.for(users)(
 );
 
 test.runIf(isRoot)(
-  'the demo of root serves as root where nobody else gets at its data, and says so',
+  'the demo of root serves as root where its data is accessible to root only, and reports it',
   async (t) => {
     const data = dataDir(t, 'root');
     chmodSync(dirname(data), 0o700);
@@ -77,7 +77,7 @@ test.runIf(isRoot)(
   },
 );
 
-test('the demo says which port is free when its own is taken', async (t) => {
+test('the demo names a free port when its own is taken', async (t) => {
   const taken = createServer();
   t.onTestFinished(() => void taken.close());
   const port = await new Promise<number>((resolve) => {

@@ -16,7 +16,7 @@ const unit = Object.fromEntries(
     }),
 ) as Readonly<Record<string, string>>;
 
-test('the unit starts, tests and reloads with one configuration, and stops as the gateway means it', () => {
+test('the unit starts, tests and reloads with one configuration, and stops with the right signal', () => {
   const ofConfiguration = ['ExecStart', 'ExecStartPre', 'ExecReload'].map(
     (key) => /^\/usr\/bin\/gw .*-c (\S+)/.exec(unit[key] ?? '')?.[1],
   );
@@ -24,14 +24,14 @@ test('the unit starts, tests and reloads with one configuration, and stops as th
   expect(unit).toMatchObject({ KillSignal: 'SIGQUIT', Type: 'exec', RestartPreventExitStatus: '1 2' });
 });
 
-test('unit, rotation and guide mean the same pid file, and the script of the rotation is one', () => {
+test('unit, rotation and guide name the same pid file, and the script of the rotation is valid', () => {
   const [, script = ''] = /postrotate\n([^]*?)endscript/.exec(textOf('conf/deploy/gw.logrotate')) ?? [];
   expect(spawnSync('sh', ['-n'], { input: script }).status).toBe(0);
   expect(script).toContain(`/run/${unit['RuntimeDirectory']}/gw.pid`);
   expect(textOf('conf/guide/production.md')).toContain(`pid /run/${unit['RuntimeDirectory']}/gw.pid;`);
 });
 
-test('the Dockerfile copies what is there', () => {
+test('the Dockerfile copies only files that exist', () => {
   const copied = [
     ...textOf('conf/deploy/Dockerfile').matchAll(/^COPY (?:--chmod=\d+ )?(?!--from)(.+) \S+$/gm),
   ];
@@ -40,7 +40,7 @@ test('the Dockerfile copies what is there', () => {
   expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-test('what the container serves at first answers, and knows whether it is ready', async (t) => {
+test('the default configuration of the container serves, and knows whether it is ready', async (t) => {
   const conf = httpOf(textOf('conf/deploy/container.conf'), 0)
     .replace('include mime.types;', '')
     .replace('access_log /dev/stdout;', 'access_log off;')

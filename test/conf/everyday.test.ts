@@ -81,7 +81,7 @@ async function debian(t: Owner): Promise<{ dir: string; port: number }> {
   return { dir, port };
 }
 
-test.skipIf(!HAS_DEBIAN)(`what Debian's package ships loads as it is${title}`, async (t) => {
+test.skipIf(!HAS_DEBIAN)(`the configuration in Debian's package loads unchanged${title}`, async (t) => {
   const dir = directoryWith(t, {});
   expect(await gw(dir, ['-t', '-q', '-c', `${DEBIAN}/nginx.conf`])).toEqual({
     code: 0,
@@ -90,7 +90,7 @@ test.skipIf(!HAS_DEBIAN)(`what Debian's package ships loads as it is${title}`, a
   });
 });
 
-test.skipIf(!HAS_DEBIAN)(`what Debian's package ships answers${title}`, async (t) => {
+test.skipIf(!HAS_DEBIAN)(`the configuration in Debian's package serves${title}`, async (t) => {
   const { dir, port } = await debian(t);
   const gateway = launch(process.execPath, [GW, '-c', `${dir}/etc/nginx.conf`], { cwd: dir });
   t.onTestFinished(async () => void (await gateway.stop('SIGTERM')));
@@ -118,7 +118,7 @@ test.skipIf(!HAS_DEBIAN)(`what Debian's package ships answers${title}`, async (t
   expect((await call(port, '/')).status).toBe(403);
 });
 
-test.skipIf(!HAS_DEBIAN)(`every snippet of Debian's package is understood${title}`, async (t) => {
+test.skipIf(!HAS_DEBIAN)(`every snippet of Debian's package loads${title}`, async (t) => {
   const dir = directoryWith(t, {
     'nginx.conf': `events {} http { include ${DEBIAN}/mime.types; server { listen 127.0.0.1:18998;
       location / { include ${DEBIAN}/proxy_params; proxy_pass http://127.0.0.1:1; }

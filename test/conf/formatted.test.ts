@@ -43,7 +43,7 @@ function meaningOf({ directory, text }: Config): { readonly plan: unknown; reado
   };
 }
 
-test('most configurations of the repository come to a plan', () => {
+test('most configurations of the repository give a plan', () => {
   const planned = configs.filter((config) => meaningOf(config).plan !== undefined);
   expect(planned.length).toBeGreaterThan(50);
   expect(planned.length / configs.length).toBeGreaterThan(0.9);

@@ -16,10 +16,10 @@ const shown = readdirSync(join(ROOT, 'conf/guide')).flatMap((name) =>
   ),
 );
 
-test('the guide shows what commands say', () => expect(shown.length).toBeGreaterThan(1));
+test('the guide shows the output of commands', () => expect(shown.length).toBeGreaterThan(1));
 
 for (const { name, args, said } of shown) {
-  test(`gw ${args} says what ${name} shows`, async (t) => {
+  test(`gw ${args} prints what ${name} shows`, async (t) => {
     const dir = directoryWith(t, { 'gateway.conf': textOf('conf/examples/single-page-application.conf') });
     const { stdout } = await runIn(dir, ['sh', '-c', `"${process.execPath}" "${GW}" ${args}`]);
     expect(withoutChance(stdout)).toBe(withoutChance(said));

@@ -122,12 +122,12 @@ export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
     calls: async (gw) => {
       const from = (origin: string) => ({ headers: { origin, 'x-api-key': 'k' } });
       const allowed = { 'access-control-allow-origin': 'https://shop.example.com' };
-      const answer = await gw.expect(
+      const response = await gw.expect(
         'GET /v1/orders?page=2',
         { status: 200, body: 'GET /orders?page=2 127.0.0.1 127.0.0.1', headers: allowed },
         from('https://shop.example.com'),
       );
-      expect(answer.headers.get('x-powered-by')).toBeNull();
+      expect(response.headers.get('x-powered-by')).toBeNull();
       await gw.expect(
         'OPTIONS /v1/orders',
         { status: 204, headers: allowed },

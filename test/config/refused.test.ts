@@ -21,7 +21,7 @@ for (const { names, is } of [
   });
 }
 
-test('a name that nothing has is not taken for one of nginx', () => {
+test('an unknown name is not mistaken for one of nginx', () => {
   for (const name of [
     '',
     'retrun',
@@ -36,7 +36,7 @@ test('a name that nothing has is not taken for one of nginx', () => {
     expect(refusalOf(name), name).toBeUndefined();
 });
 
-test('a directive that gw has is never refused by name', () => {
+test('a directive of gw is never refused by name', () => {
   const refused = registry.entries.filter(
     ({ name, row }) => !('accepted' in row) && refusalOf(name)?.is === 'not supported',
   );

@@ -67,7 +67,7 @@ const UPSTREAM = `location /up/ {
   return 200;
 }`;
 
-test.each(places)('the pattern of $it is given up, the worker goes on', async ({ http = '', server }) => {
+test.each(places)('the pattern of $it is given up, and the worker goes on', async ({ http = '', server }) => {
   const port = await freePort();
   const conf = `${http} server { ${server} } server { listen 127.0.0.1:${port}; ${UPSTREAM} }`;
   const own = await startGateway(
@@ -88,7 +88,7 @@ test.each(places)('the pattern of $it is given up, the worker goes on', async ({
 });
 
 test.runIf(HAS_OPENSSL)(
-  'the pattern of a server name is given up in a handshake, the worker goes on',
+  'the pattern of a server name is given up in a handshake, and the worker goes on',
   async (t) => {
     const certificates = new Certificates();
     certificates.authority('ca');

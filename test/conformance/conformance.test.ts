@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { oneGateway, type Owner } from '../harness/gateway.ts';
-import { answerLine } from './answer-line.ts';
+import { responseLine } from './response-line.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 import { makeSite } from './site.ts';
 
@@ -46,15 +46,15 @@ for (const file of readdirSync(directory)) {
   const shown = /^# show: (.*)$/m.exec(http)?.[1]?.split(' ') ?? [];
 
   for (const { name, start } of servers) {
-    test(`${name} answers the requests of ${file.replace('.case', '')} as recorded`, async (t) => {
+    test(`${name} serves the requests of ${file.replace('.case', '')} as recorded`, async (t) => {
       const site = http.includes('SITE') ? makeSite(t) : '';
       const port = await start(t, http.replaceAll('SITE', site), filesOf(http));
-      let answered = '';
-      for (const request of requests) answered += `${request} => ${await answerLine(port, request, shown)}\n`;
-      if (site !== '') answered = answered.replaceAll(site, 'SITE');
+      let given = '';
+      for (const request of requests) given += `${request} => ${await responseLine(port, request, shown)}\n`;
+      if (site !== '') given = given.replaceAll(site, 'SITE');
       if (process.env['RECORD'] && name === 'nginx')
-        writeFileSync(new URL(file, directory), http + DASHES + answered);
-      else expect(answered).toBe(lines);
+        writeFileSync(new URL(file, directory), http + DASHES + given);
+      else expect(given).toBe(lines);
     });
   }
 }

@@ -2,7 +2,7 @@ import { connectRaw, type RawConnection } from '../harness/raw.ts';
 
 /** Sent behind every exchange: its response shows that the connection still carries requests, and ends it. */
 const LAST = 'GET /last HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n';
-const LAST_ANSWER = 'the last one';
+const LAST_RESPONSE = 'the last one';
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
 const NOT_SHOWN: ReadonlySet<string> = new Set(['date', 'server', 'content-length', 'uwebsockets']);
@@ -23,12 +23,12 @@ export async function exchangeLine(port: number, text: string): Promise<string> 
   await something(connection);
   connection.write(LAST);
   const received = await connection.closed;
-  const end = received.indexOf(LAST_ANSWER);
-  const answers = readAnswers(
+  const end = received.indexOf(LAST_RESPONSE);
+  const responses = readResponses(
     end < 0 ? received : received.slice(0, received.lastIndexOf('HTTP/1.1', end)),
     text,
   );
-  return [...answers, end < 0 ? 'closed' : 'open'].join(' ; ').replaceAll(String(port), 'PORT');
+  return [...responses, end < 0 ? 'closed' : 'open'].join(' ; ').replaceAll(String(port), 'PORT');
 }
 
 /** Resolves when more has come than before, or at the end. */
@@ -47,18 +47,18 @@ function bytesOf(text: string): string {
 
 const NAMED: Readonly<Record<string, string>> = { r: '\r', n: '\n', t: '\t', '\\': '\\' };
 
-function readAnswers(received: string, request: string): string[] {
-  const answers: string[] = [];
+function readResponses(received: string, request: string): string[] {
+  const responses: string[] = [];
   for (let rest = received; rest !== '';) {
     const headEnd = rest.indexOf('\r\n\r\n');
-    if (!rest.startsWith('HTTP/') || headEnd < 0) return [...answers, `raw ${JSON.stringify(rest)}`];
+    if (!rest.startsWith('HTTP/') || headEnd < 0) return [...responses, `raw ${JSON.stringify(rest)}`];
     const [statusLine = '', ...lines] = rest.slice(0, headEnd).split('\r\n');
     const headers = lines.map((line) => line.split(/: ?(.*)/s).slice(0, 2) as [string, string]);
     const { body, size, note } = bodyOf(rest.slice(headEnd + 4), { statusLine, headers, request });
-    answers.push(describe(statusLine, headers, request) + note + shownBody(body));
+    responses.push(describe(statusLine, headers, request) + note + shownBody(body));
     rest = rest.slice(headEnd + 4 + size);
   }
-  return answers;
+  return responses;
 }
 
 interface Head {

@@ -15,18 +15,18 @@ const DASHES = '----------\n';
 interface Recorded {
   readonly bytes: string;
   readonly onlyNode: boolean;
-  readonly answer: string;
+  readonly response: string;
   readonly ours: string;
 }
 
 function read(line: string): Recorded {
   const [, node, bytes = '', rest = ''] = /^(node: )?(.*?) => (.*)$/.exec(line) ?? [];
-  const [answer = '', ours = answer] = rest.split(' gw: ');
-  return { bytes, onlyNode: node !== undefined, answer, ours };
+  const [response = '', ours = response] = rest.split(' gw: ');
+  return { bytes, onlyNode: node !== undefined, response, ours };
 }
 
-function write({ bytes, onlyNode, ours, answer }: Recorded, given: string): string {
-  return `${onlyNode ? 'node: ' : ''}${bytes} => ${given}${ours === answer || ours === given ? '' : ` gw: ${ours}`}\n`;
+function write({ bytes, onlyNode, ours, response }: Recorded, given: string): string {
+  return `${onlyNode ? 'node: ' : ''}${bytes} => ${given}${ours === response || ours === given ? '' : ` gw: ${ours}`}\n`;
 }
 
 const engines = ['node', 'uws'].map((engine) => ({
@@ -39,16 +39,16 @@ for (const file of readdirSync(directory)) {
   const exchanges = lines.trimEnd().split('\n').map(read);
   const name = file.replace('.raw', '');
 
-  test.runIf(HAS_NGINX)(`nginx answers the bytes of ${name} as recorded`, async (t) => {
+  test.runIf(HAS_NGINX)(`nginx responds to the bytes of ${name} as recorded`, async (t) => {
     const port = await startNginx(t, http);
-    let answered = '';
-    for (const exchange of exchanges) answered += write(exchange, await exchangeLine(port, exchange.bytes));
-    if (process.env['RECORD']) writeFileSync(new URL(file, directory), http + DASHES + answered);
-    else expect(answered).toBe(lines);
+    let given = '';
+    for (const exchange of exchanges) given += write(exchange, await exchangeLine(port, exchange.bytes));
+    if (process.env['RECORD']) writeFileSync(new URL(file, directory), http + DASHES + given);
+    else expect(given).toBe(lines);
   });
 
   for (const { engine, load } of engines) {
-    test(`gw answers the bytes of ${name} as nginx does (engine ${engine})`, async (t) => {
+    test(`gw responds to the bytes of ${name} as nginx does (engine ${engine})`, async (t) => {
       const { port } = await load(t, (_, own) => http.replaceAll('PORT', String(own)));
       const asked = exchanges.filter(({ onlyNode }) => engine === 'node' || !onlyNode);
       const given: string[] = [];

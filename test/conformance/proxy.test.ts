@@ -4,7 +4,7 @@ import { oneGateway, type Owner } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 import { readScripts, startScriptedUpstream } from '../harness/scripted-upstream.ts';
-import { wholeAnswer } from './whole-answer.ts';
+import { wholeResponse } from './whole-response.ts';
 
 /*
  * proxy/*.case: the content of `http`, the scripts of the upstream, and requests, separated by dashes. Each request is followed
@@ -46,7 +46,7 @@ for (const file of readdirSync(directory)) {
           .replaceAll(String(closed), 'CLOSED');
       let seen = '';
       for (const request of requests) {
-        seen += `${request}\n=> ${masked(await wholeAnswer(port, request))}\n`;
+        seen += `${request}\n=> ${masked(await wholeResponse(port, request))}\n`;
         for (const line of upstream.heard()) seen += `<- ${masked(line)}\n`;
       }
       if (process.env['RECORD'] && name === 'nginx')

@@ -4,7 +4,7 @@ import { type Owner, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { startPeer } from '../harness/peer.ts';
 import { freePort } from '../harness/ports.ts';
-import { answerLine } from './answer-line.ts';
+import { responseLine } from './response-line.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 
 /** Names that are resolved at run time, beside the real nginx: both use the same name server. */
@@ -76,9 +76,9 @@ for (const { name, start } of servers) {
     port = await start(owner, confOf(dns, peer.port));
   });
 
-  for (const [index, [request, answer]] of requests.entries()) {
-    test(`${name} answers request ${index + 1}, ${request}`, async () => {
-      expect(await answerLine(port, request)).toBe(answer);
+  for (const [index, [request, response]] of requests.entries()) {
+    test(`${name} serves request ${index + 1}, ${request}`, async () => {
+      expect(await responseLine(port, request)).toBe(response);
     });
   }
 }

@@ -17,7 +17,7 @@ const LONGEST_SHOWN = 10_000;
  * besides the usual ones; a case names them in a line `# show: vary etag`. Bodies in gzip show unpacked, `padding`
  * is how often a built-in page repeats it.
  */
-export async function answerLine(
+export async function responseLine(
   port: number,
   request: string,
   shown: readonly string[] = [],
@@ -54,8 +54,8 @@ function describe({ status, headers, bytes }: ReceivedResponse, shown: readonly 
       .map(([name, value]) => `${name}=${name === 'expires' ? steadyDate(value, headers) : value}`),
     padding.length > 0 && shown.includes('padding') && `padding=${padding.length}`,
   ];
-  const answer = `${facts.filter(Boolean).join(' ')}: ${content}`;
-  return answer.replaceAll(PRODUCT, 'PRODUCT').replaceAll(BOUNDARY, 'BOUNDARY').trimEnd();
+  const response = `${facts.filter(Boolean).join(' ')}: ${content}`;
+  return response.replaceAll(PRODUCT, 'PRODUCT').replaceAll(BOUNDARY, 'BOUNDARY').trimEnd();
 }
 
 function shownText(text: string): string {

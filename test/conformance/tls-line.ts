@@ -19,10 +19,10 @@ export async function tlsLine(port: number, words: string, certificates: Certifi
       .split(' ')
       .map((word) => word.split(/=(.*)/s, 2) as [string, string]),
   );
-  const answer = values.has('plain')
+  const response = values.has('plain')
     ? await plain(port, bytes)
     : await secure(optionsOf(values, certificates), { port, bytes });
-  return answer.replaceAll(String(port), 'PORT');
+  return response.replaceAll(String(port), 'PORT');
 }
 
 function optionsOf(values: ReadonlyMap<string, string>, certificates: Certificates): ConnectionOptions {

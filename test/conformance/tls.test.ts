@@ -17,9 +17,9 @@ const cases = lines
   .trimEnd()
   .split('\n')
   .map((line) => {
-    const [, it = '', words = '', answer = '', ours = answer] =
+    const [, it = '', words = '', response = '', ours = response] =
       /^(.*?): (.*?) => (.*?)(?: gw: (.*))?$/.exec(line) ?? [];
-    return { it, words, answer, ours };
+    return { it, words, response, ours };
   });
 
 let certificates: Certificates;
@@ -53,30 +53,30 @@ async function startGw(t: Owner, http: string): Promise<number> {
   return port;
 }
 
-async function answersOf(start: typeof startGw, t: Owner): Promise<readonly string[]> {
+async function responsesOf(start: typeof startGw, t: Owner): Promise<readonly string[]> {
   const port = await start(t, conf.replaceAll('DIR', certificates.dir));
-  const answers: string[] = [];
-  for (const { words } of cases) answers.push(await tlsLine(port, words, certificates));
-  return answers;
+  const responses: string[] = [];
+  for (const { words } of cases) responses.push(await tlsLine(port, words, certificates));
+  return responses;
 }
 
-test.runIf(HAS_OPENSSL && HAS_NGINX)('nginx shakes hands and answers as recorded', async (t) => {
-  const answers = await answersOf(startNginx, t);
-  if (process.env['RECORD']) writeFileSync(FILE, conf + DASHES + recorded(answers));
-  else expect(answers).toEqual(cases.map(({ answer }) => answer));
+test.runIf(HAS_OPENSSL && HAS_NGINX)('nginx handshakes and responses are as recorded', async (t) => {
+  const responses = await responsesOf(startNginx, t);
+  if (process.env['RECORD']) writeFileSync(FILE, conf + DASHES + recorded(responses));
+  else expect(responses).toEqual(cases.map(({ response }) => response));
 });
 
-function recorded(answers: readonly string[]): string {
-  const written = cases.map(({ it, words, answer, ours }, index) => {
-    const given = answers[index] as string;
-    return `${it}: ${words} => ${given}${ours === answer || ours === given ? '' : ` gw: ${ours}`}\n`;
+function recorded(responses: readonly string[]): string {
+  const written = cases.map(({ it, words, response, ours }, index) => {
+    const given = responses[index] as string;
+    return `${it}: ${words} => ${given}${ours === response || ours === given ? '' : ` gw: ${ours}`}\n`;
   });
   return written.join('');
 }
 
-test.runIf(HAS_OPENSSL)('gw shakes hands and answers as nginx does', async (t) => {
-  const answers = await answersOf(startGw, t);
-  expect(cases.map(({ it }, index) => `${it} => ${answers[index]}`)).toEqual(
+test.runIf(HAS_OPENSSL)('gw handshakes and responses are those of nginx', async (t) => {
+  const responses = await responsesOf(startGw, t);
+  expect(cases.map(({ it }, index) => `${it} => ${responses[index]}`)).toEqual(
     cases.map(({ it, ours }) => `${it} => ${ours}`),
   );
 });

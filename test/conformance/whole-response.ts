@@ -10,7 +10,7 @@ const SHOWN_BYTES = 120;
  * Sends `METHOD target [| Header: value]... [<< body]` and gives all that the client can see of the response:
  * `200 OK | header: value | … : the body`. `cut` stands where the connection ended before the response was complete.
  */
-export async function wholeAnswer(port: number, request: string): Promise<string> {
+export async function wholeResponse(port: number, request: string): Promise<string> {
   const [head = '', body] = request.split(' << ');
   const [line = '', ...headerLines] = head.split(' | ');
   const [method = 'GET', path = '/'] = line.split(' ');

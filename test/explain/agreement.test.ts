@@ -22,10 +22,10 @@ interface Recorded {
 
 /** Other ways to write a request concern the transport, which an explanation does not have. */
 function read(line: string): Recorded | undefined {
-  const [request = '', answer = ''] = line.split(' => ');
-  const [, status, facts = '', text] = /^(\d{3})([^:]*(?::\S[^:]*)*): ?(.*)$/.exec(answer) ?? [];
+  const [request = '', response = ''] = line.split(' => ');
+  const [, status, facts = '', text] = /^(\d{3})([^:]*(?::\S[^:]*)*): ?(.*)$/.exec(response) ?? [];
   if (status === undefined) return undefined;
-  const [, location] = /-> (\S*?):? /.exec(answer) ?? [];
+  const [, location] = /-> (\S*?):? /.exec(response) ?? [];
   const isPlain = facts.startsWith(' text/plain') && !facts.includes('=');
   return {
     request,
@@ -59,7 +59,7 @@ const STEP = perTier({ short: 3, long: 1 });
 
 for (const file of readdirSync(directory)) {
   const name = file.replace('.case', '');
-  test(`explain answers the requests of ${name} as the gateway does`, async (t) => {
+  test(`explain agrees with the gateway about the requests of ${name}`, async (t) => {
     const [http = '', lines = ''] = readFileSync(new URL(file, directory), 'utf8').split('----------\n');
     const site = http.includes('SITE') ? makeSite(t) : '';
     const found = [...http.matchAll(/^# file (\S+): (.*)$/gm)];
@@ -78,7 +78,7 @@ for (const file of readdirSync(directory)) {
     for (const [at, line] of lines.trimEnd().split('\n').entries()) {
       if (at % STEP > 0) continue;
       const recorded = read(line);
-      const given = recorded && answerOf(await accountOf(explained, questionOf(recorded.request)));
+      const given = recorded && responseOf(await accountOf(explained, questionOf(recorded.request)));
       if (!recorded || !given) continue;
       compared++;
       const { status, location, text: body } = given;
@@ -94,7 +94,7 @@ for (const file of readdirSync(directory)) {
   });
 }
 
-test('most answers can be told without anybody else', () => {
+test('most responses can be explained without an upstream', () => {
   expect(compared).toBeGreaterThan(1000 / STEP);
 });
 
@@ -106,7 +106,7 @@ interface Told {
 }
 
 /** Nothing where an upstream would respond, or where earlier requests count. */
-function answerOf({ answer, rounds, branches }: Account): Told | undefined {
+function responseOf({ answer, rounds, branches }: Account): Told | undefined {
   const { status, facts, unknown } = answer;
   const isCounted = rounds.some(({ steps }) => steps.some((step) => step.kind === 'phase' && step.unknown));
   if (status === undefined || isCounted || branches.length > 0) return undefined;

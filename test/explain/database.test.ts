@@ -30,7 +30,7 @@ const cases = [
     parameters: ["$1 = 'first'"],
   },
   {
-    it: 'inserts what the body says',
+    it: 'inserts the rows of the body',
     request: { method: 'POST', url: '/rest/todos', body: '{"id":3,"task":"third"}' },
     sql: /insert into "api"\."todos"/i,
     parameters: [`$1 = '{"id":3,"task":"third"}'`],
@@ -58,14 +58,14 @@ for (const { it, request, sql, parameters } of cases) {
   });
 }
 
-test('explain answers a request for what the database does not have as the gateway does', async (t) => {
+test('explain gives the response of the gateway to a request for a table that does not exist', async (t) => {
   const { dsn } = await postgres(TODOS);
   const { answer } = await accountOf(configured(t, conf(dsn)), { live: true, url: '/rest/nothing' });
   expect(answer.status).toBe(404);
   expect(answer.facts.find(({ label }) => label === 'body')?.value).toContain('PGRST205');
 });
 
-test('explain tells the arguments of a call where it may not read the schema', async (t) => {
+test('explain gives the arguments of a call where it may not read the schema', async (t) => {
   const dsn = 'postgresql://gw@127.0.0.1:1/gw';
   const { answer } = await accountOf(configured(t, conf(dsn)), { url: '/rest/rpc/add?a=1&b=2&limit=3' });
   expect(answer.status).toBeUndefined();

@@ -28,7 +28,7 @@ function steady(text: string): string {
 
 for (const file of readdirSync(directory)) {
   const [conf = '', ...parts] = readFileSync(new URL(file, directory), 'utf8').split(REQUEST);
-  test(`explain tells of ${file.replace('.golden', '').replaceAll('-', ' ')}`, async (t) => {
+  test(`explain describes ${file.replace('.golden', '').replaceAll('-', ' ')}`, async (t) => {
     const files = [...conf.matchAll(/^# file (\S+): (.*)$/gm)];
     const explained = configured(
       t,

@@ -92,7 +92,7 @@ function chosenIn({ steps }: AccountRound): readonly string[] {
   );
 }
 
-test('explain names the location that the gateway takes, whatever the tree', async (t) => {
+test('explain names the location that the gateway chooses, for any tree', async (t) => {
   const gateway = await startGateway(t, numbered(http, FIRST_LINE));
   const loaded = load({ confFile: gateway.conf, name: 'gw.conf', prefix: dirname(gateway.conf) });
   const explained = { dir: gateway.dir, loaded };

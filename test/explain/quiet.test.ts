@@ -53,7 +53,7 @@ const examples = ['conf/', 'conf/examples/', 'test/conf/everyday/'].flatMap((fol
 );
 
 for (const name of examples) {
-  test(`explain tells of every location of ${name} and opens nothing`, async () => {
+  test(`explain describes every location of ${name} and opens nothing`, async () => {
     const loaded = load({ confFile: ROOT + name, name, prefix: ROOT });
     // Certificates and the like exist only during the test of the example itself.
     if (!loaded.plan)
@@ -77,7 +77,7 @@ for (const name of examples) {
   });
 }
 
-test('explain asks no name server, no store, no database and no upstream', async (t) => {
+test('explain contacts no name server, no store, no database and no upstream', async (t) => {
   const explained = configured(
     t,
     `events {} http {

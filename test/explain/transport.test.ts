@@ -17,7 +17,7 @@ const cases: readonly {
   readonly status: number;
 }[] = [
   { it: 'a method that exists', method: 'PATCH', status: 200 },
-  { it: 'a method that nobody knows', method: 'FOO', status: 405 },
+  { it: 'an unknown method', method: 'FOO', status: 405 },
   { it: 'a method in small letters', method: 'get', status: 400 },
   { it: 'TRACE', method: 'TRACE', status: 405 },
   { it: 'TRACE to an upstream', conf: PROXIED, method: 'TRACE', status: 405 },
@@ -27,7 +27,7 @@ const cases: readonly {
 ];
 
 for (const { it, conf = ANSWERED, method = 'GET', target = '/', headers = [], status } of cases) {
-  test(`explain knows what the gateway says to ${it}`, async (t) => {
+  test(`explain gives the status of the gateway for ${it}`, async (t) => {
     const gw = await load(t, conf);
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     const said = await gw.raw(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`);
@@ -38,7 +38,7 @@ for (const { it, conf = ANSWERED, method = 'GET', target = '/', headers = [], st
   });
 }
 
-test('explain lets a proxy have the methods of its upstream', async (t) => {
+test('explain leaves the methods of a proxied location to its upstream', async (t) => {
   const account = await accountOf(configured(t, `http { ${PROXIED} }`), { url: '/', method: 'PROPFIND' });
   expect(account.answer.status).toBeUndefined();
 });

@@ -84,13 +84,13 @@ const PAYLOAD = {
   ],
 };
 
-test('a configuration is given file by file, includes by their places', (t) => {
+test('a configuration is listed file by file, with the places of includes', (t) => {
   const dir = directoryWith(t, FILES);
   const payload = parsePayload(join(dir, 'gw.conf'), OPTIONS);
   expect(JSON.parse(JSON.stringify(payload).replaceAll(dir, 'DIR'))).toEqual(PAYLOAD);
 });
 
-test('a combined configuration says of each directive where it comes from', (t) => {
+test('a combined configuration gives the file of each directive', (t) => {
   const dir = directoryWith(t, FILES);
   const { config } = parsePayload(join(dir, 'gw.conf'), { ...OPTIONS, combine: true });
   const [http] = (config[0]?.parsed ?? []).filter(({ directive }) => directive === 'http');
@@ -119,7 +119,7 @@ test('includes of a single file are not followed', (t) => {
   expect(parsePayload(join(dir, 'gw.conf'), { ...OPTIONS, singleFile: true }).config).toHaveLength(1);
 });
 
-test('a file that does not parse, and one that is missing, fail the payload at their places', (t) => {
+test('a file that does not parse and one that is missing are errors with their places', (t) => {
   const dir = directoryWith(t, { 'gw.conf': 'include a.conf;\ninclude b.conf;\n', 'a.conf': 'listen 80\n' });
   const { status, errors } = parsePayload(join(dir, 'gw.conf'), OPTIONS);
   expect({
@@ -153,7 +153,7 @@ const word = fc.string({
   maxLength: 8,
 });
 
-test('what is built is read back as it was', (t) => {
+test('a configuration that was built is read back unchanged', (t) => {
   const dir = directoryWith(t, {});
   const file = join(dir, 'gw.conf');
   const simple = fc.tuple(word, fc.array(word, { maxLength: 3 }));

@@ -65,7 +65,7 @@ const refusals = [
 ];
 
 for (const { word, message, at } of refusals) {
-  test(`the reader refuses ${word}, and a later stage says no more about it`, () => {
+  test(`the reader refuses ${word}, and a later stage does not report it again`, () => {
     const text = `a ${word};`;
     const { tree, report } = load(text);
     report.emerg('consequence', tree!.directives[0]!.args[0]!.span);

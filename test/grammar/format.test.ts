@@ -32,8 +32,8 @@ const cases = [
     from: 'if ("$a" = "b"){c;}',
     to: 'if ("$a" = "b") {\n    c;\n}\n',
   },
-  { it: 'takes carriage returns away', from: 'a;\r\nb;\r\n', to: 'a;\nb;\n' },
-  { it: 'makes nothing of nothing', from: '\n\n', to: '' },
+  { it: 'removes carriage returns', from: 'a;\r\nb;\r\n', to: 'a;\nb;\n' },
+  { it: 'gives an empty text for blank lines', from: '\n\n', to: '' },
 ];
 
 for (const { it, from, to } of cases) {
@@ -43,7 +43,7 @@ for (const { it, from, to } of cases) {
   });
 }
 
-test('minifying keeps what words need', () => {
+test('minifying keeps the blanks and quotes that words need', () => {
   const text = 'a  b; # why\nlocation ~ x$ { return 200 "a  b"; }\nif ("$a" = b) { c; }';
   expect(minify(text)).toBe('a b;location ~ x$ {return 200 "a  b";}if ("$a" = b){c;}');
 });
@@ -72,7 +72,7 @@ const meaning = (text: string): readonly string[] =>
     .filter(({ kind }) => kind !== 'comment')
     .map((piece: Piece) => piece.image);
 
-test('formatting is stable and changes no word, nor does minifying', () => {
+test('formatting is stable and, like minifying, changes no word', () => {
   fc.assert(
     fc.property(config, (text) => {
       fc.pre(!checkSyntax({ name: '', text }).failed);
@@ -92,7 +92,7 @@ const files = readdirSync(conf, { recursive: true, encoding: 'utf8' }).filter((n
 test('there are configurations to format', () => expect(files.length).toBeGreaterThan(5));
 
 for (const file of files) {
-  test(`${file} is formatted already`, () => {
+  test(`${file} is already formatted`, () => {
     const text = readFileSync(conf + file, 'utf8');
     expect(formatConfig({ name: file, text }, { indent: text.includes('\n    ') ? '    ' : '  ' })).toBe(
       text,

@@ -16,7 +16,7 @@ const cases = [
 ] as const;
 
 for (const { word, cut, value, written, parts } of cases) {
-  test(`a part of the word ${word} keeps its places and what is text in it`, () => {
+  test(`a part of the word ${word} keeps its places and its text`, () => {
     const text = `a ${word};`;
     const { tree } = loadText(text, { env });
     const [start, end] = cut as readonly [number, number?];

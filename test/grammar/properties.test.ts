@@ -34,7 +34,7 @@ const quotes = {
 };
 
 for (const [name, quote] of Object.entries(quotes)) {
-  test(`a tree printed in ${name} quotes is read back as it was`, () => {
+  test(`a tree printed in ${name} quotes is read back unchanged`, () => {
     fc.assert(
       fc.property(directives, (tree) => {
         const loaded = loadText(print(tree, quote));

@@ -4,7 +4,7 @@ import { loadText, plain } from './load-text.ts';
 
 const messages = (report: Report): string[] => report.faults.map((fault) => fault.message);
 
-test('a missing semicolon before a closing brace costs no other directive', () => {
+test('a missing semicolon before a closing brace affects no other directive', () => {
   const { tree, report } = loadText('server {\n  listen 80\n  server_name a\n}\nhttp {}');
   expect(plain(tree!.directives)).toEqual([
     [
@@ -22,7 +22,7 @@ test('a missing semicolon before a closing brace costs no other directive', () =
   ]);
 });
 
-test('a missing semicolon before a block costs nothing of the block', () => {
+test('a missing semicolon before a block affects nothing in the block', () => {
   const { tree, report } = loadText(
     'listen 80\n  server_name\n    a b\nserver {\n  index a\n  location\n    / {}\n}',
   );
@@ -90,19 +90,19 @@ test('braces that do not match leave no tree to check', () => {
   expect(loadText('}').tree).toBeUndefined();
 });
 
-test('hundred thousand nested blocks are one fault', () => {
+test('a hundred thousand nested blocks are one fault', () => {
   const { tree, report } = loadText('a {'.repeat(100_000) + '}'.repeat(100_000) + '\nb;');
   expect(messages(report)).toEqual(['blocks are nested deeper than 100 levels']);
   expect(tree!.directives[1]!.name.value).toBe('b');
 });
 
-test('a hundred faults of one file are enough', () => {
+test('no more than a hundred faults of one file are reported', () => {
   const { report } = loadText(';'.repeat(500));
   expect(report.faults).toHaveLength(101);
   expect(report.faults.at(-1)!.message).toBe('more than 100 faults, the rest of the file is not shown');
 });
 
-test('what is costly to find out of a fault is asked for where it is shown', () => {
+test('the expensive parts of a fault are computed only when it is shown', () => {
   const { tree, report } = loadText('a;'.repeat(500));
   let asked = 0;
   for (const { name } of tree!.directives)
@@ -111,7 +111,7 @@ test('what is costly to find out of a fault is asked for where it is shown', () 
   expect(report.faults[99]!.hint).toBe('fault 100');
 });
 
-test('any number of warnings refuses nothing and hides no fault', () => {
+test('any number of warnings causes no refusal and hides no fault', () => {
   const { tree, report } = loadText('a;'.repeat(500));
   for (const { span } of tree!.directives) report.warn('odd', span);
   expect(report.failed).toBe(false);

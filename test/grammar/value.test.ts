@@ -36,7 +36,7 @@ for (const { it, word, parts } of cases) {
   test(`in a value ${it}`, () => expect(split(word)).toEqual({ parts, faults: [] }));
 }
 
-test('in a value what the environment gave is text', () => {
+test('in a value, text from the environment contains no variables', () => {
   expect(split('"\\n$a${env:X}$b${env:Y:-$1}"', { X: '$x${' })).toEqual({
     parts: ['\n', ['a', '$a'], '$x${', ['b', '$b'], '$1'],
     faults: [],

@@ -22,7 +22,7 @@ test('a body passes an engine piece by piece and comes out whole', async () => {
   expect(await through(new EngineTransform(createGunzip()), cut)).toEqual(TEXT);
 });
 
-test('a flush lets each piece out as soon as it went in', async () => {
+test('with flush, each piece comes out as soon as it went in', async () => {
   const engine = createGzip();
   const transform = new EngineTransform(engine, (done) => engine.flush(constants.Z_SYNC_FLUSH, done));
   const sent: Uint8Array[] = [];
@@ -34,7 +34,7 @@ test('a flush lets each piece out as soon as it went in', async () => {
   transform.close();
 });
 
-test('no more is made than the reader takes', async () => {
+test('no more output is produced than the reader takes', async () => {
   const engine = createGunzip();
   const transform = new EngineTransform(engine);
   const parts = transform.write(BOMB)[Symbol.asyncIterator]();

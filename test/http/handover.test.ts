@@ -3,7 +3,7 @@ import { Handover } from '../../src/http/index.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
-test('a piece is taken when the next one is asked for', async () => {
+test('a piece counts as taken when the next one is requested', async () => {
   const handover = new Handover();
   const taken: string[] = [];
   const first = handover.give(bytes('a')).then(() => taken.push('a'));
@@ -27,7 +27,7 @@ test('a taker that waits gets the piece that comes', async () => {
   expect((await next).value).toEqual(bytes('late'));
 });
 
-test('nobody waits for a taker that has gone', async () => {
+test('a sender does not wait for a taker that has gone', async () => {
   const handover = new Handover();
   const waiting = handover.give(bytes('a'));
   handover.close();

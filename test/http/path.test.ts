@@ -104,7 +104,7 @@ const hostilePath = fc
   .array(fc.constantFrom('/', '.', '..', '%2e', '%2F', '//', 'a', '%41', '%C3%A9', '%25', '%', '#', '\\'))
   .map((pieces) => `/${pieces.join('')}`);
 
-test('a normalised path holds no dot segment, no double slash, and stays itself when sent again', () => {
+test('a normalised path has no dot segment and no double slash, and does not change when it is normalised again', () => {
   fc.assert(
     fc.property(hostilePath, (raw) => {
       const uri = normalizePath(raw, true);

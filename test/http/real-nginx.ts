@@ -24,15 +24,15 @@ export async function startRealNginx(conf: string): Promise<RealNginx | undefine
   let errors = '';
   nginx.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const exited = new Promise<void>((resolve) => nginx.once('exit', () => resolve()));
-  await answers(port, () => (nginx.exitCode === null ? undefined : errors));
+  await accepting(port, () => (nginx.exitCode === null ? undefined : errors));
   return {
     get: async (target, header = 'X-None: 1') => {
-      const answer = await exchange(
+      const response = await exchange(
         port,
         `GET ${target} HTTP/1.1\r\nHost: a\r\n${header}\r\nConnection: close\r\n\r\n`,
       );
-      const end = answer.indexOf('\r\n\r\n');
-      return { head: answer.slice(0, end), body: answer.slice(end + 4) };
+      const end = response.indexOf('\r\n\r\n');
+      return { head: response.slice(0, end), body: response.slice(end + 4) };
     },
     stop: async () => {
       nginx.kill('SIGTERM');
@@ -58,7 +58,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function answers(port: number, failure: () => string | undefined): Promise<void> {
+async function accepting(port: number, failure: () => string | undefined): Promise<void> {
   for (;;) {
     const errors = failure();
     if (errors !== undefined) throw new Error(`nginx did not start: ${errors}`);

@@ -101,7 +101,7 @@ const cases: readonly Case[] = [
 
 for (const { it, text, ...expected } of cases) {
   for (const sender of ['client', 'upstream'] as const) {
-    test(`a chunked body of a ${sender} with ${it} is read alike wherever it is cut`, () => {
+    test(`a chunked body of a ${sender} with ${it} gives the same result wherever it is cut`, () => {
       for (const pieces of cutsOf(text)) expect(read(sender, pieces)).toEqual(expected[sender]);
     });
   }
@@ -170,7 +170,7 @@ const EDGES: readonly { at: string; make: (byte: string) => string; client: RegE
 
 for (const { at, make, ...taken } of EDGES) {
   for (const sender of ['client', 'upstream'] as const) {
-    test(`every byte as ${at} of a ${sender} is taken or refused as it should be`, () => {
+    test(`every byte as ${at} of a ${sender} is accepted or refused by the rules`, () => {
       for (const byte of EVERY_BYTE) {
         // A superfluous colon or digit has another message than a byte that is never allowed there.
         const isTaken =
@@ -199,7 +199,7 @@ test.each(['client', 'upstream'] as const)(
   },
 );
 
-test('what is written in chunks is read as it was, however it is cut', () => {
+test('a body written in chunks is read back unchanged, however it is cut', () => {
   const trailers = fc.array(fc.stringMatching(/^[a-z]{1,9}$/), { maxLength: 4 });
   fc.assert(
     fc.property(

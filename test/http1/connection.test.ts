@@ -35,7 +35,7 @@ test.each(cases)(
   },
 );
 
-test('every byte beside an option makes another one of it, but blanks and commas', () => {
+test('every byte beside an option makes it another option, except blanks and commas', () => {
   for (const byte of EVERY_BYTE) {
     const isPlain = [' ', '\t', ','].includes(byte);
     for (const side of [`${byte}close`, `close${byte}`]) {
@@ -48,7 +48,7 @@ test('every byte beside an option makes another one of it, but blanks and commas
   }
 });
 
-test('the options of a Connection come in lower case, without those that are empty', () => {
+test('the options of a Connection are given in lower case, without empty ones', () => {
   expect(connectionOptions(' close,X-A ,, \t,x-b')).toEqual(['close', 'x-a', 'x-b']);
   expect(connectionOptions('')).toEqual([]);
 });

@@ -26,7 +26,7 @@ test.each([
   expect(isSafeHeaderName(name)).toBe(safe);
 });
 
-test('only blanks and tabs are taken from around a value', () => {
+test('only blanks and tabs are stripped from a value', () => {
   for (let byte = 0; byte < 256; byte++) {
     const character = String.fromCharCode(byte);
     const value = `${character}a${character}`;

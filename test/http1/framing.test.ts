@@ -95,7 +95,7 @@ function byReader(fields: Fields, version = '1.1'): Judged & { complaint?: strin
 }
 
 for (const { it, fields, says } of cases) {
-  test(`a message with ${it} is framed or refused by all of its readers alike`, () => {
+  test(`a message with ${it} is framed or refused in the same way by all readers`, () => {
     const framing = framingOf(fields);
     expect(framing.fault ?? framing.bodyBytes).toBe(says);
     if (typeof says === 'number') {
@@ -125,7 +125,7 @@ test('every byte before, in and behind a length or an encoding makes it another 
   }
 });
 
-test('a reader that starts anew has forgotten the message before', () => {
+test('a reader that is reset has forgotten the previous message', () => {
   const framing = framingOf([length('2'), encoding('chunked')]);
   framing.start();
   expect(framing.fault ?? framing.bodyBytes).toBe(NO_LENGTH);

@@ -36,7 +36,7 @@ test.each(ends)('the head of %j ends at %i, wherever it is cut', (text, length) 
   for (let first = 1; first < text.length; first++) expect(endIn(text, [first, text.length])).toBe(length);
 });
 
-test('a head ends at the same place, however it comes', () => {
+test('a head ends at the same place, however it is divided into packets', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '\r', '\n', ':'), maxLength: 30 });
   const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 30 });
   fc.assert(
@@ -89,13 +89,13 @@ for (const { it, text, fields, refused } of lines) {
   });
 }
 
-test('a line without a colon is a name for those who take such names', () => {
+test('a line without a colon is a name for readers that accept such names', () => {
   expect(read('A: 1\r\nbare\r\n\r\n')).toEqual({ fields: ['A', '1'], refused: 'bare' });
   expect(read('A: 1\r\nbare\r\n\r\n', true)).toEqual({ fields: ['A', '1', 'bare', ''], refused: undefined });
   expect(read('A: 1\r\nb are\r\n\r\n', true)).toEqual({ fields: ['A', '1'], refused: 'b are' });
 });
 
-test('every byte is taken or refused in a name, at its begin and its end', () => {
+test('every byte is accepted or refused in a name, at its beginning and its end', () => {
   const isTaken = (byte: string): boolean => /[\x21-\x7e\x80-\xff]/.test(byte);
   for (const byte of EVERY_BYTE.filter((each) => each !== ':' && each !== '\n')) {
     for (const name of [`${byte}a`, `a${byte}b`, `a${byte}`]) {
@@ -108,13 +108,13 @@ test('every byte is taken or refused in a name, at its begin and its end', () =>
   }
 });
 
-test('every byte of a value is handed on, whoever judges it', () => {
+test('every byte of a value is passed on for a later check', () => {
   for (const byte of EVERY_BYTE.filter((each) => !' \t\n'.includes(each))) {
     expect(read(`a:${byte}b${byte}\r\n\r\n`).fields, JSON.stringify(byte)).toEqual(['a', `${byte}b${byte}`]);
   }
 });
 
-test('headers are written as they are read', () => {
+test('headers that are written are read back unchanged', () => {
   const fields = ['A', '1', 'b', '', 'C', 'd:e'];
   expect(headerLines(fields)).toBe('A: 1\r\nb: \r\nC: d:e\r\n');
   expect(headerLine('A', 1) + headerLine('b', '')).toBe('A: 1\r\nb: \r\n');

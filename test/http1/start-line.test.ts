@@ -53,7 +53,7 @@ const EDGES: readonly (readonly [at: string, make: (byte: string) => string, tak
   ['behind a version', (byte) => `GET / HTTP/1.1${byte}`, /[ 0-9]/],
 ];
 
-test.each(EDGES)('every byte %s is taken or refused', (_, make, taken) => {
+test.each(EDGES)('every byte %s is accepted or refused by the rules', (_, make, taken) => {
   for (const byte of EVERY_BYTE.filter((each) => each !== '\n')) {
     const read = readRequestLine(make(byte));
     // What belongs to the target is no version, so the line is HTTP/0.9.
@@ -62,7 +62,7 @@ test.each(EDGES)('every byte %s is taken or refused', (_, make, taken) => {
   }
 });
 
-test('what cannot become a request line is known from its first bytes', () => {
+test('an invalid request line is detected from its first bytes', () => {
   const maybe = ['', 'G', 'GET', 'GET ', 'GET /', 'M-SEARCH'];
   const never = ['\x16\x03\x01', 'get', 'G\0', 'PRI\t', 'SSH2', '\r'];
   expect(maybe.map(mayBeRequestLine)).toEqual(maybe.map(() => true));
@@ -94,7 +94,7 @@ test.each(responses)('the status line %j is read as %j', (line, says) => {
   expect(read && `${read.status} ${read.reason} ${read.isHttp11 ? '1.1' : '1.0'}`).toBe(says);
 });
 
-test('start lines are written as they are read', () => {
+test('a start line that is written is read back unchanged', () => {
   const { target } = readRequestLine(requestLine('GET', '/a?b', '1.1').trimEnd()) as { target: string };
   expect(target).toBe('/a?b');
   expect(readStatusLine(responseLine('204 No Content').trimEnd())?.status).toBe(204);

@@ -45,14 +45,14 @@ test('a buffer holds lines back until it is full', async () => {
   await access.close();
 });
 
-test('a buffer larger than one write of the library is taken', async () => {
+test('a buffer larger than one write of the library is accepted', async () => {
   const { access } = open({ bufferBytes: 1_000_000 });
   for (let i = 0; i < 2000; i++) access.write('x'.repeat(999));
   await access.close();
   expect(read()).toHaveLength(2_000_000);
 });
 
-test('flush= writes what waits after its time', async () => {
+test('flush= writes the buffer after its time', async () => {
   const { access } = open({ bufferBytes: 1000, flushMs: 1 });
   access.write('one');
   await vi.waitFor(() => expect(read()).toBe('one\n'));
@@ -70,7 +70,7 @@ test('reopening sends later lines to a new file and earlier ones to the old', as
   expect(read()).toBe('after\n');
 });
 
-test('a path that cannot be opened is told once, and lines for it are dropped', async () => {
+test('a path that cannot be opened is reported once, and lines for it are dropped', async () => {
   const { access, told } = open({ path: join(dir, 'missing', 'access.log') });
   access.write('one');
   access.reopen();
@@ -90,7 +90,7 @@ test('a log that could not be opened is written after a reopen', async () => {
   expect(read('later/access.log')).toBe('one\n');
 });
 
-test.runIf(existsSync('/dev/full'))('a full disk is told once and never throws', async () => {
+test.runIf(existsSync('/dev/full'))('a full disk is reported once and never throws', async () => {
   const { access, told } = open({ path: '/dev/full' });
   for (let round = 0; round < 3; round++) {
     access.write('one');

@@ -38,7 +38,7 @@ test('a line has nginx’s layout', () => {
   ]);
 });
 
-test('an empty server name shows, absent facts do not', () => {
+test('an empty server name is shown, and absent fields are left out', () => {
   const log = open(target('error'));
   log.write('error', 'm', { client: 'c', server: '' });
   log.close();
@@ -80,7 +80,7 @@ test.each(['', '-'])(
   },
 );
 
-test('reopening goes on in a new file of the same name', () => {
+test('reopening continues in a new file of the same name', () => {
   const log = open(target('error'));
   log.write('error', 'before');
   renameSync(join(dir, 'error.log'), join(dir, 'error.log.1'));
@@ -92,7 +92,7 @@ test('reopening goes on in a new file of the same name', () => {
   expect(read()).not.toContain('before');
 });
 
-test('a file that cannot be opened again does not lose the open one', () => {
+test('the open file stays in use when it cannot be reopened', () => {
   const log = open(target('error', join(dir, 'error.log')));
   renameSync(dir, `${dir}.moved`);
   log.reopen();

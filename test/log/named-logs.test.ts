@@ -64,7 +64,7 @@ test('each path gets its lines in order, and without a cache no file stays open'
   await expect.poll(open).toEqual([]);
 });
 
-test('no more files stay open than the cache holds: those used last', async (t) => {
+test('the cache keeps only the most recently used files open', async (t) => {
   const { logs, directory, expectText, open } = logsOf(t, { max: 2 });
   for (const name of ['a', 'b', 'c', 'b', 'd']) {
     logs.write(join(directory, name), 'x');
@@ -105,7 +105,7 @@ test('reopening closes every file, and the next line makes a new one', async (t)
   await expectText('a', '2\n');
 });
 
-test('a path that cannot be opened is told in the words of nginx and the others go on', async (t) => {
+test('a path that cannot be opened is reported in the words of nginx, and the other paths are written', async (t) => {
   const { logs, directory, troubles, expectText } = logsOf(t, {});
   logs.write(join(directory, 'no/a'), '1');
   logs.write(join(directory, 'b'), '1');

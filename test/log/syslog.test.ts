@@ -69,14 +69,14 @@ for (const { it, words, head } of cases) {
   });
 }
 
-test('the name of a server is looked up, and what comes before that is sent behind it', async (t) => {
+test('the name of a server is looked up, and lines that come earlier are sent afterwards', async (t) => {
   const { port, packets } = await udpServer(t);
   const syslog = open(t, `server=localhost:${port},nohostname`);
   for (const line of ['one', 'two']) syslog.write(line);
   await expect.poll(() => packets.map((packet) => packet.slice(-3))).toEqual(['one', 'two']);
 });
 
-test('a server that cannot be found is told once', async (t) => {
+test('a server that cannot be found is reported once', async (t) => {
   const troubles: string[] = [];
   const syslog = open(t, 'server=no-such-host.invalid', troubles);
   for (const line of ['one', 'two']) syslog.write(line);
@@ -124,7 +124,7 @@ test.skipIf(!HAS_LOGGER)('a line goes to a Unix socket through logger (of util-l
     .toMatch(new RegExp(`^<12>${TIME} \\S+ site: one two.<10>${TIME} \\S+ site: three.$`, 's'));
 });
 
-test.skipIf(!HAS_LOGGER)('a Unix socket that is not there is told (by logger of util-linux)', async (t) => {
+test.skipIf(!HAS_LOGGER)('a missing Unix socket is reported (by logger of util-linux)', async (t) => {
   const troubles: string[] = [];
   open(t, 'server=unix:/nowhere/log', troubles).write('one');
   await expect.poll(() => troubles).toEqual([expect.stringContaining('/nowhere/log')]);

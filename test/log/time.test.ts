@@ -40,7 +40,7 @@ test.each(dates)('dates in the zone %s are in words, as in nginx', (name, local)
   expect([dateLocal(at), dateGmt(at)]).toEqual([local, 'Friday, 20-Nov-2026 16:04:09 GMT']);
 });
 
-test('a new second gives a new text, in either direction', () => {
+test('a new second gives a new text, forwards and backwards', () => {
   process.env['TZ'] = 'UTC';
   expect(timeLocal(at + 1)).toBe('20/Nov/2026:16:04:10 +0000');
   expect(timeLocal(at)).toBe('20/Nov/2026:16:04:09 +0000');

@@ -81,11 +81,11 @@ test('all safe fixes are applied at once, and no others', async () => {
   );
 });
 
-test('what does not load cannot be silenced', async () => {
+test('a fault that prevents loading cannot be silenced', async () => {
   const actions = await actionsIn('loud', 'http { oops; }');
   expect(actions.filter(({ title }) => title.startsWith('ignore'))).toEqual([]);
 });
 
-test('a client that wants no quick fixes gets none', async () => {
+test('a client that requests no quick fixes gets none', async () => {
   expect(await actionsIn('none', 'http { server { retrun 200; } }', ['refactor'])).toEqual([]);
 });

@@ -217,7 +217,7 @@ for (const [index, { it, text: marked, files = {}, file = 'gateway.conf', ...exp
   });
 }
 
-test('a proposal tells what the directive is for when it is looked at', async () => {
+test('a proposal gives the summary of the directive when it is selected', async () => {
   await client.open('resolve/gateway.conf', 'http { server { li } }');
   const items = await complete('resolve/gateway.conf', { line: 0, character: 18 });
   const listen = items.find(({ label }) => label === 'listen');
@@ -228,7 +228,7 @@ test('a proposal tells what the directive is for when it is looked at', async ()
   });
 });
 
-test('a client that cannot fill in snippets gets names only', async (t) => {
+test('a client without support for snippets gets names only', async (t) => {
   const plain = await startClient(t, {}, { snippets: false });
   await plain.open('gateway.conf', 'htt');
   const items = await complete('gateway.conf', { line: 0, character: 3 }, plain);

@@ -59,7 +59,7 @@ for (const [index, { it, text, says }] of cases.entries()) {
   });
 }
 
-test('diagnostics follow what is typed, change by change', async (t) => {
+test('diagnostics are updated with each change of the text', async (t) => {
   const client = await startClient(t);
   const text = 'http {\n  server {\n    listen 8080;\n    retrun 204;\n  }\n}\n';
   await client.open('gateway.conf', text);
@@ -78,7 +78,7 @@ test('diagnostics follow what is typed, change by change', async (t) => {
   expect(await client.diagnostics('gateway.conf')).toEqual([]);
 });
 
-test('a file is checked as part of the configuration that includes it, unsaved texts of both counting', async (t) => {
+test('a file is checked as part of the configuration that includes it, with the unsaved texts of both', async (t) => {
   const client = await startClient(t, {
     'nginx.conf': 'http { include sites/*.conf; }',
     'sites/a.conf': 'server { listen 8080; return 204; }',
@@ -104,7 +104,7 @@ test('a client may say which file is the main one', async (t) => {
   expect(await client.diagnostics('odd/part')).toMatchObject([{ code: 'GW105' }]);
 });
 
-test('a fault of an included file that is not open is shown too, and goes with the file', async (t) => {
+test('a fault of an included file that is not open is shown too, and disappears with the file', async (t) => {
   const client = await startClient(t, { 'a.inc': 'oops;' });
   await client.open('gateway.conf', 'http { include a.inc; }');
   expect(await client.diagnostics('a.inc')).toMatchObject([{ code: 'GW105' }]);
@@ -128,17 +128,17 @@ test('a change on the disk is noticed', async (t) => {
 const pieces = [
   { it: 'is guessed to be for a server', text: 'listen 8080;\nlocation / { return 204; }\n', says: [] },
   {
-    it: 'may say what it is for',
+    it: 'may name its context',
     text: '# gw-context: http, location\nallow all;\n',
     says: [],
   },
   {
-    it: 'is not blamed for what the rest of the configuration may have',
+    it: 'gets no diagnostics for what the rest of the configuration may define',
     text: '# gw-context: http, server\nlimit_req zone=elsewhere;\nadd_header A $elsewhere;\naccess_log a.log elsewhere;\nlocation @elsewhere { return 204; }\n',
     says: [],
   },
   {
-    it: 'is held against what it says it is for',
+    it: 'is checked for the context that it names',
     text: '# gw-context: http\nlocation / { }\n',
     says: [expect.stringContaining('"location" directive is not allowed here')],
   },

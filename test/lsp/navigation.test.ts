@@ -198,7 +198,7 @@ test('an include leads to the files that it names', async () => {
   );
 });
 
-test('words that are files or directories are links, as far as these are there', async () => {
+test('words that are files or directories are links where these exist', async () => {
   const text = `http { include mime.types; include no.conf; include "c/*"; root www; access_log off;
     server { ssl_certificate 'c/a.pem'; ssl_certificate_key c/$host.key; } }|`;
   const at = await client.openAt('links', text, { 'mime.types': '', 'c/a.pem': '', 'www/index.html': '' });

@@ -41,7 +41,7 @@ const STEP = perTier({ short: 401, long: 101 });
 const LONG_MS = 120_000;
 
 for (const name of readdirSync(EXAMPLES)) {
-  test(`every request is answered while ${name} is typed from its start`, async () => {
+  test(`every request gets a result while ${name} is typed from its start`, async () => {
     const text = readFileSync(join(EXAMPLES, name), 'utf8');
     await client.open(name, '');
     for (let end = 0; end < text.length; end += STEP) {
@@ -77,7 +77,7 @@ const broken = [
 ];
 
 for (const [index, text] of broken.entries()) {
-  test(`every request is answered in ${JSON.stringify(text.slice(0, 40))}`, async () => {
+  test(`every request gets a result in ${JSON.stringify(text.slice(0, 40))}`, async () => {
     const path = `broken-${index}/gateway.conf`;
     await client.open(path, text);
     for (const end of [0, 1, text.length]) {
@@ -89,7 +89,7 @@ for (const [index, text] of broken.entries()) {
   });
 }
 
-test('positions beyond the text are answered', async () => {
+test('requests about positions beyond the text get a result', async () => {
   await client.open('beyond', 'http { }');
   expect(await askAll('beyond', 1_000, 1_000)).toBe(true);
 });
@@ -98,7 +98,7 @@ test('positions beyond the text are answered', async () => {
 const LOCATIONS = perTier({ short: 4_000, long: 20_000 });
 
 test(
-  `a text of ${50 * LOCATIONS} bytes is answered while it is typed in`,
+  `a text of ${50 * LOCATIONS} bytes gets results while it is typed in`,
   async () => {
     const location = (_: unknown, index: number): string =>
       `    location /path/${index} { return 200 "$host ${index}"; }\n`;

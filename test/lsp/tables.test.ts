@@ -40,7 +40,7 @@ const speaking = [
 ];
 
 for (const { of, word, kinds, except } of speaking) {
-  test(`every directive whose syntax speaks of ${of} has the role`, () => {
+  test(`every directive whose syntax mentions ${of} has the role`, () => {
     const missing = entries
       .filter(({ name, row }) => word.test(syntaxOf(name, row).slice(name.length)))
       .filter(({ row }) => !row.roles?.some(({ kind }) => kinds.includes(kind)))
@@ -73,12 +73,12 @@ const syntaxes = [
 ] as const;
 
 for (const [syntax, words] of syntaxes) {
-  test(`what is written as it stands in "${syntax}" is known`, () => {
+  test(`the literal words of "${syntax}" are known`, () => {
     expect(wordsOf(syntax).join(' ')).toBe(words);
   });
 }
 
-test('nothing that only stands for something else is taken for a word of a syntax', () => {
+test('no placeholder is taken for a literal word of a syntax', () => {
   const words = entries
     .flatMap(({ row }) => ('data' in row || row.args.choices ? [] : wordsOf(row.args.syntax)))
     .filter((word) => !/[:=]/.test(word));

@@ -43,7 +43,7 @@ function outline(symbols: readonly DocumentSymbol[], indent = ''): readonly stri
   return symbols.flatMap(({ name, children = [] }) => [indent + name, ...outline(children, `${indent}  `)]);
 }
 
-test('the outline of a file has its blocks and what it defines', async () => {
+test('the outline of a file has its blocks and the names that it defines', async () => {
   const symbols = await client.request<DocumentSymbol[]>(
     'textDocument/documentSymbol',
     await opened('outline', SITE),
@@ -60,7 +60,7 @@ test('the outline of a file has its blocks and what it defines', async () => {
   ]);
 });
 
-test('the outline of a broken file has what can be made out', async () => {
+test('the outline of a broken file has what can be recognised', async () => {
   const text = 'http {\n server {\n listen 80\n location /a {\n } location /b {';
   const symbols = await client.request<DocumentSymbol[]>(
     'textDocument/documentSymbol',
@@ -69,7 +69,7 @@ test('the outline of a broken file has what can be made out', async () => {
   expect(outline(symbols)).toEqual(['http', '  server 80', '    location /a', '    location /b']);
 });
 
-test('symbols of all that is open are found by letters in their order', async () => {
+test('symbols of all open files are found by letters in their order', async () => {
   await opened('symbols', SITE);
   const found = await client.request<SymbolInformation[]>('workspace/symbol', { query: 'BRF' });
   expect(found.map(({ name, containerName }) => [name, containerName])).toContainEqual([
@@ -79,7 +79,7 @@ test('symbols of all that is open are found by letters in their order', async ()
   expect(found.map(({ name }) => name)).not.toContain('kind');
 });
 
-test('blocks and runs of comments fold, the closing brace staying in sight', async () => {
+test('blocks and runs of comments fold, and the closing brace stays visible', async () => {
   const ranges = await client.request<FoldingRange[]>(
     'textDocument/foldingRange',
     await opened('folding', SITE),

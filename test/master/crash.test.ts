@@ -15,7 +15,7 @@ const EVENT = { method: 'POST', headers: { 'content-type': 'application/json' },
 const OPTIONS = { ...SABOTAGED, workers: 2, expectAlerts: true };
 
 for (const act of ['throw', 'reject'] as const) {
-  test(`a worker that ends by a ${act} in a timer is replaced, the process and its zones live on`, async (t) => {
+  test(`a worker that ends by a ${act} in a timer is replaced, and the process and its zones live on`, async (t) => {
     const gw = await startSupervised(t, CONF, OPTIONS);
     const master = masterPid(gw);
     await gw.expect('POST /events', { status: 200 }, EVENT);
@@ -24,24 +24,24 @@ for (const act of ['throw', 'reject'] as const) {
     await gw.waitForLog(/\[alert\].*worker \d crashed: Error: sabotage/, from);
     await gw.waitForLog(/worker \d was started again/, from);
     expect(masterPid(gw)).toBe(master);
-    const answer = await gw.expect('POST /events', { status: 200 }, EVENT);
-    expect(JSON.parse(answer.body)).toMatchObject({ generation: 2 });
+    const response = await gw.expect('POST /events', { status: 200 }, EVENT);
+    expect(JSON.parse(response.body)).toMatchObject({ generation: 2 });
   });
 }
 
-test.runIf(WORKERS_SHARE_PORTS)('clients of the other worker notice nothing of a crash', async (t) => {
+test.runIf(WORKERS_SHARE_PORTS)('a crash does not affect clients of the other worker', async (t) => {
   const gw = await startSupervised(t, CONF, OPTIONS);
   const lanes = new Lanes({ port: gw.port, kept: 32 });
-  await lanes.answers(1_000);
+  await lanes.responses(1_000);
   sabotage(gw, 'throw');
   await gw.waitForLog(/was started again/);
-  await lanes.answers(5_000);
+  await lanes.responses(5_000);
   const { failures } = await lanes.stop();
   // Each connection of the crashed worker breaks once; the lanes of the other worker go on.
   expect(failures.length).toBeLessThan(32);
 });
 
-test('a worker that crashes again and again is started again ever later', async (t) => {
+test('a worker that crashes again and again is restarted after ever longer pauses', async (t) => {
   const gw = await startSupervised(t, CONF, OPTIONS);
   const pauses: number[] = [];
   for (let crash = 0; crash < 4; crash++) {
@@ -67,7 +67,7 @@ test('a reload takes hold in a worker that was replaced', async (t) => {
 });
 
 for (const act of HANGS) {
-  test(`a worker that is made to ${act} ends alone, the process and its zones live on`, async (t) => {
+  test(`a worker that is made to ${act} ends alone, and the process and its zones live on`, async (t) => {
     const gw = await startSupervised(t, CONF, OPTIONS);
     const master = masterPid(gw);
     await gw.expect('POST /events', { status: 200 }, EVENT);
@@ -76,8 +76,8 @@ for (const act of HANGS) {
     await gw.waitForLog(/\[alert\].*worker \d crashed: it did not respond and was interrupted/);
     await gw.waitForLog(/worker \d was started again/);
     expect(masterPid(gw)).toBe(master);
-    const answer = await gw.expect('POST /events', { status: 200 }, EVENT);
-    expect(JSON.parse(answer.body)).toMatchObject({ generation: 2 });
+    const response = await gw.expect('POST /events', { status: 200 }, EVENT);
+    expect(JSON.parse(response.body)).toMatchObject({ generation: 2 });
   }, 30_000);
 }
 
@@ -93,7 +93,7 @@ test('a worker that hangs in a request closes its connections and is replaced', 
   await gw.expect('GET /hangs', { status: 200, body: 'angs' });
 }, 30_000);
 
-test('a worker that is busy with many requests at once does not count as one that hangs', async (t) => {
+test('a worker that is busy with many requests at once is not treated as one that hangs', async (t) => {
   const gw = await startSupervised(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
     ...SABOTAGED,
     workers: 1,
@@ -103,22 +103,22 @@ test('a worker that is busy with many requests at once does not count as one tha
   sabotage(gw, 'hang in a request');
   await expect.poll(() => existsSync(join(gw.dir, 'sabotage'))).toBe(false);
   for (const client of clients) client.write('GET /h/slow HTTP/1.1\r\nHost: a\r\n\r\n');
-  const answers = await Promise.all(clients.map((client) => client.until(/slow$/)));
-  expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 200'))).toHaveLength(100);
+  const responses = await Promise.all(clients.map((client) => client.until(/slow$/)));
+  expect(responses.filter((response) => response.startsWith('HTTP/1.1 200'))).toHaveLength(100);
   expect(gw.errorLog()).not.toMatch(/does not respond/);
 }, 30_000);
 
 test.runIf(WORKERS_SHARE_PORTS)(
-  'the other worker answers while one hangs',
+  'the other worker responds while one hangs',
   async (t) => {
     const gw = await startSupervised(t, CONF, OPTIONS);
     const lanes = new Lanes({ port: gw.port, kept: 32 });
-    await lanes.answers(1_000);
+    await lanes.responses(1_000);
     sabotage(gw, 'hang');
     await gw.waitForLog(/does not respond for 2000 ms/);
-    await lanes.answers(1_000);
+    await lanes.responses(1_000);
     await gw.waitForLog(/was started again/);
-    await lanes.answers(1_000);
+    await lanes.responses(1_000);
     const { failures } = await lanes.stop();
     expect(failures.length).toBeLessThan(32);
   },
@@ -137,7 +137,7 @@ test('a worker that hangs outside of JavaScript takes the process along, and the
   await gw.expect('POST /events', { status: 200 }, EVENT);
 }, 60_000);
 
-test('a master that is killed is started again, with the pid file and signals as before', async (t) => {
+test('a master that is killed is restarted, and the pid file and signals work as before', async (t) => {
   const gw = await startSupervised(t, CONF, OPTIONS);
   const [master, supervisor] = [masterPid(gw), gw.pid];
   process.kill(master, 'SIGKILL');
@@ -148,7 +148,7 @@ test('a master that is killed is started again, with the pid file and signals as
   await gw.expect('GET /', { status: 200, body: 'new' });
 });
 
-test('a master that dies while its configuration is broken goes on with the one that served', async (t) => {
+test('a master that dies while its configuration file is broken is restarted with the last good configuration', async (t) => {
   const gw = await startSupervised(t, CONF, OPTIONS);
   expect(await gw.reload(CONF.replace('ok', 'second'))).toBe('done');
   for (let accident = 0; accident < 2; accident++) {
@@ -174,7 +174,7 @@ test('a master whose supervisor is killed ends by itself', async (t) => {
 });
 
 for (const act of ['garble', 'acknowledge'] as const) {
-  test(`a master that does not keep to the protocol of its supervisor is replaced (${act})`, async (t) => {
+  test(`a master that breaks the protocol with its supervisor is replaced (${act})`, async (t) => {
     const gw = await startSupervised(t, CONF, OPTIONS);
     // The supervisor passes a signal on only after its master has reported that it serves; an end before that is a failed start.
     expect(await gw.reload(CONF)).toBe('done');

@@ -6,7 +6,7 @@ const SERVER = 'server { location /img { alias /srv/img/; } location / { return 
 const LINE =
   /\[warn\] \S+ GW301 alias-traversal: location "\/img" \+ alias "\/srv\/img\/" also serves "\/img\.\.\/" in \S+gw\.conf:\d+:\d+\n/;
 
-test('what the rules find is in the error log once the gateway serves, and again after a reload', async (t) => {
+test('findings are in the error log once the gateway serves, and again after a reload', async (t) => {
   const gateway = await startSupervised(t, SERVER, { main: 'check { log on; }' });
   await gateway.waitForLog(LINE);
   await gateway.expect('GET /', { status: 200, body: 'served' });
@@ -16,7 +16,7 @@ test('what the rules find is in the error log once the gateway serves, and again
   expect(gateway.errorLog()).not.toContain('GW317');
 });
 
-test('a reload to what the configuration refuses leaves the old one in place', async (t) => {
+test('a reload with findings that the configuration refuses leaves the old configuration in place', async (t) => {
   const gateway = await startSupervised(t, 'server { location / { return 200 old; } }', {
     main: 'check { refuse error; }',
   });
@@ -25,7 +25,7 @@ test('a reload to what the configuration refuses leaves the old one in place', a
   await gateway.expect('GET /', { status: 200, body: 'old' });
 });
 
-test('what the configuration refuses does not start', async (t) => {
+test('a configuration with findings that it refuses does not start', async (t) => {
   const dir = directoryWith(t, {
     'gw.conf': `check { refuse error; }\npid gw.pid; error_log stderr;\nhttp { ${SERVER} }\n`,
   });

@@ -37,7 +37,7 @@ export class Lanes {
   }
 
   /** Resolves after so many further responses. */
-  async answers(count: number): Promise<void> {
+  async responses(count: number): Promise<void> {
     const wanted = this.seen.answered + count;
     while (this.seen.answered < wanted && this.seen.failures.length < 100) {
       await new Promise((resolve) => setTimeout(resolve, 5));

@@ -61,29 +61,26 @@ function ownedIn(dir: string): readonly string[] {
     .toSorted();
 }
 
-test.runIf(IS_ROOT)(
-  'nothing is handed over that somebody else than root could have put in its place',
-  (t) => {
-    const dir = directory(t);
-    layTraps(dir);
-    const absolute = (names: readonly string[]): string[] => names.map((name) => join(dir, name));
-    const files = {
-      own: ['own/to-open', 'own/to-own', 'own/to-theirs', 'own/second-name', 'own/new'],
-      others: ['open/log', 'theirs/log', 'theirs/new', 'theirs/to-secret'],
-      throughOthers: ['theirs/to-own/secret', 'theirs/to-own/made'],
-    };
-    const directories = ['own/data', 'own/made', 'open', 'theirs/to-own/kept', 'theirs/to-own/put'];
-    handOver(
-      { files: absolute(Object.values(files).flat()), directories: absolute(directories) },
-      { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid },
-    );
-    const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new'];
-    expect(ownedIn(dir)).toEqual([...handedOver, 'theirs'].toSorted());
-    expect(absolute(['theirs/new', 'own/put']).filter((path) => existsSync(path))).toEqual([]);
-  },
-);
+test.runIf(IS_ROOT)('only files that no other account than root can replace change their owner', (t) => {
+  const dir = directory(t);
+  layTraps(dir);
+  const absolute = (names: readonly string[]): string[] => names.map((name) => join(dir, name));
+  const files = {
+    own: ['own/to-open', 'own/to-own', 'own/to-theirs', 'own/second-name', 'own/new'],
+    others: ['open/log', 'theirs/log', 'theirs/new', 'theirs/to-secret'],
+    throughOthers: ['theirs/to-own/secret', 'theirs/to-own/made'],
+  };
+  const directories = ['own/data', 'own/made', 'open', 'theirs/to-own/kept', 'theirs/to-own/put'];
+  handOver(
+    { files: absolute(Object.values(files).flat()), directories: absolute(directories) },
+    { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid },
+  );
+  const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new'];
+  expect(ownedIn(dir)).toEqual([...handedOver, 'theirs'].toSorted());
+  expect(absolute(['theirs/new', 'own/put']).filter((path) => existsSync(path))).toEqual([]);
+});
 
-test.runIf(IS_ROOT)('root writes neither a pid file nor a log where a link of somebody else leads', (t) => {
+test.runIf(IS_ROOT)('root writes neither a pid file nor a log through a link of another account', (t) => {
   const dir = directory(t);
   const victims = ['pid', 'log', 'hard', 'own/log'];
   for (const made of ['theirs', 'theirs/real', 'own']) mkdirSync(join(dir, made));
@@ -107,7 +104,7 @@ test.runIf(IS_ROOT)('root writes neither a pid file nor a log where a link of so
   expect(readdirSync(join(dir, 'own'))).toEqual(['log']);
 });
 
-test.runIf(IS_ROOT)('a pipe of somebody else does not keep root waiting', (t) => {
+test.runIf(IS_ROOT)('a pipe of another account does not make root wait', (t) => {
   const dir = directory(t);
   mkdirSync(join(dir, 'theirs'));
   const path = join(dir, 'theirs/pipe');
@@ -123,7 +120,7 @@ test.runIf(IS_ROOT)('a pipe of somebody else does not keep root waiting', (t) =>
   expect(readFileSync(path, 'utf8')).toBe('4711\n');
 });
 
-test.runIf(IS_ROOT)('root opens a socket to everybody, and no other file that is in its place', async (t) => {
+test.runIf(IS_ROOT)('root makes a socket accessible to all, and no other file in its place', async (t) => {
   const dir = directory(t);
   for (const made of ['secret', 'theirs/file']) {
     mkdirSync(join(dir, 'theirs'), { recursive: true });
@@ -149,7 +146,7 @@ test('a keeper ignores what is not a message', () => {
   expect(answers).toContainEqual({ type: 'failed', reason: '"7" is not in the configuration', question: 1 });
 });
 
-test.runIf(IS_ROOT)('a keeper whose process has ended hears nobody any more', async (t) => {
+test.runIf(IS_ROOT)('a keeper whose process has ended accepts no further messages', async (t) => {
   const dir = directory(t);
   const keeper = new Keeper({ source: '{}', pid: 4711, answer: () => undefined });
   const granting = (pidFile: string): void => {
@@ -166,7 +163,7 @@ test.runIf(IS_ROOT)('a keeper whose process has ended hears nobody any more', as
   expect(readdirSync(dir)).toEqual([]);
 });
 
-test('a keeper that could not start a process tries again with the next question', async (t) => {
+test('a keeper that could not start a process tries again at the next question', async (t) => {
   const answers: unknown[] = [];
   const keeper = new Keeper({ source: '{}', pid: 1, answer: (message) => void answers.push(message) });
   const { execPath } = process;
@@ -183,7 +180,7 @@ function failed(reason: string, question: number): unknown {
   return { type: 'failed', reason: expect.stringContaining(reason) as string, question };
 }
 
-test('a keeper starts one process at a time, and refuses what piles up', async () => {
+test('a keeper starts one process at a time, and refuses too many waiting questions', async () => {
   const answers: { readonly type: string }[] = [];
   const keeper = new Keeper({ source: '{}', pid: 1, answer: (message) => void answers.push(message) });
   const before = childrenOf(process.pid).length;

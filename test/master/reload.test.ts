@@ -18,7 +18,7 @@ test(`${RELOADS} reloads under load lose no request, and broken configurations a
     expect(verdict).toBe(isBroken ? 'refused' : 'done');
     if (!isBroken) expected = n;
     await gw.expect('GET /', { status: 200, body: `generation ${expected}` });
-    await lanes.answers(200);
+    await lanes.responses(200);
   }
   const { answered, failures, longestGapMs } = await lanes.stop();
   expect(failures).toEqual([]);
@@ -27,7 +27,7 @@ test(`${RELOADS} reloads under load lose no request, and broken configurations a
   expect(longestGapMs).toBeLessThan(250);
 }, 120_000);
 
-test('a request in flight ends on the configuration it began with', async (t) => {
+test('a request in flight completes with the configuration it began with', async (t) => {
   const conf = (text: string): string => `server { location / {
     worker_events_api; worker_events_zone z; worker_events_channel ${text}; } }`;
   const gw = await startSupervised(t, conf('before'));
@@ -52,15 +52,15 @@ test('a reload adds and removes ports', async (t) => {
   const kept = new Lanes({ port: first, kept: 4 });
   expect(await gw.reload(on(first, second))).toBe('done');
   const added = new Lanes({ port: second, kept: 4, fresh: 2 });
-  await added.answers(500);
+  await added.responses(500);
   expect((await added.stop()).failures).toEqual([]);
   expect(await gw.reload(on(first))).toBe('done');
-  await kept.answers(100);
+  await kept.responses(100);
   expect((await kept.stop()).failures).toEqual([]);
   await expect.poll(() => new Lanes({ port: second, fresh: 1 }).stop()).toHaveProperty('answered', 0);
 });
 
-test('a port that somebody else has refuses the reload', async (t) => {
+test('a reload with a port that another process uses is refused', async (t) => {
   const other = await startSupervised(t, 'server { }');
   const gw = await startSupervised(t, 'server { location / { return 200 old; } }');
   expect(await gw.reload(`server { listen 127.0.0.1:${other.port}; }`)).toBe('refused');
@@ -68,7 +68,7 @@ test('a port that somebody else has refuses the reload', async (t) => {
   await gw.expect('GET /', { status: 200, body: 'old' });
 });
 
-test('a Unix socket that cannot be bound refuses the reload', async (t) => {
+test('a reload with a Unix socket that cannot be bound is refused', async (t) => {
   const gw = await startSupervised(t, 'server { location / { return 200 old; } }');
   expect(await gw.reload(`server { listen unix:${gw.dir}/no/such/folder; }`)).toBe('refused');
   await gw.expect('GET /', { status: 200, body: 'old' });
@@ -81,7 +81,7 @@ test('the faults of a refused reload are in the error log, one line each', async
   expect(faults).toHaveLength(2);
 });
 
-test('worker_processes follows a reload, up and down and up again', async (t) => {
+test('a reload raises and lowers the number of workers', async (t) => {
   const gw = await startSupervised(t, 'server { location / { return 200; } }', { workers: 1 });
   const threads = (): number => {
     const status = readFileSync(`/proc/${masterPid(gw)}/status`, 'utf8');
@@ -104,7 +104,7 @@ test('worker_processes follows a reload, up and down and up again', async (t) =>
   await expect.poll(threads, { timeout: 5_000 }).toBeGreaterThanOrEqual(single + 2);
   await run(1);
   await expect.poll(threads, { timeout: 5_000 }).toBe(single);
-  await lanes.answers(100);
+  await lanes.responses(100);
   expect((await lanes.stop()).failures).toEqual([]);
 });
 
@@ -117,7 +117,7 @@ test('many reloads at once end with the last configuration', async (t) => {
   await expect.poll(async () => (await gw.fetch('/')).body).toBe('generation 2');
 });
 
-test('a pid file that cannot be written is told, and the configuration that came with it serves', async (t) => {
+test('a pid file that cannot be written is reported, and the new configuration serves all the same', async (t) => {
   const gw = await startSupervised(t, 'server { return 200 old; }', { expectAlerts: true });
   const conf = readFileSync(gw.conf, 'utf8');
   writeFileSync(gw.conf, conf.replace('gw.pid', 'none/gw.pid').replace('200 old', '200 new'));
@@ -130,7 +130,7 @@ test('a pid file that cannot be written is told, and the configuration that came
   );
 });
 
-test('the pid file and the error log follow a reload', async (t) => {
+test('the pid file and the error log change with a reload', async (t) => {
   const gw = await startSupervised(t, 'server { location / { return 200; } }');
   const { pid } = gw;
   const conf = readFileSync(gw.conf, 'utf8');

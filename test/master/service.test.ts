@@ -17,11 +17,11 @@ interface Service {
   /** Its pid file. */
   readonly pidFile: string;
   readonly pid: number;
-  configure(answer: string): void;
+  configure(body: string): void;
   /** Content of a file, '' while there is none. */
   read(path: string): string;
   move(from: string, to: string): void;
-  answer(): Promise<string>;
+  body(): Promise<string>;
   /** `{}` in a word is replaced by the directory. */
   run(...words: readonly string[]): Promise<Said>;
 }
@@ -42,16 +42,16 @@ async function install(t: Owner, name: string): Promise<Service> {
     get pid() {
       return Number(read(pidFile));
     },
-    configure: (answer) =>
+    configure: (body) =>
       writeFileSync(
         join(dir, 'gateway.conf'),
         `user www-data; worker_processes 2; pid ${dir}/${pidFile}; error_log ${dir}/log/error.log notice;
          env TZ=Asia/Kathmandu; env HOME; events { worker_connections 768; }
-         http { access_log ${dir}/log/access.log; server { listen 127.0.0.1:${port}; return 200 ${answer}; } }`,
+         http { access_log ${dir}/log/access.log; server { listen 127.0.0.1:${port}; return 200 ${body}; } }`,
       ),
     read,
     move: (from, to) => renameSync(join(dir, from), join(dir, to)),
-    answer: async () => (await call(port, '/')).body,
+    body: async () => (await call(port, '/')).body,
     run: (...words) =>
       runIn(
         dir,
@@ -77,10 +77,10 @@ for (const name of ['gw', 'nginx']) {
     expect(await service.run(program, '-g', ON)).toEqual(SUCCESS);
     const { pid } = service;
     expect(isAlive(pid)).toBe(true);
-    expect(await service.answer()).toBe('one');
+    expect(await service.body()).toBe('one');
     service.configure('two');
     expect(await service.run(program, '-g', ON, '-s', 'reload')).toEqual(SUCCESS);
-    await expect.poll(() => service.answer()).toBe('two');
+    await expect.poll(() => service.body()).toBe('two');
     expect(service.pid).toBe(pid);
     expect(await service.run(program, '-s', 'quit', '-g', ON)).toEqual(SUCCESS);
     await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
@@ -89,12 +89,12 @@ for (const name of ['gw', 'nginx']) {
   });
 
   test.skipIf(!HAS_START_STOP)(
-    `the init script of nginx (start-stop-daemon) rotates logs of ${name} and ends it`,
+    `the init script of nginx (start-stop-daemon) rotates logs of ${name} and stops it`,
     async (t) => {
       const service = await install(t, name);
       const { pidFile } = service;
       expect(await service.run(program, '-g', ON)).toEqual(SUCCESS);
-      await service.answer();
+      await service.body();
       await expect.poll(() => service.read('log/access.log')).toContain('"GET / HTTP/1.1" 200');
       for (const log of ['access', 'error']) service.move(`log/${log}.log`, `log/${log}.log.1`);
       const ssd = ['start-stop-daemon', '--stop', '--quiet', '--pidfile', `{}/${pidFile}`, '--name', name];
@@ -102,7 +102,7 @@ for (const name of ['gw', 'nginx']) {
       await expect
         .poll(() => service.read('log/error.log'))
         .toMatch(/worker 1 reopened[^]*worker 2 reopened|worker 2[^]*worker 1/);
-      await service.answer();
+      await service.body();
       await expect
         .poll(() => service.read('log/access.log'))
         .toMatch(/^[^\n]*"GET \/ HTTP\/1\.1" 200[^\n]*\n$/);
@@ -123,7 +123,7 @@ for (const name of ['gw', 'nginx']) {
   );
 }
 
-test('the signals of an upgrade end nothing: the log says what to do instead', async (t) => {
+test('the signals of an upgrade stop nothing, and the log says what to do instead', async (t) => {
   const service = await install(t, 'gw');
   expect(await service.run('{}/sbin/gw', '-g', ON)).toEqual(SUCCESS);
   process.kill(service.pid, 'SIGUSR2');
@@ -134,13 +134,13 @@ test('the signals of an upgrade end nothing: the log says what to do instead', a
   await expect
     .poll(() => service.read('log/error.log'))
     .toMatch(/signal 28 \(SIGWINCH\) received, gw does not stop/);
-  expect(await service.answer()).toBe('one');
+  expect(await service.body()).toBe('one');
 });
 
-test('a variable of env is seen by the process', async (t) => {
+test('a variable of env is visible to the process', async (t) => {
   const service = await install(t, 'gw');
   expect(await service.run('{}/sbin/gw', '-g', ON)).toEqual(SUCCESS);
-  await service.answer();
+  await service.body();
   await expect.poll(() => service.read('log/access.log')).toContain(' +0545] ');
   expect(readFileSync(`/proc/${service.pid}/comm`, 'utf8')).toBe('gw\n');
 });

@@ -12,7 +12,7 @@ const EVENT = '{"type":"t"}';
 const HEAD = `POST /events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${EVENT.length}\r\n\r\n`;
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) {
-  test(`${signal} ends every process with code 0 and takes the pid file away`, async (t) => {
+  test(`${signal} ends every process with code 0 and removes the pid file`, async (t) => {
     const gw = await startSupervised(t, CONF, { workers: 2 });
     await gw.expect('GET /', { status: 200 });
     await gw.stop(signal);
@@ -22,10 +22,10 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) {
   });
 }
 
-test('SIGQUIT answers what is under way and what kept-alive clients still send', async (t) => {
+test('SIGQUIT completes requests that are under way and those that kept-alive clients still send', async (t) => {
   const gw = await startSupervised(t, CONF, { workers: 2 });
   const lanes = new Lanes({ port: gw.port, kept: 64, leave: true });
-  await lanes.answers(2_000);
+  await lanes.responses(2_000);
   const upload = await gw.connect();
   upload.write(HEAD);
   gw.signal('SIGQUIT');
@@ -82,7 +82,7 @@ test('SIGQUIT ends streams that would go on for ever', async (t) => {
   expect(await stream.closed).toMatch(/\r\n0\r\n\r\n$/);
 });
 
-test('SIGUSR1 opens both logs again after they were renamed, in every thread', async (t) => {
+test('SIGUSR1 reopens both renamed logs in every thread', async (t) => {
   const gw = await startSupervised(t, CONF, { workers: 2 });
   await gw.expect('GET /first', { status: 200 });
   await gw.waitForAccessLog(/GET \/first/);

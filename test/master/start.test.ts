@@ -35,7 +35,7 @@ test('a port in use ends the second gateway in the words of nginx, and leaves th
   await gw.expect('GET /', { status: 200, body: 'ok' });
 });
 
-test('a process that cannot be started ends the start', async (t) => {
+test('a start fails when a process cannot be started', async (t) => {
   const gw = await startSupervised(t, CONF);
   const preload = join(gw.dir, 'preload.cjs');
   writeFileSync(preload, `process.execPath = '/nonexistent/node';`);
@@ -50,7 +50,7 @@ test('a process that cannot be started ends the start', async (t) => {
   });
 });
 
-test('an error log that cannot be opened is told in the words of nginx', async (t) => {
+test('an error log that cannot be opened is reported in the words of nginx', async (t) => {
   const gw = await startSupervised(t, CONF);
   writeFileSync(
     join(gw.dir, 'second.conf'),
@@ -65,7 +65,7 @@ test('an error log that cannot be opened is told in the words of nginx', async (
 });
 
 for (const engine of ['uws', 'node']) {
-  test(`a file that is no socket is not taken for one that was left over (${engine})`, async (t) => {
+  test(`a file that is not a socket is not removed as a leftover (${engine})`, async (t) => {
     const gw = await startSupervised(t, CONF, { files: { notes: 'precious' } });
     const listen = `listen unix:${gw.dir}/notes engine=${engine};`;
     writeFileSync(
@@ -82,7 +82,7 @@ for (const engine of ['uws', 'node']) {
 }
 
 test.runIf(IS_ROOT)(
-  'a start that fails with a low port at hand prints the reason and nothing else',
+  'a start that fails after it opened a low port prints the reason and nothing else',
   async (t) => {
     const gw = await startSupervised(t, CONF, { files: { 'shut/.keep': '' } });
     chmodSync(join(gw.dir, 'shut'), 0o700);
@@ -129,7 +129,7 @@ for (const [signal, logged] of [
 }
 
 for (const alone of ['off', 'on'] as const) {
-  test(`daemon on returns when the gateway serves, with master_process ${alone}`, async (t) => {
+  test(`daemon on returns once the gateway serves, with master_process ${alone}`, async (t) => {
     const gw = await startSupervised(t, CONF);
     const port = await freePort();
     writeFileSync(
@@ -149,7 +149,7 @@ for (const alone of ['off', 'on'] as const) {
   });
 }
 
-test('daemon on with a configuration that cannot serve fails where it was started', async (t) => {
+test('daemon on fails in the foreground when the configuration cannot serve', async (t) => {
   const gw = await startSupervised(t, CONF);
   writeFileSync(
     join(gw.dir, 'daemon.conf'),

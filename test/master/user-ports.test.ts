@@ -36,7 +36,7 @@ for (const engine of ['auto', 'node'] as const) {
   );
 
   test.runIf(IS_ROOT)(
-    `a gateway that root starts listens on low ports and Unix sockets that come with a reload, and leaves those that go (${engine})`,
+    `a gateway that root starts listens on low ports and Unix sockets that a reload adds, and closes those that it removes (${engine})`,
     async (t) => {
       const [old, added] = [await freeLowPort(), await freeLowPort()];
       const listening = (ports: string): string => `server { ${ports} return 200 $server_port; }`;
@@ -57,7 +57,7 @@ for (const engine of ['auto', 'node'] as const) {
   );
 
   test.runIf(IS_ROOT)(
-    `a gateway that root starts refuses a reload whose low port is taken, and goes on (${engine})`,
+    `a gateway that root starts refuses a reload whose low port is taken, and keeps serving (${engine})`,
     async (t) => {
       const [mine, free, taken] = [await freeLowPort(), await freeLowPort(), await freeLowPort()];
       const gw = await startAsNobody(t, `server { listen 127.0.0.1:${mine}; return 200 ok; }`, {
@@ -100,7 +100,7 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts refuses a reload with a new low port for an engine that cannot come by it any more',
+  'a gateway that root starts refuses a reload with a new low port for an engine that can no longer open it',
   async (t) => {
     const main = 'user nobody; http_engine uws;';
     const gw = await startAsNobody(t, 'server { return 200 ok; }', { main });
@@ -111,7 +111,7 @@ test.runIf(IS_ROOT)(
   },
 );
 
-test.runIf(IS_ROOT)('a gateway that root starts keeps no socket of a reload that is refused', async (t) => {
+test.runIf(IS_ROOT)('a gateway that root starts keeps no socket of a refused reload', async (t) => {
   const gw = await startAsNobody(t, 'server { return 200 ok; }', { workers: 2 });
   const low = await freeLowPort();
   // No worker opens the second port, because the first one cannot be bound.

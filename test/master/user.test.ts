@@ -22,7 +22,7 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts serves as nobody where nothing is said, and as root where "user root" is',
+  'a gateway that root starts serves as nobody by default, and as root with "user root"',
   async (t) => {
     const bare = await startSupervised(t, 'server { return 200 ok; }', { main: '# no user ' });
     expect(rightsOf(masterPid(bare))).toEqual([NOBODY.rights]);
@@ -55,7 +55,7 @@ test.runIf(IS_ROOT && HAS_OPENSSL)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts goes on in new log files after a rotation, and in those of a reload',
+  'a gateway that root starts continues in new log files after a rotation, and in those of a reload',
   async (t) => {
     const conf = (dir: string, log = 'a.log'): string =>
       `access_log ${dir}/logs/${log}; server { return 200 ok; }`;
@@ -75,7 +75,7 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts keeps its embedded store, and its pid file is that of the process that takes signals',
+  'a gateway that root starts keeps its embedded store, and its pid file names the process that takes signals',
   async (t) => {
     const conf = (dir: string): string => `server {
     location = /set { kv_pass embedded:${dir}/store; kv_command set; kv_key k; }
@@ -93,7 +93,7 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts makes the directories above an embedded store, and can pass through them',
+  'a gateway that root starts makes the directories above an embedded store, and has access to them',
   async (t) => {
     const conf = (dir: string): string =>
       `server { location = /get { kv_pass embedded:${dir}/data/of/store; kv_key k; } }`;
@@ -119,7 +119,7 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts is started again as the same account when its process dies',
+  'a gateway that root starts is restarted as the same account when its process dies',
   async (t) => {
     const port = await freeLowPort();
     const gw = await startAsNobody(t, `server { listen 127.0.0.1:${port}; return 200 ok; }`, {
@@ -136,7 +136,7 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts keeps root beside it also without a supervisor, and takes it along',
+  'a gateway that root starts has a process of root also without a supervisor, which ends with it',
   async (t) => {
     const port = await freeLowPort();
     const conf = (listen: string): string => `server { ${listen} return 200 ok; }`;
@@ -174,7 +174,7 @@ test.runIf(IS_ROOT)('a log that the account cannot write refuses a start and a r
 });
 
 test.runIf(IS_ROOT)(
-  'a gateway that root starts goes on with the old configuration when the new one cannot be loaded',
+  'a gateway that root starts keeps the old configuration when the new one cannot be loaded',
   async (t) => {
     const gw = await startAsNobody(t, 'server { return 200 ok; }');
     expect(await gw.reload('server { retrun 200; }')).toBe('refused');
@@ -215,7 +215,7 @@ test.runIf(IS_ROOT)('another "user" takes effect after a restart, and a reload s
   expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
 });
 
-test.runIf(!IS_ROOT)('somebody else than root cannot become anybody, and is told', async (t) => {
+test.runIf(!IS_ROOT)('an account other than root cannot change to another, which is logged', async (t) => {
   const gw = await startSupervised(t, 'server { return 200 ok; }', { main: 'user nobody;' });
   await gw.waitForLog(
     /the "user" directive makes sense only if the master process runs with super-user privileges/,

@@ -12,7 +12,7 @@ function locationOf(text: string): LocationPlan {
 
 const scalars = [
   { it: 'has its default when no level sets it', levels: ['', '', ''], bytes: 1_048_576 },
-  { it: 'comes down from http', levels: ['8k', '', ''], bytes: 8192 },
+  { it: 'is inherited from http', levels: ['8k', '', ''], bytes: 8192 },
   { it: 'is replaced by the server', levels: ['8k', '4k', ''], bytes: 4096 },
   { it: 'is replaced by the location', levels: ['8k', '4k', '0'], bytes: 0 },
 ] as const;
@@ -46,7 +46,7 @@ test('several types blocks of one level add up, and a level of its own replaces 
   });
 });
 
-test('what acts does not come down: return and set stay where they stand', () => {
+test('directives that act are not inherited: return and set apply only to their own level', () => {
   const { modules } = locationOf('http { server { set $a b; location / { return 200; location /a { } } } }');
   expect(modules['rewrite']).toBeUndefined();
 });

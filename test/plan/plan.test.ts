@@ -46,7 +46,7 @@ test('a configuration that is refused gives no plan', () => {
   expect(report.failed).toBe(true);
 });
 
-test('the error log of the command line counts unless the configuration names one', () => {
+test('the error log of the command line is used unless the configuration names one', () => {
   const logsOf = (text: string) =>
     load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', errorLog: 'e.log', text }).plan?.main.core
       .errorLogs;

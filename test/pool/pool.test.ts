@@ -42,7 +42,7 @@ test('the resource used last is used again first', async () => {
   expect(opened).toHaveLength(2);
 });
 
-test('never more than its size are open, and waiters are served in order', async () => {
+test('no more resources than the size are open, and waiters are served in order', async () => {
   const { pool, opened } = openThings({ size: 1 });
   const first = await pool.acquire(rules);
   const served: string[] = [];
@@ -54,7 +54,7 @@ test('never more than its size are open, and waiters are served in order', async
   expect(opened).toHaveLength(1);
 });
 
-test('who finds the line full is refused at once', async () => {
+test('a caller that finds the queue full is refused at once', async () => {
   const { pool } = openThings({ size: 1 });
   const held = await pool.acquire(rules);
   const waiting = pool.acquire({ ...rules, queueLimit: 1 });
@@ -63,7 +63,7 @@ test('who finds the line full is refused at once', async () => {
   await waiting;
 });
 
-test('who waits longer than its limit is refused', async () => {
+test('a caller that waits longer than the limit is refused', async () => {
   vi.useFakeTimers();
   try {
     const { pool } = openThings({ size: 1 });
@@ -86,7 +86,7 @@ test('a waiter that went away makes room and is never served', async () => {
   expect(await patient).toBe(held);
 });
 
-test('a broken resource is closed and replaced for whoever waits', async () => {
+test('a broken resource is closed and replaced for the next waiter', async () => {
   const { pool, closed } = openThings({ size: 1 });
   const broken = await pool.acquire(rules);
   const waiting = pool.acquire(rules);
@@ -103,14 +103,14 @@ test('an idle resource that dies is not handed out again', async () => {
   expect((await pool.acquire(rules)).id).toBe(2);
 });
 
-test('a resource beyond its age is closed when it comes back', async () => {
+test('a resource beyond its age is closed when it is returned', async () => {
   const { pool, closed } = openThings({ maxAgeMs: -1 });
   const old = await pool.acquire(rules);
   pool.release(old);
   expect(closed).toEqual([old]);
 });
 
-test('a pool made smaller shrinks as resources come back', async () => {
+test('a pool made smaller shrinks as resources are returned', async () => {
   const { pool, closed } = openThings({ size: 2 });
   const both = await Promise.all([pool.acquire(rules), pool.acquire(rules)]);
   pool.resize(1);
@@ -118,7 +118,7 @@ test('a pool made smaller shrinks as resources come back', async () => {
   expect(closed).toHaveLength(1);
 });
 
-test('the peer’s own error reaches the one who asked for the first resource', async () => {
+test('the peer’s own error reaches the caller that requested the first resource', async () => {
   const { pool, peer } = openThings();
   peer.failure = new Error('connection refused');
   await expect(pool.acquire(rules)).rejects.toMatchObject({
@@ -127,7 +127,7 @@ test('the peer’s own error reaches the one who asked for the first resource', 
   });
 });
 
-test('three failures open the circuit: no attempt per caller, until the prober finds the peer again', async () => {
+test('three failures open the circuit: no attempt per caller, until the probe reaches the peer again', async () => {
   vi.useFakeTimers();
   try {
     const { pool, peer, opened, reachable } = openThings();
@@ -146,7 +146,7 @@ test('three failures open the circuit: no attempt per caller, until the prober f
   }
 });
 
-test('a peer that comes back is found within two seconds, however long it was away', async () => {
+test('a peer that comes back is found within two seconds, however long it was down', async () => {
   vi.useFakeTimers();
   try {
     const { pool, peer, reachable } = openThings();
@@ -162,7 +162,7 @@ test('a peer that comes back is found within two seconds, however long it was aw
   }
 });
 
-test('waiters stay in line while others are alive, although no more can be opened', async () => {
+test('waiters stay queued while resources are alive, although no more can be opened', async () => {
   const { pool, peer } = openThings({ size: 2 });
   const held = await pool.acquire(rules);
   peer.failure = new Error('too many clients');
@@ -172,7 +172,7 @@ test('waiters stay in line while others are alive, although no more can be opene
   expect(await waiting).toBe(held);
 });
 
-test('nobody waits for ever when the last resource dies and none can be opened', async () => {
+test('no caller waits for ever when the last resource dies and none can be opened', async () => {
   const { pool, peer } = openThings({ size: 1 });
   const held = await pool.acquire(rules);
   const waiting = [1, 2, 3, 4, 5].map(() => reasonOf(pool.acquire(rules)));
@@ -181,7 +181,7 @@ test('nobody waits for ever when the last resource dies and none can be opened',
   expect(await Promise.all(waiting)).toEqual(Array.from({ length: 5 }, () => 'unreachable'));
 });
 
-test('closing refuses whoever waits and ends when the last resource is back', async () => {
+test('closing refuses all waiters and ends when the last resource is returned', async () => {
   const { pool, closed } = openThings({ size: 1 });
   const held = await pool.acquire(rules);
   const waiting = reasonOf(pool.acquire(rules));

@@ -58,7 +58,7 @@ test('a body up to the buffer size stays in memory and no file is made', async (
   expect(spooledBody(x)).toBe(body);
 });
 
-test('a larger body can be read several times from a file that no name leads to', async (t) => {
+test('a larger body can be read several times from a file without a name', async (t) => {
   const path = directory(t);
   const body = await spoolBody(client([Buffer.from('0123456789'), Buffer.from('x')]), rules(path));
   expect(body?.bytes).toBeUndefined();
@@ -70,7 +70,7 @@ test('a larger body can be read several times from a file that no name leads to'
   await body?.close();
 });
 
-test('whatever the pieces, what is read is what came', async (t) => {
+test('the body that is read is the body that came, however it is divided', async (t) => {
   const path = directory(t);
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 }), async (sent) => {
@@ -88,7 +88,7 @@ test('whatever the pieces, what is read is what came', async (t) => {
   );
 });
 
-test('a file of its own name is for this user alone and lies below the digits at the end of its name', async (t) => {
+test('a named file is readable by this user alone and lies below the digits at the end of its name', async (t) => {
   const path = directory(t);
   const named = { ...rules(path), bodyTempPath: { path, levels: [1, 2] }, bodyInFileOnly: 'on' } as const;
   const body = await spoolBody(client([Buffer.from('small')]), named);
@@ -100,7 +100,7 @@ test('a file of its own name is for this user alone and lies below the digits at
   expect(readFileSync(file, 'utf8')).toBe('small');
 });
 
-test('a file that is to be cleaned is gone with its request', async (t) => {
+test('a file to be cleaned is removed with its request', async (t) => {
   const path = directory(t);
   const body = await spoolBody(client([Buffer.from('small')]), { ...rules(path), bodyInFileOnly: 'clean' });
   expect(files(path)).toHaveLength(1);
@@ -131,7 +131,7 @@ test('a client that leaves while its file is being made leaves none behind', asy
   expect(files(path)).toEqual([]);
 });
 
-test('reading ends when the body is closed meanwhile', async (t) => {
+test('reading ends when the body is closed', async (t) => {
   const body = await spoolBody(client([Buffer.alloc(200_000)]), rules(directory(t)));
   let bytes = 0;
   for await (const piece of body?.pieces() ?? []) {

@@ -21,7 +21,7 @@ export interface Got {
 
 const WAIT_MS = 15_000;
 /** The failure of a request that got no response while its connection stayed open. */
-export const NO_ANSWER = 'no answer';
+export const NO_RESPONSE = 'no response';
 
 /** Sends one request on a connection of its own; the path is sent as written. Never rejects. */
 export async function ask(port: number, path: string, init: Asked = {}): Promise<Got> {
@@ -51,7 +51,7 @@ export async function ask(port: number, path: string, init: Asked = {}): Promise
     return { status: message.statusCode ?? 0, headers: message.headers, body: text, failure: '', startedMs };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    const failure = signal.aborted ? NO_ANSWER : code;
+    const failure = signal.aborted ? NO_RESPONSE : code;
     return { status: 0, headers: {}, body: '', failure, startedMs };
   }
 }

@@ -11,7 +11,7 @@ export function startDamagedStore(owner: Owner): Promise<number> {
         const request = takeCommand(text);
         if (!request) break;
         text = text.slice(request.length);
-        answer(
+        reply(
           request.words,
           (bytes) => socket.write(bytes),
           () => socket.destroy(),
@@ -21,7 +21,7 @@ export function startDamagedStore(owner: Owner): Promise<number> {
   });
 }
 
-function answer(words: readonly string[], write: (bytes: Buffer) => void, close: () => void): void {
+function reply(words: readonly string[], write: (bytes: Buffer) => void, close: () => void): void {
   const [name = '', key = ''] = words;
   // The commands of a client that connects get the replies of Redis.
   if (!/^get$/i.test(name)) return write(Buffer.from(/^ping$/i.test(name) ? '+PONG\r\n' : '+OK\r\n'));

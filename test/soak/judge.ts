@@ -1,5 +1,5 @@
 import type { Part, Turn } from './actor.ts';
-import { type Got, NO_ANSWER } from './client.ts';
+import { type Got, NO_RESPONSE } from './client.ts';
 import type { Exchanged } from './exchange.ts';
 
 export interface ExpectedResponse {
@@ -24,13 +24,13 @@ export function judge(
   const { disturbances } = turn.stage;
   const behind = [502, 503, 504].includes(status) && disturbances.excuse(wanted.behind ?? [], got.startedMs);
   // No request waits for ever, whatever happens.
-  const isCut = status === 0 && failure !== NO_ANSWER;
+  const isCut = status === 0 && failure !== NO_RESPONSE;
   if (behind || (isCut && disturbances.excuse(['process', 'worker'], got.startedMs))) {
     turn.count(`excused ${status || failure}`);
     return false;
   }
   const seen = status === 0 ? failure : `${status} ${JSON.stringify(body.slice(0, 300))}`;
-  turn.violation(`${nameOf(line)} is not answered as expected`, `${line}: ${seen}`);
+  turn.violation(`${nameOf(line)} does not get the expected response`, `${line}: ${seen}`);
   return false;
 }
 
@@ -61,12 +61,12 @@ export function judgeMutant(
   if (status === undefined && OLD_REQUEST.test(Buffer.from(sent).toString('latin1')))
     return turn.count('HTTP/0.9');
   if (status === undefined)
-    return turn.violation('an answer is no HTTP', `${text.slice(0, 500)} <- ${show(sent)}`);
+    return turn.violation('a response is not HTTP', `${text.slice(0, 500)} <- ${show(sent)}`);
   turn.count(status);
   const isOurs =
     (status === '500' && !text.includes('kv_error')) || (/^50[234]$/.test(status) && behind.length === 0);
   if (isOurs && !disturbances.excuse(['database', 'store', 'worker', 'process'], startedMs))
-    turn.violation(`a mutant is answered with ${status}`, `${text.slice(0, 500)} <- ${show(sent)}`);
+    turn.violation(`a mutant gets ${status}`, `${text.slice(0, 500)} <- ${show(sent)}`);
 }
 
 function show(sent: Uint8Array): string {

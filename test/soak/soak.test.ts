@@ -15,7 +15,7 @@ function decisions(name: string): unknown[] {
   ]);
 }
 
-test('a seed makes the same decisions twice, another seed makes others', () => {
+test('one seed always gives the same decisions, and another seed gives others', () => {
   expect(decisions('1')).toEqual(decisions('1'));
   expect(decisions('1')).not.toEqual(decisions('2'));
 });
@@ -26,14 +26,14 @@ test('decisions are the same on every machine', () => {
   expect(decided).toEqual([910, 178, 'mdp9pb29', '1e7ce913']);
 });
 
-test('decisions spread over what there is to choose from', () => {
+test('decisions spread over all choices', () => {
   const random = new Random('spread');
   const counts = Array.from({ length: 10 }, () => 0);
   for (let turn = 0; turn < 10_000; turn++) counts[random.below(10)]!++;
   for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(200);
 });
 
-test('a mutant differs from what it was made of, most of the time, and stays in bounds', () => {
+test('a mutant differs from its original most of the time, and stays within its bounds', () => {
   const mutants = Array.from({ length: 1000 }, (_, turn) => mutate(request, new Random(`m${turn}`)));
   expect(mutants.filter((mutant) => mutant.toString('latin1') !== request).length).toBeGreaterThan(900);
   expect(Math.max(...mutants.map((mutant) => mutant.length))).toBeLessThanOrEqual(400_000);

@@ -21,16 +21,16 @@ for (const { it, path, call = 'open', says } of cases) {
   });
 }
 
-test('an error that has a code alone is named as the system names it', () => {
+test('an error with only a code has the message of the system', () => {
   const hangUp = Object.assign(new Error('socket disconnected'), { code: 'ECONNRESET' });
   expect(systemReason(hangUp)).toBe('104: Connection reset by peer');
 });
 
-test("a failure that is libuv's own has its own message", () => {
+test("an error of libuv has libuv's message", () => {
   const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND a'), { code: 'ENOTFOUND', errno: -3008 });
   expect(systemReason(unknown)).toBe('getaddrinfo ENOTFOUND a');
 });
 
-test('an error that no system call made says its own message', () => {
+test('an error that comes from no system call has its own message', () => {
   expect(systemFailure('open', '/a', new Error('too early'))).toBe('open() "/a" failed (too early)');
 });

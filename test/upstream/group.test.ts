@@ -11,7 +11,7 @@ test('workers take turns with the peers of a group', () => {
   expect(picked.map((address) => address[7])).toEqual(['1', '2', '3', '1', '2', '3']);
 });
 
-test('what failed in one worker is left alone by all of them, and tried by one when its time is over', () => {
+test('a peer that failed in one worker is avoided by all of them, and one worker tries it when its time is over', () => {
   const first = openGroup('server 10.0.0.1:1; server 10.0.0.2:1;');
   const second = openGroup('server 10.0.0.1:1; server 10.0.0.2:1;', first, 2);
   expect(walk(first, {}, ['10.0.0.1:1'])).toEqual(['10.0.0.1:1', '10.0.0.2:1']);
@@ -21,7 +21,7 @@ test('what failed in one worker is left alone by all of them, and tried by one w
   expect(picked.filter((address) => address === '10.0.0.1:1')).toHaveLength(1);
 });
 
-test('a group goes on after a reload with what it knows of its peers', () => {
+test('a group keeps the state of its peers across a reload', () => {
   const block = 'server 10.0.0.1:1; server 10.0.0.2:1;';
   const before = openGroup(block);
   walk(before, {}, ['10.0.0.1:1']);
@@ -37,7 +37,7 @@ test('a server whose parameters change is a new one', () => {
   expect(walk(after)).toEqual(['10.0.0.1:1']);
 });
 
-test('max_conns holds over all workers, and a dead worker gives back what it had', () => {
+test('max_conns holds over all workers, and the requests of a dead worker no longer count', () => {
   const block = 'server 10.0.0.1:1 max_conns=2; server 10.0.0.2:1 backup;';
   const first = openGroup(block);
   const other = openGroup(block, first, 2);
@@ -53,7 +53,7 @@ test('max_conns holds over all workers, and a dead worker gives back what it had
   expect(first.group.view().map(({ requests }) => requests)).toEqual([0, 0]);
 });
 
-test('a single peer beyond max_conns takes no request', () => {
+test('a single peer beyond max_conns gets no request', () => {
   const opened = openGroup('server 10.0.0.1:1 max_conns=1;');
   const selection = opened.group.begin({});
   selection.next();
@@ -62,7 +62,7 @@ test('a single peer beyond max_conns takes no request', () => {
   expect(walk(opened)).toEqual(['10.0.0.1:1']);
 });
 
-test('a client that leaves says nothing of a peer that was being tried again', () => {
+test('a client that leaves does not change the state of a peer that was being tried again', () => {
   const opened = openGroup('server 10.0.0.1:1; server 10.0.0.2:1;');
   walk(opened, {}, ['10.0.0.1:1']);
   opened.clock.second += 11;
@@ -72,7 +72,7 @@ test('a client that leaves says nothing of a peer that was being tried again', (
   expect([...walk(opened), ...walk(opened)]).toContain('10.0.0.1:1');
 });
 
-test('a kept connection that was closed meanwhile costs no try: the next peer gets the request, the only one once more', () => {
+test('a kept connection that was closed meanwhile does not count as a try: the next peer gets the request, or the only one once more', () => {
   const selection = openGroup('server 10.0.0.1:1; server 10.0.0.2:1;').group.begin({});
   expect([selection.tries, selection.next()?.address]).toEqual([2, '10.0.0.1:1']);
   selection.done('stale');
@@ -86,7 +86,7 @@ test('a kept connection that was closed meanwhile costs no try: the next peer ge
   expect(only.tries).toBe(0);
 });
 
-test('a peer that is left alone is told once per failure, and seen', () => {
+test('an avoided peer is reported once per failure, and shows in the status', () => {
   const opened = openGroup(
     'server 10.0.0.1:1 max_fails=2; server 10.0.0.2:1 down; server 10.0.0.3:1 backup;',
   );
@@ -119,7 +119,7 @@ test('a peer keeps its object and its failures while the addresses around it cha
   expect(opened.group.view()).toHaveLength(1);
 });
 
-test('a request goes on with the peers it began with', () => {
+test('a request keeps the peers it began with', () => {
   const opened = openGroup('server a.example:80;');
   opened.group.setAddresses(0, [{ address: '10.0.0.1:80' }, { address: '10.0.0.2:80' }]);
   const selection = opened.group.begin({});
@@ -130,7 +130,7 @@ test('a request goes on with the peers it began with', () => {
   expect(walk(opened)).toEqual(['u']);
 });
 
-test('random picks are of all peers, and two choices take the less busy one', () => {
+test('random picks among all peers, and with two choices the less busy one', () => {
   const opened = openGroup(`random; ${THREE}`);
   const picked = Array.from({ length: 200 }, () => walk(opened)).flat();
   expect(new Set(picked).size).toBe(3);

@@ -66,7 +66,7 @@ for (const [address, ok] of addresses) {
     expect(admits(local.addresses, address, 80)).toBe(ok));
 }
 
-test('what the configuration writes out is its own choice', () => {
+test('a host that the configuration writes out is chosen by the operator', () => {
   const policy = HostPolicy.of(anyValue, undefined, () => [
     ['http://127.0.0.1:81/x'],
     ['http://LOCALHOST', client],

@@ -45,7 +45,7 @@ test('an address in a request needs no resolver, a name does', async (t) => {
   expect(() => hosts.group('a.test', 80)).toThrow('no resolver defined to resolve a.test');
 });
 
-test('many requests for a name are one question, and its answer is kept', async (t) => {
+test('many requests for a name cause one DNS query, and its answer is kept', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'], ttl: 300 } });
   const { upstreams } = await openUpstreams(t, '');
   const hosts = upstreams.hosts(resolvingWith(dns, { ipv6: false }));
@@ -55,7 +55,7 @@ test('many requests for a name are one question, and its answer is kept', async 
   expect(dns.asked).toEqual(['A a.test']);
 });
 
-test('an answer is asked for again when its time to live is over, or that of "valid"', async (t) => {
+test('a DNS answer is renewed when its time to live is over, or that of "valid"', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'], ttl: 0 } });
   const { upstreams } = await openUpstreams(t, '');
   const hosts = upstreams.hosts(resolvingWith(dns, { ipv6: false }));
@@ -95,7 +95,7 @@ for (const { it, records, says } of faults) {
 }
 
 for (const name of ['a..b', '.', `${'a'.repeat(64)}.test`, 'a b', 'a\0b', 'ü.test', '-']) {
-  test(`a name such as ${JSON.stringify(name).slice(0, 20)} is a fault, whatever the name server says`, async (t) => {
+  test(`a name such as ${JSON.stringify(name).slice(0, 20)} is a fault, whatever the name server sends`, async (t) => {
     const dns = await startDnsServer(t, {});
     const { upstreams } = await openUpstreams(t, '');
     const hosts = upstreams.hosts(resolvingWith(dns));
@@ -103,7 +103,7 @@ for (const name of ['a..b', '.', `${'a'.repeat(64)}.test`, 'a b', 'a\0b', 'ü.te
   });
 }
 
-test('silence is a timeout of resolver_timeout', async (t) => {
+test('a silent name server causes a timeout after resolver_timeout', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { fault: 'silent' } });
   const { upstreams } = await openUpstreams(t, '');
   const hosts = upstreams.hosts({ ...resolvingWith(dns), timeoutMs: 50 });
@@ -112,14 +112,14 @@ test('silence is a timeout of resolver_timeout', async (t) => {
   );
 });
 
-test('silence about one family does not keep the other from being used', async (t) => {
+test('addresses of one family are used when the query for the other gets no answer', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.1'], silentAbout: 'AAAA' } });
   const { upstreams } = await openUpstreams(t, '');
   const hosts = upstreams.hosts({ ...resolvingWith(dns), timeoutMs: 200 });
   expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
 });
 
-test('name servers that are not found answer nothing: those of the system are not asked instead', async (t) => {
+test('name servers that are not found are not replaced by those of the system', async (t) => {
   const { upstreams } = await openUpstreams(t, '');
   const servers = [{ host: 'nowhere.invalid', port: 53 }];
   const hosts = upstreams.hosts({ resolver: { servers, ipv4: true, ipv6: true }, timeoutMs: 5000 });
@@ -136,7 +136,7 @@ test('name servers may be given by name', async (t) => {
   expect(await peersAt(hosts, 'a.test')).toEqual(['10.0.0.1:80']);
 });
 
-test('hosts of requests are kept up to a bound', async (t) => {
+test('the number of hosts kept for requests is bounded', async (t) => {
   const { upstreams } = await openUpstreams(t, '');
   const hosts = upstreams.hosts({ resolver: undefined, timeoutMs: 1000 });
   const first = hosts.group('10.0.0.1', 80);
@@ -145,7 +145,7 @@ test('hosts of requests are kept up to a bound', async (t) => {
   expect(hosts.group('10.0.0.1', 80)).not.toBe(first);
 });
 
-test('a server with "resolve" follows its name: new addresses come, old ones go, silence changes nothing', async (t) => {
+test('a server with "resolve" follows its name: new addresses are added, old ones are removed, a silent name server changes nothing', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { addresses: ['10.0.0.2', '10.0.0.1'], ttl: 1 } });
   const { upstreams, logged } = await openUpstreams(
     t,
@@ -173,7 +173,7 @@ test('a server with "resolve" follows its name: new addresses come, old ones go,
   expect(told()).toEqual([broken, 'a.test could not be resolved (3: Host not found)']);
 });
 
-test('names that are asked for at one time have a bound', async (t) => {
+test('the number of names resolved at the same time is bounded', async (t) => {
   const dns = await startDnsServer(t, {});
   for (let n = 0; n <= 1000; n++) dns.names.set(`n${n}.test`, { fault: 'silent' });
   const { upstreams } = await openUpstreams(t, '');
@@ -186,7 +186,7 @@ test('names that are asked for at one time have a bound', async (t) => {
   expect(await peersAt(hosts, 'n1000.test')).toEqual(['10.0.0.1:80']);
 });
 
-test('SRV records say ports and weights, and which servers are backups', async (t) => {
+test('SRV records give ports and weights, and which servers are backups', async (t) => {
   const dns = await startDnsServer(t, {
     '_http._tcp.a.test': {
       services: [
@@ -210,13 +210,13 @@ test('SRV records say ports and weights, and which servers are backups', async (
   ]);
 });
 
-test('a name is looked up at the start as the system knows it, IPv4 first', async (t) => {
+test('a name is resolved at the start by the system, IPv4 first', async (t) => {
   const { upstreams, logged } = await openUpstreams(t, 'upstream u { server localhost:81; }');
   expect(peersOf(upstreams.groups[0] as UpstreamGroup)[0]).toBe('127.0.0.1:81');
   expect(logged).toEqual([]);
 });
 
-test('a name that the system does not know is told, and the other servers serve', async (t) => {
+test('a name that the system does not know is reported, and the other servers serve', async (t) => {
   const { upstreams, logged } = await openUpstreams(
     t,
     'upstream u {\n server nowhere.invalid;\n server 10.0.0.1:81; }',

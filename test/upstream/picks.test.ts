@@ -79,17 +79,17 @@ for (const file of readdirSync(directory)) {
       { timeout: 30_000 },
       async (t) => {
         const { pick, wait } = await start(t, block);
-        let answered = '';
+        let picked = '';
         for (const line of lines.trimEnd().split('\n')) {
           const [request = ''] = line.split(' => ', 1);
           const [, seconds] = /^wait (\d+)$/.exec(request) ?? [];
           if (seconds !== undefined) await wait(Number(seconds));
-          answered +=
+          picked +=
             seconds === undefined ? `${request} => ${short(await pick(read(request)))}\n` : `${request}\n`;
         }
         if (process.env['RECORD'] && name === 'nginx')
-          writeFileSync(new URL(file, directory), block + DASHES + answered);
-        else expect(answered).toBe(lines);
+          writeFileSync(new URL(file, directory), block + DASHES + picked);
+        else expect(picked).toBe(lines);
       },
     );
   }

@@ -100,7 +100,7 @@ const ways = [
 
 for (const { way, open, before = '' } of ways) {
   for (const { it, first, ever } of floods) {
-    test(`${it} for ever on ${way} ends the connection, and others are served`, async () => {
+    test(`${it} for ever on ${way} ends the connection, and other clients are served`, async () => {
       const socket = open();
       await once(socket, 'connect');
       const [received] = await Promise.all([
@@ -123,8 +123,8 @@ for (const [lines, status] of [
     const socket = connect(ports.node, '127.0.0.1');
     socket.setEncoding('latin1');
     for (const byte of `${lines}${HTTP}`) socket.write(byte);
-    const [answer] = (await once(socket, 'data')) as [string];
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    const [response] = (await once(socket, 'data')) as [string];
+    expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     socket.destroy();
   });
 }

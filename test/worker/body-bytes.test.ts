@@ -15,7 +15,7 @@ const bodies: readonly [bytes: number, piece: number][] = [
   [2 * MIB + 7, 2 * MIB + 7],
   [5 * MIB + 3, 524_288],
 ];
-test.each(bodies)('a body of %i bytes in pieces of %i comes out as it came', (length, piece) => {
+test.each(bodies)('a body of %i bytes in pieces of %i comes out unchanged', (length, piece) => {
   const body = Buffer.alloc(length, PATTERN);
   for (const [announced, limit] of [
     [length, Infinity],

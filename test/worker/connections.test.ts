@@ -76,7 +76,7 @@ function cpuSeconds(pid: number): number {
 
 const linesOf = (gw: Gateway, pattern: RegExp): number => gw.errorLog().match(pattern)?.length ?? 0;
 
-test('worker_connections bounds the clients of a worker, says so once, and lets others in when some leave', async (t) => {
+test('worker_connections bounds the clients of a worker, which logs it once and admits others when some leave', async (t) => {
   const gw = await startGateway(t, CONF, { main: 'events { worker_connections 20; }', expectAlerts: true });
   const first = await clients(gw, 20);
   // The connections are no longer idle: the gateway waits for their uploads.
@@ -93,7 +93,7 @@ test('worker_connections bounds the clients of a worker, says so once, and lets 
   await leave(first);
 });
 
-test('idle connections make room where the engine can tell them, and answers close theirs where not', async (t) => {
+test('idle connections are closed to make room where the engine knows them, otherwise responses close theirs', async (t) => {
   const gw = await startGateway(t, CONF, { main: 'events { worker_connections 10; }', expectAlerts: true });
   const idle = await clients(gw, 10);
   if (ON_NODE_ENGINE) {
@@ -112,7 +112,7 @@ test('idle connections make room where the engine can tell them, and answers clo
 /** Idle connections are reused while there are any, then clients are refused; each of the two is logged once. */
 const MOST_LINES = ON_NODE_ENGINE ? 2 : 1;
 
-test('a gateway that has no descriptors for more clients rests, says so once each time, and recovers', async (t) => {
+test('a gateway without descriptors for more clients stops accepting, logs it once each time, and recovers', async (t) => {
   const gw = await startPoor(t, 120);
   const idle = await clients(gw, 110);
   const lines = (): number => linesOf(gw, /24: Too many open files/g);

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
 import { CONNECTION } from '../harness/rules.ts';
-import { answerTo, GET, lines, serve } from './serve.ts';
+import { GET, lines, responseTo, serve } from './serve.ts';
 
 const SENT_BYTES = 2_097_152;
 const TEN_GIB = 10 * 1024 ** 3;
@@ -44,8 +44,8 @@ for (const [way, read] of Object.entries(readers)) {
       const body = 'x'.repeat(Math.min(length, SENT_BYTES));
       const most = Math.min(maxBodyBytes || Infinity, way === 'whole' ? MOST_WHOLE_BYTES : Infinity);
       if (length <= SENT_BYTES)
-        expect(await answerTo(port, head + body)).toMatch(new RegExp(`\r\n${length}$`));
-      else if (length > most) expect(await answerTo(port, head)).toMatch(/^HTTP\/1\.1 413 /);
+        expect(await responseTo(port, head + body)).toMatch(new RegExp(`\r\n${length}$`));
+      else if (length > most) expect(await responseTo(port, head)).toMatch(/^HTTP\/1\.1 413 /);
       else {
         const socket = connect(port, '127.0.0.1');
         await once(socket, 'connect');
@@ -53,7 +53,7 @@ for (const [way, read] of Object.entries(readers)) {
         socket.destroy();
         await gone;
       }
-      expect(await answerTo(port, GET)).toMatch(/fine$/);
+      expect(await responseTo(port, GET)).toMatch(/fine$/);
       expect(lines.filter((line) => !line.startsWith('client '))).toEqual([]);
     });
   }

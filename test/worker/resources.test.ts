@@ -19,7 +19,7 @@ function open(configuration: OwnedResources, key: string, events: string[]): obj
   );
 }
 
-test('a shared resource survives a reload and closes with the last configuration that asked for it', async () => {
+test('a shared resource survives a reload and closes with the last configuration that uses it', async () => {
   const { configuration, events } = thread();
   const [before, after] = [configuration(), configuration()];
   const pool = open(before, 'pool', events);
@@ -31,7 +31,7 @@ test('a shared resource survives a reload and closes with the last configuration
   expect(events).toEqual(['open pool', 'close pool']);
 });
 
-test('resources close in reverse order, and one that cannot be closed is logged and holds up none', async () => {
+test('resources close in reverse order, and one that cannot be closed is logged and delays no other', async () => {
   const { configuration, events } = thread();
   const only = configuration();
   only.own('first', (name) => void events.push(`close ${name}`));

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Exchange } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { CONNECTION } from '../harness/rules.ts';
-import { answerTo, GET, serve } from './serve.ts';
+import { GET, responseTo, serve } from './serve.ts';
 
 const HEAD = GET.replace('GET', 'HEAD');
 const CLOSING = HEAD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
@@ -14,7 +14,7 @@ for (const [when, serving] of [
   ['at once', inPieces],
   ['later', later],
 ] as const) {
-  test(`the head of an answer in pieces, given ${when}, names no length and keeps the connection`, async (t) => {
+  test(`the head of a response in pieces, given ${when}, names no length and keeps the connection`, async (t) => {
     const connection = await connectRaw(await serve(t, { serve: serving }));
     connection.write(HEAD);
     const head = await connection.until(/\r\n\r\n/);
@@ -26,15 +26,15 @@ for (const [when, serving] of [
     connection.destroy();
   });
 
-  test(`the head of an answer in pieces, given ${when}, ends a connection that the client closes`, async (t) => {
+  test(`the head of a response in pieces, given ${when}, ends a connection that the client closes`, async (t) => {
     const usage = { inFlight: 0 };
-    const received = await answerTo(await serve(t, { serve: serving, usage }), CLOSING);
+    const received = await responseTo(await serve(t, { serve: serving, usage }), CLOSING);
     expect(received).toMatch(/\r\n\r\n$/);
     expect(usage.inFlight).toBe(0);
   });
 }
 
-test('the head of an answer in pieces tells the client to close where the gateway does not keep connections', async (t) => {
+test('the head of a response in pieces tells the client to close where the gateway does not keep connections', async (t) => {
   const connection = await connectRaw(
     await serve(t, { serve: inPieces, rules: { connection: { ...CONNECTION, keepalive: false } } }),
   );
@@ -59,7 +59,7 @@ test.each([
       },
     },
   );
-  const received = Buffer.from(await answerTo(port, GET), 'latin1').toString();
+  const received = Buffer.from(await responseTo(port, GET), 'latin1').toString();
   expect(received.slice(0, received.indexOf('\r\n'))).toBe(`HTTP/1.1 402 ${sent}`);
   expect(received).not.toContain('X-Injected');
 });

@@ -64,7 +64,7 @@ export async function serve(
 }
 
 /** Everything that comes back until the gateway closes. */
-export async function answerTo(port: number, bytes: string): Promise<string> {
+export async function responseTo(port: number, bytes: string): Promise<string> {
   const connection = await connectRaw(port);
   connection.write(bytes);
   return connection.closed;

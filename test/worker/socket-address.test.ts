@@ -17,7 +17,7 @@ test.each(cases)('the address %j is printed as %s, as nginx does', (bytes, text)
   expect(printedAddress(buffer)).toBe(text);
 });
 
-test('so many clients as there are, each has its own text', () => {
+test('each of many clients has its own text', () => {
   for (let client = 0; client < 5000; client++) {
     const bytes = [10, client >> 8, client & 0xff, 1];
     expect(printedAddress(Uint8Array.from(bytes).buffer)).toBe(bytes.join('.'));

@@ -9,7 +9,7 @@ import {
 } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { CONNECTION } from '../harness/rules.ts';
-import { answerTo, GET, LAST_GET, lines, serve } from './serve.ts';
+import { GET, LAST_GET, lines, responseTo, serve } from './serve.ts';
 
 const PIECE = Buffer.alloc(100_000, 'x');
 const CLOSES = { connection: { ...CONNECTION, keepalive: false } };
@@ -27,7 +27,7 @@ const send =
     writePieces(x.stream(200, 'text/plain', lengthBytes), pieces);
 
 async function bodyOf(port: number, request = LAST_GET): Promise<{ head: string; body: string }> {
-  const received = await answerTo(port, request);
+  const received = await responseTo(port, request);
   const end = received.indexOf('\r\n\r\n');
   return { head: received.slice(0, end), body: received.slice(end + 4) };
 }
@@ -65,9 +65,9 @@ for (const [it, lengthBytes, pieces, body] of [
 ] as const) {
   test(`a stream that is ${it}`, async (t) => {
     const port = await serve(t, { ...CLOSE, serve: send(lengthBytes, pieces) });
-    const answer = await bodyOf(port);
-    expect(answer.head).toContain(`Content-Length: ${lengthBytes}`);
-    expect(answer.body).toMatch(body);
+    const response = await bodyOf(port);
+    expect(response.head).toContain(`Content-Length: ${lengthBytes}`);
+    expect(response.body).toMatch(body);
   });
 }
 
@@ -109,11 +109,11 @@ const broken: BodyFilter = {
 };
 
 for (const [it, bodyFilters, expected] of [
-  ['turns a whole body at once', [upperCase], 'HELLO'],
+  ['converts a whole body at once', [upperCase], 'HELLO'],
   ['passes one filter after the other', [upperCase, slow], 'HELLO!?'],
   ['keeps its order behind a filter that waits', [slow, upperCase], 'HELLO?!'],
 ] as const) {
-  test(`an answer ${it}`, async (t) => {
+  test(`a response ${it}`, async (t) => {
     const port = await serve(t, {
       rules: { ...CLOSES, bodyFilters },
       serve: (x) => x.send(200, '', 'hello'),
@@ -123,7 +123,7 @@ for (const [it, bodyFilters, expected] of [
   });
 }
 
-test('a filter sees what it may not touch go by', async (t) => {
+test('a filter sees bodies that it may not change', async (t) => {
   const rules = { ...CLOSES, bodyFilters: [upperCase] };
   const port = await serve(t, { rules, serve: (x) => x.send(404, '', 'hello') });
   expect((await bodyOf(port)).body).toBe('hello');
@@ -135,7 +135,7 @@ test('a filter that fails cuts the connection and is logged', async (t) => {
   expect(lines).toContain('the body of a response could not be made: Error: broken');
 });
 
-test('an answer at a limited rate comes whole', async (t) => {
+test('a response at a limited rate comes whole', async (t) => {
   const port = await serve(t, {
     ...CLOSE,
     serve: (x) => {

@@ -4,7 +4,7 @@ import type { Exchange } from '../../src/http/index.ts';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { CONNECTION } from '../harness/rules.ts';
-import { answerTo, GET, HEAD, LAST_GET, lines, serve } from './serve.ts';
+import { GET, HEAD, LAST_GET, lines, responseTo, serve } from './serve.ts';
 
 const large = 'x'.repeat(3_000_000);
 
@@ -15,7 +15,7 @@ const broken = (): never => {
 test('no response names the engine', async (t) => {
   const port = await serve(t, {});
   for (const request of [LAST_GET, LAST_GET.replace('GET', 'HEAD'), 'G@T / HTTP/1.1\r\nHost: a\r\n\r\n']) {
-    expect(await answerTo(port, request)).toMatch(/^HTTP\/1\.1 (?:200|400) (?![^]*uwebsockets)/i);
+    expect(await responseTo(port, request)).toMatch(/^HTTP\/1\.1 (?:200|400) (?![^]*uwebsockets)/i);
   }
 });
 
@@ -28,27 +28,27 @@ test('a failure before the request is admitted closes the connection and is logg
       anyMethod: false,
     },
   });
-  expect(await answerTo(port, GET)).toBe('');
-  expect(await answerTo(port, GET)).toBe('');
+  expect(await responseTo(port, GET)).toBe('');
+  expect(await responseTo(port, GET)).toBe('');
   expect(lines).toEqual(Array(2).fill('a request could not be taken: Error: broken'));
 });
 
 test('a handler that throws in spite of its contract closes the connection and is logged', async (t) => {
   const port = await serve(t, { serve: broken });
-  expect(await answerTo(port, GET)).toBe('');
+  expect(await responseTo(port, GET)).toBe('');
   expect(lines).toEqual(['a request could not be taken: Error: broken']);
 });
 
-test('a header filter that fails never leaves a request without an end', async (t) => {
+test('a header filter that fails always ends its request', async (t) => {
   const port = await serve(t, { rules: { filters: [broken] } });
   for (const line of ['GET', 'G@T', 'DELETE']) {
     const head = `${line} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-    expect(await answerTo(port, head), line).toMatch(/^HTTP\/1\.1 500 /);
+    expect(await responseTo(port, head), line).toMatch(/^HTTP\/1\.1 500 /);
   }
   expect(lines.filter((line) => !line.startsWith('client sent'))).toHaveLength(3);
 });
 
-test('a log step or a clean-up that fails harms nobody', async (t) => {
+test('a log step or a clean-up that fails harms no other request', async (t) => {
   let leave: (() => void) | undefined;
   const left = new Promise<void>((resolve) => (leave = resolve));
   const usage = { inFlight: 0 };
@@ -106,13 +106,13 @@ for (const [it, sends, leavesAt] of [
     'POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
     '3$',
   ],
-  ['takes all of a large answer', GET.replace('/', '/large'), 'end$'],
-  ['leaves in the middle of a large answer', GET.replace('/', '/large'), 'xxx'],
+  ['takes all of a large response', GET.replace('/', '/large'), 'end$'],
+  ['leaves in the middle of a large response', GET.replace('/', '/large'), 'xxx'],
   ['takes all of a stream', GET.replace('/', '/stream'), 'end\r\n'],
   // uWebSockets.js takes ten seconds for this one.
   ...(ON_NODE_ENGINE ? [['never sends all of its head', 'GET /', 'never'] as const] : []),
 ] as const) {
-  test(`what fails at the end of a client that ${it} harms nobody else`, async (t) => {
+  test(`a failure at the end of a client that ${it} harms no other client`, async (t) => {
     const usage = unendable();
     const port = await serve(t, {
       usage,
@@ -127,7 +127,7 @@ for (const [it, sends, leavesAt] of [
     if (leavesAt === 'never') await connection.closed;
     else if (leavesAt !== '') await connection.until(new RegExp(leavesAt)).catch(() => undefined);
     connection.destroy();
-    expect(await answerTo(port, LAST_GET)).toMatch(/fine$/);
+    expect(await responseTo(port, LAST_GET)).toMatch(/fine$/);
   });
 }
 
@@ -135,23 +135,23 @@ test('a handler may abort at once and later', async (t) => {
   const port = await serve(t, {
     serve: (x) => (x.uri === '/' ? x.abort() : Promise.resolve().then(() => x.abort())),
   });
-  expect(await answerTo(port, GET)).toBe('');
-  expect(await answerTo(port, GET.replace('/', '/later'))).toBe('');
+  expect(await responseTo(port, GET)).toBe('');
+  expect(await responseTo(port, GET.replace('/', '/later'))).toBe('');
   expect(lines).toEqual([]);
 });
 
 const LAST = { rules: { connection: { ...CONNECTION, keepalive: false } } };
 
 for (const [name, method, body, length, sent] of [
-  ['a large answer', 'GET', large, large.length, large.length],
-  ['an answer just above one piece', 'GET', large.slice(0, 65_537), 65_537, 65_537],
-  ['a small answer', 'GET', 'small', 5, 5],
-  ['the head of a large answer', 'HEAD', large, large.length, 0],
-  ['the head of an empty answer', 'HEAD', '', 0, 0],
+  ['a large response', 'GET', large, large.length, large.length],
+  ['a response just above one piece', 'GET', large.slice(0, 65_537), 65_537, 65_537],
+  ['a small response', 'GET', 'small', 5, 5],
+  ['the head of a large response', 'HEAD', large, large.length, 0],
+  ['the head of an empty response', 'HEAD', '', 0, 0],
 ] as const) {
   test(`${name} comes whole before the connection closes`, async (t) => {
     const port = await serve(t, { ...LAST, serve: (x) => x.send(200, '', body) });
-    const received = await answerTo(port, GET.replace('GET', method));
+    const received = await responseTo(port, GET.replace('GET', method));
     const [head = '', rest] = received.split('\r\n\r\n', 2);
     expect(head.match(/^content-length: .*/gim)).toEqual([`Content-Length: ${length}`]);
     expect(head.match(/^connection: .*/gim)).toEqual(['Connection: close']);
@@ -159,7 +159,7 @@ for (const [name, method, body, length, sent] of [
   });
 }
 
-test('a client that takes nothing of a large answer is cut after send_timeout', async (t) => {
+test('a client that takes nothing of a large response is cut after send_timeout', async (t) => {
   const usage = { inFlight: 0 };
   const port = await serve(t, {
     usage,
@@ -173,7 +173,7 @@ test('a client that takes nothing of a large answer is cut after send_timeout', 
   await expect.poll(() => usage.inFlight).toBe(0);
 });
 
-test('an upload that nobody reads is held back, and taken whole when somebody does', async (t) => {
+test('an upload that is not read is held back, and arrives whole once it is read', async (t) => {
   let go: (() => void) | undefined;
   const mayRead = new Promise<void>((resolve) => (go = resolve));
   const port = await serve(t, {
@@ -192,7 +192,7 @@ test('an upload that nobody reads is held back, and taken whole when somebody do
   connection.destroy();
 });
 
-test('an upload that is held back and then refused is swallowed, and the connection stays in step', async (t) => {
+test('an upload that is held back and then refused is discarded, and the connection stays in step', async (t) => {
   const port = await serve(t, {
     serve: async (x) => {
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -45,7 +45,7 @@ test('a series that is opened again goes on counting', () => {
   expect(reopened.total(hits)).toBe(6);
 });
 
-test('a histogram puts a value on a bound into the bucket below it, and what is beyond the last into one more', () => {
+test('a histogram puts a value on a bound into the bucket below it, and a value beyond the last bound into an extra bucket', () => {
   const { counters } = threads(2);
   const [first, second] = counters;
   for (const value of [0, 0.001, 0.002]) first.histogram(TIME).observe(value);
@@ -74,7 +74,7 @@ test('sampled gauges of one name add up within a thread and over all, and end wi
   expect(flat(first.read())).toEqual([]);
 });
 
-test('what the process has in common is read once, from the thread that is asked', () => {
+test('values of the whole process are read once, from the thread that reads', () => {
   const { counters } = threads(2);
   for (const one of counters) one.collect('gauge', { metric: LEVEL, labels: { zone: 'a' }, read: () => 3 });
   expect(flat(counters[0].read())).toEqual(['level{a} 3']);
@@ -84,7 +84,7 @@ test('what the process has in common is read once, from the thread that is asked
   expect(flat(counters[0].read())).toEqual([]);
 });
 
-test('a thread that is gone leaves its counts and takes its gauges along', () => {
+test('a thread that is gone leaves its counts, and its gauges end', () => {
   const { counters, memory } = threads(2);
   const [first, second] = counters;
   first.gauge(LEVEL).set(1);
@@ -108,7 +108,7 @@ test('series beyond the limit are counted as "other", gauges beyond it not at al
   ]);
 });
 
-test('labels of any length take room from the others but never break', () => {
+test('labels of any length use up room but are never corrupted', () => {
   const { counters } = threads(2, 10);
   const path = 'ü"\\\n'.repeat(2_000);
   counters[0].counter(HITS, { path }).add();
@@ -119,7 +119,7 @@ test('labels of any length take room from the others but never break', () => {
   expect(flat(counters[1].read()).at(-1)).toMatch(/^hits_total\{other\}/);
 });
 
-test('rows for more threads come in later, and what is there stays', () => {
+test('rows for more threads can be added later, and existing rows stay', () => {
   const { memory, counters } = threads(2);
   counters[1].counter(HITS).add();
   const larger = withRows(memory, 4);

@@ -32,7 +32,7 @@ const steps = fc.array(fc.oneof({ weight: 4, arbitrary: publish }, { weight: 1, 
   maxLength: 80,
 });
 
-test('the ring behaves as a list that keeps its last entries, whatever is published and asked for', () => {
+test('the ring behaves as a list that keeps its last entries, for any sequence of calls', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(511), steps, (capacity, threadId, program) => {
       const ring = openRing(createZone({ name: 'z', kind: 'ring', capacity }), threadId);

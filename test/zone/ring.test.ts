@@ -17,7 +17,7 @@ describe('the memory layout', () => {
     expect([...new Float64Array(buffer, 32, 4)]).toEqual([1, 1, 0, 0]);
   });
 
-  test('an entry stands in its slot as the design says', () => {
+  test('an entry has the specified layout in its slot', () => {
     const { buffer, ring } = ringOf(4);
     const before = Date.now();
     ring.publish({ channel: 'cache', type: 'purged', payload: 'größe' });
@@ -55,7 +55,7 @@ describe('publish', () => {
     });
   });
 
-  test('the oldest entry makes room when the ring is full, and is counted', () => {
+  test('the oldest entry is dropped when the ring is full, and is counted', () => {
     const { ring } = ringOf(3);
     const results = [0, 1, 2, 3, 4].map((n) => ring.publish(event(`p${n}`)));
     expect(results.map((r) => r?.generation)).toEqual([1, 2, 3, 4, 5]);
@@ -66,7 +66,7 @@ describe('publish', () => {
     expect(snapshot?.lastPublishMs).toBe(snapshot?.entries.at(-1)?.timestampMs);
   });
 
-  test('no payload, null and an empty payload stay apart', () => {
+  test('no payload, null and an empty payload stay distinct', () => {
     const { ring } = ringOf(3);
     ring.publish({ channel: 'c', type: 't' });
     ring.publish(event(null));
@@ -87,7 +87,7 @@ describe('the texts of an event', () => {
     { it: 'a payload with NUL and line ends', event: { channel: 'c', type: 't', payload: 'a\0b\r\nc' } },
   ];
   for (const { it, event: wanted } of texts) {
-    test(`${it} comes back as it went in`, () => {
+    test(`${it} is read back unchanged`, () => {
       const { ring } = ringOf(2);
       ring.publish(wanted);
       expect(ring.snapshot()?.entries[0]).toMatchObject(wanted);
@@ -103,7 +103,7 @@ describe('the texts of an event', () => {
     { it: 'an empty type', event: { channel: 'c', type: '' } },
   ];
   for (const { it, event: refused } of tooLong) {
-    test(`${it} is refused and leaves no trace`, () => {
+    test(`${it} is refused and changes nothing`, () => {
       const { ring } = ringOf(2);
       expect(() => ring.publish(refused)).toThrow(RangeError);
       expect(ring.publish(event())?.generation).toBe(1);
@@ -117,7 +117,7 @@ describe('read', () => {
   const cases = [
     { it: 'gives an entry of the ring', generation: 3, payload: '3' },
     { it: 'gives nothing for an overwritten entry', generation: 1, payload: undefined },
-    { it: 'gives nothing for a generation to come', generation: 4, payload: undefined },
+    { it: 'gives nothing for a future generation', generation: 4, payload: undefined },
   ];
   for (const { it, generation, payload } of cases) {
     test(it, () => expect(ring.read(generation)?.payload).toBe(payload));

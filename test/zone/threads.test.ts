@@ -33,15 +33,15 @@ for (const { threads, capacity } of storms) {
     Atomics.store(new Int32Array(gate), 0, 1);
     Atomics.notify(new Int32Array(gate), 0);
 
-    const answers = await results;
-    const published = answers.slice(0, threads) as { generations: Float64Array; evicted: number }[];
+    const posted = await results;
+    const published = posted.slice(0, threads) as { generations: Float64Array; evicted: number }[];
     const generations = Float64Array.from(published.flatMap((p) => [...p.generations])).sort();
     expect(generations.length).toBe(TOTAL);
     expect(generations.findIndex((generation, index) => generation !== index + 1)).toBe(-1);
     for (const p of published)
       expect([...p.generations]).toEqual([...p.generations].toSorted((a, b) => a - b));
     expect(published.reduce((sum, p) => sum + p.evicted, 0)).toBe(TOTAL - capacity);
-    for (const read of answers.slice(threads) as { seen: number; lapped: number; faults: string[] }[]) {
+    for (const read of posted.slice(threads) as { seen: number; lapped: number; faults: string[] }[]) {
       expect(read.faults).toEqual([]);
       expect(read.seen + read.lapped).toBe(TOTAL);
     }
@@ -68,7 +68,7 @@ describe('a publisher that dies under the lock', () => {
   ];
   for (const { where, diesAt, survivors } of deaths) {
     for (const { who, rescue } of rescues) {
-      test(`${where} is cleared away by ${who}`, async () => {
+      test(`${where} is cleaned up by ${who}`, async () => {
         const buffer = createZone({ name: 'bus', kind: 'ring', capacity: 4 });
         const { worker } = startThread('dying', { buffer, threadId: 3, healthy: 5, diesAt });
         expect(await once(worker, 'exit')).toEqual([7]);
@@ -101,7 +101,7 @@ describe('the lock', () => {
     expect(ring.publish({ channel: 'c', type: 't' })).toEqual({ generation: 6, evicted: false });
   });
 
-  test('of a living publisher keeps nobody waiting for ever', () => {
+  test('of a live publisher makes no thread wait for ever', () => {
     const buffer = createZone({ name: 'bus', kind: 'ring', capacity: 4 });
     const ring = openRing(buffer, 1);
     ring.publish({ channel: 'c', type: 't' });

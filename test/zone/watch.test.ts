@@ -56,7 +56,7 @@ test('a watcher that has left is not called, and the watch starts again with the
   expect(left).not.toHaveBeenCalled();
 });
 
-test('an event published by a watcher itself is announced too', async () => {
+test('a watcher is also notified of its own event', async () => {
   const ring = ringOf();
   const { called, listener } = nextCall();
   const end = ring.watch(() => {

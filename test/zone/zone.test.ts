@@ -45,7 +45,7 @@ describe('declaration', () => {
     });
   }
 
-  test('two sizes of one zone conflict, the later one is blamed', () => {
+  test('two sizes of one zone conflict, and the later one is reported', () => {
     expect(zoneConflict(zone(64), zone(16))).toBe(
       'ring size 64 of zone "bus" conflicts with already declared size 16',
     );
@@ -93,7 +93,7 @@ describe('a snapshot in several chunks', () => {
     return { reader: { shared: memoryOf(buffer), capacity, lock }, holds: () => holds };
   };
   const cases = [
-    { it: 'is whole when nobody publishes', capacity: 200, events: 0, holds: 4 },
+    { it: 'is complete when there are no publishers', capacity: 200, events: 0, holds: 4 },
     { it: 'follows publishers that are slower than it', capacity: 200, events: 10, holds: 4 },
     { it: 'starts over behind publishers that lap it', capacity: 100, events: 150, holds: 5 },
     { it: 'ends although publishers are as fast as it', capacity: 256, events: 64, holds: 9 },

@@ -17,7 +17,7 @@ interface Exchange {
 }
 
 const EXCHANGES: readonly Exchange[] = [
-  { name: 'a small answer', goal: 0.5, script: 'wrk.path = "/small"', connections: 64 },
+  { name: 'a small response', goal: 0.5, script: 'wrk.path = "/small"', connections: 64 },
   { name: '10 MB from the upstream', goal: 0.6, script: 'wrk.path = "/body.bin"', connections: 4 },
   {
     name: '10 MB to the upstream',

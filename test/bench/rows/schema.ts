@@ -25,7 +25,7 @@ export const schemaRow: Row = {
     const note = `median of ${bench.starts}, spread`;
     return [
       {
-        subject: `schema of ${TABLES} tables and ${VIEWS} views, to the first answer`,
+        subject: `schema of ${TABLES} tables and ${VIEWS} views, to the first response`,
         result: `${median(seconds).toFixed(2)} s`,
         goal: `<= ${LOAD_GOAL_SECONDS} s`,
         verdict: median(seconds) <= LOAD_GOAL_SECONDS ? 'pass' : 'miss',
@@ -82,9 +82,9 @@ async function loadOnce(bench: Bench, { host, port }: Database): Promise<Load> {
 function timed(target: { port: number; path: string; agent?: Agent }): Promise<number> {
   const startMs = performance.now();
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', ...target }, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`${target.path}: ${answer.statusCode}`));
-      answer.resume().on('end', () => resolve(performance.now() - startMs));
+    const sent = request({ host: '127.0.0.1', ...target }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`${target.path}: ${response.statusCode}`));
+      response.resume().on('end', () => resolve(performance.now() - startMs));
     });
     sent.on('error', reject).end();
   });

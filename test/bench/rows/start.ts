@@ -16,7 +16,7 @@ export const startRow: Row = {
   name: 'start',
   async run(bench) {
     return [
-      await timed(bench, { subject: 'gw -c: start to first answer', goalSeconds: 0.8, once: serve }),
+      await timed(bench, { subject: 'gw -c: start to first response', goalSeconds: 0.8, once: serve }),
       await timed(bench, { subject: 'gw -v', goalSeconds: 0.15, once: version }),
     ];
   },
@@ -50,7 +50,7 @@ async function serve(bench: Bench, port: number): Promise<number> {
   const startMs = performance.now();
   const gw = launch(process.execPath, [GW, '-p', dir, '-c', conf], { cwd: dir });
   try {
-    while (!(await answers(port))) {
+    while (!(await responds(port))) {
       if (gw.exit()) throw new Error(`gw ended: ${gw.output()}`);
       await sleep(2);
     }
@@ -60,7 +60,7 @@ async function serve(bench: Bench, port: number): Promise<number> {
   }
 }
 
-function answers(port: number): Promise<boolean> {
+function responds(port: number): Promise<boolean> {
   return call(port, '/').then(
     ({ status }) => status === 200,
     () => false,

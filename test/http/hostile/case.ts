@@ -5,7 +5,7 @@ export interface HostileCase {
   /** latin1: one character is one byte. */
   readonly send: string;
   /** Statuses of the responses, in order; nothing else may come. */
-  readonly answers: readonly number[];
+  readonly statuses: readonly number[];
   /** `open`: the next request on the connection gets its own response. */
   readonly then: 'open' | 'closed';
   /** A text in the body of the first response. */
@@ -31,9 +31,9 @@ type Make = (guard: number, it: string, send: string) => HostileCase;
 /** One response, then the connection closes. */
 export const refused =
   (status: number): Make =>
-  (guard, it, send) => ({ guard, it, send, answers: [status], then: 'closed' });
+  (guard, it, send) => ({ guard, it, send, statuses: [status], then: 'closed' });
 
-export const served: Make = (guard, it, send) => ({ guard, it, send, answers: [200], then: 'open' });
+export const served: Make = (guard, it, send) => ({ guard, it, send, statuses: [200], then: 'open' });
 
 /** Served, with this in the body. */
 export const shows =
@@ -44,4 +44,4 @@ export const shows =
 export const servedAlone = refused(200);
 
 /** Bytes behind a request that is still being served: the connection closes without serving any of them. */
-export const cut: Make = (guard, it, send) => ({ guard, it, send, answers: [], then: 'closed' });
+export const cut: Make = (guard, it, send) => ({ guard, it, send, statuses: [], then: 'closed' });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { startGateway, type Gateway } from '../../harness/gateway.ts';
 import type { HostileCase } from './case.ts';
 import { hostileCases } from './cases.ts';
-import { splitAnswers } from './answers.ts';
+import { splitResponses } from './responses.ts';
 
 const CONF = `
   server {
@@ -25,11 +25,11 @@ beforeAll(async () => {
  * Everything that the connection received. A last good request follows: it gets a response on an open connection, and none
  * on a closing one. It is sent after the last response, because behind a pending one it would close any connection.
  */
-async function converse({ send, answers, then }: HostileCase): Promise<string> {
+async function converse({ send, statuses, then }: HostileCase): Promise<string> {
   const connection = await gw.connect();
   connection.write(send);
-  if (answers.length > 0) {
-    const heads = `(?:HTTP/1\\.1 \\d{3} [^]*?\\r\\n\\r\\n[^]*?){${answers.length}}`;
+  if (statuses.length > 0) {
+    const heads = `(?:HTTP/1\\.1 \\d{3} [^]*?\\r\\n\\r\\n[^]*?){${statuses.length}}`;
     await connection.until(new RegExp(heads));
     connection.write(PROBE);
   }
@@ -42,11 +42,11 @@ async function converse({ send, answers, then }: HostileCase): Promise<string> {
 // Concurrent, because uWebSockets.js waits long before it gives up on some of them.
 describe.concurrent('the gateway', () => {
   for (const hostile of hostileCases) {
-    const { guard, it, answers, then, body = '', methods = answers.map(() => 'GET') } = hostile;
+    const { guard, it, statuses, then, body = '', methods = statuses.map(() => 'GET') } = hostile;
     const after = then === 'open' ? ', and the connection stays in step' : ', and the connection closes';
     test(`guard ${guard}: ${it}${after}`, async ({ expect }) => {
-      const received = splitAnswers(await converse(hostile), methods);
-      expect(received.map(({ status }) => status)).toEqual(then === 'open' ? [...answers, 200] : answers);
+      const received = splitResponses(await converse(hostile), methods);
+      expect(received.map(({ status }) => status)).toEqual(then === 'open' ? [...statuses, 200] : statuses);
       if (body !== '') expect(received[0]?.body).toContain(body);
     });
   }

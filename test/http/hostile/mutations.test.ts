@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import { startGateway, type Gateway } from '../../harness/gateway.ts';
-import { splitAnswers } from './answers.ts';
+import { splitResponses } from './responses.ts';
 import { hostileCases } from './cases.ts';
 
 const BATCHES = 40;
@@ -71,22 +71,22 @@ const mutation = fc
     }, seed),
   );
 
-async function answersTo(bytes: string): Promise<string> {
+async function responsesTo(bytes: string): Promise<string> {
   const connection = await gw.connect();
   connection.write(bytes);
   connection.end();
   return connection.closed;
 }
 
-test('damaged requests are answered by well-formed answers with a status of their own fault, and do no harm', async () => {
+test('damaged requests get well-formed responses with a status for their fault, and do no harm', async () => {
   const seen = new Set<number>();
   await fc.assert(
     fc.asyncProperty(fc.array(mutation, { minLength: BATCH, maxLength: BATCH }), async (batch) => {
-      const received = await Promise.all(batch.map(answersTo));
+      const received = await Promise.all(batch.map(responsesTo));
       for (const [index, text] of received.entries()) {
         // Without its version a request line is HTTP/0.9, and its response has no head.
         if (ON_NODE_ENGINE && text.startsWith('uri=')) continue;
-        for (const { status, headers } of splitAnswers(text)) {
+        for (const { status, headers } of splitResponses(text)) {
           seen.add(status);
           expect(ALLOWED, JSON.stringify(batch[index])).toContain(status);
           expect([...headers.keys()]).not.toContain('x-evil');

@@ -1,9 +1,9 @@
 import { get, head, post, refused, served, servedAlone, SMUGGLED, type HostileCase } from './case.ts';
 
-type Change = Pick<HostileCase, 'answers' | 'then'> & Partial<HostileCase>;
+type Change = Pick<HostileCase, 'statuses' | 'then'> & Partial<HostileCase>;
 
-const refusedWith = (status: number): Change => ({ answers: [status], then: 'closed' });
-const open = (it: string, answers: readonly number[] = [200]): Change => ({ it, answers, then: 'open' });
+const refusedWith = (status: number): Change => ({ statuses: [status], then: 'closed' });
+const open = (it: string, statuses: readonly number[] = [200]): Change => ({ it, statuses, then: 'open' });
 
 /** Cases that uWebSockets.js has to refuse or cut, and that the node engine understands or refuses itself. */
 const CHANGES: Readonly<Record<string, Change>> = {

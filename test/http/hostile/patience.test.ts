@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import { startGateway, type Gateway } from '../../harness/gateway.ts';
-import { splitAnswers } from './answers.ts';
+import { splitResponses } from './responses.ts';
 
 const REPEATS = 40;
 const CONF = `
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 const statuses = (received: string, methods?: readonly string[]) =>
-  splitAnswers(received, methods).map(({ status }) => status);
+  splitResponses(received, methods).map(({ status }) => status);
 
 test.each([
   { path: '/events', end: /413 Request Entity Too Large[^]*"the body is too large"}$/ },
@@ -58,14 +58,14 @@ test.each([
   },
 );
 
-test('guard 9: a chunked body beyond the limit is answered 413, then the connection closes', async () => {
+test('guard 9: a chunked body beyond the limit gets 413, then the connection closes', async () => {
   const connection = await gw.connect();
   const chunk = `7d0\r\n${'x'.repeat(2000)}\r\n`;
   connection.write(`POST /events HTTP/1.1\r\n${HEADERS}Transfer-Encoding: chunked\r\n\r\n${chunk}`);
   expect(statuses(await connection.closed)).toEqual([413]);
 });
 
-test('a body that comes byte by byte is taken whole', async () => {
+test('a body that comes byte by byte is read completely', async () => {
   const connection = await gw.connect();
   connection.write(`POST /events HTTP/1.1\r\n${HEADERS}Content-Length: ${EVENT.length}\r\n\r\n`);
   for (const byte of EVENT) {
@@ -87,7 +87,7 @@ test.each([
     `POST /events HTTP/1.1\r\n${HEADERS}Transfer-Encoding: chunked\r\n\r\nff\r\n{`,
   ],
   ['before a refusal', 'G@T / HTTP/1.1\r\nHost: a.example\r\n\r\n'],
-  ['in the middle of a large answer', LARGE],
+  ['in the middle of a large response', LARGE],
 ])('guard 12: clients that leave %s do no harm', async (_, bytes) => {
   const connections = await Promise.all(Array.from({ length: 50 }, () => gw.connect()));
   for (const connection of connections) connection.write(bytes);
@@ -97,7 +97,7 @@ test.each([
   await gw.expect('GET /', { status: 200, body: 'probe' });
 });
 
-test('guard 13: a large answer arrives whole, and the connection stays in step', async () => {
+test('guard 13: a large response arrives whole, and the connection stays in step', async () => {
   const connection = await gw.connect();
   connection.write(LARGE);
   await connection.until(/x$/);
@@ -107,19 +107,19 @@ test('guard 13: a large answer arrives whole, and the connection stays in step',
   connection.write(LARGE.replace('GET', 'HEAD') + PROBE);
   await connection.until(/probe$/);
   connection.destroy();
-  const [large, headOnly, probe] = splitAnswers(connection.received(), ['GET', 'HEAD', 'GET']);
+  const [large, headOnly, probe] = splitResponses(connection.received(), ['GET', 'HEAD', 'GET']);
   expect(large?.body).toBe(PART.repeat(REPEATS));
   expect(headOnly?.headers.get('content-length')).toBe(String(whole));
   expect(probe?.body).toBe('probe');
 });
 
-test('guard 14: a body that stops coming is answered 408, then the connection closes', async () => {
+test('guard 14: a body that stops coming gets 408, then the connection closes', async () => {
   const connection = await gw.connect();
   connection.write(`POST /events/slow HTTP/1.1\r\n${HEADERS}Content-Length: 500\r\n\r\n{`);
   expect(statuses(await connection.closed)).toEqual([408]);
 });
 
-test('guard 14: a body that nobody reads and that stops coming does not hold its connection', async () => {
+test('guard 14: a body that is not read and that stops coming does not hold its connection', async () => {
   const connection = await gw.connect();
   connection.write(`POST / HTTP/1.1\r\n${HEADERS}Content-Length: 500\r\n\r\n{`);
   expect(statuses(await connection.closed)).toEqual([200]);

@@ -1,5 +1,5 @@
 /** One HTTP/1.1 response as it came over the connection. */
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   /** Lower-case names; repeated ones joined with `, `. */
   readonly headers: ReadonlyMap<string, string>;
@@ -10,24 +10,24 @@ export interface WireAnswer {
  * Splits what a connection received (latin1) into responses, strictly: every byte that is not part of one throws.
  * `methods` are those of the requests in order (GET when missing), because the response to HEAD has no body.
  */
-export function splitAnswers(received: string, methods: readonly string[] = []): WireAnswer[] {
-  const answers: WireAnswer[] = [];
+export function splitResponses(received: string, methods: readonly string[] = []): WireResponse[] {
+  const responses: WireResponse[] = [];
   let rest = received;
   while (rest !== '') {
     const head = /^HTTP\/1\.1 (\d{3}) [^\r\n\0]*\r\n((?:[!#$%&'*+.^_`|~\w-]+: [^\r\n\0\x7f]*\r\n)*)\r\n/.exec(
       rest,
     );
-    if (!head) throw new Error(`not an answer: ${JSON.stringify(rest.slice(0, 300))}`);
+    if (!head) throw new Error(`not a response: ${JSON.stringify(rest.slice(0, 300))}`);
     const status = Number(head[1]);
     const headers = readHeaders(head[2] as string);
     rest = rest.slice(head[0].length);
     if (status === 100) continue;
-    const bodiless = methods[answers.length] === 'HEAD' || status === 204 || status === 304;
+    const bodiless = methods[responses.length] === 'HEAD' || status === 204 || status === 304;
     const [body, left] = bodiless ? ['', rest] : readBody(headers, rest);
     rest = left;
-    answers.push({ status, headers, body });
+    responses.push({ status, headers, body });
   }
-  return answers;
+  return responses;
 }
 
 function readHeaders(block: string): ReadonlyMap<string, string> {
@@ -46,7 +46,7 @@ function readHeaders(block: string): ReadonlyMap<string, string> {
 }
 
 function readBody(headers: ReadonlyMap<string, string>, rest: string): [body: string, rest: string] {
-  if (headers.has('transfer-encoding')) throw new Error('a chunked answer is not expected here');
+  if (headers.has('transfer-encoding')) throw new Error('a chunked response is not expected here');
   // uWebSockets.js closes the connection after its own refusals.
   if (!headers.has('content-length') && headers.get('connection') === 'close') return [rest, ''];
   const length = Number(headers.get('content-length'));

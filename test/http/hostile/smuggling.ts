@@ -42,7 +42,7 @@ export const behindRefused: readonly HostileCase[] = [
     guard: 7,
     it: 'two good requests in one packet are both served, in order',
     send: get('/a') + get('/b'),
-    answers: [200, 200],
+    statuses: [200, 200],
     then: 'open',
     body: 'uri=/a',
   },
@@ -89,12 +89,12 @@ const headOf = (target: string, more = ''): string => head(`HEAD ${target} HTTP/
 
 /** Guard 10. */
 export const withoutBody: readonly HostileCase[] = [
-  { guard: 10, it: 'HEAD has no body', send: headOf('/a'), answers: [200], then: 'open', methods: ['HEAD'] },
+  { guard: 10, it: 'HEAD has no body', send: headOf('/a'), statuses: [200], then: 'open', methods: ['HEAD'] },
   {
     guard: 10,
     it: 'HEAD and GET in one packet stay in step',
     send: headOf('/a') + get('/b'),
-    answers: [200, 200],
+    statuses: [200, 200],
     then: 'open',
     methods: ['HEAD', 'GET'],
   },
@@ -112,7 +112,7 @@ export const withoutBody: readonly HostileCase[] = [
     'nothing behind a chunked HEAD is served',
     headOf('/', 'Transfer-Encoding: chunked\r\n') + `0\r\n\r\n${SMUGGLED}`,
   ),
-  { guard: 10, it: 'a 204 has no body', send: get('/none'), answers: [204], then: 'open' },
+  { guard: 10, it: 'a 204 has no body', send: get('/none'), statuses: [204], then: 'open' },
 ];
 
 /** Guard 11. */
@@ -122,14 +122,14 @@ export const injection: readonly HostileCase[] = [
     guard: 11,
     it: 'a blank in a captured path is escaped in Location',
     send: get('/to/a%20b'),
-    answers: [302],
+    statuses: [302],
     then: 'open',
   },
   {
     guard: 11,
     it: 'a line end in a query stays encoded in a header',
     send: get('/header?n=a%0d%0aX:1'),
-    answers: [200],
+    statuses: [200],
     then: 'open',
   },
 ];

@@ -116,7 +116,7 @@ const failing = [
 ] as const;
 
 for (const engine of ['uws', 'node'])
-  test(`a value that cannot be made ends its request alone, with one line (${engine})`, async (t) => {
+  test(`a value that cannot be evaluated ends its request alone, with one line (${engine})`, async (t) => {
     const port = await freePort();
     const { port: redisPort } = await redis();
     const confOf = (conf: string): string =>
@@ -134,7 +134,7 @@ for (const engine of ['uws', 'node'])
     for (const [nth, expected] of failing.entries()) {
       const from = gw.errorLog().length;
       const status = await gw.fetch(`/${nth}/`).then(
-        (answer) => answer.status,
+        (response) => response.status,
         () => undefined,
       );
       await gw.waitForLog(expected.says, from);
@@ -149,7 +149,7 @@ for (const engine of ['uws', 'node'])
     }
   });
 
-test('a trailer that reads trailers finds those before it', async (t) => {
+test('a trailer whose value reads trailers sees those before it', async (t) => {
   const port = await freePort();
   const gw = await startGateway(
     t,
@@ -160,6 +160,6 @@ test('a trailer that reads trailers finds those before it', async (t) => {
     }`,
     { port },
   );
-  const answer = await gw.raw('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-  expect(answer).toMatch(/\r\n0\r\na: 1\r\nb: b1\r\n\r\n$/);
+  const response = await gw.raw('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(response).toMatch(/\r\n0\r\na: 1\r\nb: b1\r\n\r\n$/);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Happening } from '../actor.ts';
-import { untilAnswered } from './until.ts';
+import { untilServed } from './until.ts';
 
 const BACK_MS = 30_000;
 const PATH = '/api/fixed?id=eq.1';
@@ -14,7 +14,7 @@ export const databaseHappenings: readonly Happening[] = [
       await database.stop();
       await sleep(random.between(0, 1500));
       await database.start();
-      await untilAnswered(sites.port, PATH, BACK_MS);
+      await untilServed(sites.port, PATH, BACK_MS);
     },
   },
   {
@@ -24,7 +24,7 @@ export const databaseHappenings: readonly Happening[] = [
     async happen({ stage: { database, sites } }) {
       await database.kill();
       await database.start();
-      await untilAnswered(sites.port, PATH, BACK_MS);
+      await untilServed(sites.port, PATH, BACK_MS);
     },
   },
   {
@@ -38,7 +38,7 @@ export const databaseHappenings: readonly Happening[] = [
         );
         await sleep(random.between(10, 200));
       }
-      await untilAnswered(sites.port, PATH, BACK_MS);
+      await untilServed(sites.port, PATH, BACK_MS);
     },
   },
 ];

@@ -1,7 +1,7 @@
 import { sabotage } from '../../master/saboteur.ts';
 import type { Happening } from '../actor.ts';
 import type { Stage } from '../stage.ts';
-import { untilAnswered } from './until.ts';
+import { untilServed } from './until.ts';
 
 const BACK_MS = 30_000;
 
@@ -17,7 +17,7 @@ export const processHappenings: readonly Happening[] = [
       const from = stage.gateway.errorLog().length;
       sabotage(stage.sites, 'hang');
       await stage.gateway.waitForLog(/start worker processes|worker \d+ was started again/, from);
-      await untilAnswered(stage.sites.port, '/live', BACK_MS);
+      await untilServed(stage.sites.port, '/live', BACK_MS);
     },
   },
   {
@@ -29,7 +29,7 @@ export const processHappenings: readonly Happening[] = [
       const from = gateway.errorLog().length;
       process.kill(gateway.masterPid, 'SIGKILL');
       await gateway.waitForLog(/start worker processes/, from);
-      await untilAnswered(stage.sites.port, '/live', BACK_MS);
+      await untilServed(stage.sites.port, '/live', BACK_MS);
     },
   },
 ];
@@ -38,5 +38,5 @@ async function crash(stage: Stage, act: 'throw' | 'reject'): Promise<void> {
   const from = stage.gateway.errorLog().length;
   sabotage(stage.sites, act);
   await stage.gateway.waitForLog(/worker \d+ was started again/, from);
-  await untilAnswered(stage.sites.port, '/live', BACK_MS);
+  await untilServed(stage.sites.port, '/live', BACK_MS);
 }

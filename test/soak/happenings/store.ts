@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Happening } from '../actor.ts';
-import { untilAnswered } from './until.ts';
+import { untilServed } from './until.ts';
 
 const BACK_MS = 15_000;
 /** Needs no key, which a restart would have removed. */
@@ -15,7 +15,7 @@ export const storeHappenings: readonly Happening[] = [
       await store.stop(random.pick(['SIGTERM', 'SIGKILL'] as const));
       await sleep(random.between(0, 1500));
       await store.start();
-      await untilAnswered(sites.port, PATH, BACK_MS);
+      await untilServed(sites.port, PATH, BACK_MS);
     },
   },
   {
@@ -26,7 +26,7 @@ export const storeHappenings: readonly Happening[] = [
       store.signal('SIGSTOP');
       await sleep(random.between(100, 3_000));
       store.signal('SIGCONT');
-      await untilAnswered(sites.port, PATH, BACK_MS);
+      await untilServed(sites.port, PATH, BACK_MS);
     },
   },
 ];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../client.ts';
 
 /** Sends requests until several in a row get 200: each worker has recovered. */
-export async function untilAnswered(port: number, path: string, limitMs: number): Promise<void> {
+export async function untilServed(port: number, path: string, limitMs: number): Promise<void> {
   const startedMs = performance.now();
   for (let inARow = 0; inARow < 8;) {
     const { status, failure } = await ask(port, path);

@@ -20,7 +20,7 @@ async function helloOf(options: ConnectionOptions): Promise<Buffer> {
   return bytes;
 }
 
-test('a hello tells the name, the ciphers and the curves that the client offers', async () => {
+test('a hello gives the name, the ciphers and the curves that the client offers', async () => {
   const bytes = await helloOf({
     servername: 'A.Example',
     ciphers: 'TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256:AES256-SHA',
@@ -34,7 +34,7 @@ test('a hello tells the name, the ciphers and the curves that the client offers'
   expect(curveNames(hello.curves)).toBe('secp384r1:X25519');
 });
 
-test('a hello in pieces, in several records, or of TLS 1.2 is read as well', async () => {
+test('a hello in pieces, in several records, or of TLS 1.2 is read, too', async () => {
   const bytes = await helloOf({ maxVersion: 'TLSv1.2' });
   for (let length = 0; length < bytes.length; length++) {
     const wanted = readClientHello(bytes.subarray(0, length));
@@ -48,7 +48,7 @@ test('a hello in pieces, in several records, or of TLS 1.2 is read as well', asy
   expect(readClientHello(bytes)).toMatchObject({ serverName: '' });
 });
 
-test('a hello may come in records of one byte; a record without any is none', async () => {
+test('a hello may come in records of one byte; an empty record is invalid', async () => {
   const bytes = await helloOf({ servername: 'a.example' });
   const record = (content: Buffer): Buffer =>
     Buffer.concat([Buffer.from([22, 3, 1, 0, content.length]), content]);

@@ -12,7 +12,7 @@ import { exchangeRaw } from '../../harness/raw.ts';
 const load = oneGateway({ main: 'http_engine node;' });
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-test('a head that does not come in time is logged as 408, and the connection closes without an answer', async (t) => {
+test('a head that does not come in time is logged as 408, and the connection closes without a response', async (t) => {
   const gw = await load(t, 'server { client_header_timeout 100ms; return 200 x; }');
   const connection = await gw.connect();
   connection.write('GET /slow HTTP/1.1\r\nHost: a\r\n');
@@ -20,7 +20,7 @@ test('a head that does not come in time is logged as 408, and the connection clo
   await gw.waitForAccessLog(/"GET \/slow HTTP\/1\.1" 408 0/);
 });
 
-test('a connection on which nothing comes closes without a trace', async (t) => {
+test('a connection on which nothing comes closes without a line in the log', async (t) => {
   const gw = await load(t, 'server { client_header_timeout 100ms; return 200 x; }');
   expect(await (await gw.connect()).closed).toBe('');
   await gw.expect('GET /', { status: 200 });
@@ -39,7 +39,7 @@ test.each([
   expect((await connection.closed).match(/\d;/g)).toEqual(['1;', '2;'].slice(0, requests));
 });
 
-test('pipelined requests are answered in their order, whatever each takes', async (t) => {
+test('responses to pipelined requests come in the order of the requests, however long each takes', async (t) => {
   const conf = (_: string, port: number): string => `server {
     location / { return 200 "n=$arg_n;"; }
     location /proxied { proxy_pass http://127.0.0.1:${port}/back; }
@@ -55,7 +55,7 @@ test('pipelined requests are answered in their order, whatever each takes', asyn
   expect([...connection.received().matchAll(/n=(\d+);/g)].map(([, n]) => Number(n))).toEqual(numbers);
 });
 
-test('a client that takes nothing of its answer is cut', async (t) => {
+test('a client that takes nothing of its response is cut', async (t) => {
   const gw = await load(t, 'server { send_timeout 200ms; root .; }', {
     large: 'x'.repeat(20_000_000),
   });
@@ -66,7 +66,7 @@ test('a client that takes nothing of its answer is cut', async (t) => {
   expect(Number(bytes)).toBeLessThan(20_000_000);
 });
 
-test('bytes go both ways through an upgraded connection, of whatever protocol, until one side ends', async (t) => {
+test('bytes go both ways through an upgraded connection, of any protocol, until one side ends', async (t) => {
   const upstream = createServer((socket: Socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nhello ');
@@ -95,7 +95,7 @@ test('bytes go both ways through an upgraded connection, of whatever protocol, u
   await gw.waitForAccessLog(/" 101 \d+/);
 });
 
-test('listen ... proxy_protocol tells whom the proxy speaks for', async (t) => {
+test('listen ... proxy_protocol gives the client of the proxy', async (t) => {
   const port = await freePort();
   const gw = await startGateway(
     t,

@@ -114,7 +114,7 @@ function plain({ method, target, headers, body }: Understood): unknown {
   return { method, target, body, headers: text.map((value) => Buffer.from(value).toString('latin1')) };
 }
 
-test('where the node engine and node:http both take a request, they take the same one', async () => {
+test('a request that both the node engine and node:http accept is the same for both', async () => {
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(damaged, async (text) => {

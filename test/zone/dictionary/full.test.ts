@@ -22,7 +22,7 @@ test('a full dictionary refuses a write and stays as it was', () => {
   expect(dictionary.facts().entries).toBe(29);
 });
 
-test('a full dictionary still changes what is there, in the room it has', () => {
+test('a full dictionary still changes existing entries within their room', () => {
   const { dictionary } = dictionaryOf();
   fill(dictionary);
   dictionary.set('k3', 'as long as fits');
@@ -30,7 +30,7 @@ test('a full dictionary still changes what is there, in the room it has', () => 
   expect(dictionary.get('k3')).toBe('as long as fits');
 });
 
-test('a full dictionary makes room of what has expired', () => {
+test('a full dictionary reuses the room of expired entries', () => {
   const { dictionary, clock } = dictionaryOf();
   fill(dictionary, 100);
   dictionary.set('k7', 'stays', 0);
@@ -39,7 +39,7 @@ test('a full dictionary makes room of what has expired', () => {
   expect(dictionary.keys()).toEqual(['new', 'k7']);
 });
 
-test('a full dictionary refuses at once what it could never hold, evicting or not', () => {
+test('a full dictionary refuses entries that never fit at once, with or without evict', () => {
   for (const evict of [false, true]) {
     const { dictionary } = dictionaryOf({ evict });
     dictionary.set('k', 1);
@@ -48,7 +48,7 @@ test('a full dictionary refuses at once what it could never hold, evicting or no
   }
 });
 
-test('a full dictionary with evict drops what was not used for the longest time', () => {
+test('a full dictionary with evict drops the entry that was not used for the longest time', () => {
   const { dictionary } = dictionaryOf({ evict: true });
   fill(dictionary);
   dictionary.get('k0');

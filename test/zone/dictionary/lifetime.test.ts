@@ -35,7 +35,7 @@ test('incr keeps the lifetime, a new write replaces it', () => {
   expect(dictionary.entry('n')?.ttlMs).toBe(1000);
 });
 
-test('lists leave out what is over', () => {
+test('lists leave out expired entries', () => {
   const { dictionary, clock } = dictionaryOf();
   dictionary.set('short', 1, 10);
   dictionary.set('long', 1, 20);

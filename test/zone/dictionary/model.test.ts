@@ -202,7 +202,7 @@ function scanned(dictionary: Dictionary): DictionaryEntry[] {
 }
 
 for (const evict of [false, true]) {
-  test(`a dictionary ${evict ? 'with' : 'without'} evict behaves as a list in the order of use, whatever is asked of it`, () => {
+  test(`a dictionary ${evict ? 'with' : 'without'} evict behaves as a list in the order of use, after any sequence of calls`, () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (program) => {
         const model = new Model(evict);

@@ -16,7 +16,7 @@ test('a scan shows every entry once, in several parts', () => {
   expect(found.toSorted()).toEqual(keys.toSorted());
 });
 
-test('a scan shows what stays, whatever comes and goes between its parts', () => {
+test('a scan shows all lasting entries, whatever is added and removed between its parts', () => {
   const { dictionary } = dictionaryOf({ evict: true }, 1 << 20);
   for (let n = 0; n < 1_000; n++) dictionary.set(`stays ${n}`, n);
   const found: string[] = [];

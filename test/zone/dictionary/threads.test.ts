@@ -18,7 +18,7 @@ const storms = [
 ];
 
 for (const { it, evict, ...work } of storms) {
-  test(`${THREADS} threads add 1 ${TOTAL} times ${it}: none is lost, no text is torn`, async () => {
+  test(`${THREADS} threads add 1 ${TOTAL} times ${it}: no increment is lost, and no text is torn`, async () => {
     const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 65_536 });
     const gate = new SharedArrayBuffer(4);
     const threads = Array.from({ length: THREADS }, (_, n) =>
@@ -60,7 +60,7 @@ const rescues = [
 ];
 for (const { where, left, ...death } of deaths) {
   for (const { who, rescue } of rescues) {
-    test(`a writer that dies ${where} is cleared away by ${who}`, async () => {
+    test(`a writer that dies ${where} is cleaned up by ${who}`, async () => {
       const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 4096 });
       const before = openDictionary(buffer, 1);
       for (let n = 0; n < 10; n++) before.set(`other ${n}`, `${n} `.repeat(n * 10), n === 0 ? 60_000 : 0);
@@ -82,7 +82,7 @@ for (const { where, left, ...death } of deaths) {
   }
 }
 
-test('a lock that a living thread keeps makes a call fail, and the next one succeed', () => {
+test('a call fails while a live thread keeps the lock, and the next one succeeds', () => {
   const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 4096 });
   const dictionary = openDictionary(buffer, 1);
   openDictionary(buffer, 2);
@@ -95,7 +95,7 @@ test('a lock that a living thread keeps makes a call fail, and the next one succ
   expect(dictionary.get('k')).toBe(1);
 });
 
-test('a thread that died with priority blocks no other', () => {
+test('a thread that died with priority blocks no other thread', () => {
   const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 4096 });
   const words = new Int32Array(buffer);
   words[PRIORITY_WORD] = 3 + 1;
@@ -107,7 +107,7 @@ test('a thread that died with priority blocks no other', () => {
   expect(dictionary.get('k')).toBe(1);
 });
 
-test('a thread that waits for long has the others step aside, and they go on when it has had its turn', async () => {
+test('a thread that waits for long gets priority, and the others go on after its turn', async () => {
   const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 65_536 });
   const words = new Int32Array(buffer);
   // A live holder sleeps: thread 2 gets priority, waits, and gets the lock when it is free.

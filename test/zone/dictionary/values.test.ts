@@ -19,7 +19,7 @@ const values = [
   false,
 ];
 for (const value of values) {
-  test(`the ${typeof value} ${JSON.stringify(value).slice(0, 20)} comes back as it went in`, () => {
+  test(`the ${typeof value} ${JSON.stringify(value).slice(0, 20)} is read back unchanged`, () => {
     const { dictionary } = dictionaryOf();
     dictionary.set('key', value);
     expect(dictionary.get('key')).toBe(value);
@@ -28,7 +28,7 @@ for (const value of values) {
 }
 
 for (const key of ['k', 'schlüssel', '__proto__', 'a b\n', 'k'.repeat(80), 'k'.repeat(1000)]) {
-  test(`a value stands under a key of ${Buffer.byteLength(key)} bytes, ${JSON.stringify(key.slice(0, 9))}`, () => {
+  test(`a value can have a key of ${Buffer.byteLength(key)} bytes, ${JSON.stringify(key.slice(0, 9))}`, () => {
     const { dictionary } = dictionaryOf();
     dictionary.set(key, 'v'.repeat(500));
     expect(dictionary.get(key)).toBe('v'.repeat(500));
@@ -38,7 +38,7 @@ for (const key of ['k', 'schlüssel', '__proto__', 'a b\n', 'k'.repeat(80), 'k'.
 }
 
 for (const key of ['', 'k'.repeat(65_536)]) {
-  test(`no value has a key of ${key.length} bytes`, () => {
+  test(`no value can have a key of ${key.length} bytes`, () => {
     const { dictionary } = dictionaryOf({}, 1 << 20);
     expect(refusal(() => dictionary.set(key, 1))).toBe('bad key');
     expect(refusal(() => dictionary.get(key))).toBe('bad key');
@@ -55,7 +55,7 @@ test('a value of another type or length takes the place of the old one', () => {
   expect(dictionary.facts()).toMatchObject({ entries: 1, freeBytes: 29 * 128 - 3 * 128 });
 });
 
-test('add writes only what is not there, replace only what is, delete tells which', () => {
+test('add writes only new entries, replace only existing ones, and delete tells whether there was one', () => {
   const { dictionary } = dictionaryOf();
   expect(dictionary.replace('a', 1)).toBe(false);
   expect(dictionary.add('a', 1)).toBe(true);
@@ -68,7 +68,7 @@ test('add writes only what is not there, replace only what is, delete tells whic
   expect(dictionary.get('a')).toBeUndefined();
 });
 
-test('incr begins where it is told to, adds, and refuses what is no number', () => {
+test('incr begins at the given value, adds, and refuses values that are not numbers', () => {
   const { dictionary } = dictionaryOf();
   expect(dictionary.incr('n', 5)).toBeUndefined();
   expect(dictionary.incr('n', 5, { init: 10 })).toBe(15);

@@ -38,7 +38,7 @@ test('a zone of any size is divided without a byte too many', () => {
   }
 });
 
-test('a zone is kept by a reload while kind and size stay', () => {
+test('a reload keeps a zone while kind and size stay', () => {
   const buffer = createZone(zone(8192));
   openDictionary(buffer, 1).set('k', 'v');
   expect(keepsZone(buffer, zone(8192))).toBe(true);

@@ -4,7 +4,7 @@ import { createZone, markDead } from '../../../src/zone/index.ts';
 import { clearAlive } from '../../../src/zone/lock.ts';
 import { SIZE, connectionZone, requestsOn } from './zones.ts';
 
-test('a connection limit lets so many in at once, and another when one has left', () => {
+test('a connection limit admits its number at the same time, and another one when one has left', () => {
   const requests = requestsOn(connectionZone());
   expect([1, 2, 3].map(() => requests.enter('k', 2))).toEqual(['counted', 'counted', 'limited']);
   expect(requests.enter('other', 2)).toBe('counted');
@@ -12,7 +12,7 @@ test('a connection limit lets so many in at once, and another when one has left'
   expect([1, 2].map(() => requests.enter('k', 2))).toEqual(['counted', 'limited']);
 });
 
-test('threads count together, and what a dead one had is free again', () => {
+test('threads count together, and the count of a dead thread is released', () => {
   const buffer = connectionZone();
   const [one, two] = [requestsOn(buffer, 1), requestsOn(buffer, 2)];
   for (const requests of [one, two, two]) expect(requests.enter('k', 3)).toBe('counted');
@@ -24,7 +24,7 @@ test('threads count together, and what a dead one had is free again', () => {
   expect(one.enter('mine', 1)).toBe('counted');
 });
 
-test('a zone without room refuses new keys, and takes them again when others are gone', () => {
+test('a zone without room refuses new keys, and accepts them again when others are gone', () => {
   const requests = requestsOn(connectionZone());
   const keys = Array.from({ length: 200 }, (_, n) => `key ${n}`);
   const entered = keys.filter((key) => requests.enter(key, 1) === 'counted');
@@ -56,7 +56,7 @@ const step = fc.record({
   does: fc.constantFrom('enter', 'enter', 'leave', 'die', 'die under the lock'),
 });
 
-test('whoever comes, leaves and dies: a key has as many requests as its living threads', () => {
+test('after any sequence of entries, exits and deaths, a key has the requests of its live threads', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const buffer = connectionZone();
@@ -82,7 +82,7 @@ test('whoever comes, leaves and dies: a key has as many requests as its living t
   );
 });
 
-test('whoever takes the lock from a dead thread goes on; the master takes back what the dead one had', () => {
+test('a thread that takes the lock from a dead one goes on, and the master releases the requests of the dead one', () => {
   const buffer = connectionZone();
   expect(requestsOn(buffer, 7).enter('k', 2)).toBe('counted');
   new Int32Array(buffer)[4] = 7 + 1;

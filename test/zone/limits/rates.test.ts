@@ -37,19 +37,19 @@ const cases = [
     says: ['passed', 'passed', 'delayed 500 2000', 'delayed 1000 3000', 'rejected 4000'],
   },
   {
-    it: 'does not count who is rejected',
+    it: 'does not count rejected requests',
     limit: [1],
     at: [0, 500, 999, 1000, 2000],
     says: ['passed', 'rejected 500', 'rejected 1', 'passed', 'passed'],
   },
   {
-    it: 'rounds what has drained down',
+    it: 'rounds the drained amount down',
     limit: [16 / 1000, 1, Infinity],
     at: [0, 10, 20, 1020],
     says: ['passed', 'passed', 'rejected 2000', 'rejected 1984'],
   },
   {
-    it: 'takes a small step back of the clock as no time',
+    it: 'treats a small step back of the clock as no time',
     limit: [1, 1, Infinity],
     at: [1000, 500, 1000, 2000],
     says: ['passed', 'passed', 'rejected 2000', 'passed'],
@@ -89,7 +89,7 @@ test('a request that one limit rejects is counted by none', () => {
   expect(short(admit([wide('w', [1, 2, 5])], 0))).toBe('rejected 3000');
 });
 
-test('a key that another limit rejected at its first sight is still new', () => {
+test('a key that another limit rejected on its first request is still new', () => {
   const tight = limitsOn(rateZone());
   const wide = limitsOn(rateZone());
   admit([tight('t', [1])], 0);
@@ -98,7 +98,7 @@ test('a key that another limit rejected at its first sight is still new', () => 
   expect(short(admit([wide('w', [1])], 0))).toBe('rejected 1000');
 });
 
-test('the longest of several delays counts, of equal ones the later', () => {
+test('the longest of several delays counts, and the later of equal ones', () => {
   const slow = limitsOn(rateZone());
   const fast = limitsOn(rateZone());
   const limits = () => [slow('k', [1, 5]), fast('k', [2, 5])];
@@ -157,7 +157,7 @@ test('whatever the rate, the burst and the times, a limit counts as nginx does',
   );
 });
 
-test('a full zone forgets the key that was not seen for the longest time', () => {
+test('a full zone forgets the key that was not used for the longest time', () => {
   const of = limitsOn(rateZone());
   const keys = Array.from({ length: 246 }, (_, n) => `key ${n}`);
   for (const key of keys) expect(short(admit([of(key, [1])], 0))).toBe('passed');
@@ -168,14 +168,14 @@ test('a full zone forgets the key that was not seen for the longest time', () =>
   expect(short(admit([of('key 1', [1])], 0))).toBe('passed');
 });
 
-test('a key that no zone of this size can hold fails, and leaves all others', () => {
+test('a key that is too large for the zone fails, and all others stay', () => {
   const of = limitsOn(rateZone());
   admit([of('k', [1])], 0);
   expect(short(admit([of('x'.repeat(40_000), [1])], 0))).toBe('failed full');
   expect(short(admit([of('k', [1])], 0))).toBe('rejected 1000');
 });
 
-test('a zone that somebody keeps locked fails the request, and no other zone stays locked', () => {
+test('a zone that stays locked fails the request, and no other zone is left locked', () => {
   const first = rateZone();
   const second = rateZone();
   const words = new Int32Array(second);
@@ -188,7 +188,7 @@ test('a zone that somebody keeps locked fails the request, and no other zone sta
   expect(short(admit(limits, 0))).toBe('passed');
 });
 
-test('what a thread counted survives its death under the lock', () => {
+test('the count of a thread survives its death under the lock', () => {
   const buffer = rateZone();
   admit([limitsOn(buffer, 3)('k', [1])], 0);
   new Int32Array(buffer)[4] = 3 + 1;

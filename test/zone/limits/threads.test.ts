@@ -21,13 +21,13 @@ async function storm(program: string, work: (threadId: number) => object): Promi
   return results;
 }
 
-test(`${THREADS} threads ask one limit at once: exactly the burst and one more pass`, async () => {
+test(`${THREADS} threads use one limit at once: exactly the burst and one more pass`, async () => {
   const zones = [rateZone()];
   const passed = (await storm('limiter', () => ({ zones, count: 50_000, burst: 777 }))) as number[];
   expect(passed.reduce((sum, count) => sum + count)).toBe(778);
 });
 
-test(`${THREADS} threads ask two limits in either order: they never wait for each other, and none passes too many`, async () => {
+test(`${THREADS} threads use two limits in either order: there is no deadlock, and neither limit lets too many pass`, async () => {
   const [first, second] = [rateZone(), rateZone()];
   const passed = (await storm('limiter', (threadId) => ({
     zones: threadId % 2 === 0 ? [first, second] : [second, first],
@@ -37,7 +37,7 @@ test(`${THREADS} threads ask two limits in either order: they never wait for eac
   expect(passed.reduce((sum, count) => sum + count)).toBe(334);
 });
 
-test(`${THREADS} threads come and go: never more than the limit are inside, and nobody stays`, async () => {
+test(`${THREADS} threads enter and leave: never more than the limit are inside, and in the end none is`, async () => {
   const buffer = connectionZone();
   const inside = new SharedArrayBuffer(12);
   const results = (await storm('visitor', () => ({ buffer, inside, count: 50_000, limit: 2 }))) as {
@@ -65,7 +65,7 @@ for (const death of deaths) {
   for (const does of ['enter', 'leave'] as const) {
     for (const others of [0, 2]) {
       const where = `${death.side} its ${death.nth}. ${death.method}`;
-      test(`a thread that dies while it wants to ${does}, ${where}, leaves ${others} requests of others`, async () => {
+      test(`a thread that dies while it is about to ${does}, ${where}, leaves ${others} requests of others`, async () => {
         const buffer = connectionZone();
         const other = openOpenRequests(buffer, 1);
         for (let n = 0; n < others; n++) other.enter('key', 9);

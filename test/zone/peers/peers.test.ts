@@ -15,7 +15,7 @@ test('a peer is the same peer in every thread', () => {
   expect(there).toMatchObject({ requests: 1, fails: 3, effectiveWeight: 5, currentWeight: 0 });
 });
 
-test('a peer that was released and comes back is found as it was left', () => {
+test('a peer that was released and comes back has its former state', () => {
   const table = new PeerTable(createZone(declaration()), 1);
   const before = table.claim('a', 1);
   before.fails = 2;
@@ -52,7 +52,7 @@ test('a peer without room in the zone is known to one thread alone', () => {
   expect(there?.effectiveWeight).toBe(3);
 });
 
-test('a reload goes on with the memory as long as it has the same room', () => {
+test('a reload keeps the memory as long as its size stays', () => {
   const zone = createZone(declaration(4));
   expect(keepsZone(zone, declaration(4))).toBe(true);
   expect(keepsZone(zone, declaration(5))).toBe(false);
@@ -75,7 +75,7 @@ test('requests of a dead thread end with it, those of others go on', () => {
   expect(living?.requests).toBe(1);
 });
 
-test('what a dead thread alone used gives way to new peers', () => {
+test('peers that only a dead thread used give way to new ones', () => {
   const zone = createZone(declaration(1));
   new PeerTable(zone, 1).claim('a', 1).enter();
   markDead(zone, 1);
@@ -84,7 +84,7 @@ test('what a dead thread alone used gives way to new peers', () => {
   expect(new PeerTable(zone, 3).claim('b', 1).fails).toBe(4);
 });
 
-test('4 threads share the weights of two peers to the last request, and each gives back what it took', async () => {
+test('4 threads share requests exactly by the weights of two peers, and each releases its own', async () => {
   const zone = createZone(declaration());
   const gate = new SharedArrayBuffer(4);
   const count = 20_000;
