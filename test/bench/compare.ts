@@ -3,7 +3,7 @@ import { median, spread } from './statistics.ts';
 import { NotInstalled } from './programs.ts';
 import type { Finding } from './row.ts';
 
-/** V8 compiles what it will within this number of requests; the number of rounds is limited, too. */
+/** After this number of requests V8 has compiled what it will; the number of rounds is limited, too. */
 const WARM_UP_REQUESTS = 20_000;
 const WARM_UP_ROUNDS = 10;
 
@@ -77,7 +77,7 @@ async function interleave(bench: Bench, contenders: readonly Contender[]): Promi
   return samples;
 }
 
-/** Runs rounds until they get no faster: on a busy machine a compiler needs more time to see as many requests. */
+/** Runs rounds until V8 has seen enough requests: on a busy machine that takes longer. */
 async function warmUp(bench: Bench, contender: Contender): Promise<void> {
   let requests = 0;
   for (let round = 0; round < WARM_UP_ROUNDS && requests < WARM_UP_REQUESTS; round++) {

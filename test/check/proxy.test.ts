@@ -60,7 +60,7 @@ testRule('missing-host-header', [
 
 testRule('proxy-uri-normalized', [
   {
-    it: 'takes the URI out',
+    it: 'removes the URI',
     text: 'location / { proxy_pass http://127.0.0.1:1/; }',
     says: ['"/" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"'],
     fixed: 'location / { proxy_pass http://127.0.0.1:1; }',

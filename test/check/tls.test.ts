@@ -43,7 +43,7 @@ testRule('weak-protocols', [
 
 testRule('weak-ciphers', [
   {
-    it: 'takes them out',
+    it: 'removes them',
     files,
     text: `${TLS}\nssl_ciphers "ECDHE-RSA-AES128-GCM-SHA256:DES-CBC3-SHA";`,
     says: ['"ssl_ciphers" has weak ciphers: 3DES'],
@@ -82,7 +82,7 @@ testRule('certificate-expiring', [
     says: [`certificate "a.crt" expires in 4 days, on ${inDays(5)}`],
   },
   {
-    it: 'knows the past',
+    it: 'reports a certificate that has expired',
     files: { ...files, 'a.crt': { names: ['a.example'], days: 0 } },
     text: `${TLS}\nserver_name a.example;`,
     says: [`certificate "a.crt" expired on ${inDays(0)}`],

@@ -177,7 +177,7 @@ test('setup by a role that is not a superuser leaves out the trigger, and change
   ]);
 });
 
-test('gw db setup --password-file stores a password that PostgreSQL takes, and never shows it', async (t) => {
+test('gw db setup --password-file stores a password that PostgreSQL accepts, and never shows it', async (t) => {
   const { database, names, args } = await emptyDatabase(t);
   const dir = directoryWith(t, { 'pw.txt': 'top secret\n' });
   const command = ['db', 'setup', '--password-file', 'pw.txt', ...args];

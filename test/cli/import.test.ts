@@ -102,7 +102,7 @@ const strange: readonly { it: string; source: string; says: RegExp }[] = [
     says: /^gw: not carried over, as the comments say: toString\n$/,
   },
   {
-    it: 'values that gw does not take',
+    it: 'values that gw does not accept',
     source:
       'db-uri = "host=h port=x"\ndb-pool = "many"\nserver-port = 99999\nlog-level = "loud"\ndb-tx-end = "never"\n',
     says: /^gw: not carried over, as the comments say: db-pool, error_log, listen, dbrest_pass, dbrest_tx_end\n$/,

@@ -23,7 +23,7 @@ async function signed(args: readonly string[], secret = SECRET): Promise<string>
   return said.stdout.trim();
 }
 
-test('gw jwt sign makes a token that gw jwt verify takes and gw jwt inspect shows', async () => {
+test('gw jwt sign makes a token that gw jwt verify accepts and gw jwt inspect shows', async () => {
   const claims = ['--claim', 'n=5', '--claim', 'app={"a":["b"]}', '--claim', 'text=5 apples'];
   const token = await signed(['--role', 'web_user', '--exp', '1h', ...claims, '{"sub":"me"}']);
   const verified = await gw(HERE, ['jwt', 'verify', '--json', token], env);

@@ -21,7 +21,7 @@ function said(name: string | undefined, options: Parameters<typeof why>[1] = {})
   }
 }
 
-test.for(RULES)('gw why $id says why, shows both examples and the fix', (rule) => {
+test.for(RULES)('gw why $id gives the reason, both examples and the fix', (rule) => {
   const [code, text] = said(rule.id);
   expect(code).toBe(0);
   const words = text.replace(/\s+/g, ' ');

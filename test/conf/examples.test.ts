@@ -123,7 +123,7 @@ const examples: Readonly<Record<string, Example>> = {
 test('every example is called', () => expect(Object.keys(examples).toSorted()).toEqual(EXAMPLES));
 
 for (const [name, { env, files = {}, calls }] of Object.entries(examples)) {
-  test(`conf/examples/${name} does what its comments say`, async (t) => {
+  test(`conf/examples/${name} behaves as its comments say`, async (t) => {
     const port = await freePort();
     const options = { port, files, env: (await env?.(t)) ?? {} };
     const gw = await startGateway(t, httpOf(textOf(`conf/examples/${name}`), port), options);

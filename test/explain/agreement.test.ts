@@ -54,7 +54,7 @@ function questionOf(request: string): { method: string; url: string; headers: [s
 }
 
 let compared = 0;
-/** The share of a file's lines that is tested. */
+/** The distance between those lines of a file that are tested. */
 const STEP = perTier({ short: 3, long: 1 });
 
 for (const file of readdirSync(directory)) {

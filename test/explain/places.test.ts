@@ -81,7 +81,7 @@ function numbered(text: string, before: number): string {
     .join('\n');
 }
 
-/** The line of `http` in the file that the harness writes. */
+/** The line on which `http` begins in the file that the harness writes. */
 const FIRST_LINE = 5;
 
 function chosenIn({ steps }: AccountRound): readonly string[] {

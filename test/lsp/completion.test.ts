@@ -173,7 +173,7 @@ const cases: readonly Case[] = [
     not: ['http'],
   },
   {
-    it: 'what a comment says the piece is for',
+    it: 'directives of the context that a comment names',
     file: 'piece',
     text: '# gw-context: http, upstream\n|',
     offers: ['server', 'keepalive'],

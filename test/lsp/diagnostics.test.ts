@@ -94,7 +94,7 @@ test('a file is checked as part of the configuration that includes it, with the 
   ]);
 });
 
-test('a client may say which file is the main one', async (t) => {
+test('a client can name the main file', async (t) => {
   const client = await startClient(
     t,
     { 'odd/start': 'http { include part; }' },

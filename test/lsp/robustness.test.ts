@@ -34,7 +34,7 @@ async function askAll(path: string, line: number, character: number): Promise<tr
   return true;
 }
 
-/** The lengths at which the prefix of an example ends. */
+/** The number of characters by which the typed text grows. */
 const STEP = perTier({ short: 401, long: 101 });
 
 /** A megabyte takes longer on a busy machine. */

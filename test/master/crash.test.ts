@@ -56,7 +56,7 @@ test('a worker that crashes again and again is restarted after ever longer pause
   expect(Math.max(...pauses)).toBeGreaterThan(190);
 });
 
-test('a reload takes hold in a worker that was replaced', async (t) => {
+test('a reload takes effect in a worker that was replaced', async (t) => {
   const gw = await startSupervised(t, CONF, { ...OPTIONS, workers: 1 });
   expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');
   sabotage(gw, 'throw');
@@ -125,7 +125,7 @@ test.runIf(WORKERS_SHARE_PORTS)(
   30_000,
 );
 
-test('a worker that hangs outside of JavaScript takes the process along, and the supervisor brings the service back', async (t) => {
+test('a worker that hangs outside of JavaScript ends with its process, and the supervisor restores the service', async (t) => {
   const gw = await startSupervised(t, CONF, OPTIONS);
   const master = masterPid(gw);
   sabotage(gw, 'hang outside of JavaScript');

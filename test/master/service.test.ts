@@ -145,7 +145,7 @@ test('a variable of env is visible to the process', async (t) => {
   expect(readFileSync(`/proc/${service.pid}/comm`, 'utf8')).toBe('gw\n');
 });
 
-test('a service whose configuration is broken says so and starts nothing', async (t) => {
+test('a service whose configuration is broken reports it and starts nothing', async (t) => {
   const service = await install(t, 'nginx');
   service.configure('one; nonsense');
   for (const words of [['-t', '-q'], []]) {

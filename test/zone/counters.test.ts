@@ -36,7 +36,7 @@ test('every thread reads the sum of what all have counted', () => {
   expect(flat(second.read())).toEqual(expected);
 });
 
-test('a series that is opened again goes on counting', () => {
+test('a series that is opened again continues its count', () => {
   const { counters, memory } = threads(2);
   counters[1].counter(HITS).add(5);
   const reopened = new Counters(memory, 1);

@@ -18,7 +18,7 @@ const KNOWN = `access_log add_header add_trailer alias auth_basic auth_basic_use
   proxy_set_body proxy_set_header proxy_ssl_name return rewrite root secure_link secure_link_md5 server_tokens set source_charset
   split_clients sub_filter try_files worker_events_publish_key`;
 
-test('the directives that take variables are found by their tables', () => {
+test('the directives that take variables are found through their rows', () => {
   const found = new Set(FORMS.map(({ directive }) => directive));
   expect(KNOWN.split(/\s+/).filter((directive) => !found.has(directive))).toEqual([]);
 });

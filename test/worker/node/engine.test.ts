@@ -125,7 +125,7 @@ test('one port may have another engine than the rest', async (t) => {
   expect(await exchangeRaw(uws, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 505/);
 });
 
-test('a reload that gives a port another engine is refused, and the old one goes on', async (t) => {
+test('a reload that gives a port another engine is refused, and the old one stays', async (t) => {
   const gw = await startGateway(t, 'server { return 200 x; }');
   const conf = (engine: string): string =>
     `server { listen 127.0.0.1:${gw.port} engine=${engine}; return 200 ${engine}; }`;
