@@ -1,10 +1,10 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import type { ReceivedResponse } from '../../harness/http.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { throughProxy } from './database-proxy.ts';
 
 /** Requests to a gate wait while the keeper holds its lock. */
 const FIXTURE = `
@@ -97,31 +97,21 @@ test('a read whose session ends is repeated on a session that is opened later', 
   expect((await first).status).toBe(200);
 });
 
-/** A proxy of the database that cuts the first session at its first request. */
-async function lossy(): Promise<number> {
+/** A data source name that loses the first session at its first request. */
+function lossy(): Promise<string> {
   let hasLost = false;
-  const server = createServer((client: Socket) => {
-    const upstream = connect(db.port, db.host);
-    client.on('data', (bytes) => {
-      const isFirst = !hasLost && bytes.includes('client_connection_check_interval');
-      hasLost ||= isFirst;
-      if (isFirst) client.destroy();
-      else upstream.write(bytes);
-    });
-    upstream.pipe(client);
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()));
-    }
+  return throughProxy(db, (bytes, { client, upstream }) => {
+    const isFirst = !hasLost && bytes.includes('client_connection_check_interval');
+    hasLost ||= isFirst;
+    if (isFirst) client.destroy();
+    else upstream.write(bytes);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
 }
 
 test.each([
   ['GET /api/pid', 200],
   ['POST /api/plain', 201],
 ])('%s is served by another session when the first is lost before its statement', async (request, status) => {
-  const gw = await serve(db.dsn.replace(`:${db.port}/`, `:${await lossy()}/`));
+  const gw = await serve(await lossy());
   expect(await ask(gw, request)).toMatchObject({ status });
 });

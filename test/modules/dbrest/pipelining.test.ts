@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +9,7 @@ import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';
 import { scrape } from '../control/scrapes.ts';
+import { throughProxy } from './database-proxy.ts';
 import { SECRET, sign } from './tokens.ts';
 
 const FIXTURE = `
@@ -117,26 +118,16 @@ test('who waits behind a statement that takes long this time is served without i
 /** The second word of a cancel request (PostgreSQL documentation, "Message Formats"). */
 const CANCEL = 80_877_102;
 
-/** In front of the database; cancel requests take their time. */
-async function slowToCancel(delayMs: number): Promise<number> {
-  const server = createServer((client) => {
-    const upstream = connect(db.port, db.host);
-    client.on('data', (bytes) => {
-      const isCancel = bytes.length === 16 && bytes.readInt32BE(4) === CANCEL;
-      setTimeout(() => upstream.write(bytes), isCancel ? delayMs : 0);
-    });
-    upstream.pipe(client);
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()));
-    }
+/** A data source name that delays cancel requests. */
+function slowToCancel(delayMs: number): Promise<string> {
+  return throughProxy(db, (bytes, { upstream }) => {
+    const isCancel = bytes.length === 16 && bytes.readInt32BE(4) === CANCEL;
+    setTimeout(() => upstream.write(bytes), isCancel ? delayMs : 0);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
 }
 
 test('a batch that is hit by the cancel request for the one before is displaced', async () => {
-  const target = readDsn(db.dsn.replace(`:${db.port}/`, `:${await slowToCancel(300)}/`));
+  const target = readDsn(await slowToCancel(300));
   if ('fault' in target) throw new Error(target.fault.message);
   const session = await openSession(pg, target, { ended: () => undefined });
   onTestFinished(() => session.end());

@@ -1,0 +1,24 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { TestDatabase } from '../../harness/postgres.ts';
+
+/**
+ * A proxy of the database until the test ends; `pass` decides what becomes of the bytes of a client. Returns the data
+ * source name of the database by way of the proxy.
+ */
+export async function throughProxy(
+  db: TestDatabase,
+  pass: (bytes: Buffer, ends: { readonly client: Socket; readonly upstream: Socket }) => void,
+): Promise<string> {
+  const server = createServer((client) => {
+    const upstream = connect(db.port, db.host);
+    client.on('data', (bytes) => pass(bytes, { client, upstream }));
+    upstream.pipe(client);
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return db.dsn.replace(`:${db.port}/`, `:${(server.address() as AddressInfo).port}/`);
+}
