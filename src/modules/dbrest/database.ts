@@ -48,14 +48,17 @@ interface RunRules {
   readonly pipelining: number;
 }
 
-/** A batch for a client. */
-interface Order {
+/** What a batch runs for. */
+interface BatchOrder {
   readonly client: DatabaseClient;
   readonly rules: RunRules;
-  readonly leaves: Leftovers | undefined;
+  readonly leaves?: Leftovers | undefined;
   readonly verdict?: Verdict | undefined;
   /** The batch may share a session while its costs, which are known by this text, are small. */
-  readonly shares: string | undefined;
+  readonly shares?: string | undefined;
+}
+
+interface Order extends BatchOrder {
   /** A large result may be dropped and read again. */
   readonly repeatable: boolean;
 }
@@ -182,7 +185,7 @@ export class Database {
   readonly #pool: Pool<Session>;
   readonly #costs = new Costs();
   readonly #shared: SharedSessions;
-  readonly #slowClients = new SlowClients(() => this.#pool.level.waiting > 0);
+  readonly #slowClients = new SlowClients(() => this.#pool.waiting > 0);
   readonly #log: ErrorLog;
   readonly #name: string;
   readonly #sizes: number[] = [];
@@ -230,25 +233,12 @@ export class Database {
    * Runs a read. It is cancelled when the client goes away, and repeated once if the session was lost before the client
    * received anything. Rejects with `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
    */
-  async read(
-    steps: readonly RunStep[],
-    {
-      reader,
-      rules,
-      leaves,
-      shares,
-    }: {
-      readonly reader: DatabaseClient;
-      readonly rules: RunRules;
-      readonly leaves?: Leftovers | undefined;
-      readonly shares?: string | undefined;
-    },
-  ): Promise<Results> {
-    const order: Order = { client: reader, rules, leaves, shares, repeatable: true };
+  async read(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
+    const order: Order = { ...given, repeatable: true };
     try {
       return await this.#run(steps, order);
     } catch (error) {
-      if (!mayRetry(error) || reader.aborted || reader.done === true) throw error;
+      if (!mayRetry(error) || given.client.aborted || given.client.done === true) throw error;
       this.#metrics.repeats.lost.add();
       // Often all sessions end at once, and idle ones may not have noticed it yet.
       this.#pool.discardIdle();
@@ -260,28 +250,8 @@ export class Database {
    * Runs statements with effects. They are cancelled when the client goes away, and never repeated once they may have had
    * an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
    */
-  write(
-    steps: readonly RunStep[],
-    {
-      writer,
-      rules,
-      verdict,
-      shares,
-    }: {
-      readonly writer: DatabaseClient;
-      readonly rules: RunRules;
-      readonly verdict?: Verdict | undefined;
-      readonly shares?: string | undefined;
-    },
-  ): Promise<Results> {
-    return this.#run(steps, {
-      client: writer,
-      rules,
-      leaves: 'anything',
-      verdict,
-      shares,
-      repeatable: false,
-    });
+  write(steps: readonly RunStep[], given: Omit<BatchOrder, 'leaves'>): Promise<Results> {
+    return this.#run(steps, { ...given, leaves: 'anything', repeatable: false });
   }
 
   /** The features of the server, read once. Rejects as `read` does. */
@@ -449,7 +419,7 @@ export class Database {
 }
 
 /** Such a read runs no user-defined code, so it leaves nothing in the session. */
-const INTERNAL_READ = { reader: NO_CLIENT, rules: BACKGROUND_RULES, leaves: 'nothing' } as const;
+const INTERNAL_READ = { client: NO_CLIENT, rules: BACKGROUND_RULES, leaves: 'nothing' } as const;
 
 /**
  * SQLSTATEs of sessions that were ended by an administrator, a crash or a limit on idle sessions, or that lost their

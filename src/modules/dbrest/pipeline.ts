@@ -132,8 +132,8 @@ function run(database: RestDatabase, { x, statements, response, rules }: Prepare
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
   return repeatable
-    ? database.read(steps, { reader: x, rules, leaves, shares })
-    : database.write(steps, { writer: x, rules, verdict, shares });
+    ? database.read(steps, { client: x, rules, leaves, shares })
+    : database.write(steps, { client: x, rules, verdict, shares });
 }
 
 /** Stands in for a `statement_timeout` of 0, where only the server or the client ends a function. */

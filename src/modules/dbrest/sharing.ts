@@ -132,9 +132,6 @@ export class SharedSessions {
     if (shared.users > 0) return;
     this.#sessions.splice(this.#sessions.indexOf(shared), 1);
     this.#pool.release(shared.session, shared.session.broken);
-    if (this.#sessions.length > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 
   /** A request waits for a session of its own: the one with the fewest users takes no more. */
@@ -148,6 +145,10 @@ export class SharedSessions {
   }
 
   #check(): void {
+    if (this.#sessions.length === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
     const nowMs = performance.now();
     for (const { session } of this.#sessions) session.check(nowMs);
   }

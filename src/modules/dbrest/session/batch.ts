@@ -109,7 +109,7 @@ export class Batch {
   /** Characters of the rows for sinks. */
   characters = 0;
   readonly steps: readonly RunStep[];
-  readonly lead: readonly RunStep[];
+  readonly #lead: readonly RunStep[];
   readonly #stream: Connection['stream'];
   readonly #most: number;
   /** Number of completed steps; negative during the lead. */
@@ -119,7 +119,7 @@ export class Batch {
 
   constructor({ steps, lead = [], stream, most = Infinity }: BatchParts) {
     this.steps = steps;
-    this.lead = lead;
+    this.#lead = lead;
     this.#completed = -lead.length;
     this.#stream = stream;
     this.#most = most;
@@ -137,7 +137,7 @@ export class Batch {
 
   /** Adds the messages of the batch. */
   write(messages: Messages, names: StatementNames): void {
-    const steps = this.lead.length > 0 ? [...this.lead, ...this.steps] : this.steps;
+    const steps = this.#lead.length > 0 ? [...this.#lead, ...this.steps] : this.steps;
     const named = steps.map(({ statement }) => names.use(statement.text));
     names.batchSent();
     // Close comes first: after an error the server would skip it.

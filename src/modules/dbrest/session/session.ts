@@ -189,9 +189,7 @@ export class Session {
   run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
-      const { stream } = this.#client.connection;
-      const lead = rules.resets ? this.#reset(this.#expectedLeftovers()) : [];
-      const batch = new Batch({ steps, lead, stream, most: rules.shared?.most });
+      const batch = this.#newBatch(steps, rules);
       const running: Running = {
         ...rules,
         batch,
@@ -298,6 +296,12 @@ export class Session {
     return running?.ending ?? running?.batch;
   }
 
+  #newBatch(steps: readonly RunStep[], { resets, shared }: BatchRules): Batch {
+    const { stream } = this.#client.connection;
+    const lead = resets ? this.#reset(this.#expectedLeftovers()) : [];
+    return new Batch({ steps, lead, stream, most: shared?.most });
+  }
+
   /** Whatever else is sent in this turn of the event loop goes out in the same write. */
   #send(running: Running, batch: Batch): void {
     if (!this.#messages) {
@@ -362,9 +366,7 @@ export class Session {
     this.#names.forget();
     running.isRepeated = true;
     running.ending = undefined;
-    const { stream } = this.#client.connection;
-    const lead = running.resets ? this.#reset(this.#expectedLeftovers()) : [];
-    running.batch = new Batch({ steps: batch.steps, lead, stream, most: running.shared?.most });
+    running.batch = this.#newBatch(batch.steps, running);
     this.#send(running, running.batch);
     this.#queue.push(running);
     return true;
