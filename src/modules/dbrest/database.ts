@@ -2,6 +2,7 @@ import type { ErrorLog } from '../../log/index.ts';
 import { Pool, PoolRefusal } from '../../pool.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
+import { KeptPlans } from './plan-cache/index.ts';
 import {
   type Catalogue,
   CATALOGUE_SQL,
@@ -158,7 +159,7 @@ const MAX_AGE_MS = 30 * 60_000;
 const GRACE_MS = 500;
 
 /** The interface of a database for requests. */
-export type RestDatabase = Pick<Database, 'schema' | 'read' | 'write' | 'features'>;
+export type RestDatabase = Pick<Database, 'schema' | 'plans' | 'read' | 'write' | 'features'>;
 
 interface DatabaseOptions {
   /** The name in the log, without secrets. */
@@ -180,6 +181,7 @@ interface DatabaseOptions {
 /** One database in one worker: its sessions, shared by all locations that use it, and its schema. */
 export class Database {
   readonly schema: SchemaCache;
+  readonly plans: KeptPlans;
   readonly #share: CatalogueShare;
   readonly #watch: Watch;
   readonly #pool: Pool<Session>;
@@ -199,6 +201,7 @@ export class Database {
     this.#name = name;
     this.#log = log;
     this.#metrics = metrics;
+    this.plans = new KeptPlans(metrics.plans);
     this.schema = new SchemaCache((fresh) => metrics.load(() => this.#readSchema(fresh)));
     this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
     this.#pool = new Pool<Session>({

@@ -6,13 +6,16 @@ import type { DbrestConfig } from './directives.ts';
 import { catalogueSteps, type RestDatabase } from './database.ts';
 import type { DbrestPass } from './dsn.ts';
 import { tokenMetrics } from './metrics.ts';
+import { KeptPlans } from './plan-cache/index.ts';
 import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
 import {
   needsFeatures,
   NO_PREFERENCES,
   parametersOf,
+  readContent,
   type Request,
   type RequestHead,
+  requestWith,
   type Resource,
 } from './request/index.ts';
 import { faultOf, sendFault } from './response/index.ts';
@@ -51,6 +54,7 @@ function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
   const refuse = (): Promise<never> => Promise.reject(new Error('an explanation runs no statements'));
   return {
     schema: new SchemaCache(() => readSchema(pass)),
+    plans: new KeptPlans(),
     read: refuse,
     write: refuse,
     features: refuse,
@@ -110,17 +114,16 @@ type SqlExplanation = Required<Pick<ExplainedAction, 'facts' | 'unknown'>>;
 /** The statements of a request. If they depend on something unknown, the parsed query instead. Throws a `DbrestFault`. */
 async function statementsOf(
   { x, head, identity }: ExplainedRequest,
-  { requestOf, planOf, statementsOf: write }: Steps,
+  { queryOf, planOf, workOf, statementsOf: write }: Steps,
   { live, database }: ExplanationContext,
 ): Promise<SqlExplanation | undefined> {
   const dependsOnServer = needsFeatures(head);
   // The query and the body are parsed nevertheless, to find syntax errors.
-  const request = await requestOf(
-    x,
-    dependsOnServer ? { ...head, preferences: NO_PREFERENCES } : head,
-    undefined,
-  );
-  if (!request) return undefined;
+  const known = dependsOnServer ? { ...head, preferences: NO_PREFERENCES } : head;
+  const parsed = queryOf(x, known, { args: x.args, range: x.header('range') });
+  const content = await readContent(x, parsed);
+  if (!content) return undefined;
+  const request = requestWith(parsed, content);
   const obstacle = dependsOnServer
     ? 'depends on what the server supports'
     : await schemaObstacle(live ? database.schema : undefined);
@@ -128,7 +131,7 @@ async function statementsOf(
   const plan = await planOf(request, identity.role);
   if (plan.kind === 'options') return undefined;
   return {
-    facts: statementFacts(write(x, plan, identity), identity),
+    facts: statementFacts(write(x, identity, { plan, work: workOf(plan) }), identity),
     unknown: 'the response of the database',
   };
 }

@@ -43,6 +43,19 @@ const JWT_EVICTIONS = {
   help: 'Tokens that were evicted from the cache.',
 };
 
+const PLAN_REQUESTS = {
+  name: 'gw_dbrest_plan_cache_requests_total',
+  help: 'Requests whose plan was looked up.',
+};
+const PLAN_HITS = {
+  name: 'gw_dbrest_plan_cache_hits_total',
+  help: 'Requests whose plan was found in the cache.',
+};
+const PLAN_EVICTIONS = {
+  name: 'gw_dbrest_plan_cache_evictions_total',
+  help: 'Plans that were evicted from the cache.',
+};
+
 /** The metrics of one database in one worker. */
 export class DatabaseMetrics {
   readonly queries: Histogram;
@@ -50,6 +63,7 @@ export class DatabaseMetrics {
   /** Batches ahead of a request in a shared session. */
   readonly depth: Histogram;
   readonly repeats: Readonly<Record<'lost' | 'displaced', Counter>>;
+  readonly plans: CacheMetrics;
   readonly #batches: Counter;
   readonly #writes: Counter;
   readonly #loads: Readonly<Record<'success' | 'fail', Counter>>;
@@ -66,6 +80,11 @@ export class DatabaseMetrics {
     this.repeats = {
       lost: metrics.counter(REPEATS, { ...labels, reason: 'lost' }),
       displaced: metrics.counter(REPEATS, { ...labels, reason: 'displaced' }),
+    };
+    this.plans = {
+      requests: metrics.counter(PLAN_REQUESTS, labels),
+      hits: metrics.counter(PLAN_HITS, labels),
+      evictions: metrics.counter(PLAN_EVICTIONS, labels),
     };
     this.#batches = metrics.counter(BATCHES, labels);
     this.#writes = metrics.counter(WRITES, labels);
@@ -108,14 +127,14 @@ export class DatabaseMetrics {
   }
 }
 
-/** The metrics of the token cache in one worker. */
-export interface TokenMetrics {
+/** The metrics of a cache in one worker. */
+export interface CacheMetrics {
   readonly requests: Pick<Counter, 'add'>;
   readonly hits: Pick<Counter, 'add'>;
   readonly evictions: Pick<Counter, 'add'>;
 }
 
-export function tokenMetrics(metrics: Counters): TokenMetrics {
+export function tokenMetrics(metrics: Counters): CacheMetrics {
   return {
     requests: metrics.counter(JWT_REQUESTS),
     hits: metrics.counter(JWT_HITS),

@@ -5,8 +5,17 @@ import type { DbrestConfig } from './directives.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
 import { bodyTooLarge, type DbrestFault } from './fault/index.ts';
-import { compilePlan } from './plan/index.ts';
-import { compileHead, compileRequest, needsFeatures, type Request } from './request/index.ts';
+import { compilePlan, type PlannedOptions } from './plan/index.ts';
+import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
+import {
+  compileHead,
+  compileQuery,
+  type Content,
+  needsFeatures,
+  type ParsedHead,
+  readContent,
+  requestWith,
+} from './request/index.ts';
 import {
   compileResponse,
   faultOf,
@@ -17,7 +26,7 @@ import {
 } from './response/index.ts';
 import type { Schema } from './schema/index.ts';
 import type { Results, WireError } from './session/index.ts';
-import { compileStatements, type Statements } from './sql/index.ts';
+import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
 
 /** The database and the authenticator that a location uses. */
 export interface DbrestResources {
@@ -61,34 +70,75 @@ interface Caller {
   readonly stopwatch: Stopwatch | undefined;
 }
 
+/** A request before it is planned. */
+interface Asked {
+  readonly parsed: ParsedHead;
+  readonly content: Content;
+  /** Present if `parsed` has marks instead of literals. */
+  readonly shape: RequestShape | undefined;
+}
+
 /** The steps after authentication. The promise rejects with errors that `faultOf` turns into a response. */
 function compilePipeline(
   config: DbrestConfig,
   database: RestDatabase,
   location: LocationFacts,
 ): (x: Exchange, caller: Caller) => Promise<void> {
-  const { headOf, requestOf, planOf, statementsOf } = compileSteps(config, database, location);
+  const steps = compileSteps(config, database, location);
+  const { askedBy, prepare } = compilePreparation(steps, database);
   const responseOf = compileResponse(config, location);
 
-  const serve = async (x: Exchange, request: Request, { identity, stopwatch }: Caller): Promise<void> => {
-    const planned = planOf(request, identity.role);
-    const plan = planned instanceof Promise ? await planned : planned;
+  const serve = async (x: Exchange, asked: Asked, { identity, stopwatch }: Caller): Promise<void> => {
+    const prepared = await prepare(x, asked, identity.role);
     stopwatch?.lap('plan');
-    if (plan.kind === 'options') return respondToOptions(x, plan, config);
-    const statements = statementsOf(x, plan, identity);
+    if ('kind' in prepared) return respondToOptions(x, prepared, config);
+    const { plan } = prepared;
+    const statements = steps.statementsOf(x, identity, prepared);
     const response = responseOf(x, plan, { config, statements, stopwatch });
     const results = await run(database, { x, statements, response, rules: rulesOf(config, statements) });
     await response.end(results);
   };
 
   return async (x, caller) => {
-    const head = headOf(x);
-    const features = needsFeatures(head) ? await database.features() : undefined;
-    const read = requestOf(x, head, features);
-    const request = read instanceof Promise ? await read : read;
-    if (!request) return;
+    const asked = await askedBy(x, caller.identity.role);
+    if (!asked) return;
     caller.stopwatch?.lap('parse');
-    await retryOnSchemaChange(database, x, () => serve(x, request, caller));
+    await retryOnSchemaChange(database, x, () => serve(x, asked, caller));
+  };
+}
+
+interface Preparation {
+  /** Parses a request and reads its body. Resolves to `undefined` as `readContent` does. */
+  readonly askedBy: (x: Exchange, role: string) => Promise<Asked | undefined>;
+  /** Plans a request and writes its statements, or takes both from the plan cache. */
+  readonly prepare: (x: Exchange, asked: Asked, role: string) => Promise<Prepared | PlannedOptions>;
+}
+
+export function compilePreparation(
+  steps: Steps,
+  database: Pick<RestDatabase, 'schema' | 'features' | 'plans'>,
+): Preparation {
+  const plans = new PlanCache(planningSteps(steps), database.plans, () => database.schema.known);
+  const parse = async (x: Exchange): Promise<ParsedHead> => {
+    const head = steps.headOf(x);
+    const features = needsFeatures(head) ? await database.features() : undefined;
+    return steps.queryOf(x, head, { args: x.args, range: x.header('range'), features });
+  };
+  return {
+    async askedBy(x, role) {
+      const shape = plans.shapeOf(x, role);
+      const kept = shape && plans.parsed(x, shape);
+      const parsed = kept ?? (await parse(x));
+      const content = await readContent(x, parsed);
+      return content && { parsed, content, shape: kept && shape };
+    },
+    async prepare(x, { parsed, content, shape }, role) {
+      const kept = shape && plans.prepare(shape, parsed, content);
+      if (kept) return kept;
+      const request = requestWith(shape ? await parse(x) : parsed, content);
+      const plan = await steps.planOf(request, role);
+      return plan.kind === 'options' ? plan : { plan, work: steps.workOf(plan) };
+    },
   };
 }
 
@@ -96,15 +146,15 @@ function compilePipeline(
  * The steps from a request to its SQL, the same for reads, writes, calls and descriptions. Each one is a function from one
  * plain value to the next; none of them sends anything to the database.
  */
-export interface Steps {
+export interface Steps extends ReturnType<typeof compilePlan> {
   /** Parses the path, the method and the headers. */
   readonly headOf: ReturnType<typeof compileHead>;
-  /** Parses the query and the body. */
-  readonly requestOf: ReturnType<typeof compileRequest>;
-  /** Looks up every name in the schema and chooses the media type of the response. */
-  readonly planOf: ReturnType<typeof compilePlan>;
-  /** Writes the statements of one transaction, which begins with the settings of the request. */
-  readonly statementsOf: ReturnType<typeof compileStatements>;
+  /** Parses the query. The content is read and added afterwards, by `readContent` and `requestWith`. */
+  readonly queryOf: ReturnType<typeof compileQuery>;
+  /** Writes the statements of a plan. */
+  readonly workOf: (plan: RunPlan) => Work;
+  /** Adds the settings of the request and the end of the transaction. */
+  readonly statementsOf: ReturnType<typeof compileTransaction>;
 }
 
 export function compileSteps(
@@ -114,9 +164,27 @@ export function compileSteps(
 ): Steps {
   return {
     headOf: compileHead(config, location),
-    requestOf: compileRequest(config),
-    planOf: compilePlan(config, schema),
-    statementsOf: compileStatements(config),
+    queryOf: compileQuery(config),
+    ...compilePlan(config, schema),
+    workOf: (plan) => workOf(plan, config),
+    statementsOf: compileTransaction(config),
+  };
+}
+
+/** The steps that the plan cache runs for the first request of a shape. */
+function planningSteps({ headOf, queryOf, planIn, workOf: write }: Steps): PlanningSteps {
+  return {
+    parse(x, args) {
+      const head = headOf(x);
+      if (head.kind === 'describe' || head.kind === 'options') throw new Error(`${head.kind} has no rows`);
+      if (needsFeatures(head)) throw new Error('the plan depends on the server');
+      return queryOf(x, head, { args, range: x.header('range') });
+    },
+    prepare(parsed, content, { role, schema }) {
+      const plan = planIn(schema, requestWith(parsed, content), role);
+      if (plan.kind === 'options') throw new Error('OPTIONS runs no statements');
+      return { plan, work: write(plan) };
+    },
   };
 }
 

@@ -11,11 +11,15 @@ import { type SentResponse, TestWire } from '../../harness/test-wire.ts';
 export interface Direct {
   get(target: string, headers?: Record<string, string>): Promise<SentResponse>;
   /** Starts a request whose client can leave. `done` resolves when the handler has finished. */
-  start(request: string, headers?: Record<string, string>): { x: TestWire; done: Promise<void> };
+  start(
+    request: string,
+    headers?: Record<string, string>,
+    body?: string,
+  ): { x: TestWire; done: Promise<void> };
   readonly log: string[];
 }
 
-const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
+export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   aggregates: true,
   errorVerbosity: 'verbose',
   rpc: 'auto',
@@ -88,9 +92,9 @@ export async function direct(
   const resources = (await dbrest.provision?.(whole, worker.scope)) as never;
   const { content, filter } = dbrest.compile(whole, resources, build as Build);
 
-  const start: Direct['start'] = (request, headers = {}) => {
+  const start: Direct['start'] = (request, headers = {}, body = '') => {
     const log = (line: string): void => void worker.log.push(line);
-    const wire = new TestWire(request, { headers, filter, log });
+    const wire = new TestWire(request, { headers, body, filter, log });
     return { x: wire, done: Promise.resolve(content?.(wire.x)) };
   };
   const get: Direct['get'] = async (path, headers) => {

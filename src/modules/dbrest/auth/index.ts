@@ -8,7 +8,7 @@ import {
   undecodableToken,
 } from '../fault/index.ts';
 import { isObject } from '../json.ts';
-import type { TokenMetrics } from '../metrics.ts';
+import type { CacheMetrics } from '../metrics.ts';
 import { type KeySource, openKeys } from './keys.ts';
 import { checkClaims, type Claims, TokenVerifier } from './token-verifier.ts';
 
@@ -197,7 +197,7 @@ function bearerToken(authorization = ''): string | undefined {
 /** Opens the keys of a location. Loads jose only where there are keys. */
 export async function openAuthenticator(
   source: KeySource | undefined,
-  { metrics, ...rules }: Omit<AuthRules, 'verifier'> & { readonly metrics: TokenMetrics },
+  { metrics, ...rules }: Omit<AuthRules, 'verifier'> & { readonly metrics: CacheMetrics },
 ): Promise<Authenticator> {
   const verifier = source && new TokenVerifier(await import('jose'), openKeys(source), metrics);
   return new Authenticator({ ...rules, verifier });

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { badClaims, undecodableToken } from '../fault/index.ts';
 import { isObject, parseLimited } from '../json.ts';
-import type { TokenMetrics } from '../metrics.ts';
+import type { CacheMetrics } from '../metrics.ts';
 import { ALGORITHMS, type Key } from './keys.ts';
 
 /** Tolerated clock skew. */
@@ -61,10 +61,10 @@ const MOST_TOKENS = 1_000;
 export class TokenVerifier {
   readonly #jose: Jose;
   readonly #keys: readonly Key[];
-  readonly #metrics: TokenMetrics;
+  readonly #metrics: CacheMetrics;
   readonly #genuine: LRUCache<string, Claims>;
 
-  constructor(jose: Jose, keys: readonly Key[], metrics: TokenMetrics) {
+  constructor(jose: Jose, keys: readonly Key[], metrics: CacheMetrics) {
     this.#jose = jose;
     this.#metrics = metrics;
     this.#keys = keys;

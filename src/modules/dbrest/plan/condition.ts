@@ -20,6 +20,11 @@ export interface NodeScope {
 /** Operators in whose patterns `*` stands for `%`. */
 const WITH_STARS = new Set(['like', 'ilike']);
 
+/** The text that is bound for an operand. */
+export function boundText(operator: string, text: string): string {
+  return WITH_STARS.has(operator) ? text.replaceAll('*', '%') : text;
+}
+
 /** Operators whose operands are patterns instead of values of the column's type. */
 const PATTERNS = new Set(['like', 'ilike', 'match', 'imatch']);
 
@@ -68,7 +73,7 @@ function planTest({ operator, operand, quantifier }: Filter, { type, path }: Val
       return {
         kind: 'binary',
         operator: BINARY_OPERATORS.get(operator) as string,
-        operand: WITH_STARS.has(operator) ? operand.text.replaceAll('*', '%') : operand.text,
+        operand: boundText(operator, operand.text),
         ...(quantifier && { quantifier }),
         ...read,
       };

@@ -15,6 +15,7 @@ import { findRead, formRead, type FoundRead, type PlannedRead } from './read.ts'
 import { findWrite, formWrite, type FoundWrite, type PlannedWrite } from './write.ts';
 
 export type { CallPlan, PlannedCall } from './call.ts';
+export { boundText } from './condition.ts';
 export type { PlannedDescription, PlannedOptions } from './describe.ts';
 export { type RowForm, type RowShape, type RowTail, shownMedia } from './form.ts';
 export {
@@ -53,14 +54,18 @@ interface FoundRows {
 
 type FoundNames = FoundRows | PlannedDescription | PlannedOptions;
 
-/**
- * Compiles planning: it looks up the names of a request in the schema and chooses the form of the response. Returns a
- * promise only while the schema is being loaded. Throws or rejects with a `DbrestFault`.
- */
-export function compilePlan(
-  config: DbrestConfig,
-  schema: KnownSchema,
-): (request: Request, role: string) => Plan | Promise<Plan> {
+/** Planning: it looks up the names of a request in the schema and chooses the form of the response. */
+interface Planning {
+  /**
+   * Plans a request against the current schema. Returns a promise only while the schema is being loaded. Throws or rejects
+   * with a `DbrestFault`.
+   */
+  readonly planOf: (request: Request, role: string) => Plan | Promise<Plan>;
+  /** Plans a request against one version of the schema. Throws a `DbrestFault`. */
+  readonly planIn: (known: Schema, request: Request, role: string) => Plan;
+}
+
+export function compilePlan(config: DbrestConfig, schema: KnownSchema): Planning {
   const { maxRows, aggregates, extraSearchPath } = config;
   const searchPaths = new Map(config.schemas.map((name) => [name, [name, ...extraSearchPath]] as const));
 
@@ -76,12 +81,13 @@ export function compilePlan(
   };
   const form = (found: FoundNames): Plan => (found.kind === 'rows' ? formRows(found, config) : found);
 
-  return (request, role) => {
+  const planOf: Planning['planOf'] = (request, role) => {
     const isRoot = request.head.resource.kind === 'root';
     if (request.kind === 'options' && isRoot) return planRootOptions(request);
     const found = withSchema(schema, (known) => find(request, role, known));
     return found instanceof Promise ? found.then(form) : form(found);
   };
+  return { planOf, planIn: (known, request, role) => form(find(request, role, known)) };
 }
 
 function findRows(request: ReadRequest | WriteRequest | CallRequest, context: Context): FoundRows['found'] {

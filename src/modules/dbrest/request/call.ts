@@ -1,13 +1,13 @@
-import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives.ts';
 import { unreadableBody } from '../fault/index.ts';
-import { JSON_TYPE, type ReceivedBody, receiveBody } from './body.ts';
+import { JSON_TYPE, type ReceivedBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { scanJson } from './json-scan.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './filter.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
+import type { QuerySource } from './read.ts';
 import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
 
@@ -22,25 +22,34 @@ export interface CallRequest {
   readonly query: ReadQuery;
 }
 
-/** Parses a call. Returns `undefined` when the response has been sent or the client has gone. Throws a `DbrestFault`. */
-export async function parseCall(
-  x: Exchange,
-  head: RequestHead,
-  { maxRows }: DbrestConfig,
-): Promise<CallRequest | undefined> {
-  const isPosted = head.method === 'POST';
-  const given = isPosted ? await posted(x) : parseCallQuery(x.args);
-  if (!given) return undefined;
-  const asObject = head.preferences.params === 'single-object';
-  const input = asObject ? asJsonObject(given.input) : given.input;
-  const range = rowRange(given.read, isPosted ? undefined : x.header('range'), maxRows);
-  return { kind: 'call', head, input, asObject, query: { ...given.read, ...range } };
+/** A call whose body has not been read. */
+export interface ParsedCall extends Pick<CallRequest, 'kind' | 'head' | 'query'> {
+  /** The arguments in the query; absent for a POST. */
+  readonly input: CallInput | undefined;
+  /** The keys of a JSON body that are used; all of them if absent. */
+  readonly columns: readonly string[] | undefined;
 }
 
-async function posted(x: Exchange): Promise<ReturnType<typeof parseCallQuery> | undefined> {
-  const { rows: read, columns } = parseWriteQuery(x.args);
-  const body = await receiveBody(x);
-  return body && { input: await parseCallBody(body, columns), read };
+/** Parses the query of a call. Throws a `DbrestFault`. */
+export function parseCall(
+  head: RequestHead,
+  { args, range }: QuerySource,
+  { maxRows }: DbrestConfig,
+): ParsedCall {
+  if (head.method === 'POST') {
+    const { rows, columns } = parseWriteQuery(args);
+    const query = { ...rows, ...rowRange(rows, undefined, maxRows) };
+    return { kind: 'call', head, query, input: undefined, columns };
+  }
+  const { input, read } = parseCallQuery(args);
+  const query = { ...read, ...rowRange(read, range, maxRows) };
+  return { kind: 'call', head, query, input, columns: undefined };
+}
+
+/** A call with its input, from the query or from the body. */
+export function callWith({ kind, head, query }: ParsedCall, given: CallInput): CallRequest {
+  const asObject = head.preferences.params === 'single-object';
+  return { kind, head, input: asObject ? asJsonObject(given) : given, asObject, query };
 }
 
 /** Argument values as texts, by name. */
@@ -67,7 +76,7 @@ type WholeType = 'text' | 'xml' | 'bytea';
 /** Larger forms are decoded in pieces, so that the event loop is not blocked. */
 const LARGE_FORM_BYTES = 65_536;
 /** Names of parameters that belong to the read grammar, at any level. */
-const GRAMMAR = /^(?:select|columns|on_conflict)$|(?:^|\.)(?:order|limit|offset|and|or)$/;
+export const GRAMMAR = /^(?:select|columns|on_conflict)$|(?:^|\.)(?:order|limit|offset|and|or)$/;
 const OPERATION = /^([a-z]+)(?:\.|\(([^)]*)\)\.)/;
 const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
   ['text/plain', 'text'],
@@ -149,7 +158,8 @@ function addText(texts: Map<string, string[]>, key: string, value: string): void
   else texts.set(key, [value]);
 }
 
-function isOperation(value: string): boolean {
+/** Returns whether the value of a parameter begins like a filter. */
+export function isOperation(value: string): boolean {
   if (value.startsWith('not.')) return true;
   const [, operator = '', modifier] = OPERATION.exec(value) ?? [];
   if (modifier === undefined) return isOperator(operator);

@@ -74,7 +74,7 @@ function parseConfig(scanner: Scanner): string {
 }
 
 /** Parses `(a,"b,c",d)`; `()` is the empty list. */
-function parseList(scanner: Scanner, ending: ValueEnd): Operand {
+function parseList(scanner: Scanner, ending: ValueEnd): Operand & { readonly kind: 'list' } {
   scanner.expect('(');
   scanner.skipBlanks();
   const values: string[] = [];
@@ -88,6 +88,11 @@ function parseList(scanner: Scanner, ending: ValueEnd): Operand {
   scanner.skipBlanks();
   if (ending === 'input') scanner.end();
   return { kind: 'list', values };
+}
+
+/** Parses the operand of `in`. Throws a `DbrestFault`. */
+export function parseListText(text: string): readonly string[] {
+  return parseList(new Scanner('filter', text), 'input').values;
 }
 
 /** Parses an element. Quotes delimit it only if they enclose all of it; otherwise they are ordinary characters. */

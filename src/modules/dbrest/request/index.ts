@@ -1,15 +1,23 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives.ts';
 import type { ServerFeatures } from '../schema/index.ts';
-import { type CallRequest, parseCall } from './call.ts';
+import { receiveBody } from './body.ts';
+import {
+  type CallInput,
+  type CallRequest,
+  callWith,
+  parseCall,
+  parseCallBody,
+  type ParsedCall,
+} from './call.ts';
 import { type DescribeRequest, type OptionsRequest, parseDescribe } from './describe.ts';
 import { honouredHead, type RequestHead } from './head.ts';
-import { parseRead, type ReadRequest } from './read.ts';
-import { parseWrite, type WriteRequest } from './write.ts';
+import { parseRead, type QuerySource, type ReadRequest } from './read.ts';
+import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type WrittenBody } from './write.ts';
 
-export { type CallInput, type CallRequest, parseCallBody } from './call.ts';
+export { type CallInput, type CallRequest, GRAMMAR, isOperation, parseCallBody } from './call.ts';
 export type { DescribeRequest, OptionsRequest } from './describe.ts';
-export { BINARY_OPERATORS, SEARCH_OPERATORS } from './filter.ts';
+export { BINARY_OPERATORS, parseListText, SEARCH_OPERATORS } from './filter.ts';
 export {
   chooseSchema,
   compileHead,
@@ -40,7 +48,7 @@ export {
   type Preference,
   type Preferences,
 } from './preferences.ts';
-export { parametersOf, parseReadQuery } from './query.ts';
+export { decodePiece, parametersOf, parseReadQuery } from './query.ts';
 export type { ReadRequest } from './read.ts';
 export {
   type Aggregate,
@@ -70,31 +78,77 @@ export {
 /** A parsed request. Its names have not been looked up yet. */
 export type Request = ReadRequest | WriteRequest | CallRequest | DescribeRequest | OptionsRequest;
 
+/** A request whose body has not been read. */
+export type ParsedHead = ReadRequest | ParsedWrite | ParsedCall | DescribeRequest | OptionsRequest;
+
 /**
- * Parses the query and the body of a request. `features` are present if the head needs them. Returns a promise if there is
- * a body, and `undefined` when the response has been sent or the client has gone. Throws or rejects with a `DbrestFault`.
+ * Compiles the parser of the query of a request. `features` are present if the head needs them. Throws a `DbrestFault`.
  */
-export function compileRequest(
+export function compileQuery(
   config: DbrestConfig,
 ): (
   x: Exchange,
   head: RequestHead,
-  features: ServerFeatures | undefined,
-) => Request | Promise<Request | undefined> {
+  source: QuerySource & { readonly features?: ServerFeatures | undefined },
+) => ParsedHead {
   const mayChooseEnd = config.txEnd.endsWith('-allow-override');
-  return (x, asked, features) => {
-    const head = honouredHead(asked, features, mayChooseEnd);
+  return (x, asked, source) => {
+    const head = honouredHead(asked, source.features, mayChooseEnd);
     switch (head.kind) {
       case 'read':
-        return parseRead(x, head, config);
+        return parseRead(head, source, config);
       case 'write':
-        return parseWrite(x, head);
+        return parseWrite(head, source.args);
       case 'call':
-        return parseCall(x, head, config);
+        return parseCall(head, source, config);
       case 'describe':
         return parseDescribe(x, head);
       case 'options':
         return { kind: 'options', head };
     }
   };
+}
+
+/** What a request has besides its query: the rows of a write, or the input of a call by POST. */
+export type Content =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'rows'; readonly rows: WrittenBody }
+  | { readonly kind: 'input'; readonly input: CallInput };
+
+const NO_CONTENT: Content = { kind: 'none' };
+
+/**
+ * Reads the content of a request. Returns a promise only if there is a body; it resolves to `undefined` when the response
+ * has been sent or the client has gone. Rejects with a `DbrestFault`.
+ */
+export function readContent(x: Exchange, parsed: ParsedHead): Content | Promise<Content | undefined> {
+  if (parsed.kind === 'write' && parsed.head.method !== 'DELETE') return readRows(x, parsed);
+  if (parsed.kind === 'call' && parsed.input === undefined) return readInput(x, parsed);
+  return NO_CONTENT;
+}
+
+async function readRows(x: Exchange, { query }: ParsedWrite): Promise<Content | undefined> {
+  const received = await receiveBody(x);
+  return received && { kind: 'rows', rows: await readWritten(received, query.columns !== undefined) };
+}
+
+async function readInput(x: Exchange, { columns }: ParsedCall): Promise<Content | undefined> {
+  const received = await receiveBody(x);
+  return received && { kind: 'input', input: await parseCallBody(received, columns) };
+}
+
+const NO_ARGUMENTS: CallInput = { kind: 'texts', texts: new Map() };
+
+/** A request with its content. */
+export function requestWith(parsed: ParsedHead, content: Content): Request {
+  switch (parsed.kind) {
+    case 'write':
+      return { ...parsed, body: content.kind === 'rows' ? content.rows : undefined };
+    case 'call':
+      return callWith(parsed, content.kind === 'input' ? content.input : (parsed.input ?? NO_ARGUMENTS));
+    case 'read':
+    case 'describe':
+    case 'options':
+      return parsed;
+  }
 }

@@ -131,13 +131,13 @@ export function* parametersOf(args: string): Generator<readonly [key: string, va
   for (const piece of args.split('&')) {
     if (piece === '') continue;
     const equals = piece.indexOf('=');
-    const key = decode(equals < 0 ? piece : piece.slice(0, equals), args);
-    yield [key, equals < 0 ? '' : decode(piece.slice(equals + 1), args)];
+    const key = decodePiece(equals < 0 ? piece : piece.slice(0, equals), args);
+    yield [key, equals < 0 ? '' : decodePiece(piece.slice(equals + 1), args)];
   }
 }
 
-/** Percent-decoding in which `+` is a blank. */
-function decode(raw: string, args: string): string {
+/** Percent-decoding in which `+` is a blank. Throws PGRST100, which shows `args`. */
+export function decodePiece(raw: string, args: string): string {
   if (!/[%+]/.test(raw)) return raw;
   try {
     return decodeURIComponent(raw.replaceAll('+', ' '));

@@ -1,4 +1,3 @@
-import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { parseReadQuery } from './query.ts';
@@ -12,8 +11,20 @@ export interface ReadRequest {
   readonly query: ReadQuery;
 }
 
+/** The texts of a request that are parsed together. */
+export interface QuerySource {
+  /** The raw query string. */
+  readonly args: string;
+  /** The header `Range`. */
+  readonly range: string | undefined;
+}
+
 /** Parses a read. Throws a `DbrestFault`. */
-export function parseRead(x: Exchange, head: RequestHead, { maxRows }: DbrestConfig): ReadRequest {
-  const query = parseReadQuery(x.args);
-  return { kind: 'read', head, query: { ...query, ...rowRange(query, x.header('range'), maxRows) } };
+export function parseRead(
+  head: RequestHead,
+  { args, range }: QuerySource,
+  { maxRows }: DbrestConfig,
+): ReadRequest {
+  const query = parseReadQuery(args);
+  return { kind: 'read', head, query: { ...query, ...rowRange(query, range, maxRows) } };
 }

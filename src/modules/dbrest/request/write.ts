@@ -1,6 +1,5 @@
-import type { Exchange } from '../../../http/index.ts';
 import { invalidJson, tooLarge, unparsable, unreadableBody } from '../fault/index.ts';
-import { JSON_TYPE, type ReceivedBody, receiveBody } from './body.ts';
+import { JSON_TYPE, type ReceivedBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
 import type { RequestHead } from './head.ts';
@@ -20,13 +19,12 @@ export interface WriteRequest {
   readonly body: WrittenBody | undefined;
 }
 
-/** Parses a write. Returns `undefined` when the response has been sent or the client has gone. Throws a `DbrestFault`. */
-export async function parseWrite(x: Exchange, head: RequestHead): Promise<WriteRequest | undefined> {
-  const query = parseWriteQuery(x.args);
-  const received = head.method === 'DELETE' ? undefined : await receiveBody(x);
-  if (head.method !== 'DELETE' && !received) return undefined;
-  const body = received && (await readWritten(received, query.columns !== undefined));
-  return { kind: 'write', head: head as WriteRequest['head'], query, body };
+/** A write whose body has not been read. */
+export type ParsedWrite = Omit<WriteRequest, 'body'>;
+
+/** Parses the query of a write. Throws a `DbrestFault`. */
+export function parseWrite(head: RequestHead, args: string): ParsedWrite {
+  return { kind: 'write', head: head as WriteRequest['head'], query: parseWriteQuery(args) };
 }
 
 /** The parsed query of a write; its names have not been looked up yet. */

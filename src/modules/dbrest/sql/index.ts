@@ -1,28 +1,19 @@
-import type { Exchange } from '../../../http/index.ts';
-import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives.ts';
 import { callWork } from './call.ts';
 import { readWork } from './read.ts';
 import type { Step } from './statement.ts';
-import { compileTransaction, type RunPlan, type Statements, type Work } from './transaction.ts';
+import type { RunPlan, Work } from './transaction.ts';
 import { writeWork } from './write.ts';
 
 export { countedTotal } from './read.ts';
 export { countedSql } from './rows.ts';
 export { searchPath } from './settings.ts';
 export { ELEMENT_SEPARATOR, shapedSql } from './shape.ts';
-export { type BoundValue, Parameters, quoteIdentifier, type Step } from './statement.ts';
-export type { RunPlan, Statements } from './transaction.ts';
+export { arrayLiteral, type BoundValue, Parameters, quoteIdentifier, type Step } from './statement.ts';
+export { compileTransaction, type RunPlan, type Statements, type Work } from './transaction.ts';
 
-/** Compiles the writer of statements: it turns a plan and an identity into the statements of one transaction. */
-export function compileStatements(
-  config: DbrestConfig,
-): (x: Exchange, plan: RunPlan, identity: Identity) => Statements {
-  const transaction = compileTransaction(config);
-  return (x, plan, identity) => transaction(x, { identity, plan }, workOf(plan, config));
-}
-
-function workOf(plan: RunPlan, config: DbrestConfig): Work {
+/** Writes the statements of a plan. */
+export function workOf(plan: RunPlan, config: DbrestConfig): Work {
   switch (plan.kind) {
     case 'read':
       return readWork(plan, config);

@@ -61,11 +61,15 @@ export type RunPlan = Exclude<Plan, { readonly kind: 'options' }>;
 /** Compiles the transaction of a location: settings, `dbrest_pre_request`, the work, the end of the transaction. */
 export function compileTransaction(
   config: DbrestConfig,
-): (x: Exchange, who: { readonly identity: Identity; readonly plan: RunPlan }, work: Work) => Statements {
+): (
+  x: Exchange,
+  identity: Identity,
+  prepared: { readonly plan: RunPlan; readonly work: Work },
+) => Statements {
   const settings = compileSettings(config);
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
-  return (x, { identity, plan: { request, preferences, roleSettings } }, work) => {
+  return (x, identity, { plan: { request, preferences, roleSettings }, work }) => {
     const { counts, main, behind = [], responds = false, held = false, readOnly, timeoutMs } = work;
     const { repeatable, leaves } = work;
     const isUndone = work.undone === true || rollsBack(config, preferences);
