@@ -37,7 +37,7 @@ export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
 export { PeerTable, type PeerState } from './peers/peer-table.ts';
 export { openRing, type Ring } from './ring/ring.ts';
-export type { RingSnapshot } from './ring/snapshot.ts';
+export type { RingFacts } from './ring/snapshot.ts';
 export {
   createZone,
   keepsZone,

@@ -9,39 +9,46 @@ import {
   type Explainer,
 } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import {
-  type Counters,
-  EVENT_LIMITS,
-  openRing,
-  type Ring,
-  type RingSnapshot,
-  zoneIdentity,
-} from '../../zone/index.ts';
+import { type Counters, EVENT_LIMITS, openRing, type Ring, zoneIdentity } from '../../zone/index.ts';
 import { DEFAULT_RING_SIZE, directives, type EndpointConfig, type WorkerEventsConfig } from './directives.ts';
 import { Feed } from './feed.ts';
 import { compileKeyCheck, compilePublish } from './publish.ts';
-import { entryJson, readEventQuery, refuse, refuseBusy } from './query.ts';
+import type { KeptEntries, Page } from './kept-entries.ts';
+import { readEventQuery, refuse, refuseBusy } from './query.ts';
 import { compileStream, OpenStreams, prefersStream, type StreamResources } from './stream.ts';
 
 export { eventsEndpoint, type EventsEndpoint } from './directives.ts';
 
+/** Longer responses are not kept to be repeated, in characters. */
+const LONGEST_REPEATED = 1_048_576;
+
 /** Compiles GET and HEAD: the ring's state and the entries that the query selects. */
-export function compileInspect({ zone, channel }: EndpointConfig, ring: Ring): Handler {
+export function compileInspect({ zone, channel }: EndpointConfig, entries: KeptEntries): Handler {
   const start = `{"module":"worker_events","zone":${JSON.stringify(zone.name)},"channel":`;
+  // Clients that poll ask for the same again, mostly without a new event.
+  let last = { args: '', oldest: -1, newest: -1, body: '' };
   return (x: Exchange) => {
+    const range = entries.ring.range();
+    if (range?.newest === last.newest && range.oldest === last.oldest && x.args === last.args)
+      return x.send(200, 'application/json', last.body);
     const query = readEventQuery(x.args, channel);
     if (typeof query === 'string') return refuse(x, 400, query);
-    const snapshot = ring.snapshot({ ...query, since: query.since ?? 0 });
-    if (!snapshot) return refuseBusy(x);
-    x.send(200, 'application/json', `${start}${JSON.stringify(query.channel ?? '')}${ringJson(snapshot)}`);
+    const page = entries.page({ ...query, since: query.since ?? 0 });
+    if (!page) return refuseBusy(x);
+    const body = `${start}${JSON.stringify(query.channel ?? '')}${pageJson(page)}`;
+    if (body.length <= LONGEST_REPEATED) {
+      const { oldestGeneration, newestGeneration } = page.facts;
+      last = { args: x.args, oldest: oldestGeneration, newest: newestGeneration, body };
+    }
+    x.send(200, 'application/json', body);
   };
 }
 
-function ringJson(snapshot: RingSnapshot): string {
+function pageJson({ facts, entries }: Page): string {
   return (
-    `,"capacity":${snapshot.capacity},"oldest_generation":${snapshot.oldestGeneration},` +
-    `"newest_generation":${snapshot.newestGeneration},"dropped_events":${snapshot.droppedEvents},` +
-    `"last_publish_msec":${snapshot.lastPublishMs},"events":[${snapshot.entries.map(entryJson).join(',')}]}`
+    `,"capacity":${facts.capacity},"oldest_generation":${facts.oldestGeneration},` +
+    `"newest_generation":${facts.newestGeneration},"dropped_events":${facts.droppedEvents},` +
+    `"last_publish_msec":${facts.lastPublishMs},"events":[${entries}]}`
   );
 }
 
@@ -158,7 +165,7 @@ function checkChannel(channel: string, report: ConfigReport<WorkerEventsConfig>)
 }
 
 function compileEndpoint(config: EndpointConfig, resources: StreamResources, build: Build): Handler {
-  const inspect = compileInspect(config, resources.feed.ring);
+  const inspect = compileInspect(config, resources.feed.entries);
   const publish = compilePublish(config, { ...resources, ring: resources.feed.ring }, build);
   const read = config.stream ? compileRead(inspect, compileStream(config, resources, build), build) : inspect;
   return (x) => {

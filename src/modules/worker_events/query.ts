@@ -1,5 +1,4 @@
 import type { Exchange } from '../../http/index.ts';
-import type { RingEntry } from '../../zone/index.ts';
 
 /** Gives names and values of a raw query, percent-decoded, in order; `undefined` if one is invalid. `+` is not a blank. */
 export function parseQuery(args: string): readonly (readonly [name: string, value: string])[] | undefined {
@@ -61,12 +60,4 @@ export function refuse(x: Exchange, status: number, error: string): void {
 export function refuseBusy(x: Exchange): void {
   x.response.setHeader('Retry-After', '1');
   refuse(x, 503, 'the ring is busy');
-}
-
-/** Gives an entry as JSON, as in `events` and in a stream. */
-export function entryJson({ generation, channel, type, payload, timestampMs }: RingEntry): string {
-  return (
-    `{"generation":${generation},"channel":${JSON.stringify(channel)},"type":${JSON.stringify(type)},` +
-    `"payload":${JSON.stringify(payload)},"timestamp":${timestampMs}}`
-  );
 }

@@ -1,7 +1,8 @@
 import type { Build } from '../../contract/index.ts';
 import type { Exchange, Handler, KnowsHost, ResponseStream } from '../../http/index.ts';
 import type { EndpointConfig } from './directives.ts';
-import type { Feed, Follower, Frame } from './feed.ts';
+import type { Feed, Follower } from './feed.ts';
+import type { KeptEntry } from './kept-entries.ts';
 import { isCount, readEventQuery, refuse, refuseBusy } from './query.ts';
 
 /** Number of entries after which other requests are served. */
@@ -79,9 +80,9 @@ export class EventStream implements Follower {
         this.#next = range.oldest;
       }
       if (this.#next > range.newest) return { text, more: false };
-      const frame = this.#feed.frame(this.#next);
-      if (frame) {
-        if (this.#wants(frame)) text += frame.text;
+      const entry = this.#feed.entries.entry(this.#next);
+      if (entry) {
+        if (this.#wants(entry)) text += entry.frame;
         this.#next++;
       } else if (!this.#isGone()) {
         // A publisher is overwriting the entry; it wakes this stream afterwards.
@@ -96,10 +97,10 @@ export class EventStream implements Follower {
     return range !== undefined && this.#next < range.oldest;
   }
 
-  #wants(frame: Frame): boolean {
+  #wants(entry: KeptEntry): boolean {
     const { channel, type } = this.#start;
     return (
-      (channel === undefined || frame.channel === channel) && (type === undefined || frame.type === type)
+      (channel === undefined || entry.channel === channel) && (type === undefined || entry.type === type)
     );
   }
 

@@ -20,7 +20,13 @@ import {
   STRIDE_WORDS,
   WAKE_WORD,
 } from './layout.ts';
-import { type RingSnapshot, type SnapshotQuery, takeSnapshot } from './snapshot.ts';
+import {
+  readFacts,
+  type RingFacts,
+  type RingSnapshot,
+  type SnapshotQuery,
+  takeSnapshot,
+} from './snapshot.ts';
 
 /** Wakes all threads that wait on this zone. */
 function announce(words: Int32Array): void {
@@ -148,12 +154,24 @@ export class Ring {
    * at each try.
    */
   range(): RingRange | undefined {
-    const { i32, f64 } = this.#shared;
+    return this.#unlocked(() => ({
+      oldest: this.#shared.f64[OLDEST_DOUBLE] as number,
+      newest: (this.#shared.f64[NEXT_DOUBLE] as number) - 1,
+    }));
+  }
+
+  /** Returns the state of the ring at one moment as `range` does. */
+  facts(): RingFacts | undefined {
+    return this.#unlocked(() => readFacts(this.#shared, this.capacity));
+  }
+
+  #unlocked<T>(read: () => T): T | undefined {
+    const { i32 } = this.#shared;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       const before = Atomics.load(i32, SEQUENCE_WORD);
       if ((before & 1) !== 0) continue;
-      const range = { oldest: f64[OLDEST_DOUBLE] as number, newest: (f64[NEXT_DOUBLE] as number) - 1 };
-      if (Atomics.load(i32, SEQUENCE_WORD) === before) return range;
+      const state = read();
+      if (Atomics.load(i32, SEQUENCE_WORD) === before) return state;
     }
     return undefined;
   }

@@ -28,7 +28,7 @@ export interface SnapshotQuery {
 }
 
 /** The state of the ring, independent of the query. Generations are 0 until something has been published. */
-interface RingFacts {
+export interface RingFacts {
   readonly capacity: number;
   readonly oldestGeneration: number;
   readonly newestGeneration: number;
@@ -71,7 +71,7 @@ export function takeSnapshot(reader: RingReader, query: SnapshotQuery): RingSnap
     for (;;) {
       held ||= lock.acquire();
       if (!held) return undefined;
-      const facts = readFacts(reader);
+      const facts = readFacts(reader.shared, capacity);
       cursor = Math.max(cursor, facts.oldestGeneration);
       const count = copyChunk(reader, cursor, facts.newestGeneration);
       if (releasesLeft-- > 0) {
@@ -95,8 +95,8 @@ function filterOf({ channel, type }: SnapshotQuery): EntryFilter {
   };
 }
 
-/** The caller holds the lock. */
-function readFacts({ shared: { f64 }, capacity }: RingReader): RingFacts {
+/** The caller holds the lock, or checks the sequence number of the header. */
+export function readFacts({ f64 }: Memory, capacity: number): RingFacts {
   const next = f64[NEXT_DOUBLE] as number;
   return {
     capacity,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Build } from '../../../src/contract/index.ts';
 import type { EndpointConfig } from '../../../src/modules/worker_events/directives.ts';
 import { compileInspect } from '../../../src/modules/worker_events/index.ts';
+import { KeptEntries } from '../../../src/modules/worker_events/kept-entries.ts';
 import { compilePublish } from '../../../src/modules/worker_events/publish.ts';
 import { createZone, openRing } from '../../../src/zone/index.ts';
 import { TestWire } from '../../harness/test-wire.ts';
@@ -15,12 +16,12 @@ function request(): TestWire {
 }
 
 test('a ring whose lock is not free gives 503, and serves again once it is', async () => {
-  const buffer = createZone({ name: 'bus', kind: 'ring', capacity: 4 });
+  const buffer = createZone({ name: 'bus', kind: 'ring', capacity: 5_000 });
   const ring = openRing(buffer, 1);
   openRing(buffer, 2);
   const words = new Int32Array(buffer);
   const handlers = [
-    compileInspect(config, ring),
+    compileInspect(config, new KeptEntries(ring)),
     compilePublish(config, { ring, knowsHost: () => true }, build),
   ];
 
@@ -42,4 +43,16 @@ test('a ring whose lock is not free gives 503, and serves again once it is', asy
     expect(wire.sent?.status).toBe(200);
   }
   expect(ring.range()).toEqual({ oldest: 1, newest: 1 });
+});
+
+test('a ring of usual size is read without its lock', async () => {
+  const buffer = createZone({ name: 'bus', kind: 'ring', capacity: 4 });
+  const ring = openRing(buffer, 1);
+  for (let i = 1; i <= 6; i += 1) ring.publish({ channel: 'c', type: `t${i}` });
+  new Int32Array(buffer)[LOCK_WORD] = 3;
+  const wire = new TestWire('GET /');
+  await compileInspect(config, new KeptEntries(ring))(wire.x);
+  expect(wire.sent?.status).toBe(200);
+  const { events } = JSON.parse(wire.sent?.body ?? '') as { events: { type: string }[] };
+  expect(events.map(({ type }) => type)).toEqual(['t3', 't4', 't5', 't6']);
 });
