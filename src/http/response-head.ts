@@ -45,6 +45,11 @@ export class ResponseHead {
     else this.#owner.writeLog(`header "${name}" is dropped: control character in its value`);
   }
 
+  /** Adds a header whose name and value are known to be safe: constants, and values made of such. */
+  setKnownHeader(name: string, value: string): void {
+    (this.headers ??= []).push(name, value);
+  }
+
   /** Replaces all headers with this name. */
   replaceHeader(name: string, value: string): void {
     this.removeHeader(name);

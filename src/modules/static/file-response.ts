@@ -1,6 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, type Handler, isTransformed, PARTS_TYPE, passFilters } from '../../http/index.ts';
-import { compileConditions, type HttpDates, parseHttpDate } from './conditions.ts';
+import { compileConditions, parseHttpDate, type Validators, validatorsOf } from './conditions.ts';
 import type { StaticConfig } from './directives.ts';
 import type { OpenFile } from './files.ts';
 import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
@@ -10,25 +10,25 @@ import type { FileSender, Sending } from './send-file.ts';
 export type FileResponse = (x: Exchange, file: OpenFile, path: string) => void | Promise<void>;
 
 /** Sets the validators of a response. True: the conditions of the request decided, and the response has been sent. */
-export type ValidatorsOf = (x: Exchange, modifiedSeconds: number, etag: string) => boolean;
+export type ApplyValidators = (x: Exchange, validators: Validators) => boolean;
 
 /** Compiles `Last-Modified`, `ETag` and conditional requests. */
 export function compileValidators(
   { ifModifiedSince }: Pick<StaticConfig, 'ifModifiedSince'>,
-  dates: HttpDates,
   build: Build,
-): ValidatorsOf {
+): ApplyValidators {
   const conditions = compileConditions(ifModifiedSince, build);
-  return (x, modifiedSeconds, etag) => {
+  return (x, validators) => {
+    const { etag } = validators;
     const plain = isPlain(x);
-    const verdict = plain ? conditions(x, { modifiedSeconds, etag }) : 200;
+    const verdict = plain ? conditions(x, validators) : 200;
     if (verdict !== 200) x.errorStatus = 0;
     if (verdict === 412) {
       x.end(412);
       return true;
     }
-    if (plain) x.response.setHeader('Last-Modified', dates.text(modifiedSeconds));
-    if (etag !== '') x.response.setHeader('ETag', etag);
+    if (plain) x.response.setKnownHeader('Last-Modified', validators.lastModified);
+    if (etag !== '') x.response.setKnownHeader('ETag', etag);
     if (verdict === 200) return false;
     x.response.removeHeader('Content-Encoding');
     x.send(304, '', '');
@@ -37,7 +37,7 @@ export function compileValidators(
 }
 
 interface FileResponseParts {
-  readonly validators: ValidatorsOf;
+  readonly validators: ApplyValidators;
   readonly sender: FileSender;
   /** False: ranges are never served. */
   readonly ranges?: false;
@@ -46,46 +46,49 @@ interface FileResponseParts {
 /** Compiles the response for a file (nginx: ngx_http_static_handler, not_modified and range filters). */
 export function compileFileResponse(
   config: StaticConfig,
-  { validators, sender, ranges: offersRanges }: FileResponseParts,
+  { validators: apply, sender, ranges: offersRanges }: FileResponseParts,
   build: Build,
 ): FileResponse {
   const contentType = build.contentType();
   const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : config, build);
   /** Gives what is sent; `undefined` if the response has been sent without the file. */
-  const decide = (x: Exchange, { sizeBytes, modifiedSeconds }: OpenFile): Decision | undefined => {
-    const etag = config.etag ? `"${modifiedSeconds.toString(16)}-${sizeBytes.toString(16)}"` : '';
-    if (validators(x, modifiedSeconds, etag)) return undefined;
+  const decide = (x: Exchange, file: OpenFile, path: string): Sending | undefined => {
+    const validators = config.etag ? file.validators : { ...file.validators, etag: '' };
+    if (apply(x, validators)) return undefined;
+    const { sizeBytes } = file;
     const type = contentType(x);
-    const ranges = rangesOf(x, { sizeBytes, modifiedSeconds, etag, type });
-    if (ranges === 'whole') x.response.setHeader('Accept-Ranges', 'bytes');
+    const ranges = rangesOf(x, { sizeBytes, validators, type });
+    if (ranges === 'whole') x.response.setKnownHeader('Accept-Ranges', 'bytes');
     if (ranges === 'whole' || ranges === 'not offered')
-      return { status: 200, body: singleBody({ from: 0, to: sizeBytes }, type) };
+      return { status: 200, body: singleBody({ from: 0, to: sizeBytes }, type), path };
     x.errorStatus = 0;
-    if (ranges !== 'unsatisfiable') return { status: 206, body: partialBody(x, ranges, { sizeBytes, type }) };
-    passFilters(x, { type, lengthBytes: sizeBytes });
-    x.response.removeHeader('Last-Modified');
-    x.response.removeHeader('ETag');
-    x.response.setHeader('Content-Range', `bytes */${sizeBytes}`);
-    x.end(416);
+    if (ranges !== 'unsatisfiable')
+      return { status: 206, body: partialBody(x, ranges, { sizeBytes, type }), path };
+    refuseRange(x, { sizeBytes, type });
     return undefined;
   };
   return (x, file, path) => {
-    let decision: Decision | undefined;
+    let sending: Sending | undefined;
     try {
-      decision = decide(x, file);
+      sending = decide(x, file, path);
     } finally {
-      if (!decision) file.release();
+      if (!sending) file.release();
     }
-    return decision && sender.send(x, file, { ...decision, path });
+    return sending && sender.send(x, file, sending);
   };
 }
 
-type Decision = Omit<Sending, 'path'>;
+function refuseRange(x: Exchange, { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>): void {
+  passFilters(x, { type, lengthBytes: sizeBytes });
+  x.response.removeHeader('Last-Modified');
+  x.response.removeHeader('ETag');
+  x.response.setHeader('Content-Range', `bytes */${sizeBytes}`);
+  x.end(416);
+}
 
 interface Resource {
   readonly sizeBytes: number;
-  readonly modifiedSeconds: number;
-  readonly etag: string;
+  readonly validators: Validators;
   readonly type: string;
 }
 
@@ -95,20 +98,16 @@ function compileRanges({ maxRanges = Infinity }: Pick<StaticConfig, 'maxRanges'>
   if (maxRanges === 0) return () => 'not offered';
   build.needHeader('range');
   build.needHeader('if-range');
-  return (x, { type, ...resource }) => {
-    if (!isPlain(x) || isTransformed(x, { status: 200, type, lengthBytes: resource.sizeBytes }))
-      return 'not offered';
+  return (x, { sizeBytes, validators, type }) => {
+    if (!isPlain(x) || isTransformed(x, { status: 200, type, lengthBytes: sizeBytes })) return 'not offered';
     const range = x.request.headers.length === 0 ? undefined : x.header('range');
-    if (range === undefined || !isStillThat(x.header('if-range'), resource)) return 'whole';
-    return parseRanges(range, { sizeBytes: resource.sizeBytes, maxRanges });
+    if (range === undefined || !isStillThat(x.header('if-range'), validators)) return 'whole';
+    return parseRanges(range, { sizeBytes, maxRanges });
   };
 }
 
 /** Evaluates `If-Range`: a tag or a date that must match the resource exactly. */
-function isStillThat(
-  ifRange: string | undefined,
-  { etag, modifiedSeconds }: Omit<Resource, 'type'>,
-): boolean {
+function isStillThat(ifRange: string | undefined, { etag, modifiedSeconds }: Validators): boolean {
   if (ifRange === undefined) return true;
   return ifRange.endsWith('"') ? ifRange === etag : parseHttpDate(ifRange) === modifiedSeconds;
 }
@@ -135,13 +134,13 @@ function partialBody(
 /** One transparent pixel. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIABAAAAAP///yH5BAEAAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
 
-/** A date in the past that nginx uses: Mon, 28 Sep 1970 06:00:00 GMT. */
-const MODIFIED_SECONDS = 23_349_600;
+/** Its date is the one that nginx uses: Mon, 28 Sep 1970 06:00:00 GMT. */
+const PIXEL_VALIDATORS = { ...validatorsOf(23_349_600, PIXEL.length), etag: '' };
 
 /** Compiles `empty_gif` (nginx: ngx_http_empty_gif_handler). */
-export function compileEmptyGif(validators: ValidatorsOf): Handler {
+export function compileEmptyGif(apply: ApplyValidators): Handler {
   return (x) => {
     if (x.method !== 'GET' && x.method !== 'HEAD') return x.end(405);
-    return validators(x, MODIFIED_SECONDS, '') ? undefined : x.send(200, 'image/gif', PIXEL);
+    return apply(x, PIXEL_VALIDATORS) ? undefined : x.send(200, 'image/gif', PIXEL);
   };
 }

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import type { Exchange } from '../../http/index.ts';
+import { type Validators, validatorsOf } from './conditions.ts';
 
 /** A system call that failed, by the name that nginx gives it. */
 export interface FileFault {
@@ -30,6 +31,7 @@ export interface FileFacts {
 
 /** An open file. The code that opened it releases it, once. */
 export interface OpenFile extends FileFacts {
+  readonly validators: Validators;
   /** Gives the whole content, which must not be changed; for small files. */
   content(): Uint8Array;
   /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. */
@@ -120,6 +122,10 @@ export class OpenedFile implements OpenFile {
     this.kind = kindOf(stats);
     this.sizeBytes = stats.size;
     this.modifiedSeconds = Math.floor(stats.mtimeMs / 1000);
+  }
+
+  get validators(): Validators {
+    return validatorsOf(this.modifiedSeconds, this.sizeBytes);
   }
 
   content(): Uint8Array {

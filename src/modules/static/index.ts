@@ -9,13 +9,12 @@ import {
 } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import {
+  type ApplyValidators,
   compileEmptyGif,
   compileFileResponse,
   compileValidators,
-  type ValidatorsOf,
 } from './file-response.ts';
 import { compileAutoindex } from './autoindex.ts';
-import { HttpDates } from './conditions.ts';
 import {
   compileContent,
   compileGzipStatic,
@@ -35,7 +34,6 @@ import { compileTryFiles } from './try-files.ts';
 
 /** What the locations of one worker share. */
 interface StaticResources {
-  readonly dates: HttpDates;
   readonly buffers: PieceBuffers;
   readonly files: Files;
 }
@@ -44,7 +42,6 @@ interface StaticResources {
 function openResources(config: StaticConfig, worker: WorkerScope): StaticResources {
   const nothing = (): void => undefined;
   return {
-    dates: worker.share('static: dates', () => new HttpDates(), nothing),
     buffers: worker.share('static: buffers', () => new PieceBuffers(), nothing),
     files: openCache(config, worker) ?? openKeptContent(worker),
   };
@@ -177,13 +174,13 @@ export const staticFiles = moduleFor<StaticConfig>()<StaticResources>({
 });
 
 function compileStatic(config: StaticConfig, resources: StaticResources, build: Build): LocationParts {
-  const { dates, buffers, files } = resources;
+  const { buffers, files } = resources;
   const site = {
     paths: compileDocumentPath(build),
     files: filesOf(config, files, build),
     faults: new FileFaults(build, config),
   };
-  const validators = compileValidators(config, dates, build);
+  const validators = compileValidators(config, build);
   const precontent = config.tryFiles && { precontent: compileTryFiles(config.tryFiles, site, build) };
   if (config.emptyGif) return { ...precontent, content: compileEmptyGif(validators) };
   return { ...precontent, content: compileFiles(config, { site, validators, buffers }, build) };
@@ -191,7 +188,7 @@ function compileStatic(config: StaticConfig, resources: StaticResources, build: 
 
 interface Parts {
   readonly site: Site;
-  readonly validators: ValidatorsOf;
+  readonly validators: ApplyValidators;
   readonly buffers: PieceBuffers;
 }
 

@@ -1,6 +1,7 @@
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../http/index.ts';
+import { type Validators, validatorsOf } from './conditions.ts';
 import {
   type FileFacts,
   type FileFault,
@@ -66,9 +67,11 @@ export class KeptContent implements Files {
   }
 }
 
+const QUIETLY = { throwIfNoEntry: false } as const;
+
 function statsOf(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
+    return statSync(path, QUIETLY);
   } catch {
     // Opening it says why.
     return undefined;
@@ -104,6 +107,10 @@ class ReadFile implements OpenFile {
     this.#keep = keep;
   }
 
+  get validators(): Validators {
+    return this.#opened.validators;
+  }
+
   content(): Uint8Array {
     // Memory of its own: what lives long must not hold a pool that others are done with.
     const bytes = Buffer.allocUnsafeSlow(this.sizeBytes);
@@ -126,12 +133,14 @@ class KeptFile implements OpenFile {
   readonly kind = 'file';
   readonly sizeBytes: number;
   readonly modifiedSeconds: number;
+  readonly validators: Validators;
   readonly #stats: Stats;
   readonly #content: Uint8Array;
 
   constructor(stats: Stats, content: Uint8Array) {
     this.sizeBytes = stats.size;
     this.modifiedSeconds = Math.floor(stats.mtimeMs / 1000);
+    this.validators = validatorsOf(this.modifiedSeconds, this.sizeBytes);
     this.#stats = stats;
     this.#content = content;
   }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../http/index.ts';
+import type { Validators } from './conditions.ts';
 import {
   type FileFacts,
   type FileFault,
@@ -135,6 +136,7 @@ class SharedFile implements OpenFile {
   readonly kind: FileFacts['kind'];
   readonly sizeBytes: number;
   readonly modifiedSeconds: number;
+  readonly validators: Validators;
   readonly isSmall: boolean;
   readonly #opened: OpenFile;
   readonly #content: Uint8Array | undefined;
@@ -146,6 +148,7 @@ class SharedFile implements OpenFile {
     this.kind = opened.kind;
     this.sizeBytes = opened.sizeBytes;
     this.modifiedSeconds = opened.modifiedSeconds;
+    this.validators = opened.validators;
     this.isSmall = opened.sizeBytes <= SMALL_FILE_BYTES;
     if (!this.isSmall) return;
     // Not from the pool of small buffers: a long-lived slice would keep the whole pool in memory.

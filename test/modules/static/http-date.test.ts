@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HttpDates, parseHttpDate } from '../../../src/modules/static/conditions.ts';
+import { parseHttpDate, validatorsOf } from '../../../src/modules/static/conditions.ts';
 
 const MOMENT = 784_111_777;
 
@@ -29,9 +29,8 @@ for (const [text, seconds] of cases) {
   });
 }
 
-test('a written date reads as the same moment, after any number of other dates', () => {
-  const dates = new HttpDates();
+test('a written date reads as the same moment', () => {
   for (let seconds = 0; seconds < 3_000_000_000; seconds += 999_983) {
-    expect(parseHttpDate(dates.text(seconds))).toBe(seconds);
+    expect(parseHttpDate(validatorsOf(seconds, 0).lastModified)).toBe(seconds);
   }
 });

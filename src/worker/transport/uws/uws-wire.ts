@@ -21,6 +21,8 @@ import type { SpareResponse } from './spare-response.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';
 import type { Relay, Relayed } from './websocket-behavior.ts';
 
+const NO_HEADERS: readonly string[] = [];
+
 /** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
 
@@ -291,9 +293,7 @@ export class UwsWire implements Wire, StreamOwner {
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
     // A proxied response may have its own `Server` (`proxy_pass_header`).
     const token = response.header('server') === undefined ? x.serverToken : '';
-    const { name, value } = this.#socket.headLines.serverAnd(response.type, token);
-    if (name !== undefined) res.writeHeader(name, value);
-    if (headers) writeHeaders(res, headers);
+    writeHeaders(res, headers ?? NO_HEADERS, this.#socket.headLines.serverAnd(response.type, token));
     const { keepaliveHeader } = x.rules.connection;
     if (keepaliveHeader !== undefined && !this.#closes())
       res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
