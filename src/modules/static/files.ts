@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, statSync } from 'node:fs';
 import type { Exchange } from '../../http/index.ts';
 import { type Validators, validatorsOf } from './conditions.ts';
 
@@ -34,8 +34,10 @@ export interface OpenFile extends FileFacts {
   readonly validators: Validators;
   /** Gives the whole content, which must not be changed; for small files. */
   content(): Uint8Array;
-  /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. */
+  /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. For small files. */
   read(bytes: Buffer, from: number): number;
+  /** The same without blocking the worker. The file must not be released, nor the buffer used, before it has settled. */
+  readLater(bytes: Buffer, from: number): Promise<number>;
   release(): void;
 }
 
@@ -143,7 +145,25 @@ export class OpenedFile implements OpenFile {
     return filled;
   }
 
+  async readLater(bytes: Buffer, from: number): Promise<number> {
+    let filled = 0;
+    while (filled < bytes.length) {
+      const bytesRead = await readPart(this.#fd, bytes.subarray(filled), from + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return filled;
+  }
+
   release(): void {
     closeSync(this.#fd);
   }
+}
+
+function readPart(fd: number, bytes: Buffer, from: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(fd, bytes, 0, bytes.length, from, (error, bytesRead) =>
+      error ? reject(error) : resolve(bytesRead),
+    );
+  });
 }

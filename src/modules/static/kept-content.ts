@@ -123,6 +123,10 @@ class ReadFile implements OpenFile {
     return this.#opened.read(bytes, from);
   }
 
+  readLater(bytes: Buffer, from: number): Promise<number> {
+    return this.#opened.readLater(bytes, from);
+  }
+
   release(): void {
     this.#opened.release();
   }
@@ -166,6 +170,10 @@ class KeptFile implements OpenFile {
     const piece = this.#content.subarray(from, from + bytes.length);
     bytes.set(piece);
     return piece.length;
+  }
+
+  async readLater(bytes: Buffer, from: number): Promise<number> {
+    return this.read(bytes, from);
   }
 
   release(): void {

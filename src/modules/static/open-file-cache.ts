@@ -176,6 +176,10 @@ class SharedFile implements OpenFile {
     return piece.length;
   }
 
+  async readLater(bytes: Buffer, from: number): Promise<number> {
+    return this.#content ? this.read(bytes, from) : this.#opened.readLater(bytes, from);
+  }
+
   release(): void {
     this.#users--;
     this.#closeUnused();

@@ -1,32 +1,42 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Exchange, logContext, type ResponseStream } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import { systemFailure } from '../../system/index.ts';
 import { type OpenFile, SMALL_FILE_BYTES } from './files.ts';
 import type { FileBody } from './ranges.ts';
 
-/** Bytes of a file that are read at a time. */
-const PIECE_BYTES = 65_536;
+/** Bytes of a file that are read at a time: a read in another thread costs as much as sending some 50 KB. */
+const PIECE_BYTES = 262_144;
+/** The same while many clients are slow. */
+const SMALL_PIECE_BYTES = 65_536;
 
+/** Number of large buffers in one worker: 16 MB. */
+const MOST_LARGE = 64;
 /** Buffers that are kept for later files; further ones are garbage collected. */
 const KEPT = 32;
 
-/** Buffers for pieces of files. They are reused because allocating one takes longer than reading into it. */
+/**
+ * Buffers for pieces of files. They are reused because allocating one takes longer than reading into it. Each response holds one
+ * until its client has taken the piece, so only some are large.
+ */
 export class PieceBuffers {
   readonly #free: Buffer[] = [];
+  readonly #freeLarge: Buffer[] = [];
+  #large = 0;
 
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+    if (this.#large >= MOST_LARGE) return this.#free.pop() ?? Buffer.allocUnsafeSlow(SMALL_PIECE_BYTES);
+    this.#large++;
+    return this.#freeLarge.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
   }
 
   /** Returns a buffer, which the caller must no longer use. */
   give(buffer: Buffer): void {
-    if (this.#free.length < KEPT) this.#free.push(buffer);
+    const isLarge = buffer.length === PIECE_BYTES;
+    if (isLarge) this.#large--;
+    const free = isLarge ? this.#freeLarge : this.#free;
+    if (free.length < KEPT) free.push(buffer);
   }
 }
-
-/** Bytes that one fast client gets before other requests have their turn. */
-const BYTES_PER_TURN = 524_288;
 
 /** The response for a file; `path` is for the error log. */
 export interface Sending {
@@ -36,8 +46,8 @@ export interface Sending {
 }
 
 /**
- * Sends files: small ones at once, large ones in pieces at the pace of the client. Reading is synchronous: a piece in the page
- * cache takes 3 microseconds, through the thread pool 10 to 20 (nginx does the same with `aio off`).
+ * Sends files: small ones at once, large ones in pieces at the pace of the client. Pieces are read in Node's thread pool, so that
+ * a slow disk delays no other request of the worker.
  */
 export class FileSender {
   readonly #buffers: PieceBuffers;
@@ -68,18 +78,11 @@ export class FileSender {
     { x, body, path }: Sending & { x: Exchange },
   ): Promise<void> {
     const buffer = this.#buffers.take();
-    let turnBytes = 0;
     try {
-      for (const piece of piecesOf(body)) {
+      for (const piece of piecesOf(body, buffer.length)) {
+        const bytes = typeof piece === 'string' ? piece : await readPiece(file, buffer, piece);
         if (x.aborted) return;
-        const bytes = typeof piece === 'string' ? piece : readPiece(file, buffer, piece);
-        if (!stream.write(bytes)) {
-          await stream.drained();
-          turnBytes = 0;
-        } else if ((turnBytes += bytes.length) >= BYTES_PER_TURN) {
-          await nextTurn();
-          turnBytes = 0;
-        }
+        if (!stream.write(bytes)) await stream.drained();
       }
       stream.end();
     } catch (error) {
@@ -111,19 +114,22 @@ interface Piece {
   readonly lengthBytes: number;
 }
 
-function* piecesOf({ parts, tail }: FileBody): Generator<string | Piece, void> {
+function* piecesOf({ parts, tail }: FileBody, mostBytes: number): Generator<string | Piece, void> {
   for (const { head, from, to } of parts) {
     if (head !== '') yield head;
-    for (let at = from; at < to; at += PIECE_BYTES) yield { at, lengthBytes: Math.min(PIECE_BYTES, to - at) };
+    for (let at = from; at < to; at += mostBytes) yield { at, lengthBytes: Math.min(mostBytes, to - at) };
   }
   if (tail !== '') yield tail;
 }
 
-function readPiece(file: OpenFile, buffer: Buffer, { at, lengthBytes }: Piece): Buffer {
+async function readPiece(file: OpenFile, buffer: Buffer, { at, lengthBytes }: Piece): Promise<Buffer> {
   const bytes = buffer.subarray(0, lengthBytes);
-  const readBytes = file.read(bytes, at);
-  if (readBytes < lengthBytes) throw new Truncated(readBytes, lengthBytes);
+  checkLength(await file.readLater(bytes, at), lengthBytes);
   return bytes;
+}
+
+function checkLength(readBytes: number, wantedBytes: number): void {
+  if (readBytes < wantedBytes) throw new Truncated(readBytes, wantedBytes);
 }
 
 /** Builds the whole body of a small response. */
@@ -133,9 +139,8 @@ function assemble(file: OpenFile, body: FileBody): Uint8Array {
   let filled = 0;
   for (const { head, from, to } of body.parts) {
     filled += bytes.write(head, filled, 'latin1');
-    const lengthBytes = to - from;
-    readPiece(file, bytes.subarray(filled), { at: from, lengthBytes });
-    filled += lengthBytes;
+    checkLength(file.read(bytes.subarray(filled, filled + to - from), from), to - from);
+    filled += to - from;
   }
   bytes.write(body.tail, filled, 'latin1');
   return bytes;

@@ -139,6 +139,22 @@ test(`${CLIENTS} clients that do not read on take little memory and leave no fil
   await untilClosed(path, pid);
 });
 
+test('slow and fast readers of a large file leave the worker to others', async (t) => {
+  const { gw, content } = await startSite(t, 5 * MB, 'location = /ok { return 200 ok; }');
+  const slow = await Promise.all(Array.from({ length: 40 }, () => startSlowClient(gw.port)));
+  t.onTestFinished(() => {
+    for (const client of slow) client.destroy();
+  });
+  let isOver = false;
+  const fast = Promise.all(Array.from({ length: 10 }, () => gw.fetch('/large'))).finally(
+    () => (isOver = true),
+  );
+  let responses = 0;
+  for (; !isOver; responses++) await gw.expect('GET /ok', { status: 200, body: 'ok' });
+  expect(responses).toBeGreaterThan(0);
+  for (const { bytes } of await fast) expect(sum(bytes)).toBe(sum(content));
+});
+
 test('a file that becomes shorter while it is sent cuts the connection', async (t) => {
   const gw = await startGateway(t, 'server { root site; }', { files: { 'site/x': '' }, expectAlerts: true });
   const path = join(gw.dir, 'site/large');
@@ -148,6 +164,6 @@ test('a file that becomes shorter while it is sent cuts the connection', async (
   client.resume();
   await once(client, 'close');
   expect(client.bytesRead).toBeLessThan(50 * MB);
-  await gw.waitForLog(/\[alert\] .*pread\(\) read only \d+ of 65536 from "\/.*\/site\/large", client/);
+  await gw.waitForLog(/\[alert\] .*pread\(\) read only \d+ of \d+ from "\/.*\/site\/large", client/);
   await untilClosed(path, workerPid(gw));
 });
