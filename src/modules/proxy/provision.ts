@@ -3,6 +3,7 @@ import { constantText } from '../../config/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
 import type { UpstreamGroup, Upstreams } from '../../upstream/index.ts';
 import { Connections } from './client/keepalive.ts';
+import { readBuffer } from './client/inlet.ts';
 import { Connector, type ConnectorSettings, type TlsSettings } from './client/connector.ts';
 import type { ProxyConfig, TlsVersion } from './config.ts';
 
@@ -20,10 +21,11 @@ const MAX_SETS = 1_000;
 export function provision(config: ProxyConfig, worker: WorkerScope): Provisioned {
   const tls = config.pass ? tlsSettings(config) : undefined;
   const known = new Map<string, Connections>();
+  const buffer = worker.share('proxy: read buffer', readBuffer, () => undefined);
   const open = (group: UpstreamGroup, settings: ConnectorSettings): Connections =>
     worker.share(
       keyOf(group, settings),
-      () => new Connections(new Connector(settings), group.keepalive),
+      () => new Connections(new Connector(settings, buffer), group.keepalive),
       (connections) => connections.close(),
     );
   return {

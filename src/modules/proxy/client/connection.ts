@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Peer } from '../../../upstream/index.ts';
 import { headEnd } from '../../../http1/index.ts';
+import type { Inlet } from './inlet.ts';
 import { type ResponseHead, readHead } from './response-head.ts';
 import { type BodyReader, bodyReaderOf, CloseReader } from './body-reader.ts';
 import {
@@ -90,6 +91,12 @@ const MAX_INTERIM_RESPONSES = 16;
 const EMPTY = Buffer.alloc(0);
 const READING = 'reading response header from upstream';
 
+interface ConnectionParts {
+  readonly peer: Peer;
+  readonly name: string;
+  readonly inlet: Inlet | undefined;
+}
+
 /** One connection to a peer. It carries one request at a time, as HTTP/1.0 or 1.1 as the caller writes it. */
 export class Connection {
   /** Requests sent on it so far. */
@@ -102,6 +109,7 @@ export class Connection {
   bytesSent = 0;
   bytesReceived = 0;
   readonly #socket: Socket;
+  readonly #inlet: Inlet | undefined;
   readonly #owner: ConnectionOwner;
   #caller: Caller | undefined = undefined;
   #sent = false;
@@ -113,16 +121,14 @@ export class Connection {
   readonly #silence = new SilenceTimer(() => this.#fail(timedOut(this.#stage())));
   readonly #give = (piece: Buffer): void => this.#caller?.piece(piece);
 
-  constructor(
-    socket: Socket,
-    { peer, name }: { readonly peer: Peer; readonly name: string },
-    owner: ConnectionOwner,
-  ) {
+  constructor(socket: Socket, { peer, name, inlet }: ConnectionParts, owner: ConnectionOwner) {
     this.#socket = socket;
+    this.#inlet = inlet;
     this.peer = peer;
     this.name = name;
     this.#owner = owner;
-    socket.on('data', this.#receive);
+    if (inlet) inlet.open(this.#receive);
+    else socket.on('data', this.#receive);
     socket.on('drain', this.#drain);
     socket.on('end', this.#ended);
     socket.on('error', this.#failed);
@@ -196,13 +202,15 @@ export class Connection {
     // Bytes outside of any response: they would be taken for a part of the next one.
     if (!caller) return this.destroy();
     this.bytesReceived += bytes.length;
-    if (this.#sent) this.#silence.expect(caller.readTimeoutMs);
     try {
       if (this.#body) this.#readBody(bytes, 0);
       else this.#receiveHead(caller, bytes);
     } catch (error) {
-      this.#fail(error as UpstreamFault);
+      return this.#fail(error as UpstreamFault);
     }
+    // Most responses are complete by now.
+    if (this.#sent && this.#caller === caller && !this.#socket.isPaused())
+      this.#silence.expect(caller.readTimeoutMs);
   };
 
   #receiveHead(caller: Caller, bytes: Buffer): void {
@@ -298,6 +306,7 @@ export class Connection {
   #release(): void {
     this.#caller = undefined;
     this.#silence.stop();
+    this.#inlet?.passTo(this.#socket);
     this.#socket.off('data', this.#receive).off('drain', this.#drain).off('end', this.#ended);
     this.#socket.off('error', this.#failed).off('close', this.#ended);
   }

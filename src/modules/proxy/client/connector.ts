@@ -9,6 +9,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { intermediatesOf, verifyError } from '../../../system/index.ts';
+import { Inlet } from './inlet.ts';
 import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
 
 const STAGE = 'while SSL handshaking to upstream';
@@ -71,7 +72,8 @@ export interface Destination {
 
 /** Called with the outcome of an attempt to connect; one of the two, once. */
 export interface DialCallbacks {
-  opened(socket: Socket): void;
+  /** `inlet`: what takes the bytes that the socket receives; without it, they are read from the socket. */
+  opened(socket: Socket, inlet: Inlet | undefined): void;
   refused(fault: UpstreamFault): void;
 }
 
@@ -85,12 +87,15 @@ const KEEPALIVE_DELAY_MS = 60_000;
 /** Opens connections to the peers of one group over TCP or Unix sockets, with TLS if configured; TLS sessions are resumed. */
 export class Connector {
   readonly settings: ConnectorSettings;
+  readonly #buffer: Buffer;
   readonly #sessions: LRUCache<string, Buffer> | undefined;
   #context: SecureContext | undefined = undefined;
 
-  constructor(settings: ConnectorSettings) {
+  /** `buffer` is read into; see `readBuffer`. */
+  constructor(settings: ConnectorSettings, buffer: Buffer) {
     const { tls } = settings;
     this.settings = settings;
+    this.#buffer = buffer;
     // A resumed session does not show the certificate chain again, so it could not be verified.
     this.#sessions = tls?.reuseSessions && !tls.verify ? new LRUCache({ max: MOST_SESSIONS }) : undefined;
   }
@@ -100,12 +105,18 @@ export class Connector {
     const { tls } = this.settings;
     const attempt = new Attempt(to, dialled, tls);
     try {
-      attempt.follow(tls ? this.#dialTls(to, tls) : connect(this.#optionsOf(to.address, WAITING_BYTES)));
+      if (tls) attempt.follow(this.#dialTls(to, tls));
+      else this.#dial(to, attempt);
     } catch (error) {
       // For example a local address of the wrong family.
       queueMicrotask(() => attempt.fail(error as Error));
     }
     return () => attempt.cancel();
+  }
+
+  #dial({ address }: Destination, attempt: Attempt): void {
+    const inlet = new Inlet(this.#buffer);
+    attempt.follow(connect({ ...this.#optionsOf(address, WAITING_BYTES), onread: inlet.onread }), inlet);
   }
 
   #dialTls({ address, name, sendsName }: Destination, tls: TlsSettings): Socket {
@@ -191,11 +202,11 @@ class Attempt {
     this.#timer = setTimeout(() => this.#refuse(timedOut(this.#stage)), timeoutMs);
   }
 
-  follow(socket: Socket): void {
+  follow(socket: Socket, inlet?: Inlet): void {
     this.#socket = socket;
     socket.on('error', this.fail);
     if (this.#tls) socket.once('connect', () => (this.#stage = 'SSL handshaking to upstream'));
-    socket.once(this.#tls ? 'secureConnect' : 'connect', () => this.#succeed(socket));
+    socket.once(this.#tls ? 'secureConnect' : 'connect', () => this.#succeed(socket, inlet));
   }
 
   readonly fail = (error: Error): void => this.#refuse(this.#faultOf(error));
@@ -206,7 +217,7 @@ class Attempt {
     this.#socket?.destroy();
   }
 
-  #succeed(socket: Socket): void {
+  #succeed(socket: Socket, inlet: Inlet | undefined): void {
     if (this.#settled) return;
     const fault = this.#tls?.verify
       ? checkPeerCertificate(socket as TLSSocket, this.#name, this.#tls)
@@ -214,7 +225,7 @@ class Attempt {
     if (fault) return this.#refuse(fault);
     this.#settled = true;
     clearTimeout(this.#timer);
-    this.#dialled.opened(socket);
+    this.#dialled.opened(socket, inlet);
     // The user of the connection handles errors from here on. An error between two uses would otherwise end the thread.
     socket.off('error', this.fail).on('error', ignore);
   }

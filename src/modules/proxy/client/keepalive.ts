@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { KeepaliveConfig, Peer } from '../../../upstream/index.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import type { Connector, Destination, DialCallbacks } from './connector.ts';
+import type { Inlet } from './inlet.ts';
 
 /** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
 const DEFAULT_IDLE = 32;
@@ -36,10 +37,9 @@ export class Connections implements ConnectionOwner {
 
   /** Opens a new connection; gives a function that cancels the attempt. */
   open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionCallbacks): () => void {
-    const opened = (socket: Socket): void =>
-      dialled.opened(
-        new Connection(socket, { peer, name: this.#connector.settings.tls ? to.name : '' }, this),
-      );
+    const name = this.#connector.settings.tls ? to.name : '';
+    const opened = (socket: Socket, inlet: Inlet | undefined): void =>
+      dialled.opened(new Connection(socket, { peer, name, inlet }, this));
     return this.#connector.open({ ...to, address: peer.address }, { opened, refused: dialled.refused });
   }
 
