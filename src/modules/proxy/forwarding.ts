@@ -52,7 +52,7 @@ export class Forwarding implements Caller {
   readonly #outgoing: OutgoingRequest;
   readonly #selection: Selection;
   readonly #facts: ProxyFacts | undefined;
-  readonly #startedMs = performance.now();
+  readonly #startedMs: number;
   #tries = 0;
   #current: Try | undefined = undefined;
   #connection: Connection | undefined = undefined;
@@ -70,6 +70,7 @@ export class Forwarding implements Caller {
     this.#rules = rules;
     this.#outgoing = outgoing;
     this.#selection = selection;
+    this.#startedMs = rules.next.isTimed ? performance.now() : 0;
     this.method = outgoing.head.method;
     this.upgrades = outgoing.head.upgrades;
     this.sendTimeoutMs = config.sendTimeoutMs;

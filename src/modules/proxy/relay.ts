@@ -39,12 +39,13 @@ export class Relay {
   #paceTimer: NodeJS.Timeout | undefined = undefined;
   #totalBytes = 0;
   #last: Buffer | undefined = undefined;
-  readonly #startedMs = performance.now();
+  readonly #startedMs: number;
 
   constructor(x: Exchange, source: Source, rules: RelayRules) {
     this.#x = x;
     this.#source = source;
     this.#rules = rules;
+    this.#startedMs = rules.rate > 0 ? performance.now() : 0;
     const { lengthBytes, readAheadBytes } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
     this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && readAheadBytes > 0;

@@ -1,5 +1,11 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, isSafeHeaderValue, KEPT_TYPE, statusLine } from '../../http/index.ts';
+import {
+  type Exchange,
+  isSafeHeaderName,
+  isSafeHeaderValue,
+  KEPT_TYPE,
+  statusLine,
+} from '../../http/index.ts';
 import { connectionOptions, HOP_BY_HOP } from '../../http1/index.ts';
 import type { ResponseHead } from './client/response-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
@@ -15,8 +21,9 @@ export interface Accel {
   charset: string;
 }
 
-/** What is done with a header of a response, by its name. */
-type Treatment = 'pass' | 'drop' | 'type' | 'connection' | 'location' | 'refresh' | 'cookie' | 'replace';
+/** What is done with a header of a response, by its name. `check`: the name is no token, so it is not passed on. */
+type Treatment =
+  'pass' | 'check' | 'drop' | 'type' | 'connection' | 'location' | 'refresh' | 'cookie' | 'replace';
 
 /** nginx hides these (ngx_http_proxy_hide_headers). */
 const HIDDEN: readonly string[] =
@@ -47,17 +54,19 @@ export class ResponseHeaders {
   }
 
   /** Sets the headers of the response and gives its content type, '' without one. */
-  apply(x: Exchange, { headers, status, reason }: ResponseHead): string {
+  apply(x: Exchange, { headers, status, reason, isPlain }: ResponseHead): string {
     let type = x.state(KEPT_TYPE) ?? '';
     let hops: readonly string[] | undefined;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
       const value = headers[index + 1] as string;
       const treatment = this.#known.get(name) ?? this.#learn(name);
-      if (treatment === 'pass') x.response.setHeader(name, value);
-      else if (treatment === 'type') type = safeType(x, name, value);
-      else if (treatment === 'connection') hops = connectionOptions(value);
-      else if (treatment !== 'drop') this.#rewrite(x, { name, value, treatment });
+      if (treatment === 'pass' && isPlain) x.response.setKnownHeader(name, value);
+      else if (treatment === 'pass' || treatment === 'check') x.response.setHeader(name, value);
+      else if (treatment === 'type') type = isPlain ? value : safeType(x, name, value);
+      else if (treatment === 'connection') {
+        if (!KEPT.has(value)) hops = connectionOptions(value);
+      } else if (treatment !== 'drop') this.#rewrite(x, { name, value, treatment });
     }
     for (const hop of hops ?? []) if (!KEPT.has(hop)) x.response.removeHeader(hop);
     if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
@@ -100,7 +109,7 @@ export class ResponseHeaders {
   }
 
   #learn(name: string): Treatment {
-    const treatment = this.#fixed.get(name.toLowerCase()) ?? 'pass';
+    const treatment = this.#fixed.get(name.toLowerCase()) ?? (isSafeHeaderName(name) ? 'pass' : 'check');
     if (this.#known.size < MAX_NAMES) this.#known.set(name, treatment);
     return treatment;
   }

@@ -121,6 +121,11 @@ export class NextRules {
     this.maxTries = nextUpstreamTries || Infinity;
   }
 
+  /** Whether `startedMs` of a request is used. */
+  get isTimed(): boolean {
+    return this.#timeoutMs > 0;
+  }
+
   afterFault({ kind }: UpstreamFault, progress: Progress): boolean {
     return this.#mayRepeat(kind, progress);
   }

@@ -17,6 +17,8 @@ export interface ResponseHead {
   readonly reason: string;
   /** Name, value, name, value …, as received. */
   readonly headers: readonly string[];
+  /** All bytes are printable ASCII, blanks or line ends: every value may be sent on as it is. */
+  readonly isPlain: boolean;
   /** Size of the body, or `CHUNKED`, or `NO_LENGTH`: the body ends with the connection. */
   readonly bodyBytes: number;
   /** The value of `Content-Length`, even if there is no body (HEAD); -1: none. */
@@ -31,7 +33,8 @@ export function readHead(text: string, { method }: { readonly method: string }):
   const line = readStatusLine(lineOf(text, 0, lineEnd));
   if (!line) throw invalidResponse('upstream sent no valid HTTP/1.0 header');
   const { status, reason, isHttp11 } = line;
-  const reading = new HeaderReading();
+  const isPlain = !NOT_PLAIN.test(text);
+  const reading = new HeaderReading(isPlain);
   const invalid = readHeaderLines(text, lineEnd + 1, reading);
   if (invalid !== undefined) {
     throw invalidResponse(`upstream sent invalid header: "${printable(invalid)}\\x0d..."`);
@@ -40,8 +43,9 @@ export function readHead(text: string, { method }: { readonly method: string }):
   const isBare = method === 'HEAD' || status === 204 || status === 304 || status < 200;
   return {
     status,
-    reason: reason === 'OK' ? reason : decoded(reason),
+    reason: isPlain ? reason : decoded(reason),
     headers: reading.headers,
+    isPlain,
     bodyBytes: isBare ? 0 : bodyBytes,
     announcedBytes: Math.max(bodyBytes, -1),
     keepsAlive: (isBare || bodyBytes !== NO_LENGTH) && keepsAlive(reading.connection, isHttp11),
@@ -55,6 +59,7 @@ function decoded(text: string): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : text;
 }
 
+const NOT_PLAIN = /[^\t\n\r\x20-\x7e]|\r(?!\n)/;
 const NOT_ASCII = /[\x80-\xff]/;
 
 /** Collects the header lines of one head, and what they say about the body and the connection. */
@@ -64,11 +69,16 @@ class HeaderReading implements LineReceiver {
   readonly framing = new Framing();
   connection = '';
   #lengthLine = '';
+  readonly #isPlain: boolean;
+
+  constructor(isPlain: boolean) {
+    this.#isPlain = isPlain;
+  }
 
   field(name: string, value: string): boolean {
     // Other control bytes only cost the response this one header.
-    if (value.includes('\0')) return false;
-    this.headers.push(name, decoded(value));
+    if (!this.#isPlain && value.includes('\0')) return false;
+    this.headers.push(name, this.#isPlain ? value : decoded(value));
     // The headers that frame a response have names of these lengths; other names need not be lower-cased.
     if (name.length === 14 || name.length === 17 || name.length === 10) this.#frame(name, value);
     return true;
