@@ -52,6 +52,32 @@ test('a response without a length comes through whole', async (t) => {
   expect([bytes.equals(LARGE), headers.get('transfer-encoding')]).toEqual([true, 'chunked']);
 });
 
+test('responses that arrive side by side for slow clients stay apart', async (t) => {
+  const port = await startUpstream(t, ({ url = '' }, response) => {
+    response.end(Buffer.alloc(3_000_000, `${url} `));
+  });
+  const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+  const paths = Array.from({ length: 20 }, (_, index) => `/response-${index}`);
+  const clients = paths.map((path) => {
+    // A socket without a data listener takes in no more than its buffer.
+    const client = connect(gw.port, '127.0.0.1');
+    client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    return client;
+  });
+  await Promise.all(clients.map((client) => once(client, 'readable')));
+  const bodies = await Promise.all(
+    clients.map(async (client) => {
+      const pieces: Buffer[] = [];
+      for await (const piece of client) pieces.push(piece as Buffer);
+      const all = Buffer.concat(pieces);
+      return all.subarray(all.indexOf('\r\n\r\n') + 4);
+    }),
+  );
+  expect(bodies.map((body, index) => body.equals(Buffer.alloc(3_000_000, `${paths[index]} `)))).toEqual(
+    paths.map(() => true),
+  );
+});
+
 test('an upstream waits for a slow client', async (t) => {
   let sent = 0;
   const port = await startUpstream(t, (_, response) => {
