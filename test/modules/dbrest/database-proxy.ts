@@ -1,14 +1,16 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { Owner } from '../../harness/owner.ts';
 import type { TestDatabase } from '../../harness/postgres.ts';
 
 /**
- * A proxy of the database until the test ends; `pass` decides what becomes of the bytes of a client. Returns the data
+ * A proxy of the database until its owner ends, which is the test unless told otherwise; `pass` decides what becomes of the bytes of a client. Returns the data
  * source name of the database by way of the proxy.
  */
 export async function throughProxy(
   db: TestDatabase,
   pass: (bytes: Buffer, ends: { readonly client: Socket; readonly upstream: Socket }) => void,
+  owner: Owner = { onTestFinished },
 ): Promise<string> {
   const server = createServer((client) => {
     const upstream = connect(db.port, db.host);
@@ -19,6 +21,6 @@ export async function throughProxy(
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
+  owner.onTestFinished(async () => void server.close());
   return db.dsn.replace(`:${db.port}/`, `:${(server.address() as AddressInfo).port}/`);
 }

@@ -1,0 +1,84 @@
+import { beforeAll, expect, test } from 'vitest';
+import { type Gateway, startGateway } from '../harness/gateway.ts';
+import { wholeFile } from '../harness/owner.ts';
+import { postgres } from '../harness/postgres.ts';
+import { type Sent, SequentialClient } from './client.ts';
+import { DatabaseTraffic, type Traffic } from './database-traffic.ts';
+
+const REQUESTS = 200;
+/** Until statements are prepared. */
+const WARM_UP = 60;
+
+const FIXTURE = `
+  create table items (id int primary key, name text not null);
+  insert into items select i, 'item ' || i from generate_series(1, 1000) i;
+  create table reviews (id int primary key, item int not null references items);
+  insert into reviews select i, 1 + i / 5 from generate_series(0, 4999) i;
+  create table orders (id bigint generated always as identity primary key, name text not null);
+  create function double(n int) returns int immutable language sql return n * 2;
+  grant select on items, reviews to anon;
+  grant select, insert, update, delete on orders to anon;`;
+
+const CHANGE = { path: '/api/orders?id=eq.0', body: '{"name":"n"}' };
+
+/** The most of each for one request, which is one write and one transaction, and sends no text of a statement. */
+const cases: readonly (Sent & {
+  readonly it: string;
+  readonly statements: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+})[] = [
+  // Settings and the read. Bytes: names of statements and values, without the text of a statement or of a type.
+  { it: 'a row by its key', path: '/api/items?id=eq.7', statements: 2, sentBytes: 220, receivedBytes: 110 },
+  // Received: 30 bytes of JSON for each row, and one row for all of it.
+  { it: '100 rows', path: '/api/items?limit=100', statements: 2, sentBytes: 220, receivedBytes: 3_100 },
+  {
+    it: '20 rows with 5 embedded in each',
+    path: '/api/items?select=id,reviews(id)&limit=20',
+    statements: 2,
+    sentBytes: 220,
+    receivedBytes: 1_850,
+  },
+  // With the method, path, headers, cookies and claims of the request, which triggers may read, one setting each.
+  {
+    it: 'an insert',
+    ...CHANGE,
+    path: '/api/orders',
+    method: 'POST',
+    statements: 10,
+    sentBytes: 520,
+    receivedBytes: 260,
+  },
+  { it: 'an update', ...CHANGE, method: 'PATCH', statements: 10, sentBytes: 530, receivedBytes: 260 },
+  { it: 'a delete', path: CHANGE.path, method: 'DELETE', statements: 10, sentBytes: 450, receivedBytes: 260 },
+  {
+    it: 'a call',
+    path: '/api/rpc/double',
+    method: 'POST',
+    body: '{"n":1}',
+    statements: 4,
+    sentBytes: 350,
+    receivedBytes: 130,
+  },
+];
+
+const file = wholeFile();
+const traffic = new DatabaseTraffic();
+let gw: Gateway;
+beforeAll(async () => {
+  const dsn = await traffic.open(file, await postgres(FIXTURE));
+  gw = await startGateway(file, `server { location /api/ { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`);
+});
+
+for (const { it, statements, sentBytes, receivedBytes, ...sent } of cases) {
+  test(`${it} sends the database no more than it must`, async (t) => {
+    const client = new SequentialClient(t, gw.port);
+    await client.send(sent, WARM_UP);
+    const seen = await traffic.during(() => client.send(sent, REQUESTS));
+    const most: Traffic = { writes: 1, parses: 0, statements, syncs: 1, sentBytes, receivedBytes };
+    const excess = Object.entries(most).filter(
+      ([field, bound]) => seen[field as keyof Traffic] > bound * REQUESTS,
+    );
+    expect(excess, `one of ${REQUESTS} requests: ${JSON.stringify(seen)}`).toEqual([]);
+  });
+}
