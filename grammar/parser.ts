@@ -32,7 +32,10 @@ class ConfigParser extends EmbeddedActionsParser {
   parse(tokens: IToken[], builder: TreeBuilder): DirectiveNode[] {
     this.#builder = builder;
     this.input = tokens;
-    return this.config();
+    const directives = this.config();
+    // Otherwise the tokens would stay in memory until the next text is parsed.
+    this.input = [];
+    return directives;
   }
 
   readonly config = this.RULE('config', () => {

@@ -91,13 +91,13 @@ function orEmpty(read: Getter): Text {
 
 /**
  * Compiles `types` and `default_type` of a location: the content type by the extension of `$uri` (nginx
- * ngx_http_set_content_type).
+ * ngx_http_set_content_type). `exactPath`: the path of an exact location.
  */
 function compileContentType(
-  { types = {}, defaultType }: Pick<CoreConfig, 'types' | 'defaultType'>,
-  { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
+  { types = NO_TYPES, defaultType }: Pick<CoreConfig, 'types' | 'defaultType'>,
+  exactPath: string | undefined,
 ): (x: Exchange) => string {
-  const ofUri = compileTypeOf({ types, defaultType }, { kind, path });
+  const ofUri = compileTypeOf({ types, defaultType }, exactPath);
   if (![...Object.values(types), defaultType].some((type) => charsetOf(type) !== ''))
     return (x) => x.state(KEPT_TYPE) || ofUri(x);
   return (x) => {
@@ -110,19 +110,25 @@ function compileContentType(
 }
 
 function compileTypeOf(
-  {
-    types,
-    defaultType,
-  }: Pick<CoreConfig, 'defaultType'> & { readonly types: Readonly<Record<string, string>> },
-  { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
+  { types, defaultType }: Pick<CoreConfig, 'defaultType'> & { readonly types: Types },
+  exactPath: string | undefined,
 ): (x: Exchange) => string {
-  const byExtension = new Map(Object.entries(types));
+  const byExtension = extensions.get(types) ?? new Map(Object.entries(types));
+  extensions.set(types, byExtension);
   if (byExtension.size === 0) return () => defaultType;
   const typeOf = (uri: string): string => byExtension.get(extensionOf(uri)) ?? defaultType;
-  if (kind !== 'exact') return (x) => typeOf(x.uri);
-  const usual = typeOf(path);
-  return (x) => (x.uri === path ? usual : typeOf(x.uri));
+  if (exactPath === undefined) return (x) => typeOf(x.uri);
+  const usual = typeOf(exactPath);
+  return (x) => (x.uri === exactPath ? usual : typeOf(x.uri));
 }
+
+type Types = Readonly<Record<string, string>>;
+
+const NO_TYPES: Types = {};
+/** Content types of locations that are not exact, by their config. */
+const contentTypes = new WeakMap<CoreConfig, (x: Exchange) => string>();
+/** Types by extension, once for all locations that inherit them. */
+const extensions = new WeakMap<Types, ReadonlyMap<string, string>>();
 
 /**
  * Returns the extension in lower case; '' if there is none. A name whose only dot is its first character has none
@@ -167,22 +173,23 @@ interface LocationOwn {
   readonly blocks: ReadonlyMap<number, Handler>;
 }
 
-/** The build of one location. */
+/** The build of a part of one location. A part that did not look at the location may serve others as well. */
 export class LocationBuild implements Build {
-  readonly location: LocationFacts;
   readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   readonly origins: Build['origins'];
   readonly #own: LocationOwn;
   readonly #context: BuildContext;
+  readonly #location: LocationFacts;
+  #sharing: 'undecided' | 'own' | 'shared' = 'undecided';
   #needsPeer = false;
   /** By name; `undefined` while the variable is being compiled. */
   readonly #getters = new Map<string, Getter | undefined>();
   readonly #getter = (name: string): Getter => this.variable(name);
 
   constructor(location: LocationFacts, own: LocationOwn, context: BuildContext) {
-    this.location = location;
+    this.#location = location;
     this.#own = own;
     this.origins = own.origins;
     this.prefix = context.prefix;
@@ -199,6 +206,22 @@ export class LocationBuild implements Build {
     return compileOptionalValue(value, this.#getter);
   }
 
+  get location(): LocationFacts {
+    this.#keepOwn();
+    return this.#location;
+  }
+
+  /** Called when the part is compiled: true if it does not depend on the location. It cannot look at it afterwards. */
+  share(): boolean {
+    if (this.#sharing === 'undecided') this.#sharing = 'shared';
+    return this.#sharing === 'shared';
+  }
+
+  #keepOwn(): void {
+    if (this.#sharing === 'shared') throw new Error('a part that locations share has looked at its location');
+    this.#sharing = 'own';
+  }
+
   get core(): CoreConfig {
     return this.#own.core;
   }
@@ -208,6 +231,7 @@ export class LocationBuild implements Build {
   }
 
   block(nth: number): Handler {
+    this.#keepOwn();
     const block = this.#own.blocks.get(nth);
     if (!block) throw new Error(`no block has index ${nth}: the plan and this worker disagree`);
     return this.#context.watch?.block(block) ?? block;
@@ -283,7 +307,11 @@ export class LocationBuild implements Build {
   }
 
   contentType(): (x: Parameters<Getter>[0]) => string {
-    return compileContentType(this.#own.core, this.location);
+    const { core } = this.#own;
+    if (this.#location.kind === 'exact') return compileContentType(core, this.location.path);
+    const known = contentTypes.get(core) ?? compileContentType(core, undefined);
+    contentTypes.set(core, known);
+    return known;
   }
 
   acceptsGzip(): (x: Exchange) => boolean {

@@ -4,21 +4,21 @@ import type { Regex } from '../http/index.ts';
 interface Branch<T> {
   text: string;
   value: T | undefined;
-  readonly children: Map<number, Branch<T>>;
+  children?: Map<number, Branch<T>>;
 }
 
 /** A longest-prefix search. Its cost depends on the length of the text, not on the number of prefixes. */
 export class PrefixTree<T> {
-  readonly #root: Branch<T> = { text: '', value: undefined, children: new Map() };
+  readonly #root: Branch<T> = { text: '', value: undefined };
 
   set(prefix: string, value: T): void {
     let branch = this.#root;
     let position = 0;
     while (position < prefix.length) {
+      branch.children ??= new Map();
       const child = branch.children.get(prefix.charCodeAt(position));
       if (!child) {
-        const leaf: Branch<T> = { text: prefix.slice(position), value, children: new Map() };
-        branch.children.set(prefix.charCodeAt(position), leaf);
+        branch.children.set(prefix.charCodeAt(position), { text: prefix.slice(position), value });
         return;
       }
       const shared = sharedLength(child.text, prefix, position);
@@ -34,7 +34,7 @@ export class PrefixTree<T> {
     let branch: Branch<T> | undefined = this.#root;
     let position = 0;
     while (branch && position < prefix.length) {
-      branch = branch.children.get(prefix.charCodeAt(position));
+      branch = branch.children?.get(prefix.charCodeAt(position));
       if (!branch || !prefix.startsWith(branch.text, position)) return false;
       position += branch.text.length;
     }
@@ -47,7 +47,7 @@ export class PrefixTree<T> {
     let best = branch.value;
     let position = 0;
     while (position < text.length) {
-      const child = branch.children.get(text.charCodeAt(position));
+      const child: Branch<T> | undefined = branch.children?.get(text.charCodeAt(position));
       if (!child || !text.startsWith(child.text, position)) break;
       position += child.text.length;
       branch = child;
@@ -65,15 +65,11 @@ function sharedLength(run: string, text: string, from: number): number {
 
 /** Splits a branch in two: its value and children move one level down. */
 function split<T>(branch: Branch<T>, at: number): void {
-  const rest: Branch<T> = {
-    text: branch.text.slice(at),
-    value: branch.value,
-    children: new Map(branch.children),
-  };
+  const { children } = branch;
+  const rest: Branch<T> = { text: branch.text.slice(at), value: branch.value, ...(children && { children }) };
   branch.text = branch.text.slice(0, at);
   branch.value = undefined;
-  branch.children.clear();
-  branch.children.set(rest.text.charCodeAt(0), rest);
+  branch.children = new Map([[rest.text.charCodeAt(0), rest]]);
 }
 
 /** A regex location that matched during the search. */

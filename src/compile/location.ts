@@ -20,12 +20,12 @@ import {
   type Router,
   stateKey,
 } from '../http/index.ts';
-import type { ErrorLog } from '../log/index.ts';
 import { type LocationPlan, locationText } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
 import { type BuildContext, LocationBuild } from './build.ts';
 import { compileErrorPages, compilePostAction, connectionRules, serverTokens } from './location-rules.ts';
 import { compileRequestCounter } from './logs.ts';
+import { ByOrigins } from './shared.ts';
 import { rewriteSequence, sequence } from './phases.ts';
 
 /** The longest time for which a compile blocks the thread. During a reload, requests are served in between. */
@@ -80,6 +80,7 @@ export interface LocationContext extends BuildContext {
   /** The results of `provision` by config object. Locations that share a config share its resources. */
   readonly provisioned: Map<object, unknown>;
   readonly turns: Turns;
+  readonly shared: SharedHandlers;
 }
 
 /** Opens the resources of a location and compiles its phases. */
@@ -101,22 +102,92 @@ export async function compileLocation(
     defined: definedBy(used),
     blocks: blocks.ifs,
   };
-  const build = new LocationBuild({ ...factsOf(plan), nameless }, own, context);
+  const newBuild = () => new LocationBuild({ ...factsOf(plan), nameless }, own, context);
+  const compiled = compileParts(plan, used, { context, newBuild });
   const { watch } = context;
-  const parts = used.map(({ module, config, resources }) => {
-    const own = module.compile(config, resources, build);
-    return watch?.parts(own, { plan, module, config, resources, build }) ?? own;
-  });
-  const rules = compileRules(plan, parts, { context, build });
+  const { rules, needsPeer } = rulesOf(plan, compiled, { context, newBuild });
   watch?.rules(rules, plan);
+  const parts = compiled.map((part) => part.parts);
+  const rewrite = parts.flatMap((part) => part.rewrite ?? []);
+  const postRead = parts.flatMap((part) => part.postRead ?? []);
   return {
     rules,
-    needsPeer: build.needsPeer || logsClientAborts(plan.core),
+    needsPeer: needsPeer || compiled.some((part) => part.needsPeer) || logsClientAborts(plan.core),
     internal: plan.core.internal === true,
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
-    ...compilePhases(watch ? withoutAuthDelay(plan) : plan, parts, build.log),
+    postRead: postRead.length > 0 ? sequence(postRead) : undefined,
+    rewrite: rewrite.length > 0 ? rewriteSequence(rewrite) : undefined,
+    respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
   };
+}
+
+/** What a module contributes to a location. */
+interface CompiledPart {
+  readonly parts: LocationParts;
+  readonly needsPeer: boolean;
+  /** It was compiled without a look at its location. */
+  readonly isShared: boolean;
+}
+
+/** What the locations of one server share, by what it was compiled from. */
+interface SharedHandlers {
+  readonly parts: ByOrigins<CompiledPart>;
+  readonly rules: ByOrigins<CompiledRules>;
+  readonly respond: ByOrigins<Handler>;
+}
+
+export function noSharedHandlers(): SharedHandlers {
+  return { parts: new ByOrigins(), rules: new ByOrigins(), respond: new ByOrigins() };
+}
+
+interface CompiledRules {
+  readonly rules: ResponseRules;
+  readonly needsPeer: boolean;
+}
+
+interface PartsContext {
+  readonly context: LocationContext;
+  readonly newBuild: () => LocationBuild;
+}
+
+/**
+ * Compiles the modules of a location. Most of ten thousand locations differ in one directive, so parts are shared by the
+ * locations of a server that have the same configs, unless a module has looked at its location.
+ */
+function compileParts(
+  plan: LocationPlan,
+  used: readonly UsedModule[],
+  { context, newBuild }: PartsContext,
+): readonly CompiledPart[] {
+  const { watch, shared } = context;
+  // Values may contain variables, which some modules define.
+  const defining = used.filter(definesVariables).map(({ config }) => config);
+  return used.map(({ module, config, resources }) => {
+    const slot = shared.parts.slot([plan.core, ...defining, config]);
+    if (slot.value) return slot.value;
+    const build = newBuild();
+    const own = module.compile(config, resources, build);
+    const { needsPeer } = build;
+    if (watch) {
+      const parts = watch.parts(own, { plan, module, config, resources, build });
+      return { parts, needsPeer, isShared: false };
+    }
+    const part = { parts: own, needsPeer, isShared: build.share() };
+    if (part.isShared) slot.value = part;
+    return part;
+  });
+}
+
+/** Returns a shared value if it depends on nothing but the core's config and shared parts. */
+function sharedBy<T>(
+  values: ByOrigins<T>,
+  { core }: LocationPlan,
+  { used, make }: { readonly used: readonly CompiledPart[]; readonly make: () => T },
+): T {
+  if (!used.every(({ isShared }) => isShared)) return make();
+  const slot = values.slot([core, ...used.map(({ parts }) => parts)]);
+  return (slot.value ??= make());
 }
 
 /**
@@ -132,21 +203,21 @@ function withoutAuthDelay(plan: LocationPlan): LocationPlan {
   return { ...plan, core: { ...plan.core, authDelayMs: 0 } };
 }
 
-type Phases = Pick<LocationHandler, 'postRead' | 'rewrite' | 'respond'>;
-
-function compilePhases({ core }: LocationPlan, parts: readonly LocationParts[], log: ErrorLog): Phases {
-  const all = (phase: 'postRead' | 'preaccess' | 'precontent'): Handler[] =>
-    parts.flatMap((part) => part[phase] ?? []);
-  const postRead = all('postRead');
-  const rewrite = parts.flatMap((part) => part.rewrite ?? []);
-  const checks = parts.flatMap(({ access }) => access ?? []);
-  const access = compileAccess(checks, core, log) ?? [];
-  const content = parts.find((part) => part.content)?.content ?? notFound;
-  return {
-    postRead: postRead.length > 0 ? sequence(postRead) : undefined,
-    rewrite: rewrite.length > 0 ? rewriteSequence(rewrite) : undefined,
-    respond: sequence([...all('preaccess'), access, all('precontent'), content].flat()),
+/** The phases after the rewrite phase. */
+function respondOf(plan: LocationPlan, compiled: readonly CompiledPart[], context: LocationContext): Handler {
+  const { core } = plan;
+  const used = compiled.filter(({ parts: { preaccess, access, precontent, content } }) =>
+    Boolean(preaccess ?? access ?? precontent ?? content),
+  );
+  const make = (): Handler => {
+    const parts = used.map((part) => part.parts);
+    const all = (phase: 'preaccess' | 'precontent'): Handler[] => parts.flatMap((part) => part[phase] ?? []);
+    const checks = parts.flatMap(({ access }) => access ?? []);
+    const access = compileAccess(checks, core, context.errorLogs.of(core.errorLogs)) ?? [];
+    const content = parts.find((part) => part.content)?.content ?? notFound;
+    return sequence([...all('preaccess'), access, all('precontent'), content].flat());
   };
+  return sharedBy(context.shared.respond, plan, { used, make });
 }
 
 interface Blocks {
@@ -193,6 +264,10 @@ interface UsedModule {
 
 const notFound: Handler = (x) => x.end(404);
 
+function definesVariables({ module, config, resources }: UsedModule): boolean {
+  return Object.keys(module.defines?.(config, resources) ?? {}).length > 0;
+}
+
 /** Returns the variables that this location's configuration defines, by name. */
 function definedBy(used: readonly UsedModule[]): Readonly<Record<string, VariableDefinition>> {
   return Object.assign(
@@ -212,6 +287,28 @@ async function provision(module: AnyModule, config: object, context: LocationCon
 interface RulesContext {
   readonly context: LocationContext;
   readonly build: LocationBuild;
+}
+
+function rulesOf(
+  plan: LocationPlan,
+  compiled: readonly CompiledPart[],
+  { context, newBuild }: PartsContext,
+): CompiledRules {
+  const used = compiled.filter(({ parts: { filter, bodyFilter, log, tooLarge, quiet } }) =>
+    Boolean(filter ?? bodyFilter ?? log ?? tooLarge ?? quiet),
+  );
+  const make = (): CompiledRules => {
+    const build = newBuild();
+    const rules = compileRules(
+      plan,
+      used.map(({ parts }) => parts),
+      { context, build },
+    );
+    return { rules, needsPeer: build.needsPeer };
+  };
+  // The watch tells locations by their rules, and requests are counted by location.
+  if (context.watch || context.countsRequests) return make();
+  return sharedBy(context.shared.rules, plan, { used, make });
 }
 
 function compileRules(

@@ -23,6 +23,7 @@ import {
   enter,
   type LocationContext,
   type LocationHandler,
+  noSharedHandlers,
 } from './location.ts';
 import { compileOrigins } from './origins.ts';
 import { respondingToFailures, isOver } from './phases.ts';
@@ -52,7 +53,7 @@ const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = stateKey<number>('depth of a subrequest');
 
 /** The values that all servers of one compile share. */
-export type ServerContext = Omit<LocationContext, 'router' | 'serverNames' | 'origins'>;
+export type ServerContext = Omit<LocationContext, 'router' | 'serverNames' | 'origins' | 'shared'>;
 
 /** One virtual server. It runs its rewrites, finds locations and routes internal redirects. */
 export class ServerHandler implements Router {
@@ -71,6 +72,7 @@ export class ServerHandler implements Router {
       router: this,
       serverNames: plan.names,
       origins: compileOrigins(plan, context),
+      shared: noSharedHandlers(),
     };
   }
 

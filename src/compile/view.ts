@@ -58,8 +58,11 @@ export function makeView(plan: GatewayPlan, { modules, servers, upstreams }: Vie
   const known = new ServerNames(false);
   for (const name of plan.servers.flatMap(({ names }) => names))
     if (name.kind !== 'regex') known.add(name, true);
+  let views: readonly ServerView[] | undefined;
   return {
-    servers: serverViews(plan, modules),
+    get servers() {
+      return (views ??= serverViews(plan, modules));
+    },
     get upstreams() {
       return upstreams.groups.map((group) => ({ name: group.name, peers: group.view() }));
     },

@@ -41,10 +41,31 @@ interface ResolveOptions {
 
 const NONE: readonly never[] = [];
 
-function resolveOwner(owner: string, { registry, block, parent }: ResolveOptions): ResolvedConfig {
+/**
+ * Inherited configs without the fields that do not come down, for blocks that set nothing: all locations of a server share
+ * the one without its `listen` and `server_name`.
+ */
+const narrowed = new WeakMap<ResolvedConfig, Map<boolean, ResolvedConfig>>();
+
+function resolveOwner(owner: string, options: ResolveOptions): ResolvedConfig {
+  const { registry, block, parent } = options;
   const inherited = parent?.get(owner);
+  if (!inherited) return defaultsWith(block.own.get(owner), registry.fields(owner));
+  if (block.own.has(owner)) return inheriting(owner, inherited, options);
+  const known = narrowed.get(inherited) ?? new Map<boolean, ResolvedConfig>();
+  narrowed.set(inherited, known);
+  const isNameless = NAMELESS.has(block.context);
+  const config = known.get(isNameless) ?? inheriting(owner, inherited, options);
+  known.set(isNameless, config);
+  return config;
+}
+
+function inheriting(
+  owner: string,
+  inherited: ResolvedConfig,
+  { registry, block }: ResolveOptions,
+): ResolvedConfig {
   const own = block.own.get(owner);
-  if (!inherited) return defaultsWith(own, registry.fields(owner));
   const narrow = (registry.narrowing.get(owner) ?? NONE).filter(([name]) => inherited.from.has(name));
   const modeOf = ({ inheritBy = '' }: Field): unknown =>
     (own?.get(inheritBy) ?? inherited.from.get(inheritBy))?.value;

@@ -4,8 +4,8 @@ import type { CoreConfig, LoadFault } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import type { Account } from '../system/index.ts';
-import { ThreadLog } from '../worker/index.ts';
-import { type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
+import { releaseMemoryOfLoad, ThreadLog } from '../worker/index.ts';
+import { type AcceptedCandidate, type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';
 import { KeeperChannel, KeptPrivileges, ownPrivileges } from './privileges/index.ts';
 import { commandName, nameProcess } from './process-files.ts';
@@ -70,15 +70,32 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Standard error may be a pipe whose reader has ended.
   process.stderr.on('error', () => undefined);
+  const running = await begin(source);
+  if (!running) return 1;
+  releaseMemoryOfLoad();
+  onReady?.();
+  await running.stopped;
+  running.log.close();
+  return 0;
+}
+
+/** Loads the configuration and serves it; `undefined` if that failed. `stopped` resolves when a signal has ended the gateway. */
+async function begin(
+  source: ConfigSource,
+): Promise<{ readonly log: ThreadLog; readonly stopped: Promise<void> } | undefined> {
   const candidate = await firstCandidate(source);
   const { plan } = candidate;
-  if (!plan) return 1;
+  if (!plan) return undefined;
   const { core, prefix } = plan.main;
   setEnvironment(core);
   const log = new ThreadLog(core.errorLogs, { prefix, tid: 0 });
   const account = accountFor(core);
-  if (typeof account === 'string') return refuse(account, log);
-  const master = new Master({
+  if (typeof account === 'string') {
+    refuse(account, log);
+    return undefined;
+  }
+  const accepted = { ...candidate, plan };
+  const master = new Master(accepted, {
     privileges: account
       ? new KeptPrivileges({ account, keeper: new KeeperChannel(JSON.stringify(source)), log })
       : ownPrivileges({
@@ -87,7 +104,6 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
           keep: (served) => tellSupervisor({ type: 'keep', candidate: pack(served) }),
         }),
     account,
-    candidate: { ...candidate, plan },
     log,
     show: (faults) => logFaults(faults, log),
   });
@@ -95,11 +111,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   tellLastEnd(log, candidate);
   tellUser(core, log);
   const stopped = untilStopped(master, log);
-  if (!(await starts(master, log))) return 1;
-  onReady?.();
-  await stopped;
-  log.close();
-  return 0;
+  return (await starts(master, accepted, log)) ? { log, stopped } : undefined;
 }
 
 /** The first configuration. After a crash it is the one that served before, if the files can no longer be loaded. */
@@ -120,15 +132,14 @@ function accountFor(core: CoreConfig): Account | string | undefined {
   }
 }
 
-function refuse(reason: string, log: ThreadLog): number {
+function refuse(reason: string, log: ThreadLog): void {
   log.write('emerg', reason);
   if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${reason}\n`);
-  return 1;
 }
 
-async function starts(master: Master, log: ThreadLog): Promise<boolean> {
+async function starts(master: Master, candidate: AcceptedCandidate, log: ThreadLog): Promise<boolean> {
   try {
-    await master.start();
+    await master.start(candidate);
     return true;
   } catch (error) {
     refuse((error as Error).message, log);

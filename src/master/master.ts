@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { prepare } from '../pipeline.ts';
+import type { ConfigText } from '../contract/index.ts';
 import { addressText, type GatewayPlan } from '../plan/index.ts';
 import type { Account } from '../system/index.ts';
-import { OwnedResources, SharedResources, type Shipment, type ThreadLog } from '../worker/index.ts';
+import {
+  OwnedResources,
+  SharedResources,
+  type Shipment,
+  type ThreadLog,
+  releaseMemoryOfLoad,
+} from '../worker/index.ts';
 import {
   createZone,
   keepErrorLine,
@@ -43,7 +50,6 @@ class Zones {
 
 /** Options of a `Master`. */
 interface MasterOptions {
-  readonly candidate: AcceptedCandidate;
   readonly privileges: Privileges;
   /** The account that the process becomes before it serves; absent if it keeps its own. */
   readonly account: Account | undefined;
@@ -76,12 +82,13 @@ export class Master {
   #stopping: Promise<void> | undefined;
   readonly #hurry = new AbortController();
 
-  constructor(options: MasterOptions) {
+  /** `candidate` is the configuration to start with; it is not kept, because its text and tree may be large. */
+  constructor({ plan, faults }: AcceptedCandidate, options: MasterOptions) {
     this.#options = options;
-    this.#plan = options.candidate.plan;
+    this.#plan = plan;
     const { core, version } = this.#plan.main;
     this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version });
-    this.#metrics.found(options.candidate.faults);
+    this.#metrics.found(faults);
     this.#workers = new Workers({
       log: options.log,
       privileges: options.privileges,
@@ -93,8 +100,8 @@ export class Master {
   }
 
   /** Starts the gateway; resolves when all workers listen and rejects with a reason in one line. */
-  start(): Promise<void> {
-    const started = this.#start();
+  start(candidate: AcceptedCandidate): Promise<void> {
+    const started = this.#start(candidate);
     this.#busy = started.catch(() => undefined);
     return started;
   }
@@ -107,6 +114,7 @@ export class Master {
       this.#reloadWaits = false;
       if (this.#stopping) return;
       const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
+      releaseMemoryOfLoad();
       const { log, privileges } = this.#options;
       this.#metrics.loaded(refusal === undefined);
       if (refusal === undefined) return log.write('notice', `reload done, configuration ${this.#generation}`);
@@ -157,8 +165,8 @@ export class Master {
     await delay(shutdownDelayMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
   }
 
-  async #start(): Promise<void> {
-    const { candidate, privileges, log } = this.#options;
+  async #start(candidate: AcceptedCandidate): Promise<void> {
+    const { privileges, log } = this.#options;
     setHeadLimit(this.#plan);
     await privileges.probe(this.#plan.ports);
     const { shipment, resources } = await this.#ship(candidate);
@@ -170,7 +178,7 @@ export class Master {
     await privileges.serving(candidate);
     this.#metrics.loaded(true);
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
-    void this.#tellFindings(candidate);
+    void this.#tellFindings(candidate.tellsFindings);
   }
 
   async #tryReload(): Promise<string | undefined> {
@@ -199,12 +207,12 @@ export class Master {
       .catch((error: unknown) => log.write('alert', (error as Error).message));
     await this.#resources?.close();
     this.#resources = resources;
-    void this.#tellFindings(candidate);
+    void this.#tellFindings(candidate.tellsFindings);
     return undefined;
   }
 
   /** Logs the findings of `gw check` if the log level takes them; requests are served meanwhile. */
-  async #tellFindings({ tellsFindings }: Candidate): Promise<void> {
+  async #tellFindings(tellsFindings: boolean): Promise<void> {
     const { log, privileges } = this.#options;
     if (!tellsFindings || !log.takes('warn')) return;
     const lines = await privileges.findings(this.#hurry.signal).catch((error: unknown) => [String(error)]);
@@ -235,18 +243,26 @@ export class Master {
     const { account, log } = this.#options;
     const resources = new OwnedResources({ shared: this.#shared, log, prefix: plan.main.prefix });
     const provided = new Map<string, unknown>();
+    // The text comes from the whole tree, which the resources would keep in memory.
+    let textOf: typeof text | undefined = text;
+    const configText = (): ConfigText => {
+      if (!textOf) throw new Error('the text of a configuration is only there while it is prepared');
+      return textOf();
+    };
     try {
       await prepare(
         plan,
         Object.assign(resources, {
           provide: (key: string, value: unknown) => void provided.set(key, value),
-          configText: text,
+          configText,
           account,
         }),
       );
     } catch (error) {
       await resources.close();
       throw error;
+    } finally {
+      textOf = undefined;
     }
     const zones = this.#zones.plan(plan.zones);
     const counters = this.#metrics.memoryFor(plan.main.workers);

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Counters, type Gauge, type Metric } from '../zone/index.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
+import { releaseMemory } from './release-memory.ts';
 import { AcceptorClient, Heartbeat } from './transport/index.ts';
 import { Worker } from './worker.ts';
 
@@ -117,6 +118,7 @@ async function obey(
 
 /** Serves the first configuration. */
 function serve(worker: Worker): FromWorker {
+  releaseMemory();
   worker.switch();
   return { type: 'listening' };
 }

@@ -14,8 +14,8 @@ export class FileFaults {
   constructor(build: Build, { logNotFound }: { readonly logNotFound: boolean }) {
     this.#log = build.log;
     this.#logNotFound = logNotFound;
-    const { location, core } = build;
-    this.#aliased = (core.documentRoot?.kind ?? 'root') === 'root' ? '' : location.path;
+    const { documentRoot } = build.core;
+    this.#aliased = (documentRoot?.kind ?? 'root') === 'root' ? '' : build.location.path;
   }
 
   /** Responds for a file that cannot be opened, and logs it; missing files only with `log_not_found`. */
