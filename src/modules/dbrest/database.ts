@@ -253,8 +253,8 @@ export class Database {
    * Runs statements with effects. They are cancelled when the client goes away, and never repeated once they may have had
    * an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
    */
-  write(steps: readonly RunStep[], given: Omit<BatchOrder, 'leaves'>): Promise<Results> {
-    return this.#run(steps, { ...given, leaves: 'anything', repeatable: false });
+  write(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
+    return this.#run(steps, { ...given, leaves: given.leaves ?? 'anything', repeatable: false });
   }
 
   /** The features of the server, read once. Rejects as `read` does. */

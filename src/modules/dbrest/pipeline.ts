@@ -201,7 +201,7 @@ function run(database: RestDatabase, { x, statements, response, rules }: Prepare
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
   return repeatable
     ? database.read(steps, { client: x, rules, leaves, shares })
-    : database.write(steps, { client: x, rules, verdict, shares });
+    : database.write(steps, { client: x, rules, verdict, leaves, shares });
 }
 
 /** Stands in for a `statement_timeout` of 0, where only the server or the client ends a function. */

@@ -82,6 +82,47 @@ where c.oid not in (
 )`;
 
 /**
+ * The section `inertWrites`: tables whose rows can be written without running a user-defined function, or a volatile one that
+ * has an effect on the session. No such function may be in a trigger, a rule, a default, a generated column, a check, an index
+ * or an operator class. Internal triggers of foreign keys run none, unless they change another table.
+ */
+const INERT_WRITES_SQL = `
+union all
+select 'inertWrites', json_build_array(
+  c.oid::text,
+  exists (
+    select from pg_catalog.pg_constraint f
+    where f.confrelid = c.oid and f.contype = 'f' and (f.confdeltype not in ('a', 'r') or f.confupdtype not in ('a', 'r'))),
+  exists (select from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attidentity <> '')
+    or exists (select from pg_catalog.pg_attrdef d where d.adrelid = c.oid and d.adbin::text ~ ':funcid 1574 '))::text
+from relations c
+join pg_catalog.pg_class k on k.oid = c.oid
+where k.relkind = 'r' and not k.relhasrules
+  and not exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal)
+  and not exists (select from pg_catalog.pg_inherits i where i.inhparent = c.oid)
+  and not exists (
+    select from (
+      select 'pg_catalog.pg_attrdef'::regclass as class, d.oid as object from pg_catalog.pg_attrdef d where d.adrelid = c.oid
+      union all
+      select 'pg_catalog.pg_constraint'::regclass, n.oid from pg_catalog.pg_constraint n where n.conrelid = c.oid
+      union all
+      select 'pg_catalog.pg_class'::regclass, i.indexrelid from pg_catalog.pg_index i where i.indrelid = c.oid
+    ) part
+    join pg_catalog.pg_depend d on d.classid = part.class and d.objid = part.object
+    where d.refobjid >= 16384 and d.refclassid in (
+      'pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_operator'::regclass, 'pg_catalog.pg_opclass'::regclass))
+  and not exists (
+    select from (
+      select d.adbin::text as tree from pg_catalog.pg_attrdef d where d.adrelid = c.oid
+      union all
+      select n.conbin::text from pg_catalog.pg_constraint n where n.conrelid = c.oid and n.contype = 'c'
+    ) expression
+    cross join pg_catalog.regexp_matches(expression.tree, ':(?:funcid|opfuncid) ([1-9]\\d*)', 'g') called
+    join pg_catalog.pg_proc p on p.oid = called[1]::oid
+    where p.provolatile = 'v'
+      and p.proname not in ('nextval', 'gen_random_uuid', 'random', 'clock_timestamp', 'timeofday'))`;
+
+/**
  * Returns rows of a section name and an entry: JSON, or for `viewTree` an object id, a blank and a parse tree. Works with
  * PostgreSQL 12 to 18. System schemas and partitions are omitted, so requests cannot name them. Object ids are texts,
  * column numbers are numbers. One statement is one snapshot.
@@ -199,7 +240,8 @@ from pg_catalog.pg_roles r
 where pg_catalog.pg_has_role(r.oid, 'member')
 ${WRITE_FACTS_SQL}
 ${DISCOVERY_SQL}
-${INERT_SQL}`;
+${INERT_SQL}
+${INERT_WRITES_SQL}`;
 
 /** The grantee PUBLIC in access control lists. */
 const EVERYBODY = '0';
@@ -251,6 +293,8 @@ class SchemaDraft {
     access: (entry) => this.#addAccess(entry),
     shape: (entry) => void this.#shapes.set(entry[0], shapeOf(entry)),
     inert: (entry) => void (this.#relation(entry).isInert = true),
+    inertWrites: ([id, cascades, sequences]) =>
+      void (this.#relation(id).inertWrites = { cascades, sequences }),
     namespace: (entry) => void this.#namespaces.set(entry[0], namespaceOf(entry)),
   };
 
@@ -341,7 +385,7 @@ function rowFunctionOf(
 
 function tableOf(relation: RelationDraft, relations: RelationDrafts): Table {
   const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts } = relation;
-  const { access, isInert } = relation;
+  const { access, isInert, inertWrites } = relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
   return {
     ...name,
@@ -357,6 +401,7 @@ function tableOf(relation: RelationDraft, relations: RelationDrafts): Table {
     functions,
     ...(access && { access }),
     ...(isInert && { isInert }),
+    ...(inertWrites && { inertWrites }),
   };
 }
 

@@ -58,6 +58,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
   readonly representation: readonly [domain: string, isShown: boolean, schema: string, name: string];
   /** Object id of a relation. */
   readonly inert: string;
+  readonly inertWrites: readonly [id: string, cascades: boolean, sequences: boolean];
   readonly textSearchConfig: string;
   readonly role: readonly [
     name: string,

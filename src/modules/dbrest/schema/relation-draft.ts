@@ -1,6 +1,6 @@
 import type { CatalogueEntries } from './entries.ts';
 import type { Access } from './discovery.ts';
-import type { BaseColumns, Column, RowFunction, TableName, UniqueIndex } from './schema.ts';
+import type { BaseColumns, Column, RowFunction, Table, TableName, UniqueIndex } from './schema.ts';
 
 /** A table or view while the schema is being built. */
 export interface RelationDraft {
@@ -16,6 +16,7 @@ export interface RelationDraft {
   readonly comment: string | null;
   readonly functions: RowFunction[];
   isInert?: true;
+  inertWrites?: NonNullable<Table['inertWrites']>;
   access?: Access;
   facts?: WriteFacts;
   /** For a view: the origins of its columns. */

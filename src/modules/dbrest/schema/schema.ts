@@ -65,6 +65,11 @@ export interface Table extends TableName {
   readonly access?: Access;
   /** Reading its columns cannot change the session. */
   readonly isInert?: true;
+  /**
+   * Present if a write runs no user-defined function. `cascades`: an update or a delete may change other tables. `sequences`: an
+   * insert takes values from sequences.
+   */
+  readonly inertWrites?: { readonly cascades: boolean; readonly sequences: boolean };
 }
 
 export interface TableName {

@@ -2,19 +2,19 @@ import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
 import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
 import { Messages } from './messages.ts';
 
-/** What requests may leave behind in a session. */
-export type Leftovers = 'nothing' | 'settings' | 'anything';
+/** What requests may leave behind in a session; `sequences`: the last values of sequences. */
+export type Leftovers = 'nothing' | 'sequences' | 'settings' | 'anything';
 
-const BY_AMOUNT: readonly Leftovers[] = ['nothing', 'settings', 'anything'];
-
-/** The greater of two. */
+/** What two requests together may leave behind. */
 function more(one: Leftovers, other: Leftovers): Leftovers {
-  return BY_AMOUNT.indexOf(one) < BY_AMOUNT.indexOf(other) ? other : one;
+  if (one === other || other === 'nothing') return one;
+  return one === 'nothing' ? other : 'anything';
 }
 
 /** `RESET ALL` does not reset the role. */
 const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;
 const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
+const NO_SEQUENCES = 'discard sequences';
 
 /**
  * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs no
@@ -24,6 +24,7 @@ const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
 function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly RunStep[] {
   const calls = [NO_ROLE, ...own];
   const settings = ['reset all', selectNothing(calls)].map(silent);
+  const sequences = [silent(NO_SEQUENCES)];
   const all = [
     'close all',
     'set session authorization default',
@@ -31,9 +32,10 @@ function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonl
     selectNothing([...calls, NO_LOCKS]),
     'unlisten *',
     'discard temp',
-    'discard sequences',
+    NO_SEQUENCES,
   ].map(silent);
-  return (leftovers) => (leftovers === 'nothing' ? [] : leftovers === 'settings' ? settings : all);
+  const resets = { nothing: [], sequences, settings, anything: all };
+  return (leftovers) => resets[leftovers];
 }
 
 /** Calls functions and discards their results. */

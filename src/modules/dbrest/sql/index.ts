@@ -18,7 +18,7 @@ export function workOf(plan: RunPlan, config: DbrestConfig): Work {
     case 'read':
       return readWork(plan, config);
     case 'write':
-      return writeWork(plan);
+      return writeWork(plan, config);
     case 'call':
       return callWork(plan);
     case 'describe':

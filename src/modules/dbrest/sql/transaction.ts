@@ -23,7 +23,7 @@ export interface Work {
   /** It may be retried on another connection. Statements with effects are never sent twice. */
   readonly repeatable: boolean;
   /** What it may leave behind in the session, if known. */
-  readonly leaves?: 'nothing' | 'settings' | undefined;
+  readonly leaves?: 'nothing' | 'sequences' | 'settings' | undefined;
   /** Overrides `dbrest_timeout`; 0 means none. */
   readonly timeoutMs?: number | undefined;
   /** It calls no function by name that could have effects outside of the transaction. */

@@ -1,12 +1,15 @@
-import type {
-  Conflict,
-  FoundWrite,
-  PlannedWrite,
-  ReadPlan,
-  TouchedRows,
-  WritePlan,
-  Written,
-  WrittenColumn,
+import type { DbrestConfig } from '../directives.ts';
+import {
+  type Conflict,
+  type FoundWrite,
+  isInert,
+  type PlannedWrite,
+  type ReadPlan,
+  shownMedia,
+  type TouchedRows,
+  type WritePlan,
+  type Written,
+  type WrittenColumn,
 } from '../plan/index.ts';
 import type { Table } from '../schema/index.ts';
 import { conditionSql } from './condition.ts';
@@ -26,7 +29,8 @@ import {
 import type { Work } from './transaction.ts';
 
 /** The statements of a write. */
-export function writeWork(plan: PlannedWrite): Work {
+export function writeWork(plan: PlannedWrite, { preRequest }: DbrestConfig): Work {
+  const isQuiet = !preRequest && !shownMedia(plan.form.media).handler;
   return {
     counts: [],
     main: mainStep(plan),
@@ -38,7 +42,24 @@ export function writeWork(plan: PlannedWrite): Work {
     readOnly: false,
     repeatable: false,
     contained: true,
+    leaves: isQuiet ? leftBy(plan) : undefined,
   };
+}
+
+/** What a write leaves behind in the session, if it runs no user-defined function. */
+function leftBy({ write, rows }: PlannedWrite): Work['leaves'] {
+  const { inertWrites } = write.table;
+  if (!inertWrites || !isInert(rows)) return undefined;
+  if (write.kind === 'insert' ? write.conflict?.action === 'merge' : !isInertChange(write, inertWrites))
+    return undefined;
+  return inertWrites.sequences ? 'sequences' : 'nothing';
+}
+
+function isInertChange(
+  { rows }: Exclude<WritePlan, { kind: 'insert' }>,
+  { cascades }: NonNullable<Table['inertWrites']>,
+): boolean {
+  return !cascades && isInert(rows.node);
 }
 
 function mainStep(plan: PlannedWrite): Step {
