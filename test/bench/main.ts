@@ -1,47 +1,57 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { Bench, FULL, QUICK } from './bench.ts';
-import { type Options, readOptions, USAGE } from './options.ts';
+import { dirname } from 'node:path';
+import { Bench } from './bench.ts';
+import { type PacedRow, readOptions, type Run, USAGE } from './options.ts';
+import { drawPicture, type Report } from './picture.ts';
 import { NotInstalled } from './programs.ts';
-import type { Finding, Row } from './row.ts';
+import { emptyLine, type Finding } from './row.ts';
 import { renderTable } from './table.ts';
 
 /** A run that takes longer than this waits for a program that is lost. */
 const LONGEST_RUN_MS = 590_000;
 
-async function main(options: Options): Promise<number> {
+const PICTURE = 'conf/images/bench.svg';
+const fileOf = (group: string): string => `dist/bench/${group}.json`;
+
+async function measure(run: Run): Promise<number> {
   const findings: Finding[] = [];
-  for (const row of options.rows) {
-    process.stderr.write(`${row.name} …\n`);
-    findings.push(...(await runRow(row, options)));
+  for (const row of run.rows) {
+    process.stderr.write(`${row.row.name} …\n`);
+    findings.push(...(await runRow(row, run.profile)));
   }
   console.log(renderTable(findings));
-  if (options.json !== undefined)
-    writeFileSync(options.json, `${JSON.stringify(report(findings), null, 2)}\n`);
+  const text = `${JSON.stringify(report(findings), null, 2)}\n`;
+  for (const file of [run.json, run.group && fileOf(run.group)]) {
+    if (file === undefined) continue;
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
   return findings.some(({ verdict }) => verdict === 'failed') ? 1 : 0;
 }
 
 let current: Bench | undefined;
 
 /** The lines of a row; a row that cannot be measured becomes one line that says why, and the others go on. */
-async function runRow(row: Row, { quick, profile }: Options): Promise<Finding[]> {
+async function runRow({ row, pace }: PacedRow, profile?: string): Promise<Finding[]> {
   const profileDir = profile === row.name ? `dist/profiles/${row.name}` : undefined;
   if (profileDir !== undefined) mkdirSync(profileDir, { recursive: true });
-  const bench = (current = new Bench(quick ? QUICK : FULL, profileDir));
-  const line = { subject: row.name, result: '', goal: '' };
+  const bench = (current = new Bench(pace, profileDir));
   try {
     return await row.run(bench);
   } catch (error) {
-    if (error instanceof NotInstalled) return [{ ...line, verdict: 'skipped', note: error.message }];
-    return [{ ...line, verdict: 'failed', note: String(error) }];
+    if (error instanceof NotInstalled) return [emptyLine(row.name, 'skipped', error.message)];
+    return [emptyLine(row.name, 'failed', String(error))];
   } finally {
     await bench.close();
   }
 }
 
-function report(findings: readonly Finding[]): unknown {
+function report(findings: readonly Finding[]): Report {
   const { version, platform, arch } = process;
-  return { at: new Date().toISOString(), node: version, platform, arch, cpus: cpus().length, findings };
+  const [processor] = cpus();
+  const machine = `${cpus().length} cores of ${processor?.model ?? 'an unknown processor'}`;
+  return { at: new Date().toISOString(), node: version, platform, arch, machine, findings };
 }
 
 /** Ends what the current row has started, then this process. */
@@ -51,12 +61,24 @@ function giveUp(reason: string, exitCode: number): void {
   (current?.close() ?? Promise.resolve()).then(end, end);
 }
 
-const options = readOptions(process.argv.slice(2));
-if (typeof options === 'string') {
-  process.stderr.write(`bench: ${options}\n${USAGE}`);
-  process.exitCode = 1;
-} else {
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  if (options === 'picture') {
+    writeFileSync(PICTURE, drawPicture(JSON.parse(readFileSync(fileOf('goals'), 'utf8')) as Report));
+    console.log(`wrote ${PICTURE}`);
+    return 0;
+  }
+  if ('fault' in options) {
+    process.stderr.write(`bench: ${options.fault}\n${USAGE}`);
+    return 1;
+  }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => giveUp(signal, 130));
   setTimeout(() => giveUp('the run took too long', 1), LONGEST_RUN_MS).unref();
-  process.exitCode = await main(options);
+  return measure(options);
 }
+
+process.exitCode = await main();

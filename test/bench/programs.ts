@@ -5,6 +5,8 @@ import { findProgram } from '../harness/programs.ts';
 const INSTALL = {
   wrk: 'apt-get install wrk',
   nginx: 'apt-get install nginx-light',
+  nchan: 'apt-get install libnginx-mod-nchan',
+  'lua-resty-redis': 'apt-get install libnginx-mod-http-lua lua-nginx-redis',
   webdis: 'apt-get install webdis',
   pgbench: 'apt-get install postgresql-contrib',
   psql: 'apt-get install postgresql-client',
@@ -27,7 +29,7 @@ export function programPath(name: ProgramName): string {
   return path;
 }
 
-const MAX_RUN_MS = 30_000;
+const MAX_RUN_MS = 60_000;
 
 /** Runs a program to its end and gives its standard output; throws with its standard error when it fails. */
 export async function runProgram(path: string, args: readonly string[]): Promise<string> {

@@ -1,19 +1,28 @@
 import type { Finding } from './row.ts';
 
-const HEADINGS = ['row', 'result', 'goal', 'verdict', 'note'];
+const COLUMNS = [
+  ['row', 'subject'],
+  ['result', 'result'],
+  ['goal', 'goal'],
+  ['aim', 'aim'],
+  ['verdict', 'verdict'],
+  ['gw: rate, CPU per request', 'gw'],
+  ['peer', 'peer'],
+  ['note', 'note'],
+] as const satisfies readonly (readonly [string, keyof Finding])[];
 
 /** The lines as aligned columns. */
 export function renderTable(findings: readonly Finding[]): string {
-  const cells = [
-    HEADINGS,
-    ...findings.map(({ subject, result, goal, verdict, note }) => [subject, result, goal, verdict, note]),
-  ];
-  const widths = HEADINGS.map((_, column) => Math.max(...cells.map((line) => (line[column] ?? '').length)));
+  const headings = COLUMNS.map(([heading]) => heading);
+  const lines = findings.map((finding) => COLUMNS.map(([, field]) => finding[field]));
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...lines.map((line) => line[column]?.length ?? 0)),
+  );
   const rule = widths.map((width) => '-'.repeat(width));
   const render = (line: readonly string[]) =>
     line
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
-  return [render(HEADINGS), render(rule), ...cells.slice(1).map(render)].join('\n');
+  return [headings, rule, ...lines].map(render).join('\n');
 }

@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
 import { compare } from '../compare.ts';
-import { httpLoad } from '../load.ts';
+import { startNginx } from '../nginx.ts';
 import type { Row } from '../row.ts';
-import { type Server, startGw, startNginx } from '../servers.ts';
+import { type Server, startGw } from '../servers.ts';
+import { httpLoad } from '../target.ts';
 
 const PAGE_BYTES = 32_768;
-const SCRIPT = `wrk.path = "/page.html"
-  wrk.headers["Accept-Encoding"] = "gzip"`;
+const REQUEST = { path: '/page.html', headers: { 'Accept-Encoding': 'gzip' } };
 
 /** The cost of compressing a page, at the default level of both. */
 export const gzipRow: Row = {
@@ -16,14 +16,17 @@ export const gzipRow: Row = {
   async run(bench) {
     const server = `gzip on; root ${pageDirectory(bench)};`;
     const load = (name: string, { port, pid }: Server) =>
-      httpLoad(bench, { name, port, script: SCRIPT, servers: [pid] });
-    return compare(bench, load('gw gzip', await startGw(bench, server)), [
-      {
-        line: 'gzip of a 32 KB page / nginx',
-        goal: 0.7,
-        open: async () => load('nginx gzip', await startNginx(bench, server)),
-      },
-    ]);
+      httpLoad(bench, { name, port, requests: [REQUEST], servers: [pid] });
+    return compare(bench, {
+      subject: load('gw gzip', await startGw(bench, server)),
+      peers: [
+        {
+          line: 'gzip of a 32 KB page / nginx',
+          goal: 0.7,
+          open: async () => load('nginx gzip', await startNginx(bench, server)),
+        },
+      ],
+    });
   },
 };
 

@@ -1,33 +1,77 @@
+import { type Pace, FULL, SHORT } from '../bench.ts';
+import { downloadsRow, filesRow, uploadsRow } from '../growth/bodies.ts';
+import { connectionsRow } from '../growth/connections.ts';
+import { locationsRow } from '../growth/locations.ts';
+import { rowsRow } from '../growth/rows.ts';
+import { workersRow } from '../growth/workers.ts';
 import type { Row } from '../row.ts';
-import { dbrestRow } from './dbrest.ts';
-import { eventsRow } from './events.ts';
+import { throughputOf } from '../scenario.ts';
+import { inspect, publish } from '../scenarios/events.ts';
+import { keyRead } from '../scenarios/kv.ts';
+import { proxiedText } from '../scenarios/proxy.ts';
+import { embedded, hundredRows, insertedRow, oneRow } from '../scenarios/rest.ts';
+import { returnText } from '../scenarios/return.ts';
+import { cachedFile, smallFile } from '../scenarios/static.ts';
+import { tailsOf } from '../tails.ts';
+import { bulkRow } from './bulk.ts';
 import { gzipRow } from './gzip.ts';
-import { kvRow } from './kv.ts';
-import { locationsRow } from './locations.ts';
 import { memoryRow } from './memory.ts';
 import { metricsRow } from './metrics.ts';
-import { proxyRow } from './proxy.ts';
-import { returnRow } from './return.ts';
 import { rewriteRow } from './rewrite.ts';
 import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
-import { staticRow } from './static.ts';
-import { writesRow } from './writes.ts';
 
-/** In the order of the table. */
-export const ROWS: readonly Row[] = [
-  returnRow,
-  rewriteRow,
-  staticRow,
-  metricsRow,
-  locationsRow,
-  gzipRow,
-  proxyRow,
-  kvRow,
-  eventsRow,
-  dbrestRow,
-  writesRow,
-  schemaRow,
-  memoryRow,
-  startRow,
+/** Rows that one run makes, in the order of the table; each group stays within the time of a run. */
+export interface Group {
+  readonly about: string;
+  readonly pace: Pace;
+  readonly rows: readonly Row[];
+}
+
+const SCENARIOS = [
+  returnText,
+  smallFile,
+  cachedFile,
+  proxiedText,
+  keyRead,
+  publish,
+  inspect,
+  oneRow,
+  hundredRows,
+  insertedRow,
 ];
+
+const TAILS = [returnText, smallFile, proxiedText, keyRead, publish, oneRow, hundredRows, insertedRow];
+
+export const GROUPS = {
+  goals: {
+    about: 'throughput and memory beside their goals',
+    pace: FULL,
+    rows: [...SCENARIOS.map((scenario) => throughputOf(scenario.name, scenario)), memoryRow],
+  },
+  growth: {
+    about: 'cost over locations, rows, connections, workers, sizes of bodies',
+    pace: SHORT,
+    rows: [locationsRow, rowsRow, connectionsRow, workersRow, filesRow, downloadsRow, uploadsRow],
+  },
+  tails: {
+    about: 'p50, p99 and p99.9 at half of the greatest rate',
+    pace: SHORT,
+    rows: TAILS.map(tailsOf),
+  },
+  more: {
+    about: 'rewrites, compression, counting, embedding, bulk inserts, large schemas, start',
+    pace: SHORT,
+    rows: [
+      rewriteRow,
+      metricsRow,
+      gzipRow,
+      throughputOf(embedded.name, embedded),
+      bulkRow,
+      schemaRow,
+      startRow,
+    ],
+  },
+} as const satisfies Record<string, Group>;
+
+export type GroupName = keyof typeof GROUPS;

@@ -1,46 +1,78 @@
+import type { Bench } from '../bench.ts';
+import { startNginx } from '../nginx.ts';
+import { cpuSeconds, type Memory, memoryOf } from '../process-tree.ts';
+import { NotInstalled } from '../programs.ts';
+import { megabytes } from '../quantities.ts';
+import { type Finding, type Row, sizeLine } from '../row.ts';
+import { type Server, startGw } from '../servers.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuSeconds, memoryOf } from '../process-tree.ts';
-import type { Row } from '../row.ts';
-import { startGw } from '../servers.ts';
 
-const WORKERS = 2;
-const GOAL_MB = 110;
 const IDLE_CPU_SHARE = 0.02;
+const EVENTS = 'location /events { worker_events_api; worker_events_zone bus; worker_events_channel cache; }';
 
-const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
-
-/** Memory of a gateway without requests: supervisor, master and two workers. */
+/** Memory without requests, of all processes. */
 export const memoryRow: Row = {
   name: 'memory',
   async run(bench) {
-    const { pid } = await startGw(
-      bench,
-      `location / { return 200 ok; }
-       location /events { worker_events_api; worker_events_zone bus; worker_events_channel cache; }`,
-      WORKERS,
-    );
-    await idle(pid);
-    const memory = memoryOf(pid);
-    const [alone, pss, rss] = [memory.aloneBytes, memory.pssBytes, memory.rssBytes].map(megabytes);
+    const idle = `location / { return 200 ok; } ${EVENTS}`;
+    const many = locations(10_000);
     return [
-      {
-        subject: `idle memory, ${WORKERS} workers`,
-        result: `${alone} MB`,
-        goal: `<= ${GOAL_MB} MB`,
-        verdict: memory.aloneBytes <= GOAL_MB * 1e6 ? 'pass' : 'miss',
-        note: `shared pages counted once; PSS ${pss} MB (other node processes share them too), RSS ${rss} MB`,
-        measured: memory,
-      },
+      await memoryLine(await startGw(bench, idle, 2), {
+        subject: 'idle, two workers, PSS',
+        goal: 85,
+        aim: 70,
+        peer: '',
+      }),
+      await memoryLine(await startGw(bench, many), {
+        subject: '10,000 locations, PSS',
+        goal: 160,
+        ...(await nginxAim(bench, many)),
+      }),
     ];
   },
 };
 
-/** Resolves when the processes have done next to nothing for a second: the compiler and the collector have finished. */
-async function idle(pid: number): Promise<void> {
+/** So many locations that return a text. */
+export function locations(count: number): string {
+  return Array.from({ length: count }, (_, index) => `location ${pathOf(index)} { return 200 ok; }`).join(
+    '\n',
+  );
+}
+
+export const pathOf = (index: number): string => `/shop/item-${String(index).padStart(6, '0')}/`;
+
+/** Memory once nothing happens any more. */
+export async function idleMemoryOf({ pid }: Server): Promise<Memory> {
+  // The compiler and the collector have finished when the processes do next to nothing for a second.
   for (let before = cpuSeconds([pid]); ;) {
     await sleep(1_000);
     const now = cpuSeconds([pid]);
-    if (now - before <= IDLE_CPU_SHARE) return;
+    if (now - before <= IDLE_CPU_SHARE) return memoryOf(pid);
     before = now;
+  }
+}
+
+async function memoryLine(
+  server: Server,
+  line: { subject: string; goal: number; aim?: number; peer: string },
+): Promise<Finding> {
+  const memory = await idleMemoryOf(server);
+  return sizeLine({
+    ...line,
+    values: [memory.pssBytes / 1e6],
+    unit: 'MB',
+    note: `alone on the machine ${megabytes(memory.aloneBytes)} (other node processes share pages), RSS ${megabytes(memory.rssBytes)}`,
+    details: memory,
+  });
+}
+
+/** What nginx takes for the same, with one worker. */
+async function nginxAim(bench: Bench, content: string): Promise<{ aim?: number; peer: string }> {
+  try {
+    const { pssBytes } = await idleMemoryOf(await startNginx(bench, content));
+    return { aim: pssBytes / 1e6, peer: megabytes(pssBytes) };
+  } catch (error) {
+    if (!(error instanceof NotInstalled)) throw error;
+    return { peer: error.message };
   }
 }

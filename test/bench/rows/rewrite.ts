@@ -1,7 +1,8 @@
 import { compare } from '../compare.ts';
-import { httpLoad } from '../load.ts';
+import { startNginx } from '../nginx.ts';
 import type { Row } from '../row.ts';
-import { type Server, startGw, startNginx } from '../servers.ts';
+import { type Server, startGw } from '../servers.ts';
+import { httpLoad } from '../target.ts';
 
 const CONTENT = {
   http: `
@@ -25,18 +26,18 @@ const TARGETS = ['/text?id=42', '/old', '/blog/a-post', '/shop/7/shoe?x=1', '/se
 export const rewriteRow: Row = {
   name: 'rewrite',
   async run(bench) {
-    const script = `
-      local targets, requests, turn = { ${TARGETS.map((target) => `"${target}"`).join(', ')} }, {}, 0
-      init = function() for i, target in ipairs(targets) do requests[i] = wrk.format("GET", target) end end
-      request = function() turn = turn % #requests + 1; return requests[turn] end`;
+    const requests = TARGETS.map((path) => ({ path }));
     const load = (name: string, { port, pid }: Server) =>
-      httpLoad(bench, { name, port, script, servers: [pid] });
-    return compare(bench, load('gw rewrite', await startGw(bench, CONTENT)), [
-      {
-        line: 'return, map, rewrite / nginx',
-        goal: 0.8,
-        open: async () => load('nginx rewrite', await startNginx(bench, CONTENT)),
-      },
-    ]);
+      httpLoad(bench, { name, port, requests, servers: [pid] });
+    return compare(bench, {
+      subject: load('gw rewrite', await startGw(bench, CONTENT)),
+      peers: [
+        {
+          line: 'return, map, rewrite / nginx',
+          goal: 0.8,
+          open: async () => load('nginx rewrite', await startNginx(bench, CONTENT)),
+        },
+      ],
+    });
   },
 };

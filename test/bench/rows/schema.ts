@@ -2,9 +2,9 @@ import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { type Database, startDatabase } from '../database.ts';
-import type { Row } from '../row.ts';
+import { type Row, sizeLine } from '../row.ts';
 import { startGw } from '../servers.ts';
-import { median, spread } from '../statistics.ts';
+import { median } from '../statistics.ts';
 
 const TABLES = 1_000;
 const COLUMNS = 12;
@@ -22,23 +22,21 @@ export const schemaRow: Row = {
     const seconds = loads.map(({ loadMs }) => loadMs / 1_000);
     const stalls = loads.map(({ stallMs }) => stallMs);
     const quiet = median(loads.map(({ quietMs }) => quietMs));
-    const note = `median of ${bench.starts}, spread`;
     return [
-      {
+      sizeLine({
         subject: `schema of ${TABLES} tables and ${VIEWS} views, to the first response`,
-        result: `${median(seconds).toFixed(2)} s`,
-        goal: `<= ${LOAD_GOAL_SECONDS} s`,
-        verdict: median(seconds) <= LOAD_GOAL_SECONDS ? 'pass' : 'miss',
-        note: `${note} ${(spread(seconds) * 100).toFixed(0)} %`,
-        measured: { loads },
-      },
-      {
+        values: seconds,
+        unit: 's',
+        goal: LOAD_GOAL_SECONDS,
+        details: { loads },
+      }),
+      sizeLine({
         subject: 'longest wait of another request meanwhile',
-        result: `${median(stalls).toFixed(1)} ms`,
-        goal: `<= ${STALL_GOAL_MS} ms`,
-        verdict: median(stalls) <= STALL_GOAL_MS ? 'pass' : 'miss',
-        note: `${note} ${(spread(stalls) * 100).toFixed(0)} %; as long before: ${quiet.toFixed(1)} ms`,
-      },
+        values: stalls,
+        unit: 'ms',
+        goal: STALL_GOAL_MS,
+        note: `as long before: ${quiet.toFixed(1)} ms`,
+      }),
     ];
   },
 };

@@ -7,9 +7,8 @@ import { call } from '../../harness/http.ts';
 import { launch } from '../../harness/launch.ts';
 import { freePort } from '../../harness/ports.ts';
 import type { Bench } from '../bench.ts';
-import type { Finding, Row } from '../row.ts';
+import { type Finding, type Row, sizeLine } from '../row.ts';
 import { GW, writeGwConf } from '../servers.ts';
-import { median, spread } from '../statistics.ts';
 
 /** Time from starting the process to what its user waits for. */
 export const startRow: Row = {
@@ -32,15 +31,7 @@ interface Timed {
 async function timed(bench: Bench, { subject, goalSeconds, once: take }: Timed): Promise<Finding> {
   const timesMs: number[] = [];
   for (let start = 0; start < bench.starts; start++) timesMs.push(await take(bench, await freePort()));
-  const seconds = median(timesMs) / 1_000;
-  return {
-    subject,
-    result: `${seconds.toFixed(2)} s`,
-    goal: `< ${goalSeconds} s`,
-    verdict: seconds < goalSeconds ? 'pass' : 'miss',
-    note: `median of ${bench.starts}, spread ${(spread(timesMs) * 100).toFixed(0)} %`,
-    measured: { timesMs },
-  };
+  return sizeLine({ subject, values: timesMs.map((ms) => ms / 1_000), unit: 's', goal: goalSeconds });
 }
 
 async function serve(bench: Bench, port: number): Promise<number> {

@@ -1,0 +1,131 @@
+/**
+ * A load generator that sends requests when they are due, and not when the server is done with others. The latency of a request
+ * counts from when it was due: a server that stalls makes all requests late that are due meanwhile.
+ */
+import { Worker } from 'node:worker_threads';
+import type { HttpRequest } from '../target.ts';
+import { Connection } from './connection.ts';
+import type { OpenLoad, OpenResult, Quantiles } from './protocol.ts';
+
+/**
+ * Node's own timers know whole milliseconds. This thread sleeps until the time that stands in the shared cell, at least
+ * a tenth of a millisecond, and then wakes the loop if it is not awake already.
+ */
+const PACEMAKER = `
+  const { parentPort, workerData: { flag, due } } = require('node:worker_threads');
+  for (;;) {
+    Atomics.wait(flag, 1, 0, Math.max(0.1, due[0] - performance.timeOrigin - performance.now()));
+    if (Atomics.exchange(flag, 0, 1) === 0) parentPort.postMessage(0);
+    else Atomics.wait(flag, 0, 1, 1);
+  }`;
+
+/** After the last request was due, so long may responses take. */
+const LONGEST_MS = 10_000;
+
+class Generator {
+  readonly #load: OpenLoad;
+  readonly #texts: readonly Buffer[];
+  readonly #free: Connection[] = [];
+  /** Times at which requests were due that are not sent yet. */
+  readonly #due: number[] = [];
+  readonly #latencies: number[] = [];
+  readonly #late: number[] = [];
+  readonly #startMs = performance.now() + 100;
+  #nextMs = this.#startMs;
+  /** CPU time at the end of the warm-up. */
+  #cpuBefore: NodeJS.CpuUsage | undefined;
+  #underWay = 0;
+  #turn = 0;
+
+  constructor(load: OpenLoad) {
+    this.#load = load;
+    this.#texts = load.requests.map(textOf);
+    for (let index = 0; index < load.connections; index++) {
+      new Connection(load.port, (opened) => void this.#free.push(opened), fail);
+    }
+  }
+
+  /** Sends what is due. True when all that is ever due has its response. */
+  tick(): boolean {
+    const nowMs = performance.now();
+    const { rate, seconds, warmUpSeconds } = this.#load;
+    const endMs = this.#startMs + (warmUpSeconds + seconds) * 1_000;
+    while (this.#nextMs <= nowMs && this.#nextMs < endMs) {
+      this.#due.push(this.#nextMs);
+      this.#nextMs += (-Math.log(1 - Math.random()) / rate) * 1_000;
+    }
+    this.#send();
+    if (nowMs > endMs + LONGEST_MS) fail(`${this.#underWay + this.#due.length} requests got no response`);
+    return this.#nextMs >= endMs && this.#due.length === 0 && this.#underWay === 0;
+  }
+
+  /** When the next request is due. */
+  get nextMs(): number {
+    return this.#nextMs;
+  }
+
+  result(): OpenResult {
+    const { user, system } = process.cpuUsage(this.#cpuBefore);
+    const done = this.#latencies.length;
+    return {
+      done,
+      latency: quantiles(this.#latencies),
+      late: quantiles(this.#late),
+      cpuSeconds: (user + system) / 1e6 / done,
+    };
+  }
+
+  #send(): void {
+    let sent = 0;
+    while (sent < this.#due.length && this.#free.length > 0) {
+      this.#sendOne(this.#free.pop() as Connection, this.#due[sent++] as number);
+    }
+    if (sent > 0) this.#due.splice(0, sent);
+  }
+
+  #sendOne(connection: Connection, dueMs: number): void {
+    const isMeasured = dueMs >= this.#startMs + this.#load.warmUpSeconds * 1_000;
+    if (isMeasured) {
+      this.#cpuBefore ??= process.cpuUsage();
+      this.#late.push(performance.now() - dueMs);
+    }
+    this.#underWay += 1;
+    this.#turn = (this.#turn + 1) % this.#texts.length;
+    connection.send(this.#texts[this.#turn] as Buffer, () => {
+      if (isMeasured) this.#latencies.push(performance.now() - dueMs);
+      this.#underWay -= 1;
+      this.#free.push(connection);
+      if (this.#due.length > 0) this.#send();
+    });
+  }
+}
+
+function textOf({ method = 'GET', path, headers = {}, body }: HttpRequest): Buffer {
+  const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  const fields = Object.entries({ Host: '127.0.0.1', ...headers, ...length });
+  const lines = [`${method} ${path} HTTP/1.1`, ...fields.map(([name, value]) => `${name}: ${value}`)];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+}
+
+function quantiles(values: readonly number[]): Quantiles {
+  const sorted = Float64Array.from(values).sort();
+  const at = (part: number): number => sorted[Math.floor((sorted.length - 1) * part)] ?? NaN;
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+}
+
+function fail(reason: string): never {
+  process.stderr.write(`${reason}\n`);
+  process.exit(1);
+}
+
+const generator = new Generator(JSON.parse(process.argv[2] ?? '') as OpenLoad);
+const flag = new Int32Array(new SharedArrayBuffer(8));
+const due = new Float64Array(new SharedArrayBuffer(8));
+new Worker(PACEMAKER, { eval: true, workerData: { flag, due } }).on('message', () => {
+  const isDone = generator.tick();
+  due[0] = performance.timeOrigin + generator.nextMs;
+  Atomics.store(flag, 0, 0);
+  Atomics.notify(flag, 0);
+  if (!isDone) return;
+  process.stdout.write(JSON.stringify(generator.result()), () => process.exit(0));
+});

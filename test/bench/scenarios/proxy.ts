@@ -1,0 +1,38 @@
+import { startNginx } from '../nginx.ts';
+import type { Scenario } from '../scenario.ts';
+import { type Server, startGw } from '../servers.ts';
+import { httpLoad } from '../target.ts';
+
+/** As nginx documents connections to upstreams that are kept, without files for responses; both get it. */
+export function proxyTo({ port }: Server): { readonly http: string; readonly server: string } {
+  return {
+    http: `upstream behind { server 127.0.0.1:${port}; keepalive 64; keepalive_requests 1000000000; }`,
+    server: `location / {
+        proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection "";
+        proxy_set_header Host $host; proxy_set_header X-Real-IP $remote_addr;
+        proxy_max_temp_file_size 0;
+      }`,
+  };
+}
+
+/** Proxying over connections that are kept, to the same nginx behind both. */
+export const proxiedText: Scenario = {
+  name: 'proxy',
+  async open(bench) {
+    const upstream = await startNginx(bench, 'location / { return 200 "a small answer"; }');
+    const content = proxyTo(upstream);
+    const load = (name: string, { port, pid }: Server) =>
+      httpLoad(bench, { name, port, requests: [{ path: '/' }], servers: [pid] });
+    return {
+      subject: load('gw proxy', await startGw(bench, content)),
+      peers: [
+        {
+          line: 'proxy, small response / nginx',
+          goal: 0.65,
+          aim: 0.8,
+          open: async () => load('nginx proxy', await startNginx(bench, content)),
+        },
+      ],
+    };
+  },
+};

@@ -1,0 +1,31 @@
+import { startNginx } from '../nginx.ts';
+import { startBareUws } from '../peers/index.ts';
+import type { Scenario } from '../scenario.ts';
+import { type Server, startGw } from '../servers.ts';
+import { httpLoad } from '../target.ts';
+
+const LOCATION = 'location / { return 200 ok; }';
+
+/** The cost that gw adds to a request. */
+export const returnText: Scenario = {
+  name: 'return',
+  async open(bench) {
+    const load = (name: string, { port, pid }: Server) =>
+      httpLoad(bench, { name, port, requests: [{ path: '/' }], servers: [pid] });
+    return {
+      subject: load('gw', await startGw(bench, LOCATION)),
+      peers: [
+        {
+          line: 'return 200 / nginx',
+          goal: 0.95,
+          aim: 1,
+          open: async () => load('nginx', await startNginx(bench, LOCATION)),
+        },
+        {
+          line: 'return 200 / bare uWebSockets.js',
+          open: async () => load('uws', await startBareUws(bench)),
+        },
+      ],
+    };
+  },
+};
