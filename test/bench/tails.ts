@@ -13,6 +13,8 @@ const GENERATOR = resolve('dist/test/bench/open-loop/main.js');
 const WARM_UP_SECONDS = 1;
 /** Rounds of wrk whose median is the greatest rate. */
 const RATE_ROUNDS = 3;
+/** What a failed generator says stands at the end. */
+const LONGEST_NOTE = 160;
 
 /**
  * Latencies of a scenario at half of gw's greatest rate, and beside its first HTTP peer at half of the lower one of the
@@ -25,15 +27,16 @@ export function tailsOf({ name, open }: Scenario): Row {
       const { subject, peers } = await open(bench);
       const { present, skipped } = await openPeers(peers);
       const gw = await withRate(bench, subject);
-      const alone = await measure(bench, [gw], gw.rate / 2);
-      const lines = [tailsLine(`${name}, gw at half of its rate`, gw.rate / 2, alone)];
+      const lines = [
+        await tailsLine(bench, `${name}, gw at half of its rate`, { contenders: [gw], rate: gw.rate / 2 }),
+      ];
       const first = present.find(({ contender }) => contender.target !== undefined);
       if (first === undefined) {
         return [...lines, ...skipped.map(({ subject: of, note }) => emptyLine(of, 'skipped', note))];
       }
       const peer = await withRate(bench, first.contender);
       const rate = Math.min(gw.rate, peer.rate) / 2;
-      return [...lines, tailsLine(first.peer.line, rate, await measure(bench, [gw, peer], rate))];
+      return [...lines, await tailsLine(bench, first.peer.line, { contenders: [gw, peer], rate })];
     },
   };
 }
@@ -41,6 +44,11 @@ export function tailsOf({ name, open }: Scenario): Row {
 interface Rated {
   readonly target: Target;
   /** Greatest number of requests per second. */
+  readonly rate: number;
+}
+
+interface Load {
+  readonly contenders: readonly Rated[];
   readonly rate: number;
 }
 
@@ -57,11 +65,7 @@ async function withRate(bench: Bench, contender: Contender): Promise<Rated> {
 }
 
 /** The rounds of each contender, in turns. */
-async function measure(
-  bench: Bench,
-  contenders: readonly Rated[],
-  rate: number,
-): Promise<readonly OpenResult[][]> {
+async function measure(bench: Bench, { contenders, rate }: Load): Promise<readonly OpenResult[][]> {
   const results = contenders.map((): OpenResult[] => []);
   for (let round = 0; round < bench.rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
@@ -72,14 +76,23 @@ async function measure(
   return results;
 }
 
-function tailsLine(subject: string, rate: number, results: readonly OpenResult[][]): Finding {
+/** A line that cannot be measured says why, and the others stay. */
+async function tailsLine(bench: Bench, subject: string, load: Load): Promise<Finding> {
+  const line = `${subject}, ${rateText(load.rate)}`;
+  return measure(bench, load).then(
+    (results) => quantilesLine(line, load.rate, results),
+    (error: unknown) => emptyLine(line, 'failed', String(error).replaceAll(/\s+/g, ' ').slice(-LONGEST_NOTE)),
+  );
+}
+
+function quantilesLine(subject: string, rate: number, results: readonly OpenResult[][]): Finding {
   const [gw = [], peer = []] = results;
   const p99 = gw.map(({ latency }) => latency.p99);
   const cost = median(results.flat().map(({ cpuSeconds }) => cpuSeconds));
   const late = median(results.flat().map((result) => result.late.p99));
   const [value, lowest, highest] = [median(p99), Math.min(...p99), Math.max(...p99)];
   return {
-    subject: `${subject}, ${rateText(rate)}`,
+    subject,
     result: `p99 ${value.toFixed(2)} ms (${lowest.toFixed(2)}-${highest.toFixed(2)})`,
     goal: '',
     aim: '',

@@ -9,12 +9,12 @@ import type { OpenLoad, OpenResult, Quantiles } from './protocol.ts';
 
 /**
  * Node's own timers know whole milliseconds. This thread sleeps until the time that stands in the shared cell, at least
- * a tenth of a millisecond, and then wakes the loop if it is not awake already.
+ * a fifth of a millisecond, and then wakes the loop if it is not awake already.
  */
 const PACEMAKER = `
   const { parentPort, workerData: { flag, due } } = require('node:worker_threads');
   for (;;) {
-    Atomics.wait(flag, 1, 0, Math.max(0.1, due[0] - performance.timeOrigin - performance.now()));
+    Atomics.wait(flag, 1, 0, Math.max(0.2, due[0] - performance.timeOrigin - performance.now()));
     if (Atomics.exchange(flag, 0, 1) === 0) parentPort.postMessage(0);
     else Atomics.wait(flag, 0, 1, 1);
   }`;
