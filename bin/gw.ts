@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { type Options, parseOptions, usage } from './options.ts';
 import { VERSION } from '../src/version.ts';
 
@@ -40,4 +39,6 @@ function fail(message: string): number {
   return 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});

@@ -9,7 +9,7 @@ import { MODULES } from './modules/index.ts';
 import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
 import { VERSION } from './version.ts';
 
-export type { Finding } from './check/index.ts';
+export type { Catalogue, Finding } from './check/index.ts';
 export type { GatewayPlan, LocalAddress } from './plan/index.ts';
 /** For `lookups.ts` only. */
 export * as modules from './modules/index.ts';

@@ -39,7 +39,7 @@ function addWhy(gw: Command, finish: Finish): void {
     .option('-f, --format <format>', 'json')
     .option('--json', 'as JSON')
     .action(async (name: string | undefined, options: WhyOptions) => {
-      finish((await import('./why.ts')).why(name, options));
+      finish(await (await import('./why.ts')).why(name, options));
     });
 }
 

@@ -1,10 +1,10 @@
 import { type DirectiveFacts, nearest, refusalOf } from '../../src/config/index.ts';
 import type { Example, MadeFile, Rule } from '../../src/contract/index.ts';
 import { directives, type VariableFacts, variables } from '../../src/lookups.ts';
-import { ruleCatalogue } from '../../src/pipeline.ts';
+import { type Catalogue, ruleCatalogue } from '../../src/pipeline.ts';
 import { columns, fail } from '../terminal.ts';
 
-const catalogue = await ruleCatalogue();
+let catalogue: Catalogue;
 
 /** Options of `gw why`. */
 export interface WhyOptions {
@@ -15,7 +15,8 @@ export interface WhyOptions {
 }
 
 /** `gw why NAME`: explains a rule, a directive or a variable. Exit code 2: the name is unknown. */
-export function why(name: string | undefined, { json, format, list }: WhyOptions): number {
+export async function why(name: string | undefined, { json, format, list }: WhyOptions): Promise<number> {
+  catalogue = await ruleCatalogue();
   if (format !== undefined && format !== 'json')
     return fail(`invalid format "${format}"\n  expected json`, 2);
   const isJson = json === true || format === 'json';

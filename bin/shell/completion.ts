@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { directives, MODULE_NAMES } from '../../src/lookups.ts';
-import { ruleCatalogue } from '../../src/pipeline.ts';
+import { type Catalogue, ruleCatalogue } from '../../src/pipeline.ts';
 import { exampleNames } from '../examples.ts';
 import {
   type CommandFacts,
@@ -10,7 +10,7 @@ import {
   wholeFacts,
 } from './command-facts.ts';
 
-const { rules } = await ruleCatalogue();
+let rules: Catalogue['rules'];
 
 /** The possible values of a word: one of a list, a file, or anything. */
 type Completions = readonly string[] | 'file' | 'anything';
@@ -272,7 +272,8 @@ const WRITERS: Readonly<Record<string, (gw: CommandFacts) => string>> = {
 };
 
 /** `gw completion SHELL`: prints the completion script of a shell. */
-export function completion(shell: string, gw: Command): number {
+export async function completion(shell: string, gw: Command): Promise<number> {
+  ({ rules } = await ruleCatalogue());
   process.stdout.write((WRITERS[shell] as (gw: CommandFacts) => string)(wholeFacts(gw)));
   return 0;
 }

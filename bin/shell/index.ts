@@ -8,7 +8,7 @@ export function addShell(gw: Command, finish: Finish): void {
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .description('print the script that makes a shell complete command lines')
     .action(async (shell: string) => {
-      finish((await import('./completion.ts')).completion(shell, gw));
+      finish(await (await import('./completion.ts')).completion(shell, gw));
     });
   gw.command('manpage [name]')
     .description('print a page of the manual, such as gw-check or gw.conf; without a name, that of gw')

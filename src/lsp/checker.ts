@@ -96,7 +96,7 @@ export class Checker {
 
   #start(): Worker {
     // Standard output belongs to the protocol, so the output of the thread is discarded.
-    const worker = new Worker(new URL('../lsp/check-thread.js', import.meta.url), {
+    const worker = new Worker(new URL('../lsp/check-thread.cjs', import.meta.url), {
       stdout: true,
       stderr: true,
     });

@@ -3,4 +3,4 @@ import { type ConfigSource, load } from '../pipeline.ts';
 import { findingLines } from './candidate.ts';
 
 // Sends the findings of the rules in the configuration of `workerData`, one line each, and ends.
-parentPort?.postMessage(await findingLines(load(workerData as ConfigSource)));
+void findingLines(load(workerData as ConfigSource)).then((lines) => parentPort?.postMessage(lines));

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { guardRegexes } from '../config/index.ts';
 import type { CoreConfig, LoadFault } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
@@ -66,7 +65,6 @@ export interface MasterEvents {
 
 /** Runs the gateway in this process until a signal ends it, and gives the exit code. */
 export async function runMaster(source: ConfigSource, { onReady }: MasterEvents = {}): Promise<number> {
-  guardRegexes();
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Standard error may be a pipe whose reader has ended.
   process.stderr.on('error', () => undefined);
@@ -189,7 +187,10 @@ function tellSupervisor(message: ToSupervisor): void {
 
 /** The program of the supervisor's child process: its argument is the source of the configuration as JSON. */
 if (process.env['GW_SUPERVISOR'] !== undefined && process.argv[2] !== undefined) {
-  const code = await runMaster(JSON.parse(process.argv[2]) as ConfigSource, { onReady: reportToSupervisor });
-  // All workers have ended; resources that a module has left open must not keep the process alive.
-  process.exit(code);
+  void runMaster(JSON.parse(process.argv[2]) as ConfigSource, { onReady: reportToSupervisor }).then(
+    (code) => {
+      // All workers have ended; resources that a module has left open must not keep the process alive.
+      process.exit(code);
+    },
+  );
 }

@@ -95,7 +95,7 @@ class Supervisor {
   }
 
   #runOnce(lastEnd: string | undefined): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
-    const child = fork(fileURLToPath(new URL('../master/main.js', import.meta.url)), this.#args, {
+    const child = fork(fileURLToPath(new URL('../master/main.cjs', import.meta.url)), this.#args, {
       stdio: 'inherit',
       env: {
         ...process.env,

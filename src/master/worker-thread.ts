@@ -60,7 +60,7 @@ export class WorkerThread {
 
   constructor(start: WorkerStart, events: ThreadEvents) {
     this.workerId = start.workerId;
-    this.#worker = new Worker(new URL('../worker/main.js', import.meta.url), {
+    this.#worker = new Worker(new URL('../worker/main.cjs', import.meta.url), {
       name: this.#name,
       workerData: start,
       transferList: start.acceptor ? [start.acceptor] : [],

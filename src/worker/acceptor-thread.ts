@@ -3,4 +3,4 @@ import type { NamedAddress } from '../contract/index.ts';
 import { acceptConnections } from './transport/index.ts';
 
 // The thread that accepts connections on ports that the workers may not bind, since they are not root.
-if (parentPort) await acceptConnections(parentPort, workerData as readonly NamedAddress[]);
+if (parentPort) void acceptConnections(parentPort, workerData as readonly NamedAddress[]);

@@ -5,11 +5,14 @@ import { ruleCatalogue } from '../../src/pipeline.ts';
 const { rules: RULES } = await ruleCatalogue();
 
 /** What `gw why` prints, and its exit code. */
-function said(name: string | undefined, options: Parameters<typeof why>[1] = {}): [number, string, string] {
+async function said(
+  name: string | undefined,
+  options: Parameters<typeof why>[1] = {},
+): Promise<[number, string, string]> {
   const out = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   const talk = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
-    const code = why(name, options);
+    const code = await why(name, options);
     return [
       code,
       out.mock.calls.map(([text]) => String(text)).join(''),
@@ -21,8 +24,8 @@ function said(name: string | undefined, options: Parameters<typeof why>[1] = {})
   }
 }
 
-test.for(RULES)('gw why $id gives the reason, both examples and the fix', (rule) => {
-  const [code, text] = said(rule.id);
+test.for(RULES)('gw why $id gives the reason, both examples and the fix', async (rule) => {
+  const [code, text] = await said(rule.id);
   expect(code).toBe(0);
   const words = text.replace(/\s+/g, ' ');
   expect(text.startsWith(`${rule.id} ${rule.slug} (${rule.severity}`)).toBe(true);
@@ -31,15 +34,15 @@ test.for(RULES)('gw why $id gives the reason, both examples and the fix', (rule)
   for (const line of text.split('\n')) expect(line).toBe(line.trimEnd());
 });
 
-test('gw why takes the slug and any case of the id', () => {
-  expect(said('alias-traversal')).toEqual(said('GW301'));
-  expect(said('gw301')).toEqual(said('GW301'));
+test('gw why takes the slug and any case of the id', async () => {
+  expect(await said('alias-traversal')).toEqual(await said('GW301'));
+  expect(await said('gw301')).toEqual(await said('GW301'));
 });
 
-test('gw why --list names every rule once, as text and as JSON', () => {
-  const [, text] = said(undefined, { list: true });
+test('gw why --list names every rule once, as text and as JSON', async () => {
+  const [, text] = await said(undefined, { list: true });
   expect(text.match(/^GW\d+/gm)).toEqual(RULES.map(({ id }) => id));
-  const listed = JSON.parse(said(undefined, { list: true, format: 'json' })[1]) as { id: string }[];
+  const listed = JSON.parse((await said(undefined, { list: true, format: 'json' }))[1]) as { id: string }[];
   expect(listed.map(({ id }) => id)).toEqual(RULES.map(({ id }) => id));
   expect(listed[0]).toMatchObject({ slug: RULES[0]?.slug, why: RULES[0]?.why, bad: RULES[0]?.bad });
 });
@@ -57,6 +60,6 @@ const wrong: readonly (readonly [
   ['root', { format: 'xml' }, 'gw: invalid format "xml"\n  expected json\n'],
 ];
 
-test.for(wrong)('gw why %s is refused', ([name, options, says]) => {
-  expect(said(name, options)).toEqual([2, '', says]);
+test.for(wrong)('gw why %s is refused', async ([name, options, says]) => {
+  expect(await said(name, options)).toEqual([2, '', says]);
 });

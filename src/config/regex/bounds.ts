@@ -127,9 +127,11 @@ const MAX_BACKTRACKS = 4_000;
 /** Between two backtracks the usual engine may read the whole text: texts up to this length always go to it. */
 const GUARDED_LENGTH = 2048;
 const MAX_LENGTH = 2 ** 24;
+const ENABLE_LINEAR = '--enable-experimental-regexp-engine';
 
-/** Sets the flags of V8 that the bounds rely on. Must be called before the first thread that matches starts. */
+/** Sets the flags of V8 that the bounds rely on. `bin/load.ts` calls it before any other code is loaded. */
 export function guardRegexes(): void {
+  setFlagsFromString(ENABLE_LINEAR);
   setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
   setFlagsFromString(`--regexp-backtracks-before-fallback=${MAX_BACKTRACKS}`);
 }
@@ -156,7 +158,7 @@ let isEnabled = false;
 
 /** The pattern for V8's linear engine; `undefined` if that declines it. */
 export function linearRegex(source: string): RegExp | undefined {
-  if (!isEnabled) setFlagsFromString('--enable-experimental-regexp-engine');
+  if (!isEnabled) setFlagsFromString(ENABLE_LINEAR);
   isEnabled = true;
   try {
     return new RegExp(source, LINEAR_ENGINE);

@@ -210,7 +210,7 @@ export class Keeper {
 
 /** Asks a process of its own, so that the keeper survives whatever a configuration does to its loader. */
 function askLoader(question: LoaderQuestion): Promise<FromLoader> {
-  const loader = fork(fileURLToPath(new URL('../master/keeper/loader.js', import.meta.url)), [], {
+  const loader = fork(fileURLToPath(new URL('../master/keeper/loader.cjs', import.meta.url)), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   // If the loader ends before it receives the question, its exit is the answer.

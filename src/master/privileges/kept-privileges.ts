@@ -35,7 +35,7 @@ class AcceptorThread {
 
   /** Binds the addresses that it can; none without uWebSockets.js. */
   static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
-    const thread = new Worker(new URL('../worker/acceptor-thread.js', import.meta.url), {
+    const thread = new Worker(new URL('../worker/acceptor-thread.cjs', import.meta.url), {
       workerData: addresses,
     });
     const [opened] = (await once(thread, 'message')) as [FromAcceptor];
@@ -127,7 +127,7 @@ export class KeptPrivileges implements Privileges {
     });
     become(this.#account);
     this.#settled = true;
-    checkProgram(this.#account, fileURLToPath(new URL('../worker/main.js', import.meta.url)));
+    checkProgram(this.#account, fileURLToPath(new URL('../worker/main.cjs', import.meta.url)));
     checkWritable(this.#account, main.written);
   }
 
@@ -276,7 +276,7 @@ export class KeeperChannel {
 const GONE = 'the process that has the rights of root is gone';
 
 function forkKeeper(source: string): ChildProcess {
-  const keeper = fork(fileURLToPath(new URL('../master/keeper/keeper-process.js', import.meta.url)), [
+  const keeper = fork(fileURLToPath(new URL('../master/keeper/keeper-process.cjs', import.meta.url)), [
     source,
   ]);
   // The gateway may end before the keeper.

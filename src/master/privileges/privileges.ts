@@ -43,7 +43,7 @@ export interface Privileges {
  * workers do not wait and its memory is freed afterwards. Rejects if the thread fails.
  */
 async function judge(source: ConfigSource, signal: AbortSignal): Promise<readonly string[]> {
-  const thread = new Worker(new URL('../master/judge-thread.js', import.meta.url), { workerData: source });
+  const thread = new Worker(new URL('../master/judge-thread.cjs', import.meta.url), { workerData: source });
   thread.unref();
   try {
     const [lines] = (await once(thread, 'message', { signal })) as [readonly string[]];

@@ -166,7 +166,7 @@ export class CryptWorker {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL('../modules/auth_basic/password/crypt-thread.js', import.meta.url));
+    const thread = new Worker(new URL('../modules/auth_basic/password/crypt-thread.cjs', import.meta.url));
     thread.on('message', (computed: Computed) => this.#pending?.resolve(computed));
     thread.on('error', (error) => this.#fail(error));
     thread.on('exit', (code) => this.#fail(new Error(`the thread for passwords ended with ${code}`)));

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Script } from 'node:vm';
+import { guardRegexes } from '../src/config/index.ts';
+
+// Loads the programs in `dist/`. Beside each of their files is the code that V8 made of it when the build ran the program
+// (`build/record.mjs`); to read that takes a fraction of the time of compiling. V8 refuses code of another version of V8 or
+// for other flags, and then the file is compiled as usual.
+
+/** `here` stands for `import.meta`, which a script does not have. */
+type Evaluate = (
+  module: { exports: unknown },
+  require: (name: string) => unknown,
+  here: { readonly dirname: string; readonly url: string },
+) => void;
+
+const HEAD = '(function (module, require, here) {';
+
+const loaded = new Map<string, { exports: unknown }>();
+
+/** The exports of a file of a program, which is evaluated once. */
+export function load(file: string): unknown {
+  const known = loaded.get(file);
+  if (known) return known.exports;
+  const module = { exports: {} };
+  loaded.set(file, module);
+  const cachedData = codeOf(file);
+  // The build writes ASCII only.
+  const script = new Script(`${HEAD}${readFileSync(file, 'latin1')}\n})`, {
+    filename: file,
+    columnOffset: -HEAD.length,
+    ...(cachedData && { cachedData }),
+  });
+  const here = { dirname: dirname(file), url: pathToFileURL(file).href };
+  const requirePackage = createRequire(file);
+  const require = (name: string): unknown =>
+    name.startsWith('./') ? load(join(here.dirname, name)) : requirePackage(name);
+  (script.runInThisContext() as Evaluate)(module, require, here);
+  return module.exports;
+}
+
+/** V8's code of a file. The file's name has a hash of its content; `undefined` if the build ran another Node. */
+function codeOf(file: string): Buffer | undefined {
+  try {
+    return readFileSync(`${file}.${process.version}-${process.arch}`);
+  } catch {
+    return undefined;
+  }
+}
+
+// First of all, because code fits only the flags that it was made with.
+guardRegexes();
