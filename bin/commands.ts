@@ -36,15 +36,20 @@ function addInstallation(gw: Command, finish: Finish): void {
     });
 }
 
+/** Where help and the faults of a command line are written. */
+export interface HelpOutput {
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+}
+
 /** Runs a command by name and gives the exit code: 2 for a wrong command line. */
-export async function runCommand(args: readonly string[]): Promise<number> {
+export async function runCommand(args: readonly string[], output?: HelpOutput): Promise<number> {
   let exitCode = 0;
   const finish = (code: number): void => {
     exitCode = code;
   };
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', endWithReader);
   try {
-    await program(finish).parseAsync(args, { from: 'user' });
+    await program(finish, output).parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -61,12 +66,6 @@ export function commandList(): readonly { readonly name: string; readonly summar
     name: command.name(),
     summary: command.description(),
   }));
-}
-
-/** Ends the process silently if the reader of the output has ended, as `head` does. */
-function endWithReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
 }
 
 /** Rewrites commander's messages in the form of configuration faults. */
@@ -87,13 +86,13 @@ function inOurWords(text: string): string {
     .replace(/\. (Expected .* but got .*)\.$/m, (_, rest: string) => `\n  ${rest.toLowerCase()}`);
 }
 
-function program(finish: (code: number) => void): Command {
+function program(finish: (code: number) => void, output?: HelpOutput): Command {
   const gw = new Command('gw')
     .description("A config-driven HTTP gateway. nginx's own options work too: see gw -h.")
     .exitOverride()
     .helpCommand(false)
     .showSuggestionAfterError()
-    .configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
+    .configureOutput({ ...output, outputError: (text, write) => write(inOurWords(text)) });
   addChecking(gw, finish);
   gw.command('demo')
     .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')

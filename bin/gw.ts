@@ -8,6 +8,7 @@ import { VERSION } from '../src/version.ts';
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] !== undefined && !args[0].startsWith('-')) {
     const { runCommand } = await import('./commands.ts');
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', endWithReader);
     return runCommand(args);
   }
   const options = parseOptions(args);
@@ -28,6 +29,12 @@ async function act(options: Options): Promise<number> {
 async function versionText(detail: 'short' | 'long'): Promise<string> {
   const first = `gw version: gw/${VERSION}\n`;
   return detail === 'short' ? first : first + (await import('./option-actions.ts')).buildFacts();
+}
+
+/** Ends the process silently if the reader of the output has ended, as `head` does. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
 }
 
 function say(text: string): void {

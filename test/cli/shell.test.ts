@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, test } from 'vitest';
+import { runCommand } from '../../bin/commands.ts';
 import { directives, variables } from '../../src/lookups.ts';
 import { directoryWith, gw, runIn } from './command.ts';
 import { ruleCatalogue } from '../../src/pipeline.ts';
@@ -25,9 +26,18 @@ beforeAll(async () => {
 
 const pageOf = (path: readonly string[]): string => ['gw', ...path].join('-');
 
+/** What a command line for help prints; tests below run some in a process of their own. */
+async function helpOf(args: readonly string[]): Promise<string> {
+  let printed = '';
+  const writeOut = (text: string): void => void (printed += text);
+  const writeErr = (text: string): void => expect(text).toBe('');
+  expect(await runCommand(args, { writeOut, writeErr })).toBe(0);
+  return printed;
+}
+
 /** The commands that `--help` lists: those that a user can find. */
 async function commandsBelow(path: readonly string[]): Promise<readonly (readonly string[])[]> {
-  const { stdout } = await gw(HERE, path.length === 0 ? ['help'] : [...path, '--help']);
+  const stdout = await helpOf(path.length === 0 ? ['help'] : [...path, '--help']);
   const [, listed = ''] = /\nCommands:\n([^]*)$/.exec(stdout) ?? [];
   const names = [...listed.matchAll(/^ {2}(\S+)/gm)].flatMap(([, name = '']) =>
     name === 'help' && path.length > 0 ? [] : [name],
@@ -168,11 +178,13 @@ test('gw -h lists every command, and gw help describes each', async () => {
   );
   expect(listed).toEqual(top);
   for (const name of top) {
-    expect((await gw(HERE, ['help', name])).stdout).toContain(`Usage: gw ${name} `);
+    expect(await helpOf(['help', name])).toContain(`Usage: gw ${name} `);
   }
 });
 
 const helped: readonly { args: readonly string[]; code: number; stdout: RegExp; stderr: string }[] = [
+  { args: ['help'], code: 0, stdout: /^Usage: gw \[options\] \[command\]\n[^]*\nCommands:\n/, stderr: '' },
+  { args: ['jwt', '--help'], code: 0, stdout: /^Usage: gw jwt [^]*\nCommands:\n {2}sign /, stderr: '' },
   {
     args: ['help', 'jwt', 'sign'],
     code: 0,
