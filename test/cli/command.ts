@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GW } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
+import { start } from '../harness/starter.ts';
 
 /** What a command line printed, and how it ended. The test's directory shows as `DIR`. */
 export interface Said {
@@ -25,15 +26,18 @@ export async function runIn(
   [command = '', ...args]: readonly string[],
   { env, input }: Surroundings = {},
 ): Promise<Said> {
-  const child = spawn(command, args, { cwd: dir, env: { ...process.env, ...env } });
-  // Not every program reads its input.
-  child.stdin.on('error', () => undefined).end(input);
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, stdout: stdout.replaceAll(dir, 'DIR'), stderr: stderr.replaceAll(dir, 'DIR') };
+  const texts = { stdout: '', stderr: '' };
+  const code = await new Promise<number | null>((resolve, reject) => {
+    let ended: number | null = null;
+    start({ command, args, cwd: dir, env: { ...process.env, ...env }, input: input ?? '' }, (told) => {
+      if (told.type === 'stdout' || told.type === 'stderr') texts[told.type] += told.text;
+      else if (told.type === 'ended') ended = told.code;
+      else if (told.type === 'closed') resolve(ended);
+      else if (told.type === 'failed') reject(new Error(told.reason));
+    });
+  });
+  const [stdout, stderr] = [texts.stdout, texts.stderr].map((text) => text.replaceAll(dir, 'DIR'));
+  return { code, stdout: stdout ?? '', stderr: stderr ?? '' };
 }
 
 /** `gw` with these arguments. */

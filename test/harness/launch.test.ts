@@ -6,7 +6,7 @@ import { startProgram } from './program.ts';
 test('what the harness launched does not outlive a killed test process', async (t) => {
   const source = `
     import { launch } from '~/test/harness/launch.ts';
-    console.log(launch('sleep', ['600'], { cwd: '/' }).pid);
+    console.log(await launch('sleep', ['600'], { cwd: '/' }).started);
   `;
   const program = await startProgram(t, source);
   const group = Number(program.output());

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { dismiss, start, type StartOrder, type Told } from './starter.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -8,7 +8,9 @@ export interface Exit {
 }
 
 export interface Launched {
+  /** Known once it is `started`. */
   readonly pid: number;
+  readonly started: Promise<number>;
   readonly exited: Promise<Exit>;
   /** `undefined` while it runs. */
   exit(): Exit | undefined;
@@ -28,52 +30,80 @@ export function launch(
   args: readonly string[],
   options: { cwd: string; env?: NodeJS.ProcessEnv },
 ): Launched {
-  const child = spawn(command, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  const pid = child.pid;
-  if (pid === undefined) throw new Error(`cannot start "${command}"`);
-  const dismissGuard = guard(pid);
-  let output = '';
-  let exit: Exit | undefined;
-  const collect = (chunk: string) => (output += chunk);
-  child.stdout.setEncoding('utf8').on('data', collect);
-  child.stderr.setEncoding('utf8').on('data', collect);
-  const exited = new Promise<Exit>((resolve) => {
-    child.once('exit', (code, signal) => {
-      // 'close' brings the last output, but never comes while a left-over child holds the stream.
-      const finish = () => resolve((exit = { code, signal }));
-      child.once('close', finish);
-      setTimeout(finish, 200);
-    });
-  });
-
-  const waitForOutput = async (pattern: RegExp): Promise<void> => {
-    while (!pattern.test(output)) {
-      if (exit) throw new Error(`"${command}" ended (${describeExit(exit)}): ${output}`);
-      await sleep(5);
-    }
-  };
-  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> => {
-    if (!exit) child.kill(signal);
-    try {
-      await endOf(pid, exited);
-    } finally {
-      dismissGuard();
-    }
-    return exited;
-  };
-  return { pid, exited, exit: () => exit, output: () => output, waitForOutput, stop };
+  return new Launch({ command, args, ...options, leads: true });
 }
 
-/** Kills the group if this process dies without cleaning up: the script's input then ends without its last line. */
-function guard(group: number): () => void {
-  // dash takes a group only behind `-s`.
-  const script = 'read -r _ || kill -s KILL -- "-$1"';
-  const stdio = ['pipe', 'ignore', 'ignore'] as const;
-  const { stdin } = spawn('/bin/sh', ['-c', script, 'gw-test-guard', String(group)], {
-    detached: true,
-    stdio: [...stdio],
-  });
-  return () => void (stdin?.writableEnded || stdin?.end('\n'));
+class Launch implements Launched {
+  readonly started: Promise<number>;
+  readonly exited: Promise<Exit>;
+  readonly #command: string;
+  #pid: number | undefined;
+  #output = '';
+  /** How the program has ended; its last output may follow. */
+  #ended: Exit | undefined;
+  #exit: Exit | undefined;
+  #begin!: (pid: number) => void;
+  #refuse!: (reason: Error) => void;
+  #finish!: (exit: Exit) => void;
+
+  constructor(order: StartOrder) {
+    this.#command = order.command;
+    this.started = new Promise((resolve, reject) => ([this.#begin, this.#refuse] = [resolve, reject]));
+    this.started.catch(() => undefined);
+    this.exited = new Promise((resolve) => (this.#finish = resolve));
+    start(order, (told) => this.#hear(told));
+  }
+
+  get pid(): number {
+    if (this.#pid === undefined) throw new Error(`"${this.#command}" has not been started yet`);
+    return this.#pid;
+  }
+
+  exit(): Exit | undefined {
+    return this.#exit;
+  }
+
+  output(): string {
+    return this.#output;
+  }
+
+  async waitForOutput(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.#output)) {
+      if (this.#exit)
+        throw new Error(`"${this.#command}" ended (${describeExit(this.#exit)}): ${this.#output}`);
+      await sleep(5);
+    }
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+    const group = await this.started;
+    if (!this.#ended) process.kill(group, signal);
+    try {
+      await endOf(group, this.exited);
+    } finally {
+      dismiss(group);
+    }
+    return this.exited;
+  }
+
+  #hear(told: Told): void {
+    if (told.type === 'started') this.#begin((this.#pid = told.pid));
+    else if (told.type === 'stdout' || told.type === 'stderr') this.#output += told.text;
+    else if (told.type === 'ended') {
+      const how = (this.#ended = { code: told.code, signal: told.signal });
+      // 'closed' comes after the last output, but never while a left-over child holds the stream.
+      setTimeout(() => this.#end(how), 200);
+    } else if (told.type === 'closed') this.#end(this.#ended);
+    else if (told.type === 'failed') {
+      this.#output += `cannot start "${this.#command}": ${told.reason}`;
+      this.#refuse(new Error(this.#output));
+      this.#end({ code: 127, signal: null });
+    }
+  }
+
+  #end(how: Exit | undefined): void {
+    if (how) this.#finish((this.#exit ??= how));
+  }
 }
 
 /** `exit code 1` or `SIGKILL`. */
