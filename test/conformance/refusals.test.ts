@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { load } from '../../src/pipeline.ts';
+import { runIn } from '../cli/command.ts';
 import { HAS_NGINX } from './nginx.ts';
 
 /*
@@ -12,14 +12,14 @@ import { HAS_NGINX } from './nginx.ts';
  */
 const directory = new URL('refusals/', import.meta.url);
 
-function nginxSays(http: string): string {
+async function nginxSays(http: string): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'gw-nginx-'));
   const conf = join(dir, 'c');
   writeFileSync(conf, `pid ${dir}/pid; error_log ${dir}/log; events {} http { access_log off; ${http} }`);
-  const { stderr } = spawnSync('nginx', ['-t', '-p', dir, '-c', conf], { encoding: 'utf8' });
+  const { stderr } = await runIn(dir, ['nginx', '-t', '-p', dir, '-c', conf]);
   rmSync(dir, { recursive: true });
   const [, message] = /\[emerg\] (?:\d+#\d+: )?(.*)/.exec(stderr) ?? [];
-  return message?.replace(` in ${conf}:1`, '').replaceAll(`${dir}/`, '') ?? 'ok';
+  return message?.replace(' in DIR/c:1', '').replaceAll('DIR/', '') ?? 'ok';
 }
 
 function gwSays(http: string): string {
@@ -38,8 +38,9 @@ for (const file of readdirSync(directory)) {
     .map((line) => line.split(' => ', 1)[0] as string);
 
   for (const { name, says } of judges) {
-    test(`${name} refuses the configurations of ${file.replace('.refusal', '')} as recorded`, () => {
-      const said = confs.map((conf) => `${conf} => ${says(conf)}\n`).join('');
+    test(`${name} refuses the configurations of ${file.replace('.refusal', '')} as recorded`, async () => {
+      let said = '';
+      for (const conf of confs) said += `${conf} => ${await says(conf)}\n`;
       if (process.env['RECORD'] && name === 'nginx') writeFileSync(new URL(file, directory), said);
       else expect(said).toBe(lines);
     });
