@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -13,6 +13,7 @@ function client(
 ): BodyExchange & { state<T>(key: symbol): T | undefined } {
   const states = new Map<symbol, unknown>();
   return {
+    done: false,
     async readPieces(receive) {
       for (const piece of pieces) await receive(piece);
       return !left;
@@ -119,6 +120,7 @@ test('a client that leaves while its file is being made leaves none behind', asy
   const path = directory(t);
   const taken: unknown[] = [];
   const x: BodyExchange = {
+    done: false,
     readPieces(receive) {
       taken.push(receive(Buffer.from('0123456789')));
       return Promise.resolve(false);
@@ -131,6 +133,66 @@ test('a client that leaves while its file is being made leaves none behind', asy
   expect(files(path)).toEqual([]);
 });
 
+/** The number of open files below a directory, also of those that have no name any more. */
+function openFiles(path: string): number {
+  return readdirSync('/proc/self/fd').filter((name) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`).startsWith(path);
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+test('a client that leaves during the last write leaves no open file behind', async (t) => {
+  const path = directory(t);
+  let isGone = false;
+  const x: BodyExchange = {
+    get done() {
+      return isGone;
+    },
+    async readPieces(receive) {
+      await receive(Buffer.alloc(100_000));
+      queueMicrotask(() => (isGone = true));
+      return true;
+    },
+    setState: () => expect.unreachable('the request has ended'),
+  };
+  for (const bodyInFileOnly of ['clean', 'off'] as const) {
+    isGone = false;
+    expect(await spoolBody(x, { ...rules(path), bodyInFileOnly })).toBeUndefined();
+  }
+  expect([files(path), openFiles(path)]).toEqual([[], 0]);
+});
+
+test('many slow bodies are written as soon as they exceed their buffers', async (t) => {
+  const path = directory(t);
+  let leave: (() => void) | undefined;
+  const left = new Promise<boolean>((resolve) => (leave = () => resolve(false)));
+  const slow: BodyExchange = {
+    done: false,
+    async readPieces(receive) {
+      await receive(Buffer.alloc(100_000));
+      return left;
+    },
+    setState: () => undefined,
+  };
+  // 16 MB may wait for all of them: 167 bodies; the others are in files.
+  const bodies = Array.from({ length: 250 }, () => spoolBody(slow, rules(path)));
+  await expect.poll(() => openFiles(path)).toBe(83);
+  leave?.();
+  expect(new Set(await Promise.all(bodies))).toEqual(new Set([undefined]));
+  expect(openFiles(path)).toBe(0);
+});
+
+test('a body of single bytes is joined on its way', async (t) => {
+  const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, index) => index % 251));
+  const single = Array.from(bytes, (byte) => Buffer.of(byte));
+  const body = await spoolBody(client(single), rules(directory(t)));
+  expect(await read(body)).toBe(bytes.toString());
+  await body?.close();
+});
+
 test('reading ends when the body is closed', async (t) => {
   const body = await spoolBody(client([Buffer.alloc(200_000)]), rules(directory(t)));
   let bytes = 0;
@@ -138,7 +200,7 @@ test('reading ends when the body is closed', async (t) => {
     bytes += piece.byteLength;
     await body?.close();
   }
-  expect(bytes).toBe(65_536);
+  expect(bytes).toBe(131_072);
 });
 
 test('a directory that cannot be written is a fault in the words of nginx', async () => {
