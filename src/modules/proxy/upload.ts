@@ -98,6 +98,7 @@ export class PassingUpload implements Upload {
       },
       (error: unknown) => sender.fault(error as Error),
     );
+    connection.flush();
   }
 
   drained(): void {
@@ -133,9 +134,11 @@ export class SpooledUpload implements Upload {
   }
 
   async #send(connection: Connection): Promise<void> {
+    let leftBytes = this.bodyBytes;
     for await (const piece of this.#body.pieces()) {
       if (!this.#isCurrent(connection)) return;
-      if (connection.write(piece)) continue;
+      leftBytes -= piece.length;
+      if (connection.write(piece) || leftBytes === 0) continue;
       await new Promise<void>((resolve) => {
         this.#taken = resolve;
       });

@@ -113,6 +113,8 @@ export class Connection {
   readonly #owner: ConnectionOwner;
   #caller: Caller | undefined = undefined;
   #sent = false;
+  /** The head waits in the corked socket. */
+  #isHeld = false;
   #headReceived = false;
   #interims = 0;
   #pending: Buffer = EMPTY;
@@ -139,7 +141,10 @@ export class Connection {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Sends the head of a request, and its body if it is complete; otherwise `write` and `finish` follow. */
+  /**
+   * Sends the head of a request, and its body if it is complete. Otherwise `write` and `finish` follow, and the head waits for the
+   * first of them, or for `flush`: head and first piece are one packet.
+   */
   begin(caller: Caller, head: string, body: Uint8Array | 'follows' | undefined): void {
     this.#caller = caller;
     this.requests++;
@@ -149,28 +154,40 @@ export class Connection {
     this.#interims = 0;
     this.#head = undefined;
     this.#sent = body !== 'follows';
-    if (typeof body === 'object') {
+    if (body) {
+      this.#isHeld = true;
       this.#socket.cork();
-      this.#socket.write(head, 'utf8');
-      this.write(body);
-      this.#socket.uncork();
-    } else this.#socket.write(head, 'utf8');
-    if (this.#sent)
-      this.#silence.expect(this.#socket.writableLength > 0 ? caller.sendTimeoutMs : caller.readTimeoutMs);
+    }
+    this.#socket.write(head, 'utf8');
+    if (typeof body === 'object') this.write(body);
+    if (this.#sent) this.#awaitResponse(caller);
   }
 
   /** Sends a piece of the body. False: wait for `drained`. */
   write(piece: Uint8Array): boolean {
     this.bytesSent += piece.byteLength;
     const isTaken = this.#socket.write(piece);
+    this.flush();
     if (!isTaken && this.#caller) this.#silence.expect(this.#caller.sendTimeoutMs);
     return isTaken;
   }
 
+  /** Sends the head if it still waits for the body. */
+  flush(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#socket.uncork();
+  }
+
   /** To be called when the body is complete. */
   finish(): void {
+    this.flush();
     this.#sent = true;
-    if (this.#caller) this.#silence.expect(this.#caller.readTimeoutMs);
+    if (this.#caller) this.#awaitResponse(this.#caller);
+  }
+
+  #awaitResponse({ sendTimeoutMs, readTimeoutMs }: Caller): void {
+    this.#silence.expect(this.#socket.writableLength > 0 ? sendTimeoutMs : readTimeoutMs);
   }
 
   /** Stops reading from the peer while the client is slow. The timeout is suspended. */
