@@ -100,6 +100,10 @@ export class Forwarding implements Caller {
     this.#relay?.piece(bytes);
   }
 
+  follow(): void {
+    this.#relay?.follow();
+  }
+
   end(trailers: readonly string[] | undefined): void {
     this.#guard(() => {
       if (trailers) this.trailers = trailers;

@@ -46,9 +46,9 @@ export class Relay {
     this.#source = source;
     this.#rules = rules;
     this.#startedMs = rules.rate > 0 ? performance.now() : 0;
-    const { lengthBytes, readAheadBytes } = rules;
+    const { lengthBytes } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
-    this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && readAheadBytes > 0;
+    this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES;
     if (!this.#isCollecting) this.#open();
   }
 
@@ -60,6 +60,11 @@ export class Relay {
     else if (this.#isCollecting) this.#waiting.push(bytes);
     else if (this.#isBlocked) this.#queue(bytes);
     else this.#write(bytes);
+  }
+
+  /** What came with the head was passed on. Without buffering, the client gets it now, even if that is the head alone. */
+  follow(): void {
+    if (this.#isCollecting && this.#rules.readAheadBytes === 0) this.#stopCollecting();
   }
 
   /** The response is complete. */
@@ -78,12 +83,14 @@ export class Relay {
   cut(): void {
     clearTimeout(this.#paceTimer);
     this.#isOver = 'cut';
-    if (this.#isCollecting) {
-      this.#isCollecting = false;
-      this.#open();
-      for (const bytes of this.#waiting.splice(0)) this.#stream?.write(bytes);
-    }
+    if (this.#isCollecting) this.#stopCollecting();
     if (!this.#isBlocked) this.#finish();
+  }
+
+  #stopCollecting(): void {
+    this.#isCollecting = false;
+    this.#open();
+    this.#writeWaiting();
   }
 
   /** The client has gone. */
@@ -129,18 +136,22 @@ export class Relay {
   /** The client has taken all that was written. */
   #goOn(): void {
     this.#isBlocked = false;
+    this.#writeWaiting();
+    if (this.#isBlocked) return;
+    if (this.#isOver !== 'no') return this.#finish();
+    if (this.#isPaused && !this.#paceTimer) {
+      this.#isPaused = false;
+      this.#source.resume();
+    }
+  }
+
+  #writeWaiting(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
     for (const bytes of waiting) {
       if (this.#isBlocked) this.#queue(bytes);
       else this.#write(bytes);
-    }
-    if (this.#isBlocked) return;
-    if (this.#isOver !== 'no') return this.#finish();
-    if (this.#isPaused && !this.#paceTimer) {
-      this.#isPaused = false;
-      this.#source.resume();
     }
   }
 

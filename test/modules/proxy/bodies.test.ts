@@ -42,6 +42,23 @@ for (const { it, conf } of ways) {
   });
 }
 
+test('without buffering, the beginning of a small response reaches the client before its end', async (t) => {
+  const events = new EventEmitter();
+  const port = await startUpstream(t, (_, response) => {
+    response.writeHead(200, { 'Content-Length': 8 }).write('head');
+    events.once('seen', () => response.end('tail'));
+  });
+  const gw = await load(
+    t,
+    `proxy_buffering off; server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const client = await gw.connect();
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await client.until(/\r\n\r\nhead$/);
+  events.emit('seen');
+  expect(await client.until(/tail$/)).toMatch(/\r\n\r\nheadtail$/);
+});
+
 test('a response without a length comes through whole', async (t) => {
   const port = await startUpstream(t, (_, response) => {
     for (let at = 0; at < LARGE.length; at += 100_000) response.write(LARGE.subarray(at, at + 100_000));

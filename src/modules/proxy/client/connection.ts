@@ -24,6 +24,8 @@ export interface Caller {
   readonly upgrades: boolean;
   head(head: ResponseHead): void;
   piece(bytes: Buffer): void;
+  /** The bytes that came with the head were passed on; the rest of the response follows. */
+  follow(): void;
   /** The response is complete. When this returns, the connection may already carry the next request. */
   end(trailers: readonly string[] | undefined): void;
   /** There will be no (further) response; the connection is closed. */
@@ -253,6 +255,7 @@ export class Connection {
     this.#body = bodyReaderOf(head);
     caller.head(head);
     if (this.#caller === caller) this.#readBody(bytes, length);
+    if (this.#caller === caller) caller.follow();
   }
 
   /** Interim responses are not passed to the client (nginx); a 101 that was asked for ends HTTP on this connection. */
