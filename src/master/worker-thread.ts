@@ -46,6 +46,26 @@ interface Question {
   readonly reject: (error: Error) => void;
 }
 
+/** An interrupted timer leaves its entry on the stack of async hooks, for which Node would end the process. */
+const NO_HOOKS_CHECKS = '--no-force-async-hooks-checks';
+
+/** Starts a thread with the flags of the process, if Node takes them: it refuses V8's, which threads have anyway. */
+function startThread(name: string, start: WorkerStart): Worker {
+  const withFlags = (flags: readonly string[]): Worker =>
+    new Worker(new URL('../worker/main.cjs', import.meta.url), {
+      name,
+      workerData: start,
+      transferList: start.acceptor ? [start.acceptor] : [],
+      execArgv: [...flags, NO_HOOKS_CHECKS],
+    });
+  try {
+    return withFlags(process.execArgv);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw error;
+    return withFlags([]);
+  }
+}
+
 /** The master's side of one worker thread. */
 export class WorkerThread {
   readonly workerId: number;
@@ -60,13 +80,7 @@ export class WorkerThread {
 
   constructor(start: WorkerStart, events: ThreadEvents) {
     this.workerId = start.workerId;
-    this.#worker = new Worker(new URL('../worker/main.cjs', import.meta.url), {
-      name: this.#name,
-      workerData: start,
-      transferList: start.acceptor ? [start.acceptor] : [],
-      // An interrupted timer leaves its entry on the stack of async hooks, for which Node would end the process.
-      execArgv: [...process.execArgv, '--no-force-async-hooks-checks'],
-    });
+    this.#worker = startThread(this.#name, start);
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'crashed') this.#fail(events, message.reason);
       else this.#questions.shift()?.resolve(message);

@@ -36,6 +36,8 @@ export interface GatewayOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** More command-line arguments. */
   readonly args?: readonly string[];
+  /** Flags of Node.js. */
+  readonly nodeFlags?: readonly string[];
   /** The port, if the configuration names it itself. */
   readonly port?: number;
   /** A program instead of the built gateway; the harness's own tests use one that misbehaves. */
@@ -132,14 +134,18 @@ export class Gateway {
   }
 
   start(): void {
-    const { env, args = [], program = GW } = this.#options;
+    const { env, args = [], nodeFlags = [], program = GW } = this.#options;
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(VITEST|NODE_|DATABASE_URL)/.test(name),
     );
-    this.#process = launch(process.execPath, [program, '-p', this.dir, '-c', this.conf, ...args], {
-      cwd: this.dir,
-      env: { ...Object.fromEntries(inherited), ...env },
-    });
+    this.#process = launch(
+      process.execPath,
+      [...nodeFlags, program, '-p', this.dir, '-c', this.conf, ...args],
+      {
+        cwd: this.dir,
+        env: { ...Object.fromEntries(inherited), ...env },
+      },
+    );
   }
 
   /** Writes files below the test's directory. */
