@@ -1,4 +1,5 @@
 import { connectRaw, type RawConnection } from '../harness/raw.ts';
+import { maskPort } from './mask-port.ts';
 
 /** Sent behind every exchange: its response shows that the connection still carries requests, and ends it. */
 const LAST = 'GET /last HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n';
@@ -28,7 +29,7 @@ export async function exchangeLine(port: number, text: string): Promise<string> 
     end < 0 ? received : received.slice(0, received.lastIndexOf('HTTP/1.1', end)),
     text,
   );
-  return [...responses, end < 0 ? 'closed' : 'open'].join(' ; ').replaceAll(String(port), 'PORT');
+  return maskPort([...responses, end < 0 ? 'closed' : 'open'].join(' ; '), port);
 }
 
 /** Resolves when more has come than before, or at the end. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { type ReceivedResponse, call } from '../harness/http.ts';
+import { maskPort } from './mask-port.ts';
 
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 /** nginx pads its own pages for browsers that would show their own instead. */
@@ -28,7 +29,7 @@ export async function responseLine(
   const headers = Object.fromEntries(headerLines.map((text) => text.split(/: ?(.*)/s).slice(0, 2)));
   const init = { method, headers: { host: 'a.example', ...headers }, ...(body !== undefined && { body }) };
   try {
-    return describe(await call(port, target, init), shown).replaceAll(String(port), 'PORT');
+    return maskPort(describe(await call(port, target, init), shown), port);
   } catch {
     return 'closed without an answer';
   }

@@ -1,6 +1,7 @@
 import { connect, type ConnectionOptions, type SecureVersion } from 'node:tls';
 import type { Certificates } from '../harness/certificates.ts';
 import { connectRaw } from '../harness/raw.ts';
+import { maskPort } from './mask-port.ts';
 
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->/g;
@@ -22,7 +23,7 @@ export async function tlsLine(port: number, words: string, certificates: Certifi
   const response = values.has('plain')
     ? await plain(port, bytes)
     : await secure(optionsOf(values, certificates), { port, bytes });
-  return response.replaceAll(String(port), 'PORT');
+  return maskPort(response, port);
 }
 
 function optionsOf(values: ReadonlyMap<string, string>, certificates: Certificates): ConnectionOptions {
