@@ -103,9 +103,11 @@ export async function compileLocation(
     blocks: blocks.ifs,
   };
   const newBuild = () => new LocationBuild({ ...factsOf(plan), nameless }, own, context);
-  const compiled = compileParts(plan, used, { context, newBuild });
+  // Values may contain variables, which some modules define.
+  const defining = used.filter(definesVariables).map(({ config }) => config);
+  const compiled = compileParts(plan, used, { context, newBuild, defining });
   const { watch } = context;
-  const { rules, needsPeer } = rulesOf(plan, compiled, { context, newBuild });
+  const { rules, needsPeer } = rulesOf(plan, compiled, { context, newBuild, defining });
   watch?.rules(rules, plan);
   const parts = compiled.map((part) => part.parts);
   const rewrite = parts.flatMap((part) => part.rewrite ?? []);
@@ -149,6 +151,8 @@ interface CompiledRules {
 interface PartsContext {
   readonly context: LocationContext;
   readonly newBuild: () => LocationBuild;
+  /** The configs that define variables. */
+  readonly defining: readonly object[];
 }
 
 /**
@@ -158,11 +162,9 @@ interface PartsContext {
 function compileParts(
   plan: LocationPlan,
   used: readonly UsedModule[],
-  { context, newBuild }: PartsContext,
+  { context, newBuild, defining }: PartsContext,
 ): readonly CompiledPart[] {
   const { watch, shared } = context;
-  // Values may contain variables, which some modules define.
-  const defining = used.filter(definesVariables).map(({ config }) => config);
   return used.map(({ module, config, resources }) => {
     const slot = shared.parts.slot([plan.core, ...defining, config]);
     if (slot.value) return slot.value;
@@ -179,14 +181,14 @@ function compileParts(
   });
 }
 
-/** Returns a shared value if it depends on nothing but the core's config and shared parts. */
+/** Returns a shared value if it depends on nothing but configs and shared parts. */
 function sharedBy<T>(
   values: ByOrigins<T>,
-  { core }: LocationPlan,
+  configs: readonly object[],
   { used, make }: { readonly used: readonly CompiledPart[]; readonly make: () => T },
 ): T {
   if (!used.every(({ isShared }) => isShared)) return make();
-  const slot = values.slot([core, ...used.map(({ parts }) => parts)]);
+  const slot = values.slot([...configs, ...used.map(({ parts }) => parts)]);
   return (slot.value ??= make());
 }
 
@@ -217,7 +219,7 @@ function respondOf(plan: LocationPlan, compiled: readonly CompiledPart[], contex
     const content = parts.find((part) => part.content)?.content ?? notFound;
     return sequence([...all('preaccess'), access, all('precontent'), content].flat());
   };
-  return sharedBy(context.shared.respond, plan, { used, make });
+  return sharedBy(context.shared.respond, [core], { used, make });
 }
 
 interface Blocks {
@@ -292,7 +294,7 @@ interface RulesContext {
 function rulesOf(
   plan: LocationPlan,
   compiled: readonly CompiledPart[],
-  { context, newBuild }: PartsContext,
+  { context, newBuild, defining }: PartsContext,
 ): CompiledRules {
   const used = compiled.filter(({ parts: { filter, bodyFilter, log, tooLarge, quiet } }) =>
     Boolean(filter ?? bodyFilter ?? log ?? tooLarge ?? quiet),
@@ -308,7 +310,7 @@ function rulesOf(
   };
   // The watch tells locations by their rules, and requests are counted by location.
   if (context.watch || context.countsRequests) return make();
-  return sharedBy(context.shared.rules, plan, { used, make });
+  return sharedBy(context.shared.rules, [plan.core, ...defining], { used, make });
 }
 
 function compileRules(
