@@ -1,8 +1,7 @@
 import { fork } from 'node:child_process';
-import net from 'node:net';
-import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { NamedAddress } from '../../contract/index.ts';
+import { bindInet, bindUnix, type BoundSocket } from '../bind.ts';
 import { removePidFile, removeSocketFile, writePidFile } from '../process-files.ts';
 import type {
   FromKeeper,
@@ -14,26 +13,7 @@ import type {
   ToKeeper,
 } from '../rights/index.ts';
 
-/** A bound socket that does not accept connections. */
-interface BoundSocket {
-  close(): void;
-  getsockname(found: { port?: number }): number;
-}
-
-/** Binds without listening, as `node:cluster` does for its workers; a number is an error of libuv. */
-interface Binding {
-  _createServerHandle(
-    address: string,
-    port: number,
-    family: 4 | 6 | -1,
-    descriptor?: undefined,
-    flags?: number,
-  ): BoundSocket | number;
-}
-
 const DONE: KeeperAnswer = { type: 'done' };
-const UV_TCP_IPV6ONLY = 1;
-const EADDRINUSE = -constants.errno.EADDRINUSE;
 /** Umask for Unix sockets: everybody may connect, as in nginx. */
 const SOCKET_UMASK = 0o111;
 /** Most questions that may wait for a process; a gateway has two or three. */
@@ -228,27 +208,13 @@ function askLoader(question: LoaderQuestion): Promise<FromLoader> {
 }
 
 function bind({ address }: NamedAddress): BoundSocket | number {
-  const { _createServerHandle: create } = net as typeof net & Binding;
-  if (address.kind === 'inet') {
-    const isIPv6 = net.isIPv6(address.host);
-    const bound = create(address.host, address.port, isIPv6 ? 6 : 4, undefined, isIPv6 ? UV_TCP_IPV6ONLY : 0);
-    // libuv delays the failure of a bind until someone listens, which another process would do, on another port.
-    return typeof bound === 'number' || isBoundTo(bound, address.port) ? bound : EADDRINUSE;
-  }
+  if (address.kind === 'inet') return bindInet(address);
   removeSocketFile(address);
   // A later chmod could follow a link that has been put in its place.
   const before = process.umask(SOCKET_UMASK);
   try {
-    return create(address.path, -1, -1);
+    return bindUnix(address.path);
   } finally {
     process.umask(before);
   }
-}
-
-function isBoundTo(socket: BoundSocket, port: number): boolean {
-  const found: { port?: number } = {};
-  socket.getsockname(found);
-  if (found.port === port) return true;
-  socket.close();
-  return false;
 }

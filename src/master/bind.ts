@@ -1,0 +1,52 @@
+import net from 'node:net';
+import { constants } from 'node:os';
+
+/** A bound socket that does not accept connections. */
+export interface BoundSocket {
+  close(closed?: () => void): void;
+  getsockname(found: { port?: number }): number;
+}
+
+/** Binds without listening, as `node:cluster` does for its workers; a number is an error of libuv. */
+interface Binding {
+  _createServerHandle(
+    address: string,
+    port: number,
+    family: 4 | 6 | -1,
+    descriptor?: undefined,
+    flags?: number,
+  ): BoundSocket | number;
+}
+
+const UV_TCP_IPV6ONLY = 1;
+const EADDRINUSE = -constants.errno.EADDRINUSE;
+
+const { _createServerHandle: create } = net as typeof net & Binding;
+
+/** Binds a port for this socket alone; a number is an error of libuv. */
+export function bindInet({
+  host,
+  port,
+}: {
+  readonly host: string;
+  readonly port: number;
+}): BoundSocket | number {
+  const isIPv6 = net.isIPv6(host);
+  // nginx separates the address families: `listen [::]:80` does not conflict with `listen 80`.
+  const bound = create(host, port, isIPv6 ? 6 : 4, undefined, isIPv6 ? UV_TCP_IPV6ONLY : 0);
+  // libuv delays the failure of a bind until someone listens.
+  return typeof bound === 'number' || isBoundTo(bound, port) ? bound : EADDRINUSE;
+}
+
+/** Creates a Unix socket; a number is an error of libuv. */
+export function bindUnix(path: string): BoundSocket | number {
+  return create(path, -1, -1);
+}
+
+function isBoundTo(socket: BoundSocket, port: number): boolean {
+  const found: { port?: number } = {};
+  socket.getsockname(found);
+  if (found.port === port) return true;
+  socket.close();
+  return false;
+}
