@@ -90,21 +90,17 @@ export async function compileLocation(
   nameless = false,
 ): Promise<LocationHandler> {
   const blocks = await compileBlocks(plan, context);
-  const used: UsedModule[] = [];
-  for (const module of context.modules) {
-    const config = plan.modules[module.name];
-    if (config) used.push({ module, config, resources: await provision(module, config, context) });
-  }
+  const used = await provisionModules(plan, context);
   const own = {
     core: plan.core,
     serverNames: context.serverNames,
     origins: context.origins,
-    defined: definedBy(used),
+    defined: Object.assign({}, ...used.map(({ defines }) => defines)) as UsedModule['defines'],
     blocks: blocks.ifs,
   };
   const newBuild = () => new LocationBuild({ ...factsOf(plan), nameless }, own, context);
   // Values may contain variables, which some modules define.
-  const defining = used.filter(definesVariables).map(({ config }) => config);
+  const defining = used.filter(({ defines }) => Object.keys(defines).length > 0).map(({ config }) => config);
   const compiled = compileParts(plan, used, { context, newBuild, defining });
   const { watch } = context;
   const { rules, needsPeer } = rulesOf(plan, compiled, { context, newBuild, defining });
@@ -262,20 +258,21 @@ interface UsedModule {
   readonly module: AnyModule;
   readonly config: object;
   readonly resources: unknown;
+  /** The variables that the config defines, by name. */
+  readonly defines: Readonly<Record<string, VariableDefinition>>;
 }
 
 const notFound: Handler = (x) => x.end(404);
 
-function definesVariables({ module, config, resources }: UsedModule): boolean {
-  return Object.keys(module.defines?.(config, resources) ?? {}).length > 0;
-}
-
-/** Returns the variables that this location's configuration defines, by name. */
-function definedBy(used: readonly UsedModule[]): Readonly<Record<string, VariableDefinition>> {
-  return Object.assign(
-    {},
-    ...used.map(({ module, config, resources }) => module.defines?.(config, resources)),
-  ) as Record<string, VariableDefinition>;
+async function provisionModules(plan: LocationPlan, context: LocationContext): Promise<UsedModule[]> {
+  const used: UsedModule[] = [];
+  for (const module of context.modules) {
+    const config = plan.modules[module.name];
+    if (!config) continue;
+    const resources = await provision(module, config, context);
+    used.push({ module, config, resources, defines: module.defines?.(config, resources) ?? {} });
+  }
+  return used;
 }
 
 async function provision(module: AnyModule, config: object, context: LocationContext): Promise<unknown> {

@@ -6,6 +6,7 @@ import { type Owner, startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { exchangeRaw } from '../harness/raw.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
+import { maskPort } from './mask-port.ts';
 
 /*
  * error-lines.golden: the content of `http`, a line of dashes, the bytes of requests, a line of dashes, and the lines that a
@@ -60,14 +61,13 @@ async function linesOf({ dir, port, closed }: Site, portOf: number): Promise<str
     .filter(
       (line) => line.includes(', client: ') && !line.includes(LAST) && !line.includes('waiting for request'),
     )
+    .map((line) => maskPort(maskPort(line, port), closed, 'CLOSED'))
     .map((line) =>
       line
         .replace(/^\S+ \S+ (\[\w+\]) \d+#\d+: \*\d+ /, '$1 *N ')
         // The amount that drained meanwhile depends on the clock.
         .replace(/excess: (?:0\.9\d\d|1\.000)/, 'excess: 1.000')
-        .replaceAll(dir, 'DIR')
-        .replaceAll(String(port), 'PORT')
-        .replaceAll(String(closed), 'CLOSED'),
+        .replaceAll(dir, 'DIR'),
     )
     .map((line) => `${line}\n`)
     .join('');

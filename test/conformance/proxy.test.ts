@@ -5,6 +5,7 @@ import { freePort } from '../harness/ports.ts';
 import { HAS_NGINX, startNginx } from './nginx.ts';
 import { readScripts, startScriptedUpstream } from '../harness/scripted-upstream.ts';
 import { wholeResponse } from './whole-response.ts';
+import { maskPort } from './mask-port.ts';
 
 /*
  * proxy/*.case: the content of `http`, the scripts of the upstream, and requests, separated by dashes. Each request is followed
@@ -40,10 +41,7 @@ for (const file of readdirSync(directory)) {
         http.replaceAll('UPSTREAM', String(upstream.port)).replaceAll('CLOSED', String(closed)),
       );
       const masked = (text: string): string =>
-        text
-          .replaceAll(String(upstream.port), 'UPSTREAM')
-          .replaceAll(String(port), 'PORT')
-          .replaceAll(String(closed), 'CLOSED');
+        maskPort(maskPort(maskPort(text, upstream.port, 'UPSTREAM'), port), closed, 'CLOSED');
       let seen = '';
       for (const request of requests) {
         seen += `${request}\n=> ${masked(await wholeResponse(port, request))}\n`;

@@ -1,4 +1,5 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { send } from '../harness/http.ts';
 
 const PRODUCT = /\b(?:nginx|gw)\/[\d.]+/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
@@ -22,17 +23,7 @@ export async function wholeResponse(port: number, request: string): Promise<stri
   if (body !== undefined && !given.includes('transfer-encoding'))
     headers.push(['Content-Length', String(Buffer.byteLength(body))]);
   try {
-    const message = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = {
-        host: '127.0.0.1',
-        port,
-        path,
-        method,
-        headers: headers.flat(),
-        agent: false as const,
-      };
-      httpRequest(options, resolve).on('error', reject).end(body);
-    });
+    const message = await send(port, { path, method, headers: headers.flat() }, body);
     return describe(message, await collect(message));
   } catch {
     return 'closed without an answer';

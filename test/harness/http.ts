@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 
 export interface ReceivedResponse {
   readonly status: number;
@@ -13,21 +13,23 @@ export interface CallInit {
   readonly body?: string | Uint8Array;
 }
 
+/** Sends a request on a connection of its own, and resolves with the head of its response. */
+export function send(
+  port: number,
+  request: Pick<RequestOptions, 'path' | 'method' | 'headers'>,
+  body: CallInit['body'],
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, agent: false as const, ...request };
+    httpRequest(options, resolve).on('error', reject).end(body);
+  });
+}
+
 /** One request on a connection of its own; the path goes out as written and redirects are not followed. */
 export async function call(port: number, path: string, init: CallInit = {}): Promise<ReceivedResponse> {
   const { method = 'GET', headers = {}, body } = init;
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  const message = await new Promise<IncomingMessage>((resolve, reject) => {
-    const options = {
-      host: '127.0.0.1',
-      port,
-      path,
-      method,
-      headers: { ...length, ...headers },
-      agent: false as const,
-    };
-    httpRequest(options, resolve).on('error', reject).end(body);
-  });
+  const message = await send(port, { path, method, headers: { ...length, ...headers } }, body);
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   const bytes = Buffer.concat(chunks);

@@ -36,26 +36,6 @@ const LOAD = {
   scale: 'seconds',
 } as const;
 const LOADS = { name: 'gw_dbrest_schema_cache_loads_total', help: 'Loads of the schema.' };
-const JWT_REQUESTS = { name: 'gw_dbrest_jwt_cache_requests_total', help: 'Tokens that were looked up.' };
-const JWT_HITS = { name: 'gw_dbrest_jwt_cache_hits_total', help: 'Tokens that were found in the cache.' };
-const JWT_EVICTIONS = {
-  name: 'gw_dbrest_jwt_cache_evictions_total',
-  help: 'Tokens that were evicted from the cache.',
-};
-
-const PLAN_REQUESTS = {
-  name: 'gw_dbrest_plan_cache_requests_total',
-  help: 'Requests whose plan was looked up.',
-};
-const PLAN_HITS = {
-  name: 'gw_dbrest_plan_cache_hits_total',
-  help: 'Requests whose plan was found in the cache.',
-};
-const PLAN_EVICTIONS = {
-  name: 'gw_dbrest_plan_cache_evictions_total',
-  help: 'Plans that were evicted from the cache.',
-};
-
 /** The metrics of one database in one worker. */
 export class DatabaseMetrics {
   readonly queries: Histogram;
@@ -81,11 +61,7 @@ export class DatabaseMetrics {
       lost: metrics.counter(REPEATS, { ...labels, reason: 'lost' }),
       displaced: metrics.counter(REPEATS, { ...labels, reason: 'displaced' }),
     };
-    this.plans = {
-      requests: metrics.counter(PLAN_REQUESTS, labels),
-      hits: metrics.counter(PLAN_HITS, labels),
-      evictions: metrics.counter(PLAN_EVICTIONS, labels),
-    };
+    this.plans = cacheMetrics(metrics, { cache: 'plan', things: 'Plans', labels });
     this.#batches = metrics.counter(BATCHES, labels);
     this.#writes = metrics.counter(WRITES, labels);
     this.#loadSeconds = metrics.histogram(LOAD, labels);
@@ -134,10 +110,27 @@ export interface CacheMetrics {
   readonly evictions: Pick<Counter, 'add'>;
 }
 
-export function tokenMetrics(metrics: Counters): CacheMetrics {
+/** `things`: what the cache keeps, at the beginning of a sentence. */
+function cacheMetrics(
+  metrics: Counters,
+  {
+    cache,
+    things,
+    labels = {},
+  }: { cache: string; things: string; labels?: Readonly<Record<string, string>> },
+): CacheMetrics {
+  const count = (what: string, help: string): Counter =>
+    metrics.counter(
+      { name: `gw_dbrest_${cache}_cache_${what}_total`, help: `${things} that were ${help}.` },
+      labels,
+    );
   return {
-    requests: metrics.counter(JWT_REQUESTS),
-    hits: metrics.counter(JWT_HITS),
-    evictions: metrics.counter(JWT_EVICTIONS),
+    requests: count('requests', 'looked up'),
+    hits: count('hits', 'found in the cache'),
+    evictions: count('evictions', 'evicted from the cache'),
   };
+}
+
+export function tokenMetrics(metrics: Counters): CacheMetrics {
+  return cacheMetrics(metrics, { cache: 'jwt', things: 'Tokens' });
 }

@@ -106,6 +106,11 @@ export class Ring {
   readonly #wakeUp: WakeUp;
   /** Private memory for one entry, which is built here before it is published, and copied here to be read. */
   readonly #image = memoryOf(new ArrayBuffer(STRIDE_BYTES));
+  readonly #readRange = (): RingRange => ({
+    oldest: this.#shared.f64[OLDEST_DOUBLE] as number,
+    newest: (this.#shared.f64[NEXT_DOUBLE] as number) - 1,
+  });
+  readonly #readFacts = (): RingFacts => readFacts(this.#shared, this.capacity);
 
   constructor(buffer: SharedArrayBuffer, threadId: number) {
     this.capacity = ringCapacity(buffer);
@@ -154,15 +159,12 @@ export class Ring {
    * at each try.
    */
   range(): RingRange | undefined {
-    return this.#unlocked(() => ({
-      oldest: this.#shared.f64[OLDEST_DOUBLE] as number,
-      newest: (this.#shared.f64[NEXT_DOUBLE] as number) - 1,
-    }));
+    return this.#unlocked(this.#readRange);
   }
 
   /** Returns the state of the ring at one moment as `range` does. */
   facts(): RingFacts | undefined {
-    return this.#unlocked(() => readFacts(this.#shared, this.capacity));
+    return this.#unlocked(this.#readFacts);
   }
 
   #unlocked<T>(read: () => T): T | undefined {
