@@ -40,9 +40,10 @@ export function readFileBytes(path: string, maxBytes: number): Uint8Array {
  */
 export function decodeText(bytes: Uint8Array | string): { text: string; invalidAt?: number } {
   if (typeof bytes === 'string') return { text: bytes.startsWith('\uFEFF') ? bytes.slice(1) : bytes };
-  const text = new TextDecoder().decode(bytes);
+  const encoded = withoutMark(bytes);
+  const text = encoded.toString();
   const odd = text.indexOf('\uFFFD');
-  if (odd < 0 || Buffer.from(text).equals(withoutMark(bytes))) return { text };
+  if (odd < 0 || Buffer.from(text).equals(encoded)) return { text };
   return { text: Buffer.from(bytes).toString('latin1'), invalidAt: Buffer.byteLength(text.slice(0, odd)) };
 }
 
@@ -51,8 +52,9 @@ export function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? '';
 }
 
-function withoutMark(bytes: Uint8Array): Uint8Array {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+function withoutMark(bytes: Uint8Array): Buffer {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).subarray(hasMark ? 3 : 0);
 }
 
 const PIECE = /\*|\?|\[([!^]?)(\]?[^\]]*)\]|\\(.)|[^]/gu;

@@ -10,7 +10,7 @@ export class Catalogue {
   readonly #byName: ReadonlyMap<string, Rule>;
 
   private constructor(rules: readonly Rule[]) {
-    this.rules = rules.toSorted((a, b) => a.id.localeCompare(b.id));
+    this.rules = rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     this.#byName = new Map(this.rules.flatMap((rule) => [rule.id, rule.slug].map((name) => [name, rule])));
   }
 

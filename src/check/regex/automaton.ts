@@ -20,10 +20,6 @@ const LAST_UNIT = 0xffff;
 /** Most nodes of an automaton; larger patterns are not analysed. */
 const MAX_NODES = 2_000;
 
-const ALL = CharSet.all(LAST_UNIT);
-const ENDS = CharSet.fromCharacters(LAST_UNIT, [START, END]);
-const TEXT = ALL.without(ENDS);
-
 /** An automaton, and the number of text ends that it may match. */
 interface Automaton {
   readonly dfa: DFA;
@@ -59,6 +55,7 @@ type Alternatives = NoParent<Concatenation>[];
 class EndsReader {
   ends = 0;
   readonly #mayAsk: boolean;
+  readonly #units = CharSet.fromCharacters(LAST_UNIT, [START, END]);
 
   constructor(mayAsk: boolean) {
     this.#mayAsk = mayAsk;
@@ -74,7 +71,7 @@ class EndsReader {
   #element(element: Element): NoParent<Element> {
     switch (element.type) {
       case 'CharacterClass':
-        return { type: 'CharacterClass', characters: element.characters.without(ENDS) };
+        return { type: 'CharacterClass', characters: element.characters.without(this.#units) };
       case 'Alternation':
         return { type: 'Alternation', alternatives: this.alternatives(element) };
       case 'Quantifier':
@@ -109,7 +106,9 @@ function anywhere(alternatives: Alternatives): Alternatives {
     min: 0,
     max: Infinity,
     lazy: false,
-    alternatives: [{ type: 'Concatenation', elements: [{ type: 'CharacterClass', characters: ALL }] }],
+    alternatives: [
+      { type: 'Concatenation', elements: [{ type: 'CharacterClass', characters: CharSet.all(LAST_UNIT) }] },
+    ],
   });
   return [{ type: 'Concatenation', elements: [around(), { type: 'Alternation', alternatives }, around()] }];
 }
@@ -129,7 +128,6 @@ function toDfa(alternatives: Alternatives): DFA {
 function cutsOf(dfa: DFA): readonly number[] {
   const cuts = new Set([0]);
   for (const { out } of dfa.nodes()) for (const { min, max } of out.keys()) cuts.add(min).add(max + 1);
-  for (const { min } of TEXT.ranges) cuts.add(min);
   return [...cuts].filter((cut) => cut <= LAST_UNIT).toSorted((a, b) => a - b);
 }
 

@@ -23,11 +23,11 @@ function accountOf({ name, group, place: { file, line, column } }: UserConfig): 
   return { ...account, gid };
 }
 
-/** The default account of nginx. */
+/** The default account of nginx, with the account's own group: Debian's has another name. */
 function nobody(): Account {
   const account = findAccount('nobody');
   if (!account) throw new Error('getpwnam("nobody") failed: name the account that serves with "user"');
-  return { ...account, gid: findGroup('nobody') ?? account.gid };
+  return account;
 }
 
 /** A function that the types of Node.js lack. */

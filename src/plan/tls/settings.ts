@@ -8,20 +8,23 @@ import type { TlsPlan } from './tls-plan.ts';
 const TLS_1_3_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
 const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
-const NO_VERSION: Readonly<Record<SecureVersion, number>> = {
-  TLSv1: constants.SSL_OP_NO_TLSv1,
-  'TLSv1.1': constants.SSL_OP_NO_TLSv1_1,
-  'TLSv1.2': constants.SSL_OP_NO_TLSv1_2,
-  'TLSv1.3': constants.SSL_OP_NO_TLSv1_3,
-};
+const NO_VERSION = {
+  TLSv1: 'SSL_OP_NO_TLSv1',
+  'TLSv1.1': 'SSL_OP_NO_TLSv1_1',
+  'TLSv1.2': 'SSL_OP_NO_TLSv1_2',
+  'TLSv1.3': 'SSL_OP_NO_TLSv1_3',
+} as const;
+
+type Bits = Extract<keyof typeof constants, `SSL_OP_${string}`>;
 
 /** Names in the OpenSSL setting `Options` (SSL_CONF_cmd(3)); a `-` before a name clears the bits. */
-const OPTIONS: Readonly<Record<string, number>> = {
-  PrioritizeChaCha: constants.SSL_OP_PRIORITIZE_CHACHA,
-  ServerPreference: constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
-  NoRenegotiation: constants.SSL_OP_NO_RENEGOTIATION,
-  NoResumptionOnRenegotiation: constants.SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION,
-};
+const OPTIONS: ReadonlyMap<string, Bits> = new Map([
+  ['PrioritizeChaCha', 'SSL_OP_PRIORITIZE_CHACHA'],
+  ['ServerPreference', 'SSL_OP_CIPHER_SERVER_PREFERENCE'],
+  ['NoRenegotiation', 'SSL_OP_NO_RENEGOTIATION'],
+  ['NoResumptionOnRenegotiation', 'SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION'],
+  ['SessionTicket', 'SSL_OP_NO_TICKET'],
+]);
 
 /** The settings that need no files. */
 type TlsSettings = Pick<
@@ -53,7 +56,7 @@ export function readSettings(config: SslConfig): TlsSettings {
     minVersion,
     maxVersion,
     secureOptions: holes.reduce(
-      (bits, version) => bits | NO_VERSION[version],
+      (bits, version) => bits | constants[NO_VERSION[version]],
       constants.SSL_OP_NO_RENEGOTIATION | (config.sessionTickets ? 0 : constants.SSL_OP_NO_TICKET),
     ),
     curves: config.curves,
@@ -81,11 +84,10 @@ function applyOptions(settings: MutableSettings, value: string): void {
   for (const word of value.split(',')) {
     const isOff = word.startsWith('-');
     const name = word.replace(/^[+-]/, '');
+    const option = OPTIONS.get(name);
+    if (!option) throw new TlsFault(`SSL_CONF_cmd("Options", "${value}") failed (SSL: bad value)`);
     // The bit of `SessionTicket` disables tickets, so its meaning is inverted.
-    const isTicket = name === 'SessionTicket';
-    const bits = isTicket ? constants.SSL_OP_NO_TICKET : OPTIONS[name];
-    if (bits === undefined) throw new TlsFault(`SSL_CONF_cmd("Options", "${value}") failed (SSL: bad value)`);
-    if (isOff === isTicket) settings.secureOptions |= bits;
-    else settings.secureOptions &= ~bits;
+    if (isOff === (name === 'SessionTicket')) settings.secureOptions |= constants[option];
+    else settings.secureOptions &= ~constants[option];
   }
 }
