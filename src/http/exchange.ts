@@ -169,19 +169,16 @@ export class Exchange implements StateHolder {
    * client stops sending, 408. In these cases, and when the client closes the connection, the result is `undefined` and
    * the caller returns.
    */
-  async readBody(limitBytes?: number): Promise<Buffer | undefined> {
-    if (this.request.contentLength === 0 && !this.done) return Buffer.alloc(0);
-    if (this.#parent) return this.#parent.readBody(limitBytes);
-    const outcome = await takeBody(this, { limitBytes });
-    return typeof outcome === 'string' || this.done ? undefined : outcome;
+  readBody(limitBytes?: number): Promise<Buffer | undefined> {
+    if (this.request.contentLength === 0 && !this.done) return Promise.resolve(Buffer.alloc(0));
+    return this.#parent ? this.#parent.readBody(limitBytes) : takeBody(this, { limitBytes });
   }
 
   /** Reads the request body piece by piece. Returns false where `readBody`, its alternative, returns `undefined`. */
   async readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
     if (this.request.contentLength === 0) return !this.done;
     if (this.#parent) return this.#parent.readPieces(receive, limitBytes);
-    const outcome = await takeBody(this, { limitBytes, receive });
-    return typeof outcome !== 'string' && !this.done;
+    return (await takeBody(this, { limitBytes, receive })) !== undefined;
   }
 
   /** Responds with 413, in the location's own format if it has one. */

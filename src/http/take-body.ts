@@ -22,19 +22,22 @@ interface TakeBodyOptions {
   readonly receive?: PieceReceiver | undefined;
 }
 
-/** Reads a body, whole or in pieces. Responds with an error if it cannot be read. */
+/**
+ * Reads a body, whole or in pieces. Responds with an error if it cannot be read; the result is `undefined` then, and when the
+ * client has left.
+ */
 export function takeBody(
   x: RequestWithBody,
   { limitBytes = Infinity, receive }: TakeBodyOptions,
-): Promise<BodyOutcome> {
-  if (x.done) return Promise.resolve('aborted');
+): Promise<Buffer | undefined> {
+  if (x.done) return Promise.resolve(undefined);
   const { maxBodyBytes, bodyTimeoutMs } = x.rules;
   const most = Math.min(limitBytes, maxBodyBytes || Infinity, receive ? Infinity : MOST_WHOLE_BYTES);
   return new Promise((resolve, reject) => {
     const settle = (outcome: BodyOutcome): void => {
       try {
         if (typeof outcome === 'string') refuseUnread(x, outcome);
-        resolve(outcome);
+        resolve(typeof outcome === 'string' || x.done ? undefined : outcome);
       } catch (error) {
         reject(error as Error);
       }

@@ -35,7 +35,9 @@ const MOST_ROOM_BYTES = 67_108_864;
 /** The bytes of a body while it is received. A large body is never in memory twice, nor copied as a whole. */
 export class BodyBytes {
   length = 0;
-  #chunks: Buffer[] = [];
+  #first: Buffer | undefined = undefined;
+  /** All chunks as soon as there are two. */
+  #chunks: Buffer[] | undefined = undefined;
   #whole: Buffer | undefined = undefined;
   #expectedBytes: number;
 
@@ -55,17 +57,25 @@ export class BodyBytes {
     const length = this.length + chunk.byteLength;
     const isOurs = Buffer.isBuffer(chunk);
     const piece = isOurs ? chunk : new Uint8Array(chunk);
-    if (this.#whole || length > LISTED_BYTES || this.#chunks.length >= LISTED_PIECES)
+    const pieces = this.#chunks?.length ?? 0;
+    if (this.#whole || length > LISTED_BYTES || pieces >= LISTED_PIECES)
       this.#room(length).set(piece, this.length);
-    else this.#chunks.push(isOurs ? chunk : Buffer.from(piece));
+    else this.#list(isOurs ? chunk : Buffer.from(piece));
     this.length = length;
+  }
+
+  /** Most bodies are one chunk, which needs no list. */
+  #list(chunk: Buffer): void {
+    if (this.#chunks) this.#chunks.push(chunk);
+    else if (this.#first) this.#chunks = [this.#first, chunk];
+    else this.#first = chunk;
   }
 
   /** Returns everything received. */
   take(): Buffer {
     if (this.#whole) return this.#whole.subarray(0, this.length);
-    const [first] = this.#chunks;
-    return first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.length);
+    if (this.#chunks) return Buffer.concat(this.#chunks, this.length);
+    return this.#first ?? Buffer.alloc(0);
   }
 
   /**
@@ -78,14 +88,16 @@ export class BodyBytes {
       Math.max(this.#expectedBytes, length, this.#whole ? 2 * this.length : 0),
     );
     let at = 0;
-    for (const piece of this.#whole ? [this.#whole.subarray(0, this.length)] : this.#chunks) {
-      at += piece.copy(grown, at);
-    }
-    this.#chunks = [];
+    const pieces = this.#whole ? [this.#whole.subarray(0, this.length)] : (this.#chunks ?? [this.#first]);
+    for (const piece of pieces) at += piece?.copy(grown, at) ?? 0;
+    this.#first = this.#chunks = undefined;
     this.#whole = grown;
     return grown;
   }
 }
+
+/** The bytes of a body that is dropped. */
+const NOTHING = new BodyBytes(0);
 
 /** The source of a body: the response object of uWebSockets.js, or a connection of the node engine. */
 export interface BodySource {
@@ -245,7 +257,7 @@ export class RequestBody implements WatchedBody, Failing {
 
   #forget(): void {
     this.#dropping = true;
-    this.#bytes = new BodyBytes(0);
+    this.#bytes = NOTHING;
     this.#reader = undefined;
     clearTimeout(this.#timer);
   }
