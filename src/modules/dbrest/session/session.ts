@@ -1,5 +1,6 @@
 import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
 import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
+import { DeadlineTimer } from './deadline-timer.ts';
 import { Messages } from './messages.ts';
 
 /** What requests may leave behind in a session; `sequences`: the last values of sequences. */
@@ -125,7 +126,7 @@ export interface SessionOptions {
 
 interface Running extends BatchRules {
   batch: Batch;
-  readonly deadline: NodeJS.Timeout;
+  readonly deadlineMs: number;
   readonly resolve: (results: Results) => void;
   readonly reject: (error: Error) => void;
   sentMs: number;
@@ -133,6 +134,8 @@ interface Running extends BatchRules {
   cancelling?: Promise<void>;
   /** A cancel request for the batch before it may hit it. */
   mayBeHit?: true;
+  /** Its deadline has passed. */
+  isGivenUp?: true;
   /** It is cancelled because others wait for it. */
   isEvicted?: true;
   /** The last check found it late. */
@@ -164,6 +167,7 @@ export class Session {
   readonly #queue: Running[] = [];
   /** A batch that has ended while its cancel request is still on its way. */
   #cancelled: Running | undefined;
+  readonly #deadlines = new DeadlineTimer((nowMs) => this.#timeOut(nowMs));
   #messages: Messages | undefined;
   #unsent = 0;
   #readyMs = 0;
@@ -192,14 +196,16 @@ export class Session {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
     return new Promise((resolve, reject) => {
       const batch = this.#newBatch(steps, rules);
+      const nowMs = performance.now();
       const running: Running = {
         ...rules,
         batch,
-        deadline: setTimeout(() => this.#timeOut(running), deadlineMs),
+        deadlineMs: nowMs + deadlineMs,
         resolve,
         reject,
         sentMs: Infinity,
       };
+      this.#deadlines.add(running.deadlineMs, nowMs);
       this.#send(running, batch);
       this.#queue.push(running);
     });
@@ -268,6 +274,7 @@ export class Session {
       stream.destroy();
       return;
     }
+    this.#deadlines.stop();
     const timer = setTimeout(() => stream.destroy(), GOODBYE_MS);
     await this.#client.end();
     clearTimeout(timer);
@@ -385,7 +392,6 @@ export class Session {
   }
 
   #settle(running: Running): void {
-    clearTimeout(running.deadline);
     const { results, steps, outgrown } = running.batch;
     const error = errorOf(running);
     if (error && endsSession(error)) this.broken = true;
@@ -397,8 +403,20 @@ export class Session {
     else running.resolve(results);
   }
 
+  /** Gives up the batches whose deadline has passed; returns the earliest deadline of the others. */
+  #timeOut(nowMs: number): number {
+    let earliestMs = Infinity;
+    for (const running of this.#pending()) {
+      if (running.isGivenUp) continue;
+      if (running.deadlineMs <= nowMs) this.#giveUp(running);
+      else earliestMs = Math.min(earliestMs, running.deadlineMs);
+    }
+    return this.broken ? Infinity : earliestMs;
+  }
+
   /** A batch that waits for others is given up alone; its results are dropped when they come. */
-  #timeOut(running: Running): void {
+  #giveUp(running: Running): void {
+    running.isGivenUp = true;
     const reason =
       this.stalledMs > 0
         ? 'the client did not read the response in time'
@@ -407,14 +425,21 @@ export class Session {
     else this.drop(reason);
   }
 
+  #pending(): readonly Running[] {
+    return [...this.#queue, ...(this.#cancelled ? [this.#cancelled] : [])];
+  }
+
   /** Only the first batch can be late: those behind it have not begun. */
   #die(error: Error): void {
     const wasBroken = this.broken;
     this.broken = true;
+    this.#deadlines.stop();
     if (!wasBroken) this.#ended(this);
     this.#client.connection.stream.destroy();
     const [first] = this.#queue;
-    for (const running of [...this.#queue.splice(0), ...(this.#cancelled ? [this.#cancelled] : [])]) {
+    const pending = this.#pending();
+    this.#queue.length = 0;
+    for (const running of pending) {
       const isLate = running === first && error instanceof ConnectionLost && error.late;
       running.batch.error ??= new ConnectionLost(error.message, isLate);
       this.#settle(running);
