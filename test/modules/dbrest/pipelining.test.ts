@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
-import { Displaced, openSession } from '../../../src/modules/dbrest/session/index.ts';
+import { Displaced, openSession, type Session } from '../../../src/modules/dbrest/session/index.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';
@@ -24,11 +24,13 @@ const FIXTURE = `
   create view naps as
     select i as id, current_user as role, current_setting('request.headers')::json->>'x-call' as call, nap(i) as nap
     from generate_series(1, 100) i;
+  create table sizes as select 1 as width;
   create table ledger (n text, role name default current_user, call text default current_setting('request.headers')::json->>'x-call');
   create function sometimes_slow() returns trigger language plpgsql
     as $$ begin if new.n like '%77' then perform pg_sleep(0.08); end if; return new; end $$;
   create trigger t before insert on ledger for each row execute function sometimes_slow();
   grant select on rooms, naps to anon, web_user;
+  grant select on sizes to authenticator;
   grant insert on ledger to anon, web_user;
 `;
 const KEYS = 5;
@@ -126,8 +128,14 @@ function slowToCancel(delayMs: number): Promise<string> {
   });
 }
 
-test('a batch that is hit by the cancel request for the one before is displaced', async () => {
-  const target = readDsn(await slowToCancel(300));
+interface SharedSession {
+  readonly session: Session;
+  /** Runs a statement in a batch that shares the session. */
+  readonly run: (text: string) => Promise<unknown>;
+}
+
+async function slowlyCancelled(delayMs: number): Promise<SharedSession> {
+  const target = readDsn(await slowToCancel(delayMs));
   if ('fault' in target) throw new Error(target.fault.message);
   const session = await openSession(pg, target, { ended: () => undefined });
   onTestFinished(() => session.end());
@@ -135,12 +143,35 @@ test('a batch that is hit by the cancel request for the one before is displaced'
     const shared = { client: { aborted: false } };
     return session.run([{ statement: { text, values: [] } }], 10_000, { shared });
   };
+  return { session, run };
+}
+
+test('a batch that is hit by the cancel request for the one before is displaced', async () => {
+  const { session, run } = await slowlyCancelled(300);
   const batches = [run(`select 1 from pg_sleep(0.2)`), run(`select 2 from pg_sleep(10)`), run('select 3')];
   const outcomes = Promise.allSettled(batches);
   await sleep(50);
   session.cancel();
   expect(await outcomes).toEqual([
     { status: 'fulfilled', value: [['1']] },
+    { status: 'rejected', reason: expect.any(Displaced) },
+    { status: 'fulfilled', value: [['3']] },
+  ]);
+});
+
+test('a batch that waited for a change of its table, and is being cancelled for that, is displaced', async () => {
+  const { session, run } = await slowlyCancelled(300);
+  await run('table sizes');
+  const owner = new pg.Client(db.adminDsn);
+  await owner.connect();
+  onTestFinished(() => owner.end());
+  await owner.query('begin; alter table sizes add column depth int');
+  const outcomes = Promise.allSettled([run('table sizes'), run('select 3')]);
+  await expect.poll(() => db.query(`select from pg_locks where not granted`)).toHaveLength(1);
+  // The second of two checks that find it late cancels it.
+  for (let checks = 0; checks < 2; checks++) session.check(performance.now() + 1_000);
+  await owner.query('commit');
+  expect(await outcomes).toEqual([
     { status: 'rejected', reason: expect.any(Displaced) },
     { status: 'fulfilled', value: [['3']] },
   ]);

@@ -456,9 +456,13 @@ function errorOf({ batch, ending }: Running): WireError | undefined {
   return batch.error ?? ending?.error;
 }
 
-/** Returns whether a batch was cancelled without having been asked to end. */
+/**
+ * Returns whether a batch failed only because it shared its session: it was cancelled for others, or its statement was outdated
+ * before the cancel request arrived, which is why it was not repeated.
+ */
 function isDisplaced({ isEvicted, mayBeHit }: Running, error: WireError | undefined): boolean {
-  return (isEvicted ?? mayBeHit) === true && error?.code === CANCELED;
+  if (!error || (isEvicted ?? mayBeHit) !== true) return false;
+  return error.code === CANCELED || isOutdated(error);
 }
 
 /**
