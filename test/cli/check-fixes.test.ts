@@ -2,8 +2,10 @@ import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Owner } from '../harness/owner.ts';
-import { ALIAS, check, whole } from './checking.ts';
+import { ALIAS, checks, whole } from './checking.ts';
 import { directoryWith } from './command.ts';
+
+const check = checks();
 
 const ignored = whole('# gw-ignore GW301: it was so\n        return 204;');
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ALIAS, check, checkText, whole } from './checking.ts';
+import { ALIAS, checks, checkText, whole } from './checking.ts';
 import { directoryWith } from './command.ts';
+
+const check = checks();
 
 describe('pieces of configuration', () => {
   const site = `server {\n    listen 127.0.0.1:8080;\n    ${ALIAS}\n    location / { proxy_pass http://elsewhere; }\n}\n`;

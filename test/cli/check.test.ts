@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ALIAS, check, whole } from './checking.ts';
+import { ALIAS, checks, whole } from './checking.ts';
 import { directoryWith } from './command.ts';
+
+const check = checks();
 
 const files = {
   'good.conf': whole('return 200;'),

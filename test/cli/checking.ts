@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { GW } from '../harness/gateway.ts';
-import { gw, type Said } from './command.ts';
+import type { Said } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
 
 /** A location that has a fault, with a fix that is not safe. */
 export const ALIAS = 'location /img { alias /srv/img/; }';
@@ -8,9 +9,13 @@ export const ALIAS = 'location /img { alias /srv/img/; }';
 export const whole = (server: string): string =>
   `events {}\nhttp {\n    server {\n        listen 127.0.0.1:8080;\n        ${server}\n    }\n}\n`;
 
-/** Runs `gw check` in this directory, in an environment without variables of continuous integration. */
-export function check(dir: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Said> {
-  return gw(dir, ['check', ...args], { GITHUB_ACTIONS: '', ...env });
+/**
+ * Runs `gw check` in a directory, in an environment without variables of continuous integration: the first time as a
+ * program.
+ */
+export function checks(): (dir: string, args: readonly string[], env?: NodeJS.ProcessEnv) => Promise<Said> {
+  const run = firstAsProgram();
+  return (dir, args, env = {}) => run(dir, ['check', ...args], { GITHUB_ACTIONS: '', ...env });
 }
 
 /** Runs `gw check` with a text on standard input. */

@@ -1,7 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { directoryWith, gw } from './command.ts';
+import { directoryWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const gw = firstAsProgram();
 
 const UGLY = 'events{}\nhttp { # all\nserver{listen 80;}}\n';
 const NEAT = 'events {}\nhttp { # all\n    server {\n        listen 80;\n    }\n}\n';
@@ -110,9 +113,10 @@ const reading: readonly { args: readonly string[]; code: number; stdout: string 
   },
 ];
 
+const runReading = firstAsProgram();
 for (const { args, code, stdout } of reading) {
   test(`gw ${args.join(' ')} ends with ${code}`, async (t) => {
-    expect(await gw(directoryWith(t, files), args)).toMatchObject({ code, stdout });
+    expect(await runReading(directoryWith(t, files), args)).toMatchObject({ code, stdout });
   });
 }
 
@@ -143,9 +147,10 @@ const lookups: readonly { args: readonly string[]; code: number; stdout: RegExp 
   { args: ['list-directives', '-m', 'nosuch'], code: 2, stdout: /^$/ },
 ];
 
+const runLookup = firstAsProgram();
 for (const { args, code, stdout } of lookups) {
   test(`gw ${args.join(' ')} ends with ${code}`, async (t) => {
-    const said = await gw(directoryWith(t, {}), args);
+    const said = await runLookup(directoryWith(t, {}), args);
     expect(said.code).toBe(code);
     expect(said.stdout).toMatch(stdout);
   });

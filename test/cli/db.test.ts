@@ -6,8 +6,10 @@ import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
-import { directoryWith, gw } from './command.ts';
+import { directoryWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
 
+const gw = firstAsProgram();
 const HERE = tmpdir();
 
 interface Names {
@@ -236,9 +238,10 @@ const wrong: readonly { args: readonly string[]; code: number; stderr: RegExp | 
   },
 ];
 
+const runWrong = firstAsProgram();
 for (const { args, code, stderr } of wrong) {
   test(`gw db ${args.join(' ')} ends with ${code}`, async () => {
-    const said = await gw(HERE, ['db', ...args], { DATABASE_URL: undefined });
+    const said = await runWrong(HERE, ['db', ...args], { DATABASE_URL: undefined });
     expect(said).toMatchObject({ code, stdout: '' });
     if (typeof stderr === 'string') expect(said.stderr).toBe(stderr);
     else expect(said.stderr).toMatch(stderr);

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { load } from '../../src/pipeline.ts';
-import { directoryWith, gw } from './command.ts';
+import { directoryWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const gw = firstAsProgram();
 
 const CONF = `worker_processes 2; # gone
 http {
@@ -123,10 +126,11 @@ test('gw dump routes shows the handler of each location, in the order of matchin
   });
 });
 
+const runRefused = firstAsProgram();
 for (const what of ['config', 'routes', 'schema', 'openapi']) {
   test(`gw dump ${what} of a configuration that is refused reports the faults and dumps nothing`, async (t) => {
     const dir = directoryWith(t, { 'gateway.conf': 'http { server { listn 80; } }\n' });
-    const said = await gw(dir, ['dump', what]);
+    const said = await runRefused(dir, ['dump', what]);
     expect(said).toMatchObject({ code: 1, stdout: '' });
     expect(said.stderr).toContain('unknown directive "listn" in gateway.conf:1');
   });

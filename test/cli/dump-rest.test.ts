@@ -1,7 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startGateway } from '../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
-import { directoryWith, gw } from './command.ts';
+import { directoryWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const gw = firstAsProgram();
 
 const FIXTURE = `
 create schema api;
@@ -166,10 +169,11 @@ const faults: readonly {
   },
 ];
 
+const runFaulty = firstAsProgram();
 for (const { it, args, more = '', dsn, code, says } of faults) {
   test(`gw dump reports that ${it}`, async (t) => {
     const dir = directoryWith(t, { 'gateway.conf': confWith(more) });
-    const said = await gw(dir, ['dump', ...args], { GW_T_DSN: dsn ?? database.dsn });
+    const said = await runFaulty(dir, ['dump', ...args], { GW_T_DSN: dsn ?? database.dsn });
     expect(said).toMatchObject({ code, stdout: '' });
     if (typeof says === 'string') expect(said.stderr).toBe(says);
     else expect(said.stderr).toMatch(says);

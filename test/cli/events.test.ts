@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
-import { type Gateway, GW, startGateway } from '../harness/gateway.ts';
+import { type Gateway, GW, oneGateway, startGateway } from '../harness/gateway.ts';
 import { launch } from '../harness/launch.ts';
 import type { Owner } from '../harness/owner.ts';
-import { gw } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
 
-const conf = (more = '') => `server { location = /internal/events {
-  worker_events_api; worker_events_zone bus; worker_events_channel deploy; ${more} } }`;
+const gw = firstAsProgram();
+
+/** With two workers, and a ring of its own for each test. */
+const load = oneGateway({ workers: 2, env: { KEY: 'the-key' } });
+
+const conf = (zone: string, more = '') => `server { location = /internal/events {
+  worker_events_api; worker_events_zone ${zone}; worker_events_channel deploy; ${more} } }`;
 
 /** Starts `gw events tail`, which follows the events until the test ends. */
 async function tail(t: Owner, gateway: Gateway, ...args: string[]) {
@@ -20,7 +25,7 @@ const events = (gateway: Gateway, ...args: string[]) => gw(gateway.dir, ['events
 const publish = (gateway: Gateway, ...args: string[]) => events(gateway, 'publish', ...args);
 
 test('a published event is shown to followers, also across a reload', async (t) => {
-  const gateway = await startGateway(t, conf(), { workers: 2 });
+  const gateway = await load(t, conf('followed'));
   expect(await publish(gateway, 'first')).toEqual({
     code: 0,
     stdout: 'published as generation 1 on channel deploy\n',
@@ -30,14 +35,14 @@ test('a published event is shown to followers, also across a reload', async (t) 
   await followed.waitForOutput(/ 1 deploy first\n/);
   await publish(gateway, 'started', 'version "1.2"');
   await followed.waitForOutput(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 2 deploy started version "1\.2"$/m);
-  expect(await gateway.reload(conf('worker_events_stream on;'))).toBe('done');
+  expect(await gateway.reload(conf('followed', 'worker_events_stream on;'))).toBe('done');
   await publish(gateway, 'after', '');
   await followed.waitForOutput(/ 3 deploy after \n/);
   expect(followed.output().match(/ deploy /g)).toHaveLength(3);
 });
 
 test('a follower may choose channel and type, and read JSON', async (t) => {
-  const gateway = await startGateway(t, conf());
+  const gateway = await load(t, conf('chosen'));
   const chosen = await tail(t, gateway, '--channel', '', '--type', 'b', '--json', '--since', '0');
   for (const type of ['a', 'b']) await publish(gateway, type, `of ${type}`);
   await chosen.waitForOutput(/\n/);
@@ -50,7 +55,7 @@ test('a follower may choose channel and type, and read JSON', async (t) => {
 });
 
 test('control characters of an event are shown as text', async (t) => {
-  const gateway = await startGateway(t, conf());
+  const gateway = await load(t, conf('controls'));
   const followed = await tail(t, gateway, '--since', '0');
   await publish(gateway, 'type\n', '\u001b]0;owned\u0007');
   await followed.waitForOutput(/\n/);
@@ -58,7 +63,7 @@ test('control characters of an event are shown as text', async (t) => {
 });
 
 test('a follower is told how much it missed, and ends when the gateway does', async (t) => {
-  const gateway = await startGateway(t, conf('worker_events_ring_size 2;'));
+  const gateway = await startGateway(t, conf('small', 'worker_events_ring_size 2;'));
   for (const type of ['a', 'b', 'c']) await publish(gateway, type);
   const followed = await tail(t, gateway, '--since', '0');
   await followed.waitForOutput(/ 3 deploy c\n/);
@@ -69,9 +74,7 @@ test('a follower is told how much it missed, and ends when the gateway does', as
 });
 
 test('the publish key comes from the configuration, or from the command line', async (t) => {
-  const gateway = await startGateway(t, conf('worker_events_publish_key ${env:KEY};'), {
-    env: { KEY: 'the-key' },
-  });
+  const gateway = await load(t, conf('locked', 'worker_events_publish_key ${env:KEY};'));
   const withKey = { KEY: 'the-key' };
   const address = ['--address', `${gateway.url}/internal/events`];
   expect((await gw(gateway.dir, ['events', 'publish', 'a', '-c', 'gw.conf'], withKey)).code).toBe(0);
@@ -99,7 +102,7 @@ const wrong = [
   { args: ['publish', 't', 'x'.repeat(513)], stderr: /answers 400: payload exceeds 512 bytes\n$/ },
 ];
 test('a refusal of the endpoint is reported', async (t) => {
-  const gateway = await startGateway(t, conf());
+  const gateway = await load(t, conf('refused'));
   for (const { args, stderr } of wrong) {
     expect(await events(gateway, ...args)).toEqual({
       code: 1,
@@ -110,7 +113,7 @@ test('a refusal of the endpoint is reported', async (t) => {
 });
 
 test('a missing endpoint is reported', async (t) => {
-  const gateway = await startGateway(t, 'server { return 204; }');
+  const gateway = await load(t, 'server { return 204; }');
   expect(await events(gateway, 'tail')).toEqual({
     code: 1,
     stdout: '',

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { directoryWith, gw } from './command.ts';
+import { directoryWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const gw = firstAsProgram();
 
 const CONF = `events {}
 http {

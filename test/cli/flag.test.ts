@@ -1,8 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
-import { directoryWith, gw } from './command.ts';
+import { directoryWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
 
+const gw = firstAsProgram();
 const file = wholeFile();
 let gateway: Gateway;
 
@@ -16,7 +18,8 @@ beforeAll(async () => {
   );
 });
 
-const flag = (...args: string[]) => gw(gateway.dir, ['flag', ...args, '-c', 'gw.conf']);
+const flag = (...args: string[]) => flagBy(gw, ...args);
+const flagBy = (run: typeof gw, ...args: string[]) => run(gateway.dir, ['flag', ...args, '-c', 'gw.conf']);
 const said = (stdout: string) => ({ code: 0, stdout, stderr: '' });
 
 test('flags are set, listed and unset through the location that the configuration names', async () => {
@@ -87,9 +90,10 @@ const refused = [
   },
   { args: ['set'], code: 2, stderr: 'gw: missing required argument "name"\n' },
 ];
+const runRefused = firstAsProgram();
 for (const { args, code, stderr } of refused) {
   test(`gw flag ${args.join(' ')} ends with ${code} and a message`, async () => {
-    expect(await flag(...args)).toEqual({ code, stdout: '', stderr });
+    expect(await flagBy(runRefused, ...args)).toEqual({ code, stdout: '', stderr });
   });
 }
 

@@ -6,7 +6,10 @@ import { freePort } from '../harness/ports.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
-import { directoryWith, gw, gwWith } from './command.ts';
+import { directoryWith, gwWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const gw = firstAsProgram();
 
 const GOLDENS = join(import.meta.dirname, 'imports');
 const MARK = '---\n';
@@ -76,10 +79,11 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
   },
 ];
 
+const runRefused = firstAsProgram();
 for (const { it, args, code, stderr } of refused) {
   test(`gw import of a file ${it} ends with ${code}`, async (t) => {
     const dir = directoryWith(t, { other: 'listen 80;\n' });
-    const said = await gw(dir, ['import', ...args]);
+    const said = await runRefused(dir, ['import', ...args]);
     expect(said).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(stderr) as string });
   });
 }
@@ -109,14 +113,15 @@ const strange: readonly { it: string; source: string; says: RegExp }[] = [
   },
 ];
 
+const runStrange = firstAsProgram();
 for (const { it, source, says } of strange) {
   test(`gw import goes on with ${it}`, async (t) => {
     const dir = directoryWith(t, { source });
-    const said = await gw(dir, ['import', 'source']);
+    const said = await runStrange(dir, ['import', 'source']);
     expect(said).toMatchObject({ code: 0, stderr: expect.stringMatching(says) as string });
     expect(said.stdout).not.toMatch(SECRETS);
     writeFileSync(join(dir, 'gateway.conf'), said.stdout);
-    expect(await gw(dir, ['-tq'])).toMatchObject({ code: 0 });
+    expect(await runStrange(dir, ['-tq'])).toMatchObject({ code: 0 });
   });
 }
 

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { directoryWith, gw, HAS_NGINX, runIn } from './command.ts';
+import { directoryWith, HAS_NGINX, runIn } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const gw = firstAsProgram();
 
 const GOOD = 'events {}\nhttp { server { listen 127.0.0.1:18999; location / { return 200 a; } } }\n';
 const files = { 'good.conf': GOOD, 'bad.conf': 'events {}\nhtp {}\n', 'logs/keep': '' };

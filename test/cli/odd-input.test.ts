@@ -1,8 +1,11 @@
 import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { directoryWith, gw, runIn } from './command.ts';
+import { directoryWith, runIn } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
 import { GW } from '../harness/gateway.ts';
+
+const gw = firstAsProgram();
 
 const SITE = 'http {\n    server {\n        listen 127.0.0.1:8080;\n        return 204;\n    }\n}\n';
 const files = {

@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../harness/gateway.ts';
+import { oneGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
-import { directoryWith, gw as run } from './command.ts';
+import { directoryWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const run = firstAsProgram();
+const load = oneGateway({ workers: 2 });
 
 const CONTROL = `shared_dict_zone zone=feature_flags:1m;
   server { location /runtime/ { control_api; } location /a { return 200 ok; } location /old { return 301 /a; } }`;
 
 test('gw live and gw ready report by text and exit code', async (t) => {
-  const gw = await startGateway(t, CONTROL);
+  const gw = await load(t, CONTROL);
   const conf = ['-c', gw.conf];
   expect(await run(gw.dir, ['live', ...conf])).toEqual({
     code: 0,
@@ -26,7 +30,7 @@ test('gw live and gw ready report by text and exit code', async (t) => {
 });
 
 test('gw ready reports what is missing, and gw live does not depend on it', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location = /l { control_api live; } location = /r { control_api ready; } location /kv { kv_pass 127.0.0.1:1; } }`,
   );
@@ -39,7 +43,7 @@ test('gw ready reports what is missing, and gw live does not depend on it', asyn
 });
 
 test('gw status shows the state of the gateway as text and as JSON', async (t) => {
-  const gw = await startGateway(t, CONTROL, { workers: 2 });
+  const gw = await load(t, CONTROL);
   for (let i = 0; i < 6; i++) await gw.fetch('/a');
   await gw.fetch('/old');
   await gw.fetch('/runtime/flag/set?name=new-look');
@@ -62,7 +66,7 @@ test('gw status shows the state of the gateway as text and as JSON', async (t) =
 });
 
 test('a server with another name is reached by its name, on every address', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { server_name first; return 404; }
      server { server_name *.wild ops.test; location = /up { control_api ready; } }`,
@@ -71,10 +75,7 @@ test('a server with another name is reached by its name, on every address', asyn
 });
 
 test('a gateway on a Unix socket is reached there', async (t) => {
-  const gw = await startGateway(
-    t,
-    `server { } server { listen unix:gw.sock; location = /up { control_api live; } }`,
-  );
+  const gw = await load(t, `server { } server { listen unix:gw.sock; location = /up { control_api live; } }`);
   const { code, stdout } = await run(gw.dir, ['live', '-c', gw.conf]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'OK: unix:gw.sock:/up\n' });
 });
@@ -114,6 +115,7 @@ const faults: readonly { it: string; args: readonly string[]; stderr: RegExp; co
   { it: 'an option is unknown', args: ['live', '--nope'], stderr: /unknown option "--nope"/, code: 2 },
 ];
 
+const runFaulty = firstAsProgram();
 for (const { it, args, stderr, code = 1 } of faults) {
   test(`gw ${args[0]} ends with ${code} when ${it}`, async (t) => {
     const port = await freePort();
@@ -123,7 +125,7 @@ for (const { it, args, stderr, code = 1 } of faults) {
       'wrong.conf': server('retrun 200;'),
       'good.conf': server('location = /r { control_api ready; } location = /m { control_api metrics; }'),
     });
-    const said = await run(dir, args);
+    const said = await runFaulty(dir, args);
     expect(said.stderr).toMatch(stderr);
     expect(said).toMatchObject({ code, stdout: '' });
   });

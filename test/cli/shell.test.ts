@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { beforeAll, expect, test } from 'vitest';
 import { runCommand } from '../../bin/commands.ts';
 import { directives, variables } from '../../src/lookups.ts';
-import { directoryWith, gw, runIn } from './command.ts';
+import { directoryWith, runIn } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
 import { ruleCatalogue } from '../../src/pipeline.ts';
 
 const { rules: RULES } = await ruleCatalogue();
 
+const gw = firstAsProgram();
 const HERE = tmpdir();
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
 
@@ -208,9 +210,10 @@ const helped: readonly { args: readonly string[]; code: number; stdout: RegExp; 
   { args: ['help', 'check', 'it'], code: 2, stdout: /^$/, stderr: 'gw: unknown command "it"\n' },
 ];
 
+const runHelp = firstAsProgram();
 for (const { args, code, stdout, stderr } of helped) {
   test(`gw ${args.join(' ')} ends with ${code}`, async () => {
-    const said = await gw(HERE, args);
+    const said = await runHelp(HERE, args);
     expect(said).toMatchObject({ code, stderr });
     expect(said.stdout).toMatch(stdout);
   });

@@ -1,6 +1,9 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { directoryWith, gw, gwWith } from './command.ts';
+import { directoryWith, gwWith } from './command.ts';
+import { firstAsProgram } from './in-process.ts';
+
+const gw = firstAsProgram();
 
 const HERE = tmpdir();
 const SECRET = 'a-secret-of-more-than-thirty-two-bytes';
@@ -93,10 +96,11 @@ const refused: readonly {
   },
 ];
 
+const runVerify = firstAsProgram();
 for (const { it, args, with: secret = SECRET, verify = [], says } of refused) {
   test(`gw jwt verify reports that a token ${it}`, async () => {
     const token = await signed(args);
-    const said = await gw(HERE, ['jwt', 'verify', ...verify, token], { GW_JWT_SECRET: secret });
+    const said = await runVerify(HERE, ['jwt', 'verify', ...verify, token], { GW_JWT_SECRET: secret });
     expect(said).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(says) as string });
   });
 }
@@ -168,9 +172,10 @@ const wrong: readonly { args: readonly string[]; code: number; stderr: string; e
   },
 ];
 
+const runWrong = firstAsProgram();
 for (const { args, code, stderr, env: given = env } of wrong) {
   test(`gw ${args.join(' ')} ${given === env ? '' : 'without its secret '}ends with ${code}`, async () => {
-    expect(await gw(HERE, args, given)).toEqual({ code, stdout: '', stderr });
+    expect(await runWrong(HERE, args, given)).toEqual({ code, stdout: '', stderr });
   });
 }
 

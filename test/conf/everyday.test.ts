@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { directoryWith, gw, HAS_NGINX, runIn } from '../cli/command.ts';
-import type { Owner } from '../harness/owner.ts';
+import { directoryWith, HAS_NGINX, runIn } from '../cli/command.ts';
+import { firstAsProgram } from '../cli/in-process.ts';
+import { type Owner, wholeFile } from '../harness/owner.ts';
 import { GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { launch } from '../harness/launch.ts';
@@ -11,11 +12,26 @@ import { freePort } from '../harness/ports.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { ROOT, textOf } from './files.ts';
 
+const gw = firstAsProgram();
+const file = wholeFile();
+
 /** Configurations of everyday use, with all that they contain: each has to load. */
 const EVERYDAY = join(ROOT, 'test/conf/everyday');
 
 /** Directives that Debian's 1.22 does not know yet. */
 const NEWER_THAN_OUR_NGINX: ReadonlySet<string> = new Set(['proxy-manager.conf']);
+
+let made: string | undefined;
+
+/** The directory with the key and the certificate of all sites. */
+function certificate(): string {
+  if (made !== undefined) return made;
+  const dir = (made = directoryWith(file, {}));
+  const words = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=example.com'];
+  const out = ['-keyout', join(dir, 'k.pem'), '-out', join(dir, 'c.pem')];
+  spawnSync('openssl', ['req', '-x509', ...words, ...out]);
+  return dir;
+}
 
 function directory(t: Owner, name: string): string {
   const dir = directoryWith(t, {
@@ -24,17 +40,8 @@ function directory(t: Owner, name: string): string {
     htpasswd: 'ann:{PLAIN}secret\n',
     'logs/keep': '',
   });
-  const words = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=example.com'];
   if (name.startsWith('tls'))
-    spawnSync('openssl', [
-      'req',
-      '-x509',
-      ...words,
-      '-keyout',
-      join(dir, 'k.pem'),
-      '-out',
-      join(dir, 'c.pem'),
-    ]);
+    for (const each of ['k.pem', 'c.pem']) cpSync(join(certificate(), each), join(dir, each));
   return dir;
 }
 

@@ -1,0 +1,47 @@
+import { type Options, parseOptions, usage } from './options.ts';
+import { VERSION } from '../src/version.ts';
+
+/**
+ * Runs nginx's command line if the first word is an option or missing, else a command, and gives the exit code. Each
+ * command is imported when it is needed, so that `gw -v` does not wait for a parser or a driver.
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  if (args[0] !== undefined && !args[0].startsWith('-')) {
+    const { runCommand } = await import('./commands.ts');
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', endWithReader);
+    return runCommand(args);
+  }
+  const options = parseOptions(args);
+  if (typeof options === 'string') return fail(options);
+  if (options.help) say(usage(VERSION, (await import('./commands.ts')).commandList()));
+  else if (options.version !== undefined) say(await versionText(options.version));
+  // As in nginx, `-v` together with `-t` still runs the test.
+  const isDone = (options.help || options.version !== undefined) && options.test === undefined;
+  return isDone ? 0 : act(options);
+}
+
+async function act(options: Options): Promise<number> {
+  if (options.test !== undefined) return (await import('./option-actions.ts')).test(options);
+  if (options.signal !== undefined) return (await import('./option-actions.ts')).sendSignal(options);
+  return (await import('./run.ts')).run(options);
+}
+
+async function versionText(detail: 'short' | 'long'): Promise<string> {
+  const first = `gw version: gw/${VERSION}\n`;
+  return detail === 'short' ? first : first + (await import('./option-actions.ts')).buildFacts();
+}
+
+/** Ends the process silently if the reader of the output has ended, as `head` does. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+}
+
+function say(text: string): void {
+  process.stderr.write(text);
+}
+
+function fail(message: string): number {
+  process.stderr.write(`gw: ${message}\n`);
+  return 1;
+}
