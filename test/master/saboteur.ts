@@ -7,19 +7,23 @@ import { perTier } from '../harness/tier.ts';
 const SABOTEUR = `
 const { threadId, workerData } = require('node:worker_threads');
 const { readFileSync, renameSync } = require('node:fs');
+const cell = new Int32Array(new SharedArrayBuffer(4));
+// The thread does nothing else meanwhile, but leaves its core to others: nobody wakes it.
+const stay = (ms) => void Atomics.wait(cell, 0, 0, ms);
 const acts = {
   throw: () => { throw new Error('sabotage'); },
   reject: () => void Promise.reject(new Error('sabotage')),
-  hang: () => { for (;;); },
+  spin: () => { for (;;); },
+  hang: () => { for (;;) stay(5); },
   'hang in a promise': () => void Promise.resolve().then(acts.hang),
-  'hang in ticks': () => process.nextTick(acts['hang in ticks']),
+  'hang in ticks': () => { stay(5); process.nextTick(acts['hang in ticks']); },
   'hang in a pattern': () => /^(?:(?=a)a+)+$/.test('a'.repeat(60) + '-'),
   'hang in an immediate': () => void setImmediate(acts.hang),
   'hang in a request': () => {
     const { exec } = RegExp.prototype;
     RegExp.prototype.exec = function (text) {
       if (String(text).includes('/hangs')) acts.hang();
-      if (String(text).includes('/slow')) for (const from = Date.now(); Date.now() - from < 10;);
+      if (String(text).includes('/slow')) stay(10);
       return exec.call(this, text);
     };
   },
@@ -51,9 +55,10 @@ const WAYS_TO_HANG = [
   'hang',
   'hang in a promise',
   'hang in an immediate',
+  'spin',
 ] as const;
 
-/** Each of these takes a core for 2 s; other tests cover plain hangs, too. */
+/** Each of these takes 2 s, and the pattern a core, too; other tests cover plain hangs and loops. */
 export const HANGS = WAYS_TO_HANG.slice(0, perTier({ short: 2, long: WAYS_TO_HANG.length }));
 
 export type Act =

@@ -15,7 +15,7 @@ export const processHappenings: readonly Happening[] = [
     hits: ['process'],
     async happen({ stage }) {
       const from = stage.gateway.errorLog().length;
-      sabotage(stage.sites, 'hang');
+      sabotage(stage.sites, 'spin');
       await stage.gateway.waitForLog(/start worker processes|worker \d+ was started again/, from);
       await untilServed(stage.sites.port, '/live', BACK_MS);
     },
