@@ -1,7 +1,7 @@
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
-import { startGateway, type Gateway } from '../harness/gateway.ts';
+import { oneGateway, startGateway, type Gateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 
 /** Each of these would take minutes on a long run of `a` in a backtracking engine. */
@@ -43,6 +43,8 @@ for (const { modifier, pattern, place, status } of numbered) {
   });
 }
 
+const load = oneGateway();
+
 const places = [
   {
     it: 'a server name',
@@ -67,25 +69,28 @@ const UPSTREAM = `location /up/ {
   return 200;
 }`;
 
-test.each(places)('the pattern of $it is given up, and the worker goes on', async ({ http = '', server }) => {
-  const port = await freePort();
-  const conf = `${http} server { ${server} } server { listen 127.0.0.1:${port}; ${UPSTREAM} }`;
-  const own = await startGateway(
-    { onTestFinished: (end) => void ends.push(end) },
-    conf.replaceAll('PATTERN', '^/?(?:(?=a)a+)+$').replaceAll('UP', `http://127.0.0.1:${port}/up/`),
-    { files: { text: 'text' } },
-  );
-  const headers = {
-    host: endless,
-    referer: `http://${endless}`,
-    'user-agent': endless,
-    'accept-encoding': 'gzip',
-  };
-  await own.fetch(`/?a=${endless}`, { headers });
-  await own.fetch(`/${endless}?a=${endless}`, { headers });
-  const [line] = await own.waitForLog(/.*pcre2_match\(\) failed: -47 on "\/?a+-" using.*/);
-  expect(line).toContain('[error]');
-});
+test.for(places)(
+  'the pattern of $it is given up, and the worker goes on',
+  async ({ http = '', server }, t) => {
+    const port = await freePort();
+    const conf = `${http} server { ${server} } server { listen 127.0.0.1:${port}; ${UPSTREAM} }`;
+    const own = await load(
+      t,
+      conf.replaceAll('PATTERN', '^/?(?:(?=a)a+)+$').replaceAll('UP', `http://127.0.0.1:${port}/up/`),
+      { text: 'text' },
+    );
+    const headers = {
+      host: endless,
+      referer: `http://${endless}`,
+      'user-agent': endless,
+      'accept-encoding': 'gzip',
+    };
+    await own.fetch(`/?a=${endless}`, { headers });
+    await own.fetch(`/${endless}?a=${endless}`, { headers });
+    const [line] = await own.waitForLog(/.*pcre2_match\(\) failed: -47 on "\/?a+-" using.*/);
+    expect(line).toContain('[error]');
+  },
+);
 
 test.runIf(HAS_OPENSSL)(
   'the pattern of a server name is given up in a handshake, and the worker goes on',
@@ -94,7 +99,7 @@ test.runIf(HAS_OPENSSL)(
     certificates.authority('ca');
     const port = await freePort();
     const tls = `listen 127.0.0.1:${port} ssl; ssl_certificate ${certificates.path('ca.crt')}; ssl_certificate_key ${certificates.path('ca.key')};`;
-    const own = await startGateway(
+    const own = await load(
       t,
       `server { ${tls} server_name "~^(?:(?=a)a+)+$"; return 200; } server { ${tls} server_name b; return 200; }`,
     );
@@ -104,8 +109,3 @@ test.runIf(HAS_OPENSSL)(
     await expect(failed).resolves.toBeInstanceOf(Error);
   },
 );
-
-const ends: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const end of ends) await end();
-});

@@ -4,9 +4,8 @@ import { expect, test } from 'vitest';
 import { WORKERS_SHARE_PORTS } from '../harness/engine.ts';
 import { connectRaw } from '../harness/raw.ts';
 import type { Gateway } from '../harness/gateway.ts';
-import { type Owner, wholeFile } from '../harness/owner.ts';
 import { Lanes } from './lanes.ts';
-import { isAlive, masterPid, startSupervised } from './processes.ts';
+import { isAlive, masterPid, sharedSupervised, startSupervised } from './processes.ts';
 import { HANGS, sabotage, SABOTAGED } from './saboteur.ts';
 
 const CONF = `server {
@@ -16,18 +15,8 @@ const CONF = `server {
 const EVENT = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"type":"t"}' };
 const OPTIONS = { ...SABOTAGED, workers: 2, expectAlerts: true };
 
-/** A gateway for several tests, which leave it as they found it: other processes and workers are in the place of the first. */
-function sharedGateway(): (t: Owner) => Promise<Gateway> {
-  const file = wholeFile();
-  let shared: Gateway | undefined;
-  return async (t) => {
-    t.onTestFailed?.(() => (shared = undefined));
-    return (shared ??= await startSupervised(file, CONF, OPTIONS));
-  };
-}
-
-const withWorkers = sharedGateway();
-const withMaster = sharedGateway();
+const withWorkers = sharedSupervised(CONF, OPTIONS);
+const withMaster = sharedSupervised(CONF, OPTIONS);
 
 /** Publishes an event; the generation counts the events of the zone. */
 async function publish(gw: Gateway): Promise<number> {

@@ -6,10 +6,28 @@ import {
   type Owner,
   startGateway,
 } from '../harness/gateway.ts';
+import { wholeFile } from '../harness/owner.ts';
 
 /** A gateway with all of its processes. */
 export function startSupervised(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
   return startGateway(t, http, { supervised: true, ...options });
+}
+
+/**
+ * A gateway for several tests, which leave its processes as they found them: the first that calls this starts it. A test
+ * reads the error log from where it began.
+ */
+export function sharedSupervised(
+  http: HttpConf,
+  options: GatewayOptions = {},
+): (t: Owner) => Promise<Gateway> {
+  const file = wholeFile();
+  let shared: Gateway | undefined;
+  return async (t) => {
+    // The next test must not inherit a broken gateway.
+    t.onTestFailed?.(() => (shared = undefined));
+    return (shared ??= await startSupervised(file, http, options));
+  };
 }
 
 /** The process that holds the workers: the last one that the error log names as the master. */

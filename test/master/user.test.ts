@@ -6,13 +6,16 @@ import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
 import { GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freeLowPort } from '../harness/ports.ts';
-import { isAlive, masterPid, startSupervised } from './processes.ts';
+import { isAlive, masterPid, sharedSupervised, startSupervised } from './processes.ts';
 import { childrenOf, IS_ROOT, NOBODY, peerNames, rightsOf, startAsNobody } from './rights.ts';
+
+const SIMPLE = 'server { return 200 ok; }';
+const asNobody = sharedSupervised(SIMPLE, { main: 'user nobody;', workers: 2 });
 
 test.runIf(IS_ROOT)(
   'a gateway that root starts serves as the account of "user" in every thread, before and after a reload',
   async (t) => {
-    const gw = await startAsNobody(t, 'server { return 200 ok; }', { workers: 2 });
+    const gw = await asNobody(t);
     await gw.expect('GET /', { status: 200, body: 'ok' });
     expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
     expect(await gw.reload('server { return 200 new; }')).toBe('done');
@@ -32,7 +35,8 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)('a gateway that root starts reads no file that only root can read', async (t) => {
-  const gw = await startAsNobody(t, 'server { location /etc/ { alias /etc/; } }');
+  const gw = await asNobody(t);
+  expect(await gw.reload('server { location /etc/ { alias /etc/; } }')).toBe('done');
   await gw.expect('GET /etc/shadow', { status: 403 });
   await gw.expect('GET /etc/passwd', { status: 200 });
 });
@@ -167,18 +171,23 @@ test.runIf(IS_ROOT)('a log that the account cannot write refuses a start and a r
   await expect(startAsNobody(t, (dir) => conf(dir), { files, expectAlerts: true })).rejects.toThrow(
     /open\(\) ".*\/shut\/a\.log" failed \(13: Permission denied\) for user "nobody"/,
   );
-  const gw = await startAsNobody(t, 'server { return 200 old; }', { files });
+  const gw = await asNobody(t);
+  gw.lay(files);
+  expect(await gw.reload('server { return 200 old; }')).toBe('done');
+  const from = gw.errorLog().length;
   expect(await gw.reload(conf(gw.dir))).toBe('refused');
-  await gw.waitForLog(/reload refused.*failed \(13: Permission denied\) for user "nobody"/);
+  await gw.waitForLog(/reload refused.*failed \(13: Permission denied\) for user "nobody"/, from);
   await gw.expect('GET /', { status: 200, body: 'old' });
 });
 
 test.runIf(IS_ROOT)(
   'a gateway that root starts keeps the old configuration when the new one cannot be loaded',
   async (t) => {
-    const gw = await startAsNobody(t, 'server { return 200 ok; }');
+    const gw = await asNobody(t);
+    expect(await gw.reload(SIMPLE)).toBe('done');
+    const from = gw.errorLog().length;
     expect(await gw.reload('server { retrun 200; }')).toBe('refused');
-    await gw.waitForLog(/unknown directive "retrun" in .*gw\.conf:\d+:\d+/);
+    await gw.waitForLog(/unknown directive "retrun" in .*gw\.conf:\d+:\d+/, from);
     await gw.expect('GET /', { status: 200, body: 'ok' });
   },
 );
@@ -188,7 +197,9 @@ for (const [user, said] of [
   ['nobody nonesuch', 'getgrnam("nonesuch") failed'],
 ] as const) {
   test.runIf(IS_ROOT)(`"user ${user}" refuses a start, a test and a reload, but not gw check`, async (t) => {
-    const gw = await startAsNobody(t, 'server { return 200 ok; }');
+    const gw = await asNobody(t);
+    expect(await gw.reload(SIMPLE)).toBe('done');
+    const from = gw.errorLog().length;
     const file = join(gw.dir, 'other.conf');
     writeFileSync(file, `user ${user};\nevents {}\nhttp { server { listen 127.0.0.1:1; return 204; } }`);
     for (const args of [['-t'], []]) {
@@ -201,17 +212,20 @@ for (const [user, said] of [
     gw.signal('SIGHUP');
     await gw.waitForLog(
       /reload refused, the old configuration goes on: get(?:pw|gr)nam\("nonesuch"\) failed/,
+      from,
     );
     await gw.expect('GET /', { status: 200, body: 'ok' });
   });
 }
 
 test.runIf(IS_ROOT)('another "user" takes effect after a restart, and a reload says so', async (t) => {
-  const gw = await startAsNobody(t, 'server { return 200 ok; }');
+  const gw = await asNobody(t);
+  expect(await gw.reload(SIMPLE)).toBe('done');
+  const from = gw.errorLog().length;
   writeFileSync(gw.conf, readFileSync(gw.conf, 'utf8').replace('user nobody;', 'user daemon;'));
   gw.signal('SIGHUP');
-  await gw.waitForLog(/another "user" takes effect after a restart/);
-  await gw.waitForLog(/reload done/);
+  await gw.waitForLog(/another "user" takes effect after a restart/, from);
+  await gw.waitForLog(/reload done/, from);
   expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
 });
 
