@@ -5,10 +5,13 @@ import { expect, test } from 'vitest';
 import { type Gateway, GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freeLowPort, freePort } from '../harness/ports.ts';
-import { isAlive, startSupervised } from './processes.ts';
+import { isAlive, sharedSupervised, startSupervised } from './processes.ts';
 import { IS_ROOT } from './rights.ts';
 
 const CONF = 'server { location / { return 200 ok; } }';
+
+/** A gateway beside which others are started, in its directory. */
+const first = sharedSupervised(CONF);
 
 /** Runs a command line of gw to its end. */
 function run(gw: Gateway, ...args: string[]): Promise<{ code: number; stderr: string }> {
@@ -20,7 +23,7 @@ function run(gw: Gateway, ...args: string[]): Promise<{ code: number; stderr: st
 }
 
 test('a port in use ends the second gateway in the words of nginx, and leaves the pid file of the first', async (t) => {
-  const gw = await startSupervised(t, CONF);
+  const gw = await first(t);
   const { pid } = gw;
   writeFileSync(
     join(gw.dir, 'second.conf'),
@@ -36,7 +39,7 @@ test('a port in use ends the second gateway in the words of nginx, and leaves th
 });
 
 test('a start fails when a process cannot be started', async (t) => {
-  const gw = await startSupervised(t, CONF);
+  const gw = await first(t);
   const preload = join(gw.dir, 'preload.cjs');
   writeFileSync(preload, `process.execPath = '/nonexistent/node';`);
   const { status, stderr } = spawnSync(process.execPath, ['--require', preload, GW, '-c', gw.conf], {
@@ -51,7 +54,7 @@ test('a start fails when a process cannot be started', async (t) => {
 });
 
 test('an error log that cannot be opened is reported in the words of nginx', async (t) => {
-  const gw = await startSupervised(t, CONF);
+  const gw = await first(t);
   writeFileSync(
     join(gw.dir, 'second.conf'),
     `pid second.pid; error_log ${gw.dir}/none/e.log; http { server { listen 127.0.0.1:${gw.port}; } }`,
@@ -66,7 +69,8 @@ test('an error log that cannot be opened is reported in the words of nginx', asy
 
 for (const engine of ['uws', 'node']) {
   test(`a file that is not a socket is not removed as a leftover (${engine})`, async (t) => {
-    const gw = await startSupervised(t, CONF, { files: { notes: 'precious' } });
+    const gw = await first(t);
+    gw.lay({ notes: 'precious' });
     const listen = `listen unix:${gw.dir}/notes engine=${engine};`;
     writeFileSync(
       join(gw.dir, 'second.conf'),
@@ -84,7 +88,8 @@ for (const engine of ['uws', 'node']) {
 test.runIf(IS_ROOT)(
   'a start that fails after it opened a low port prints the reason and nothing else',
   async (t) => {
-    const gw = await startSupervised(t, CONF, { files: { 'shut/.keep': '' } });
+    const gw = await first(t);
+    gw.lay({ 'shut/.keep': '' });
     chmodSync(join(gw.dir, 'shut'), 0o700);
     const port = await freeLowPort();
     writeFileSync(
@@ -98,17 +103,17 @@ test.runIf(IS_ROOT)(
 );
 
 test('the pid file appears when every port accepts', async (t) => {
-  const gw = await startSupervised(t, CONF);
-  const [first, second] = [await freePort(), await freePort()];
+  const gw = await first(t);
+  const [one, two] = [await freePort(), await freePort()];
   const pidFile = join(gw.dir, 'late.pid');
   writeFileSync(
     join(gw.dir, 'late.conf'),
     `pid ${pidFile}; error_log ${gw.dir}/late.log; worker_processes 4; http { access_log off;
-       server { listen 127.0.0.1:${first}; listen 127.0.0.1:${second} engine=node; return 200 ok; } }`,
+       server { listen 127.0.0.1:${one}; listen 127.0.0.1:${two} engine=node; return 200 ok; } }`,
   );
   const started = run(gw, '-c', 'late.conf');
   while (!existsSync(pidFile)) await new Promise(setImmediate);
-  for (const port of [first, second]) expect((await call(port, '/')).body).toBe('ok');
+  for (const port of [one, two]) expect((await call(port, '/')).body).toBe('ok');
   process.kill(Number(gw.read('late.pid')), 'SIGTERM');
   expect(await started).toEqual({ code: 0, stderr: '' });
 });
@@ -130,11 +135,11 @@ for (const [signal, logged] of [
 
 for (const alone of ['off', 'on'] as const) {
   test(`daemon on returns once the gateway serves, with master_process ${alone}`, async (t) => {
-    const gw = await startSupervised(t, CONF);
+    const gw = await first(t);
     const port = await freePort();
     writeFileSync(
       join(gw.dir, 'daemon.conf'),
-      `daemon on; master_process ${alone}; pid daemon.pid; error_log ${gw.dir}/daemon.log notice;
+      `daemon on; master_process ${alone}; pid daemon.pid; error_log ${gw.dir}/daemon.${alone}.log notice;
        http { access_log off; server { listen 127.0.0.1:${port}; location / { return 200 daemon; } } }`,
     );
     expect(await run(gw, '-c', 'daemon.conf')).toEqual({ code: 0, stderr: '' });
@@ -144,13 +149,13 @@ for (const alone of ['off', 'on'] as const) {
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('daemon');
     expect(await run(gw, '-c', 'daemon.conf', '-s', 'quit')).toEqual({ code: 0, stderr: '' });
     await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false);
-    expect(gw.read('daemon.log')).toMatch(/#0: exit\n$/);
+    expect(gw.read(`daemon.${alone}.log`)).toMatch(/#0: exit\n$/);
     expect(gw.read('daemon.pid')).toBe('');
   });
 }
 
 test('daemon on fails in the foreground when the configuration cannot serve', async (t) => {
-  const gw = await startSupervised(t, CONF);
+  const gw = await first(t);
   writeFileSync(
     join(gw.dir, 'daemon.conf'),
     `daemon on; pid daemon.pid; error_log ${gw.dir}/daemon.log; http { server { listen 127.0.0.1:${gw.port}; } }`,

@@ -1,6 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { type Gateway, oneGateway } from '../../harness/gateway.ts';
+import type { Owner } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+
+/** Each test has a database of its own. */
+const load = oneGateway({ workers: 2 });
 
 const FIXTURE = `
   create table items (id int generated always as identity primary key, word text not null);
@@ -29,9 +33,9 @@ async function untilAllHave(gw: Gateway, expected: string): Promise<void> {
 const listeners = (db: TestDatabase): Promise<{ pid: number }[]> =>
   db.query(`select pid from pg_stat_activity where datname = current_database() and query like 'listen %'`);
 
-async function start(t: Parameters<typeof startGateway>[0]): Promise<{ db: TestDatabase; gw: Gateway }> {
+async function start(t: Owner): Promise<{ db: TestDatabase; gw: Gateway }> {
   const db = await postgres(FIXTURE);
-  const gw = await startGateway(t, conf(db), { workers: 2 });
+  const gw = await load(t, conf(db));
   await vi.waitFor(async () => expect(await listeners(db)).toHaveLength(1));
   for (let i = 0; i < 8; i += 1) await gw.expect('GET /api/items', { status: 200 });
   return { db, gw };
