@@ -189,7 +189,8 @@ const connection = directivesFor<DbrestConfig>()({
     args: readers.integer({ min: 1, max: 16 }),
     into: 'poolSize',
     default: 16,
-    summary: 'Most connections per database and worker.',
+    summary:
+      'Most connections per database and worker, 1 to 16. Locations with the same database share them, and the largest number counts.',
     source: 'gw',
   },
   dbrest_pool_timeout: {
@@ -198,7 +199,7 @@ const connection = directivesFor<DbrestConfig>()({
     into: 'poolTimeoutMs',
     default: 10_000,
     defaultText: '10s',
-    summary: 'Longest wait of a request for a connection.',
+    summary: 'Longest wait of a request for a connection; then it gets a 504.',
     source: 'gw',
   },
   dbrest_pool_queue: {
@@ -206,7 +207,7 @@ const connection = directivesFor<DbrestConfig>()({
     args: readers.integer({ min: 0, max: 1_000_000 }),
     into: 'poolQueue',
     default: 512,
-    summary: 'Most requests that wait for a connection.',
+    summary: 'Most requests that wait for a connection in each worker; further ones get a 503.',
     source: 'gw',
   },
   dbrest_pool_reset: {
@@ -225,7 +226,7 @@ const connection = directivesFor<DbrestConfig>()({
     default: USUAL_PIPELINING,
     defaultText: 'on',
     summary:
-      'Whether requests whose statements are known to be short share connections: "off", or how many of them one connection takes at a time ("on" is 16).',
+      'Whether requests whose statements are known to be short share connections: "off", or how many of them one connection takes at a time, 1 to 64 ("on" is 16).',
     source: 'gw',
   },
   dbrest_timeout: {

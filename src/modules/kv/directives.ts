@@ -104,7 +104,7 @@ export const directives = directivesFor<KvConfig>()({
     args: readers.integer({ min: 1, max: 64 }),
     into: 'connections',
     default: 1,
-    summary: 'Number of multiplexed connections per worker and address.',
+    summary: 'Number of connections per worker and address, 1 to 64; all requests share them.',
     source: 'gw',
   },
   kv_pipelining: {
@@ -113,7 +113,8 @@ export const directives = directivesFor<KvConfig>()({
     into: 'pipelining',
     default: true,
     defaultText: 'on',
-    summary: 'Off: one command in flight per connection.',
+    summary:
+      'Whether a command is sent before the replies to earlier ones have come; off: one at a time per connection.',
     source: 'gw',
   },
   kv_max_value_size: {

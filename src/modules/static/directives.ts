@@ -296,7 +296,7 @@ const cache = directivesFor<StaticConfig>()({
     into: 'openFileCache',
     default: 'off',
     summary:
-      'Caches what is known about files; small ones are kept in memory, large ones open. One cache per worker.',
+      'Caches what is known about files in each worker: those of up to 64 KB are kept in memory (64 MB at most), larger ones open. Without "inactive" a file that is not requested for 60s is removed.',
     source: 'nginx ngx_http_core_module#open_file_cache',
   },
   open_file_cache_valid: {

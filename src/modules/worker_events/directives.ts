@@ -49,7 +49,8 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     contexts: ['location'],
     args: readers.words({ syntax: 'name [size]', min: 1, max: 2 }, readZone),
     into: 'zone',
-    summary: 'The shared memory for the ring; all locations with the same name share it.',
+    summary:
+      'The shared memory for the ring; all locations with the same name share it. Without a size it is as large as the ring needs; a smaller size is a fault.',
     roles: shares('event ring'),
     source: 'gw',
   },
@@ -66,7 +67,8 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     args: readers.integer({ min: 1, max: MAX_RING_SIZE }),
     into: 'ringSize',
     defaultText: String(DEFAULT_RING_SIZE),
-    summary: 'Number of events that the ring keeps; a new event then overwrites the oldest.',
+    summary:
+      'Number of events that the ring keeps; a new event then overwrites the oldest. Each takes 704 bytes of shared memory, and a ring has at most 256 MB.',
     source: 'gw',
   },
   worker_events_publish_key: {
