@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
 import { callsOfFile } from './calls.ts';
 import { bearer, sign } from './tokens.ts';
 
@@ -87,6 +88,39 @@ test('the response settings of a function end with its response', async () => {
   );
   expect(responses.filter((response) => response.headers.has('x-own'))).toEqual([]);
 });
+
+const once = [
+  ['a text', 'text', `return 'x';`],
+  ['JSON', 'json', `return '{"a":[1]}';`],
+  ['nothing', 'void', ''],
+  ['a row', 'table (a int, b int)', 'return query select 1, 2;'],
+  ['several values', 'setof int', 'return query select 1 union all select 2;'],
+] as const;
+
+for (const [index, [what, type, body]] of once.entries()) {
+  test(`a stable function that returns ${what} runs once`, async () => {
+    const { db, call } = calls.it;
+    const name = `counted_${index}`;
+    const notify = `perform pg_notify('ran', gen_random_uuid()::text);`;
+    await db.query(
+      `create function ${name}(n int) returns ${type} stable language plpgsql as $$ begin ${notify} ${body} end $$`,
+    );
+    const listener = new pg.Client(db.adminDsn);
+    await listener.connect();
+    onTestFinished(() => listener.end());
+    await expect
+      .poll(async () => (await call(`GET ${name}?n=1`)).status < 300, { timeout: 10_000 })
+      .toBe(true);
+    await listener.query('listen ran');
+    let runs = 0;
+    listener.on('notification', () => void (runs += 1));
+    for (const line of [`GET ${name}?n=1`, `POST ${name} {"n":1}`])
+      await call(line);
+    // Notifications come before the end of the next statement.
+    await listener.query('select 1');
+    expect(runs).toBe(2);
+  });
+}
 
 test('a function has the time limit of its own request', async () => {
   expect((await calls.it.call('POST has_time')).body).toBe('1');

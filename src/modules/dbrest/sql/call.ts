@@ -53,7 +53,8 @@ function resultSql(plan: CallPlan, parameters: Parameters): string {
   const { body, list } = argumentsSql(plan, parameters);
   const call = `${qualifiedName(called)}(${list})`;
   if (called.returns.kind === 'scalar' || called.returns.kind === 'void') {
-    return `select ${call} as ${quoteIdentifier(called.name)}${body && ` from ${body}`}`;
+    // Without `offset 0`, PostgreSQL would put the call wherever its value is used.
+    return `select ${call} as ${quoteIdentifier(called.name)}${body && ` from ${body}`} offset 0`;
   }
   return `select ${ROWS}.* from ${body && `${body} cross join lateral `}${call} ${ROWS}`;
 }
