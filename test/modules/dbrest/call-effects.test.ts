@@ -114,8 +114,7 @@ for (const [index, [what, type, body]] of once.entries()) {
     await listener.query('listen ran');
     let runs = 0;
     listener.on('notification', () => void (runs += 1));
-    for (const line of [`GET ${name}?n=1`, `POST ${name} {"n":1}`])
-      await call(line);
+    for (const line of [`GET ${name}?n=1`, `POST ${name} {"n":1}`]) await call(line);
     // Notifications come before the end of the next statement.
     await listener.query('select 1');
     expect(runs).toBe(2);
