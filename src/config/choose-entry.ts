@@ -39,7 +39,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Directives of nginx's own modules that gw may support later. A directive that has a row is never looked up here. */
-const NGINX = /^(ssi(_\w+)?|slice|sticky|least_time|subrequest_output_buffer_size)$/;
+const NGINX = /^(ssi(_\w+)?|slice|subrequest_output_buffer_size)$/;
 
 /** Variables of nginx that this version of gw does not have. */
 const NGINX_VARIABLES =

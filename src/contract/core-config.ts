@@ -1,7 +1,7 @@
 import type { ComplexValue, RegexBounds } from '../config/index.ts';
 import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
-import type { Balancing, ResolverConfig, ServerConfig } from '../upstream/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig, Sticky } from '../upstream/index.ts';
 
 /** An address of `listen`: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -203,11 +203,22 @@ export interface CoreConfig {
   readonly uninitializedVariableWarn: boolean;
 }
 
+/** The cookie or header of `upstream_balancer_sticky_…`. */
+export interface StickyKey {
+  readonly from: 'cookie' | 'header';
+  readonly name: string;
+}
+
 /** An `upstream` block. */
 export interface UpstreamConfig {
   readonly servers?: readonly ServerConfig[];
   /** In file order; the last one applies. */
   readonly balancing?: readonly Balancing[];
+  readonly sticky?: Sticky;
+  readonly stickyKey?: StickyKey;
+  readonly stickyFallback: 'next' | 'off';
+  readonly stickyIssuesCookie: boolean;
+  readonly stickyCookieAttributes: string;
   readonly keepaliveConnections?: number;
   readonly keepaliveRequests: number;
   readonly keepaliveTimeMs: number;

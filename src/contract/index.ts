@@ -49,6 +49,7 @@ export type {
   RegexConfig,
   ServerName,
   TempPath,
+  StickyKey,
   UpstreamConfig,
   UserConfig,
 } from './core-config.ts';

@@ -24,6 +24,7 @@ export type { BodyOutcome, BodyReader, PieceReceiver, Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
 export { subrequestOf } from './subrequest.ts';
 export { forgetBody } from './take-body.ts';
+export { cookieTime, FAR_COOKIE_TIME } from './cookie-time.ts';
 export { changeRate, rateOf } from './rate.ts';
 export { stateKey } from './request-state.ts';
 export {

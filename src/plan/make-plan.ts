@@ -8,7 +8,7 @@ import {
   type ResolvedConfigs,
 } from '../config/index.ts';
 import type { AnyModule, CoreConfig } from '../contract/index.ts';
-import { upstreamZone } from '../upstream/index.ts';
+import { sessionsZone, upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
 import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
 import { LocationPlanner } from './locations.ts';
@@ -68,8 +68,10 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const [events] = blocksIn(config.main, 'events');
   const level = events && resolve(registry, events, main);
   const mainPlan = planMain(coreOf(main), level && coreOf(level).workerConnections, options);
-  for (const { plan, span } of upstreams.declared)
+  for (const { plan, span } of upstreams.declared) {
     locations.zones.add(upstreamZone(plan, mainPlan.workers), span);
+    if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
+  }
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
     main: { ...mainPlan, written: locations.written.paths },

@@ -7,8 +7,14 @@ import {
   type ResolvedConfig,
   type ResolvedConfigs,
 } from '../config/index.ts';
-import { configOf } from '../contract/index.ts';
-import { implicitUpstream, type UpstreamAddress, upstreamKey, type UpstreamPlan } from '../upstream/index.ts';
+import { configOf, type UpstreamConfig } from '../contract/index.ts';
+import {
+  implicitUpstream,
+  type Sticky,
+  type UpstreamAddress,
+  upstreamKey,
+  type UpstreamPlan,
+} from '../upstream/index.ts';
 import { checkUpstream } from './checks/upstream.ts';
 import { coreOf } from './level.ts';
 
@@ -50,6 +56,20 @@ export class UpstreamCollector {
     if (other) report.emerg(`duplicate upstream "${plan.name}"`, span, firstAt(other.span, 'declared'));
     else this.#blocks.set(plan.key, { plan, span });
     checkUpstream({ plan, block, config }, report);
+    this.#checkSessions(plan, config);
+  }
+
+  /** The sessions of one zone belong to one upstream. */
+  #checkSessions({ key, sticky }: UpstreamPlan, { from }: ResolvedConfig): void {
+    if (sticky?.kind !== 'learn') return;
+    const span = from.get('sticky')?.spans[0];
+    const { zone } = sticky;
+    const other = [...this.#blocks.values()].find(
+      ({ plan }) => plan.key !== key && plan.sticky?.kind === 'learn' && plan.sticky.zone === zone,
+    );
+    if (!other) return;
+    const message = `sticky zone "${zone}" is already used in upstream "${other.plan.name}"`;
+    this.#planning.report.emerg(message, span, firstAt(other.span, 'declared'));
   }
 
   /** Adds the host of an address, unless it is a block. All blocks must have been added. */
@@ -75,6 +95,7 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     implicit: false,
     servers: config.servers ?? [],
     balancing: config.balancing?.at(-1) ?? { kind: 'round robin' },
+    ...stickyOf(config),
     keepalive: {
       ...(config.keepaliveConnections !== undefined && { connections: config.keepaliveConnections }),
       requests: config.keepaliveRequests,
@@ -83,5 +104,20 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     },
     ...(resolver && { resolver }),
     resolverTimeoutMs,
+  };
+}
+
+function stickyOf(config: UpstreamConfig): { sticky?: Sticky } {
+  const { sticky, stickyKey, stickyFallback, stickyIssuesCookie, stickyCookieAttributes } = config;
+  if (sticky) return { sticky };
+  if (!stickyKey) return {};
+  return {
+    sticky: {
+      kind: 'key',
+      ...stickyKey,
+      isStrict: stickyFallback === 'off',
+      issuesCookie: stickyIssuesCookie && stickyKey.from === 'cookie',
+      attributes: stickyCookieAttributes,
+    },
   };
 }

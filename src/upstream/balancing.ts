@@ -1,304 +1,101 @@
-import { crc32 } from 'node:zlib';
-import { addressBytes } from '../config/index.ts';
-import type { PeerState } from '../zone/index.ts';
-import type { PeerMeter } from './peer-meter.ts';
-import type { Balancing } from './plan.ts';
-import type { BalancingInput, Peer } from './selection.ts';
+import { consistentHash, ipHash, keyHash } from './hash-balancing.ts';
+import {
+  isOpen,
+  type LivePeer,
+  MAX_MISSES,
+  peerAt,
+  type PeerSet,
+  type Pick,
+  type Progress,
+  rampOf,
+} from './peer-set.ts';
+import type { Balancing, MeasuredTime } from './plan.ts';
+import { moveToBackups, roundRobin, smoothest } from './round-robin.ts';
 
-/** The state of one request's selection among the peers of a group. */
-export interface Progress {
-  readonly ask: BalancingInput;
-  set: PeerSet;
-  /** Peers of the set that this request has tried. */
-  tried: LivePeer[];
-  /** The last hash of the hash methods. */
-  hash: number;
-  rehash: number;
-  /** Number of peers that a hash or random method has chosen in vain. */
-  misses: number;
-}
+/** Compares the load of two peers: below 0 if the first has less. */
+type Comparison = (peer: LivePeer, other: LivePeer, nowMs: number) => number;
 
-/** Chooses the next peer; called under the lock of the group. Switches to the backups if no other peer is available. */
-export type Pick = (progress: Progress, now: number) => LivePeer | undefined;
+/** Compares the number of requests for the weight of two peers. */
+const compareRequests: Comparison = (peer, other, nowMs) =>
+  peer.state.requests * other.weight * rampOf(other, nowMs) -
+  other.state.requests * peer.weight * rampOf(peer, nowMs);
 
-/** After more misses, round robin decides (nginx). */
-const MAX_MISSES = 20;
+/** Mean times count in steps of 20 ms, at most 5 s; a peer that was never measured counts as a fast one. */
+const TIME_STEP_MS = 20;
+const MAX_TIME_MS = 5000;
 
-/** Returns the peer at a weighted position: each peer covers as many positions as its weight. */
-function peerAt({ peers }: PeerSet, position: number): LivePeer | undefined {
-  let rest = position;
-  for (const peer of peers) {
-    if (rest < peer.weight) return peer;
-    rest -= peer.weight;
-  }
-  return undefined;
-}
-
-/** A peer of a group with its parameters and state. */
-export interface LivePeer extends Peer {
-  readonly weight: number;
-  readonly maxConnections: number;
-  readonly maxFails: number;
-  readonly failTimeoutSeconds: number;
-  readonly backup: boolean;
-  readonly down: boolean;
-  readonly state: PeerState;
-  readonly meter: PeerMeter;
-}
-
-/** The peers among which one is chosen, in the order of the configuration. */
-export interface PeerSet {
-  readonly peers: readonly LivePeer[];
-  /** True for one peer without backups: it is tried whatever happened before. */
-  readonly isSingle: boolean;
-  readonly totalWeight: number;
-  /** Peers that are not `down`. */
-  readonly tries: number;
-  /** Used when none of these peers is available. */
-  readonly backups: PeerSet | undefined;
-}
-
-/** Splits the peers of a group into primaries and backups (nginx: ngx_http_upstream_init_round_robin). */
-export function peerSetOf(peers: readonly LivePeer[]): PeerSet {
-  const primary = peers.filter(({ backup }) => !backup);
-  const others = peers.filter(({ backup }) => backup);
-  const backups = others.length > 0 ? setOf(others, undefined) : undefined;
-  return setOf(primary, backups);
-}
-
-function setOf(peers: readonly LivePeer[], backups: PeerSet | undefined): PeerSet {
-  return {
-    peers,
-    isSingle: peers.length === 1 && !backups && !peers[0]?.backup,
-    totalWeight: peers.reduce((sum, { weight }) => sum + weight, 0),
-    tries: peers.filter(({ down }) => !down).length,
-    backups,
+/** Compares the time that a request would take: the mean time, times the requests with this one, for the weight. */
+function compareTimes({ by, inflight }: { by: MeasuredTime; inflight: boolean }): Comparison {
+  const timeOf = (peer: LivePeer, nowMs: number): number => {
+    fadeMeans(peer, nowMs);
+    const { state } = peer;
+    const mean = by === 'header' ? state.headMean : state.lastByteMean;
+    const ms = inflight ? Math.max(mean, state.meanAge(nowMs)) : mean;
+    return Math.min(MAX_TIME_MS, TIME_STEP_MS * Math.max(1, Math.ceil(ms / TIME_STEP_MS)));
   };
+  const costOf = (peer: LivePeer, nowMs: number): number =>
+    (timeOf(peer, nowMs) * (1 + peer.state.requests)) / (peer.weight * Math.max(rampOf(peer, nowMs), 1e-6));
+  return (peer, other, nowMs) => costOf(peer, nowMs) - costOf(other, nowMs);
 }
 
-/** Tells whether a peer can take a request now. */
-export function isOpen(
-  { down, maxFails, failTimeoutSeconds, maxConnections, state }: LivePeer,
-  now: number,
-): boolean {
-  if (down) return false;
-  if (maxFails > 0 && state.fails >= maxFails && now - state.checked <= failTimeoutSeconds) return false;
-  return maxConnections === 0 || state.requests < maxConnections;
+/** Halves the mean times of a peer for each `fail_timeout` without a pick, so that a slow one gets another chance. */
+function fadeMeans({ state, failTimeoutSeconds }: LivePeer, nowMs: number): void {
+  const step = Math.max(1, failTimeoutSeconds);
+  const idle = Math.floor((Math.floor(nowMs / 1000) - state.lastPick) / step);
+  if (idle <= 0) return;
+  state.lastPick += idle * step;
+  state.headMean /= 2 ** idle;
+  state.lastByteMean /= 2 ** idle;
 }
 
-/** Smooth weighted round robin (nginx: ngx_http_upstream_get_peer). */
-const roundRobin: Pick = (progress, now) => {
-  const { set } = progress;
-  const found = set.isSingle ? onlyPeer(set.peers[0]) : smoothest(set.peers, progress, now);
-  return found ?? (moveToBackups(progress) ? roundRobin(progress, now) : undefined);
-};
-
-/** Returns the next of these peers by smooth weighted round robin. */
-function smoothest(peers: readonly LivePeer[], { tried }: Progress, now: number): LivePeer | undefined {
-  let best: LivePeer | undefined;
-  let total = 0;
-  for (const peer of peers) {
-    if (tried.includes(peer) || !isOpen(peer, now)) continue;
-    const { state, weight } = peer;
-    const { effectiveWeight } = state;
-    total += effectiveWeight;
-    state.currentWeight += effectiveWeight;
-    // The weight of a peer that failed recovers step by step.
-    if (effectiveWeight < weight) state.effectiveWeight = effectiveWeight + 1;
-    if (!best || state.currentWeight > best.state.currentWeight) best = peer;
-  }
-  if (best) best.state.currentWeight -= total;
-  return best;
-}
-
-/** Switches to the backups. Returns false if there are none. */
-function moveToBackups(progress: Progress): boolean {
-  const { backups } = progress.set;
-  if (!backups) return false;
-  progress.set = backups;
-  progress.tried = [];
-  return true;
-}
-
-/** A single peer is used even after failures, since there is no other. */
-function onlyPeer(peer: LivePeer | undefined): LivePeer | undefined {
-  if (!peer || peer.down) return undefined;
-  return peer.maxConnections === 0 || peer.state.requests < peer.maxConnections ? peer : undefined;
-}
-
-const POINTS_PER_WEIGHT = 160;
-
-/** The points of a hash ring, and the server of each point. */
-interface Ring {
-  readonly hashes: Uint32Array;
-  /** The peers of each server; a name may have several addresses. */
-  readonly servers: readonly (readonly LivePeer[])[];
-}
-
-/**
- * Consistent hashing with ketama: a key belongs to the next server on the ring (nginx:
- * ngx_http_upstream_get_chash_peer).
- */
-function consistentHash(set: PeerSet): Pick {
-  const ring = ringOf(set);
-  return (progress, now) => {
-    const { key = '' } = progress.ask;
-    if (progress.misses > MAX_MISSES || progress.set.isSingle || key === '' || ring.hashes.length === 0)
-      return roundRobin(progress, now);
-    if (progress.hash < 0) progress.hash = pointAfter(ring.hashes, crc32(key));
-    for (;;) {
-      const peers = ring.servers[progress.hash % ring.hashes.length] as readonly LivePeer[];
-      const peer = smoothest(peers, progress, now);
-      if (peer) return peer;
-      progress.hash++;
-      if (++progress.misses > MAX_MISSES) return roundRobin(progress, now);
+/** Chooses the peer with the least load; round robin among equals (nginx: ngx_http_upstream_get_least_conn_peer). */
+function leastLoad(compare: Comparison): Pick {
+  const pick: Pick = (progress, nowMs) => {
+    const { set, tried } = progress;
+    if (set.isSingle) return roundRobin(progress, nowMs);
+    let best: LivePeer[] = [];
+    for (const peer of set.peers) {
+      if (tried.includes(peer) || !isOpen(peer, nowMs)) continue;
+      const [least] = best;
+      const difference = least ? compare(peer, least, nowMs) : -1;
+      if (difference < 0) best = [peer];
+      else if (difference === 0) best.push(peer);
     }
+    if (best.length === 0) return moveToBackups(progress) ? pick(progress, nowMs) : undefined;
+    return best.length > 1 ? smoothest(best, progress, nowMs) : best[0];
   };
-}
-
-/** Builds the ring as Cache::Memcached::Fast does: crc32(HOST \0 PORT PREVIOUS). */
-function ringOf({ peers }: PeerSet): Ring {
-  const byName = new Map<string, LivePeer[]>();
-  for (const peer of peers) byName.set(peer.name, [...(byName.get(peer.name) ?? []), peer]);
-  const points = peers.flatMap(({ name, weight }) =>
-    pointsOf(name, weight).map((hash) => ({ hash, peers: byName.get(name) as readonly LivePeer[] })),
-  );
-  points.sort((a, b) => a.hash - b.hash);
-  const distinct = points.filter(({ hash }, index) => hash !== points[index - 1]?.hash);
-  return {
-    hashes: Uint32Array.from(distinct, ({ hash }) => hash),
-    servers: distinct.map((point) => point.peers),
-  };
-}
-
-function pointsOf(name: string, weight: number): number[] {
-  const [host, port] = hostAndPort(name);
-  const base = crc32(`${host}\0${port}`);
-  const previous = Buffer.alloc(4);
-  return Array.from({ length: weight * POINTS_PER_WEIGHT }, () => {
-    const hash = crc32(previous, base);
-    previous.writeUInt32LE(hash);
-    return hash;
-  });
-}
-
-function hostAndPort(name: string): [host: string, port: string] {
-  if (/^unix:/i.test(name)) return [name.slice('unix:'.length), ''];
-  const [, host = name, port = ''] = /^(.*):(\d*)$/s.exec(name) ?? [];
-  return [host, port];
-}
-
-/** Returns the index of the first point that is not below the hash; the end wraps around. */
-function pointAfter(hashes: Uint32Array, hash: number): number {
-  let from = 0;
-  let to = hashes.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((hashes[middle] as number) < hash) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return pick;
 }
 
 /**
- * Chooses by the hash of a key, as Cache::Memcached does: `((crc32([REHASH] KEY) >> 16) & 0x7fff) + PREVIOUS`, at first
- * without REHASH (nginx: ngx_http_upstream_get_hash_peer).
+ * Chooses a random peer by weight, or the one with less load of two (nginx: ngx_http_upstream_get_random_peer,
+ * …random2_peer).
  */
-const keyHash: Pick = (progress, now) => {
-  const { set, ask } = progress;
-  const { key = '' } = ask;
-  if (progress.misses > MAX_MISSES || set.isSingle || key === '' || set.totalWeight === 0)
-    return roundRobin(progress, now);
-  for (;;) {
-    const prefix = progress.rehash > 0 ? String(progress.rehash) : '';
-    progress.hash = Math.max(0, progress.hash) + ((crc32(prefix + key) >>> 16) & 0x7fff);
-    progress.rehash++;
-    const peer = peerAt(set, progress.hash % set.totalWeight);
-    if (peer && !progress.tried.includes(peer) && isOpen(peer, now)) return peer;
-    if (++progress.misses > MAX_MISSES) return roundRobin(progress, now);
-  }
-};
-
-const START = 89;
-const FACTOR = 113;
-const MODULUS = 6271;
-const IPV4_OCTETS = 3;
-/** Used for clients of a Unix socket. */
-const NO_ADDRESS: readonly number[] = [0, 0, 0];
-
-/** Chooses by the client's network (nginx: ngx_http_upstream_get_ip_hash_peer). */
-const ipHash: Pick = (progress, now) => {
-  if (progress.misses > MAX_MISSES || progress.set.isSingle || progress.set.totalWeight === 0)
-    return roundRobin(progress, now);
-  const bytes = significantBytes(progress.ask.clientAddress);
-  let hash = progress.hash < 0 ? START : progress.hash;
-  for (;;) {
-    for (const byte of bytes) hash = (hash * FACTOR + byte) % MODULUS;
-    const peer = peerAt(progress.set, hash % progress.set.totalWeight);
-    if (peer && !progress.tried.includes(peer) && isOpen(peer, now)) {
-      progress.hash = hash;
-      return peer;
-    }
-    if (++progress.misses > MAX_MISSES) return roundRobin(progress, now);
-  }
-};
-
-function significantBytes(address: string | undefined): readonly number[] {
-  const bytes = address === undefined ? undefined : addressBytes(address);
-  if (!bytes) return NO_ADDRESS;
-  return bytes.length === 4 ? bytes.slice(0, IPV4_OCTETS) : bytes;
-}
-
-/**
- * Chooses the peer with the fewest requests for its weight; round robin among equals (nginx:
- * ngx_http_upstream_get_least_conn_peer).
- */
-const leastConn: Pick = (progress, now) => {
-  const { set, tried } = progress;
-  if (set.isSingle) return roundRobin(progress, now);
-  const open = set.peers.filter((peer) => !tried.includes(peer) && isOpen(peer, now));
-  const [first, ...others] = leastBusy(open);
-  if (!first) return moveToBackups(progress) ? leastConn(progress, now) : undefined;
-  return others.length > 0 ? smoothest([first, ...others], progress, now) : first;
-};
-
-function leastBusy(open: readonly LivePeer[]): readonly LivePeer[] {
-  let best: LivePeer[] = [];
-  for (const peer of open) {
-    const difference = compareLoad(peer, best[0]);
-    if (difference < 0) best = [peer];
-    else if (difference === 0) best.push(peer);
-  }
-  return best;
-}
-
-/** Compares the load of two peers: below 0 if the first has fewer requests for its weight. */
-function compareLoad(peer: LivePeer, other: LivePeer | undefined): number {
-  return other ? peer.state.requests * other.weight - other.state.requests * peer.weight : -1;
-}
-
-/**
- * Chooses a random peer by weight, or the less busy of two (nginx: ngx_http_upstream_get_random_peer, …random2_peer).
- */
-function random({ two }: { readonly two: boolean }): Pick {
-  return (progress, now) => {
-    if (progress.set.isSingle || progress.set.totalWeight === 0) return roundRobin(progress, now);
-    const first = draw(progress, now);
-    const second = first && two ? draw(progress, now, first) : undefined;
+function random(compare: Comparison | undefined): Pick {
+  return (progress, nowMs) => {
+    if (progress.set.isSingle || progress.set.totalWeight === 0) return roundRobin(progress, nowMs);
+    const first = draw(progress, nowMs);
+    const second = first && compare ? draw(progress, nowMs, first) : undefined;
     // As in nginx, round robin decides if there is no second one.
-    if (!first || (two && !second)) return roundRobin(progress, now);
-    return second && compareLoad(second, first) <= 0 ? second : first;
+    if (!first || (compare && !second)) return roundRobin(progress, nowMs);
+    return compare && second && compare(second, first, nowMs) <= 0 ? second : first;
   };
 }
 
-function draw(progress: Progress, now: number, other?: LivePeer): LivePeer | undefined {
+function draw(progress: Progress, nowMs: number, other?: LivePeer): LivePeer | undefined {
   const { set, tried } = progress;
   while (progress.misses <= MAX_MISSES) {
-    const peer = peerAt(set, Math.floor(Math.random() * set.totalWeight));
-    if (peer && peer !== other && !tried.includes(peer) && isOpen(peer, now)) return peer;
+    const peer = peerAt(set.peers, Math.floor(Math.random() * set.totalWeight));
+    if (peer && peer !== other && !tried.includes(peer) && isOpen(peer, nowMs)) return peer;
     progress.misses++;
   }
   return undefined;
+}
+
+/** Returns how `random two` compares its peers; `undefined` for plain `random`. */
+function comparisonOf(two: Extract<Balancing, { kind: 'random' }>['two']): Comparison | undefined {
+  if (two === undefined) return undefined;
+  return two === 'least_conn' ? compareRequests : compareTimes({ by: two, inflight: false });
 }
 
 /** Compiles the balancing method for a set of peers. */
@@ -307,12 +104,14 @@ export function compilePick(balancing: Balancing, set: PeerSet): Pick {
     case 'round robin':
       return roundRobin;
     case 'least_conn':
-      return leastConn;
+      return leastLoad(compareRequests);
+    case 'least_time':
+      return leastLoad(compareTimes(balancing));
     case 'ip_hash':
       return ipHash;
     case 'hash':
       return balancing.consistent ? consistentHash(set) : keyHash;
     case 'random':
-      return random(balancing);
+      return random(comparisonOf(balancing.two));
   }
 }

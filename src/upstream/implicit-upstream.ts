@@ -11,6 +11,8 @@ export const PLAIN_SERVER: Omit<ServerConfig, 'name' | 'place' | 'target'> = {
   failTimeoutSeconds: 10,
   backup: false,
   down: false,
+  drain: false,
+  slowStartMs: 0,
 };
 
 /** Returns the key of an upstream. Names of hosts and blocks are case-insensitive. */

@@ -14,11 +14,14 @@ export { implicitUpstream, upstreamKey } from './implicit-upstream.ts';
 export {
   type Balancing,
   type KeepaliveConfig,
+  type MeasuredTime,
   type ResolverConfig,
   type ServerConfig,
   type ServerTarget,
+  type Sticky,
   type UpstreamPlan,
   readServerAddress,
+  sessionsZone,
   upstreamZone,
   upstreamZoneName,
 } from './plan.ts';
@@ -34,4 +37,5 @@ export type {
   UpstreamGroup,
   Upstreams,
 } from './selection.ts';
+export { compileSticky, isSameSite, setsCookie, setStickyCookie } from './sticky.ts';
 export { OpenUpstreams } from './upstreams.ts';

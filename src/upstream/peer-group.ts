@@ -1,25 +1,43 @@
+import { createHash } from 'node:crypto';
 import type { ComplexValue } from '../config/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import type { Counters, PeerTable } from '../zone/index.ts';
+import { CHECKING, type Counters, type Dictionary, type PeerTable } from '../zone/index.ts';
+import { compilePick } from './balancing.ts';
 import {
-  compilePick,
-  isOpen,
+  isResting,
   type LivePeer,
   type PeerSet,
   peerSetOf,
   type Pick,
   type Progress,
-} from './balancing.ts';
-import { PeerMeter } from './peer-meter.ts';
-import { type KeepaliveConfig, type ServerConfig, type UpstreamPlan, upstreamZoneName } from './plan.ts';
-import type { BalancingInput, Outcome, Peer, PeerView, Selection, UpstreamGroup } from './selection.ts';
+  rampOf,
+} from './peer-set.ts';
+import { boundPeer } from './round-robin.ts';
+import { PeerMeter, StickyMeter } from './peer-meter.ts';
+import {
+  type Balancing,
+  type KeepaliveConfig,
+  type ServerConfig,
+  type Sticky,
+  type UpstreamPlan,
+  upstreamZoneName,
+} from './plan.ts';
+import type {
+  BalancingInput,
+  Outcome,
+  Peer,
+  PeerBinding,
+  PeerView,
+  Selection,
+  UpstreamGroup,
+} from './selection.ts';
 
 const [startSeconds, startNanoseconds] = process.hrtime();
-const OFFSET_SECONDS = startSeconds + startNanoseconds / 1e9 - performance.now() / 1000;
+const OFFSET_MS = startSeconds * 1000 + startNanoseconds / 1e6 - performance.now();
 
-/** Returns the current second of a monotonic clock that is the same in all threads of the process. */
-function monotonicSecond(): number {
-  return Math.floor(OFFSET_SECONDS + performance.now() / 1000);
+/** Returns the time of a monotonic clock that is the same in all threads of the process, in ms. */
+function monotonicMs(): number {
+  return OFFSET_MS + performance.now();
 }
 
 /** What all selections of a group share until its peers change. */
@@ -28,8 +46,16 @@ interface GroupState {
   readonly pick: Pick;
   readonly table: PeerTable;
   readonly log: ErrorLog;
-  /** Returns the current second of a clock that all workers share. */
-  readonly now: () => number;
+  /** Returns the time of a clock that all workers share, in ms. */
+  readonly nowMs: () => number;
+  /** Mean times are measured: the balancing method needs them. */
+  readonly isTimed: boolean;
+  readonly sticky: StickyMeter | undefined;
+}
+
+/** Tells whether a request names no peer. */
+function isNew({ id, address, hash }: PeerBinding): boolean {
+  return id === '' && address === undefined && hash === undefined;
 }
 
 /** The selection of peers for one request, with nginx's accounting of failures. */
@@ -39,6 +65,10 @@ class PeerSelection implements Selection {
   #peer: LivePeer | undefined;
   #tries: number;
   #startedMs = 0;
+  /** A peer was chosen: this is not the first try. */
+  #isPicked = false;
+  /** Time to the head of the response; -1: none has arrived. */
+  #headMs = -1;
   /**
    * Set if this request is the trial of a peer that was unavailable: the second of the trial, and the value of
    * `checked` before.
@@ -62,50 +92,70 @@ class PeerSelection implements Selection {
 
   next(): Peer | undefined {
     this.done('unused');
-    const { table, pick, now } = this.#ground;
-    const peer = table.locked(() => this.#take(pick(this.#progress, now()), now()));
+    const { table, nowMs } = this.#ground;
+    const peer = table.locked(() => this.#take(nowMs()));
     this.#peer = peer;
     if (!peer) return undefined;
     peer.meter.given();
-    this.#startedMs = performance.now();
+    this.#progress.ask.binding?.picked?.(peer);
     return peer;
+  }
+
+  headArrived(): void {
+    this.#headMs = this.#ground.nowMs() - this.#startedMs;
+    if (this.#peer) this.#progress.ask.binding?.headArrived?.(this.#peer);
   }
 
   done(outcome: Outcome): void {
     const peer = this.#peer;
     if (!peer) return;
     this.#peer = undefined;
+    const { table, nowMs, isTimed } = this.#ground;
     const isFailure = outcome === 'failed' || outcome === 'stale';
-    peer.state.leave();
-    peer.meter.done((performance.now() - this.#startedMs) / 1000, isFailure);
+    const ms = nowMs() - this.#startedMs;
+    peer.state.leave(this.#startedMs);
+    peer.meter.done(ms / 1000, isFailure);
+    if (outcome === 'ok') this.#progress.ask.binding?.ended?.(peer);
+    if (isTimed && outcome === 'ok') table.locked(() => this.#measure(peer, ms));
     if (this.#progress.set.isSingle) {
       this.#tries = outcome === 'stale' ? 1 : 0;
       return;
     }
     if (outcome !== 'stale') this.#tries = Math.max(0, this.#tries - 1);
-    if (isFailure) this.#ground.table.locked(() => this.#blame(peer));
-    else if (peer.state.fails > 0) this.#ground.table.locked(() => this.#clear(peer, outcome));
+    if (isFailure) table.locked(() => this.#blame(peer));
+    else if (peer.state.fails > 0) table.locked(() => this.#clear(peer, outcome));
   }
 
-  /** Must be called under the lock. */
-  #take(peer: LivePeer | undefined, now: number): LivePeer | undefined {
+  /** Chooses a peer and counts the request. Must be called under the lock. */
+  #take(nowMs: number): LivePeer | undefined {
+    const progress = this.#progress;
+    const { binding } = progress.ask;
+    const bound = binding && boundPeer(progress, binding, nowMs);
+    const peer = bound ?? (binding?.isStrict ? undefined : this.#ground.pick(progress, nowMs));
     if (!peer) return undefined;
+    if (binding && !this.#isPicked)
+      this.#ground.sticky?.count(bound ? 'bound' : isNew(binding) ? 'new' : 'moved');
+    this.#isPicked = true;
     const { state, failTimeoutSeconds } = peer;
-    state.enter();
-    if (this.#progress.set.isSingle) return peer;
-    this.#progress.tried.push(peer);
+    const second = Math.floor(nowMs / 1000);
+    state.enter(nowMs);
+    state.lastPick = second;
+    this.#startedMs = nowMs;
+    this.#headMs = -1;
+    if (progress.set.isSingle) return peer;
+    progress.tried.push(peer);
     this.#trial = undefined;
-    if (now - state.checked <= failTimeoutSeconds) return peer;
-    this.#trial = { second: now, before: state.checked };
-    state.checked = now;
+    if (second - state.checked <= failTimeoutSeconds) return peer;
+    this.#trial = { second, before: state.checked };
+    state.checked = second;
     return peer;
   }
 
   #blame({ state, weight, maxFails, address }: LivePeer): void {
-    const now = this.#ground.now();
+    const second = Math.floor(this.#ground.nowMs() / 1000);
     state.fails += 1;
-    state.accessed = now;
-    state.checked = now;
+    state.accessed = second;
+    state.checked = second;
     if (maxFails === 0) return;
     state.effectiveWeight = Math.max(0, state.effectiveWeight - Math.trunc(weight / maxFails));
     if (state.fails >= maxFails)
@@ -113,11 +163,28 @@ class PeerSelection implements Selection {
   }
 
   /** After a successful trial, the peer is available again. If the trial was not used, the next request may try. */
-  #clear({ state }: LivePeer, outcome: Outcome): void {
+  #clear({ state, maxFails, slowStartMs }: LivePeer, outcome: Outcome): void {
     if (state.accessed >= state.checked) return;
-    if (outcome !== 'unused') state.fails = 0;
-    else if (this.#trial?.second === state.checked) state.checked = this.#trial.before;
+    if (outcome === 'unused') {
+      if (this.#trial?.second === state.checked) state.checked = this.#trial.before;
+      return;
+    }
+    if (slowStartMs > 0 && maxFails > 0 && state.fails >= maxFails)
+      state.slowStartFrom = this.#ground.nowMs();
+    state.fails = 0;
   }
+
+  #measure({ state }: LivePeer, lastByteMs: number): void {
+    state.lastByteMean = averageOf(state.lastByteMean, lastByteMs);
+    if (this.#headMs >= 0) state.headMean = averageOf(state.headMean, this.#headMs);
+  }
+}
+
+/** The part of a moving average that a new value replaces. */
+const NEW_PART = 0.05;
+
+function averageOf(mean: number, ms: number): number {
+  return mean === 0 ? ms : mean + (ms - mean) * NEW_PART;
 }
 
 /** One address of a server, with the data of its SRV record. */
@@ -133,7 +200,9 @@ interface GroupScope {
   /** Each peer has metrics of its own; where the number of peers is unlimited, all share one meter. */
   readonly metrics: Counters | PeerMeter;
   readonly log: ErrorLog;
-  readonly now?: () => number;
+  /** The sessions of `sticky learn`. */
+  readonly sessions?: Dictionary;
+  readonly nowMs?: () => number;
 }
 
 const UP = {
@@ -145,26 +214,33 @@ const UP = {
 export class PeerGroup implements UpstreamGroup {
   readonly name: string;
   readonly key: ComplexValue | undefined;
+  readonly sticky: Sticky | undefined;
+  readonly sessions: Dictionary | undefined;
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;
   readonly connectionSet: string;
   readonly #plan: UpstreamPlan;
-  readonly #scope: Required<GroupScope>;
+  readonly #scope: GroupScope & { readonly nowMs: () => number };
   readonly #addresses: (readonly ServerAddress[])[];
   /** By key. A peer is the same object as long as its address does not change. */
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
+  readonly #stickyMeter: StickyMeter | undefined;
   #ground: GroupState;
 
   constructor(plan: UpstreamPlan, scope: GroupScope) {
     const { name, balancing, keepalive } = plan;
     this.name = name;
     this.key = balancing.kind === 'hash' ? balancing.key : undefined;
+    this.sticky = plan.sticky;
+    this.sessions = scope.sessions;
     this.wantsClientAddress = balancing.kind === 'ip_hash';
     this.keepalive = keepalive;
     this.connectionSet = scope.metrics instanceof PeerMeter ? 'request hosts' : upstreamZoneName(plan);
     this.#plan = plan;
-    this.#scope = { now: monotonicSecond, ...scope };
+    this.#scope = { nowMs: monotonicMs, ...scope };
     this.#addresses = plan.servers.map(fixedAddresses);
+    if (plan.sticky && !(scope.metrics instanceof PeerMeter))
+      this.#stickyMeter = new StickyMeter(scope.metrics, name);
     this.#ground = this.#settle();
   }
 
@@ -179,13 +255,13 @@ export class PeerGroup implements UpstreamGroup {
   }
 
   view(): readonly PeerView[] {
-    const now = this.#scope.now();
+    const nowMs = this.#scope.nowMs();
     return [...this.#peers.values()].map(({ peer }) => ({
       address: peer.address,
       name: peer.name,
       weight: peer.weight,
       backup: peer.backup,
-      state: peer.down ? 'down' : this.#isResting(peer, now) ? 'unavailable' : 'up',
+      state: this.#stateOf(peer, nowMs),
       fails: peer.state.fails,
       requests: peer.state.requests,
     }));
@@ -197,43 +273,60 @@ export class PeerGroup implements UpstreamGroup {
     this.#peers = new Map();
   }
 
-  #isResting(peer: LivePeer, now: number): boolean {
-    return !this.#ground.set.isSingle && !isOpen({ ...peer, maxConnections: 0 }, now);
+  #stateOf(peer: LivePeer, nowMs: number): PeerView['state'] {
+    if (peer.down) return 'down';
+    const { exclusions } = peer.state;
+    if (exclusions !== 0) return exclusions === CHECKING ? 'checking' : 'unhealthy';
+    if (!this.#ground.set.isSingle && isResting(peer, nowMs)) return 'unavailable';
+    if (peer.drain) return 'draining';
+    return this.#ground.set.isRamped && rampOf(peer, nowMs) < 1 ? 'slow_start' : 'up';
   }
 
   #settle(): GroupState {
     const before = this.#peers;
     const peers = new Map<string, KnownPeer>();
+    const slots = new Set<string>();
     for (const [index, server] of this.#plan.servers.entries()) {
       for (const address of this.#addresses[index] as readonly ServerAddress[]) {
-        const key = freeKey(
-          [server.name, address, server.weight, server.maxFails, server.failTimeoutSeconds],
-          peers,
-        );
-        peers.set(key, before.get(key) ?? this.#open(key, server, address));
+        const slot = freeSlot(address.address, slots);
+        slots.add(slot);
+        const key = JSON.stringify([slot, server, address]);
+        peers.set(key, before.get(key) ?? this.#open(slot, server, address));
       }
     }
     this.#peers = peers;
     for (const [key, { end }] of before) if (!peers.has(key)) end();
     const set = peerSetOf([...peers.values()].map(({ peer }) => peer));
-    const { table, log, now } = this.#scope;
-    return { set, pick: compilePick(this.#plan.balancing, set), table, log, now };
+    const { table, log, nowMs } = this.#scope;
+    const { balancing } = this.#plan;
+    return {
+      set,
+      pick: compilePick(balancing, set),
+      table,
+      log,
+      nowMs,
+      isTimed: isTimed(balancing),
+      sticky: this.#stickyMeter,
+    };
   }
 
-  #open(key: string, server: ServerConfig, { address, weight, backup }: ServerAddress): KnownPeer {
+  #open(slot: string, server: ServerConfig, { address, weight, backup }: ServerAddress): KnownPeer {
     const { table, metrics } = this.#scope;
     // A configured weight takes precedence over that of a record.
     const ownWeight = server.weight === 1 ? (weight ?? 1) : server.weight;
-    const state = table.claim(key, ownWeight);
+    const state = table.claim(slot, ownWeight);
     const peer: LivePeer = {
       address,
       name: server.name,
+      id: server.route ?? createHash('md5').update(address).digest('hex'),
       weight: ownWeight,
       maxConnections: server.maxConnections,
       maxFails: server.maxFails,
       failTimeoutSeconds: server.failTimeoutSeconds,
       backup: server.backup || backup === true,
       down: server.down,
+      drain: server.drain,
+      slowStartMs: server.slowStartMs,
       state,
       meter:
         metrics instanceof PeerMeter
@@ -250,7 +343,7 @@ export class PeerGroup implements UpstreamGroup {
 
   #show(peer: LivePeer, metrics: Counters): () => void {
     const labels = { upstream: this.name, peer: peer.address };
-    const read = (): number => (peer.down || this.#isResting(peer, this.#scope.now()) ? 0 : 1);
+    const read = (): number => (TAKING.has(this.#stateOf(peer, this.#scope.nowMs())) ? 1 : 0);
     return metrics.collect('gauge', { metric: UP, labels, read });
   }
 }
@@ -265,10 +358,22 @@ function fixedAddresses({ target }: ServerConfig): readonly ServerAddress[] {
   return [{ address: target.kind === 'unix' ? `unix:${target.path}` : target.address }];
 }
 
-/** Returns an unused key: a server that is listed several times is a separate peer each time. */
-function freeKey(facts: readonly unknown[], taken: ReadonlyMap<string, unknown>): string {
+/**
+ * Returns the name of a peer's state in shared memory: its address, since a reload keeps the state whatever else changes. A
+ * server that is listed several times is a separate peer each time.
+ */
+function freeSlot(address: string, taken: ReadonlySet<string>): string {
   for (let nth = 1; ; nth++) {
-    const key = JSON.stringify([...facts, nth]);
-    if (!taken.has(key)) return key;
+    const slot = `${address} ${nth}`;
+    if (!taken.has(slot)) return slot;
   }
 }
+
+/** Tells whether a balancing method needs the mean times of the peers. */
+function isTimed(balancing: Balancing): boolean {
+  if (balancing.kind === 'random') return balancing.two !== undefined && balancing.two !== 'least_conn';
+  return balancing.kind === 'least_time';
+}
+
+/** The states of a peer that takes requests. */
+const TAKING: ReadonlySet<PeerView['state']> = new Set(['up', 'slow_start']);

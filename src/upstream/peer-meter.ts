@@ -46,3 +46,30 @@ export class PeerMeter {
     });
   }
 }
+
+const STICKY = {
+  name: 'gw_upstream_sticky_total',
+  help: 'Requests of a sticky group: bound to the peer that they got, moved to another one, or new.',
+};
+
+/** How a sticky group found the peer of a request. */
+type StickyResult = 'bound' | 'moved' | 'new';
+
+/** Counts how the requests of a sticky group find their peers. */
+export class StickyMeter {
+  readonly #metrics: Counters;
+  readonly #upstream: string;
+  readonly #counters = new Map<StickyResult, Counter>();
+
+  constructor(metrics: Counters, upstream: string) {
+    this.#metrics = metrics;
+    this.#upstream = upstream;
+  }
+
+  count(result: StickyResult): void {
+    const counter =
+      this.#counters.get(result) ?? this.#metrics.counter(STICKY, { upstream: this.#upstream, result });
+    this.#counters.set(result, counter);
+    counter.add();
+  }
+}

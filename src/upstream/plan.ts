@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import type { ComplexValue } from '../config/index.ts';
-import type { PeersDeclaration } from '../zone/index.ts';
+import type { DictionaryDeclaration, PeersDeclaration } from '../zone/index.ts';
 
 /** `server` of an `upstream` block; plain data. */
 export interface ServerConfig {
@@ -17,6 +17,12 @@ export interface ServerConfig {
   readonly failTimeoutSeconds: number;
   readonly backup: boolean;
   readonly down: boolean;
+  /** Only requests that are bound to the server reach it. */
+  readonly drain: boolean;
+  /** The time in which the share of a server that is available again grows to its weight; 0: at once. */
+  readonly slowStartMs: number;
+  /** Identifies the server in `sticky`; by default the MD5 of its address. */
+  readonly route?: string;
   /** Set if the name is looked up again when its time to live is over; `service` looks up SRV records. */
   readonly resolve?: { readonly service?: string };
 }
@@ -33,7 +39,57 @@ export type Balancing =
   | { readonly kind: 'least_conn' }
   | { readonly kind: 'ip_hash' }
   | { readonly kind: 'hash'; readonly key: ComplexValue; readonly consistent: boolean }
-  | { readonly kind: 'random'; readonly two: boolean };
+  | { readonly kind: 'least_time'; readonly by: MeasuredTime; readonly inflight: boolean }
+  | { readonly kind: 'random'; readonly two?: 'least_conn' | MeasuredTime };
+
+/** What `least_time` measures: the time to the head of a response, or to its last byte. */
+export type MeasuredTime = 'header' | 'last_byte';
+
+/** How requests are bound to peers (`sticky`, `upstream_balancer_sticky_…`); plain data. */
+export type Sticky = CookieSticky | RouteSticky | LearnSticky | KeySticky;
+
+/** `sticky cookie`: the cookie holds the id of the peer. */
+interface CookieSticky {
+  readonly kind: 'cookie';
+  readonly name: string;
+  /** Lifetime in seconds; absent: the browser's session. */
+  readonly expires?: number | 'max';
+  readonly domain?: ComplexValue;
+  readonly path?: string;
+  readonly sameSite?: ComplexValue;
+  readonly httpOnly: boolean;
+  readonly secure: boolean;
+}
+
+/** `sticky route`: the first value that is not empty is the id. */
+interface RouteSticky {
+  readonly kind: 'route';
+  readonly values: readonly ComplexValue[];
+}
+
+/** `sticky learn`: sessions, and the id of the peer that created each, are kept in a zone. */
+interface LearnSticky {
+  readonly kind: 'learn';
+  readonly create: readonly ComplexValue[];
+  readonly lookup: readonly ComplexValue[];
+  readonly zone: string;
+  readonly sizeBytes: number;
+  readonly timeoutMs: number;
+  /** Sessions are learnt when the head of the response arrives, not at its end. */
+  readonly atHead: boolean;
+}
+
+/** `upstream_balancer_sticky_…`: a cookie or header names the peer as `peer:ADDRESS`, or is hashed. */
+interface KeySticky {
+  readonly kind: 'key';
+  readonly from: 'cookie' | 'header';
+  readonly name: string;
+  /** Without a usable peer the response is 502. */
+  readonly isStrict: boolean;
+  readonly issuesCookie: boolean;
+  /** The attributes of an issued cookie. */
+  readonly attributes: string;
+}
 
 /** The `keepalive` settings of an upstream. Without `connections`, the module that opens connections decides. */
 export interface KeepaliveConfig {
@@ -66,6 +122,7 @@ export interface UpstreamPlan {
   readonly implicit: boolean;
   readonly servers: readonly ServerConfig[];
   readonly balancing: Balancing;
+  readonly sticky?: Sticky;
   readonly keepalive: KeepaliveConfig;
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
@@ -135,12 +192,16 @@ const RESOLVED_ADDRESSES = 32;
 /** The number of threads is rounded up, so that a few more workers do not lose the state of peers. */
 const THREADS_STEP = 16;
 
+/** The number of peers of a block is rounded up, so that a few more servers do not cost the others their state. */
+const SLOTS_STEP = 16;
+
 /**
  * Returns the shared memory of a group. It has room for twice its peers, since two configurations use it during a
  * reload.
  */
 export function upstreamZone(plan: UpstreamPlan, workers: number): PeersDeclaration {
-  const slots = 2 * plan.servers.reduce((sum, server) => sum + addressesOf(server), 0);
+  const needed = 2 * plan.servers.reduce((sum, server) => sum + addressesOf(server), 0);
+  const slots = plan.implicit ? needed : SLOTS_STEP * Math.ceil(needed / SLOTS_STEP);
   const threads = THREADS_STEP * Math.ceil((workers + 1) / THREADS_STEP);
   return { name: upstreamZoneName(plan), kind: 'peers', slots, threads };
 }
@@ -148,6 +209,11 @@ export function upstreamZone(plan: UpstreamPlan, workers: number): PeersDeclarat
 /** Returns the name of a group's shared memory. */
 export function upstreamZoneName({ key, implicit }: UpstreamPlan): string {
   return implicit ? `server ${key}` : `upstream ${key}`;
+}
+
+/** Returns the shared memory of the sessions of `sticky learn`. */
+export function sessionsZone({ zone, sizeBytes }: LearnSticky): DictionaryDeclaration {
+  return { name: `sticky ${zone}`, kind: 'dictionary', sizeBytes };
 }
 
 function addressesOf({ target, resolve }: ServerConfig): number {

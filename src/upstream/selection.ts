@@ -1,6 +1,7 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { AddressRule } from './host-policy.ts';
-import type { KeepaliveConfig, ResolverConfig } from './plan.ts';
+import type { Dictionary } from '../zone/index.ts';
+import type { KeepaliveConfig, ResolverConfig, Sticky } from './plan.ts';
 
 /** One address of a group. It is the same object as long as the group has the address. */
 export interface Peer {
@@ -8,6 +9,8 @@ export interface Peer {
   readonly address: string;
   /** The `server` as written, for messages. */
   readonly name: string;
+  /** Identifies the peer in `sticky`: its `route`, or the MD5 of its address. */
+  readonly id: string;
 }
 
 /**
@@ -28,6 +31,8 @@ export interface Selection {
    * last. `undefined` means "no live upstreams".
    */
   next(): Peer | undefined;
+  /** To be called when the head of the response that will be sent has arrived. */
+  headArrived(): void;
   /** Must be called once for each peer that `next` returned; later calls do nothing. */
   done(outcome: Outcome): void;
 }
@@ -38,6 +43,26 @@ export interface BalancingInput {
   readonly key?: string;
   /** Set only if the group has `wantsClientAddress`. */
   readonly clientAddress?: string;
+  /** Present if the group is `sticky`. */
+  readonly binding?: PeerBinding;
+}
+
+/** The peer that a request is bound to, and what is to be told of the peers that it gets. */
+export interface PeerBinding {
+  /** The id of the peer; '': the request is not bound by an id. */
+  readonly id: string;
+  /** The address of the peer. */
+  readonly address?: string;
+  /** A position among the peers that can serve the request, by weight. */
+  readonly hash?: number;
+  /** No other peer may serve the request. */
+  readonly isStrict?: boolean;
+  /** Called for each try. */
+  picked?(peer: Peer): void;
+  /** Called when the head of the response that will be sent has arrived. */
+  headArrived?(peer: Peer): void;
+  /** Called when that response has ended. */
+  ended?(peer: Peer): void;
 }
 
 /** The current state of a peer, for status pages. */
@@ -46,8 +71,8 @@ export interface PeerView {
   readonly name: string;
   readonly weight: number;
   readonly backup: boolean;
-  /** `unavailable`: not used for some time after too many failures. */
-  readonly state: 'up' | 'down' | 'unavailable';
+  /** `unavailable`: not used for some time after too many failures. `draining`: takes bound requests only. */
+  readonly state: 'up' | 'down' | 'unavailable' | 'unhealthy' | 'checking' | 'draining' | 'slow_start';
   readonly fails: number;
   /** Requests in progress, over all workers. */
   readonly requests: number;
@@ -62,6 +87,10 @@ export interface UpstreamGroup {
   readonly name: string;
   /** The key of `hash`: to be compiled with `build.value` and passed with each request. */
   readonly key: ComplexValue | undefined;
+  /** How requests are bound to peers: to be compiled with `compileSticky` and passed with each request. */
+  readonly sticky: Sticky | undefined;
+  /** The sessions of `sticky learn`. */
+  readonly sessions: Dictionary | undefined;
   /** `ip_hash`: the build must be asked for the peer's address (`needPeer`). */
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;

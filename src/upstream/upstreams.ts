@@ -1,10 +1,10 @@
 import type { ErrorLog } from '../log/index.ts';
-import { type Counters, PeerTable } from '../zone/index.ts';
+import { type Counters, openDictionary, PeerTable } from '../zone/index.ts';
 import { PeerGroup } from './peer-group.ts';
 import { upstreamKey } from './implicit-upstream.ts';
 import { AddressWatch, addressLookup } from './address-watch.ts';
 import { NameResolver } from './name-resolver.ts';
-import { type ServerConfig, type UpstreamPlan, upstreamZoneName } from './plan.ts';
+import { type ServerConfig, sessionsZone, type UpstreamPlan, upstreamZoneName } from './plan.ts';
 import { KnownRequestHosts } from './request-hosts.ts';
 import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
 
@@ -89,7 +89,14 @@ export class OpenUpstreams implements Upstreams {
   #open(plan: UpstreamPlan): PeerGroup {
     const { workerId, metrics, log } = this.#scope;
     const table = new PeerTable(this.#scope.zone(upstreamZoneName(plan)), workerId);
-    return new PeerGroup(plan, { table, metrics, log });
+    const { sticky } = plan;
+    const sessions = sticky?.kind === 'learn' ? this.#scope.zone(sessionsZone(sticky).name) : undefined;
+    return new PeerGroup(plan, {
+      table,
+      metrics,
+      log,
+      ...(sessions && { sessions: openDictionary(sessions, workerId, { evict: true }) }),
+    });
   }
 
   #resolver(resolving: Resolving): NameResolver {

@@ -4,7 +4,7 @@ import { MODULES } from '../../src/modules/index.ts';
 
 const registry = new Registry(MODULES);
 
-const notYet = 'ssi ssi_types slice sticky least_time subrequest_output_buffer_size'.split(' ');
+const notYet = 'ssi ssi_types slice subrequest_output_buffer_size'.split(' ');
 
 const never =
   `stream mail fastcgi_pass fastcgi_param uwsgi_pass scgi_pass grpc_pass memcached_pass perl_set js_import

@@ -30,11 +30,15 @@ test('a group keeps the state of its peers across a reload', () => {
   expect([...walk(after), ...walk(after)]).toEqual(['10.0.0.2:1', '10.0.0.2:1']);
 });
 
-test('a server whose parameters change is a new one', () => {
+test('a server keeps its failures across a reload by its address; its new weight counts at once', () => {
   const before = openGroup('server 10.0.0.1:1; server 10.0.0.2:1;');
   walk(before, {}, ['10.0.0.1:1']);
-  const after = openGroup('server 10.0.0.1:1 weight=9; server 10.0.0.2:1;', before);
-  expect(walk(after)).toEqual(['10.0.0.1:1']);
+  const after = openGroup('server 10.0.0.1:1 weight=9; server 10.0.0.2:1; server 10.0.0.3:1;', before);
+  before.group.close();
+  expect(after.group.view().map(({ state }) => state)).toEqual(['unavailable', 'up', 'up']);
+  after.clock.second += 11;
+  const picked = Array.from({ length: 11 }, () => walk(after)[0]);
+  expect(picked.filter((address) => address === '10.0.0.1:1')).toHaveLength(9);
 });
 
 test('max_conns holds over all workers, and the requests of a dead worker no longer count', () => {

@@ -25,7 +25,7 @@ export function openGroup(block: string, other?: TestGroup, threadId = 1): TestG
     table: new PeerTable(zone, threadId),
     metrics: aloneCounters(),
     log: { write: (_, line) => void logged.push(line) },
-    now: () => clock.second,
+    nowMs: () => clock.second * 1000,
   });
   return { group, logged, zone, clock };
 }

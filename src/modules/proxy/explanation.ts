@@ -56,10 +56,18 @@ function unresolved(name: string): UpstreamGroup {
   return {
     name,
     key: undefined,
+    sticky: undefined,
+    sessions: undefined,
     wantsClientAddress: false,
     keepalive: { requests: 0, timeMs: 0, timeoutMs: 0 },
     connectionSet: '',
-    begin: () => ({ tries: 0, peer: undefined, next: () => undefined, done: () => undefined }),
+    begin: () => ({
+      tries: 0,
+      peer: undefined,
+      next: () => undefined,
+      headArrived: () => undefined,
+      done: () => undefined,
+    }),
     view: () => [],
   };
 }

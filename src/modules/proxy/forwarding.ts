@@ -91,6 +91,7 @@ export class Forwarding implements Caller {
       this.#moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
       return this.#tryNext();
     }
+    this.#selection.headArrived();
     this.#relay = this.#rules.delivery.take(this.x, head, this);
     if (!this.#relay) this.#moveOn('ok');
   }

@@ -1,7 +1,7 @@
 import type { Build, PassTarget } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
-import type { BalancingInput, UpstreamGroup } from '../../upstream/index.ts';
+import { type BalancingInput, compileSticky, type UpstreamGroup } from '../../upstream/index.ts';
 import { ResponseDelivery } from './response-delivery.ts';
 import type { ProxyConfig } from './config.ts';
 import { Forwarding, type ForwardingRules } from './forwarding.ts';
@@ -66,14 +66,21 @@ export function compileBalancingInput(
 ): (x: Exchange, group: UpstreamGroup) => BalancingInput {
   const { groups } = upstreams;
   if (groups.some(({ wantsClientAddress }) => wantsClientAddress)) build.needPeer();
-  const keys = new Map(
-    groups.flatMap((group) => (group.key ? [[group, build.value(group.key)] as const] : [])),
-  );
-  return (x, group) => {
-    if (group.wantsClientAddress) return { clientAddress: x.remoteAddress };
-    const key = group.key && keys.get(group);
-    return key ? { key: key(x) } : NOTHING;
-  };
+  const inputs = new Map(groups.flatMap((group) => inputOf(group, build)));
+  return (x, group) => inputs.get(group)?.(x) ?? NOTHING;
+}
+
+function inputOf(group: UpstreamGroup, build: Build): [UpstreamGroup, (x: Exchange) => BalancingInput][] {
+  const { key, sticky, sessions, wantsClientAddress } = group;
+  if (!key && !sticky && !wantsClientAddress) return [];
+  const keyOf = key && build.value(key);
+  const bindingOf = sticky && compileSticky(sticky, sessions, build);
+  const read = (x: Exchange): BalancingInput => ({
+    ...(keyOf && { key: keyOf(x) }),
+    ...(wantsClientAddress && { clientAddress: x.remoteAddress }),
+    ...(bindingOf && { binding: bindingOf(x) }),
+  });
+  return [[group, read]];
 }
 
 const NOTHING: BalancingInput = {};

@@ -1,4 +1,5 @@
 import { type ConfigReport, moduleFor } from '../../contract/index.ts';
+import { setsCookie, setStickyCookie } from '../../upstream/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { directives } from './directives/index.ts';
 import { explanation } from './explanation.ts';
@@ -72,7 +73,12 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
   provision,
   compile(config, provisioned, build) {
     if (!config.pass) return {};
-    return { content: compileForwarding(config.pass, config, { provisioned, build }), slashRedirect: true };
+    const { groups } = provisioned.upstreams;
+    return {
+      content: compileForwarding(config.pass, config, { provisioned, build }),
+      slashRedirect: true,
+      ...(groups.some(({ sticky }) => sticky && setsCookie(sticky)) && { filter: setStickyCookie }),
+    };
   },
   explanation,
   rules: () => import('./rules/index.ts'),

@@ -1,8 +1,9 @@
 import type { Word } from '../../../grammar/index.ts';
 import { type ArgReader, defines, directivesFor, readers, type ReadScope } from '../../config/index.ts';
-import { moduleFor, type UpstreamConfig } from '../../contract/index.ts';
-import type { Balancing } from '../../upstream/index.ts';
+import { moduleFor, type StickyKey, type UpstreamConfig } from '../../contract/index.ts';
+import type { Balancing, MeasuredTime } from '../../upstream/index.ts';
 import { server } from './server.ts';
+import { sticky } from './sticky.ts';
 
 const NO_ARGUMENTS = { syntax: '', min: 0, max: 0 };
 
@@ -20,13 +21,32 @@ const hash: ArgReader<Balancing> = readers.words(
   },
 );
 
-/** `random [two [least_conn]]`. */
+/** What a peer is chosen by with `random two`. */
+const SECOND_CHOICES: ReadonlyMap<string, 'least_conn' | MeasuredTime> = new Map([
+  ['least_conn', 'least_conn'],
+  ['least_time=header', 'header'],
+  ['least_time=last_byte', 'last_byte'],
+] as const);
+
+/** `random [two [least_conn | least_time=header|last_byte]]`. */
 const random: ArgReader<Balancing> = readers.words(
-  { syntax: '[two [least_conn]]', min: 0, max: 2 },
+  { syntax: '[two [least_conn | least_time=header|last_byte]]', min: 0, max: 2 },
   ([two, way], scope) => {
-    if (two && two.value !== 'two') return refuse(two, scope);
-    if (way && way.value !== 'least_conn') return refuse(way, scope);
-    return { kind: 'random', two: two !== undefined };
+    if (!two) return { kind: 'random' };
+    if (two.value !== 'two') return refuse(two, scope);
+    const choice = SECOND_CHOICES.get(way?.value ?? 'least_conn');
+    return choice ? { kind: 'random', two: choice } : refuse(way ?? two, scope);
+  },
+);
+
+/** `least_time header|last_byte [inflight]`. */
+const leastTime: ArgReader<Balancing> = readers.words(
+  { syntax: 'header | last_byte [inflight]', min: 1, max: 2 },
+  ([time, inflight], scope) => {
+    const by = time?.value;
+    if (by !== 'header' && by !== 'last_byte') return refuse(time as Word, scope);
+    if (inflight && inflight.value !== 'inflight') return refuse(inflight, scope);
+    return { kind: 'least_time', by, inflight: inflight !== undefined };
   },
 );
 
@@ -41,6 +61,16 @@ const keepalive: ArgReader<number> = readers.words(
     return number === 0 ? undefined : number;
   },
 );
+
+/** The name of the cookie or header that a request is bound by. */
+function keyName(from: StickyKey['from']): ArgReader<StickyKey> {
+  return readers.words({ syntax: 'name', min: 1, max: 1 }, ([name], { report }) => {
+    const { value, span } = name as Word;
+    if (/^[!#$%&'*+.^_`|~\w-]+$/.test(value)) return { from, name: value };
+    report.emerg(`invalid ${from} name "${value}"`, span);
+    return undefined;
+  });
+}
 
 /** nginx needs eight pages of memory for the peers. */
 const MIN_ZONE_BYTES = 8 * 4096;
@@ -103,6 +133,13 @@ const directives = directivesFor<UpstreamConfig>()({
     summary: 'Selects the server with the fewest active requests, by weight.',
     source: 'nginx ngx_http_upstream_module#least_conn',
   },
+  least_time: {
+    ...BALANCING,
+    args: leastTime,
+    summary:
+      'Selects the server with the lowest average time to the head of a response or to its last byte, times its active requests, by weight; "inflight" counts requests that have no response yet.',
+    source: 'nginx ngx_http_upstream_module#least_time',
+  },
   ip_hash: {
     ...BALANCING,
     args: method('ip_hash'),
@@ -119,8 +156,62 @@ const directives = directivesFor<UpstreamConfig>()({
   random: {
     ...BALANCING,
     args: random,
-    summary: 'Selects a random server by weight; with "two", the less busy of two random ones.',
+    summary: 'Selects a random server by weight; with "two", the less busy or the faster of two random ones.',
     source: 'nginx ngx_http_upstream_module#random',
+  },
+  sticky: {
+    contexts: UPSTREAM,
+    args: sticky,
+    into: 'sticky',
+    inherit: false,
+    summary:
+      'Binds a session to one server: by a cookie that names the server, by a route in the request, or by sessions learnt from responses. A server that cannot serve is replaced by another.',
+    source: 'nginx ngx_http_upstream_module#sticky',
+  },
+  upstream_balancer_sticky_cookie: {
+    contexts: UPSTREAM,
+    args: keyName('cookie'),
+    into: 'stickyKey',
+    inherit: false,
+    summary:
+      'Binds requests by a cookie: `peer:ADDRESS` names the server, any other value is hashed (CRC32) over the weights of the servers that can serve.',
+    source: 'gw',
+  },
+  upstream_balancer_sticky_header: {
+    contexts: UPSTREAM,
+    args: keyName('header'),
+    into: 'stickyKey',
+    inherit: false,
+    summary: 'Binds requests by a header, as upstream_balancer_sticky_cookie does by a cookie.',
+    source: 'gw',
+  },
+  upstream_balancer_fallback: {
+    contexts: UPSTREAM,
+    args: readers.oneOf('next', 'off'),
+    into: 'stickyFallback',
+    default: 'next',
+    inherit: false,
+    summary:
+      'What happens to a request whose server cannot serve it or that names none: another server, or 502.',
+    source: 'gw',
+  },
+  upstream_balancer_issue_cookie: {
+    contexts: UPSTREAM,
+    args: readers.flag,
+    into: 'stickyIssuesCookie',
+    default: false,
+    inherit: false,
+    summary: 'Sets the cookie for clients without one, and for those whose server has gone.',
+    source: 'gw',
+  },
+  upstream_balancer_cookie_attrs: {
+    contexts: UPSTREAM,
+    args: readers.text,
+    into: 'stickyCookieAttributes',
+    default: 'Path=/; HttpOnly; SameSite=Lax',
+    inherit: false,
+    summary: 'The attributes of an issued cookie.',
+    source: 'gw',
   },
   keepalive: {
     contexts: UPSTREAM,

@@ -17,7 +17,8 @@ type Settings = {
 /** `server address [parameters]` of an `upstream` block. */
 export const server: ArgReader<ServerConfig> = readers.words(
   {
-    syntax: 'address [weight= max_conns= max_fails= fail_timeout= backup down resolve service=]',
+    syntax:
+      'address [weight= max_conns= max_fails= fail_timeout= backup down drain slow_start= route= resolve service=]',
     min: 1,
     max: Infinity,
   },
@@ -64,12 +65,14 @@ function readSettings(words: readonly Word[], scope: ReadScope): Settings | unde
     failTimeoutSeconds: 10,
     backup: false,
     down: false,
+    drain: false,
+    slowStartMs: 0,
     resolve: false,
     service: '',
   };
   for (const word of words) {
     const [name, value] = splitParameter(word.value);
-    if (!setParameter(settings, name, value)) return refuseParameter(word, name, scope);
+    if (!setParameter(settings, name, value)) return refuse(word, `invalid parameter "${word.value}"`, scope);
   }
   return settings;
 }
@@ -91,6 +94,10 @@ function setParameter(settings: Settings, name: string, value: string): boolean 
       return setNumber(value, { min: 0, max: MAX_NUMBER }, (most) => (settings.maxFails = most));
     case 'fail_timeout=':
       return setSeconds(value, settings);
+    case 'slow_start=':
+      return setSlowStart(value, settings);
+    case 'route=':
+      return setRoute(value, settings);
     case 'service=':
       settings.service = value;
       return value !== '';
@@ -100,6 +107,8 @@ function setParameter(settings: Settings, name: string, value: string): boolean 
       return (settings.backup = true);
     case 'down':
       return (settings.down = true);
+    case 'drain':
+      return (settings.drain = true);
     default:
       return false;
   }
@@ -124,14 +133,20 @@ function setSeconds(text: string, settings: Settings): boolean {
   return true;
 }
 
-const COMMERCIAL = new Set(['slow_start=', 'route=', 'drain']);
+function setSlowStart(text: string, settings: Settings): boolean {
+  const ms = readers.parseTimeMs(text);
+  if (ms === undefined || ms > MAX_NUMBER) return false;
+  settings.slowStartMs = ms;
+  return true;
+}
 
-function refuseParameter(word: Word, name: string, { report }: ReadScope): undefined {
-  const hint = COMMERCIAL.has(name)
-    ? `"${name.replace('=', '')}" belongs to the commercial nginx`
-    : undefined;
-  report.emerg(`invalid parameter "${word.value}"`, word.span, hint);
-  return undefined;
+/** nginx allows an empty name nowhere, and 32 bytes, as many as the default MD5 has. */
+const MAX_ROUTE_BYTES = 32;
+
+function setRoute(text: string, settings: Settings): boolean {
+  if (text === '' || Buffer.byteLength(text) > MAX_ROUTE_BYTES) return false;
+  settings.route = text;
+  return true;
 }
 
 function refuse(word: Word, message: string, { report }: ReadScope): undefined {

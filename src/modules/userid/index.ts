@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { addressBytes } from '../../config/index.ts';
 import { type Build, moduleFor, type VariableDefinition } from '../../contract/index.ts';
-import { type Exchange, type Getter, type HeaderFilter, logContext, stateKey } from '../../http/index.ts';
+import {
+  cookieTime,
+  type Exchange,
+  FAR_COOKIE_TIME,
+  type Getter,
+  type HeaderFilter,
+  logContext,
+  stateKey,
+} from '../../http/index.ts';
 import { directives, type UserIdConfig } from './directives.ts';
 
 /** 16 bytes: service number, time, process, and a counter. */
@@ -76,7 +84,6 @@ interface Visitor {
 const VISITOR = stateKey<Visitor>('userid');
 const RESET = stateKey<string>('uid_reset');
 const SHORTEST_COOKIE = 22;
-const FAR = 'Thu, 31-Dec-37 23:55:55 GMT';
 
 /** Reads `$uid_reset`, which `set` may have set. */
 const readReset: Getter = (x) => x.main.state(RESET) ?? '';
@@ -170,20 +177,13 @@ class Visitors {
     const digits = keeps ? cookie.slice(0, 22) : id.toString('base64', 0, 16).slice(0, 22);
     const attributes = [
       `${name}=${digits}${mark === '' ? '=' : mark}=`,
-      expires !== 0 && `expires=${expires === 'max' ? FAR : cookieTime(expires)}`,
+      expires !== 0 && `expires=${expires === 'max' ? FAR_COOKIE_TIME : cookieTime(expires)}`,
       domain !== '' && `domain=${domain}`,
       path !== '' && `path=${path}`,
       ...flags,
     ];
     return attributes.filter(Boolean).join('; ');
   }
-}
-
-/** Formats a time this many seconds from now as nginx's ngx_http_cookie_time: `Sat, 21-Nov-26 02:03:21 GMT`. */
-function cookieTime(seconds: number): string {
-  const [day, date, month, year = '', time] = new Date(Date.now() + seconds * 1000).toUTCString().split(' ');
-  const years = Number(year) > 2037 ? year : year.slice(2);
-  return `${day} ${date}-${month}-${years} ${time} GMT`;
 }
 
 const GOT = 'Name and id of the cookie that the client sent.';

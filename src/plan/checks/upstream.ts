@@ -19,8 +19,16 @@ export function checkUpstream({ plan, block, config }: CheckedUpstream, report: 
   } else if (servers.every(({ backup }) => backup))
     report.emerg(`no servers in upstream "${plan.name}"`, span);
   checkMethods(config, report);
-  checkBackups(config, report);
+  checkParameters(config, report);
   checkResolving(plan, config, report);
+  checkSticky(config, report);
+}
+
+/** One upstream has one way of binding requests. */
+function checkSticky({ from }: ResolvedConfig, report: Report): void {
+  const [sticky, key] = [from.get('sticky'), from.get('stickyKey')];
+  if (sticky && key)
+    report.emerg(`"${key.directive}" excludes "sticky"`, key.spans[0], firstAt(sticky.spans[0], 'set'));
 }
 
 function hasServers({ node }: BoundBlock): boolean {
@@ -32,19 +40,24 @@ function checkMethods({ from }: ResolvedConfig, report: Report): void {
   for (const span of others) report.warn('load balancing method redefined', span, firstAt(first, 'set'));
 }
 
-/** Some methods refuse backups, but only if the method comes first, because nginx reads from top to bottom. */
-function checkBackups({ value, from }: ResolvedConfig, report: Report): void {
+/**
+ * Some methods refuse parameters. `backup` is refused only behind the method, because nginx reads from top to bottom.
+ */
+function checkParameters({ value, from }: ResolvedConfig, report: Report): void {
   const spans = from.get('servers')?.spans ?? [];
-  for (const [index, { backup }] of ((value['servers'] ?? []) as readonly ServerConfig[]).entries()) {
+  const method = ((value['balancing'] ?? []) as readonly Balancing[]).at(-1);
+  for (const [index, server] of ((value['servers'] ?? []) as readonly ServerConfig[]).entries()) {
     const span = spans[index];
-    if (!backup || !span || !refusesBackups(methodBefore(span, { value, from }))) continue;
-    report.emerg('balancing method does not support parameter "backup"', span);
+    const before = span && methodBefore(span, { value, from });
+    if (server.backup && before && KEYED.has(before.kind))
+      report.emerg('balancing method does not support parameter "backup"', span);
+    if (server.slowStartMs > 0 && method && KEYED.has(method.kind))
+      report.emerg('balancing method does not support parameter "slow_start"', span);
   }
 }
 
-function refusesBackups(method: Balancing | undefined): boolean {
-  return method !== undefined && method.kind !== 'round robin' && method.kind !== 'least_conn';
-}
+/** Methods that send a request to a fixed or a random position among the weights. */
+const KEYED: ReadonlySet<Balancing['kind']> = new Set(['ip_hash', 'hash', 'random']);
 
 function methodBefore(span: Span, { value, from }: ResolvedConfig): Balancing | undefined {
   const methods = (value['balancing'] ?? []) as readonly Balancing[];

@@ -6,20 +6,23 @@ import { HEADER_BYTES, MAX_ZONE_BYTES, VERSION_WORD } from '../header.ts';
  *
  *   header   the part that all zones share, then 1 u32 version   2 u32 slots   3 u32 threads
  *   slot     0 digest of the peer's key (4 words, 0 0 0 0: never used)   4 uses   5 requests at this moment
- *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)
- *   column   one per thread id, behind all slots: for each slot its uses and its requests by that thread alone,
- *            so that what a dead thread held can be given back
+ *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)   11 exclusions
+ *            12 f64 start of its slow start (ms; 0: none)   14 f64 mean time to the head (ms; 0: unknown)
+ *            16 f64 mean time to the last byte   18 last pick (s)   19 picks   20 failures   21 weight
+ *   column   one per thread id, behind all slots: for each slot its uses, its requests and (f64) the sum of the start
+ *            times (ms) of these requests, by that thread alone, so that what a dead thread held can be given back
  *
- * The lock guards claims and weights; uses and requests change by atomic additions.
+ * Times are those of the monotonic clock that all threads share. The lock guards claims, weights and means; uses and
+ * requests change by atomic additions.
  */
 
 const PEERS_MAGIC = 0x6777_7031;
-const PEERS_VERSION = 1;
+const PEERS_VERSION = 2;
 export const SLOTS_WORD = 2;
-const THREADS_WORD = 3;
+export const THREADS_WORD = 3;
 
 const FIRST_SLOT_WORD = HEADER_BYTES / 4;
-export const SLOT_WORDS = 16;
+export const SLOT_WORDS = 32;
 export const DIGEST_WORDS = 4;
 export const USES = 4;
 export const REQUESTS = 5;
@@ -28,9 +31,18 @@ export const EFFECTIVE_WEIGHT = 7;
 export const FAILS = 8;
 export const ACCESSED = 9;
 export const CHECKED = 10;
+export const EXCLUSIONS = 11;
+export const SLOW_START_FROM = 12;
+export const HEAD_MEAN = 14;
+export const LAST_BYTE_MEAN = 16;
+export const LAST_PICK = 18;
+export const PICKS = 19;
+export const FAILURES = 20;
+export const WEIGHT = 21;
 
-/** Per slot and thread: uses, requests. */
-const CELL_WORDS = 2;
+/** Per slot and thread: uses, requests, sum of start times. */
+export const CELL_WORDS = 4;
+export const CELL_STARTS = 2;
 
 /** Returns the size of the shared memory in bytes. */
 function peersBytes({ slots, threads }: Pick<PeersDeclaration, 'slots' | 'threads'>): number {
@@ -87,6 +99,7 @@ export const peersKind: ZoneKind<PeersDeclaration> = {
       const cell = cellAt(slots, { threadId, index });
       Atomics.sub(words, slotAt(index) + USES, Atomics.exchange(words, cell, 0));
       Atomics.sub(words, slotAt(index) + REQUESTS, Atomics.exchange(words, cell + 1, 0));
+      words.fill(0, cell + CELL_STARTS, cell + CELL_WORDS);
     }
   },
 };

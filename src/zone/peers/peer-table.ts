@@ -2,34 +2,78 @@ import { createHash } from 'node:crypto';
 import { setAlive, ZoneLock } from '../lock.ts';
 import {
   ACCESSED,
+  CELL_STARTS,
+  CELL_WORDS,
   cellAt,
   CHECKED,
   CURRENT_WEIGHT,
   DIGEST_WORDS,
   EFFECTIVE_WEIGHT,
+  EXCLUSIONS,
   FAILS,
+  FAILURES,
+  HEAD_MEAN,
+  LAST_BYTE_MEAN,
+  LAST_PICK,
+  PICKS,
   REQUESTS,
   SLOT_WORDS,
   slotAt,
   SLOTS_WORD,
+  SLOW_START_FROM,
+  THREADS_WORD,
   USES,
+  WEIGHT,
 } from './kind.ts';
 
-/** The state of one peer, shared by all threads. Weights and failures may only be accessed under the table's lock. */
+/** Bits of `PeerState.exclusions`: the active checks that keep a peer from being selected. */
+export const CHECKING = 2;
+
+/** The views of a table's memory. */
+interface PeersMemory {
+  readonly words: Int32Array;
+  readonly doubles: Float64Array;
+}
+
+/** Which memory of a table belongs to a peer, as indexes of words. */
+interface PeerPlace {
+  readonly at: number;
+  /** The cell of this thread. */
+  readonly cell: number;
+  /** The cells of all threads: the first one, their number, and the distance of two. */
+  readonly cells: { readonly first: number; readonly count: number; readonly step: number };
+}
+
+/**
+ * The state of one peer, shared by all threads. Weights, failures and means may only be accessed under the table's lock.
+ * Times are in ms of the monotonic clock that all threads share unless their name says seconds.
+ */
 export class PeerState {
   readonly #words: Int32Array;
+  readonly #doubles: Float64Array;
+  readonly #place: PeerPlace;
   readonly #at: number;
-  readonly #cell: number;
 
-  constructor(words: Int32Array, { at, cell }: { at: number; cell: number }) {
+  constructor({ words, doubles }: PeersMemory, place: PeerPlace) {
     this.#words = words;
-    this.#at = at;
-    this.#cell = cell;
+    this.#doubles = doubles;
+    this.#place = place;
+    this.#at = place.at;
   }
 
   /** Number of requests in progress on the peer. */
   get requests(): number {
     return Atomics.load(this.#words, this.#at + REQUESTS);
+  }
+
+  /** Number of requests that have been sent to the peer. */
+  get picks(): number {
+    return Atomics.load(this.#words, this.#at + PICKS) >>> 0;
+  }
+
+  /** Number of requests that have failed. */
+  get failures(): number {
+    return Atomics.load(this.#words, this.#at + FAILURES) >>> 0;
   }
 
   get currentWeight(): number {
@@ -48,6 +92,7 @@ export class PeerState {
     this.#words[this.#at + EFFECTIVE_WEIGHT] = weight;
   }
 
+  /** Failures since the last success. */
   get fails(): number {
     return this.#words[this.#at + FAILS] as number;
   }
@@ -74,14 +119,83 @@ export class PeerState {
     this.#words[this.#at + CHECKED] = second;
   }
 
-  /** Counts a request to the peer. */
-  enter(): void {
-    this.#add(REQUESTS, 1);
+  /** Time of the last pick, in seconds. */
+  get lastPick(): number {
+    return this.#words[this.#at + LAST_PICK] as number;
   }
 
-  /** Uncounts a request. */
-  leave(): void {
+  set lastPick(second: number) {
+    this.#words[this.#at + LAST_PICK] = second;
+  }
+
+  /** What active checks say; 0: the peer may be selected. */
+  get exclusions(): number {
+    return Atomics.load(this.#words, this.#at + EXCLUSIONS);
+  }
+
+  set exclusions(bits: number) {
+    Atomics.store(this.#words, this.#at + EXCLUSIONS, bits);
+  }
+
+  /** When the peer became available again; 0: its share is whole. */
+  get slowStartFrom(): number {
+    return this.#doubles[(this.#at + SLOW_START_FROM) >> 1] as number;
+  }
+
+  set slowStartFrom(ms: number) {
+    this.#doubles[(this.#at + SLOW_START_FROM) >> 1] = ms;
+  }
+
+  /** Moving average of the time to the head of a response, in ms; 0: none was received. */
+  get headMean(): number {
+    return this.#doubles[(this.#at + HEAD_MEAN) >> 1] as number;
+  }
+
+  set headMean(ms: number) {
+    this.#doubles[(this.#at + HEAD_MEAN) >> 1] = ms;
+  }
+
+  /** The same of the time to the last byte. */
+  get lastByteMean(): number {
+    return this.#doubles[(this.#at + LAST_BYTE_MEAN) >> 1] as number;
+  }
+
+  set lastByteMean(ms: number) {
+    this.#doubles[(this.#at + LAST_BYTE_MEAN) >> 1] = ms;
+  }
+
+  /** Returns the mean age of the requests in progress; 0 without any. */
+  meanAge(nowMs: number): number {
+    const { first, count, step } = this.#place.cells;
+    let requests = 0;
+    let starts = 0;
+    for (let nth = 0, cell = first; nth < count; nth++, cell += step) {
+      requests += this.#words[cell + 1] as number;
+      starts += this.#doubles[(cell + CELL_STARTS) >> 1] as number;
+    }
+    return requests > 0 ? Math.max(0, nowMs - starts / requests) : 0;
+  }
+
+  /** Counts a request to the peer that begins at this time. */
+  enter(startMs: number): void {
+    this.#add(REQUESTS, 1);
+    Atomics.add(this.#words, this.#at + PICKS, 1);
+    const at = (this.#place.cell + CELL_STARTS) >> 1;
+    this.#doubles[at] = (this.#doubles[at] as number) + startMs;
+  }
+
+  /** Uncounts a request that began at this time. */
+  leave(startMs: number): void {
     this.#add(REQUESTS, -1);
+    const { cell } = this.#place;
+    const at = (cell + CELL_STARTS) >> 1;
+    // Without requests the sum is 0, whatever was lost by rounding.
+    this.#doubles[at] = this.#words[cell + 1] === 0 ? 0 : (this.#doubles[at] as number) - startMs;
+  }
+
+  /** Counts a failed request. */
+  countFailure(): void {
+    Atomics.add(this.#words, this.#at + FAILURES, 1);
   }
 
   /** Called when this thread's configuration no longer has the peer. */
@@ -91,7 +205,7 @@ export class PeerState {
 
   /** The cell of the thread is changed as well: if the thread dies, the master subtracts its cells from the sum. */
   #add(field: typeof USES | typeof REQUESTS, amount: 1 | -1): void {
-    Atomics.add(this.#words, this.#cell + (field - USES), amount);
+    Atomics.add(this.#words, this.#place.cell + (field - USES), amount);
     Atomics.add(this.#words, this.#at + field, amount);
   }
 }
@@ -99,13 +213,17 @@ export class PeerState {
 /** The peers of one upstream, as one thread sees them. */
 export class PeerTable {
   readonly #words: Int32Array;
+  readonly #doubles: Float64Array;
   readonly #lock: ZoneLock;
   readonly #slots: number;
+  readonly #threads: number;
   readonly #threadId: number;
 
   constructor(buffer: SharedArrayBuffer, threadId: number) {
     this.#words = new Int32Array(buffer);
+    this.#doubles = new Float64Array(buffer);
     this.#slots = this.#words[SLOTS_WORD] as number;
+    this.#threads = this.#words[THREADS_WORD] as number;
     this.#threadId = threadId;
     setAlive(this.#words, threadId);
     this.#lock = new ZoneLock(this.#words, threadId, () => undefined);
@@ -125,8 +243,8 @@ export class PeerTable {
   }
 
   /**
-   * Returns the state of a peer: the one that the zone has under this key, or a new one with this weight. If there is
-   * no room, the state is private to this thread. It must be released.
+   * Returns the state of a peer: the one that the zone has under this key, or a new one. With another weight than before,
+   * its share begins anew. If there is no room, the state is private to this thread. It must be released.
    */
   claim(key: string, weight: number): PeerState {
     const digest = digestOf(key);
@@ -139,15 +257,25 @@ export class PeerTable {
       if (!this.#holds(at, digest)) {
         this.#words.fill(0, at, at + SLOT_WORDS);
         this.#words.set(digest, at);
-        this.#words[at + EFFECTIVE_WEIGHT] = weight;
       }
-      const cell = cellAt(this.#slots, { threadId: this.#threadId, index });
-      Atomics.add(this.#words, cell, 1);
+      if (this.#words[at + WEIGHT] !== weight) {
+        this.#words[at + WEIGHT] = this.#words[at + EFFECTIVE_WEIGHT] = weight;
+        this.#words[at + CURRENT_WEIGHT] = 0;
+      }
+      const place = this.#placeOf(index);
+      Atomics.add(this.#words, place.cell, 1);
       Atomics.add(this.#words, at + USES, 1);
-      return new PeerState(this.#words, { at, cell });
+      return new PeerState({ words: this.#words, doubles: this.#doubles }, place);
     } finally {
       this.#lock.release();
     }
+  }
+
+  #placeOf(index: number): PeerPlace {
+    const slots = this.#slots;
+    const first = cellAt(slots, { threadId: 0, index });
+    const cells = { first, count: this.#threads, step: slots * CELL_WORDS };
+    return { at: slotAt(index), cell: cellAt(slots, { threadId: this.#threadId, index }), cells };
   }
 
   #find(digest: Int32Array): number | undefined {
@@ -173,9 +301,11 @@ export class PeerTable {
 }
 
 function privateState(weight: number): PeerState {
-  const words = new Int32Array(SLOT_WORDS * 2);
+  const words = new Int32Array(SLOT_WORDS + CELL_WORDS);
   words[EFFECTIVE_WEIGHT] = weight;
-  return new PeerState(words, { at: 0, cell: SLOT_WORDS });
+  const doubles = new Float64Array(words.buffer);
+  const cells = { first: SLOT_WORDS, count: 1, step: CELL_WORDS };
+  return new PeerState({ words, doubles }, { at: 0, cell: SLOT_WORDS, cells });
 }
 
 /** Returns four words that are not all zero. */

@@ -13,6 +13,8 @@ const PLAIN = {
   failTimeoutSeconds: 10,
   backup: false,
   down: false,
+  drain: false,
+  slowStartMs: 0,
 };
 
 test('an upstream keeps its servers in file order, on port 80 by default', () => {
@@ -28,7 +30,8 @@ test('an upstream keeps its servers in file order, on port 80 by default', () =>
 });
 
 test('a server keeps what its parameters say', () => {
-  const parameters = 'weight=3 max_conns=7 max_fails=0 fail_timeout=1m30s backup down';
+  const parameters =
+    'weight=3 max_conns=7 max_fails=0 fail_timeout=1m30s backup down drain slow_start=30s route=r1';
   const { plan } = loadText(`http { upstream u { server 10.0.0.1; server 10.0.0.2 ${parameters}; } }`);
   expect(plan?.upstreams[0]?.servers[1]).toMatchObject({
     weight: 3,
@@ -37,6 +40,9 @@ test('a server keeps what its parameters say', () => {
     failTimeoutSeconds: 90,
     backup: true,
     down: true,
+    drain: true,
+    slowStartMs: 30_000,
+    route: 'r1',
   });
 });
 

@@ -77,7 +77,7 @@ test('kept connections and the state of a dead peer outlive a reload', async (t)
   for (let n = 0; n < 4; n++) await gw.expect('GET /', { body: 'lives' });
   expect(lives.connections()).toBe(connections);
 
-  expect(await gw.reload(confOf([lives, dead], { server: 'fail_timeout=2h', more }))).toBe('done');
+  expect(await gw.reload(confOf([lives, dead], { server: 'fail_timeout=0', more }))).toBe('done');
   await vi.waitFor(() => gw.expect('GET /', { body: 'dead' }), FAST);
 });
 

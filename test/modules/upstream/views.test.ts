@@ -53,3 +53,14 @@ test('the console shows the state of each peer of a group', async (t) => {
     ]);
   });
 });
+
+test('metrics count the requests of a sticky group that were bound, moved or new', async (t) => {
+  const [a, b] = await Promise.all(['a', 'b'].map((name) => startPeer(t, name)));
+  if (!a || !b) throw new Error('no peers');
+  const servers = `server 127.0.0.1:${a.port} route=a; server 127.0.0.1:${b.port} route=b; sticky route $arg_r;`;
+  const gw = await startGateway(t, confOf(servers), { workers: 2 });
+  for (const path of ['/', '/?r=a', '/?r=b', '/?r=b', '/?r=gone']) await gw.fetch(path);
+  const of = (result: string): string => `gw_upstream_sticky_total{upstream="u",result="${result}"}`;
+  const metrics = await eventually(gw, (seen) => expect(seen.get(of('bound'))).toBe(3));
+  expect([metrics.get(of('new')), metrics.get(of('moved'))]).toEqual([1, 1]);
+});

@@ -10,7 +10,7 @@ const declaration = (slots = 4, threads = 16) =>
 test('a peer is the same peer in every thread', () => {
   const zone = createZone(declaration());
   const [here, there] = [1, 2].map((threadId) => new PeerTable(zone, threadId).claim('a', 5));
-  here?.enter();
+  here?.enter(0);
   if (here) here.fails = 3;
   expect(there).toMatchObject({ requests: 1, fails: 3, effectiveWeight: 5, currentWeight: 0 });
 });
@@ -34,9 +34,9 @@ test('a released peer gives way to a new one when there is no room left', () => 
 test('a peer that still has requests does not give way', () => {
   const zone = createZone(declaration(1));
   const busy = new PeerTable(zone, 1).claim('a', 1);
-  busy.enter();
+  busy.enter(0);
   busy.release();
-  new PeerTable(zone, 2).claim('b', 1).enter();
+  new PeerTable(zone, 2).claim('b', 1).enter(0);
   expect(busy.requests).toBe(1);
 });
 
@@ -47,7 +47,7 @@ test('a peer without room in the zone is known to one thread alone', () => {
     table.claim('a', 1);
     return table.claim('b', 3);
   });
-  here?.enter();
+  here?.enter(0);
   expect([here?.requests, there?.requests]).toEqual([1, 0]);
   expect(there?.effectiveWeight).toBe(3);
 });
@@ -68,7 +68,7 @@ test('a zone of too many peers is refused with the bytes it needs', () => {
 test('requests of a dead thread end with it, those of others go on', () => {
   const zone = createZone(declaration());
   const [dying, living] = [1, 2].map((threadId) => new PeerTable(zone, threadId).claim('a', 1));
-  for (const state of [dying, dying, living]) state?.enter();
+  for (const state of [dying, dying, living]) state?.enter(0);
   markDead(zone, 1);
   expect(living?.requests).toBe(1);
   markDead(zone, 1);
@@ -77,7 +77,7 @@ test('requests of a dead thread end with it, those of others go on', () => {
 
 test('peers that only a dead thread used give way to new ones', () => {
   const zone = createZone(declaration(1));
-  new PeerTable(zone, 1).claim('a', 1).enter();
+  new PeerTable(zone, 1).claim('a', 1).enter(0);
   markDead(zone, 1);
   const table = new PeerTable(zone, 2);
   table.claim('b', 1).fails = 4;

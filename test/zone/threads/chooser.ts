@@ -22,7 +22,7 @@ for (let n = 0; n < count; n++) {
     return lighter;
   });
   chosen[index] = (chosen[index] ?? 0) + 1;
-  peers[index].enter();
-  if (n >= held) peers[index].leave();
+  peers[index].enter(0);
+  if (n >= held) peers[index].leave(0);
 }
 parentPort?.postMessage(chosen);

@@ -44,7 +44,7 @@ export interface UpstreamLoad {
   readonly peers: readonly {
     readonly address: string;
     /** `unavailable`: not used for a while after too many failures. */
-    readonly state: 'up' | 'down' | 'unavailable';
+    readonly state: 'up' | 'down' | 'unavailable' | 'unhealthy' | 'checking' | 'draining' | 'slow_start';
     /** Active requests, in all workers. */
     readonly requests: number;
   }[];
