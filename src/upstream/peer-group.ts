@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ComplexValue } from '../config/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import { CHECKING, type Counters, type Dictionary, type PeerTable } from '../zone/index.ts';
+import { CHECKING, type Counters, type Dictionary, monotonicMs, type PeerTable } from '../zone/index.ts';
 import { compilePick } from './balancing.ts';
 import {
   isResting,
@@ -31,14 +31,6 @@ import type {
   Selection,
   UpstreamGroup,
 } from './selection.ts';
-
-const [startSeconds, startNanoseconds] = process.hrtime();
-const OFFSET_MS = startSeconds * 1000 + startNanoseconds / 1e6 - performance.now();
-
-/** Returns the time of a monotonic clock that is the same in all threads of the process, in ms. */
-function monotonicMs(): number {
-  return OFFSET_MS + performance.now();
-}
 
 /** What all selections of a group share until its peers change. */
 interface GroupState {

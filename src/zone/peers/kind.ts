@@ -1,10 +1,12 @@
 import type { PeersDeclaration, ZoneKind } from '../declaration.ts';
 import { HEADER_BYTES, MAX_ZONE_BYTES, VERSION_WORD } from '../header.ts';
+import { clearSeat } from '../seat.ts';
 
 /*
  * The peers of one upstream in shared memory. Little endian, offsets in 32-bit words.
  *
  *   header   the part that all zones share, then 1 u32 version   2 u32 slots   3 u32 threads
+ *            20 and 21 the seat of the thread that looks after the group
  *   slot     0 digest of the peer's key (4 words, 0 0 0 0: never used)   4 uses   5 requests at this moment
  *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)   11 exclusions
  *            12 f64 start of its slow start (ms; 0: none)   14 f64 mean time to the head (ms; 0: unknown)
@@ -20,6 +22,7 @@ const PEERS_MAGIC = 0x6777_7031;
 const PEERS_VERSION = 2;
 export const SLOTS_WORD = 2;
 export const THREADS_WORD = 3;
+export const SEAT_WORD = 20;
 
 const FIRST_SLOT_WORD = HEADER_BYTES / 4;
 export const SLOT_WORDS = 32;
@@ -94,6 +97,7 @@ export const peersKind: ZoneKind<PeersDeclaration> = {
   leave(buffer, threadId) {
     const words = new Int32Array(buffer);
     const slots = words[SLOTS_WORD] as number;
+    clearSeat(words, SEAT_WORD, threadId);
     if (threadId >= (words[THREADS_WORD] as number)) return;
     for (let index = 0; index < slots; index++) {
       const cell = cellAt(slots, { threadId, index });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setAlive, ZoneLock } from '../lock.ts';
+import { Seat } from '../seat.ts';
 import {
   ACCESSED,
   CELL_STARTS,
@@ -17,6 +18,7 @@ import {
   LAST_PICK,
   PICKS,
   REQUESTS,
+  SEAT_WORD,
   SLOT_WORDS,
   slotAt,
   SLOTS_WORD,
@@ -227,6 +229,11 @@ export class PeerTable {
     this.#threadId = threadId;
     setAlive(this.#words, threadId);
     this.#lock = new ZoneLock(this.#words, threadId, () => undefined);
+  }
+
+  /** The seat of the thread that looks after the group for all threads. */
+  get seat(): Seat {
+    return new Seat(this.#words, { at: SEAT_WORD, threadId: this.#threadId });
   }
 
   /**
