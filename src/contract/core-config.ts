@@ -215,6 +215,10 @@ export interface UpstreamConfig {
   /** In file order; the last one applies. */
   readonly balancing?: readonly Balancing[];
   readonly sticky?: Sticky;
+  /** `dynamic_upstreams_managed`: the members may change while the group serves. */
+  readonly managed?: true;
+  /** The size of `zone`. */
+  readonly zoneBytes?: number;
   readonly stickyKey?: StickyKey;
   readonly stickyFallback: 'next' | 'off';
   readonly stickyIssuesCookie: boolean;

@@ -150,6 +150,8 @@ export interface VariableFamily {
 export interface WrittenFiles {
   readonly files?: readonly string[];
   readonly directories?: readonly string[];
+  /** Directories that may hold files of others: they are made if they are missing, and otherwise left as they are. */
+  readonly sharedDirectories?: readonly string[];
 }
 
 /** A zone, and the directive to blame for its faults; `index` selects one of a list. */
@@ -157,6 +159,13 @@ interface ZoneNeed<C> {
   readonly zone: ZoneDeclaration;
   readonly field: keyof C & string;
   readonly index?: number;
+}
+
+/** The name of something that another directive declares, and the directive to blame if none does. */
+interface NameUse<C> {
+  readonly kind: 'upstream' | 'ring';
+  readonly name: string;
+  readonly field: keyof C & string;
 }
 
 /** A literal host that requests are sent to; `index` selects one of a list of directives. */
@@ -195,6 +204,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   writes?(config: C, prefix: string): WrittenFiles;
   /** Returns the shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
+  /** Returns the `upstream` blocks and rings of events that this location names, which others must declare. */
+  uses?(config: C): readonly NameUse<C>[];
   /**
    * Returns the hosts that this location sends requests to. Each one that is no `upstream` block becomes a group of its
    * own (`worker.upstreams`).

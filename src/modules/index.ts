@@ -8,6 +8,7 @@ import { charset } from './charset/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
+import { dynamicUpstreams } from './dynamic_upstreams/index.ts';
 import { geo } from './geo/index.ts';
 import { gunzip } from './gunzip.ts';
 import { gzip } from './gzip/index.ts';
@@ -69,6 +70,7 @@ export const MODULES: readonly AnyModule[] = [
   proxy,
   kv,
   workerEvents,
+  dynamicUpstreams,
   dbrest,
   stubStatus,
   control,

@@ -35,6 +35,11 @@ export class ZoneCollector {
     });
   }
 
+  /** Tells whether a zone of this kind is declared. */
+  has(name: string, kind: ZoneDeclaration['kind']): boolean {
+    return this.#byName.get(name)?.zone.kind === kind;
+  }
+
   get declarations(): readonly ZoneDeclaration[] {
     return [...this.#byName.values()].map(({ zone }) => zone);
   }
@@ -45,19 +50,51 @@ function declaredAt(span: Span): string {
   return `first declared at ${file}:${line}:${column}`;
 }
 
+/** A name that a location uses and another directive declares. */
+interface UsedName {
+  readonly kind: 'upstream' | 'ring';
+  readonly name: string;
+  readonly span: Span | undefined;
+}
+
+/** Collects the names that locations use, which may be declared behind them. */
+export class UsedNames {
+  readonly #used: UsedName[] = [];
+  readonly #report: Report;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  add(used: UsedName): void {
+    this.#used.push(used);
+  }
+
+  /** Reports the names that nothing declares. */
+  check(declared: Readonly<Record<UsedName['kind'], (name: string) => boolean>>): void {
+    for (const { kind, name, span } of this.#used) {
+      if (declared[kind](name)) continue;
+      if (kind === 'upstream') this.#report.emerg(`unknown upstream "${name}"`, span);
+      else this.#report.emerg(`no "worker_events_zone" has the name "${name}"`, span);
+    }
+  }
+}
+
 /** Collects the absolute paths that serving requests writes, each once. */
 export class WrittenPaths {
   readonly #prefix: string;
   readonly #files = new Set<string>();
   readonly #directories = new Set<string>();
+  readonly #shared = new Set<string>();
 
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  add({ files = [], directories = [] }: WrittenFiles = {}): void {
+  add({ files = [], directories = [], sharedDirectories = [] }: WrittenFiles = {}): void {
     for (const file of files) this.#files.add(resolve(this.#prefix, file));
     for (const directory of directories) this.#directories.add(resolve(this.#prefix, directory));
+    for (const directory of sharedDirectories) this.#shared.add(resolve(this.#prefix, directory));
   }
 
   /** Adds the error log of the main context, or its default path. */
@@ -68,6 +105,10 @@ export class WrittenPaths {
   }
 
   get paths(): Required<WrittenFiles> {
-    return { files: [...this.#files], directories: [...this.#directories] };
+    return {
+      files: [...this.#files],
+      directories: [...this.#directories],
+      sharedDirectories: [...this.#shared],
+    };
   }
 }

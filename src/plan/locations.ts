@@ -11,7 +11,7 @@ import { checkNesting, contentCheck } from './checks/locations.ts';
 import { ConfigReporter, coreOf } from './level.ts';
 import type { LocationPlan, ModuleConfigs, NamelessPlan, ServerPlan } from './plan.ts';
 import type { UpstreamCollector } from './upstreams.ts';
-import { WrittenPaths, ZoneCollector } from './collectors.ts';
+import { UsedNames, WrittenPaths, ZoneCollector } from './collectors.ts';
 
 interface Planning {
   readonly registry: Registry;
@@ -25,6 +25,7 @@ interface Planning {
 export class LocationPlanner {
   readonly zones: ZoneCollector;
   readonly written: WrittenPaths;
+  readonly used: UsedNames;
   /** True if a location shows request counts. */
   countsRequests = false;
   readonly #planning: Planning;
@@ -34,6 +35,7 @@ export class LocationPlanner {
   constructor(planning: Planning) {
     this.#planning = planning;
     this.zones = new ZoneCollector(planning.report);
+    this.used = new UsedNames(planning.report);
     this.written = new WrittenPaths(planning.prefix);
     this.#checkContent = contentCheck(planning.modules);
   }
@@ -58,6 +60,9 @@ export class LocationPlanner {
       this.written.add(module.writes?.(config.value, this.#planning.prefix));
       for (const { zone, field, index = 0 } of module.zones?.(config.value) ?? []) {
         this.zones.add(zone, config.from.get(field)?.spans[index]);
+      }
+      for (const { kind, name, field } of module.uses?.(config.value) ?? []) {
+        this.used.add({ kind, name, span: config.from.get(field)?.spans[0] });
       }
       for (const { field, index = 0, ...address } of module.upstreams?.(config.value) ?? []) {
         this.#planning.upstreams.need(address, config.from.get(field)?.spans[index]);

@@ -8,7 +8,7 @@ import {
   type ResolvedConfigs,
 } from '../config/index.ts';
 import type { AnyModule, CoreConfig } from '../contract/index.ts';
-import { sessionsZone, upstreamZone } from '../upstream/index.ts';
+import { membershipZone, sessionsZone, upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
 import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
 import { LocationPlanner } from './locations.ts';
@@ -70,8 +70,14 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const mainPlan = planMain(coreOf(main), level && coreOf(level).workerConnections, options);
   for (const { plan, span } of upstreams.declared) {
     locations.zones.add(upstreamZone(plan, mainPlan.workers), span);
+    const members = membershipZone(plan);
+    if (members) locations.zones.add(members, span);
     if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
   }
+  locations.used.check({
+    upstream: (name) => upstreams.has(name),
+    ring: (name) => locations.zones.has(name, 'ring'),
+  });
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
     main: { ...mainPlan, written: locations.written.paths },

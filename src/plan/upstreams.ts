@@ -43,6 +43,11 @@ export class UpstreamCollector {
     return [...this.#blocks.values(), ...this.#implicit.values()];
   }
 
+  /** Tells whether there is an `upstream` block of this name. */
+  has(name: string): boolean {
+    return this.#blocks.has(upstreamKey(name));
+  }
+
   /** Adds an `upstream` block. */
   add(block: BoundBlock, http: ResolvedConfigs): void {
     // An `upstream` without a name has been reported.
@@ -85,6 +90,17 @@ export class UpstreamCollector {
   }
 }
 
+/** The peers that a group has room for without a `zone` of its own size, and at most. */
+const DEFAULT_ROOM = 256;
+const MAX_ROOM = 4096;
+
+/** As in nginx, a peer takes some 512 bytes of the zone. */
+const ROOM_BYTES = 512;
+
+function roomIn(zoneBytes: number): number {
+  return Math.min(MAX_ROOM, Math.max(1, Math.floor(zoneBytes / ROOM_BYTES)));
+}
+
 function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
   const config = configOf(level, 'upstream');
   const { resolver, resolverTimeoutMs } = coreOf(level);
@@ -96,6 +112,7 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     servers: config.servers ?? [],
     balancing: config.balancing?.at(-1) ?? { kind: 'round robin' },
     ...stickyOf(config),
+    ...(config.managed && { managedPeers: config.zoneBytes ? roomIn(config.zoneBytes) : DEFAULT_ROOM }),
     keepalive: {
       ...(config.keepaliveConnections !== undefined && { connections: config.keepaliveConnections }),
       requests: config.keepaliveRequests,

@@ -75,7 +75,7 @@ export class AddressWatch {
 
 /** Returns the lookup of a server's addresses; `undefined` if it has a fixed address. */
 export function addressLookup(
-  { target, resolve }: ServerConfig,
+  { target, resolve }: Pick<ServerConfig, 'target' | 'resolve'>,
   resolver?: NameResolver,
 ): (() => Promise<FoundAddresses>) | undefined {
   if (target.kind !== 'name') return undefined;

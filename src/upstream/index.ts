@@ -20,6 +20,7 @@ export {
   type ServerTarget,
   type Sticky,
   type UpstreamPlan,
+  membershipZone,
   readServerAddress,
   sessionsZone,
   upstreamZone,
@@ -28,6 +29,7 @@ export {
 export { lookUpHost } from './name-resolver.ts';
 export type {
   BalancingInput,
+  MemberLookup,
   Peer,
   PeerView,
   RequestHosts,
@@ -38,4 +40,14 @@ export type {
   Upstreams,
 } from './selection.ts';
 export { compileSticky, isSameSite, setsCookie, setStickyCookie } from './sticky.ts';
+export type { MemberChange, Membership } from './membership.ts';
+export {
+  type Member,
+  MEMBER_CODES,
+  MemberFault,
+  type MemberPatch,
+  type MemberSet,
+  readMembers,
+  readPatch,
+} from './members.ts';
 export { OpenUpstreams } from './upstreams.ts';

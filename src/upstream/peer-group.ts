@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { ComplexValue } from '../config/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import { CHECKING, type Counters, type Dictionary, monotonicMs, type PeerTable } from '../zone/index.ts';
+import { type Member, memberOf, serverOf } from './members.ts';
+import { Membership } from './membership.ts';
+import {
+  CHECKING,
+  type Counters,
+  type Dictionary,
+  type MembershipText,
+  monotonicMs,
+  type PeerTable,
+} from '../zone/index.ts';
 import { compilePick } from './balancing.ts';
 import {
   isResting,
@@ -16,6 +25,7 @@ import { boundPeer } from './round-robin.ts';
 import { PeerMeter, StickyMeter } from './peer-meter.ts';
 import {
   type Balancing,
+  configuredDigest,
   type KeepaliveConfig,
   type ServerConfig,
   type Sticky,
@@ -194,6 +204,8 @@ interface GroupScope {
   readonly log: ErrorLog;
   /** The sessions of `sticky learn`. */
   readonly sessions?: Dictionary;
+  /** The members of a group that may change. */
+  readonly members?: MembershipText;
   readonly nowMs?: () => number;
 }
 
@@ -208,6 +220,8 @@ export class PeerGroup implements UpstreamGroup {
   readonly key: ComplexValue | undefined;
   readonly sticky: Sticky | undefined;
   readonly sessions: Dictionary | undefined;
+  readonly membership: Membership | undefined;
+  readonly configured: string;
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;
   readonly connectionSet: string;
@@ -217,6 +231,12 @@ export class PeerGroup implements UpstreamGroup {
   /** By key. A peer is the same object as long as its address does not change. */
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
   readonly #stickyMeter: StickyMeter | undefined;
+  /** The revision of the members that was looked at last. */
+  #revision = 0;
+  /** The members and those that drain, as they are in use. */
+  #adopted = '';
+  #members: readonly ServerConfig[] | undefined;
+  #draining: (address: string) => boolean = () => false;
   #ground: GroupState;
 
   constructor(plan: UpstreamPlan, scope: GroupScope) {
@@ -225,6 +245,7 @@ export class PeerGroup implements UpstreamGroup {
     this.key = balancing.kind === 'hash' ? balancing.key : undefined;
     this.sticky = plan.sticky;
     this.sessions = scope.sessions;
+    this.configured = configuredDigest(plan);
     this.wantsClientAddress = balancing.kind === 'ip_hash';
     this.keepalive = keepalive;
     this.connectionSet = scope.metrics instanceof PeerMeter ? 'request hosts' : upstreamZoneName(plan);
@@ -233,10 +254,18 @@ export class PeerGroup implements UpstreamGroup {
     this.#addresses = plan.servers.map(fixedAddresses);
     if (plan.sticky && !(scope.metrics instanceof PeerMeter))
       this.#stickyMeter = new StickyMeter(scope.metrics, name);
+    this.membership =
+      scope.members && plan.managedPeers !== undefined
+        ? new Membership(scope.members, plan.managedPeers, {
+            configured: () => this.#configured(),
+            isUnhealthy: (address) => this.#isUnhealthy(address),
+          })
+        : undefined;
     this.#ground = this.#settle();
   }
 
   begin(ask: BalancingInput): Selection {
+    if (this.membership && this.membership.revision !== this.#revision) this.#adopt(this.membership);
     return new PeerSelection(this.#ground, ask);
   }
 
@@ -247,8 +276,10 @@ export class PeerGroup implements UpstreamGroup {
   }
 
   view(): readonly PeerView[] {
+    if (this.membership) this.#adopt(this.membership);
     const nowMs = this.#scope.nowMs();
-    return [...this.#peers.values()].map(({ peer }) => ({
+    return [...this.#peers.values()].map(({ peer, server }) => ({
+      member: memberOf(server, peer.address, peer.weight),
       address: peer.address,
       name: peer.name,
       weight: peer.weight,
@@ -257,6 +288,36 @@ export class PeerGroup implements UpstreamGroup {
       fails: peer.state.fails,
       requests: peer.state.requests,
     }));
+  }
+
+  /** Takes over the members as they are now. */
+  #adopt(membership: Membership): void {
+    const { revision, set } = membership;
+    this.#revision = revision;
+    const { peers, draining } = set;
+    const key = JSON.stringify([peers, draining]);
+    if (key === this.#adopted) return;
+    this.#adopted = key;
+    const isDraining = (address: string): boolean => draining.includes(address);
+    this.#draining = isDraining;
+    this.#members = peers?.map((member) => serverOf(member, isDraining(member.address)));
+    this.#ground = this.#settle();
+  }
+
+  /** The configured servers at their present addresses. */
+  #configured(): readonly Member[] {
+    return this.#plan.servers.flatMap((server, index) =>
+      (this.#addresses[index] ?? []).map(({ address, weight = 1 }) =>
+        memberOf(server, address, server.weight === 1 ? weight : server.weight),
+      ),
+    );
+  }
+
+  #isUnhealthy(address: string): boolean {
+    return [...this.#peers.values()].some(
+      ({ peer }) =>
+        peer.address === address && peer.state.exclusions !== 0 && peer.state.exclusions !== CHECKING,
+    );
   }
 
   /** Releases the peers in shared memory. */
@@ -278,8 +339,8 @@ export class PeerGroup implements UpstreamGroup {
     const before = this.#peers;
     const peers = new Map<string, KnownPeer>();
     const slots = new Set<string>();
-    for (const [index, server] of this.#plan.servers.entries()) {
-      for (const address of this.#addresses[index] as readonly ServerAddress[]) {
+    for (const [server, addresses] of this.#servers()) {
+      for (const address of addresses) {
         const slot = freeSlot(address.address, slots);
         slots.add(slot);
         const key = JSON.stringify([slot, server, address]);
@@ -300,6 +361,17 @@ export class PeerGroup implements UpstreamGroup {
       isTimed: isTimed(balancing),
       sticky: this.#stickyMeter,
     };
+  }
+
+  /** The servers and their addresses: the members that were set, or those of the configuration. */
+  #servers(): readonly (readonly [ServerConfig, readonly ServerAddress[]])[] {
+    if (this.#members) return this.#members.map((server) => [server, fixedAddresses(server)]);
+    return this.#plan.servers.flatMap((server, index) =>
+      (this.#addresses[index] ?? []).map((address) => {
+        const drain = server.drain || this.#draining(address.address);
+        return [drain === server.drain ? server : { ...server, drain }, [address]] as const;
+      }),
+    );
   }
 
   #open(slot: string, server: ServerConfig, { address, weight, backup }: ServerAddress): KnownPeer {
@@ -330,7 +402,7 @@ export class PeerGroup implements UpstreamGroup {
       hide?.();
       state.release();
     };
-    return { peer, end };
+    return { peer, server, end };
   }
 
   #show(peer: LivePeer, metrics: Counters): () => void {
@@ -342,6 +414,7 @@ export class PeerGroup implements UpstreamGroup {
 
 interface KnownPeer {
   readonly peer: LivePeer;
+  readonly server: ServerConfig;
   readonly end: () => void;
 }
 

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import type { ComplexValue } from '../config/index.ts';
-import type { DictionaryDeclaration, PeersDeclaration } from '../zone/index.ts';
+import type { DictionaryDeclaration, MembershipDeclaration, PeersDeclaration } from '../zone/index.ts';
 
 /** `server` of an `upstream` block; plain data. */
 export interface ServerConfig {
@@ -123,6 +124,8 @@ export interface UpstreamPlan {
   readonly servers: readonly ServerConfig[];
   readonly balancing: Balancing;
   readonly sticky?: Sticky;
+  /** Number of peers that the group has room for if its members may change while it serves. */
+  readonly managedPeers?: number;
   readonly keepalive: KeepaliveConfig;
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
@@ -200,7 +203,8 @@ const SLOTS_STEP = 16;
  * reload.
  */
 export function upstreamZone(plan: UpstreamPlan, workers: number): PeersDeclaration {
-  const needed = 2 * plan.servers.reduce((sum, server) => sum + addressesOf(server), 0);
+  const configured = plan.servers.reduce((sum, server) => sum + addressesOf(server), 0);
+  const needed = 2 * Math.max(configured, plan.managedPeers ?? 0);
   const slots = plan.implicit ? needed : SLOTS_STEP * Math.ceil(needed / SLOTS_STEP);
   const threads = THREADS_STEP * Math.ceil((workers + 1) / THREADS_STEP);
   return { name: upstreamZoneName(plan), kind: 'peers', slots, threads };
@@ -209,6 +213,22 @@ export function upstreamZone(plan: UpstreamPlan, workers: number): PeersDeclarat
 /** Returns the name of a group's shared memory. */
 export function upstreamZoneName({ key, implicit }: UpstreamPlan): string {
   return implicit ? `server ${key}` : `upstream ${key}`;
+}
+
+/**
+ * Returns the shared memory of the members of a group. Its name changes with the configured servers: who edits them wants
+ * them to count, and a reload that fails must leave the present members alone.
+ */
+export function membershipZone(plan: UpstreamPlan): MembershipDeclaration | undefined {
+  const { key, managedPeers: peers } = plan;
+  if (peers === undefined) return undefined;
+  return { name: `members ${key} ${configuredDigest(plan)}`, kind: 'membership', peers };
+}
+
+/** Identifies the servers of a block as they are written. */
+export function configuredDigest({ servers }: UpstreamPlan): string {
+  const written = servers.map((server) => ({ ...server, place: '' }));
+  return createHash('sha256').update(JSON.stringify(written)).digest('hex').slice(0, 16);
 }
 
 /** Returns the shared memory of the sessions of `sticky learn`. */

@@ -1,6 +1,8 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { AddressRule } from './host-policy.ts';
 import type { Dictionary } from '../zone/index.ts';
+import type { Member } from './members.ts';
+import type { Membership } from './membership.ts';
 import type { KeepaliveConfig, ResolverConfig, Sticky } from './plan.ts';
 
 /** One address of a group. It is the same object as long as the group has the address. */
@@ -76,6 +78,8 @@ export interface PeerView {
   readonly fails: number;
   /** Requests in progress, over all workers. */
   readonly requests: number;
+  /** All its settings, as the API of managed groups writes them. */
+  readonly member: Member;
 }
 
 /** A group of peers: an `upstream` block, a literal host, or a host from variables. */
@@ -91,6 +95,10 @@ export interface UpstreamGroup {
   readonly sticky: Sticky | undefined;
   /** The sessions of `sticky learn`. */
   readonly sessions: Dictionary | undefined;
+  /** Present if the members may change while the group serves (`dynamic_upstreams_managed`). */
+  readonly membership: Membership | undefined;
+  /** Identifies the servers of the configuration. */
+  readonly configured: string;
   /** `ip_hash`: the build must be asked for the peer's address (`needPeer`). */
   readonly wantsClientAddress: boolean;
   readonly keepalive: KeepaliveConfig;
@@ -125,10 +133,33 @@ export interface Upstreams {
   /** Returns the `upstream` block of that name, but no group of a literal host. */
   block(address: Pick<UpstreamAddress, 'host' | 'port'>): UpstreamGroup | undefined;
   /**
+   * Returns how the peers of a managed group are looked up by name, with the resolver of its block; `undefined` if it has
+   * none.
+   */
+  memberLookup(group: string, name: MemberName): MemberLookup | undefined;
+  /**
    * Returns the groups of hosts from variables, for the `resolver` settings of a location. To be called at load time.
    */
   hosts(resolving: Resolving): RequestHosts;
 }
+
+/** A name whose addresses are the peers of a group; `service` looks up SRV records. */
+export interface MemberName {
+  readonly host: string;
+  readonly port: number;
+  readonly service?: string;
+}
+
+/** Looks the peers up. Rejects if nothing was learnt; a name that does not exist has no addresses. */
+export type MemberLookup = () => Promise<{
+  readonly addresses: readonly {
+    readonly address: string;
+    readonly weight?: number;
+    readonly backup?: boolean;
+  }[];
+  /** How long they are valid. */
+  readonly againMs: number | undefined;
+}>;
 
 /** The `resolver` and `resolver_timeout` of a location (`build.core`). */
 export interface Resolving {

@@ -1,12 +1,26 @@
 import type { ErrorLog } from '../log/index.ts';
-import { type Counters, openDictionary, PeerTable } from '../zone/index.ts';
+import { type Counters, MembershipText, openDictionary, PeerTable } from '../zone/index.ts';
 import { PeerGroup } from './peer-group.ts';
 import { upstreamKey } from './implicit-upstream.ts';
 import { AddressWatch, addressLookup } from './address-watch.ts';
 import { NameResolver } from './name-resolver.ts';
-import { type ServerConfig, sessionsZone, type UpstreamPlan, upstreamZoneName } from './plan.ts';
+import {
+  membershipZone,
+  type ServerConfig,
+  sessionsZone,
+  type UpstreamPlan,
+  upstreamZoneName,
+} from './plan.ts';
 import { KnownRequestHosts } from './request-hosts.ts';
-import type { RequestHosts, Resolving, UpstreamAddress, UpstreamGroup, Upstreams } from './selection.ts';
+import type {
+  MemberLookup,
+  MemberName,
+  RequestHosts,
+  Resolving,
+  UpstreamAddress,
+  UpstreamGroup,
+  Upstreams,
+} from './selection.ts';
 
 /** What the groups of a configuration need of a worker. */
 interface UpstreamScope {
@@ -22,6 +36,7 @@ const START_MS = 5000;
 /** All groups of one configuration in one worker, with the lookups of their names. */
 export class OpenUpstreams implements Upstreams {
   readonly groups: readonly PeerGroup[];
+  readonly #plans: readonly UpstreamPlan[];
   readonly #scope: UpstreamScope;
   readonly #byKey: ReadonlyMap<string, PeerGroup>;
   readonly #resolvers = new Map<string, NameResolver>();
@@ -30,6 +45,7 @@ export class OpenUpstreams implements Upstreams {
 
   /** `asks`: names are looked up. */
   private constructor(plans: readonly UpstreamPlan[], scope: UpstreamScope, asks: boolean) {
+    this.#plans = plans;
     this.#scope = scope;
     const opened = plans.map((plan) => ({ plan, group: this.#open(plan) }));
     this.#byKey = new Map(opened.map(({ plan, group }) => [plan.key, group]));
@@ -56,6 +72,15 @@ export class OpenUpstreams implements Upstreams {
 
   block({ host, port }: Pick<UpstreamAddress, 'host' | 'port'>): UpstreamGroup | undefined {
     return port === undefined ? this.#byKey.get(upstreamKey(host)) : undefined;
+  }
+
+  memberLookup(group: string, { host, port, service }: MemberName): MemberLookup | undefined {
+    const plan = this.#plans.find(({ key }) => key === upstreamKey(group));
+    if (!plan?.resolver) return undefined;
+    const { resolver, resolverTimeoutMs: timeoutMs } = plan;
+    const target = { kind: 'name', host, port } as const;
+    const resolve = service === undefined ? {} : { service };
+    return addressLookup({ target, resolve }, this.#resolver({ resolver, timeoutMs }));
   }
 
   hosts(resolving: Resolving): RequestHosts {
@@ -90,11 +115,13 @@ export class OpenUpstreams implements Upstreams {
     const { workerId, metrics, log } = this.#scope;
     const table = new PeerTable(this.#scope.zone(upstreamZoneName(plan)), workerId);
     const { sticky } = plan;
+    const members = membershipZone(plan);
     const sessions = sticky?.kind === 'learn' ? this.#scope.zone(sessionsZone(sticky).name) : undefined;
     return new PeerGroup(plan, {
       table,
       metrics,
       log,
+      ...(members && { members: new MembershipText(this.#scope.zone(members.name), workerId) }),
       ...(sessions && { sessions: openDictionary(sessions, workerId, { evict: true }) }),
     });
   }

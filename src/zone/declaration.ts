@@ -43,13 +43,22 @@ export interface PeersDeclaration {
   readonly threads: number;
 }
 
+/** The members of an upstream that change while it serves: see `MembershipText`. */
+export interface MembershipDeclaration {
+  readonly name: string;
+  readonly kind: 'membership';
+  /** Number of peers that it has room for. */
+  readonly peers: number;
+}
+
 /** Shared memory that a configuration declares by name; plain data in the plan. */
 export type ZoneDeclaration =
   | RingDeclaration
   | DictionaryDeclaration
   | RequestLimitDeclaration
   | ConnectionLimitDeclaration
-  | PeersDeclaration;
+  | PeersDeclaration
+  | MembershipDeclaration;
 
 /** How one kind of zone uses its memory. `zone-memory.ts` has a table of the kinds. */
 export interface ZoneKind<D extends ZoneDeclaration> {

@@ -18,6 +18,7 @@ export {
 } from './counters/counters.ts';
 export type {
   DictionaryDeclaration,
+  MembershipDeclaration,
   PeersDeclaration,
   RingDeclaration,
   ZoneDeclaration,
@@ -35,6 +36,7 @@ export { EVENT_LIMITS, ringBytes, type RingEntry } from './ring/layout.ts';
 export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
 export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits/open-requests.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
+export { MembershipText } from './membership/membership-text.ts';
 export { monotonicMs } from './clock.ts';
 export { CHECKING, PeerTable, type PeerState } from './peers/peer-table.ts';
 export { openRing, type Ring } from './ring/ring.ts';

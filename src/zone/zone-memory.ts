@@ -4,6 +4,7 @@ import { dictionaryKind } from './dictionary/kind.ts';
 import { IDENTITY_WORD, MAGIC_WORD, memoryOf } from './header.ts';
 import { connectionLimitKind, requestLimitKind } from './limits/kinds.ts';
 import { clearAlive, setAlive, ZoneLock } from './lock.ts';
+import { membershipKind } from './membership/kind.ts';
 import { peersKind } from './peers/kind.ts';
 import { ringKind } from './ring/kind.ts';
 
@@ -17,6 +18,7 @@ const KINDS: Kinds = {
   'request limit': requestLimitKind,
   'connection limit': connectionLimitKind,
   peers: peersKind,
+  membership: membershipKind,
 };
 
 /** Returns the kind of a declaration. */

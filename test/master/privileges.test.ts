@@ -71,11 +71,17 @@ test.runIf(IS_ROOT)('only files that no other account than root can replace chan
     throughOthers: ['theirs/to-own/secret', 'theirs/to-own/made'],
   };
   const directories = ['own/data', 'own/made', 'open', 'theirs/to-own/kept', 'theirs/to-own/put'];
+  // A directory that may hold files of others is given away only if it was made just now.
+  const sharedDirectories = ['own/shared', 'own', 'theirs/to-own/shared'];
   handOver(
-    { files: absolute(Object.values(files).flat()), directories: absolute(directories) },
+    {
+      files: absolute(Object.values(files).flat()),
+      directories: absolute(directories),
+      sharedDirectories: absolute(sharedDirectories),
+    },
     { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid },
   );
-  const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new'];
+  const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new', 'own/shared'];
   expect(ownedIn(dir)).toEqual([...handedOver, 'theirs'].toSorted());
   expect(absolute(['theirs/new', 'own/put']).filter((path) => existsSync(path))).toEqual([]);
 });
@@ -151,7 +157,12 @@ test.runIf(IS_ROOT)('a keeper whose process has ended accepts no further message
   const keeper = new Keeper({ source: '{}', pid: 4711, answer: () => undefined });
   const granting = (pidFile: string): void => {
     const account = { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid };
-    const holdings = { account, addresses: [], written: { files: [], directories: [] }, pidFile };
+    const holdings = {
+      account,
+      addresses: [],
+      written: { files: [], directories: [], sharedDirectories: [] },
+      pidFile,
+    };
     keeper.receive({ type: 'grant', holdings, candidate: '' });
     keeper.receive({ type: 'serving', question: 1 });
   };

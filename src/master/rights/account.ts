@@ -76,8 +76,9 @@ export function checkProgram({ name }: Account, file: string): void {
 }
 
 /** Throws if this account cannot write a log or a directory: nginx, too, does not start without its logs. */
-export function checkWritable({ name }: Account, { files, directories }: Required<WrittenFiles>): void {
-  for (const path of [...files, ...directories]) {
+export function checkWritable({ name }: Account, written: Required<WrittenFiles>): void {
+  const { files, directories, sharedDirectories } = written;
+  for (const path of [...files, ...directories, ...sharedDirectories]) {
     if (standardStream(path) !== undefined) continue;
     try {
       accessSync(path, constants.W_OK);

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fchownSync,
   fstatSync,
@@ -56,9 +57,13 @@ const OTHERS_WRITE = 0o022;
  * nobody but root can have created, in all of their directories. Any other name may have become a link by the time it is
  * opened, and the account's own directories need no help.
  */
-export function handOver({ files, directories }: Required<WrittenFiles>, account: Account): void {
+export function handOver(written: Required<WrittenFiles>, account: Account): void {
+  const { files, directories, sharedDirectories } = written;
   for (const file of files) attempt(() => handOverFile(file, account, O_CREAT));
   for (const directory of directories) attempt(() => handOverDirectory(directory, account));
+  for (const directory of sharedDirectories) {
+    if (!existsSync(directory)) attempt(() => handOverDirectory(directory, account));
+  }
 }
 
 function handOverFile(path: string, account: Account, create: number): void {

@@ -75,8 +75,8 @@ function keyName(from: StickyKey['from']): ArgReader<StickyKey> {
 /** nginx needs eight pages of memory for the peers. */
 const MIN_ZONE_BYTES = 8 * 4096;
 
-/** `zone name [size]`: checked as in nginx, without effect. */
-const zone: ArgReader<string> = readers.words(
+/** `zone name [size]`: only the size counts; without one it is 0. */
+const zone: ArgReader<number> = readers.words(
   { syntax: 'name [size]', min: 1, max: 2 },
   ([name, size], { report }) => {
     const { value, span } = name as Word;
@@ -85,7 +85,7 @@ const zone: ArgReader<string> = readers.words(
     else if (size && bytes === undefined) report.emerg(`invalid zone size "${size.value}"`, size.span);
     else if (bytes !== undefined && bytes < MIN_ZONE_BYTES)
       report.emerg(`zone "${value}" is too small`, span);
-    else return value;
+    else return bytes ?? 0;
     return undefined;
   },
 );
@@ -122,10 +122,20 @@ const directives = directivesFor<UpstreamConfig>()({
   zone: {
     contexts: UPSTREAM,
     args: zone,
-    many: true,
-    accepted: 'the workers always share what they know of the servers',
-    summary: 'Shared memory of the group; gw needs no size.',
+    into: 'zoneBytes',
+    inherit: false,
+    summary:
+      'Shared memory of the group. The workers always share what they know of the servers; the size bounds the number of peers of a managed group, at 512 bytes each.',
     source: 'nginx ngx_http_upstream_module#zone',
+  },
+  dynamic_upstreams_managed: {
+    contexts: UPSTREAM,
+    args: readers.present,
+    into: 'managed',
+    inherit: false,
+    summary:
+      'The peers of the group may be changed while it serves: by dynamic_upstreams_api, and by a source. There is room for 256 peers, or for what the size of "zone" says.',
+    source: 'gw',
   },
   least_conn: {
     ...BALANCING,

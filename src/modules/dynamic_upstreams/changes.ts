@@ -1,0 +1,117 @@
+import {
+  type Member,
+  MEMBER_CODES,
+  type MemberChange,
+  MemberFault,
+  type MemberPatch,
+  type Membership,
+  type MemberSet,
+} from '../../upstream/index.ts';
+import type { Publish } from './events.ts';
+import type { Journal } from './journal.ts';
+
+/** Changes the members of a group, and tells and records it. */
+export class GroupChanges {
+  readonly #target: string;
+  readonly #source: string;
+  readonly #membership: Membership;
+  readonly #journal: Journal | undefined;
+  readonly #publish: Publish;
+
+  constructor(
+    { target, source, membership }: { target: string; source: string; membership: Membership },
+    { journal, publish }: { journal: Journal | undefined; publish: Publish },
+  ) {
+    this.#target = target;
+    this.#source = source;
+    this.#membership = membership;
+    this.#journal = journal;
+    this.#publish = publish;
+  }
+
+  /** Throws a `MemberFault` if the peers come from a source, which would undo what the API does. */
+  requireApi(): void {
+    if (this.#source !== 'static')
+      throw new MemberFault(405, MEMBER_CODES.shape, `the peers come from the source "${this.#source}"`);
+  }
+
+  /** Replaces the set. `expected`: the generation that it must have. Throws a `MemberFault`. */
+  put(peers: readonly Member[], expected?: number): MemberChange {
+    return this.#activated(this.#membership.put(peers, { expected }));
+  }
+
+  /** Replaces the set by what a source gives, also by none. Tells whether that is another set. Throws a `MemberFault`. */
+  refresh(peers: readonly Member[]): boolean {
+    return this.#activated(this.#membership.put(peers, { isEmptyFine: true })).changed;
+  }
+
+  /** Changes lists of peers, or drains one. Throws a `MemberFault`. */
+  patch(patch: MemberPatch, expected?: number): MemberChange {
+    const change = this.#membership.patch(patch, expected);
+    if (patch.kind === 'lists') return this.#activated(change);
+    const { set } = change;
+    if (change.changed)
+      this.#publish({
+        type: patch.kind === 'drain' ? 'peer_draining' : 'peer_undrained',
+        payload: {
+          target: this.#target,
+          address: patch.address,
+          drain_count: this.drainCount(set),
+          generation: set.generation,
+        },
+      });
+    return change;
+  }
+
+  /** Number of peers of a set that drain. */
+  drainCount(set: MemberSet): number {
+    const { draining } = set;
+    return this.#membership.peers(set).filter(({ address }) => draining.includes(address)).length;
+  }
+
+  /** Records that a change was refused. */
+  failed(code: number): void {
+    this.#membership.note({ last_error_code: code, last_error_at_msec: Date.now() });
+  }
+
+  /** Resolves when the journal holds the present set, or a write of it has failed. */
+  written(): Promise<void> {
+    return this.#journal?.save() ?? Promise.resolve();
+  }
+
+  /** Takes over the set of the journal, before the first request. */
+  async restore(): Promise<void> {
+    if (await this.#journal?.restore()) this.#tell('snapshot_restored', this.#membership.set);
+  }
+
+  /** Records and tells that the source could not be read. */
+  refreshFailed(code: number): void {
+    this.failed(code);
+    this.#publish({
+      type: 'refresh_failed',
+      payload: { target: this.#target, source: this.#source, error_code: code },
+    });
+  }
+
+  /** Records that the source gave what was known. */
+  refreshed(): void {
+    this.#membership.note({ last_success_at_msec: Date.now() });
+  }
+
+  #activated(change: MemberChange): MemberChange {
+    if (change.changed) this.#tell('snapshot_activated', change.set);
+    return change;
+  }
+
+  #tell(type: 'snapshot_activated' | 'snapshot_restored', set: MemberSet): void {
+    this.#publish({
+      type,
+      payload: {
+        target: this.#target,
+        source: this.#source,
+        generation: set.generation,
+        peer_count: this.#membership.peers(set).length,
+      },
+    });
+  }
+}

@@ -1,0 +1,224 @@
+import type { Word } from '../../../grammar/index.ts';
+import {
+  type ArgReader,
+  directivesFor,
+  pathFrom,
+  readers,
+  type ReadScope,
+  uses,
+} from '../../config/index.ts';
+
+/** Where the peers of a group come from. */
+export type SourceKind = 'static' | 'file' | 'dns' | 'consul' | 'http';
+
+/** `dynamic_upstreams_dns name[:port] [service=x];` */
+interface DnsName {
+  readonly host: string;
+  readonly port: number;
+  readonly service?: string;
+}
+
+/** `dynamic_upstreams_*` of one location. */
+export interface DynamicUpstreamsConfig {
+  readonly api?: true;
+  readonly target?: string;
+  readonly source?: SourceKind;
+  readonly sourceFile?: string;
+  readonly refreshMs: number;
+  readonly journal?: string;
+  readonly empty?: 'keep' | 'accept';
+  readonly dns?: DnsName;
+  readonly consulAddress: string;
+  readonly consulService?: string;
+  readonly consulTag?: string;
+  readonly consulToken?: string;
+  readonly consulDatacenter?: string;
+  readonly http?: string;
+  readonly httpHeaders?: readonly (readonly [name: string, value: string])[];
+  readonly eventsZone?: string;
+  readonly eventsChannel?: string;
+}
+
+/** A time whose numbers without a unit are milliseconds. */
+const milliseconds: ArgReader<number> = readers.words(
+  { syntax: 'time', min: 1, max: 1 },
+  ([time], { report, directive }) => {
+    const { value, span } = time as Word;
+    const ms = /^\d{1,9}$/.test(value) ? Number(value) : readers.parseTimeMs(value);
+    if (ms !== undefined && ms > 0 && ms <= 2 ** 31 - 1) return ms;
+    report.emerg(
+      `"${directive}" directive invalid value`,
+      span,
+      'expected a time such as 5s; a number counts milliseconds',
+    );
+    return undefined;
+  },
+);
+
+const channel: ArgReader<string> = readers.words(
+  { syntax: 'name', min: 1, max: 1 },
+  ([name], { report, directive }) => {
+    const { value, span } = name as Word;
+    if (value !== '' && Buffer.byteLength(value) <= 64) return value;
+    report.emerg(`"${directive}" must have 1 to 64 bytes`, span);
+    return undefined;
+  },
+);
+
+const dns: ArgReader<DnsName> = readers.words(
+  { syntax: 'name[:port] [service=name]', min: 1, max: 2 },
+  ([name, service], scope) => {
+    const { value, span } = name as Word;
+    const [, host = '', port = '80'] = /^([\w.-]+)(?::(\d{1,5}))?$/.exec(value) ?? [];
+    if (host === '' || Number(port) < 1 || Number(port) > 65_535) return refuse(value, span, scope);
+    if (!service) return { host, port: Number(port) };
+    const [, records] = /^service=([\w.-]+)$/.exec(service.value) ?? [];
+    if (records === undefined) return refuse(service.value, service.span, scope);
+    return { host, port: Number(port), service: records };
+  },
+);
+
+const url: ArgReader<string> = readers.words({ syntax: 'URL', min: 1, max: 1 }, ([text], scope) => {
+  const { value, span } = text as Word;
+  const parsed = URL.canParse(value) ? new URL(value) : undefined;
+  if (parsed && /^https?:$/.test(parsed.protocol)) return value;
+  return refuse(value, span, scope);
+});
+
+const header: ArgReader<readonly [name: string, value: string]> = readers.words(
+  { syntax: 'name value', min: 2, max: 2 },
+  ([name, value], scope) => {
+    const [first, second] = [name as Word, value as Word];
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(first.value)) return refuse(first.value, first.span, scope);
+    // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+    if (/[\u0000-\u001F\u007F]/.test(second.value)) return refuse(second.value, second.span, scope);
+    return [first.value, second.value];
+  },
+);
+
+function refuse(value: string, span: Word['span'], { report, directive }: ReadScope): undefined {
+  report.emerg(`invalid value "${value}" in "${directive}" directive`, span);
+  return undefined;
+}
+
+const HERE = { contexts: ['location'], inherit: false, source: 'gw' } as const;
+
+/** The directives of groups that change while they serve. */
+export const directives = directivesFor<DynamicUpstreamsConfig>()({
+  dynamic_upstreams_api: {
+    ...HERE,
+    args: readers.present,
+    into: 'api',
+    summary:
+      'Shows the peers of a managed group (GET), replaces them (PUT) and changes some of them (PATCH), as JSON. Who may call it is up to the location.',
+  },
+  dynamic_upstreams_target: {
+    ...HERE,
+    args: readers.text,
+    into: 'target',
+    roles: uses('upstream'),
+    summary: 'The `upstream` that dynamic_upstreams_api shows and changes.',
+  },
+  dynamic_upstreams_source: {
+    ...HERE,
+    args: readers.oneOf('static', 'file', 'dns', 'consul', 'http'),
+    into: 'source',
+    summary:
+      'Where the peers come from: static (the API; the default), file (also if there is a dynamic_upstreams_source_file), dns, consul or http.',
+  },
+  dynamic_upstreams_source_file: {
+    ...HERE,
+    args: readers.text,
+    into: 'sourceFile',
+    roles: pathFrom('prefix'),
+    summary: 'The file that holds the peers as the body of PUT does.',
+  },
+  dynamic_upstreams_refresh: {
+    ...HERE,
+    args: milliseconds,
+    into: 'refreshMs',
+    default: 5000,
+    defaultText: '5s',
+    summary: 'How often the source is asked; a number without a unit counts milliseconds.',
+  },
+  dynamic_upstreams_journal: {
+    ...HERE,
+    args: readers.text,
+    into: 'journal',
+    roles: pathFrom('prefix'),
+    summary: 'The file that keeps the peers for the next start.',
+  },
+  dynamic_upstreams_empty: {
+    ...HERE,
+    args: readers.oneOf('keep', 'accept'),
+    into: 'empty',
+    summary:
+      'What an empty list of a source does: it is kept out as a failure (default of file and http), or it empties the group (dns and consul).',
+  },
+  dynamic_upstreams_dns: {
+    ...HERE,
+    args: dns,
+    into: 'dns',
+    summary:
+      'The name whose addresses are the peers, asked from the `resolver`; with service=, its SRV records with their ports, weights, and a lower priority as backup.',
+  },
+  dynamic_upstreams_consul_address: {
+    ...HERE,
+    args: url,
+    into: 'consulAddress',
+    default: 'http://127.0.0.1:8500',
+    summary: 'The HTTP API of Consul.',
+  },
+  dynamic_upstreams_consul_service: {
+    ...HERE,
+    args: readers.text,
+    into: 'consulService',
+    summary: 'The service whose passing instances are the peers.',
+  },
+  dynamic_upstreams_consul_tag: {
+    ...HERE,
+    args: readers.text,
+    into: 'consulTag',
+    summary: 'Only instances with this tag.',
+  },
+  dynamic_upstreams_consul_token: {
+    ...HERE,
+    args: readers.text,
+    into: 'consulToken',
+    secret: 'whole',
+    summary: 'The token of Consul, best as ${file:…} or ${env:…}.',
+  },
+  dynamic_upstreams_consul_dc: {
+    ...HERE,
+    args: readers.text,
+    into: 'consulDatacenter',
+    summary: 'The data centre of Consul.',
+  },
+  dynamic_upstreams_http: {
+    ...HERE,
+    args: url,
+    into: 'http',
+    summary: 'The URL that gives the peers as the body of PUT does: 200, or 304 for those of the last ETag.',
+  },
+  dynamic_upstreams_http_header: {
+    ...HERE,
+    args: header,
+    into: 'httpHeaders',
+    repeat: 'append',
+    secret: 'whole',
+    summary: 'A header of the request for the peers.',
+  },
+  dynamic_upstreams_worker_events_zone: {
+    ...HERE,
+    args: readers.text,
+    into: 'eventsZone',
+    roles: uses('event ring'),
+    summary: 'The ring that changes of the group are published into.',
+  },
+  dynamic_upstreams_worker_events_channel: {
+    ...HERE,
+    args: channel,
+    into: 'eventsChannel',
+    summary: 'The channel of these events.',
+  },
+});

@@ -1,0 +1,156 @@
+import { dirname, resolve } from 'node:path';
+import { type ConfigReport, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import type { KnowsHost } from '../../http/index.ts';
+import type { Membership, UpstreamGroup } from '../../upstream/index.ts';
+import { compileApi } from './api.ts';
+import { GroupChanges } from './changes.ts';
+import { directives, type DynamicUpstreamsConfig, type SourceKind } from './directives.ts';
+import { openEvents } from './events.ts';
+import { Journal } from './journal.ts';
+import { Refresh } from './refresh.ts';
+import { consulSource } from './sources/consul.ts';
+import { dnsSource } from './sources/dns.ts';
+import { fileSource } from './sources/file.ts';
+import { httpSource } from './sources/http.ts';
+import type { Source } from './sources/source.ts';
+
+type ApiConfig = DynamicUpstreamsConfig & { readonly target: string };
+
+/** What the API of a location works with. */
+interface Resources {
+  readonly group: UpstreamGroup;
+  /** Absent if the group cannot be changed. */
+  readonly changes: GroupChanges | undefined;
+  readonly knowsHost: KnowsHost;
+}
+
+/** A file alone says that the peers come from it. */
+function sourceOf({ source, sourceFile }: DynamicUpstreamsConfig): SourceKind {
+  if (source !== undefined && source !== 'static') return source;
+  return sourceFile === undefined ? 'static' : 'file';
+}
+
+/** The field that a source cannot do without. */
+const NEEDED = {
+  file: ['sourceFile', 'dynamic_upstreams_source_file'],
+  dns: ['dns', 'dynamic_upstreams_dns'],
+  consul: ['consulService', 'dynamic_upstreams_consul_service'],
+  http: ['http', 'dynamic_upstreams_http'],
+} as const;
+
+function validate(config: DynamicUpstreamsConfig, report: ConfigReport<DynamicUpstreamsConfig>): void {
+  const { target, eventsZone, eventsChannel } = config;
+  if (target === undefined) report.on('api', 'requires "dynamic_upstreams_target"');
+  const source = sourceOf(config);
+  if (source !== 'static') {
+    const [field, directive] = NEEDED[source];
+    if (config[field] === undefined) report.on('source', `"${source}" requires "${directive}"`);
+  }
+  if ((eventsZone === undefined) !== (eventsChannel === undefined)) {
+    const [field, other] =
+      eventsZone === undefined ? (['eventsChannel', 'zone'] as const) : (['eventsZone', 'channel'] as const);
+    report.on(field, `requires "dynamic_upstreams_worker_events_${other}"`);
+  }
+}
+
+/** A group that does not exist has been refused when the configuration was loaded. */
+function groupOf({ target }: ApiConfig, { upstreams }: WorkerScope): UpstreamGroup {
+  const group = upstreams.block({ host: target });
+  if (!group) throw new Error(`upstream "${target}" is unknown in this worker`);
+  return group;
+}
+
+async function provision(config: ApiConfig, worker: WorkerScope): Promise<Resources> {
+  const group = groupOf(config, worker);
+  const { membership } = group;
+  const knowsHost = (host: string): boolean => worker.view.knowsHost(host);
+  if (!membership) return { group, changes: undefined, knowsHost };
+  const source = sourceOf(config);
+  const target = { target: config.target, source, membership };
+  const { configured } = group;
+  const journal =
+    config.journal === undefined
+      ? undefined
+      : new Journal({ ...target, configured, path: resolve(worker.prefix, config.journal) }, worker);
+  const publish = openEvents({ zone: config.eventsZone, channel: config.eventsChannel }, worker);
+  const changes = new GroupChanges(target, { journal, publish });
+  await changes.restore();
+  const asked = openSource(config, source, worker);
+  if (asked) await startRefresh({ asked, config, source }, { membership, changes, worker });
+  return { group, changes, knowsHost };
+}
+
+async function startRefresh(
+  { asked, config, source }: { asked: Source; config: ApiConfig; source: SourceKind },
+  { membership, changes, worker }: { membership: Membership; changes: GroupChanges; worker: WorkerScope },
+): Promise<void> {
+  const accepts = config.empty ?? (source === 'dns' || source === 'consul' ? 'accept' : 'keep');
+  const { target, refreshMs } = config;
+  const options = { target, source, refreshMs, acceptsEmpty: accepts === 'accept' };
+  const refresh = worker.own(new Refresh(asked, { membership, changes }, { options, worker }), (opened) =>
+    opened.close(),
+  );
+  await refresh.start();
+}
+
+/** Opens the source of a group; `undefined` if the API is the only one to change it. */
+function openSource(config: ApiConfig, source: SourceKind, worker: WorkerScope): Source | undefined {
+  switch (source) {
+    case 'static':
+      return undefined;
+    case 'file':
+      return fileSource(resolve(worker.prefix, config.sourceFile as string));
+    case 'http':
+      return httpSource(config.http as string, config.httpHeaders ?? []);
+    case 'consul':
+      return consulSource(config as ApiConfig & { consulService: string });
+    case 'dns': {
+      const name = config.dns as NonNullable<ApiConfig['dns']>;
+      const lookUp = worker.upstreams.memberLookup(config.target, name);
+      if (!lookUp) throw new Error(`no resolver defined for the names of upstream "${config.target}"`);
+      return dnsSource(lookUp);
+    }
+  }
+}
+
+/** Groups of servers that change while they serve. */
+export const dynamicUpstreams = moduleFor<DynamicUpstreamsConfig>()<Resources>({
+  name: 'dynamic_upstreams',
+  directives,
+  content: 'api',
+  enabled: ({ api }) => api === true,
+  validate,
+  sensitive: ({ api }) =>
+    api ? { rule: 'upstream-api-open', field: 'api', methods: ['PUT', 'PATCH'] } : undefined,
+  writes: ({ journal }) => (journal === undefined ? {} : { sharedDirectories: [dirname(journal)] }),
+  uses: ({ target, eventsZone }) => [
+    ...(target === undefined ? [] : [{ kind: 'upstream', name: target, field: 'target' } as const]),
+    ...(eventsZone === undefined ? [] : [{ kind: 'ring', name: eventsZone, field: 'eventsZone' } as const]),
+  ],
+  provision: (config, worker) => provision(config as ApiConfig, worker),
+  compile: (config, resources, build) => ({
+    content: compileApi(sourceOf(config), resources, build),
+    quiet: true,
+  }),
+  explanation: {
+    provision: (config, scope) => ({
+      group: groupOf(config as ApiConfig, scope),
+      changes: undefined,
+      knowsHost: () => true,
+    }),
+    explain: (config) => ({
+      content: (x) => ({
+        does:
+          x.method === 'GET' || x.method === 'HEAD'
+            ? 'shows the peers of an upstream'
+            : 'changes the peers of an upstream',
+        facts: [
+          { label: 'upstream', value: (config as ApiConfig).target },
+          { label: 'source', value: sourceOf(config) },
+        ],
+        unknown: 'the response',
+      }),
+    }),
+  },
+  rules: () => import('./rules.ts'),
+});

@@ -1,0 +1,174 @@
+import type { MembershipText } from '../zone/index.ts';
+import {
+  CONFIGURED,
+  type Member,
+  MEMBER_CODES,
+  MemberFault,
+  type MemberPatch,
+  type MemberSet,
+  normalMember,
+  patchMembers,
+  unknownPeer,
+} from './members.ts';
+
+/** What a change is checked against. */
+interface MemberScope {
+  /** The servers of the configuration at their present addresses. */
+  configured(): readonly Member[];
+  /** Tells whether active checks have found a peer unhealthy. A peer that is not known counts as healthy. */
+  isUnhealthy(address: string): boolean;
+}
+
+/** How a set is replaced. */
+interface PutOptions {
+  /** The generation that the set must have. */
+  readonly expected?: number | undefined;
+  /** Without a peer the group has none; otherwise that is refused. */
+  readonly isEmptyFine?: boolean;
+}
+
+/** What a change came to. */
+export interface MemberChange {
+  readonly changed: boolean;
+  readonly set: MemberSet;
+  readonly added?: number;
+  readonly removed?: number;
+}
+
+/** The members of one group as one worker sees them. All workers have the same ones. */
+export class Membership {
+  /** Number of peers that there is room for. */
+  readonly room: number;
+  readonly text: MembershipText;
+  readonly #scope: MemberScope;
+  #known: { readonly revision: number; readonly set: MemberSet } = { revision: 0, set: CONFIGURED };
+
+  constructor(text: MembershipText, room: number, scope: MemberScope) {
+    this.text = text;
+    this.room = room;
+    this.#scope = scope;
+  }
+
+  /** Changes with each change of the set, and with other facts about it. */
+  get revision(): number {
+    return this.text.revision;
+  }
+
+  get set(): MemberSet {
+    if (this.text.revision === this.#known.revision) return this.#known.set;
+    const read = this.text.read();
+    // A zone that is locked for too long leaves the set as this worker knows it; the next request looks again.
+    if (read) this.#known = { revision: read.revision, set: parse(read.text) };
+    return this.#known.set;
+  }
+
+  /** Replaces the set. Throws a `MemberFault`; then the former set stays. */
+  put(peers: readonly Member[], { expected, isEmptyFine = false }: PutOptions = {}): MemberChange {
+    return this.#change((now) => {
+      refuseOther(now, expected);
+      if (peers.length > 0 || !isEmptyFine) return { set: this.#replaced(now, peers) };
+      return { set: now.peers?.length === 0 ? now : { ...now, generation: now.generation + 1, peers } };
+    });
+  }
+
+  /** Changes lists of peers, or drains one. Throws a `MemberFault`; then the former set stays. */
+  patch(patch: MemberPatch, expected?: number): MemberChange {
+    return this.#change((now) => {
+      refuseOther(now, expected);
+      if (patch.kind !== 'lists') return { set: this.#drained(now, patch.address, patch.kind === 'drain') };
+      const { peers, ...counts } = patchMembers(this.#peersOf(now), patch);
+      return { set: this.#replaced(now, peers), ...counts };
+    });
+  }
+
+  /** Takes over the set of a journal, unless there has been a change before. */
+  restore(
+    restored: Pick<MemberSet, 'generation' | 'draining'> & { readonly peers: readonly Member[] },
+  ): boolean {
+    if (this.text.revision > 0) return false;
+    const { changed } = this.#change((now) => {
+      if (now !== CONFIGURED) return { set: now };
+      return { set: { ...CONFIGURED, ...restored, restored_from_journal: true } };
+    });
+    return changed;
+  }
+
+  /** Records a success or a failure of a source or of a change. */
+  note(
+    facts: Partial<
+      Pick<
+        MemberSet,
+        'last_success_at_msec' | 'last_error_at_msec' | 'last_error_code' | 'restore_error_code'
+      >
+    >,
+  ): void {
+    this.text.change((text) => JSON.stringify({ ...parse(text), ...facts }));
+  }
+
+  /** The peers of a set, those of the configuration included. */
+  peers(set: MemberSet = this.set): readonly Member[] {
+    return this.#peersOf(set);
+  }
+
+  #peersOf({ peers }: MemberSet): readonly Member[] {
+    return peers ?? this.#scope.configured();
+  }
+
+  #replaced(now: MemberSet, given: readonly Member[]): MemberSet {
+    const peers = given.map(normalMember);
+    if (peers.length === 0) throw new MemberFault(400, MEMBER_CODES.shape, 'no peer would remain');
+    if (peers.length > this.room)
+      throw new MemberFault(400, MEMBER_CODES.room, `${peers.length} peers exceed the room for ${this.room}`);
+    const isSame = now.peers !== undefined && JSON.stringify(now.peers) === JSON.stringify(peers);
+    if (isSame) return now;
+    return { ...now, generation: now.generation + 1, peers };
+  }
+
+  #drained(now: MemberSet, address: string, drains: boolean): MemberSet {
+    const { draining } = now;
+    const isDraining = draining.includes(address);
+    if (!isDraining && !this.#peersOf(now).some((peer) => peer.address === address))
+      throw unknownPeer(address);
+    if (isDraining === drains) return now;
+    if (!drains) return { ...now, draining: draining.filter((other) => other !== address) };
+    // Addresses that have left the set are forgotten, the oldest first, before there are too many.
+    return { ...now, draining: [...draining, address].slice(-this.room) };
+  }
+
+  #change(next: (now: MemberSet) => Omit<MemberChange, 'changed'>): MemberChange {
+    let change: MemberChange = { changed: false, set: this.set };
+    const outcome = this.text.change((text) => {
+      const now = parse(text);
+      const { set, ...counts } = next(now);
+      if (set === now) {
+        change = { changed: false, set, ...counts };
+        return undefined;
+      }
+      this.#refuseEmpty(set);
+      change = { changed: true, set: { ...set, last_success_at_msec: Date.now() }, ...counts };
+      return JSON.stringify(change.set);
+    });
+    if (outcome === 'busy') throw new MemberFault(503, MEMBER_CODES.room, 'the zone is busy');
+    if (outcome === 'too long')
+      throw new MemberFault(503, MEMBER_CODES.room, 'the zone has no room for the set');
+    return change;
+  }
+
+  #refuseEmpty(set: MemberSet): void {
+    const { draining, peers } = set;
+    if (peers?.length === 0) return;
+    const isEligible = ({ address, down }: Member): boolean =>
+      !down && !draining.includes(address) && !this.#scope.isUnhealthy(address);
+    if (!this.#peersOf(set).some(isEligible))
+      throw new MemberFault(503, MEMBER_CODES.unhealthy, 'no peer that can serve would remain');
+  }
+}
+
+function refuseOther({ generation }: MemberSet, expected: number | undefined): void {
+  if (expected === undefined || expected === generation) return;
+  throw new MemberFault(412, MEMBER_CODES.shape, `the generation is ${generation}, not ${expected}`);
+}
+
+function parse(text: string): MemberSet {
+  return text === '' ? CONFIGURED : (JSON.parse(text) as MemberSet);
+}

@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { type Gateway, oneGateway } from '../../harness/gateway.ts';
+import { perTier } from '../../harness/tier.ts';
+import { masterPid, startSupervised } from '../../master/processes.ts';
+
+const load = oneGateway({ workers: 2 });
+
+const confOf = (servers: string): string =>
+  `upstream app { ${servers} dynamic_upstreams_managed; }
+   server {
+     location = /app { dynamic_upstreams_api; dynamic_upstreams_target app; dynamic_upstreams_journal state/app.json; }
+     location = /metrics { control_api metrics; }
+   }`;
+
+const SERVERS = 'server 10.0.0.1:80;';
+const PEERS = [{ address: '10.0.1.1:80', weight: 2 }, { address: '10.0.1.2:80' }];
+
+interface Shown {
+  readonly generation: number;
+  readonly restored_from_journal: boolean;
+  readonly restore_error_code?: number;
+  readonly peers: readonly { readonly address: string; readonly state: string }[];
+}
+
+const show = async (gw: Gateway): Promise<Shown> => JSON.parse((await gw.fetch('/app')).body) as Shown;
+
+const put = (gw: Gateway, peers: readonly object[]) =>
+  gw.fetch('/app', {
+    method: 'PUT',
+    body: JSON.stringify({ peers }),
+    headers: { 'Content-Type': 'application/json' },
+  });
+
+const addresses = ({ peers }: Pick<Shown, 'peers'>): string => peers.map(({ address }) => address).join(' ');
+
+const journalOf = (more: object): string =>
+  JSON.stringify({
+    schema: 1,
+    target: 'app',
+    source: 'static',
+    generation: 41,
+    persisted_at_msec: 1_790_000_000_000,
+    peers: PEERS,
+    draining: ['10.0.1.2:80'],
+    ...more,
+  });
+
+test('the journal holds the set when the response has left, readable by its owner only', async (t) => {
+  const gw = await load(t, confOf(SERVERS), { 'state/none': '' });
+  await put(gw, PEERS);
+  const journal = JSON.parse(readFileSync(join(gw.dir, 'state/app.json'), 'utf8')) as Record<string, unknown>;
+  expect(journal).toMatchObject({ schema: 1, target: 'app', source: 'static', generation: 2, draining: [] });
+  expect((journal['peers'] as { address: string }[]).map(({ address }) => address)).toEqual([
+    '10.0.1.1:80',
+    '10.0.1.2:80',
+  ]);
+});
+
+test('a journal of another program, without the servers of the configuration, is taken over', async (t) => {
+  const gw = await load(t, confOf(`${SERVERS} server 10.0.0.2:80;`), { 'state/app.json': journalOf({}) });
+  const shown = await show(gw);
+  expect(shown).toMatchObject({ generation: 41, restored_from_journal: true });
+  expect(shown.peers.map(({ state }) => state)).toEqual(['up', 'draining']);
+});
+
+test('a journal that belongs to other servers of the configuration does not count', async (t) => {
+  const files = { 'state/app.json': journalOf({ configured: 'other' }) };
+  const gw = await load(t, confOf(`${SERVERS} server 10.0.0.3:80;`), files);
+  expect(await show(gw)).toMatchObject({ generation: 1, restored_from_journal: false });
+});
+
+const damages = [
+  { text: '', reason: 'Unexpected end of JSON input' },
+  { text: '{"schema":2}', reason: '"schema" is not 1' },
+  { text: journalOf({ target: 'other' }), reason: '"target" is not "app"' },
+  { text: journalOf({ generation: 0 }), reason: '"generation" is not a number from 1' },
+  { text: journalOf({ draining: [1] }), reason: '"draining" is not a list of texts' },
+  { text: journalOf({ peers: [] }), reason: 'peers must not be empty' },
+  {
+    text: journalOf({ peers: [{ address: 'nowhere' }] }),
+    reason: 'peers[0].address must be an IP address with a port',
+  },
+] as const;
+
+for (const [nth, { text, reason }] of damages.entries()) {
+  test(`a damaged journal leaves the servers of the configuration, and its fault is told: ${reason}`, async (t) => {
+    const gw = await load(t, confOf(SERVERS), { 'state/app.json': text });
+    const from = gw.errorLog().length;
+    expect(await gw.reload(confOf(`${SERVERS} server 10.0.2.${nth}:80;`))).toBe('done');
+    const [line] = await gw.waitForLog(/\[warn\].*journal .*/, from);
+    expect(line).toContain(reason);
+    expect(await show(gw)).toMatchObject({
+      generation: 1,
+      restored_from_journal: false,
+      restore_error_code: 5002,
+    });
+  });
+}
+
+test('a journal that cannot be written costs no change, and is told and counted', async (t) => {
+  const gw = await load(
+    t,
+    confOf(`${SERVERS} server 10.0.0.4:80;`).replace('state/app.json', 'state/none/app.json'),
+    {
+      'state/none': '',
+    },
+  );
+  const { status } = await put(gw, PEERS);
+  expect(status).toBe(200);
+  await gw.waitForLog(/\[error\].*state\/none\/app\.json/);
+  await expect
+    .poll(async () => (await gw.fetch('/metrics')).body)
+    .toContain('gw_upstream_journal_errors_total{upstream="app"} 1');
+});
+
+test(
+  'a gateway that is killed while it changes its set starts with the set of the last response, or a newer one',
+  { timeout: perTier({ short: 60_000, long: 1_800_000 }) },
+  async (t) => {
+    const gw = await startSupervised(t, confOf(SERVERS), {
+      workers: 2,
+      expectAlerts: true,
+      files: { 'state/none': '' },
+    });
+    await put(gw, PEERS);
+    let sent = 0;
+    let confirmed = 0;
+    const setOf = (nth: number): readonly object[] => [
+      { address: `10.1.${nth >> 8}.${nth & 255}:80` },
+      { address: '10.2.0.1:80' },
+    ];
+    for (let accident = 0; accident < perTier({ short: 4, long: 400 }); accident++) {
+      const master = masterPid(gw);
+      let isKilled = false;
+      const lane = async (): Promise<void> => {
+        while (!isKilled) {
+          const nth = ++sent;
+          const response = await put(gw, setOf(nth)).catch(() => undefined);
+          if (response?.status === 200) confirmed = Math.max(confirmed, nth);
+        }
+      };
+      const lanes = [lane()];
+      await sleep(20 + ((accident * 37) % 200));
+      process.kill(master, 'SIGKILL');
+      isKilled = true;
+      await Promise.all(lanes);
+      await expect.poll(() => masterPid(gw), { timeout: 10_000 }).not.toBe(master);
+      await expect.poll(() => show(gw).catch(() => undefined), { timeout: 10_000 }).toBeDefined();
+      const shown = await show(gw);
+      if (confirmed === 0) continue;
+      const candidates = Array.from({ length: sent - confirmed + 1 }, (_, more) => confirmed + more).map(
+        (nth) => addresses({ peers: setOf(nth) as Shown['peers'] }),
+      );
+      expect(shown.restored_from_journal).toBe(true);
+      expect(candidates).toContain(addresses(shown));
+    }
+    expect(confirmed).toBeGreaterThan(4);
+  },
+);
