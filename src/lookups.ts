@@ -41,6 +41,7 @@ export type { VariableFacts } from './contract/index.ts';
 
 const { endpointPath, eventsEndpoint, MODULES } = modules;
 type DbrestConfig = modules.DbrestConfig;
+type DynamicUpstreamsConfig = modules.DynamicUpstreamsConfig;
 type EventsEndpoint = modules.EventsEndpoint;
 
 export const { hashPassword, PASSWORD_SCHEMES } = modules;
@@ -126,6 +127,27 @@ export function reachEvents(plan: GatewayPlan): (LocalAddress & EventsEndpoint) 
     return endpoint?.path;
   });
   return reach && endpoint && { ...endpoint, ...reach };
+}
+
+/** Returns how to reach the API of each managed group, by the name of the group. */
+export function reachGroups(plan: GatewayPlan): ReadonlyMap<string, LocalAddress> {
+  const found = new Map<string, LocalAddress>();
+  for (const { modules } of placedLocations(plan)) {
+    const target = groupOf(modules['dynamic_upstreams']);
+    if (target === undefined || found.has(target)) continue;
+    const reach = findLocation(plan, ({ modules: own, match }) =>
+      groupOf(own['dynamic_upstreams']) === target && (match?.kind === 'prefix' || match?.kind === 'exact')
+        ? match.path
+        : undefined,
+    );
+    if (reach) found.set(target, reach);
+  }
+  return found;
+}
+
+/** The group of `dynamic_upstreams_api`, if the location has it. */
+function groupOf(config: Partial<DynamicUpstreamsConfig> | undefined): string | undefined {
+  return config?.api ? config.target : undefined;
 }
 
 /** A location that serves a database. */

@@ -4,6 +4,7 @@ import type { ProbeOptions } from './control-client.ts';
 import type { PublishOptions, TailOptions } from './events.ts';
 import type { FlagOptions, FlagSetOptions } from './flags.ts';
 import type { StatusOptions } from './status.ts';
+import type { AddOptions, UpstreamOptions } from './upstreams.ts';
 
 const ENDPOINTS = {
   live: 'ask the running gateway whether it lives',
@@ -11,6 +12,7 @@ const ENDPOINTS = {
 };
 
 const SURFACE = 'its control surface, such as http://127.0.0.1:9001/runtime/';
+const GROUP = 'the API of a group, such as http://127.0.0.1:8081/upstreams/app';
 const EVENTS = 'its events endpoint, such as http://127.0.0.1:8080/events';
 
 /** Adds the options of commands for a running gateway. */
@@ -39,6 +41,7 @@ export function addRunning(gw: Command, finish: Finish): void {
       finish(await (await import('./status.ts')).status(options));
     });
   addFlags(gw.command('flag').description('feature flags of the running gateway'), finish);
+  addUpstreams(gw.command('upstream').description('groups of servers of the running gateway'), finish);
   addEvents(gw.command('events').description('events of the running gateway'), finish);
 }
 
@@ -83,5 +86,41 @@ function addEvents(events: Command, finish: Finish): void {
     .option('--json', 'as JSON, for programs')
     .action(async (type: string, payload: string | undefined, options: PublishOptions) => {
       finish(await (await import('./events.ts')).publish(type, payload, options));
+    });
+}
+
+function addUpstreams(upstream: Command, finish: Finish): void {
+  const command = (syntax: string): Command =>
+    running(upstream.command(syntax), GROUP).option('--json', 'as JSON, for programs');
+  command('list [name]')
+    .description('show the peers of managed groups')
+    .action(async (name: string | undefined, options: UpstreamOptions) => {
+      finish(await (await import('./upstreams.ts')).listPeers(name, options));
+    });
+  command('add <name> <address>')
+    .description('add a peer to a group')
+    .option('--weight <number>', 'its weight (default: 1)')
+    .option('--backup', 'used when no other peer can serve')
+    .option('--slow-start <time>', 'in which its share grows after a failure')
+    .action(async (name: string, address: string, options: AddOptions) => {
+      finish(await (await import('./upstreams.ts')).addPeer(name, address, options));
+    });
+  command('remove <name> <address>')
+    .description('remove a peer from a group')
+    .action(async (name: string, address: string, options: UpstreamOptions) => {
+      finish(await (await import('./upstreams.ts')).removePeer(name, address, options));
+    });
+  for (const verb of ['drain', 'undrain'] as const) {
+    command(`${verb} <name> <address>`)
+      .description(verb === 'drain' ? 'let a peer end what is bound to it' : 'give a peer requests again')
+      .action(async (name: string, address: string, options: UpstreamOptions) => {
+        finish(await (await import('./upstreams.ts')).drainPeer(verb, [name, address], options));
+      });
+  }
+  command('weight <name> <address> <number>')
+    .description('change the weight of a peer')
+    .action(async (...given: readonly [string, string, string, UpstreamOptions]) => {
+      const [name, address, number, options] = given;
+      finish(await (await import('./upstreams.ts')).weighPeer([name, address, number], options));
     });
 }

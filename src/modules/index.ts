@@ -36,6 +36,7 @@ import { workerEvents } from './worker_events/index.ts';
 export { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from './auth_basic/index.ts';
 export { endpointPath } from './control/index.ts';
 export { type DbrestConfig, type dbrestTools, loadDbrestTools } from './dbrest/index.ts';
+export type { DynamicUpstreamsConfig } from './dynamic_upstreams/index.ts';
 export { eventsEndpoint, type EventsEndpoint } from './worker_events/index.ts';
 
 /** All modules, in the order in which their handlers of a location run. */

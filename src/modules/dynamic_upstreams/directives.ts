@@ -186,7 +186,7 @@ export const directives = directivesFor<DynamicUpstreamsConfig>()({
     args: readers.text,
     into: 'consulToken',
     secret: 'whole',
-    summary: 'The token of Consul, best as ${file:…} or ${env:…}.',
+    summary: 'The token of Consul, best read from a file or the environment.',
   },
   dynamic_upstreams_consul_dc: {
     ...HERE,

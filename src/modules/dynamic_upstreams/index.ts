@@ -14,6 +14,8 @@ import { fileSource } from './sources/file.ts';
 import { httpSource } from './sources/http.ts';
 import type { Source } from './sources/source.ts';
 
+export type { DynamicUpstreamsConfig } from './directives.ts';
+
 type ApiConfig = DynamicUpstreamsConfig & { readonly target: string };
 
 /** What the API of a location works with. */
