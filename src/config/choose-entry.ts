@@ -28,7 +28,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'this nginx module is not available in gw',
   ],
   [
-    /^(status_zone|api|health_check|match|state|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)/,
+    /^(status_zone|api|state|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)/,
     'it belongs to the commercial nginx',
   ],
   [/^(more_(set|clear)_|headers_more_)/, 'use add_header'],

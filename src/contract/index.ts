@@ -50,6 +50,7 @@ export type {
   ServerName,
   TempPath,
   StickyKey,
+  WrittenCheck,
   UpstreamConfig,
   UserConfig,
 } from './core-config.ts';

@@ -72,6 +72,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     locations.zones.add(upstreamZone(plan, mainPlan.workers), span);
     const members = membershipZone(plan);
     if (members) locations.zones.add(members, span);
+    if (plan.healthEvents) locations.used.add({ kind: 'ring', name: plan.healthEvents.zone, span });
     if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
   }
   locations.used.check({

@@ -112,6 +112,7 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     servers: config.servers ?? [],
     balancing: config.balancing?.at(-1) ?? { kind: 'round robin' },
     ...stickyOf(config),
+    ...healthOf(config),
     ...(config.managed && { managedPeers: config.zoneBytes ? roomIn(config.zoneBytes) : DEFAULT_ROOM }),
     keepalive: {
       ...(config.keepaliveConnections !== undefined && { connections: config.keepaliveConnections }),
@@ -136,5 +137,21 @@ function stickyOf(config: UpstreamConfig): { sticky?: Sticky } {
       issuesCookie: stickyIssuesCookie && stickyKey.from === 'cookie',
       attributes: stickyCookieAttributes,
     },
+  };
+}
+
+/** The checks of a block. A name of `match` that does not exist has been reported. */
+function healthOf(config: UpstreamConfig): Pick<UpstreamPlan, 'checks' | 'panicPercent' | 'healthEvents'> {
+  const { healthChecks = [], matches = [], healthPanic, healthEventsZone, healthEventsChannel } = config;
+  if (healthChecks.length === 0) return {};
+  const checks = healthChecks.map(({ match: name, ...check }) => {
+    const match = matches.find((one) => one.name === name);
+    return { ...check, ...(match && { match }) };
+  });
+  const hasEvents = healthEventsZone !== undefined && healthEventsChannel !== undefined;
+  return {
+    checks,
+    panicPercent: healthPanic,
+    ...(hasEvents && { healthEvents: { zone: healthEventsZone, channel: healthEventsChannel } }),
   };
 }

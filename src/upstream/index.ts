@@ -13,6 +13,9 @@ export {
 export { implicitUpstream, upstreamKey } from './implicit-upstream.ts';
 export {
   type Balancing,
+  type HeaderCondition,
+  type HealthCheck,
+  type HealthMatch,
   type KeepaliveConfig,
   type MeasuredTime,
   type ResolverConfig,
@@ -51,3 +54,4 @@ export {
   readPatch,
 } from './members.ts';
 export { OpenUpstreams } from './upstreams.ts';
+export { MAX_CHECKS } from './peer-set.ts';

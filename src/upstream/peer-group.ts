@@ -4,190 +4,29 @@ import type { ErrorLog } from '../log/index.ts';
 import { type Member, memberOf, serverOf } from './members.ts';
 import { Membership } from './membership.ts';
 import {
-  CHECKING,
   type Counters,
   type Dictionary,
   type MembershipText,
   monotonicMs,
   type PeerTable,
+  type Seat,
+  UNHEALTHY,
 } from '../zone/index.ts';
 import { compilePick } from './balancing.ts';
-import {
-  isResting,
-  type LivePeer,
-  type PeerSet,
-  peerSetOf,
-  type Pick,
-  type Progress,
-  rampOf,
-} from './peer-set.ts';
-import { boundPeer } from './round-robin.ts';
+import { type GroupState, PeerSelection } from './peer-selection.ts';
+import { checkBits, type ChecksInForce, isResting, type LivePeer, peerSetOf, rampOf } from './peer-set.ts';
 import { PeerMeter, StickyMeter } from './peer-meter.ts';
 import {
   type Balancing,
   configuredDigest,
+  type HealthCheck,
   type KeepaliveConfig,
   type ServerConfig,
   type Sticky,
   type UpstreamPlan,
   upstreamZoneName,
 } from './plan.ts';
-import type {
-  BalancingInput,
-  Outcome,
-  Peer,
-  PeerBinding,
-  PeerView,
-  Selection,
-  UpstreamGroup,
-} from './selection.ts';
-
-/** What all selections of a group share until its peers change. */
-interface GroupState {
-  readonly set: PeerSet;
-  readonly pick: Pick;
-  readonly table: PeerTable;
-  readonly log: ErrorLog;
-  /** Returns the time of a clock that all workers share, in ms. */
-  readonly nowMs: () => number;
-  /** Mean times are measured: the balancing method needs them. */
-  readonly isTimed: boolean;
-  readonly sticky: StickyMeter | undefined;
-}
-
-/** Tells whether a request names no peer. */
-function isNew({ id, address, hash }: PeerBinding): boolean {
-  return id === '' && address === undefined && hash === undefined;
-}
-
-/** The selection of peers for one request, with nginx's accounting of failures. */
-class PeerSelection implements Selection {
-  readonly #ground: GroupState;
-  readonly #progress: Progress;
-  #peer: LivePeer | undefined;
-  #tries: number;
-  #startedMs = 0;
-  /** A peer was chosen: this is not the first try. */
-  #isPicked = false;
-  /** Time to the head of the response; -1: none has arrived. */
-  #headMs = -1;
-  /**
-   * Set if this request is the trial of a peer that was unavailable: the second of the trial, and the value of
-   * `checked` before.
-   */
-  #trial: { readonly second: number; readonly before: number } | undefined;
-
-  constructor(ground: GroupState, ask: BalancingInput) {
-    const { set } = ground;
-    this.#ground = ground;
-    this.#progress = { ask, set, tried: [], hash: -1, rehash: 0, misses: 0 };
-    this.#tries = set.tries + (set.backups?.tries ?? 0);
-  }
-
-  get tries(): number {
-    return this.#tries;
-  }
-
-  get peer(): Peer | undefined {
-    return this.#peer;
-  }
-
-  next(): Peer | undefined {
-    this.done('unused');
-    const { table, nowMs } = this.#ground;
-    const peer = table.locked(() => this.#take(nowMs()));
-    this.#peer = peer;
-    if (!peer) return undefined;
-    peer.meter.given();
-    this.#progress.ask.binding?.picked?.(peer);
-    return peer;
-  }
-
-  headArrived(): void {
-    this.#headMs = this.#ground.nowMs() - this.#startedMs;
-    if (this.#peer) this.#progress.ask.binding?.headArrived?.(this.#peer);
-  }
-
-  done(outcome: Outcome): void {
-    const peer = this.#peer;
-    if (!peer) return;
-    this.#peer = undefined;
-    const { table, nowMs, isTimed } = this.#ground;
-    const isFailure = outcome === 'failed' || outcome === 'stale';
-    const ms = nowMs() - this.#startedMs;
-    peer.state.leave(this.#startedMs);
-    peer.meter.done(ms / 1000, isFailure);
-    if (outcome === 'ok') this.#progress.ask.binding?.ended?.(peer);
-    if (isTimed && outcome === 'ok') table.locked(() => this.#measure(peer, ms));
-    if (this.#progress.set.isSingle) {
-      this.#tries = outcome === 'stale' ? 1 : 0;
-      return;
-    }
-    if (outcome !== 'stale') this.#tries = Math.max(0, this.#tries - 1);
-    if (isFailure) table.locked(() => this.#blame(peer));
-    else if (peer.state.fails > 0) table.locked(() => this.#clear(peer, outcome));
-  }
-
-  /** Chooses a peer and counts the request. Must be called under the lock. */
-  #take(nowMs: number): LivePeer | undefined {
-    const progress = this.#progress;
-    const { binding } = progress.ask;
-    const bound = binding && boundPeer(progress, binding, nowMs);
-    const peer = bound ?? (binding?.isStrict ? undefined : this.#ground.pick(progress, nowMs));
-    if (!peer) return undefined;
-    if (binding && !this.#isPicked)
-      this.#ground.sticky?.count(bound ? 'bound' : isNew(binding) ? 'new' : 'moved');
-    this.#isPicked = true;
-    const { state, failTimeoutSeconds } = peer;
-    const second = Math.floor(nowMs / 1000);
-    state.enter(nowMs);
-    state.lastPick = second;
-    this.#startedMs = nowMs;
-    this.#headMs = -1;
-    if (progress.set.isSingle) return peer;
-    progress.tried.push(peer);
-    this.#trial = undefined;
-    if (second - state.checked <= failTimeoutSeconds) return peer;
-    this.#trial = { second, before: state.checked };
-    state.checked = second;
-    return peer;
-  }
-
-  #blame({ state, weight, maxFails, address }: LivePeer): void {
-    const second = Math.floor(this.#ground.nowMs() / 1000);
-    state.fails += 1;
-    state.accessed = second;
-    state.checked = second;
-    if (maxFails === 0) return;
-    state.effectiveWeight = Math.max(0, state.effectiveWeight - Math.trunc(weight / maxFails));
-    if (state.fails >= maxFails)
-      this.#ground.log.write('warn', `upstream server temporarily disabled, upstream: "${address}"`);
-  }
-
-  /** After a successful trial, the peer is available again. If the trial was not used, the next request may try. */
-  #clear({ state, maxFails, slowStartMs }: LivePeer, outcome: Outcome): void {
-    if (state.accessed >= state.checked) return;
-    if (outcome === 'unused') {
-      if (this.#trial?.second === state.checked) state.checked = this.#trial.before;
-      return;
-    }
-    if (slowStartMs > 0 && maxFails > 0 && state.fails >= maxFails)
-      state.slowStartFrom = this.#ground.nowMs();
-    state.fails = 0;
-  }
-
-  #measure({ state }: LivePeer, lastByteMs: number): void {
-    state.lastByteMean = averageOf(state.lastByteMean, lastByteMs);
-    if (this.#headMs >= 0) state.headMean = averageOf(state.headMean, this.#headMs);
-  }
-}
-
-/** The part of a moving average that a new value replaces. */
-const NEW_PART = 0.05;
-
-function averageOf(mean: number, ms: number): number {
-  return mean === 0 ? ms : mean + (ms - mean) * NEW_PART;
-}
+import type { BalancingInput, PeerView, Selection, UpstreamGroup } from './selection.ts';
 
 /** One address of a server, with the data of its SRV record. */
 export interface ServerAddress {
@@ -207,6 +46,8 @@ interface GroupScope {
   /** The members of a group that may change. */
   readonly members?: MembershipText;
   readonly nowMs?: () => number;
+  /** Number of the configuration, which begins its checks anew. */
+  readonly configuration?: number;
 }
 
 const UP = {
@@ -231,6 +72,7 @@ export class PeerGroup implements UpstreamGroup {
   /** By key. A peer is the same object as long as its address does not change. */
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
   readonly #stickyMeter: StickyMeter | undefined;
+  readonly #checks: ChecksInForce | undefined;
   /** The revision of the members that was looked at last. */
   #revision = 0;
   /** The members and those that drain, as they are in use. */
@@ -252,6 +94,7 @@ export class PeerGroup implements UpstreamGroup {
     this.#plan = plan;
     this.#scope = { nowMs: monotonicMs, ...scope };
     this.#addresses = plan.servers.map(fixedAddresses);
+    this.#checks = plan.checks ? { isPanic: false } : undefined;
     if (plan.sticky && !(scope.metrics instanceof PeerMeter))
       this.#stickyMeter = new StickyMeter(scope.metrics, name);
     this.membership =
@@ -290,6 +133,17 @@ export class PeerGroup implements UpstreamGroup {
     }));
   }
 
+  /** The seat of the worker that probes the peers. */
+  get seat(): Seat {
+    return this.#scope.table.seat;
+  }
+
+  /** The present peers, for active checks. */
+  livePeers(): readonly LivePeer[] {
+    if (this.membership) this.#adopt(this.membership);
+    return [...this.#peers.values()].map(({ peer }) => peer);
+  }
+
   /** Takes over the members as they are now. */
   #adopt(membership: Membership): void {
     const { revision, set } = membership;
@@ -316,7 +170,7 @@ export class PeerGroup implements UpstreamGroup {
   #isUnhealthy(address: string): boolean {
     return [...this.#peers.values()].some(
       ({ peer }) =>
-        peer.address === address && peer.state.exclusions !== 0 && peer.state.exclusions !== CHECKING,
+        peer.address === address && peer.checks !== undefined && (peer.state.exclusions & UNHEALTHY) !== 0,
     );
   }
 
@@ -328,8 +182,8 @@ export class PeerGroup implements UpstreamGroup {
 
   #stateOf(peer: LivePeer, nowMs: number): PeerView['state'] {
     if (peer.down) return 'down';
-    const { exclusions } = peer.state;
-    if (exclusions !== 0) return exclusions === CHECKING ? 'checking' : 'unhealthy';
+    const exclusions = peer.checks ? peer.state.exclusions : 0;
+    if (exclusions !== 0) return (exclusions & UNHEALTHY) === 0 ? 'checking' : 'unhealthy';
     if (!this.#ground.set.isSingle && isResting(peer, nowMs)) return 'unavailable';
     if (peer.drain) return 'draining';
     return this.#ground.set.isRamped && rampOf(peer, nowMs) < 1 ? 'slow_start' : 'up';
@@ -360,7 +214,16 @@ export class PeerGroup implements UpstreamGroup {
       nowMs,
       isTimed: isTimed(balancing),
       sticky: this.#stickyMeter,
+      judgeChecks: this.#plan.panicPercent ? () => this.#judgeChecks() : undefined,
     };
+  }
+
+  /** When too few peers are healthy, the checks are not believed: the others would break down under all requests. */
+  #judgeChecks(): void {
+    const { panicPercent = 0 } = this.#plan;
+    const peers = [...this.#peers.values()].filter(({ peer }) => !peer.down);
+    const healthy = peers.filter(({ peer }) => peer.state.exclusions === 0).length;
+    if (this.#checks) this.#checks.isPanic = healthy * 100 < panicPercent * peers.length;
   }
 
   /** The servers and their addresses: the members that were set, or those of the configuration. */
@@ -378,7 +241,10 @@ export class PeerGroup implements UpstreamGroup {
     const { table, metrics } = this.#scope;
     // A configured weight takes precedence over that of a record.
     const ownWeight = server.weight === 1 ? (weight ?? 1) : server.weight;
+    const { checks = [] } = this.#plan;
     const state = table.claim(slot, ownWeight);
+    if (checks.length > 0)
+      table.locked(() => state.beginChecks(this.#scope.configuration ?? 0, ...waitsOf(checks)));
     const peer: LivePeer = {
       address,
       name: server.name,
@@ -390,7 +256,8 @@ export class PeerGroup implements UpstreamGroup {
       backup: server.backup || backup === true,
       down: server.down,
       drain: server.drain,
-      slowStartMs: server.slowStartMs,
+      slowStartMs: server.slowStartMs || Math.max(0, ...checks.map(({ slowStartMs }) => slowStartMs)),
+      checks: this.#checks,
       state,
       meter:
         metrics instanceof PeerMeter
@@ -432,6 +299,13 @@ function freeSlot(address: string, taken: ReadonlySet<string>): string {
     const slot = `${address} ${nth}`;
     if (!taken.has(slot)) return slot;
   }
+}
+
+/** Returns the bits of the mandatory checks, and whether a peer that was healthy need not wait for them. */
+function waitsOf(checks: readonly HealthCheck[]): [waits: number, keeps: boolean] {
+  const mandatory = [...checks.entries()].filter(([, { mandatory: isMandatory }]) => isMandatory);
+  const waits = mandatory.reduce((bits, [nth]) => bits | checkBits(nth).pending, 0);
+  return [waits, mandatory.every(([, { persistent }]) => persistent)];
 }
 
 /** Tells whether a balancing method needs the mean times of the peers. */

@@ -13,8 +13,24 @@ export interface LivePeer extends Peer {
   /** Only requests that are bound to it are sent to it. */
   readonly drain: boolean;
   readonly slowStartMs: number;
+  /** Present if the group has active checks. */
+  readonly checks: ChecksInForce | undefined;
   readonly state: PeerState;
   readonly meter: PeerMeter;
+}
+
+/** Whether the results of active checks count for a group at present. */
+export interface ChecksInForce {
+  /** So few peers are healthy that the checks are not believed. */
+  isPanic: boolean;
+}
+
+/** Most active checks of one group. */
+export const MAX_CHECKS = 15;
+
+/** Returns the bits of a check in `PeerState.exclusions`. */
+export function checkBits(nth: number): { readonly unhealthy: number; readonly pending: number } {
+  return { unhealthy: 1 << nth, pending: 1 << (nth + 16) };
 }
 
 /** The peers among which one is chosen, in the order of the configuration. */
@@ -53,8 +69,13 @@ function setOf(peers: readonly LivePeer[], backups: PeerSet | undefined): PeerSe
 /** Tells whether a peer can take a request that is bound to it. */
 export function canServe(peer: LivePeer, nowMs: number): boolean {
   const { down, maxConnections, state } = peer;
-  if (down || state.exclusions !== 0 || isResting(peer, nowMs)) return false;
+  if (down || isExcluded(peer) || isResting(peer, nowMs)) return false;
   return maxConnections === 0 || state.requests < maxConnections;
+}
+
+/** Tells whether an active check keeps a peer from being selected. */
+export function isExcluded({ checks, state }: LivePeer): boolean {
+  return checks !== undefined && !checks.isPanic && state.exclusions !== 0;
 }
 
 /** Tells whether a peer can take any request. */

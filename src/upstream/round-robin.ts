@@ -1,5 +1,6 @@
 import {
   canServe,
+  isExcluded,
   isOpen,
   type LivePeer,
   peerAt,
@@ -106,6 +107,6 @@ export function moveToBackups(progress: Progress): boolean {
 
 /** A single peer is used even after failures, since there is no other. */
 function onlyPeer(peer: LivePeer | undefined): LivePeer | undefined {
-  if (!peer || peer.down || peer.drain || peer.state.exclusions !== 0) return undefined;
+  if (!peer || peer.down || peer.drain || isExcluded(peer)) return undefined;
   return peer.maxConnections === 0 || peer.state.requests < peer.maxConnections ? peer : undefined;
 }

@@ -1,5 +1,6 @@
 import type { ErrorLog } from '../log/index.ts';
-import { type Counters, MembershipText, openDictionary, PeerTable } from '../zone/index.ts';
+import { type Counters, MembershipText, openDictionary, openRing, PeerTable } from '../zone/index.ts';
+import { HealthProber } from './health-prober.ts';
 import { PeerGroup } from './peer-group.ts';
 import { upstreamKey } from './implicit-upstream.ts';
 import { AddressWatch, addressLookup } from './address-watch.ts';
@@ -25,6 +26,8 @@ import type {
 /** What the groups of a configuration need of a worker. */
 interface UpstreamScope {
   readonly workerId: number;
+  /** Number of the configuration. */
+  readonly generation: number;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   zone(name: string): SharedArrayBuffer;
@@ -42,6 +45,7 @@ export class OpenUpstreams implements Upstreams {
   readonly #resolvers = new Map<string, NameResolver>();
   readonly #hosts = new Map<string, RequestHosts>();
   readonly #watches: readonly AddressWatch[];
+  readonly #probers: readonly HealthProber[];
 
   /** `asks`: names are looked up. */
   private constructor(plans: readonly UpstreamPlan[], scope: UpstreamScope, asks: boolean) {
@@ -50,6 +54,7 @@ export class OpenUpstreams implements Upstreams {
     const opened = plans.map((plan) => ({ plan, group: this.#open(plan) }));
     this.#byKey = new Map(opened.map(({ plan, group }) => [plan.key, group]));
     this.groups = opened.flatMap(({ plan, group }) => (plan.implicit ? [] : group));
+    this.#probers = asks ? opened.flatMap(({ plan, group }) => this.#prober(plan, group)) : [];
     this.#watches = asks ? opened.flatMap(({ plan, group }) => this.#watch(plan, group)) : [];
   }
 
@@ -98,6 +103,7 @@ export class OpenUpstreams implements Upstreams {
   /** Closes the groups. Requests that still have a peer may finish later. */
   close(): void {
     for (const watch of this.#watches) watch.close();
+    for (const prober of this.#probers) prober.close();
     for (const resolver of this.#resolvers.values()) resolver.close();
     for (const group of this.#byKey.values()) group.close();
   }
@@ -112,7 +118,7 @@ export class OpenUpstreams implements Upstreams {
   }
 
   #open(plan: UpstreamPlan): PeerGroup {
-    const { workerId, metrics, log } = this.#scope;
+    const { workerId, metrics, log, generation } = this.#scope;
     const table = new PeerTable(this.#scope.zone(upstreamZoneName(plan)), workerId);
     const { sticky } = plan;
     const members = membershipZone(plan);
@@ -121,9 +127,22 @@ export class OpenUpstreams implements Upstreams {
       table,
       metrics,
       log,
+      configuration: generation,
       ...(members && { members: new MembershipText(this.#scope.zone(members.name), workerId) }),
       ...(sessions && { sessions: openDictionary(sessions, workerId, { evict: true }) }),
     });
+  }
+
+  /** Creates the prober of a group with active checks. */
+  #prober({ name, checks, healthEvents }: UpstreamPlan, group: PeerGroup): HealthProber[] {
+    if (!checks) return [];
+    const { workerId, metrics, log } = this.#scope;
+    const events = healthEvents && {
+      ring: openRing(this.#scope.zone(healthEvents.zone), workerId),
+      channel: healthEvents.channel,
+    };
+    const probed = { name, checks, seat: group.seat, peers: () => group.livePeers() };
+    return [new HealthProber(probed, { log, metrics, events })];
   }
 
   #resolver(resolving: Resolving): NameResolver {

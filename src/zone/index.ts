@@ -38,7 +38,7 @@ export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
 export { MembershipText } from './membership/membership-text.ts';
 export { monotonicMs } from './clock.ts';
-export { CHECKING, PeerTable, type PeerState } from './peers/peer-table.ts';
+export { PeerTable, type PeerState, UNHEALTHY } from './peers/peer-table.ts';
 export { openRing, type Ring } from './ring/ring.ts';
 export type { RingFacts } from './ring/snapshot.ts';
 export {
@@ -50,3 +50,4 @@ export {
   zoneFault,
   zoneIdentity,
 } from './zone-memory.ts';
+export type { Seat } from './seat.ts';

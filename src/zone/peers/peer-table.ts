@@ -7,6 +7,7 @@ import {
   CELL_WORDS,
   cellAt,
   CHECKED,
+  CHECKED_BY,
   CURRENT_WEIGHT,
   DIGEST_WORDS,
   EFFECTIVE_WEIGHT,
@@ -17,6 +18,8 @@ import {
   LAST_BYTE_MEAN,
   LAST_PICK,
   PICKS,
+  PROBE_STATUS,
+  PROBED,
   REQUESTS,
   SEAT_WORD,
   SLOT_WORDS,
@@ -28,8 +31,11 @@ import {
   WEIGHT,
 } from './kind.ts';
 
-/** Bits of `PeerState.exclusions`: the active checks that keep a peer from being selected. */
-export const CHECKING = 2;
+/**
+ * Bits of `PeerState.exclusions`: the active checks that a peer fails, and above them those whose first result it waits
+ * for.
+ */
+export const UNHEALTHY = 0xffff;
 
 /** The views of a table's memory. */
 interface PeersMemory {
@@ -135,8 +141,34 @@ export class PeerState {
     return Atomics.load(this.#words, this.#at + EXCLUSIONS);
   }
 
-  set exclusions(bits: number) {
-    Atomics.store(this.#words, this.#at + EXCLUSIONS, bits);
+  /** Changes what active checks say, unless another thread has done so meanwhile. */
+  change(before: number, after: number): void {
+    Atomics.compareExchange(this.#words, this.#at + EXCLUSIONS, before, after);
+  }
+
+  /**
+   * Called when a configuration with active checks has the peer. `waits`: the bits of the mandatory checks whose first
+   * result it waits for. The first worker of a configuration sets them; `keeps`: not for a peer that was healthy under
+   * another configuration.
+   */
+  beginChecks(configuration: number, waits: number, keeps: boolean): void {
+    const known = this.#words[this.#at + CHECKED_BY] as number;
+    if (known === configuration) return;
+    this.#words[this.#at + CHECKED_BY] = configuration;
+    const before = this.exclusions;
+    if (waits !== 0 && !(keeps && known !== 0 && before === 0))
+      Atomics.store(this.#words, this.#at + EXCLUSIONS, waits);
+  }
+
+  /** When the last probe ended, in ms since the epoch, and the status of its response; 0: none. */
+  get lastProbe(): { readonly ms: number; readonly status: number } {
+    const status = this.#words[this.#at + PROBE_STATUS] as number;
+    return { ms: this.#doubles[(this.#at + PROBED) >> 1] as number, status };
+  }
+
+  noteProbe(ms: number, status: number): void {
+    this.#doubles[(this.#at + PROBED) >> 1] = ms;
+    this.#words[this.#at + PROBE_STATUS] = status;
   }
 
   /** When the peer became available again; 0: its share is whole. */
