@@ -159,6 +159,30 @@ test('a batch that is hit by the cancel request for the one before is displaced'
   ]);
 });
 
+test('a batch that cannot be written leaves nothing behind in the write that others share', async () => {
+  const target = readDsn(db.dsn);
+  if ('fault' in target) throw new Error(target.fault.message);
+  const session = await openSession(pg, target, { ended: () => undefined });
+  onTestFinished(() => session.end());
+  const run = (text: string, values: string[] = []): Promise<unknown> => {
+    const before = { statement: { text: `select 'before ' || $1`, values: [text] } };
+    return session.run([before, { statement: { text, values } }], 10_000, {
+      shared: { client: { aborted: false } },
+    });
+  };
+  // Not a string at run time: whatever fails while a batch is written must stay its own.
+  const unwritable: string[] = JSON.parse('[7]');
+  for (let round = 0; round < 3; round += 1) {
+    const one = run('select 1');
+    const failed = run('select $1::text', unwritable);
+    const two = run('select 2');
+    await expect(failed).rejects.toThrow(TypeError);
+    expect(await one).toEqual([['before select 1'], ['1']]);
+    expect(await two).toEqual([['before select 2'], ['2']]);
+    expect(await run('select $1::text', ['x'])).toEqual([['before select $1::text'], ['x']]);
+  }
+});
+
 test('a batch that waited for a change of its table, and is being cancelled for that, is displaced', async () => {
   const { session, run } = await slowlyCancelled(300);
   await run('table sizes');

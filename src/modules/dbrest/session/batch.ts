@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Connection } from 'pg';
 import type { Step } from '../sql/index.ts';
 import type { Column, Row, WireError } from './connection.ts';
-import type { Messages } from './messages.ts';
+import { type Fields, fieldsOf, type Messages } from './messages.ts';
 
 interface Prepared {
   readonly text: string;
@@ -135,17 +135,19 @@ export class Batch {
     return this.characters > this.#most;
   }
 
-  /** Adds the messages of the batch. */
+  /** Adds the messages of the batch: all of them, or none if it throws. */
   write(messages: Messages, names: StatementNames): void {
     const steps = this.#lead.length > 0 ? [...this.#lead, ...this.steps] : this.steps;
+    // Before anything is added: others share the write, and half a batch would run as a part of the next one.
+    const fields = steps.map(({ statement }) => fieldsOf(statement.values));
     const named = steps.map(({ statement }) => names.use(statement.text));
     names.batchSent();
     // Close comes first: after an error the server would skip it.
     for (let name = names.evict(); name !== undefined; name = names.evict()) messages.close(name);
-    steps.forEach(({ statement: { text, values }, described }, i) => {
+    steps.forEach(({ statement: { text }, described }, i) => {
       const { name, parse } = named[i] as (typeof named)[0];
       if (parse) messages.parse(name, text);
-      messages.bind(name, values);
+      messages.bind(name, fields[i] as Fields);
       if (described) messages.describe();
       messages.execute();
     });

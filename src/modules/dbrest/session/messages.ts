@@ -17,12 +17,9 @@ export class Messages {
   }
 
   /** Binds parameters; results are requested as text. Buffers are sent in binary format. */
-  bind(name: string, values: readonly BoundValue[]): void {
-    const fields = values.map((value) => (typeof value === 'string' ? bytesOf(value) : value));
-    const formats = fields.some(isBinary) ? fields.map((field) => int16(isBinary(field) ? 1 : 0)) : [];
-    const head = `\0${name}\0${int16(formats.length)}${formats.join('')}${int16(fields.length)}`;
-    const length = fields.reduce((sum, field) => sum + 4 + sizeOf(field), head.length + 6);
-    this.#text += `B${int32(length)}${head}`;
+  bind(name: string, { fields, formats, sizeBytes }: Fields): void {
+    const head = `\0${name}\0${formats}${int16(fields.length)}`;
+    this.#text += `B${int32(head.length + 6 + sizeBytes)}${head}`;
     for (const field of fields) {
       this.#text += int32(field === null ? -1 : sizeOf(field));
       if (isBinary(field)) for (const bytes of [field].flat()) this.#add(bytes);
@@ -65,6 +62,22 @@ export class Messages {
     this.#pieces.push(this.#text, bytes);
     this.#text = '';
   }
+}
+
+/** The values of a Bind message, encoded. */
+export interface Fields {
+  readonly fields: readonly BoundValue[];
+  /** The number of format codes, and the codes. */
+  readonly formats: string;
+  readonly sizeBytes: number;
+}
+
+/** Encodes values to bind. Throws for what is no value; after that a batch can be written to its end. */
+export function fieldsOf(values: readonly BoundValue[]): Fields {
+  const fields = values.map((value) => (typeof value === 'string' ? bytesOf(value) : value));
+  const formats = fields.some(isBinary) ? fields.map((field) => int16(isBinary(field) ? 1 : 0)) : [];
+  const sizeBytes = fields.reduce((sum, field) => sum + 4 + sizeOf(field), 0);
+  return { fields, formats: `${int16(formats.length)}${formats.join('')}`, sizeBytes };
 }
 
 /** Up to this size, copying bytes is cheaper than an additional write. */

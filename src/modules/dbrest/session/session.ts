@@ -317,9 +317,9 @@ export class Session {
       this.#messages = new Messages();
       setImmediate(() => this.#flush());
     }
+    batch.write(this.#messages, this.#names);
     this.#unsent += 1;
     running.sentMs = Infinity;
-    batch.write(this.#messages, this.#names);
   }
 
   #flush(): void {
