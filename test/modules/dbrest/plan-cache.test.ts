@@ -41,6 +41,8 @@ test.each([
   ['bytes that are no UTF-8', 'id=eq.%ff'],
   ['a list without its end', 'id=in.(1,2'],
   ['a mark of the client', 'id=eq.\0text0'],
+  ['an encoded mark of the client in a filter', 'id=eq.%00text0'],
+  ['an encoded mark of the client in a tree', 'id=eq.5&or=(id.eq.%00text0,id.eq.1)'],
   ['more than 100 literals', 'a=1&'.repeat(101)],
   ['more than 2048 characters', `id=eq.${'5'.repeat(2_043)}`],
 ])('nothing is lifted out of a query with %s', (_, args) => {
@@ -107,6 +109,14 @@ const shop = pipeline(`${SHOP}
   create function sum_of(variadic n int[]) returns int immutable language sql as $$ select 1 $$;
   create function clients_of(town text) returns setof clients stable language sql as $$ select * from clients where city = town $$;
   create function whole(json) returns json immutable language sql as $$ select $1 $$;`);
+
+test.each([
+  'GET /api/clients?or=(name.eq.%00text7,id.eq.1)',
+  'GET /api/clients?id=eq.5&or=(name.eq.%00text0,id.eq.1)',
+])('%s binds what the client wrote', async (line) => {
+  const { cached, planned } = planners(shop.it.schema);
+  for (let i = 0; i < 2; i += 1) expect(await cached({ line })).toEqual(await planned({ line }));
+});
 
 const shapes: [line: string, more: Omit<Sent, 'line'>, literals: string[][]][] = [
   ['GET /api/clients?id=eq.$', {}, [['1'], ['2'], ['x'], ['']]],

@@ -10,8 +10,9 @@ export interface Lifted {
   readonly literals: readonly string[];
 }
 
-/** Begins a mark. The target of a request contains no NUL, so that no literal looks like a mark. */
+/** Begins a mark. No query with NUL, plain or encoded, is lifted, so that nothing in it looks like a mark. */
 const MARK = '\0';
+const CAN_LOOK_LIKE_MARK = /\0|%00/;
 /** The mark of a text, and the array literal with the mark of a list. */
 const MARKED = /^(?:\0text(\d+)|\{"\0list(\d+)"\})$/;
 
@@ -37,7 +38,7 @@ const OPERATOR = /^(?:not\.)?([a-z]+)\./;
  */
 export function liftLiterals(args: string): Lifted | undefined {
   if (args === '') return NOTHING_LIFTED;
-  if (args.length > LONGEST_QUERY || args.includes(MARK)) return undefined;
+  if (args.length > LONGEST_QUERY || CAN_LOOK_LIKE_MARK.test(args)) return undefined;
   const literals: string[] = [];
   let template = '';
   try {

@@ -30,7 +30,9 @@ export class WorkTemplate {
     this.#counts = work.counts.map(templateOf);
     const filled = new Set([this.#main, ...this.#counts].flatMap(({ holes }) => holes.map(([, by]) => by)));
     // A literal that is not bound may have decided something else.
-    for (let i = 0; i < literals; i += 1) if (!filled.has(i)) throw new Error('a literal is not bound');
+    for (let i = 0; i < literals; i += 1) if (!filled.delete(i)) throw new Error('a literal is not bound');
+    filled.delete('body');
+    if (filled.size > 0) throw new Error('a mark stands for no literal');
   }
 
   /** The work with the values of a request. */
