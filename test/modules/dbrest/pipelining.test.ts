@@ -4,7 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
-import { Displaced, openSession, type Session } from '../../../src/modules/dbrest/session/index.ts';
+import {
+  Displaced,
+  openSession,
+  type Row,
+  type RunStep,
+  type Session,
+} from '../../../src/modules/dbrest/session/index.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';
@@ -199,6 +205,23 @@ test('a batch that waited for a change of its table, and is being cancelled for 
     { status: 'rejected', reason: expect.any(Displaced) },
     { status: 'fulfilled', value: [['3']] },
   ]);
+});
+
+test('a batch whose rows have come does not depend on what the one before it prepared', async () => {
+  const { session } = await slowlyCancelled(0);
+  const ending: RunStep = { statement: { text: `select 'end'`, values: [] } };
+  const rows: Row[] = [];
+  const sink = { begin: () => undefined, columns: () => undefined, row: (row: Row) => void rows.push(row) };
+  const run = (step: RunStep): Promise<unknown> =>
+    session.run([step, ending], 10_000, { shared: { client: { aborted: false } } });
+  const outcomes = await Promise.allSettled([
+    run({ statement: { text: 'select 1 / $1::int', values: ['0'] } }),
+    run({ statement: { text: 'select 2', values: [] }, sink }),
+    run({ statement: { text: 'select 3', values: [] }, sink }),
+  ]);
+  expect(outcomes.slice(1).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+  expect(rows).toEqual([['2'], ['3']]);
+  expect(session.broken).toBe(false);
 });
 
 test('a result that is large this time is read again by a session of its own', async () => {

@@ -20,6 +20,22 @@ test('statements after an error are parsed again', () => {
   expect(names.use('select 2').parse).toBe(true);
 });
 
+test('a statement that must be there is parsed again until it is known to be', () => {
+  const names = new StatementNames(10);
+  const first = names.use('select 1');
+  names.batchSent();
+  const second = names.useParsed('select 1');
+  names.batchSent();
+  expect(second.parse).toBe(true);
+  expect(names.evict()).toBe(first.name);
+  // The first batch failed.
+  names.batchEnded();
+  expect(names.use('select 1')).toEqual({ name: second.name, parse: false });
+  names.parseComplete();
+  names.batchEnded();
+  expect(names.useParsed('select 1')).toEqual({ name: second.name, parse: false });
+});
+
 test('the least recently used statement is closed first', () => {
   const names = new StatementNames(2);
   const run = (text: string) => {

@@ -7,6 +7,14 @@ import { type Fields, fieldsOf, type Messages } from './messages.ts';
 interface Prepared {
   readonly text: string;
   readonly name: string;
+  /** ParseComplete has come. */
+  isParsed: boolean;
+}
+
+/** The name of a statement, and whether it has to be parsed first. */
+interface UsedName {
+  readonly name: string;
+  readonly parse: boolean;
 }
 
 /**
@@ -28,14 +36,18 @@ export class StatementNames {
     });
   }
 
-  /** The name of a statement; `parse` is true if it has to be parsed first. */
-  use(text: string): { readonly name: string; readonly parse: boolean } {
+  /** The name for a statement of a batch, which counts on the batches before it to parse what they were told to. */
+  use(text: string): UsedName {
     const known = this.#byText.get(text);
-    if (known) return { name: known.name, parse: false };
-    const prepared = { text, name: `gw${(this.#count += 1)}` };
-    this.#byText.set(text, prepared);
-    this.#parsing.push(prepared);
-    return { name: prepared.name, parse: true };
+    return known ? { name: known.name, parse: false } : this.#parse(text);
+  }
+
+  /** The name for a statement that must not fail because a batch before it did. */
+  useParsed(text: string): UsedName {
+    const known = this.#byText.get(text);
+    if (known?.isParsed) return { name: known.name, parse: false };
+    if (known) this.#forgotten.push(known.name);
+    return this.#parse(text);
   }
 
   /** The next evicted name to close on the server. */
@@ -50,7 +62,8 @@ export class StatementNames {
   }
 
   parseComplete(): void {
-    this.#parsing.shift();
+    const prepared = this.#parsing.shift();
+    if (prepared) prepared.isParsed = true;
   }
 
   /** All statements of a batch have been used. */
@@ -65,6 +78,13 @@ export class StatementNames {
       if (!prepared) return;
       if (this.#byText.peek(prepared.text) === prepared) this.#byText.delete(prepared.text);
     }
+  }
+
+  #parse(text: string): UsedName {
+    const prepared = { text, name: `gw${(this.#count += 1)}`, isParsed: false };
+    this.#byText.set(text, prepared);
+    this.#parsing.push(prepared);
+    return { name: prepared.name, parse: true };
   }
 }
 
@@ -140,12 +160,18 @@ export class Batch {
     const steps = this.#lead.length > 0 ? [...this.#lead, ...this.steps] : this.steps;
     // Before anything is added: others share the write, and half a batch would run as a part of the next one.
     const fields = steps.map(({ statement }) => fieldsOf(statement.values));
-    const named = steps.map(({ statement }) => names.use(statement.text));
+    const named: UsedName[] = [];
+    let isBehindSink = false;
+    for (const { statement, sink } of steps) {
+      // Once a sink has rows, the batch cannot be repeated: what follows must not depend on the batches before it.
+      named.push(isBehindSink ? names.useParsed(statement.text) : names.use(statement.text));
+      isBehindSink ||= sink !== undefined;
+    }
     names.batchSent();
     // Close comes first: after an error the server would skip it.
     for (let name = names.evict(); name !== undefined; name = names.evict()) messages.close(name);
     steps.forEach(({ statement: { text }, described }, i) => {
-      const { name, parse } = named[i] as (typeof named)[0];
+      const { name, parse } = named[i] as UsedName;
       if (parse) messages.parse(name, text);
       messages.bind(name, fields[i] as Fields);
       if (described) messages.describe();
