@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Pool } from '../../pool.ts';
 import type { Cost, Session } from './session/index.ts';
 
-/** The costs of this many statements are known. */
+/** The costs of this many statements are known, as long as their texts are not longer than this together. */
 const MOST_STATEMENTS = 2_000;
+const MOST_TEXT = 4 * 1024 * 1024;
 /** The weight of the last run in the moving averages. */
 const WEIGHT = 0.3;
 /** A statement is run alone so often before its costs count: the first time, the server plans it. */
@@ -27,7 +28,11 @@ interface Known {
 export class Costs {
   /** The turn of the shortest statements, which follows shorter turns fast and longer ones slowly. */
   #floorMs = 0;
-  readonly #known = new LRUCache<string, Known>({ max: MOST_STATEMENTS });
+  readonly #known = new LRUCache<string, Known>({
+    max: MOST_STATEMENTS,
+    maxSize: MOST_TEXT,
+    sizeCalculation: (_known, text) => Math.max(1, text.length),
+  });
 
   /** The usual turn of a statement that is known to be short and small, in milliseconds. */
   shortTurnMs(text: string): number | undefined {

@@ -224,6 +224,17 @@ test('a batch whose rows have come does not depend on what the one before it pre
   expect(session.broken).toBe(false);
 });
 
+test('a statement that takes the room of all others does not take away those of its own batch', async () => {
+  const { run, session } = await slowlyCancelled(0);
+  const texts = [`select 'a'`, `select '${'x'.repeat(1_100_000)}'`, `select 'b'`];
+  const steps = texts.map((text) => ({ statement: { text, values: [] } }));
+  await run(`select 'a'`);
+  const [, , last] = await session.run(steps, 10_000);
+  expect(last).toEqual(['b']);
+  // The last of them, and this one.
+  expect(await run('select count(*) from pg_prepared_statements')).toEqual([['2']]);
+});
+
 test('a result that is large this time is read again by a session of its own', async () => {
   const gw = await serve(2);
   await learn(gw, '/api/rooms?select=text&id=eq.2');

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { StatementNames } from '../../../src/modules/dbrest/session/batch.ts';
 
+const namesOf = (statements: number, characters = 1_000): StatementNames =>
+  new StatementNames({ statements, characters });
+
 test('a statement is parsed once and keeps its name', () => {
-  const names = new StatementNames(10);
+  const names = namesOf(10);
   const first = names.use('select 1');
   names.parseComplete();
   names.batchEnded();
@@ -11,7 +14,7 @@ test('a statement is parsed once and keeps its name', () => {
 });
 
 test('statements after an error are parsed again', () => {
-  const names = new StatementNames(10);
+  const names = namesOf(10);
   names.use('select 1');
   names.use('select 2');
   names.parseComplete();
@@ -21,7 +24,7 @@ test('statements after an error are parsed again', () => {
 });
 
 test('a statement that must be there is parsed again until it is known to be', () => {
-  const names = new StatementNames(10);
+  const names = namesOf(10);
   const first = names.use('select 1');
   names.batchSent();
   const second = names.useParsed('select 1');
@@ -37,7 +40,7 @@ test('a statement that must be there is parsed again until it is known to be', (
 });
 
 test('the least recently used statement is closed first', () => {
-  const names = new StatementNames(2);
+  const names = namesOf(2);
   const run = (text: string) => {
     const used = names.use(text);
     const closed = names.evict();
@@ -51,4 +54,22 @@ test('the least recently used statement is closed first', () => {
   expect(run('c').closed).toBe(b.name);
   expect(run('a').name).toBe(a.name);
   expect(run('b').parse).toBe(true);
+});
+
+test('long statements leave less room for others, and are closed like them', () => {
+  const names = namesOf(100, 1_000);
+  const run = (text: string) => {
+    const { name } = names.use(text);
+    names.parseComplete();
+    names.batchSent();
+    names.batchEnded();
+    const closed: (string | undefined)[] = [];
+    for (let gone = names.evict(); gone !== undefined; gone = names.evict()) closed.push(gone);
+    return { name, closed };
+  };
+  const long = ['a', 'b', 'c'].map((letter) => run(letter.repeat(400)));
+  expect(long.map(({ closed }) => closed)).toEqual([[], [], [long[0]?.name]]);
+  const tooLong = run('d'.repeat(5_000));
+  expect(new Set(tooLong.closed)).toEqual(new Set([long[1]?.name, long[2]?.name]));
+  expect(run('e').closed).toEqual([tooLong.name]);
 });

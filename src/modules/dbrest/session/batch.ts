@@ -29,9 +29,13 @@ export class StatementNames {
   #forgotten: string[] = [];
   #count = 0;
 
-  constructor(limit: number) {
+  /** `characters`: how long all texts together may be. */
+  constructor({ statements, characters }: { readonly statements: number; readonly characters: number }) {
     this.#byText = new LRUCache({
-      max: limit,
+      max: statements,
+      maxSize: characters,
+      // A text that is longer than all may be has the room to itself: whatever is prepared has to be closed by name.
+      sizeCalculation: (_prepared, text) => Math.max(1, Math.min(text.length, characters)),
       dispose: ({ name }, _text, reason) => reason === 'evict' && this.#forgotten.push(name),
     });
   }
@@ -160,6 +164,8 @@ export class Batch {
     const steps = this.#lead.length > 0 ? [...this.#lead, ...this.steps] : this.steps;
     // Before anything is added: others share the write, and half a batch would run as a part of the next one.
     const fields = steps.map(({ statement }) => fieldsOf(statement.values));
+    // Close comes first: after an error the server would skip it. What this batch evicts it may also use.
+    for (let name = names.evict(); name !== undefined; name = names.evict()) messages.close(name);
     const named: UsedName[] = [];
     let isBehindSink = false;
     for (const { statement, sink } of steps) {
@@ -168,8 +174,6 @@ export class Batch {
       isBehindSink ||= sink !== undefined;
     }
     names.batchSent();
-    // Close comes first: after an error the server would skip it.
-    for (let name = names.evict(); name !== undefined; name = names.evict()) messages.close(name);
     steps.forEach(({ statement: { text }, described }, i) => {
       const { name, parse } = named[i] as UsedName;
       if (parse) messages.parse(name, text);
