@@ -201,6 +201,9 @@ export interface CoreConfig {
   readonly resolverTimeoutMs: number;
 
   /** Conditions for compressed responses, used by `gzip`, `gunzip` and `gzip_static`. */
+  readonly ifModifiedSince: 'off' | 'exact' | 'before';
+  /** Absent: no limit. */
+  readonly maxRanges?: number;
   readonly gzipVary: boolean;
   readonly gzipHttpVersion: '1.0' | '1.1';
   readonly gzipProxied: readonly GzipProxied[];

@@ -10,7 +10,7 @@ export {
 } from './response-type.ts';
 export { failRequest } from './fail-request.ts';
 export { EngineTransform, type BodyTransform } from './body-transform.ts';
-export { markTransformed, isTransformed, passFilters, weakenEtag } from './transformed.ts';
+export { markTransformed, weakenEtag } from './transformed.ts';
 export {
   type BodyFilter,
   Exchange,
@@ -23,6 +23,9 @@ export type { AccessCheck, Denial, Getter, HeaderFilter, LogStep, Verdict } from
 export type { BodyOutcome, BodyReader, PieceReceiver, Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
 export { subrequestOf } from './subrequest.ts';
+export { compileConditions, type Validators, validatorsOf } from './conditions.ts';
+export { type FileBody, singleBody } from './ranges.ts';
+export { compileRanges, isPlain, partialBody, refuseRange } from './range-response.ts';
 export { forgetBody } from './take-body.ts';
 export { cookieTime, FAR_COOKIE_TIME } from './cookie-time.ts';
 export { changeRate, rateOf } from './rate.ts';

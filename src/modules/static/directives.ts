@@ -52,9 +52,6 @@ export interface StaticConfig {
   readonly gzipStatic: 'on' | 'off' | 'always';
 
   readonly etag: boolean;
-  readonly ifModifiedSince: 'off' | 'exact' | 'before';
-  /** Absent: no limit. */
-  readonly maxRanges?: number;
   readonly logNotFound: boolean;
 
   readonly disableSymlinks: SymlinksConfig;
@@ -268,24 +265,6 @@ const responses = directivesFor<StaticConfig>()({
     default: true,
     summary: 'Whether responses have an `ETag`, made of the modification time and size of the file.',
     source: 'nginx ngx_http_core_module#etag',
-  },
-  if_modified_since: {
-    contexts: HSL,
-    args: oneOf('off', 'exact', 'before'),
-    into: 'ifModifiedSince',
-    default: 'exact',
-    summary:
-      'Which `If-Modified-Since` dates lead to a 304: none, the exact time of the file, or that time and later ones.',
-    source: 'nginx ngx_http_core_module#if_modified_since',
-  },
-  max_ranges: {
-    contexts: HSL,
-    args: integer(),
-    into: 'maxRanges',
-    defaultText: 'no limit',
-    summary:
-      'Maximum number of ranges of one request; if it asks for more, it gets the whole file. 0 disables ranges.',
-    source: 'nginx ngx_http_core_module#max_ranges',
   },
 });
 

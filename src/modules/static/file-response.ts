@@ -1,10 +1,19 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, type Handler, isTransformed, PARTS_TYPE, passFilters } from '../../http/index.ts';
-import { compileConditions, parseHttpDate, type Validators, validatorsOf } from './conditions.ts';
+import {
+  compileConditions,
+  compileRanges,
+  type Exchange,
+  type Handler,
+  isPlain,
+  partialBody,
+  refuseRange,
+  singleBody,
+  type Validators,
+  validatorsOf,
+} from '../../http/index.ts';
+import type { FileSender, Sending } from '../../send-file.ts';
 import type { StaticConfig } from './directives.ts';
 import type { OpenFile } from './files.ts';
-import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
-import type { FileSender, Sending } from './send-file.ts';
 
 /** Sends an open file as the response and releases it; `path` is for the error log. */
 export type FileResponse = (x: Exchange, file: OpenFile, path: string) => void | Promise<void>;
@@ -13,11 +22,8 @@ export type FileResponse = (x: Exchange, file: OpenFile, path: string) => void |
 export type ApplyValidators = (x: Exchange, validators: Validators) => boolean;
 
 /** Compiles `Last-Modified`, `ETag` and conditional requests. */
-export function compileValidators(
-  { ifModifiedSince }: Pick<StaticConfig, 'ifModifiedSince'>,
-  build: Build,
-): ApplyValidators {
-  const conditions = compileConditions(ifModifiedSince, build);
+export function compileValidators(build: Build): ApplyValidators {
+  const conditions = compileConditions(build.core.ifModifiedSince, build);
   return (x, validators) => {
     const { etag } = validators;
     const plain = isPlain(x);
@@ -50,7 +56,7 @@ export function compileFileResponse(
   build: Build,
 ): FileResponse {
   const contentType = build.contentType();
-  const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : config, build);
+  const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : build.core, build);
   /** Gives what is sent; `undefined` if the response has been sent without the file. */
   const decide = (x: Exchange, file: OpenFile, path: string): Sending | undefined => {
     const validators = config.etag ? file.validators : { ...file.validators, etag: '' };
@@ -76,59 +82,6 @@ export function compileFileResponse(
     }
     return sending && sender.send(x, file, sending);
   };
-}
-
-function refuseRange(x: Exchange, { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>): void {
-  passFilters(x, { type, lengthBytes: sizeBytes });
-  x.response.removeHeader('Last-Modified');
-  x.response.removeHeader('ETag');
-  x.response.setHeader('Content-Range', `bytes */${sizeBytes}`);
-  x.end(416);
-}
-
-interface Resource {
-  readonly sizeBytes: number;
-  readonly validators: Validators;
-  readonly type: string;
-}
-
-type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
-
-function compileRanges({ maxRanges = Infinity }: Pick<StaticConfig, 'maxRanges'>, build: Build): Ranges {
-  if (maxRanges === 0) return () => 'not offered';
-  build.needHeader('range');
-  build.needHeader('if-range');
-  return (x, { sizeBytes, validators, type }) => {
-    if (!isPlain(x) || isTransformed(x, { status: 200, type, lengthBytes: sizeBytes })) return 'not offered';
-    const range = x.request.headers.length === 0 ? undefined : x.header('range');
-    if (range === undefined || !isStillThat(x.header('if-range'), validators)) return 'whole';
-    return parseRanges(range, { sizeBytes, maxRanges });
-  };
-}
-
-/** Evaluates `If-Range`: a tag or a date that must match the resource exactly. */
-function isStillThat(ifRange: string | undefined, { etag, modifiedSeconds }: Validators): boolean {
-  if (ifRange === undefined) return true;
-  return ifRange.endsWith('"') ? ifRange === etag : parseHttpDate(ifRange) === modifiedSeconds;
-}
-
-/** Conditions and ranges apply to the client's own request only, not to subrequests and error pages. */
-function isPlain(x: Exchange): boolean {
-  return x.main === x && (x.errorStatus === 0 || x.errorStatus === 200);
-}
-
-function partialBody(
-  x: Exchange,
-  ranges: Extract<RangeVerdict, readonly unknown[]>,
-  { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
-): FileBody {
-  const [only] = ranges;
-  if (!only || ranges.length > 1) {
-    x.setState(PARTS_TYPE, type);
-    return multipartBody(ranges, { contentType: type, sizeBytes });
-  }
-  x.response.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
-  return singleBody(only, type);
 }
 
 /** One transparent pixel. */

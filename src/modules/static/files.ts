@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, statSync } from 'node:fs';
-import type { Exchange } from '../../http/index.ts';
-import { type Validators, validatorsOf } from './conditions.ts';
+import { type Exchange, type Validators, validatorsOf } from '../../http/index.ts';
+import type { SentFile } from '../../send-file.ts';
 
 /** A system call that failed, by the name that nginx gives it. */
 export interface FileFault {
@@ -30,15 +30,9 @@ export interface FileFacts {
 }
 
 /** An open file. The code that opened it releases it, once. */
-export interface OpenFile extends FileFacts {
+export interface OpenFile extends FileFacts, SentFile {
+  readonly sizeBytes: number;
   readonly validators: Validators;
-  /** Gives the whole content, which must not be changed; for small files. */
-  content(): Uint8Array;
-  /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. For small files. */
-  read(bytes: Buffer, from: number): number;
-  /** The same without blocking the worker. The file must not be released, nor the buffer used, before it has settled. */
-  readLater(bytes: Buffer, from: number): Promise<number>;
-  release(): void;
 }
 
 /** Looks up and opens files, under the rules of one location. */
@@ -46,9 +40,6 @@ export interface Files {
   look(path: string, x: Exchange): FileFacts | FileFault;
   open(path: string, x: Exchange): OpenFile | FileFault;
 }
-
-/** Files up to this size are read at once. */
-export const SMALL_FILE_BYTES = 65_536;
 
 /** O_NONBLOCK: to open a pipe must not block the worker until something writes to it. */
 export const READ = constants.O_RDONLY | constants.O_NONBLOCK;

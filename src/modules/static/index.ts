@@ -8,6 +8,7 @@ import {
   type WorkerScope,
 } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
+import { FileSender, PieceBuffers } from '../../send-file.ts';
 import {
   type ApplyValidators,
   compileEmptyGif,
@@ -27,7 +28,6 @@ import { compileDocumentPath, type DocumentPath, variables } from './document-pa
 import { type Files, FRESH_FILES, isFault } from './files.ts';
 import { KeptContent } from './kept-content.ts';
 import { OpenFileCache } from './open-file-cache.ts';
-import { FileSender, PieceBuffers } from './send-file.ts';
 import { FileFaults, type Site } from './site.ts';
 import { CAN_WALK, guardedFiles } from './symlinks.ts';
 import { compileTryFiles } from './try-files.ts';
@@ -180,7 +180,7 @@ function compileStatic(config: StaticConfig, resources: StaticResources, build: 
     files: filesOf(config, files, build),
     faults: new FileFaults(build, config),
   };
-  const validators = compileValidators(config, build);
+  const validators = compileValidators(build);
   const precontent = config.tryFiles && { precontent: compileTryFiles(config.tryFiles, site, build) };
   if (config.emptyGif) return { ...precontent, content: compileEmptyGif(validators) };
   return { ...precontent, content: compileFiles(config, { site, validators, buffers }, build) };

@@ -1,7 +1,7 @@
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import type { Exchange } from '../../http/index.ts';
-import { type Validators, validatorsOf } from './conditions.ts';
+import { type Exchange, type Validators, validatorsOf } from '../../http/index.ts';
+import { SMALL_FILE_BYTES } from '../../send-file.ts';
 import {
   type FileFacts,
   type FileFault,
@@ -10,7 +10,6 @@ import {
   isFault,
   OpenedFile,
   type OpenFile,
-  SMALL_FILE_BYTES,
 } from './files.ts';
 
 /** Bytes of small files that one worker keeps in memory, and what a file costs besides its content. */

@@ -1,14 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Exchange } from '../../http/index.ts';
-import type { Validators } from './conditions.ts';
-import {
-  type FileFacts,
-  type FileFault,
-  type Files,
-  isFault,
-  type OpenFile,
-  SMALL_FILE_BYTES,
-} from './files.ts';
+import type { Exchange, Validators } from '../../http/index.ts';
+import { SMALL_FILE_BYTES } from '../../send-file.ts';
+import { type FileFacts, type FileFault, type Files, isFault, type OpenFile } from './files.ts';
 
 /** `open_file_cache` and its companions. */
 export interface CacheRules {

@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { validatorsOf } from '../../../src/modules/static/conditions.ts';
+import { singleBody, validatorsOf } from '../../../src/http/index.ts';
 import type { OpenFile } from '../../../src/modules/static/files.ts';
-import { singleBody } from '../../../src/modules/static/ranges.ts';
-import { FileSender, PieceBuffers } from '../../../src/modules/static/send-file.ts';
+import { FileSender, PieceBuffers } from '../../../src/send-file.ts';
 import { TestWire } from '../../harness/test-wire.ts';
 
 const SIZE_BYTES = 5_000_000;

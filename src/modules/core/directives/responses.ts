@@ -2,7 +2,7 @@ import { AT, directivesFor, readers, uses } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorPage, readTypes, serverTokens } from './readers.ts';
 
-const { flag, oneOf, present, text, time } = readers;
+const { flag, integer, oneOf, present, text, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
 /** Directives about responses and access to them. */
@@ -25,6 +25,24 @@ export const responses = directivesFor<CoreConfig>()({
     defaultText: 'text/html html; image/gif gif; image/jpeg jpg;',
     summary: 'Content types by file name extension.',
     source: 'nginx ngx_http_core_module#types',
+  },
+  if_modified_since: {
+    contexts: HSL,
+    args: oneOf('off', 'exact', 'before'),
+    into: 'ifModifiedSince',
+    default: 'exact',
+    summary:
+      'Which `If-Modified-Since` dates lead to a 304: none, the exact time of the file, or that time and later ones.',
+    source: 'nginx ngx_http_core_module#if_modified_since',
+  },
+  max_ranges: {
+    contexts: HSL,
+    args: integer(),
+    into: 'maxRanges',
+    defaultText: 'no limit',
+    summary:
+      'Maximum number of ranges of one request; if it asks for more, it gets the whole file. 0 disables ranges.',
+    source: 'nginx ngx_http_core_module#max_ranges',
   },
   server_tokens: {
     contexts: HSL,

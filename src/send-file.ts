@@ -1,8 +1,23 @@
-import { type Exchange, logContext, type ResponseStream } from '../../http/index.ts';
-import type { ErrorLog } from '../../log/index.ts';
-import { systemFailure } from '../../system/index.ts';
-import { type OpenFile, SMALL_FILE_BYTES } from './files.ts';
-import type { FileBody } from './ranges.ts';
+import { type Exchange, type FileBody, logContext, type ResponseStream } from './http/index.ts';
+import type { ErrorLog } from './log/index.ts';
+import { systemFailure } from './system/index.ts';
+
+/** Files up to this size are read at once. */
+export const SMALL_FILE_BYTES = 65_536;
+
+/** A file that is being sent. The code that opened it releases it, once. */
+export interface SentFile {
+  readonly sizeBytes: number;
+  /** Gives the whole content, which must not be changed; for small files. */
+  content(): Uint8Array;
+  /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. For small files. */
+  read(bytes: Buffer, from: number): number;
+  /** The same without blocking the worker. The file must not be released, nor the buffer used, before it has settled. */
+  readLater(bytes: Buffer, from: number): Promise<number>;
+  release(): void;
+  /** `read` and `content` would block the worker for long: even small parts are read later. */
+  readonly isSlow?: boolean;
+}
 
 /** Bytes of a file that are read at a time: a read in another thread costs as much as sending some 50 KB. */
 const PIECE_BYTES = 262_144;
@@ -59,11 +74,11 @@ export class FileSender {
   }
 
   /** Sends the file and releases it, also if that fails. */
-  send(x: Exchange, file: OpenFile, sending: Sending): void | Promise<void> {
+  send(x: Exchange, file: SentFile, sending: Sending): void | Promise<void> {
     const { status, body } = sending;
     let stream: ResponseStream | undefined;
     try {
-      if (x.request.method !== 'HEAD' && body.lengthBytes <= SMALL_FILE_BYTES)
+      if (x.request.method !== 'HEAD' && !file.isSlow && body.lengthBytes <= SMALL_FILE_BYTES)
         return x.send(status, body.contentType, assemble(file, body));
       stream = x.stream(status, body.contentType, body.lengthBytes);
     } finally {
@@ -74,7 +89,7 @@ export class FileSender {
 
   async #pump(
     stream: ResponseStream,
-    file: OpenFile,
+    file: SentFile,
     { x, body, path }: Sending & { x: Exchange },
   ): Promise<void> {
     const buffer = this.#buffers.take();
@@ -122,7 +137,7 @@ function* piecesOf({ parts, tail }: FileBody, mostBytes: number): Generator<stri
   if (tail !== '') yield tail;
 }
 
-async function readPiece(file: OpenFile, buffer: Buffer, { at, lengthBytes }: Piece): Promise<Buffer> {
+async function readPiece(file: SentFile, buffer: Buffer, { at, lengthBytes }: Piece): Promise<Buffer> {
   const bytes = buffer.subarray(0, lengthBytes);
   checkLength(await file.readLater(bytes, at), lengthBytes);
   return bytes;
@@ -133,7 +148,7 @@ function checkLength(readBytes: number, wantedBytes: number): void {
 }
 
 /** Builds the whole body of a small response. */
-function assemble(file: OpenFile, body: FileBody): Uint8Array {
+function assemble(file: SentFile, body: FileBody): Uint8Array {
   if (body.parts.length === 1 && body.lengthBytes === file.sizeBytes) return file.content();
   const bytes = Buffer.allocUnsafe(body.lengthBytes);
   let filled = 0;

@@ -1,5 +1,4 @@
-import type { Build } from '../../contract/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import type { Exchange } from './exchange.ts';
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
@@ -33,6 +32,7 @@ function fullYear(digits: string): number {
 
 /** What identifies one state of a resource, as its headers have it. */
 export interface Validators {
+  /** Seconds since the epoch; NaN: unknown. */
   readonly modifiedSeconds: number;
   /** `Sun, 06 Nov 1994 08:49:37 GMT` */
   readonly lastModified: string;
@@ -52,8 +52,13 @@ export function validatorsOf(modifiedSeconds: number, sizeBytes: number): Valida
 /** Evaluates the conditions of a request; 200: it is processed as if there were none. */
 type Conditions = (x: Exchange, validators: Omit<Validators, 'lastModified'>) => 200 | 304 | 412;
 
+/** Makes sure that request headers are there when they are asked for. */
+export interface HeaderNeed {
+  needHeader(lowerCaseName: string): void;
+}
+
 /** Compiles conditional requests, evaluated in nginx's order (ngx_http_not_modified_filter_module). */
-export function compileConditions(rule: 'off' | 'exact' | 'before', build: Build): Conditions {
+export function compileConditions(rule: 'off' | 'exact' | 'before', build: HeaderNeed): Conditions {
   const names = ['if-unmodified-since', 'if-match', 'if-modified-since', 'if-none-match'] as const;
   for (const name of names) build.needHeader(name);
   return (x, { modifiedSeconds, etag }) => {
@@ -74,7 +79,7 @@ interface Since {
 }
 
 function isModified(since: string, { modifiedSeconds, rule }: Since): boolean {
-  if (rule === 'off') return true;
+  if (rule === 'off' || Number.isNaN(modifiedSeconds)) return true;
   const seconds = parseHttpDate(since) ?? -1;
   return rule === 'exact' ? seconds !== modifiedSeconds : seconds < modifiedSeconds;
 }

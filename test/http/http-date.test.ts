@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseHttpDate, validatorsOf } from '../../../src/modules/static/conditions.ts';
+import { parseHttpDate, validatorsOf } from '../../src/http/conditions.ts';
 
 const MOMENT = 784_111_777;
 

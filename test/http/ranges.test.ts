@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseRanges } from '../../../src/modules/static/ranges.ts';
+import { parseRanges } from '../../src/http/ranges.ts';
 
 const rules = { sizeBytes: 100, maxRanges: 3 };
 

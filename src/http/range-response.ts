@@ -1,0 +1,66 @@
+import { type HeaderNeed, parseHttpDate, type Validators } from './conditions.ts';
+import type { Exchange } from './exchange.ts';
+import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
+import { PARTS_TYPE } from './response-type.ts';
+import { isTransformed, passFilters } from './transformed.ts';
+
+/** Responds that no byte of the ranges exists. */
+export function refuseRange(x: Exchange, { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>): void {
+  passFilters(x, { type, lengthBytes: sizeBytes });
+  x.response.removeHeader('Last-Modified');
+  x.response.removeHeader('ETag');
+  x.response.setHeader('Content-Range', `bytes */${sizeBytes}`);
+  x.end(416);
+}
+
+/** What ranges are taken from. */
+interface Resource {
+  readonly sizeBytes: number;
+  readonly validators: Validators;
+  readonly type: string;
+}
+
+/** Gives the ranges of a request. `not offered`: the response does not say that there are ranges. */
+type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
+
+/** Compiles the evaluation of `Range` and `If-Range` (nginx: ngx_http_range_header_filter). */
+export function compileRanges(
+  { maxRanges = Infinity }: { readonly maxRanges?: number | undefined },
+  build: HeaderNeed,
+): Ranges {
+  if (maxRanges === 0) return () => 'not offered';
+  build.needHeader('range');
+  build.needHeader('if-range');
+  return (x, { sizeBytes, validators, type }) => {
+    if (!isPlain(x) || isTransformed(x, { status: 200, type, lengthBytes: sizeBytes })) return 'not offered';
+    const range = x.request.headers.length === 0 ? undefined : x.header('range');
+    if (range === undefined || !isStillThat(x.header('if-range'), validators)) return 'whole';
+    return parseRanges(range, { sizeBytes, maxRanges });
+  };
+}
+
+/** Evaluates `If-Range`: a tag or a date that must match the resource exactly. */
+function isStillThat(ifRange: string | undefined, { etag, modifiedSeconds }: Validators): boolean {
+  if (ifRange === undefined) return true;
+  return ifRange.endsWith('"') ? ifRange === etag : parseHttpDate(ifRange) === modifiedSeconds;
+}
+
+/** Conditions and ranges apply to the client's own request only, not to subrequests and error pages. */
+export function isPlain(x: Exchange): boolean {
+  return x.main === x && (x.errorStatus === 0 || x.errorStatus === 200);
+}
+
+/** Gives the body of a 206, and sets its `Content-Range`. */
+export function partialBody(
+  x: Exchange,
+  ranges: Extract<RangeVerdict, readonly unknown[]>,
+  { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
+): FileBody {
+  const [only] = ranges;
+  if (!only || ranges.length > 1) {
+    x.setState(PARTS_TYPE, type);
+    return multipartBody(ranges, { contentType: type, sizeBytes });
+  }
+  x.response.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
+  return singleBody(only, type);
+}
