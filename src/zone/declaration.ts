@@ -51,6 +51,15 @@ export interface MembershipDeclaration {
   readonly peers: number;
 }
 
+/** The index of a cache of responses: see `CacheIndex`. */
+export interface CacheDeclaration {
+  readonly name: string;
+  readonly kind: 'cache';
+  readonly sizeBytes: number;
+  /** The directory of the entries; if it changes, the index is dropped. */
+  readonly path: string;
+}
+
 /** Shared memory that a configuration declares by name; plain data in the plan. */
 export type ZoneDeclaration =
   | RingDeclaration
@@ -58,7 +67,8 @@ export type ZoneDeclaration =
   | RequestLimitDeclaration
   | ConnectionLimitDeclaration
   | PeersDeclaration
-  | MembershipDeclaration;
+  | MembershipDeclaration
+  | CacheDeclaration;
 
 /** How one kind of zone uses its memory. `zone-memory.ts` has a table of the kinds. */
 export interface ZoneKind<D extends ZoneDeclaration> {

@@ -16,6 +16,7 @@ export {
   type Gauge,
   type Histogram,
 } from './counters/counters.ts';
+export { openCacheIndex, type CacheIndex } from './cache/cache-index.ts';
 export type {
   DictionaryDeclaration,
   MembershipDeclaration,

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { cacheKind } from './cache/kind.ts';
 import type { ZoneDeclaration, ZoneKind } from './declaration.ts';
 import { dictionaryKind } from './dictionary/kind.ts';
 import { IDENTITY_WORD, MAGIC_WORD, memoryOf } from './header.ts';
@@ -19,6 +20,7 @@ const KINDS: Kinds = {
   'connection limit': connectionLimitKind,
   peers: peersKind,
   membership: membershipKind,
+  cache: cacheKind,
 };
 
 /** Returns the kind of a declaration. */

@@ -1,0 +1,460 @@
+import { MAGIC_WORD, type Memory, memoryOf, VERSION_WORD } from '../header.ts';
+import { setAlive, ZoneLock } from '../lock.ts';
+import { CacheTable, payloadOf } from './cache-table.ts';
+import {
+  BLOCK_BYTES,
+  BYTES_DOUBLE,
+  CACHE_MAGIC,
+  CACHE_VERSION,
+  CHECKED,
+  ENTRIES_WORD,
+  GENERATION,
+  LOADED_WORD,
+  LOCKED,
+  OWNER,
+  PAUSED_DOUBLE,
+  PURGES_WORD,
+  REMEMBERED,
+  repairCache,
+  SEAT_WORD,
+  SIZE,
+  STATE,
+  STATES,
+  TICKET,
+  TICKET_WORD,
+  USED,
+  USES,
+  VALID,
+} from './kind.ts';
+import { type Purge, recordPurge, wasPurged } from './purges.ts';
+
+/** Opens the index of a cache for this thread. Throws if the memory holds none. */
+export function openCacheIndex(buffer: SharedArrayBuffer, threadId: number): CacheIndex {
+  return new CacheIndex(memoryOf(buffer), threadId);
+}
+
+/** What the index knows of an entry at one moment. */
+interface IndexedEntry {
+  /** Its number, valid while `isCurrent` says so. */
+  readonly entry: number;
+  readonly generation: number;
+  /** `stored`: there is a file. `unsure`: the disk must be asked. `absent`: there is none that may be served. */
+  readonly file: 'stored' | 'unsure' | 'absent';
+  readonly uses: number;
+  readonly validMs: number;
+  /** The checksum of its body was compared since the start. */
+  readonly isChecked: boolean;
+  /** A status of the gateway's own that is kept instead of a response; 0: none. */
+  readonly remembered: number;
+}
+
+/** What is recorded of a stored response. */
+interface StoredFacts {
+  readonly sizeBytes: number;
+  readonly validMs: number;
+  readonly isChecked: boolean;
+}
+
+/** An entry by its digest, with what its purges look at. */
+interface Named {
+  readonly digest: Uint8Array;
+  readonly key: string;
+  readonly tags: readonly string[];
+}
+
+/** The fill level of an index. */
+interface IndexFacts {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly freeBytes: number;
+  readonly isLoaded: boolean;
+}
+
+/** An entry that is being removed: its file goes first. */
+interface Removal {
+  readonly digest: Buffer;
+  readonly sizeBytes: number;
+}
+
+/** Entries that a scan looks at per acquisition of the lock. */
+const SCANNED = 4_096;
+const NOTHING: ReadonlySet<number> = new Set<number>([STATES.counted]);
+
+/**
+ * The index of a cache that all threads share: which entries there are, when they were used, who fetches them. Each call
+ * is atomic. If the lock cannot be acquired in 250 ms, a call does nothing and returns what it returns for a full index.
+ */
+export class CacheIndex {
+  readonly #table: CacheTable;
+  readonly #memory: Memory;
+  readonly #lock: ZoneLock;
+  readonly #mine: number;
+
+  constructor(memory: Memory, threadId: number) {
+    if (memory.u32[MAGIC_WORD] !== CACHE_MAGIC || memory.u32[VERSION_WORD] !== CACHE_VERSION)
+      throw new TypeError('the shared memory does not hold the index of a cache of this layout');
+    this.#memory = memory;
+    this.#table = new CacheTable(memory);
+    this.#mine = threadId + 1;
+    setAlive(memory.i32, threadId);
+    this.#lock = new ZoneLock(memory.i32, threadId, () => repairCache(memory));
+  }
+
+  /** Counts a use of a key, with an entry of its own if it is new. `undefined`: the index is full. */
+  use(digest: Uint8Array, key: string, nowMs: number): IndexedEntry | undefined {
+    return this.#locked(() => {
+      const table = this.#table;
+      const entry = table.find(digest) || this.#insert(digest, key, []);
+      if (entry === 0) return undefined;
+      table.setU32(entry, USES, Math.min(table.u32(entry, USES) + 1, 0xffff_ffff));
+      table.setF64(entry, USED, nowMs);
+      table.touch(entry);
+      return this.#describe(entry);
+    });
+  }
+
+  /** Tells, without the lock, whether an entry is still what it was. */
+  isCurrent({ entry, generation }: Pick<IndexedEntry, 'entry' | 'generation'>): boolean {
+    return Atomics.load(this.#memory.i32, this.#table.at(entry, GENERATION) >> 2) === generation;
+  }
+
+  /** Counts a use of an entry that a thread has kept. */
+  touch(kept: Pick<IndexedEntry, 'entry' | 'generation'>, nowMs: number): void {
+    this.#locked(() => {
+      if (!this.isCurrent(kept)) return;
+      this.#table.setF64(kept.entry, USED, nowMs);
+      this.#table.touch(kept.entry);
+    });
+  }
+
+  /**
+   * Takes the lock for fetching an entry; one that is older than `ageMs` is taken over. Returns a ticket, 0 if somebody
+   * else has the lock.
+   */
+  lock(digest: Uint8Array, { nowMs, ageMs }: { readonly nowMs: number; readonly ageMs: number }): number {
+    const ticket = this.#locked(() => {
+      const entry = this.#table.find(digest);
+      if (entry === 0) return undefined;
+      const isHeld = this.#table.u32(entry, OWNER) !== 0;
+      if (isHeld && nowMs - this.#table.f64(entry, LOCKED) < ageMs) return 0;
+      return this.#own(entry, nowMs);
+    });
+    return ticket ?? 0;
+  }
+
+  isLocked(digest: Uint8Array): boolean {
+    const isLocked = this.#locked(() => {
+      const entry = this.#table.find(digest);
+      return entry !== 0 && this.#table.u32(entry, OWNER) !== 0;
+    });
+    return isLocked === true;
+  }
+
+  unlock(digest: Uint8Array, ticket: number): void {
+    this.#locked(() => {
+      const entry = this.#table.find(digest);
+      if (entry !== 0 && this.#table.u32(entry, TICKET) === ticket) this.#table.setU32(entry, OWNER, 0);
+    });
+  }
+
+  /** Keeps a status of the gateway's own for a key, instead of a response. */
+  remember(digest: Uint8Array, status: number, validMs: number): void {
+    this.#locked(() => {
+      const entry = this.#table.find(digest);
+      if (entry === 0 || !NOTHING.has(this.#table.u8(entry, STATE))) return;
+      this.#table.setU16(entry, REMEMBERED, status);
+      this.#table.setF64(entry, VALID, validMs);
+    });
+  }
+
+  /** Number of purges so far, for `beginStore`. */
+  get purges(): number {
+    return this.#memory.u32[PURGES_WORD] as number;
+  }
+
+  /** Begins to give an entry another file. `since`: the purges when the response began. `undefined`: it is not stored. */
+  beginStore(
+    { digest, key, tags }: Named,
+    { since, nowMs }: { readonly since: number; readonly nowMs: number },
+  ): 'begun' | 'purged' | undefined {
+    return this.#locked(() => {
+      const table = this.#table;
+      if (wasPurged(this.#memory, since, { key, tags })) return 'purged';
+      const found = table.find(digest);
+      const state = found === 0 ? STATES.counted : table.u8(found, STATE);
+      if (state === STATES.replacing || state === STATES.deleting) return undefined;
+      const entry =
+        found === 0 ? this.#insert(digest, key, tags) : this.#tagged(found, { digest, key, tags });
+      if (entry === 0) return undefined;
+      table.settle(entry, STATES.replacing, table.f64(entry, SIZE));
+      table.setF64(entry, USED, nowMs);
+      this.#own(entry, nowMs);
+      return 'begun';
+    });
+  }
+
+  /**
+   * Ends what `beginStore` began; without facts, the file could not be put in place. `purged`: the file must be removed,
+   * and then `finishRemoval` called.
+   */
+  finishStore(digest: Uint8Array, facts: StoredFacts | undefined): IndexedEntry | 'purged' | undefined {
+    return this.#locked(() => {
+      const table = this.#table;
+      const entry = table.find(digest);
+      if (entry === 0) return undefined;
+      if (table.u8(entry, STATE) !== STATES.replacing) return 'purged';
+      table.setU32(entry, OWNER, 0);
+      if (!facts) {
+        table.settle(entry, STATES.unsure, table.f64(entry, SIZE));
+        return undefined;
+      }
+      table.settle(entry, STATES.stored, facts.sizeBytes);
+      table.setF64(entry, VALID, facts.validMs);
+      table.setU8(entry, CHECKED, Number(facts.isChecked));
+      table.setU16(entry, REMEMBERED, 0);
+      return this.#describe(entry);
+    });
+  }
+
+  /** Records that an entry is valid again, and returns it; its file must have been changed before. */
+  renew(digest: Uint8Array, validMs: number): IndexedEntry | undefined {
+    return this.#locked(() => {
+      const entry = this.#table.find(digest);
+      if (entry === 0 || this.#table.u8(entry, STATE) !== STATES.stored) return undefined;
+      this.#table.setF64(entry, VALID, validMs);
+      this.#table.setU32(entry, OWNER, 0);
+      this.#table.change(entry);
+      return this.#describe(entry);
+    });
+  }
+
+  /** Records what was found on disk: by the loader, or by a lookup whose entry was `unsure`. */
+  found({ digest, key, tags }: Named, facts: StoredFacts): IndexedEntry | 'purged' | undefined {
+    return this.#locked(() => {
+      const table = this.#table;
+      let entry = table.find(digest);
+      const state = entry === 0 ? STATES.counted : table.u8(entry, STATE);
+      if (state === STATES.stored) return this.#describe(entry);
+      if (state === STATES.replacing || state === STATES.deleting) return undefined;
+      if (wasPurged(this.#memory, 0, { key, tags })) return 'purged';
+      entry = entry === 0 ? this.#insert(digest, key, tags) : this.#tagged(entry, { digest, key, tags });
+      if (entry === 0) return undefined;
+      table.settle(entry, STATES.stored, facts.sizeBytes);
+      table.setF64(entry, VALID, facts.validMs);
+      table.setU8(entry, CHECKED, Number(facts.isChecked));
+      if (table.f64(entry, USED) === 0) table.setF64(entry, USED, Date.now());
+      return this.#describe(entry);
+    });
+  }
+
+  /** Records that the body of an entry has the right checksum. */
+  checked({ entry, generation }: IndexedEntry): void {
+    this.#locked(() => {
+      if (this.isCurrent({ entry, generation })) this.#table.setU8(entry, CHECKED, 1);
+    });
+  }
+
+  /** Begins to remove an entry, if it is still of this generation. False: somebody else changes it. */
+  beginRemoval(digest: Uint8Array, generation?: number): boolean {
+    const begun = this.#locked(() => {
+      const entry = this.#table.find(digest);
+      if (entry === 0) return false;
+      if (generation !== undefined && !this.isCurrent({ entry, generation })) return false;
+      return this.#condemn(entry);
+    });
+    return begun === true;
+  }
+
+  /** Removes an entry whose file is gone. */
+  finishRemoval(digest: Uint8Array): void {
+    this.#locked(() => {
+      const entry = this.#table.find(digest);
+      if (entry !== 0 && this.#table.u8(entry, STATE) === STATES.deleting) this.#table.remove(entry);
+    });
+  }
+
+  /**
+   * Begins to remove the least recently used entries that satisfy `until`: at most `most` of them. Entries without a file
+   * go at once. The caller removes the files and calls `finishRemoval`.
+   */
+  condemn(most: number, until: (usedMs: number, facts: IndexFacts) => boolean): readonly Removal[] {
+    const removals: Removal[] = [];
+    this.#locked(() => {
+      const table = this.#table;
+      let looked = 0;
+      for (let entry = table.oldest, newer = 0; entry !== 0 && looked < SCANNED; entry = newer, looked++) {
+        newer = table.newer(entry);
+        if (removals.length === most || until(table.f64(entry, USED), this.#facts())) return;
+        if (table.u32(entry, OWNER) !== 0) continue;
+        const removal = { digest: table.digest(entry), sizeBytes: table.f64(entry, SIZE) };
+        if (NOTHING.has(table.u8(entry, STATE))) table.remove(entry);
+        else if (this.#condemn(entry)) {
+          removals.push(removal);
+          table.settle(entry, STATES.deleting, 0);
+        }
+      }
+    });
+    return removals;
+  }
+
+  /** Records a purge: what began before it will not be stored. */
+  recordPurge(purge: Purge): void {
+    while (this.#locked(() => recordPurge(this.#memory, purge)) === undefined);
+  }
+
+  /** Begins to remove what a purge means, in parts: call it with the returned cursor until that is `undefined`. */
+  purgePart(
+    purge: Purge,
+    cursor = 1,
+  ): { readonly removals: readonly Removal[]; readonly next: number | undefined } {
+    const removals: Removal[] = [];
+    const { geometry } = this.#table;
+    const end = Math.min(cursor + SCANNED, geometry.blocks + 1);
+    const isDone = this.#locked(() => {
+      for (let block = cursor; block < end; block++) {
+        if (this.#memory.i32[this.#table.at(block, 0) >> 2] === 1) this.#purgeOne(block, purge, removals);
+      }
+      return true;
+    });
+    if (isDone === undefined) return { removals, next: cursor };
+    return { removals, next: end > geometry.blocks ? undefined : end };
+  }
+
+  facts(): IndexFacts {
+    return this.#facts();
+  }
+
+  /** Tries to become the thread that looks after the directory. */
+  takeSeat(): boolean {
+    const before = Atomics.compareExchange(this.#memory.i32, SEAT_WORD, 0, this.#mine);
+    return before === 0 || before === this.#mine;
+  }
+
+  leaveSeat(): void {
+    Atomics.compareExchange(this.#memory.i32, SEAT_WORD, this.#mine, 0);
+  }
+
+  get isLoaded(): boolean {
+    return Atomics.load(this.#memory.i32, LOADED_WORD) === 1;
+  }
+
+  /** Every file of the directory is in the index from now on. */
+  setLoaded(): void {
+    Atomics.store(this.#memory.i32, LOADED_WORD, 1);
+  }
+
+  /** Nothing is stored before this time: the disk had a fault. */
+  get pausedUntilMs(): number {
+    return this.#memory.f64[PAUSED_DOUBLE] as number;
+  }
+
+  pauseUntil(timeMs: number): void {
+    this.#memory.f64[PAUSED_DOUBLE] = timeMs;
+  }
+
+  #insert(digest: Uint8Array, key: string, tags: readonly string[]): number {
+    const payload = payloadOf(key, tags);
+    const inserted = this.#table.insert(digest, payload);
+    if (inserted !== 0) return inserted;
+    this.#dropCounted();
+    return this.#table.insert(digest, payload);
+  }
+
+  /** Makes room: the oldest entries that only count uses go, as their removal needs no disk. */
+  #dropCounted(): void {
+    const table = this.#table;
+    let looked = 0;
+    for (let entry = table.oldest, newer = 0; entry !== 0 && looked < SCANNED; entry = newer, looked++) {
+      newer = table.newer(entry);
+      if (NOTHING.has(table.u8(entry, STATE)) && table.u32(entry, OWNER) === 0) table.remove(entry);
+    }
+  }
+
+  /** An entry keeps its tags in its blocks: with others it is made anew. */
+  #tagged(entry: number, { digest, key, tags }: Named): number {
+    const table = this.#table;
+    if (table.tags(entry).join('\n') === tags.join('\n')) return entry;
+    const uses = table.u32(entry, USES);
+    const state = table.u8(entry, STATE);
+    const sizeBytes = table.f64(entry, SIZE);
+    table.remove(entry);
+    const made = this.#insert(digest, key, tags);
+    if (made === 0) return 0;
+    table.settle(made, state, sizeBytes);
+    table.setU32(made, USES, uses);
+    return made;
+  }
+
+  #purgeOne(entry: number, { kind, text }: Purge, removals: Removal[]): void {
+    const table = this.#table;
+    const isMeant =
+      kind === 'tag'
+        ? table.tags(entry).includes(text)
+        : kind === 'key'
+          ? table.key(entry) === text
+          : table.key(entry).startsWith(text);
+    if (!isMeant) return;
+    const state = table.u8(entry, STATE);
+    if (state === STATES.counted) {
+      table.setU16(entry, REMEMBERED, 0);
+      return;
+    }
+    // Who is about to put a file in place finds the entry condemned, and removes the file itself.
+    if (state === STATES.replacing) table.settle(entry, STATES.deleting, 0);
+    else if (this.#condemn(entry))
+      removals.push({ digest: table.digest(entry), sizeBytes: table.f64(entry, SIZE) });
+  }
+
+  #condemn(entry: number): boolean {
+    const table = this.#table;
+    const state = table.u8(entry, STATE);
+    if (state !== STATES.stored && state !== STATES.unsure) return false;
+    table.settle(entry, STATES.deleting, table.f64(entry, SIZE));
+    this.#own(entry, Date.now());
+    return true;
+  }
+
+  #own(entry: number, nowMs: number): number {
+    const { u32 } = this.#memory;
+    const ticket = ((u32[TICKET_WORD] as number) + 1) >>> 0 || 1;
+    u32[TICKET_WORD] = ticket;
+    this.#table.setU32(entry, OWNER, this.#mine);
+    this.#table.setU32(entry, TICKET, ticket);
+    this.#table.setF64(entry, LOCKED, nowMs);
+    return ticket;
+  }
+
+  #describe(entry: number): IndexedEntry {
+    const table = this.#table;
+    const state = table.u8(entry, STATE);
+    const mayBeThere = state === STATES.unsure || (state === STATES.counted && !this.isLoaded);
+    return {
+      entry,
+      generation: table.u32(entry, GENERATION) | 0,
+      file: state === STATES.stored ? 'stored' : mayBeThere ? 'unsure' : 'absent',
+      uses: table.u32(entry, USES),
+      validMs: table.f64(entry, VALID),
+      isChecked: table.u8(entry, CHECKED) === 1,
+      remembered: table.u16(entry, REMEMBERED),
+    };
+  }
+
+  #facts(): IndexFacts {
+    const { u32, f64 } = this.#memory;
+    return {
+      entries: u32[ENTRIES_WORD] as number,
+      bytes: f64[BYTES_DOUBLE] as number,
+      freeBytes: this.#table.freeBlocks * BLOCK_BYTES,
+      isLoaded: this.isLoaded,
+    };
+  }
+
+  #locked<T>(act: () => T): T | undefined {
+    if (!this.#lock.acquire()) return undefined;
+    try {
+      return act();
+    } finally {
+      this.#lock.release();
+    }
+  }
+}
