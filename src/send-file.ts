@@ -58,6 +58,8 @@ export interface Sending {
   readonly status: number;
   readonly body: FileBody;
   readonly path: string;
+  /** The length is not announced. */
+  readonly hidesLength?: boolean;
 }
 
 /**
@@ -75,12 +77,12 @@ export class FileSender {
 
   /** Sends the file and releases it, also if that fails. */
   send(x: Exchange, file: SentFile, sending: Sending): void | Promise<void> {
-    const { status, body } = sending;
+    const { status, body, hidesLength = false } = sending;
     let stream: ResponseStream | undefined;
     try {
-      if (x.request.method !== 'HEAD' && !file.isSlow && body.lengthBytes <= SMALL_FILE_BYTES)
+      if (x.request.method !== 'HEAD' && !file.isSlow && !hidesLength && body.lengthBytes <= SMALL_FILE_BYTES)
         return x.send(status, body.contentType, assemble(file, body));
-      stream = x.stream(status, body.contentType, body.lengthBytes);
+      stream = x.stream(status, body.contentType, hidesLength ? -1 : body.lengthBytes);
     } finally {
       if (!stream) file.release();
     }

@@ -26,7 +26,8 @@ export type NameKind =
   | 'connection zone'
   | 'event ring'
   | 'dictionary'
-  | 'session cache';
+  | 'session cache'
+  | 'response cache';
 
 /** The words of a directive, and the parts of them, that have a role. */
 interface WordPart {

@@ -50,7 +50,7 @@ export function validatorsOf(modifiedSeconds: number, sizeBytes: number): Valida
 }
 
 /** Evaluates the conditions of a request; 200: it is processed as if there were none. */
-type Conditions = (x: Exchange, validators: Omit<Validators, 'lastModified'>) => 200 | 304 | 412;
+export type Conditions = (x: Exchange, validators: Omit<Validators, 'lastModified'>) => 200 | 304 | 412;
 
 /** Makes sure that request headers are there when they are asked for. */
 export interface HeaderNeed {

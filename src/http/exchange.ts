@@ -383,10 +383,7 @@ export class Exchange implements StateHolder {
     return this.rules.router.subrequest(this, facts);
   }
 
-  /**
-   * Switches to another protocol: sends 101 with the headers that are set, then relays bytes between the client and
-   * `peer`. Returns false if the engine cannot do that; uWebSockets.js supports WebSocket only.
-   */
+  /** Sends 101, then relays bytes between client and `peer`. False: the engine cannot (uWS: WebSocket only). */
   tunnel(protocol: string, peer: Duplex): boolean {
     if (this.done || !this.wire.tunnels || this.request.httpVersion !== '1.1' || !isSafeHeaderValue(protocol))
       return false;
@@ -493,5 +490,10 @@ export class Exchange implements StateHolder {
 
   setState<T>(key: StateKey<T>, value: T): void {
     (this.#stateByKey ??= new Map()).set(key, value);
+  }
+
+  /** Takes over what modules have stored with another exchange. */
+  copyStates(from: Exchange): void {
+    this.#stateByKey = from.#stateByKey && new Map(from.#stateByKey);
   }
 }

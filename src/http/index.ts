@@ -22,10 +22,17 @@ export {
 export type { AccessCheck, Denial, Getter, HeaderFilter, LogStep, Verdict } from './steps.ts';
 export type { BodyOutcome, BodyReader, PieceReceiver, Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
+export { detachedFrom } from './detached.ts';
 export { subrequestOf } from './subrequest.ts';
-export { compileConditions, type Validators, validatorsOf } from './conditions.ts';
+export {
+  compileConditions,
+  type Conditions,
+  parseHttpDate,
+  type Validators,
+  validatorsOf,
+} from './conditions.ts';
 export { type FileBody, singleBody } from './ranges.ts';
-export { compileRanges, isPlain, partialBody, refuseRange } from './range-response.ts';
+export { compileRanges, isPlain, partialBody, type Ranges, refuseRange } from './range-response.ts';
 export { forgetBody } from './take-body.ts';
 export { cookieTime, FAR_COOKIE_TIME } from './cookie-time.ts';
 export { changeRate, rateOf } from './rate.ts';

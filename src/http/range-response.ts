@@ -21,7 +21,7 @@ interface Resource {
 }
 
 /** Gives the ranges of a request. `not offered`: the response does not say that there are ranges. */
-type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
+export type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
 
 /** Compiles the evaluation of `Range` and `If-Range` (nginx: ngx_http_range_header_filter). */
 export function compileRanges(

@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
   'event ring': SymbolKind.Event,
   dictionary: SymbolKind.Object,
   'session cache': SymbolKind.Object,
+  'response cache': SymbolKind.Object,
 };
 
 /** The symbols of a file: its blocks and the names that it defines. */

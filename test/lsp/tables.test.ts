@@ -10,7 +10,7 @@ const speaking = [
   {
     of: 'a zone',
     word: /\bzone\b/,
-    kinds: ['request zone', 'connection zone', 'dictionary'],
+    kinds: ['request zone', 'connection zone', 'dictionary', 'response cache'],
     // The zone of a resolver is for the status page of the commercial nginx, that of sessions is used in no other place.
     except: ['resolver', 'sticky'],
   },

@@ -73,8 +73,75 @@ export interface Buffers {
   readonly sizeBytes: number;
 }
 
+/** `proxy_cache_path`. */
+export interface CachePathConfig {
+  readonly name: string;
+  readonly sizeBytes: number;
+  /** Absolute. */
+  readonly path: string;
+  readonly levels: readonly number[];
+  readonly inactiveMs: number;
+  /** 0: no limit. */
+  readonly maxBytes: number;
+  readonly minFreeBytes: number;
+  readonly managerFiles: number;
+  readonly managerSleepMs: number;
+  readonly managerThresholdMs: number;
+  readonly loaderFiles: number;
+  readonly loaderSleepMs: number;
+  readonly loaderThresholdMs: number;
+}
+
+/** `proxy_cache_valid`. */
+export interface CacheValidConfig {
+  readonly codes: readonly number[] | 'any';
+  readonly ms: number;
+}
+
+/** A condition of `proxy_cache_use_stale`. */
+export type StaleCondition = (typeof STALE_CONDITIONS)[number];
+
+export const STALE_CONDITIONS = [
+  'error',
+  'timeout',
+  'invalid_header',
+  'http_500',
+  'http_502',
+  'http_503',
+  'http_504',
+  'http_403',
+  'http_404',
+  'http_429',
+  'updating',
+  'off',
+] as const;
+
+/** `proxy_cache*` of one location. */
+interface CacheConfig {
+  readonly cachePaths?: readonly CachePathConfig[];
+  readonly cache: ComplexValue;
+  readonly cacheKey?: ComplexValue;
+  readonly cacheValid?: readonly CacheValidConfig[];
+  readonly cacheMethods?: readonly string[];
+  readonly cacheMinUses: number;
+  readonly cacheBypass?: readonly (readonly ComplexValue[])[];
+  readonly noCache?: readonly (readonly ComplexValue[])[];
+  readonly cacheUseStale?: readonly (readonly StaleCondition[])[];
+  readonly cacheLock: boolean;
+  readonly cacheLockTimeoutMs: number;
+  readonly cacheLockAgeMs: number;
+  readonly cacheBackgroundUpdate: boolean;
+  readonly cacheRevalidate: boolean;
+  readonly cacheConvertHead: boolean;
+  /** Absent: no limit. */
+  readonly cacheMaxRangeOffset?: number;
+  readonly cacheVerifyBytes: number;
+  readonly cachePurge?: readonly (readonly ComplexValue[])[];
+  readonly forceRanges: boolean;
+}
+
 /** `proxy_*` of one location. */
-export interface ProxyConfig extends ForwardingConfig {
+export interface ProxyConfig extends ForwardingConfig, CacheConfig {
   /**
    * Hosts that variables in `pass` may name. Absent: any host, but if the client chooses it, none of this machine's own
    * addresses.

@@ -8,6 +8,7 @@ import type {
   Explainer,
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { PieceBuffers } from '../../send-file.ts';
 import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
 import type { Connections } from './client/keepalive.ts';
 import type { ProxyConfig } from './config.ts';
@@ -46,6 +47,8 @@ function unconnected(_config: ProxyConfig, scope: ExplainScope): Unconnected {
       hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`) }),
     },
     connections: () => NOTHING_OPEN,
+    caches: new Map(),
+    buffers: new PieceBuffers(),
     servers: (group) => scope.upstream(group) ?? [],
   };
 }

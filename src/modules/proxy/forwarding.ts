@@ -7,7 +7,8 @@ import type { ResponseHead } from './client/response-head.ts';
 import type { Caller, Connection } from './client/connection.ts';
 import { UpstreamFault } from './client/fault.ts';
 import type { ProxyConfig } from './config.ts';
-import type { Relay } from './relay.ts';
+import type { BodyTaker } from './relay.ts';
+import type { ResponseKeeper } from './cache/response-keeper.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Target } from './target.ts';
 import {
@@ -37,6 +38,8 @@ interface OutgoingRequest {
   readonly requestTarget: string;
   readonly head: RequestHead;
   readonly upload: Upload | undefined;
+  /** Present if the response may be stored, or a stored one served instead. */
+  readonly keeper?: ResponseKeeper;
 }
 
 /** Sends one request to the peers of a group in turn, until one of them responds or none is left. */
@@ -58,7 +61,7 @@ export class Forwarding implements Caller {
   #connection: Connection | undefined = undefined;
   #giveUp: (() => void) | undefined = undefined;
   #isReused = false;
-  #relay: Relay | undefined = undefined;
+  #relay: BodyTaker | undefined = undefined;
 
   constructor(
     x: Exchange,
@@ -80,7 +83,8 @@ export class Forwarding implements Caller {
   }
 
   begin(): void {
-    if (!this.#rules.config.ignoreClientAbort) this.x.onAbort(() => this.#leave());
+    if (this.#outgoing.keeper) this.x.onAbort(() => this.#relay?.drop());
+    else if (!this.#rules.config.ignoreClientAbort) this.x.onAbort(() => this.#leave());
     this.#tryNext();
   }
 
@@ -92,7 +96,7 @@ export class Forwarding implements Caller {
       return this.#tryNext();
     }
     this.#selection.headArrived();
-    this.#relay = this.#rules.delivery.take(this.x, head, this);
+    this.#relay = (this.#outgoing.keeper ?? this.#rules.delivery).take(this.x, head, this);
     if (!this.#relay) this.#moveOn('ok');
   }
 
@@ -123,7 +127,9 @@ export class Forwarding implements Caller {
     const relay = this.#relay;
     if (!(fault instanceof UpstreamFault)) {
       this.withdraw();
-      return relay ? relay.cut() : failRequest(this.x, fault);
+      if (relay) return relay.cut();
+      this.#outgoing.keeper?.drop();
+      return failRequest(this.x, fault);
     }
     this.log('error', fault.message);
     if (relay) {
@@ -137,9 +143,9 @@ export class Forwarding implements Caller {
     if (this.#current && this.#current.status === 0) this.#current.status = status;
     const progress = this.#progress(isStale);
     this.#settle(isStale ? 'stale' : 'failed');
-    if (this.x.done) return;
+    if (this.x.done) return this.#outgoing.keeper?.drop();
     if (this.#rules.next.afterFault(fault, progress)) this.#tryNext();
-    else this.x.end(status);
+    else this.#fail(status, fault.kind);
   }
 
   drained(): void {
@@ -185,7 +191,11 @@ export class Forwarding implements Caller {
     this.#current = this.#facts && beginTry(this.#facts, group.name);
     if (this.#current) this.#current.status = 502;
     this.log('error', 'no live upstreams while connecting to upstream');
-    this.x.end(502);
+    this.#fail(502, 'error');
+  }
+
+  #fail(status: 502 | 504, why: UpstreamFault['kind']): void {
+    if (!this.#outgoing.keeper?.fails(status, why)) this.x.end(status);
   }
 
   #connect(peer: Peer): void {

@@ -3,6 +3,9 @@ import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
 import { type BalancingInput, compileSticky, type UpstreamGroup } from '../../upstream/index.ts';
 import { ResponseDelivery } from './response-delivery.ts';
+import { mayCache } from './cache/caches.ts';
+import { compileCached, forCache } from './cache/compile-cached.ts';
+import type { Fetch } from './cache/cached-request.ts';
 import type { ProxyConfig } from './config.ts';
 import { Forwarding, type ForwardingRules } from './forwarding.ts';
 import { beginRound, NextRules } from './tries.ts';
@@ -35,7 +38,7 @@ export function compileForwarding(
   };
 }
 
-type Send = (x: Exchange, target: Target, upload: Upload | undefined) => void;
+type Send = (x: Exchange, target: Target, upload: Upload | undefined) => void | Promise<void>;
 
 function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build): Send {
   const rules: ForwardingRules = {
@@ -48,6 +51,7 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
   const requestTargetOf = compileRequestTarget(build.location);
   const headOf = compileRequestHead(config, build);
   const balancingInputOf = compileBalancingInput(provisioned, build);
+  if (mayCache(config)) return compileCachedSend(config, { rules, provisioned }, build);
   const keeps = keepsFacts(build);
   return (x, target, upload) => {
     if (keeps) beginRound(x, target);
@@ -56,6 +60,32 @@ function compileSend(config: ProxyConfig, provisioned: Provisioned, build: Build
     const head = headOf(x, { target: requestTarget, proxyHost: target.proxyHost, bodyBytes });
     const selection = target.group.begin(balancingInputOf(x, target.group));
     new Forwarding(x, { target, requestTarget, head, upload }, { rules, selection }).begin();
+  };
+}
+
+/** The same for a location with a cache: a request may be sent for the cache, and not at all. */
+function compileCachedSend(
+  config: ProxyConfig,
+  { rules, provisioned }: { readonly rules: ForwardingRules; readonly provisioned: Provisioned },
+  build: Build,
+): Send {
+  const requestTargetOf = compileRequestTarget(build.location);
+  const headOf = compileRequestHead(config, build);
+  const headForCache = compileRequestHead(forCache(config), build);
+  const balancingInputOf = compileBalancingInput(provisioned, build);
+  const fetch: Fetch = (x, { target, requestTarget, upload }, { keeper, isForCache, method }) => {
+    const { proxyHost, group } = target;
+    const framing = { target: requestTarget, proxyHost, bodyBytes: upload?.bodyBytes ?? 0, method };
+    const head = isForCache ? headForCache(x, framing) : headOf(x, framing);
+    const selection = group.begin(balancingInputOf(x, group));
+    const outgoing = { target, requestTarget, head, upload, ...(keeper && { keeper }) };
+    new Forwarding(x, outgoing, { rules, selection }).begin();
+  };
+  const send = compileCached(config, { provisioned, delivery: rules.delivery, fetch }, build);
+  return (x, target, upload) => {
+    // The key may contain `$proxy_host`.
+    beginRound(x, target);
+    return send(x, { target, requestTarget: requestTargetOf(x, target.pass), upload });
   };
 }
 

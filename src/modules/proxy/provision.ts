@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { constantText } from '../../config/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
+import type { CacheStore } from '../../cache/index.ts';
+import { PieceBuffers } from '../../send-file.ts';
 import type { UpstreamGroup, Upstreams } from '../../upstream/index.ts';
+import { openCaches } from './cache/caches.ts';
 import { Connections } from './client/keepalive.ts';
 import { readBuffer } from './client/inlet.ts';
 import { Connector, type ConnectorSettings, type TlsSettings } from './client/connector.ts';
@@ -12,6 +15,10 @@ export interface Provisioned {
   readonly upstreams: Upstreams;
   /** Gives the connections to the peers of a group, for one scheme and one local address ('': any). */
   connections(group: UpstreamGroup, scheme: 'http' | 'https', localAddress?: string): Connections;
+  /** The caches that the location may use, by their names. */
+  readonly caches: ReadonlyMap<string, CacheStore>;
+  /** For sending stored responses. */
+  readonly buffers: PieceBuffers;
 }
 
 /** Maximum number of connection sets that requests may create by naming local addresses. */
@@ -30,6 +37,12 @@ export function provision(config: ProxyConfig, worker: WorkerScope): Provisioned
     );
   return {
     upstreams: worker.upstreams,
+    caches: openCaches(config, worker),
+    buffers: worker.share(
+      'proxy: cache buffers',
+      () => new PieceBuffers(),
+      () => undefined,
+    ),
     connections(group, scheme, localAddress = '') {
       const set = `${scheme} ${localAddress} ${group.connectionSet}`;
       const found = known.get(set);

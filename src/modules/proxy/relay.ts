@@ -8,6 +8,22 @@ export interface Source {
   resume(): void;
 }
 
+/** Takes the body of a response. */
+export interface BodyTaker {
+  piece(bytes: Buffer): void;
+  /** What came with the head was passed on. Without buffering, the client gets it now, even if that is the head alone. */
+  follow(): void;
+  /** The response is complete. */
+  end(): void;
+  /**
+   * The upstream failed before the response was complete. The client gets the part that was received, and its connection is
+   * cut.
+   */
+  cut(): void;
+  /** The client has gone. */
+  drop(): void;
+}
+
 /** How a response is sent to the client. */
 interface RelayRules {
   readonly status: number;
@@ -24,7 +40,7 @@ interface RelayRules {
 const WHOLE_BYTES = 65_536;
 
 /** Sends the body of a response to the client, at the client's pace. */
-export class Relay {
+export class Relay implements BodyTaker {
   readonly #x: Exchange;
   readonly #source: Source;
   readonly #rules: RelayRules;
@@ -62,12 +78,10 @@ export class Relay {
     else this.#write(bytes);
   }
 
-  /** What came with the head was passed on. Without buffering, the client gets it now, even if that is the head alone. */
   follow(): void {
     if (this.#isCollecting && this.#rules.readAheadBytes === 0) this.#stopCollecting();
   }
 
-  /** The response is complete. */
   end(): void {
     clearTimeout(this.#paceTimer);
     this.#isOver = 'whole';
@@ -77,9 +91,6 @@ export class Relay {
     if (!this.#isBlocked) this.#stream?.end();
   }
 
-  /**
-   * The upstream failed before the response was complete. The client gets the part that was received, and its connection is cut.
-   */
   cut(): void {
     clearTimeout(this.#paceTimer);
     this.#isOver = 'cut';
@@ -93,7 +104,6 @@ export class Relay {
     this.#writeWaiting();
   }
 
-  /** The client has gone. */
   drop(): void {
     clearTimeout(this.#paceTimer);
     this.#waiting = [];

@@ -56,6 +56,8 @@ interface RequestFraming {
   readonly proxyHost: string;
   /** Size of the body in bytes; 0: no body; -1: chunked. */
   readonly bodyBytes: number;
+  /** Instead of the client's method, or the configured one. */
+  readonly method?: string | undefined;
 }
 
 /** A request head, ready to be sent. */
@@ -105,7 +107,7 @@ export function compileRequestHead(
   const readMethod = config.method && build.value(config.method);
   const asksUpgrade = compileUpgrade(rules, build);
   return (x, framing) => {
-    const method = readMethod ? methodOf(readMethod(x)) : x.method;
+    const method = framing.method ?? (readMethod ? methodOf(readMethod(x)) : x.method);
     let text = requestLine(method, framing.target, config.httpVersion);
     for (const line of lines) text += line(x, framing);
     text += framingLine(x, framing.bodyBytes);

@@ -82,23 +82,40 @@ export class ResponseDelivery {
 
   /** Gives the relay for the body; `undefined` if the body is not needed. */
   take(x: Exchange, head: ResponseHead, source: Source): Relay | undefined {
+    const accepted = this.accept(x, head, source);
+    return typeof accepted === 'string' ? undefined : this.pass(x, accepted);
+  }
+
+  /** Sets the headers of the response; or sends something else, and says why. */
+  accept(x: Exchange, head: ResponseHead, source: Source): AcceptedResponse | 'redirected' | 'intercepted' {
     const accel = this.#headers.accel(head);
     if (accel.limitRate !== undefined) changeRate(x, { bytesPerSecond: accel.limitRate });
     if (accel.charset !== '') x.setState(CHARSET_OVERRIDE, accel.charset);
     if (accel.redirect !== undefined && !x.inErrorPage) {
       this.#redirect(x, head, accel.redirect);
-      return undefined;
+      return 'redirected';
     }
     if (this.#intercepts(x, head)) {
       x.end(head.status);
-      return undefined;
+      return 'intercepted';
     }
     const contentType = this.#headers.apply(x, head);
     if (this.#config.passTrailers && head.bodyBytes === CHUNKED) {
       x.response.trailers = () => passedTrailers(source.trailers);
     }
+    return { head, contentType, accel, source };
+  }
+
+  /** Passes on a response: gives the relay for its body, or sends it if there is none. */
+  pass(x: Exchange, accepted: AcceptedResponse): Relay | undefined {
+    const { head, contentType } = accepted;
     if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return this.#sendBare(x, head, contentType);
-    return this.#relay(x, { head, contentType, accel, source });
+    return this.#relay(x, accepted);
+  }
+
+  /** Bytes that are kept for a slow client before the upstream is paused. */
+  readAheadBytes({ accel }: AcceptedResponse): number {
+    return (accel.buffering ?? this.#config.buffering) ? this.#readAheadBytes : 0;
   }
 
   /** Opens a tunnel after a 101. */
@@ -139,19 +156,20 @@ export class ResponseDelivery {
     x.send(status, contentType, '');
   }
 
-  #relay(x: Exchange, { head, contentType, accel, source }: AcceptedResponse): Relay {
-    const isAhead = accel.buffering ?? this.#config.buffering;
+  #relay(x: Exchange, accepted: AcceptedResponse): Relay {
+    const { head, contentType, source } = accepted;
     return new Relay(x, source, {
       status: head.status,
       contentType,
       lengthBytes: head.announcedBytes,
-      readAheadBytes: isAhead ? this.#readAheadBytes : 0,
+      readAheadBytes: this.readAheadBytes(accepted),
       rate: this.#rate(x),
     });
   }
 }
 
-interface AcceptedResponse {
+/** A response whose headers are set. */
+export interface AcceptedResponse {
   readonly head: ResponseHead;
   readonly contentType: string;
   readonly accel: Accel;

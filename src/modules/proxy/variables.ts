@@ -1,5 +1,6 @@
 import type { Build, ModuleDefinition, VariableDefinition } from '../../contract/index.ts';
 import type { Getter } from '../../http/index.ts';
+import { type CacheFacts, cacheFacts } from './cache/cache-facts.ts';
 import type { ProxyConfig } from './config.ts';
 import { proxyFacts, type ProxyFacts, type Try } from './tries.ts';
 
@@ -27,6 +28,15 @@ const ofFacts = (summary: string, read: (facts: ProxyFacts) => string): Variable
   compile: () => (x) => {
     const facts = proxyFacts(x);
     return facts && facts.internalRedirects === x.internalRedirects ? read(facts) : undefined;
+  },
+});
+
+const ofCache = (summary: string, read: (facts: CacheFacts) => string): VariableDefinition => ({
+  summary,
+  live: true,
+  compile: () => (x) => {
+    const facts = cacheFacts(x);
+    return facts && (read(facts) || undefined);
   },
 });
 
@@ -69,9 +79,23 @@ export const variables: Variables = {
   upstream_response_length: ofTries('Bytes of the bodies.', ({ bodyBytes }) => String(bodyBytes)),
   upstream_bytes_received: ofTries('Bytes received.', ({ receivedBytes }) => String(receivedBytes)),
   upstream_bytes_sent: ofTries('Bytes sent.', ({ sentBytes }) => String(sentBytes)),
-  upstream_cache_status: { summary: 'Empty: responses are not cached.', compile: () => () => undefined },
-  upstream_cache_last_modified: { summary: 'Empty.', compile: () => () => undefined },
-  upstream_cache_etag: { summary: 'Empty.', compile: () => () => undefined },
+  upstream_cache_status: ofCache(
+    'MISS, BYPASS, EXPIRED, STALE, UPDATING, REVALIDATED or HIT; empty without a cache.',
+    ({ status }) => status,
+  ),
+  upstream_cache_last_modified: ofCache(
+    '`Last-Modified` of the expired response that the upstream is asked about.',
+    ({ lastModified }) => lastModified,
+  ),
+  upstream_cache_etag: ofCache(
+    '`ETag` of the expired response that the upstream is asked about.',
+    ({ etag }) => etag,
+  ),
+  upstream_cache_age: ofCache(
+    'Seconds since the response that is served was stored or renewed.',
+    ({ storedMs }) => (storedMs === 0 ? '' : String(Math.max(0, Math.floor((Date.now() - storedMs) / 1000)))),
+  ),
+  upstream_cache_key: ofCache('The key of the response in the cache.', ({ key }) => key),
 };
 
 /** Gives all values of a header, joined (nginx 1.23 and later). */

@@ -34,12 +34,15 @@ export function openCacheIndex(buffer: SharedArrayBuffer, threadId: number): Cac
 }
 
 /** What the index knows of an entry at one moment. */
-interface IndexedEntry {
+export interface IndexedEntry {
   /** Its number, valid while `isCurrent` says so. */
   readonly entry: number;
   readonly generation: number;
-  /** `stored`: there is a file. `unsure`: the disk must be asked. `absent`: there is none that may be served. */
-  readonly file: 'stored' | 'unsure' | 'absent';
+  /**
+   * `stored`: there is a file. `unsure`: the disk must be asked. `arriving`: a complete response is being put in place.
+   * `absent`: there is none that may be served.
+   */
+  readonly file: 'stored' | 'unsure' | 'arriving' | 'absent';
   readonly uses: number;
   readonly validMs: number;
   /** The checksum of its body was compared since the start. */
@@ -71,7 +74,7 @@ interface IndexFacts {
 }
 
 /** An entry that is being removed: its file goes first. */
-interface Removal {
+export interface Removal {
   readonly digest: Buffer;
   readonly sizeBytes: number;
 }
@@ -79,6 +82,10 @@ interface Removal {
 /** Entries that a scan looks at per acquisition of the lock. */
 const SCANNED = 4_096;
 const NOTHING: ReadonlySet<number> = new Set<number>([STATES.counted]);
+const FILES: Readonly<Record<number, 'stored' | 'arriving'>> = {
+  [STATES.stored]: 'stored',
+  [STATES.replacing]: 'arriving',
+};
 
 /**
  * The index of a cache that all threads share: which entries there are, when they were used, who fetches them. Each call
@@ -110,6 +117,14 @@ export class CacheIndex {
       table.setF64(entry, USED, nowMs);
       table.touch(entry);
       return this.#describe(entry);
+    });
+  }
+
+  /** Looks at an entry without counting a use. */
+  peek(digest: Uint8Array): IndexedEntry | undefined {
+    return this.#locked(() => {
+      const entry = this.#table.find(digest);
+      return entry === 0 ? undefined : this.#describe(entry);
     });
   }
 
@@ -431,7 +446,7 @@ export class CacheIndex {
     return {
       entry,
       generation: table.u32(entry, GENERATION) | 0,
-      file: state === STATES.stored ? 'stored' : mayBeThere ? 'unsure' : 'absent',
+      file: FILES[state] ?? (mayBeThere ? 'unsure' : 'absent'),
       uses: table.u32(entry, USES),
       validMs: table.f64(entry, VALID),
       isChecked: table.u8(entry, CHECKED) === 1,

@@ -1,0 +1,312 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { ErrorLog } from '../log/index.ts';
+import { systemFailure } from '../system/index.ts';
+import type { CacheIndex, IndexedEntry, Purge, Removal } from '../zone/index.ts';
+import type { CacheDirectory } from './directory.ts';
+import { encodeTimes, type EntryTimes, TIMES_AT, type Variants } from './entry-head.ts';
+import { type EntryName, nameOf, variantName, type VariantOf } from './entry-name.ts';
+import { closeFile, writeAt } from './file-calls.ts';
+import { Fill, type Filling, type FillTarget, type Placed } from './fill.ts';
+import { readEntry, type StoredEntry } from './stored-entry.ts';
+
+/** Bytes of small entries that one worker keeps in memory for each cache, and what an entry costs besides its body. */
+const KEPT_BYTES = 16_777_216;
+const ENTRY_BYTES = 1_024;
+/** How often a use of an entry in memory is recorded in the index. */
+const TOUCH_MS = 1_000;
+/** Longest wait for an entry that is being put in place. */
+const ARRIVAL_MS = 1_000;
+/** Nothing is stored for this long after a fault of the disk; one line in the log says so. */
+const PAUSE_MS = 10_000;
+const MOST_TRIES = 3;
+
+/** What a cache has for a request. */
+export interface Found {
+  /** The name that the response has, or would get. */
+  readonly name: EntryName;
+  /** What says that the key has variants. */
+  readonly varies?: Variants | undefined;
+  /** Fresh or not. Whoever gets it releases it. */
+  readonly entry?: StoredEntry;
+  /** Absent: the index is full, and nothing may be stored. */
+  readonly indexed?: IndexedEntry | undefined;
+}
+
+interface Kept {
+  readonly name: EntryName;
+  readonly entry: StoredEntry;
+  readonly indexed: IndexedEntry;
+  touchedMs: number;
+}
+
+/** What a store is made of. */
+interface StoreParts {
+  readonly name: string;
+  readonly index: CacheIndex;
+  readonly directory: CacheDirectory;
+  readonly log: ErrorLog;
+  /** Counts responses that were not stored, and faults of the disk. */
+  readonly counts?: {
+    notStored(reason: string): void;
+    fault(kind: string): void;
+  };
+}
+
+/** The stored responses of one cache, as one worker sees them. */
+export class CacheStore implements FillTarget {
+  readonly name: string;
+  readonly index: CacheIndex;
+  readonly directory: CacheDirectory;
+  readonly #parts: StoreParts;
+  readonly #kept = new LRUCache<string, Kept>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: ({ entry }, text) => ENTRY_BYTES + entry.sizeBytes + text.length * 2,
+  });
+  readonly #arriving = new Map<string, Promise<void>>();
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.index = parts.index;
+    this.directory = parts.directory;
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return Date.now();
+  }
+
+  /** Looks for the response to a key. It returns a promise unless the response is in memory. */
+  find(key: string, look: Looking): Found | Promise<Found> {
+    const kept = this.#current(key);
+    if (!kept) return this.#search(nameOf(key), look);
+    const { varies } = kept.entry.head;
+    if (!varies) return kept;
+    const name = variantName(key, varies, look.variantOf);
+    const variant = this.#current(textOf(name));
+    return variant ? { ...variant, varies } : this.#search(name, look, varies);
+  }
+
+  /** Begins to store a response; `undefined`: storing pauses after a fault of the disk. */
+  fill(filling: Filling): Fill | undefined {
+    return this.index.pausedUntilMs > this.now() ? undefined : new Fill(this, filling);
+  }
+
+  /** Begins to store what says that a key has variants. From now on, lookups wait for it. */
+  vary(key: string, names: readonly string[], filling: Pick<Filling, 'times' | 'since'>): Variants {
+    const varies = { names, epoch: randomBytes(9).toString('base64url') };
+    const description = { key, variant: '', tags: [], varies };
+    void this.fill({ ...filling, name: nameOf(key), description })?.finish();
+    return varies;
+  }
+
+  /** Records that a stale entry is valid again. */
+  async renew({ digest }: EntryName, times: EntryTimes): Promise<void> {
+    try {
+      const fd = await this.directory.open(digest, 'change');
+      try {
+        await writeAt(fd, encodeTimes(times), TIMES_AT);
+      } finally {
+        await closeFile(fd);
+      }
+      this.index.renew(digest, times.validMs);
+    } catch (error) {
+      this.diskFault('write', error);
+    }
+  }
+
+  /** Removes what a purge means, and resolves with the number of entries when they are gone. */
+  async purge(purge: Purge): Promise<number> {
+    this.index.recordPurge(purge);
+    let count = 0;
+    for (let cursor: number | undefined = 1; cursor !== undefined;) {
+      const { removals, next } = this.index.purgePart(purge, cursor);
+      cursor = next;
+      count += removals.length;
+      await this.remove(removals);
+    }
+    return count;
+  }
+
+  /** Removes the files of entries whose removal has begun. */
+  async remove(removals: readonly Pick<Removal, 'digest'>[]): Promise<void> {
+    for (const { digest } of removals) {
+      await this.directory.remove(digest).catch((error: unknown) => this.diskFault('unlink', error));
+      this.index.finishRemoval(digest);
+    }
+  }
+
+  async arrives(digest: Buffer, arrival: Promise<void>): Promise<void> {
+    const name = digest.toString('hex');
+    this.#arriving.set(name, arrival);
+    await arrival;
+    if (this.#arriving.get(name) === arrival) this.#arriving.delete(name);
+  }
+
+  placed(name: EntryName, { times, sizeBytes, entry }: Placed): void {
+    const facts = { sizeBytes, validMs: times.validMs, isChecked: true };
+    const indexed = this.index.finishStore(name.digest, facts);
+    if (indexed === 'purged') void this.remove([name]);
+    else if (indexed && entry) this.#keep({ name, entry, indexed, touchedMs: this.now() });
+  }
+
+  notStored(reason: string): void {
+    this.#parts.counts?.notStored(reason);
+  }
+
+  /** Storing pauses for a while. The log says so once. */
+  diskFault(call: string, error: unknown): void {
+    this.#parts.counts?.fault('disk');
+    const nowMs = this.now();
+    if (this.index.pausedUntilMs > nowMs) return;
+    this.index.pauseUntil(nowMs + PAUSE_MS);
+    const failure = systemFailure(call, this.directory.path, error);
+    this.#parts.log.write('crit', `${failure}, cache "${this.name}" stores nothing for 10s`);
+  }
+
+  close(): void {
+    this.#kept.clear();
+  }
+
+  /** Gives what is in memory, if no thread has changed it. */
+  #current(text: string): Kept | undefined {
+    const kept = this.#kept.get(text);
+    if (!kept) return undefined;
+    if (!this.index.isCurrent(kept.indexed)) {
+      this.#kept.delete(text);
+      return undefined;
+    }
+    const nowMs = this.now();
+    if (nowMs - kept.touchedMs >= TOUCH_MS) {
+      kept.touchedMs = nowMs;
+      this.index.touch(kept.indexed, nowMs);
+    }
+    return kept;
+  }
+
+  #keep(kept: Kept): void {
+    this.#kept.set(textOf(kept.name), kept);
+  }
+
+  /** Looks into the index, and reads the file. */
+  async #search(name: EntryName, look: Looking, varies?: Variants): Promise<Found> {
+    let indexed = (look.isAgain && this.index.peek(name.digest)) || this.#use(name);
+    for (let tries = 0; indexed && tries < MOST_TRIES; tries++) {
+      if (indexed.file === 'arriving') await this.#arrival(name.digest);
+      else if (indexed.file === 'absent') break;
+      else {
+        const outcome = await this.#read(name, indexed, look.verifyBytes);
+        if (outcome === 'absent') break;
+        if (outcome !== 'changed') {
+          const { varies: variants } = outcome.entry.head;
+          if (!variants) return { name, varies, ...outcome };
+          return this.#search(variantName(name.key, variants, look.variantOf), look, variants);
+        }
+      }
+      indexed = this.index.peek(name.digest);
+    }
+    return { name, varies, indexed };
+  }
+
+  #use({ digest, key }: EntryName): IndexedEntry | undefined {
+    return this.index.use(digest, key, this.now());
+  }
+
+  /** Waits for an entry that is being put in place, by this worker or another one. */
+  async #arrival(digest: Buffer): Promise<void> {
+    const arrival = this.#arriving.get(digest.toString('hex'));
+    if (arrival) return arrival;
+    for (let waitedMs = 0, stepMs = 1; waitedMs < ARRIVAL_MS; waitedMs += stepMs, stepMs *= 2) {
+      await sleep(stepMs);
+      if (this.index.peek(digest)?.file !== 'arriving') return undefined;
+    }
+  }
+
+  async #read(
+    name: EntryName,
+    indexed: IndexedEntry,
+    verifyBytes: number,
+  ): Promise<Pick<Required<Found>, 'entry' | 'indexed'> | 'absent' | 'changed'> {
+    const entry = await this.#open(name, indexed);
+    if (!entry || !(await this.#isSound(entry, { name, indexed, verifyBytes }))) {
+      entry?.release();
+      return (await this.#discard(name, indexed, entry !== undefined)) ? 'absent' : 'changed';
+    }
+    const now = indexed.file === 'unsure' ? this.#found(name, entry) : indexed;
+    if (now && now !== 'purged' && this.index.isCurrent(now)) {
+      if (entry.isInMemory) this.#keep({ name, entry, indexed: now, touchedMs: this.now() });
+      return { entry, indexed: now };
+    }
+    entry.release();
+    if (now === 'purged') await this.directory.remove(name.digest).catch(() => undefined);
+    return now === 'purged' ? 'absent' : 'changed';
+  }
+
+  /** Opens the file of an entry; `undefined`: there is none, or it cannot be read. */
+  async #open({ digest, key, variant }: EntryName, { file }: IndexedEntry): Promise<StoredEntry | undefined> {
+    try {
+      const entry = await readEntry(await this.directory.open(digest));
+      if (entry && entry.head.key === key && entry.head.variant === variant) return entry;
+      entry?.release();
+      this.#damaged(digest, 'head');
+    } catch (error) {
+      if (file === 'unsure' && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      this.#parts.log.write('crit', systemFailure('open', this.directory.pathOf(digest), error));
+      this.#parts.counts?.fault('file');
+    }
+    return undefined;
+  }
+
+  /** Compares the checksum of a body that was not read since the start; a large one is compared while it is sent. */
+  async #isSound(
+    entry: StoredEntry,
+    { name, indexed, verifyBytes }: { name: EntryName; indexed: IndexedEntry; verifyBytes: number },
+  ): Promise<boolean> {
+    if (indexed.isChecked && !entry.isInMemory) return true;
+    if (entry.sizeBytes > verifyBytes) {
+      entry.watch(() => void this.#discard(name, indexed, true));
+      return true;
+    }
+    if (await entry.isIntact()) {
+      if (!indexed.isChecked) this.index.checked(indexed);
+      return true;
+    }
+    this.#damaged(name.digest, 'body');
+    return false;
+  }
+
+  #damaged(digest: Buffer, what: 'head' | 'body'): void {
+    const path = this.directory.pathOf(digest);
+    this.#parts.log.write('crit', `the ${what} of cache file "${path}" is damaged: it is removed`);
+    this.#parts.counts?.fault(what);
+  }
+
+  #found({ digest, key }: EntryName, { head }: StoredEntry): IndexedEntry | 'purged' | undefined {
+    const sizeBytes = head.bodyAt + head.bodyBytes;
+    const facts = { sizeBytes, validMs: head.times.validMs, isChecked: false };
+    return this.index.found({ digest, key, tags: head.tags }, facts);
+  }
+
+  /** Removes an entry that cannot be served. False: it has changed meanwhile. */
+  async #discard({ digest }: EntryName, indexed: IndexedEntry, hasFile: boolean): Promise<boolean> {
+    if (indexed.file === 'unsure' && !hasFile) return true;
+    if (!this.index.beginRemoval(digest, indexed.generation)) return false;
+    await this.remove([{ digest }]);
+    return true;
+  }
+}
+
+/** How a request looks for a response. */
+interface Looking {
+  readonly variantOf: VariantOf;
+  /** Larger bodies are compared with their checksum while they are sent, not before. */
+  readonly verifyBytes: number;
+  /** The request has looked before: no further use is counted. */
+  readonly isAgain?: boolean;
+}
+
+function textOf({ key, variant }: EntryName): string {
+  return variant === '' ? key : `${key}\n${variant}`;
+}

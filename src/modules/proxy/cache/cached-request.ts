@@ -1,0 +1,355 @@
+import {
+  type CacheStore,
+  type Found,
+  type Lifetime,
+  lifetimeOf,
+  type StoredEntry,
+  valuesOf,
+} from '../../../cache/index.ts';
+import { detachedFrom, type Exchange, failRequest } from '../../../http/index.ts';
+import type { UpstreamFault } from '../client/fault.ts';
+import type { ResponseHead } from '../client/response-head.ts';
+import type { StaleCondition } from '../config.ts';
+import type { BodyTaker } from '../relay.ts';
+import type { AcceptedResponse, ResponseDelivery } from '../response-delivery.ts';
+import type { Target } from '../target.ts';
+import type { Upload } from '../upload.ts';
+import { beginCacheFacts, type CacheFacts, type CacheStatus } from './cache-facts.ts';
+import type { LockQueue } from './lock-queue.ts';
+import type { CachePolicy } from './policy.ts';
+import type { ResponseKeeper, StoredSource } from './response-keeper.ts';
+import { storeWith } from './storing.ts';
+import type { StoredDelivery } from './stored-delivery.ts';
+
+/** A request as it would be sent. */
+export interface Outgoing {
+  readonly target: Target;
+  readonly requestTarget: string;
+  readonly upload: Upload | undefined;
+}
+
+/** How a request is sent: for the cache, without what concerns its client alone, or as it is. */
+export type Fetch = (
+  x: Exchange,
+  outgoing: Outgoing,
+  how: {
+    readonly keeper?: ResponseKeeper;
+    readonly isForCache: boolean;
+    readonly method?: string | undefined;
+  },
+) => void;
+
+/** What the requests of a location share. */
+export interface CacheRules {
+  readonly policy: CachePolicy;
+  readonly delivery: ResponseDelivery;
+  readonly stored: StoredDelivery;
+  readonly queue: LockQueue;
+  readonly fetch: Fetch;
+  readonly warn: (x: Exchange, message: string) => void;
+}
+
+/** What is known of an expired response while its upstream is asked. */
+interface Expired {
+  readonly entry: StoredEntry;
+  readonly isStaleAfterErrors: boolean;
+}
+
+/** One request whose location has a cache. */
+export class CachedRequest implements ResponseKeeper {
+  readonly #x: Exchange;
+  readonly #rules: CacheRules;
+  readonly #outgoing: Outgoing;
+  readonly #store: CacheStore;
+  readonly #facts: CacheFacts;
+  readonly #since: number;
+  #found: Found | undefined = undefined;
+  #ticket = 0;
+  #waitsSinceMs = 0;
+  #expired: Expired | undefined = undefined;
+
+  constructor(
+    x: Exchange,
+    {
+      rules,
+      outgoing,
+      store,
+      key,
+    }: { rules: CacheRules; outgoing: Outgoing; store: CacheStore; key: string },
+  ) {
+    this.#x = x;
+    this.#rules = rules;
+    this.#outgoing = outgoing;
+    this.#store = store;
+    this.#facts = beginCacheFacts(x, key);
+    this.#since = store.index.purges;
+  }
+
+  /** Serves the request from the cache, or sends it. */
+  begin(): void | Promise<void> {
+    const settle = this.#rules.policy.bypasses(this.#x)
+      ? (found: Found): void => this.#bypass(found)
+      : (found: Found): void | Promise<void> => this.#settle(found);
+    const found = this.#look();
+    return found instanceof Promise ? found.then(settle) : settle(found);
+  }
+
+  take(x: Exchange, head: ResponseHead, source: StoredSource): BodyTaker | undefined {
+    const { policy, delivery } = this.#rules;
+    const expired = this.#expired;
+    if (expired && policy.stale.has(`http_${head.status}` as StaleCondition)) {
+      this.#serveStale(expired);
+      return undefined;
+    }
+    if (expired && head.status === 304 && policy.config.cacheRevalidate)
+      return this.#revalidated(expired, head);
+    const lifetime = policy.refuses(x) ? 'no_cache' : lifetimeOf(head, policy.lifetime, this.#store.now());
+    const accepted = delivery.accept(x, head, source);
+    if (typeof accepted !== 'string' && typeof lifetime !== 'string')
+      return this.#keep({ accepted, lifetime, source });
+    if (accepted === 'intercepted' && typeof lifetime !== 'string')
+      this.#remember(head.status, lifetime.times.validMs);
+    this.drop();
+    this.#store.notStored(typeof lifetime === 'string' ? lifetime : 'replaced');
+    if (typeof accepted === 'string') return undefined;
+    if (x.aborted) return undefined;
+    return abandoning(delivery.pass(x, accepted), source);
+  }
+
+  fails(status: 502 | 504, why: UpstreamFault['kind']): boolean {
+    const expired = this.#expired;
+    if (expired && (this.#rules.policy.stale.has(why) || expired.isStaleAfterErrors)) {
+      this.#serveStale(expired);
+      return true;
+    }
+    const seconds = this.#rules.policy.lifetime.validFor(status);
+    if (seconds > 0) this.#remember(status, this.#store.now() + seconds * 1000);
+    this.drop();
+    return false;
+  }
+
+  drop(): void {
+    const { name } = this.#found ?? {};
+    if (this.#ticket !== 0 && name) this.#rules.queue.release(this.#store, name.digest, this.#ticket);
+    this.#ticket = 0;
+    this.#expired?.entry.release();
+    this.#expired = undefined;
+  }
+
+  /** The response is stored in the place of the present one, which is not served. */
+  #bypass(found: Found): void {
+    found.entry?.release();
+    this.#found = found;
+    if (!this.#x.done) this.#fetch('BYPASS');
+  }
+
+  #look(isAgain = false): Found | Promise<Found> {
+    const { policy } = this.#rules;
+    return this.#store.find(this.#facts.key, {
+      variantOf: policy.variantOf(this.#x),
+      verifyBytes: policy.config.cacheVerifyBytes,
+      isAgain,
+    });
+  }
+
+  #settle(found: Found): void | Promise<void> {
+    this.#found = found;
+    if (this.#x.done) return found.entry?.release();
+    if (found.entry) return this.#settleEntry(found.entry);
+    const { cacheMinUses, cacheLock } = this.#rules.policy.config;
+    const { indexed } = found;
+    if (!indexed) {
+      this.#rules.warn(this.#x, `the index of cache "${this.#store.name}" is full: a response is not stored`);
+      return this.#fetch('MISS', false);
+    }
+    if (indexed.remembered !== 0 && indexed.validMs > this.#store.now()) {
+      this.#facts.status = 'HIT';
+      return this.#x.end(indexed.remembered);
+    }
+    if (indexed.uses < cacheMinUses) return this.#fetch('MISS', false);
+    return cacheLock ? this.#lock(found) : this.#fetch('MISS');
+  }
+
+  /** One request fetches, the others wait for it. */
+  async #lock({ name }: Found): Promise<void> {
+    const { queue, policy } = this.#rules;
+    const { cacheLockAgeMs: ageMs, cacheLockTimeoutMs: timeoutMs } = policy.config;
+    const outcome = await queue.lock(this.#store, name.digest, {
+      ageMs,
+      timeoutMs,
+      startedMs: (this.#waitsSinceMs ||= performance.now()),
+    });
+    if (typeof outcome === 'number') {
+      this.#ticket = outcome;
+      // The client may have gone meanwhile, and then nobody needs the response.
+      return this.#x.done ? this.drop() : this.#fetch('MISS');
+    }
+    if (this.#x.done) return undefined;
+    return outcome === 'late' ? this.#fetch('MISS', false) : this.#settle(await this.#look(true));
+  }
+
+  #settleEntry(entry: StoredEntry): void {
+    const { updatingMs, errorMs, validMs } = entry.head.times;
+    const { policy } = this.#rules;
+    const nowMs = this.#store.now();
+    if (nowMs < validMs) return this.#serve('HIT', entry);
+    const mayBeStale = policy.stale.has('updating') || nowMs < updatingMs;
+    const { digest } = (this.#found as Found).name;
+    const ticket = this.#store.index.lock(digest, { nowMs, ageMs: policy.config.cacheLockAgeMs });
+    if (ticket === 0 && mayBeStale) return this.#serve('UPDATING', entry);
+    this.#ticket = ticket;
+    if (ticket !== 0 && mayBeStale && policy.config.cacheBackgroundUpdate) return this.#update(entry);
+    this.#expire(entry, nowMs < errorMs);
+    this.#fetch('EXPIRED');
+  }
+
+  #expire(entry: StoredEntry, isStaleAfterErrors: boolean): void {
+    this.#expired = { entry, isStaleAfterErrors };
+    const { response } = entry.head;
+    if (!this.#rules.policy.config.cacheRevalidate || !response) return;
+    if (response.status !== 200 && response.status !== 206) return;
+    this.#facts.lastModified = valuesOf(response.headers, 'last-modified')[0] ?? '';
+    this.#facts.etag = valuesOf(response.headers, 'etag')[0] ?? '';
+  }
+
+  /** Serves a stale response, and asks the upstream with a copy of the request. */
+  #update(entry: StoredEntry): void {
+    const x = detachedFrom(this.#x, this.#x.request.method);
+    const { key } = this.#facts;
+    const copy = new CachedRequest(x, {
+      rules: this.#rules,
+      outgoing: this.#outgoing,
+      store: this.#store,
+      key,
+    });
+    copy.#found = this.#found;
+    copy.#ticket = this.#ticket;
+    this.#ticket = 0;
+    // A large body is open for this request alone: without it, the copy cannot ask whether the response is still right.
+    if (entry.isInMemory) copy.#expire(entry, true);
+    this.#serve('STALE', entry);
+    try {
+      copy.#fetch('EXPIRED');
+    } catch (error) {
+      copy.drop();
+      failRequest(x, error);
+    }
+  }
+
+  #serve(status: CacheStatus, entry: StoredEntry): void {
+    this.#facts.status = status;
+    this.#facts.storedMs = entry.head.times.storedMs;
+    const { name } = this.#found as Found;
+    this.#rules.stored.serve(this.#x, entry, this.#store.directory.pathOf(name.digest));
+  }
+
+  #serveStale({ entry }: Expired): void {
+    this.#expired = undefined;
+    this.drop();
+    this.#serve('STALE', entry);
+  }
+
+  #revalidated({ entry }: Expired, head: ResponseHead): BodyTaker {
+    this.#expired = undefined;
+    const nowMs = this.#store.now();
+    const lifetime = this.#renewedLifetime(entry, head, nowMs);
+    const { name } = this.#found as Found;
+    if (typeof lifetime === 'string') this.drop();
+    else void this.#store.renew(name, lifetime.times).finally(() => this.drop());
+    this.#serve('REVALIDATED', entry);
+    return NOTHING;
+  }
+
+  /** What a 304 says about the lifetime counts before what the stored response says. */
+  #renewedLifetime(
+    entry: StoredEntry,
+    { headers }: ResponseHead,
+    nowMs: number,
+  ): ReturnType<typeof lifetimeOf> {
+    const rules = this.#rules.policy.lifetime;
+    const { status, headers: stored } = entry.head.response ?? { status: 200, headers: [] };
+    const own = lifetimeOf({ status, headers }, { ignores: rules.ignores, validFor: () => 0 }, nowMs);
+    return own === 'no lifetime' ? lifetimeOf({ status, headers: stored }, rules, nowMs) : own;
+  }
+
+  #remember(status: number, validMs: number): void {
+    const { name } = this.#found ?? {};
+    if (name) this.#store.index.remember(name.digest, status, validMs);
+  }
+
+  #fetch(status: CacheStatus, isForCache = true): void {
+    const { policy, fetch } = this.#rules;
+    this.#facts.status = status;
+    const isStored = isForCache && !policy.isFarRange(this.#x);
+    const converts = this.#x.method === 'HEAD' && policy.config.cacheConvertHead;
+    if (!isStored) this.drop();
+    try {
+      fetch(this.#x, this.#outgoing, {
+        isForCache: isStored,
+        ...(isStored && { keeper: this }),
+        method: converts ? 'GET' : undefined,
+      });
+    } catch (error) {
+      this.drop();
+      throw error;
+    }
+  }
+
+  #keep(response: {
+    readonly accepted: AcceptedResponse;
+    readonly lifetime: Lifetime;
+    readonly source: StoredSource;
+  }): BodyTaker | undefined {
+    this.#expired?.entry.release();
+    this.#expired = undefined;
+    const { stored, delivery, policy, queue } = this.#rules;
+    const x = this.#x;
+    const ticket = this.#ticket;
+    this.#ticket = 0;
+    const { accepted, source } = response;
+    const digest = this.#found?.name.digest;
+    const part = stored.decideFirst(x, accepted);
+    return storeWith(
+      {
+        store: this.#store,
+        key: this.#facts.key,
+        varies: this.#found?.varies,
+        since: this.#since,
+        ...response,
+      },
+      {
+        x,
+        source,
+        part,
+        variantOf: policy.variantOf(x),
+        readAheadBytes: delivery.readAheadBytes(accepted),
+        done: () => ticket !== 0 && digest && queue.release(this.#store, digest, ticket),
+      },
+    );
+  }
+}
+
+/** Takes nothing: the response has no body that anybody needs. */
+const NOTHING: BodyTaker = {
+  piece: () => undefined,
+  follow: () => undefined,
+  end: () => undefined,
+  cut: () => undefined,
+  drop: () => undefined,
+};
+
+/** A response that is not stored: if its client goes, nobody needs it. */
+function abandoning(relay: BodyTaker | undefined, source: StoredSource): BodyTaker | undefined {
+  return (
+    relay && {
+      piece: (bytes) => relay.piece(bytes),
+      follow: () => relay.follow(),
+      end: () => relay.end(),
+      cut: () => relay.cut(),
+      drop() {
+        relay.drop();
+        source.withdraw();
+      },
+    }
+  );
+}

@@ -1,0 +1,56 @@
+import type { ComplexValue } from '../../../config/index.ts';
+import type { Build } from '../../../contract/index.ts';
+import { type Exchange, logContext } from '../../../http/index.ts';
+import type { HeaderRule, ProxyConfig } from '../config.ts';
+import type { Provisioned } from '../provision.ts';
+import type { ResponseDelivery } from '../response-delivery.ts';
+import { CachedRequest, type CacheRules, type Fetch, type Outgoing } from './cached-request.ts';
+import { LockQueue } from './lock-queue.ts';
+import { compilePolicy } from './policy.ts';
+import { StoredDelivery } from './stored-delivery.ts';
+
+/** Longest key. */
+const KEY_BYTES = 4_096;
+
+/** Compiles the way of requests in a location with a cache. */
+export function compileCached(
+  config: ProxyConfig,
+  { provisioned, delivery, fetch }: { provisioned: Provisioned; delivery: ResponseDelivery; fetch: Fetch },
+  build: Build,
+): (x: Exchange, outgoing: Outgoing) => void | Promise<void> {
+  const { caches, buffers } = provisioned;
+  const policy = compilePolicy(config, caches, build);
+  const warn = (x: Exchange, message: string): void => build.log.write('warn', message, logContext(x));
+  const stored = new StoredDelivery(config, { delivery, buffers }, build);
+  const rules: CacheRules = { policy, delivery, stored, queue: new LockQueue(), fetch, warn };
+  return (x, outgoing) => {
+    const store = policy.storeOf(x);
+    if (!store || !policy.takes(x.method)) return fetch(x, outgoing, { isForCache: false });
+    const key = policy.keyOf(x, outgoing.target, outgoing.requestTarget);
+    if (key.length <= KEY_BYTES && Buffer.byteLength(key) <= KEY_BYTES)
+      return new CachedRequest(x, { rules, outgoing, store, key }).begin();
+    warn(x, `the cache key is longer than ${KEY_BYTES} bytes: a response is not stored`);
+    return fetch(x, outgoing, { isForCache: false });
+  };
+}
+
+const variable = (name: string): ComplexValue => ({ parts: [{ variable: name }] });
+const nothing: ComplexValue = { parts: [] };
+
+/** Headers that concern the client alone (nginx ngx_http_proxy_cache_headers). */
+const FOR_CACHE: readonly HeaderRule[] = [
+  { name: 'If-Modified-Since', value: variable('upstream_cache_last_modified') },
+  { name: 'If-Unmodified-Since', value: nothing },
+  { name: 'If-None-Match', value: variable('upstream_cache_etag') },
+  { name: 'If-Match', value: nothing },
+  { name: 'Range', value: nothing },
+  { name: 'If-Range', value: nothing },
+];
+
+/** Gives the rules for the heads of requests for the cache: the configured headers come before those for the cache. */
+export function forCache(config: ProxyConfig): ProxyConfig {
+  const { setHeaders = [] } = config;
+  const names = new Set(setHeaders.map(({ name }) => name.toLowerCase()));
+  const added = FOR_CACHE.filter(({ name }) => !names.has(name.toLowerCase()));
+  return { ...config, setHeaders: [...setHeaders, ...added] };
+}

@@ -1,0 +1,86 @@
+import {
+  type CacheStore,
+  type Lifetime,
+  nameOf,
+  variantName,
+  type VariantOf,
+  type Variants,
+} from '../../../cache/index.ts';
+import type { Exchange } from '../../../http/index.ts';
+import type { AcceptedResponse } from '../response-delivery.ts';
+import type { BodyTaker } from '../relay.ts';
+import type { StoredSource } from './response-keeper.ts';
+import type { Part } from './stored-delivery.ts';
+import { StoringRelay } from './storing-relay.ts';
+
+/** A response that may be stored. */
+interface Storable {
+  readonly store: CacheStore;
+  readonly key: string;
+  /** What the cache says of the variants of the key. */
+  readonly varies: Variants | undefined;
+  readonly since: number;
+  readonly accepted: AcceptedResponse;
+  readonly lifetime: Lifetime;
+}
+
+/** Who gets the response meanwhile. */
+interface Receiver {
+  readonly x: Exchange;
+  readonly source: StoredSource;
+  readonly part: Part | undefined;
+  readonly variantOf: VariantOf;
+  readonly readAheadBytes: number;
+  /** The response is stored, or will not be. */
+  readonly done: () => void;
+}
+
+/** Longest time for which a variant is locked while it is fetched. */
+const LOCK_AGE_MS = 60_000;
+
+/** Stores a response while it is received. */
+export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | undefined {
+  const { store, key, accepted, lifetime, since } = storable;
+  const { head } = accepted;
+  const { times } = lifetime;
+  const varies = variantsOf(storable);
+  const name = varies ? variantName(key, varies, receiver.variantOf) : nameOf(key);
+  const unlock = varies ? lockVariant(store, { key, digest: name.digest }) : undefined;
+  const { status, reason, headers, isPlain, announcedBytes } = head;
+  const fill = store.fill({
+    name,
+    times,
+    since,
+    description: {
+      key,
+      variant: name.variant,
+      tags: [],
+      response: { status, reason, headers, isPlain, announcedBytes },
+    },
+    done() {
+      unlock?.();
+      receiver.done();
+    },
+  });
+  const { x, source, part, readAheadBytes } = receiver;
+  return fill && new StoringRelay(x, { fill, source, part, readAheadBytes });
+}
+
+/** Gives the variants that a response belongs to; new ones if it depends on other headers than those before it. */
+function variantsOf({ store, key, varies, since, lifetime }: Storable): Variants | undefined {
+  const { varies: names, times } = lifetime;
+  if (names.length === 0) return undefined;
+  if (varies && varies.names.join() === names.join()) return varies;
+  return store.vary(key, names, { since, times });
+}
+
+/** The lock of the key ends when its variants are known: from then on, each variant has its own. */
+function lockVariant(
+  { index, now }: CacheStore,
+  { key, digest }: { key: string; digest: Buffer },
+): () => void {
+  const nowMs = now();
+  index.use(digest, key, nowMs);
+  const ticket = index.lock(digest, { nowMs, ageMs: LOCK_AGE_MS });
+  return () => index.unlock(digest, ticket);
+}

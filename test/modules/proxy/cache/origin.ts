@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Owner } from '../../../harness/owner.ts';
+
+/** An upstream that counts its requests; `respond` may be replaced at any time. */
+export interface Origin {
+  readonly port: number;
+  /** Targets of the requests since the last call. */
+  heard(): string[];
+  respond: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+/** Starts an upstream. By default it numbers its responses, which are fresh for an hour. */
+export async function startOrigin(t: Owner): Promise<Origin> {
+  const heard: string[] = [];
+  let count = 0;
+  const origin = {
+    port: 0,
+    heard: () => heard.splice(0),
+    respond: (_request: IncomingMessage, response: ServerResponse) => {
+      response.setHeader('Cache-Control', 'max-age=3600').end(`number ${++count}`);
+    },
+  };
+  const server = createServer((request, response) => {
+    heard.push(`${request.method} ${request.url}`);
+    origin.respond(request, response);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+  });
+  origin.port = (server.address() as AddressInfo).port;
+  return origin;
+}
+
+/** The content of `http`: one cache, and a location that shows its status. */
+export function cached(origin: Origin, location = '', path = ''): string {
+  return `proxy_cache_path cache keys_zone=one:1m levels=1:2 ${path};
+    server { location / {
+      proxy_cache one; add_header X-Cache $upstream_cache_status always; ${location}
+      proxy_pass http://127.0.0.1:${origin.port};
+    } }`;
+}

@@ -1,0 +1,122 @@
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
+import { cached, startOrigin } from './origin.ts';
+
+const isEntry = (path: string): boolean => !path.endsWith('.part') && statSync(path).isFile();
+
+/** Waits until a response is on disk: its client gets it before that. */
+async function stored(gw: Gateway): Promise<string> {
+  await expect.poll(() => filesOf(gw)).toHaveLength(1);
+  return filesOf(gw)[0] as string;
+}
+
+function filesOf(gw: Gateway): string[] {
+  const root = join(gw.dir, 'cache');
+  if (!existsSync(root)) return [];
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(root, name))
+    .filter(isEntry);
+}
+
+async function status(gw: Gateway, path = '/a'): Promise<string> {
+  const response = await gw.fetch(path);
+  return `${String(response.headers.get('x-cache'))} ${response.body}`;
+}
+
+for (const workers of [1, 4]) {
+  test(`what one of ${workers} workers has stored, all serve`, async (t) => {
+    const origin = await startOrigin(t);
+    const gw = await startGateway(t, cached(origin), { workers });
+    expect(await status(gw)).toBe('MISS number 1');
+    for (let round = 0; round < 20; round++) expect(await status(gw)).toBe('HIT number 1');
+    expect(origin.heard()).toEqual(['GET /a']);
+  });
+}
+
+test('a stored response survives a reload', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin));
+  expect(await status(gw)).toBe('MISS number 1');
+  await gw.reload(`${cached(origin)} # changed`);
+  expect(await status(gw)).toBe('HIT number 1');
+});
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`a stored response survives the end of the process by ${signal}`, async (t) => {
+    const origin = await startOrigin(t);
+    const gw = await startGateway(t, cached(origin));
+    expect(await status(gw)).toBe('MISS number 1');
+    await stored(gw);
+    await gw.stop(signal);
+    const from = gw.errorLog().length;
+    gw.start();
+    await gw.waitForLog(/start worker processes/, from);
+    expect(await status(gw)).toBe('HIT number 1');
+  });
+}
+
+test('a response that its upstream breaks off is not stored', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin));
+  origin.respond = (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').setHeader('Content-Length', 200_000);
+    response.write('x'.repeat(150_000), () => response.destroy());
+  };
+  for (let round = 0; round < 2; round++) await expect(gw.fetch('/a')).rejects.toThrow('aborted');
+  expect(origin.heard()).toHaveLength(2);
+  await expect.poll(() => filesOf(gw)).toEqual([]);
+});
+
+test('a large response is served from its file, whole and in part', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin));
+  const body = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251)).toString('latin1');
+  origin.respond = (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').setHeader('Accept-Ranges', 'bytes');
+    response.setHeader('Content-Length', body.length).end(Buffer.from(body, 'latin1'));
+  };
+  const whole = async (head = ''): Promise<string> =>
+    gw.raw(`GET /a HTTP/1.1\r\nHost: a\r\n${head}Connection: close\r\n\r\n`);
+  for (const cache of ['MISS', 'HIT', 'HIT']) {
+    const response = await whole();
+    expect(response).toMatch(new RegExp(`X-Cache: ${cache}`, 'i'));
+    expect(response.endsWith(`\r\n\r\n${body}`)).toBe(true);
+  }
+  const part = await whole('Range: bytes=100000-200000\r\n');
+  expect(part.endsWith(`\r\n\r\n${body.slice(100_000, 200_001)}`)).toBe(true);
+});
+
+const damages: readonly { it: string; damage: (path: string) => void }[] = [
+  { it: 'its first byte', damage: (path) => flip(path, 0) },
+  { it: 'its times', damage: (path) => flip(path, 70) },
+  { it: 'its description', damage: (path) => flip(path, 200) },
+  { it: 'its body', damage: (path) => flip(path, -3) },
+  { it: 'its length', damage: (path) => truncateSync(path, statSync(path).size - 1) },
+  { it: 'all of it', damage: (path) => writeFileSync(path, '') },
+];
+
+function flip(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  const index = at < 0 ? bytes.length + at : at;
+  bytes[index] = (bytes[index] as number) ^ 4;
+  writeFileSync(path, bytes);
+}
+
+for (const { it, damage } of damages) {
+  test(`a stored response is fetched anew if ${it} was damaged`, async (t) => {
+    const origin = await startOrigin(t);
+    const gw = await startGateway(t, cached(origin));
+    expect(await status(gw)).toBe('MISS number 1');
+    const path = await stored(gw);
+    await gw.stop();
+    damage(path);
+    const from = gw.errorLog().length;
+    gw.start();
+    await gw.waitForLog(/start worker processes/, from);
+    expect(await status(gw)).toBe('MISS number 2');
+    expect(await status(gw)).toBe('HIT number 2');
+    await gw.waitForLog(/\[crit\].*(damaged)/, from);
+  });
+}
