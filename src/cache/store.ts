@@ -102,8 +102,15 @@ export class CacheStore implements FillTarget {
     return varies;
   }
 
-  /** Records that a stale entry is valid again. */
-  async renew({ digest }: EntryName, times: EntryTimes): Promise<void> {
+  /** Records that a stale entry is valid again: for this worker at once, for the others when its file says so. */
+  async renew(name: EntryName, entry: StoredEntry, times: EntryTimes): Promise<void> {
+    const { digest } = name;
+    const keep = (): void => {
+      const indexed = this.index.renew(digest, times.validMs);
+      if (indexed && entry.isInMemory)
+        this.#keep({ name, entry: entry.renewed(times), indexed, touchedMs: this.now() });
+    };
+    keep();
     try {
       const fd = await this.directory.open(digest, 'change');
       try {
@@ -111,7 +118,7 @@ export class CacheStore implements FillTarget {
       } finally {
         await closeFile(fd);
       }
-      this.index.renew(digest, times.validMs);
+      keep();
     } catch (error) {
       this.diskFault('write', error);
     }

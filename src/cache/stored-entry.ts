@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { SentFile } from '../send-file.ts';
-import { type EntryHead, headBytes, readHead, TIMES_AT } from './entry-head.ts';
+import { type EntryHead, type EntryTimes, headBytes, readHead, TIMES_AT } from './entry-head.ts';
 import { closeFile, readAt, statFile } from './file-calls.ts';
 
 /** Bodies up to this size are read whole, and kept in memory. */
@@ -51,6 +51,11 @@ export class StoredEntry implements SentFile {
     const filled = await readAt(this.#fd, bytes, this.head.bodyAt + from);
     if (this.#damaged) this.#follow(bytes.subarray(0, filled), from);
     return filled;
+  }
+
+  /** Gives the same response, in memory, with other times. */
+  renewed(times: EntryTimes): StoredEntry {
+    return new StoredEntry({ ...this.head, times }, this.#body ?? this.#fd);
   }
 
   /** Reads the whole body and compares its checksum. */

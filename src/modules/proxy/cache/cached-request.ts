@@ -171,7 +171,7 @@ export class CachedRequest implements ResponseKeeper {
   }
 
   /** One request fetches, the others wait for it. */
-  async #lock({ name }: Found): Promise<void> {
+  async #lock({ name, indexed }: Found): Promise<void> {
     const { queue, policy } = this.#rules;
     const { cacheLockAgeMs: ageMs, cacheLockTimeoutMs: timeoutMs } = policy.config;
     const outcome = await queue.lock(this.#store, name.digest, {
@@ -181,6 +181,11 @@ export class CachedRequest implements ResponseKeeper {
     });
     if (typeof outcome === 'number') {
       this.#ticket = outcome;
+      // The response may have been stored between the look and the lock.
+      if (indexed && !this.#store.index.isCurrent(indexed)) {
+        this.drop();
+        return this.#settle(await this.#look(true));
+      }
       // The client may have gone meanwhile, and then nobody needs the response.
       return this.#x.done ? this.drop() : this.#fetch('MISS');
     }
@@ -255,7 +260,7 @@ export class CachedRequest implements ResponseKeeper {
     const lifetime = this.#renewedLifetime(entry, head, nowMs);
     const { name } = this.#found as Found;
     if (typeof lifetime === 'string') this.drop();
-    else void this.#store.renew(name, lifetime.times).finally(() => this.drop());
+    else void this.#store.renew(name, entry, lifetime.times).finally(() => this.drop());
     this.#serve('REVALIDATED', entry);
     return NOTHING;
   }

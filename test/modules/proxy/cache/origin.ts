@@ -1,6 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Gateway, GatewayOptions } from '../../../harness/gateway.ts';
+import type { CallInit } from '../../../harness/http.ts';
 import type { Owner } from '../../../harness/owner.ts';
 
 /** An upstream that counts its requests; `respond` may be replaced at any time. */
@@ -42,4 +48,29 @@ export function cached(origin: Origin, location = '', path = ''): string {
       proxy_cache one; add_header X-Cache $upstream_cache_status always; ${location}
       proxy_pass http://127.0.0.1:${origin.port};
     } }`;
+}
+
+/** A gateway whose clock a test can move. */
+export interface Clock {
+  readonly options: GatewayOptions;
+  /** Sets how many seconds the gateway is ahead. */
+  move(seconds: number): void;
+}
+
+/** Gives the options for a gateway with a clock of its own. */
+export function movableClock(t: Owner): Clock {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-clock-'));
+  t.onTestFinished(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, 'ahead');
+  const program = fileURLToPath(new URL('../../../harness/moved-clock.mjs', import.meta.url));
+  return {
+    options: { nodeFlags: ['--import', program], env: { GW_TEST_CLOCK: file } },
+    move: (seconds) => writeFileSync(file, String(seconds * 1000)),
+  };
+}
+
+/** Gives `STATUS body` of a response. */
+export async function cacheStatus(gw: Gateway, path = '/a', init?: CallInit): Promise<string> {
+  const response = await gw.fetch(path, init);
+  return `${response.headers.get('x-cache')} ${response.body}`;
 }

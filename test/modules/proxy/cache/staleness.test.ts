@@ -1,0 +1,211 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { startGateway } from '../../../harness/gateway.ts';
+import { cached, cacheStatus, movableClock, type Origin, startOrigin } from './origin.ts';
+
+type Respond = Origin['respond'];
+
+/** Responds with a body that is fresh for ten seconds. */
+const fresh =
+  (body: string, control = 'max-age=10'): Respond =>
+  (_request, response) =>
+    void response.writeHead(200, { 'Cache-Control': control, ETag: `"${body}"` }).end(body);
+const cut: Respond = (request) => request.socket.destroy();
+const fault: Respond = (_request, response) => void response.writeHead(500).end('fault');
+const absent: Respond = (_request, response) => void response.writeHead(404).end('absent');
+const same: Respond = (request: IncomingMessage, response: ServerResponse) =>
+  void response.writeHead(request.headers['if-none-match'] === '"one"' ? 304 : 500).end();
+
+const expired: readonly {
+  it: string;
+  conf?: string;
+  first?: Respond;
+  then: Respond;
+  sees: readonly string[];
+}[] = [
+  { it: 'is fetched anew', then: fresh('two'), sees: ['EXPIRED two', 'HIT two'] },
+  {
+    it: 'is served after a connection error that use_stale names',
+    conf: 'proxy_cache_use_stale error;',
+    then: cut,
+    sees: ['STALE one', 'STALE one'],
+  },
+  { it: 'is not served after another connection error', then: cut, sees: ['EXPIRED 502'] },
+  {
+    it: 'is served instead of a status that use_stale names',
+    conf: 'proxy_cache_use_stale http_500;',
+    then: fault,
+    sees: ['STALE one', 'STALE one'],
+  },
+  {
+    it: 'is not served instead of another status',
+    conf: 'proxy_cache_use_stale http_500;',
+    then: absent,
+    sees: ['EXPIRED absent'],
+  },
+  {
+    it: 'is served after errors as its stale-if-error says',
+    first: fresh('one', 'max-age=10, stale-if-error=100'),
+    then: cut,
+    sees: ['STALE one'],
+  },
+  {
+    it: 'is not served instead of a 500 that its stale-if-error does not mean',
+    first: fresh('one', 'max-age=10, stale-if-error=100'),
+    then: fault,
+    sees: ['EXPIRED fault'],
+  },
+  {
+    it: 'is not served when its stale-if-error has passed',
+    first: fresh('one', 'max-age=10, stale-if-error=1'),
+    then: cut,
+    sees: ['EXPIRED 502'],
+  },
+  {
+    it: 'is asked about with its ETag, and renewed by a 304',
+    conf: 'proxy_cache_revalidate on;',
+    then: same,
+    sees: ['REVALIDATED one', 'HIT one'],
+  },
+  {
+    it: 'is replaced if the upstream has another',
+    conf: 'proxy_cache_revalidate on;',
+    then: fresh('two'),
+    sees: ['EXPIRED two', 'HIT two'],
+  },
+];
+
+for (const { it, conf = '', first = fresh('one'), then, sees } of expired) {
+  test(`an expired response ${it}`, async (t) => {
+    const origin = await startOrigin(t);
+    const clock = movableClock(t);
+    const gw = await startGateway(t, cached(origin, conf), clock.options);
+    origin.respond = first;
+    expect(await cacheStatus(gw)).toBe('MISS one');
+    clock.move(9);
+    expect(await cacheStatus(gw)).toBe('HIT one');
+    origin.respond = then;
+    clock.move(12);
+    for (const line of sees) {
+      const [status = '', body = ''] = line.split(' ');
+      const seen = await cacheStatus(gw);
+      if (/^\d/.test(body)) expect(seen.startsWith(status)).toBe(true);
+      else expect(seen).toBe(line);
+    }
+  });
+}
+
+test('a stale response is served at once, and updated by a request of its own', async (t) => {
+  const origin = await startOrigin(t);
+  const clock = movableClock(t);
+  const conf = 'proxy_cache_use_stale updating; proxy_cache_background_update on;';
+  const gw = await startGateway(t, cached(origin, conf), clock.options);
+  origin.respond = fresh('one');
+  expect(await cacheStatus(gw)).toBe('MISS one');
+  clock.move(12);
+  let release = (): void => undefined;
+  origin.respond = (request, response) => {
+    release = () => fresh('two')(request, response);
+  };
+  expect(await cacheStatus(gw)).toBe('STALE one');
+  expect(await cacheStatus(gw)).toBe('UPDATING one');
+  await expect.poll(() => origin.heard()).toContain('GET /a');
+  release();
+  await expect.poll(() => cacheStatus(gw)).toBe('HIT two');
+});
+
+test('while a response is updated, others get the stale one within stale-while-revalidate', async (t) => {
+  const origin = await startOrigin(t);
+  const clock = movableClock(t);
+  const gw = await startGateway(t, cached(origin), clock.options);
+  origin.respond = fresh('one', 'max-age=10, stale-while-revalidate=30');
+  expect(await cacheStatus(gw)).toBe('MISS one');
+  clock.move(12);
+  let release = (): void => undefined;
+  origin.respond = (request, response) => {
+    release = () => fresh('two')(request, response);
+  };
+  origin.heard();
+  const first = cacheStatus(gw);
+  await expect.poll(() => origin.heard()).toContain('GET /a');
+  expect(await cacheStatus(gw)).toBe('UPDATING one');
+  release();
+  expect(await first).toBe('EXPIRED two');
+});
+
+test("the gateway's own 502 is remembered as long as proxy_cache_valid says", async (t) => {
+  const origin = await startOrigin(t);
+  const clock = movableClock(t);
+  const gw = await startGateway(t, cached(origin, 'proxy_cache_valid 502 10s;'), clock.options);
+  origin.respond = cut;
+  expect(await cacheStatus(gw)).toMatch(/^MISS .*502 Bad Gateway/s);
+  origin.respond = fresh('one');
+  expect(await cacheStatus(gw)).toMatch(/^HIT .*502 Bad Gateway/s);
+  clock.move(12);
+  expect(await cacheStatus(gw)).toBe('MISS one');
+});
+
+for (const workers of [1, 4]) {
+  test(`with the lock, ${workers} workers send one request for a cold key`, async (t) => {
+    const origin = await startOrigin(t);
+    const gw = await startGateway(t, cached(origin, 'proxy_cache_lock on;'), { workers });
+    const waiting: (() => void)[] = [];
+    origin.respond = (request, response) => void waiting.push(() => fresh('one')(request, response));
+    const asked = Array.from({ length: 100 }, () => cacheStatus(gw));
+    await expect.poll(() => waiting.length).toBe(1);
+    for (const release of waiting) release();
+    const seen = await Promise.all(asked);
+    expect(seen.filter((line) => line === 'MISS one')).toHaveLength(1);
+    expect(seen.filter((line) => line === 'HIT one')).toHaveLength(99);
+    expect(origin.heard()).toHaveLength(1);
+  });
+}
+
+const impatient: readonly { it: string; conf: string; then: string }[] = [
+  {
+    it: 'that waits too long goes its own way, and its response is not stored',
+    conf: 'proxy_cache_lock_timeout 20ms;',
+    then: 'MISS one',
+  },
+  {
+    it: 'takes over a lock that is too old, and stores the response',
+    conf: 'proxy_cache_lock_age 20ms;',
+    then: 'HIT two',
+  },
+];
+
+for (const { it, conf, then } of impatient) {
+  test(`a request ${it}`, async (t) => {
+    const origin = await startOrigin(t);
+    const gw = await startGateway(t, cached(origin, `proxy_cache_lock on; ${conf}`));
+    let release = (): void => undefined;
+    origin.respond = (request, response) => {
+      release = () => fresh('one')(request, response);
+    };
+    const first = cacheStatus(gw);
+    await expect.poll(() => origin.heard()).toHaveLength(1);
+    origin.respond = fresh('two');
+    const releaseFirst = release;
+    expect(await cacheStatus(gw)).toBe('MISS two');
+    if (then === 'HIT two') expect(await cacheStatus(gw)).toBe(then);
+    releaseFirst();
+    expect(await first).toBe('MISS one');
+    if (then === 'MISS one') expect(await cacheStatus(gw)).toBe('HIT one');
+  });
+}
+
+test('a fetch goes on when its client has gone', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin));
+  let release = (): void => undefined;
+  origin.respond = (request, response) => {
+    release = () => fresh('one')(request, response);
+  };
+  const client = await gw.connect();
+  client.write('GET /a HTTP/1.1\r\nHost: a\r\n\r\n');
+  await expect.poll(() => origin.heard()).toHaveLength(1);
+  client.destroy();
+  await gw.waitForLog(/client prematurely closed connection/);
+  release();
+  await expect.poll(() => cacheStatus(gw)).toBe('HIT one');
+});
