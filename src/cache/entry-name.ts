@@ -24,7 +24,8 @@ export function variantName(key: string, { names, epoch }: Variants, variantOf: 
   return named(key, `${epoch}\n${variantOf(names)}`);
 }
 
-function named(key: string, variant: string): EntryName {
+/** Returns the name of an entry that says of itself what it is. */
+export function named(key: string, variant: string): EntryName {
   const digest = createHash('sha256')
     .update(variant === '' ? key : `${key}\n${variant}`)
     .digest();

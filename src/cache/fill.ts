@@ -220,7 +220,8 @@ export class Fill {
     this.onProgress?.();
     if (reason !== undefined) this.#store.notStored(reason);
     this.#filling.done?.();
-    await this.#writing;
+    // A fault of the disk is told by the writing itself.
+    if (reason !== 'disk') await this.#writing;
     const part = this.#part;
     if (!part) return;
     if (reason !== undefined) await this.#store.directory.removePart(part.path).catch(() => undefined);

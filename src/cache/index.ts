@@ -4,4 +4,5 @@ export { nameOf, variantName, type VariantOf } from './entry-name.ts';
 export type { Fill } from './fill.ts';
 export { type DecidingHeader, type Lifetime, lifetimeOf, type LifetimeRules, valuesOf } from './lifetime.ts';
 export { CacheStore, type Found } from './store.ts';
+export { Upkeep } from './upkeep.ts';
 export type { StoredEntry } from './stored-entry.ts';

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { ErrorLog } from '../log/index.ts';
 import { systemFailure } from '../system/index.ts';
-import type { CacheIndex, IndexedEntry, Purge, Removal } from '../zone/index.ts';
+import type { CacheIndex, IndexedEntry, IndexFacts, Purge, Removal } from '../zone/index.ts';
 import type { CacheDirectory } from './directory.ts';
 import { encodeTimes, type EntryTimes, TIMES_AT, type Variants } from './entry-head.ts';
-import { type EntryName, nameOf, variantName, type VariantOf } from './entry-name.ts';
+import { type EntryName, named, nameOf, variantName, type VariantOf } from './entry-name.ts';
 import { closeFile, writeAt } from './file-calls.ts';
 import { Fill, type Filling, type FillTarget, type Placed } from './fill.ts';
 import { readEntry, type StoredEntry } from './stored-entry.ts';
@@ -21,6 +21,13 @@ const ARRIVAL_MS = 1_000;
 /** Nothing is stored for this long after a fault of the disk; one line in the log says so. */
 const PAUSE_MS = 10_000;
 const MOST_TRIES = 3;
+/** Entries that leave at a time when there is no room. */
+const EVICTED = 16;
+/** Errors of a disk without room. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** Why entries leave before they are replaced. */
+type EvictionReason = 'inactive' | 'size' | 'free' | 'index';
 
 /** What a cache has for a request. */
 export interface Found {
@@ -51,6 +58,7 @@ interface StoreParts {
   readonly counts?: {
     notStored(reason: string): void;
     fault(kind: string): void;
+    evicted(reason: EvictionReason, count: number): void;
   };
 }
 
@@ -137,6 +145,30 @@ export class CacheStore implements FillTarget {
     return count;
   }
 
+  /** Removes the least recently used entries, at most this many, until it is enough. Resolves with their number. */
+  async evict(
+    reason: EvictionReason,
+    most: number,
+    isEnough: (usedMs: number, facts: IndexFacts) => boolean = () => false,
+  ): Promise<number> {
+    const removals = this.index.condemn(most, isEnough);
+    await this.remove(removals);
+    this.#parts.counts?.evicted(reason, removals.length);
+    return removals.length;
+  }
+
+  /** Records a file of the directory in the index. Removes it if it is damaged, or was purged. */
+  async adopt(digest: Buffer): Promise<void> {
+    const indexed = this.index.peek(digest);
+    if (indexed && indexed.file !== 'unsure') return;
+    const entry = await readEntry(await this.directory.open(digest));
+    entry?.release();
+    const name = entry && named(entry.head.key, entry.head.variant);
+    if (!name?.digest.equals(digest)) this.#damaged(digest, 'head');
+    else if (this.#found(name, entry as StoredEntry) !== 'purged') return;
+    await this.directory.remove(digest);
+  }
+
   /** Removes the files of entries whose removal has begun. */
   async remove(removals: readonly Pick<Removal, 'digest'>[]): Promise<void> {
     for (const { digest } of removals) {
@@ -166,6 +198,7 @@ export class CacheStore implements FillTarget {
   /** Storing pauses for a while. The log says so once. */
   diskFault(call: string, error: unknown): void {
     this.#parts.counts?.fault('disk');
+    if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) void this.evict('free', EVICTED);
     const nowMs = this.now();
     if (this.index.pausedUntilMs > nowMs) return;
     this.index.pauseUntil(nowMs + PAUSE_MS);
@@ -199,7 +232,7 @@ export class CacheStore implements FillTarget {
 
   /** Looks into the index, and reads the file. */
   async #search(name: EntryName, look: Looking, varies?: Variants): Promise<Found> {
-    let indexed = (look.isAgain && this.index.peek(name.digest)) || this.#use(name);
+    let indexed = (look.isAgain && this.index.peek(name.digest)) || (await this.#use(name));
     for (let tries = 0; indexed && tries < MOST_TRIES; tries++) {
       if (indexed.file === 'arriving') await this.#arrival(name.digest);
       else if (indexed.file === 'absent') break;
@@ -217,7 +250,11 @@ export class CacheStore implements FillTarget {
     return { name, varies, indexed };
   }
 
-  #use({ digest, key }: EntryName): IndexedEntry | undefined {
+  /** Counts a use. If the index is full, the least recently used entries leave. */
+  async #use({ digest, key }: EntryName): Promise<IndexedEntry | undefined> {
+    const indexed = this.index.use(digest, key, this.now());
+    if (indexed) return indexed;
+    await this.evict('index', EVICTED);
     return this.index.use(digest, key, this.now());
   }
 

@@ -16,7 +16,13 @@ export {
   type Gauge,
   type Histogram,
 } from './counters/counters.ts';
-export { openCacheIndex, type CacheIndex, type IndexedEntry, type Removal } from './cache/cache-index.ts';
+export {
+  openCacheIndex,
+  type CacheIndex,
+  type IndexFacts,
+  type IndexedEntry,
+  type Removal,
+} from './cache/cache-index.ts';
 export type { Purge } from './cache/purges.ts';
 export type {
   DictionaryDeclaration,

@@ -66,10 +66,11 @@ interface Named {
 }
 
 /** The fill level of an index. */
-interface IndexFacts {
+export interface IndexFacts {
   readonly entries: number;
   readonly bytes: number;
   readonly freeBytes: number;
+  readonly capacityBytes: number;
   readonly isLoaded: boolean;
 }
 
@@ -460,6 +461,7 @@ export class CacheIndex {
       entries: u32[ENTRIES_WORD] as number,
       bytes: f64[BYTES_DOUBLE] as number,
       freeBytes: this.#table.freeBlocks * BLOCK_BYTES,
+      capacityBytes: this.#table.geometry.blocks * BLOCK_BYTES,
       isLoaded: this.isLoaded,
     };
   }

@@ -109,11 +109,10 @@ export class CachedRequest implements ResponseKeeper {
       return this.#keep({ accepted, lifetime, source });
     if (accepted === 'intercepted' && typeof lifetime !== 'string')
       this.#remember(head.status, lifetime.times.validMs);
-    this.drop();
     this.#store.notStored(typeof lifetime === 'string' ? lifetime : 'replaced');
-    if (typeof accepted === 'string') return undefined;
-    if (x.aborted) return undefined;
-    return abandoning(delivery.pass(x, accepted), source);
+    if (typeof accepted !== 'string') return this.#passOn(accepted, source);
+    this.drop();
+    return undefined;
   }
 
   fails(status: 502 | 504, why: UpstreamFault['kind']): boolean {
@@ -310,11 +309,9 @@ export class CachedRequest implements ResponseKeeper {
     const { stored, delivery, policy, queue } = this.#rules;
     const x = this.#x;
     const ticket = this.#ticket;
-    this.#ticket = 0;
     const { accepted, source } = response;
     const digest = this.#found?.name.digest;
-    const part = stored.decideFirst(x, accepted);
-    return storeWith(
+    const relay = storeWith(
       {
         store: this.#store,
         key: this.#facts.key,
@@ -325,12 +322,21 @@ export class CachedRequest implements ResponseKeeper {
       {
         x,
         source,
-        part,
+        decide: () => stored.decideFirst(x, accepted),
         variantOf: policy.variantOf(x),
         readAheadBytes: delivery.readAheadBytes(accepted),
         done: () => ticket !== 0 && digest && queue.release(this.#store, digest, ticket),
       },
     );
+    if (!relay) return this.#passOn(accepted, source);
+    this.#ticket = 0;
+    return relay;
+  }
+
+  /** The response is not stored. */
+  #passOn(accepted: AcceptedResponse, source: StoredSource): BodyTaker | undefined {
+    this.drop();
+    return this.#x.aborted ? undefined : abandoning(this.#rules.delivery.pass(this.#x, accepted), source);
   }
 }
 

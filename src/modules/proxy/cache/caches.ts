@@ -1,6 +1,6 @@
 import { constantText } from '../../../config/index.ts';
 import type { WorkerScope } from '../../../contract/index.ts';
-import { CacheDirectory, CacheStore } from '../../../cache/index.ts';
+import { CacheDirectory, CacheStore, Upkeep } from '../../../cache/index.ts';
 import { openCacheIndex, zoneIdentity, type ZoneDeclaration } from '../../../zone/index.ts';
 import type { CachePathConfig, ProxyConfig } from '../config.ts';
 
@@ -35,13 +35,18 @@ function openCache(config: CachePathConfig, worker: WorkerScope): CacheStore {
   const threadId = worker.workerId;
   return worker.share(
     `cache ${owner} ${JSON.stringify(config)}`,
-    () =>
-      new CacheStore({
+    () => {
+      const store = new CacheStore({
         name: config.name,
         index: openCacheIndex(buffer, threadId),
         directory: new CacheDirectory(config, { owner, threadId }),
         log: worker.log,
-      }),
-    (store) => store.close(),
-  );
+      });
+      return { store, upkeep: new Upkeep(store, config) };
+    },
+    ({ store, upkeep }) => {
+      upkeep.stop();
+      store.close();
+    },
+  ).store;
 }

@@ -28,7 +28,8 @@ interface Storable {
 interface Receiver {
   readonly x: Exchange;
   readonly source: StoredSource;
-  readonly part: Part | undefined;
+  /** Decides what the client gets; called if the response is stored. */
+  readonly decide: () => Part | undefined;
   readonly variantOf: VariantOf;
   readonly readAheadBytes: number;
   /** The response is stored, or will not be. */
@@ -38,7 +39,7 @@ interface Receiver {
 /** Longest time for which a variant is locked while it is fetched. */
 const LOCK_AGE_MS = 60_000;
 
-/** Stores a response while it is received. */
+/** Stores a response while it is received; `undefined`: it is not stored. */
 export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | undefined {
   const { store, key, accepted, lifetime, since } = storable;
   const { head } = accepted;
@@ -62,8 +63,12 @@ export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | u
       receiver.done();
     },
   });
-  const { x, source, part, readAheadBytes } = receiver;
-  return fill && new StoringRelay(x, { fill, source, part, readAheadBytes });
+  if (!fill) {
+    unlock?.();
+    return undefined;
+  }
+  const { x, source, decide, readAheadBytes } = receiver;
+  return new StoringRelay(x, { fill, source, part: decide(), readAheadBytes });
 }
 
 /** Gives the variants that a response belongs to; new ones if it depends on other headers than those before it. */

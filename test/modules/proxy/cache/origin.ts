@@ -60,7 +60,7 @@ export interface Clock {
 /** Gives the options for a gateway with a clock of its own. */
 export function movableClock(t: Owner): Clock {
   const dir = mkdtempSync(join(tmpdir(), 'gw-clock-'));
-  t.onTestFinished(() => rmSync(dir, { recursive: true }));
+  t.onTestFinished(async () => rmSync(dir, { recursive: true }));
   const file = join(dir, 'ahead');
   const program = fileURLToPath(new URL('../../../harness/moved-clock.mjs', import.meta.url));
   return {

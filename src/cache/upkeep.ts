@@ -1,0 +1,161 @@
+import { readdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CacheDirectory } from './directory.ts';
+import type { CacheStore } from './store.ts';
+
+/** The limits of a cache, and how much is done at a time. */
+interface Limits {
+  readonly inactiveMs: number;
+  /** 0: no limit. */
+  readonly maxBytes: number;
+  readonly minFreeBytes: number;
+  readonly managerFiles: number;
+  readonly managerSleepMs: number;
+  readonly managerThresholdMs: number;
+  readonly loaderFiles: number;
+  readonly loaderSleepMs: number;
+  readonly loaderThresholdMs: number;
+}
+
+const TICK_MS = 1_000;
+/** The part of the index that is kept free, as in nginx: new entries need not wait until old ones are removed. */
+const FREE_PART = 1 / 8;
+
+/**
+ * Looks after the directory of a cache: reads it after a start, and removes what is too old or too much. One worker does it
+ * for all; when that ends, another takes its seat.
+ */
+export class Upkeep {
+  readonly #store: CacheStore;
+  readonly #limits: Limits;
+  readonly #timer: NodeJS.Timeout;
+  #isBusy = false;
+  #isStopped = false;
+
+  constructor(store: CacheStore, limits: Limits) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+    setImmediate(() => this.#tick()).unref();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    this.#store.index.leaveSeat();
+  }
+
+  #tick(): void {
+    if (this.#isBusy || this.#isStopped || !this.#store.index.takeSeat()) return;
+    this.#isBusy = true;
+    this.#work()
+      .catch((error: unknown) => this.#store.diskFault('opendir', error))
+      .finally(() => {
+        this.#isBusy = false;
+      });
+  }
+
+  async #work(): Promise<void> {
+    const { index } = this.#store;
+    if (!index.isLoaded) {
+      await this.#load();
+      if (!this.#isStopped) index.setLoaded();
+    }
+    await this.#sweep();
+  }
+
+  /** Reads the directory. Files that are not of this cache stay as they are. */
+  async #load(): Promise<void> {
+    const { loaderFiles, loaderSleepMs, loaderThresholdMs } = this.#limits;
+    const portion = new Portion({
+      files: loaderFiles,
+      sleepMs: loaderSleepMs,
+      thresholdMs: loaderThresholdMs,
+    });
+    for await (const path of this.#files(this.#store.directory.path)) {
+      if (this.#isStopped) return;
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      const digest = CacheDirectory.digestOfName(name);
+      if (digest && this.#store.directory.pathOf(digest) === path) await this.#adopt(digest);
+      else if (this.#store.directory.isLeft(name)) await this.#store.directory.removePart(path);
+      await portion.next();
+    }
+  }
+
+  async #adopt(digest: Buffer): Promise<void> {
+    try {
+      await this.#store.adopt(digest);
+    } catch (error) {
+      // It was removed meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+
+  async *#files(directory: string): AsyncGenerator<string, void> {
+    const entries = await readdir(directory, { withFileTypes: true }).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return [];
+        throw error;
+      },
+    );
+    for (const entry of entries) {
+      const path = join(directory, entry.name);
+      if (entry.isFile()) yield path;
+      else if (entry.isDirectory() && /^[0-9a-f]{1,2}$/.test(entry.name)) yield* this.#files(path);
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    const { inactiveMs, maxBytes, managerFiles: files } = this.#limits;
+    const store = this.#store;
+    const { capacityBytes } = store.index.facts();
+    const steps = [
+      () => store.evict('inactive', files, (usedMs) => usedMs > store.now() - inactiveMs),
+      () => (maxBytes > 0 ? store.evict('size', files, (_used, facts) => facts.bytes <= maxBytes) : 0),
+      () => store.evict('index', files, (_used, facts) => facts.freeBytes >= capacityBytes * FREE_PART),
+      async () => ((await this.#isShort()) ? store.evict('free', files) : 0),
+    ];
+    const { managerSleepMs: sleepMs, managerThresholdMs: thresholdMs } = this.#limits;
+    const portion = new Portion({ files: 1, sleepMs, thresholdMs });
+    for (const step of steps) {
+      while (!this.#isStopped && (await step()) > 0) await portion.next();
+    }
+  }
+
+  /** The file system has less room than `min_free`. */
+  async #isShort(): Promise<boolean> {
+    const { minFreeBytes } = this.#limits;
+    if (minFreeBytes === 0) return false;
+    const { bavail, bsize } = await statfs(this.#store.directory.path);
+    return bavail * bsize < minFreeBytes;
+  }
+}
+
+/** How much is done between two pauses, and how long they are. */
+interface PortionRules {
+  readonly files: number;
+  readonly sleepMs: number;
+  readonly thresholdMs: number;
+}
+
+/** Work that makes a pause after some files, or some time, so that requests do not suffer. */
+class Portion {
+  readonly #rules: PortionRules;
+  #files = 0;
+  #startedMs = performance.now();
+
+  constructor(rules: PortionRules) {
+    this.#rules = rules;
+  }
+
+  /** To be called after each file. */
+  async next(): Promise<void> {
+    const { files, sleepMs, thresholdMs } = this.#rules;
+    if (++this.#files < files && performance.now() - this.#startedMs < thresholdMs) return;
+    await sleep(sleepMs, undefined, { ref: false });
+    this.#files = 0;
+    this.#startedMs = performance.now();
+  }
+}

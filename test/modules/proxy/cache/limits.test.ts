@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
+import { cached, cacheStatus, movableClock, startOrigin } from './origin.ts';
+
+function filesOf(gw: Gateway): string[] {
+  const root = join(gw.dir, 'cache');
+  if (!existsSync(root)) return [];
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(root, name))
+    .filter((path) => existsSync(path) && statSync(path).isFile());
+}
+
+test('a response that nobody asks for during "inactive" is removed, fresh or not', async (t) => {
+  const origin = await startOrigin(t);
+  const clock = movableClock(t);
+  const gw = await startGateway(t, cached(origin, '', 'inactive=1m'), clock.options);
+  await cacheStatus(gw, '/a');
+  await cacheStatus(gw, '/b');
+  await expect.poll(() => filesOf(gw)).toHaveLength(2);
+  clock.move(40);
+  expect(await cacheStatus(gw, '/b')).toBe('HIT number 2');
+  clock.move(70);
+  await expect.poll(() => filesOf(gw), { timeout: 5_000 }).toHaveLength(1);
+  expect(await cacheStatus(gw, '/b')).toBe('HIT number 2');
+  expect(await cacheStatus(gw, '/a')).toBe('MISS number 3');
+});
+
+test('over "max_size" the least recently used responses go', async (t) => {
+  const origin = await startOrigin(t);
+  const clock = movableClock(t);
+  const gw = await startGateway(
+    t,
+    cached(origin, '', 'max_size=250k manager_files=2 manager_sleep=1ms'),
+    clock.options,
+  );
+  origin.respond = (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').end('x'.repeat(50_000));
+  };
+  for (let n = 0; n < 8; n++) {
+    clock.move(n * 2);
+    await cacheStatus(gw, `/${n}`);
+    await cacheStatus(gw, '/0');
+  }
+  await expect.poll(() => filesOf(gw).length, { timeout: 5_000 }).toBeLessThanOrEqual(5);
+  expect((await cacheStatus(gw, '/0')).slice(0, 3)).toBe('HIT');
+  expect((await cacheStatus(gw, '/1')).slice(0, 4)).toBe('MISS');
+});
+
+test('a full index drops the least recently used responses, and every request has its response', async (t) => {
+  const origin = await startOrigin(t);
+  const http = cached(origin).replace('keys_zone=one:1m', 'keys_zone=one:16k');
+  const gw = await startGateway(t, http);
+  for (let n = 0; n < 200; n++) expect(await cacheStatus(gw, `/${n}`)).toMatch(/number/);
+  expect((await cacheStatus(gw, '/199')).slice(0, 3)).toBe('HIT');
+  expect((await cacheStatus(gw, '/0')).slice(0, 4)).toBe('MISS');
+});
+
+test('at a start, unfinished files go, and files of others stay', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin));
+  await cacheStatus(gw);
+  await expect.poll(() => filesOf(gw)).toHaveLength(1);
+  await gw.stop();
+  const root = join(gw.dir, 'cache');
+  const name = 'a'.repeat(32);
+  writeFileSync(join(root, `${name}-0123456789abcdef-1-1.part`), 'unfinished');
+  mkdirSync(join(root, 'mine'));
+  for (const foreign of ['README', name, `mine/${name}`, `${name}.part`])
+    writeFileSync(join(root, foreign), 'mine');
+  gw.start();
+  await expect
+    .poll(() => filesOf(gw).map((path) => path.slice(root.length + 1)), { timeout: 5_000 })
+    .not.toContain(`${name}-0123456789abcdef-1-1.part`);
+  expect(filesOf(gw)).toHaveLength(5);
+  await expect.poll(() => cacheStatus(gw)).toBe('HIT number 1');
+});
+
+test('without its directory, a cache costs no response', async (t) => {
+  const origin = await startOrigin(t);
+  const clock = movableClock(t);
+  const gw = await startGateway(t, cached(origin), clock.options);
+  const large = 'x'.repeat(300_000);
+  await cacheStatus(gw);
+  await expect.poll(() => filesOf(gw)).toHaveLength(1);
+  rmSync(join(gw.dir, 'cache'), { recursive: true });
+  // A file in its place: nothing can be created below it.
+  writeFileSync(join(gw.dir, 'cache'), '');
+  origin.respond = (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').end(large);
+  };
+  for (let round = 0; round < 3; round++) expect(await cacheStatus(gw, '/large')).toBe(`MISS ${large}`);
+  expect(gw.errorLog().match(/\[crit\].*stores nothing for 10s/g)).toHaveLength(1);
+  rmSync(join(gw.dir, 'cache'));
+  clock.move(11);
+  expect(await cacheStatus(gw, '/large')).toBe(`MISS ${large}`);
+  await expect.poll(() => cacheStatus(gw, '/large')).toBe(`HIT ${large}`);
+});
+
+test('if the file of a response is gone, it is fetched anew', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin));
+  const large = 'x'.repeat(100_000);
+  origin.respond = (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').end(large);
+  };
+  await cacheStatus(gw);
+  await expect.poll(() => cacheStatus(gw)).toBe(`HIT ${large}`);
+  for (const path of filesOf(gw)) rmSync(path);
+  expect(await cacheStatus(gw)).toBe(`MISS ${large}`);
+  await expect.poll(() => cacheStatus(gw)).toBe(`HIT ${large}`);
+  await gw.waitForLog(/\[crit\].*open\(\)/);
+});
