@@ -49,13 +49,13 @@ export class CacheDirectory {
     return this.#inDirectory(path, () => renameFile(part, path));
   }
 
-  /** Removes the file of an entry; it may be gone already. */
-  async remove(digest: Buffer): Promise<void> {
-    await unlinkFile(this.pathOf(digest)).catch(unlessAbsent);
+  /** Removes the file of an entry. False: it was gone already. */
+  remove(digest: Buffer): Promise<boolean> {
+    return this.removePart(this.pathOf(digest));
   }
 
-  async removePart(path: string): Promise<void> {
-    await unlinkFile(path).catch(unlessAbsent);
+  removePart(path: string): Promise<boolean> {
+    return unlinkFile(path).then(() => true, unlessAbsent);
   }
 
   /** Returns the digest of a file by its name; `undefined`: it is none of an entry. */
@@ -82,6 +82,7 @@ export class CacheDirectory {
   }
 }
 
-function unlessAbsent(error: NodeJS.ErrnoException): void {
+function unlessAbsent(error: NodeJS.ErrnoException): false {
   if (error.code !== 'ENOENT') throw error;
+  return false;
 }

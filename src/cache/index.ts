@@ -1,3 +1,4 @@
+export { CacheMeter } from './cache-meter.ts';
 export { CacheDirectory } from './directory.ts';
 export type { StoredResponse, Variants } from './entry-head.ts';
 export { nameOf, variantName, type VariantOf } from './entry-name.ts';

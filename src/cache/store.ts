@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { ErrorLog } from '../log/index.ts';
 import { systemFailure } from '../system/index.ts';
 import type { CacheIndex, IndexedEntry, IndexFacts, Purge, Removal } from '../zone/index.ts';
+import type { CacheMeter, EvictionReason } from './cache-meter.ts';
 import type { CacheDirectory } from './directory.ts';
 import { encodeTimes, type EntryTimes, TIMES_AT, type Variants } from './entry-head.ts';
 import { type EntryName, named, nameOf, variantName, type VariantOf } from './entry-name.ts';
@@ -21,13 +22,11 @@ const ARRIVAL_MS = 1_000;
 /** Nothing is stored for this long after a fault of the disk; one line in the log says so. */
 const PAUSE_MS = 10_000;
 const MOST_TRIES = 3;
+const LOADING_STEP_MS = 20;
 /** Entries that leave at a time when there is no room. */
 const EVICTED = 16;
 /** Errors of a disk without room. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
-
-/** Why entries leave before they are replaced. */
-type EvictionReason = 'inactive' | 'size' | 'free' | 'index';
 
 /** What a cache has for a request. */
 export interface Found {
@@ -54,12 +53,7 @@ interface StoreParts {
   readonly index: CacheIndex;
   readonly directory: CacheDirectory;
   readonly log: ErrorLog;
-  /** Counts responses that were not stored, and faults of the disk. */
-  readonly counts?: {
-    notStored(reason: string): void;
-    fault(kind: string): void;
-    evicted(reason: EvictionReason, count: number): void;
-  };
+  readonly meter: CacheMeter;
 }
 
 /** The stored responses of one cache, as one worker sees them. */
@@ -67,6 +61,7 @@ export class CacheStore implements FillTarget {
   readonly name: string;
   readonly index: CacheIndex;
   readonly directory: CacheDirectory;
+  readonly meter: CacheMeter;
   readonly #parts: StoreParts;
   readonly #kept = new LRUCache<string, Kept>({
     maxSize: KEPT_BYTES,
@@ -79,6 +74,7 @@ export class CacheStore implements FillTarget {
     this.name = parts.name;
     this.index = parts.index;
     this.directory = parts.directory;
+    this.meter = parts.meter;
   }
 
   /** Milliseconds since the epoch. */
@@ -132,17 +128,31 @@ export class CacheStore implements FillTarget {
     }
   }
 
-  /** Removes what a purge means, and resolves with the number of entries when they are gone. */
-  async purge(purge: Purge): Promise<number> {
+  /** Removes what a purge means. Resolves with the number of entries when no worker serves them any more. */
+  async purge(purge: Purge, by: 'api' | 'write' | 'notify'): Promise<number> {
     this.index.recordPurge(purge);
-    let count = 0;
+    // What the loader has not seen yet is not served any more, and goes when it is seen; its number is not known.
+    let count = this.index.isLoaded || purge.kind !== 'key' ? 0 : await this.#purgeUnseen(purge.text);
+    while (!this.index.isLoaded && purge.kind !== 'key') await sleep(LOADING_STEP_MS);
     for (let cursor: number | undefined = 1; cursor !== undefined;) {
       const { removals, next } = this.index.purgePart(purge, cursor);
       cursor = next;
       count += removals.length;
       await this.remove(removals);
     }
+    this.meter.purged(by, count);
     return count;
+  }
+
+  /** Removes the file of a key that is not in the index yet. */
+  async #purgeUnseen(key: string): Promise<number> {
+    const { digest } = nameOf(key);
+    const known = this.index.peek(digest);
+    if (known && known.file !== 'unsure') return 0;
+    const hasFile = await this.directory
+      .remove(digest)
+      .catch((error: unknown) => this.diskFault('unlink', error));
+    return hasFile === true ? 1 : 0;
   }
 
   /** Removes the least recently used entries, at most this many, until it is enough. Resolves with their number. */
@@ -153,7 +163,7 @@ export class CacheStore implements FillTarget {
   ): Promise<number> {
     const removals = this.index.condemn(most, isEnough);
     await this.remove(removals);
-    this.#parts.counts?.evicted(reason, removals.length);
+    this.meter.evicted(reason, removals.length);
     return removals.length;
   }
 
@@ -192,12 +202,12 @@ export class CacheStore implements FillTarget {
   }
 
   notStored(reason: string): void {
-    this.#parts.counts?.notStored(reason);
+    this.meter.notStored(reason);
   }
 
   /** Storing pauses for a while. The log says so once. */
   diskFault(call: string, error: unknown): void {
-    this.#parts.counts?.fault('disk');
+    this.meter.fault('disk');
     if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) void this.evict('free', EVICTED);
     const nowMs = this.now();
     if (this.index.pausedUntilMs > nowMs) return;
@@ -207,6 +217,7 @@ export class CacheStore implements FillTarget {
   }
 
   close(): void {
+    this.meter.close();
     this.#kept.clear();
   }
 
@@ -298,7 +309,7 @@ export class CacheStore implements FillTarget {
     } catch (error) {
       if (file === 'unsure' && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       this.#parts.log.write('crit', systemFailure('open', this.directory.pathOf(digest), error));
-      this.#parts.counts?.fault('file');
+      this.meter.fault('file');
     }
     return undefined;
   }
@@ -324,7 +335,7 @@ export class CacheStore implements FillTarget {
   #damaged(digest: Buffer, what: 'head' | 'body'): void {
     const path = this.directory.pathOf(digest);
     this.#parts.log.write('crit', `the ${what} of cache file "${path}" is damaged: it is removed`);
-    this.#parts.counts?.fault(what);
+    this.meter.fault(what);
   }
 
   #found({ digest, key }: EntryName, { head }: StoredEntry): IndexedEntry | 'purged' | undefined {

@@ -137,6 +137,11 @@ interface CacheConfig {
   readonly cacheMaxRangeOffset?: number;
   readonly cacheVerifyBytes: number;
   readonly cachePurge?: readonly (readonly ComplexValue[])[];
+  /** The response header with tags, named for this location. */
+  readonly tagHeader?: string;
+  /** Responses have tags, in the header of `cacheTagsHeader`. */
+  readonly cacheTags?: true;
+  readonly cacheTagsHeader: string;
   readonly forceRanges: boolean;
 }
 

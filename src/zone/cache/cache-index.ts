@@ -324,11 +324,13 @@ export class CacheIndex {
     cursor = 1,
   ): { readonly removals: readonly Removal[]; readonly next: number | undefined } {
     const removals: Removal[] = [];
+    const text = Buffer.from(purge.text);
     const { geometry } = this.#table;
     const end = Math.min(cursor + SCANNED, geometry.blocks + 1);
     const isDone = this.#locked(() => {
       for (let block = cursor; block < end; block++) {
-        if (this.#memory.i32[this.#table.at(block, 0) >> 2] === 1) this.#purgeOne(block, purge, removals);
+        if (this.#memory.i32[this.#table.at(block, 0) >> 2] === 1)
+          this.#purgeOne(block, { ...purge, bytes: text }, removals);
       }
       return true;
     });
@@ -401,14 +403,10 @@ export class CacheIndex {
     return made;
   }
 
-  #purgeOne(entry: number, { kind, text }: Purge, removals: Removal[]): void {
+  #purgeOne(entry: number, { kind, text, bytes }: Purge & { bytes: Buffer }, removals: Removal[]): void {
     const table = this.#table;
     const isMeant =
-      kind === 'tag'
-        ? table.tags(entry).includes(text)
-        : kind === 'key'
-          ? table.key(entry) === text
-          : table.key(entry).startsWith(text);
+      kind === 'tag' ? table.tags(entry).includes(text) : table.hasKey(entry, bytes, kind === 'key');
     if (!isMeant) return;
     const state = table.u8(entry, STATE);
     if (state === STATES.counted) {

@@ -184,8 +184,11 @@ export class CacheTable {
     this.memory.u32[OLDEST_WORD] = entry;
   }
 
-  key(entry: number): string {
-    return this.#read(entry, this.u16(entry, KEY_LENGTH)).toString('utf8');
+  /** Tells whether the key begins with these bytes; `isWhole`: whether it is these. */
+  hasKey(entry: number, wanted: Buffer, isWhole: boolean): boolean {
+    const length = this.u16(entry, KEY_LENGTH);
+    if (isWhole ? length !== wanted.length : length < wanted.length) return false;
+    return this.#read(entry, wanted.length).equals(wanted);
   }
 
   tags(entry: number): readonly string[] {

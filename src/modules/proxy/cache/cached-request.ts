@@ -55,6 +55,9 @@ interface Expired {
   readonly isStaleAfterErrors: boolean;
 }
 
+/** A shorter wait for the lock was none. */
+const WAITED_MS = 1;
+
 /** One request whose location has a cache. */
 export class CachedRequest implements ResponseKeeper {
   readonly #x: Exchange;
@@ -66,6 +69,7 @@ export class CachedRequest implements ResponseKeeper {
   #found: Found | undefined = undefined;
   #ticket = 0;
   #waitsSinceMs = 0;
+  #isCopy = false;
   #expired: Expired | undefined = undefined;
 
   constructor(
@@ -103,10 +107,13 @@ export class CachedRequest implements ResponseKeeper {
     }
     if (expired && head.status === 304 && policy.config.cacheRevalidate)
       return this.#revalidated(expired, head);
-    const lifetime = policy.refuses(x) ? 'no_cache' : lifetimeOf(head, policy.lifetime, this.#store.now());
+    this.#countExpired();
+    const tags = policy.tagsOf(head.headers);
+    const refusal = policy.refuses(x) ? 'no_cache' : tags ? undefined : 'tags';
+    const lifetime = refusal ?? lifetimeOf(head, policy.lifetime, this.#store.now());
     const accepted = delivery.accept(x, head, source);
     if (typeof accepted !== 'string' && typeof lifetime !== 'string')
-      return this.#keep({ accepted, lifetime, source });
+      return this.#keep({ accepted, lifetime, source, tags: tags ?? [] });
     if (accepted === 'intercepted' && typeof lifetime !== 'string')
       this.#remember(head.status, lifetime.times.validMs);
     this.#store.notStored(typeof lifetime === 'string' ? lifetime : 'replaced');
@@ -121,6 +128,7 @@ export class CachedRequest implements ResponseKeeper {
       this.#serveStale(expired);
       return true;
     }
+    this.#countExpired();
     const seconds = this.#rules.policy.lifetime.validFor(status);
     if (seconds > 0) this.#remember(status, this.#store.now() + seconds * 1000);
     this.drop();
@@ -133,6 +141,11 @@ export class CachedRequest implements ResponseKeeper {
     this.#ticket = 0;
     this.#expired?.entry.release();
     this.#expired = undefined;
+  }
+
+  /** A request for an expired response is counted by what it gets; a copy that updates one is not counted. */
+  #countExpired(): void {
+    if (this.#facts.status === 'EXPIRED' && !this.#isCopy) this.#store.meter.request('EXPIRED');
   }
 
   /** The response is stored in the place of the present one, which is not served. */
@@ -163,6 +176,7 @@ export class CachedRequest implements ResponseKeeper {
     }
     if (indexed.remembered !== 0 && indexed.validMs > this.#store.now()) {
       this.#facts.status = 'HIT';
+      this.#store.meter.request('HIT');
       return this.#x.end(indexed.remembered);
     }
     if (indexed.uses < cacheMinUses) return this.#fetch('MISS', false);
@@ -173,11 +187,14 @@ export class CachedRequest implements ResponseKeeper {
   async #lock({ name, indexed }: Found): Promise<void> {
     const { queue, policy } = this.#rules;
     const { cacheLockAgeMs: ageMs, cacheLockTimeoutMs: timeoutMs } = policy.config;
+    const beganMs = performance.now();
     const outcome = await queue.lock(this.#store, name.digest, {
       ageMs,
       timeoutMs,
       startedMs: (this.#waitsSinceMs ||= performance.now()),
     });
+    if (performance.now() - beganMs > WAITED_MS)
+      this.#store.meter.lockWait.observe((performance.now() - beganMs) / 1000);
     if (typeof outcome === 'number') {
       this.#ticket = outcome;
       // The response may have been stored between the look and the lock.
@@ -226,6 +243,7 @@ export class CachedRequest implements ResponseKeeper {
       store: this.#store,
       key,
     });
+    copy.#isCopy = true;
     copy.#found = this.#found;
     copy.#ticket = this.#ticket;
     this.#ticket = 0;
@@ -242,6 +260,7 @@ export class CachedRequest implements ResponseKeeper {
 
   #serve(status: CacheStatus, entry: StoredEntry): void {
     this.#facts.status = status;
+    this.#store.meter.request(status);
     this.#facts.storedMs = entry.head.times.storedMs;
     const { name } = this.#found as Found;
     this.#rules.stored.serve(this.#x, entry, this.#store.directory.pathOf(name.digest));
@@ -284,6 +303,7 @@ export class CachedRequest implements ResponseKeeper {
   #fetch(status: CacheStatus, isForCache = true): void {
     const { policy, fetch } = this.#rules;
     this.#facts.status = status;
+    if (status !== 'EXPIRED') this.#store.meter.request(status);
     const isStored = isForCache && !policy.isFarRange(this.#x);
     const converts = this.#x.method === 'HEAD' && policy.config.cacheConvertHead;
     if (!isStored) this.drop();
@@ -303,6 +323,7 @@ export class CachedRequest implements ResponseKeeper {
     readonly accepted: AcceptedResponse;
     readonly lifetime: Lifetime;
     readonly source: StoredSource;
+    readonly tags: readonly string[];
   }): BodyTaker | undefined {
     this.#expired?.entry.release();
     this.#expired = undefined;

@@ -1,6 +1,6 @@
 import { constantText } from '../../../config/index.ts';
 import type { WorkerScope } from '../../../contract/index.ts';
-import { CacheDirectory, CacheStore, Upkeep } from '../../../cache/index.ts';
+import { CacheDirectory, CacheMeter, CacheStore, Upkeep } from '../../../cache/index.ts';
 import { openCacheIndex, zoneIdentity, type ZoneDeclaration } from '../../../zone/index.ts';
 import type { CachePathConfig, ProxyConfig } from '../config.ts';
 
@@ -36,9 +36,12 @@ function openCache(config: CachePathConfig, worker: WorkerScope): CacheStore {
   return worker.share(
     `cache ${owner} ${JSON.stringify(config)}`,
     () => {
+      const { name: zone, maxBytes } = config;
+      const index = openCacheIndex(buffer, threadId);
       const store = new CacheStore({
-        name: config.name,
-        index: openCacheIndex(buffer, threadId),
+        name: zone,
+        index,
+        meter: new CacheMeter(worker.metrics, { zone, index, maxBytes }),
         directory: new CacheDirectory(config, { owner, threadId }),
         log: worker.log,
       });

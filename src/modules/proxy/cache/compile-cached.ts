@@ -1,3 +1,4 @@
+import type { CacheStore } from '../../../cache/index.ts';
 import type { ComplexValue } from '../../../config/index.ts';
 import type { Build } from '../../../contract/index.ts';
 import { type Exchange, logContext } from '../../../http/index.ts';
@@ -25,13 +26,24 @@ export function compileCached(
   const rules: CacheRules = { policy, delivery, stored, queue: new LockQueue(), fetch, warn };
   return (x, outgoing) => {
     const store = policy.storeOf(x);
-    if (!store || !policy.takes(x.method)) return fetch(x, outgoing, { isForCache: false });
+    if (!store) return fetch(x, outgoing, { isForCache: false });
+    if (policy.purges(x)) return purge(x, store, policy.keyOf(x, outgoing.target, outgoing.requestTarget));
+    if (!policy.takes(x.method)) return fetch(x, outgoing, { isForCache: false });
     const key = policy.keyOf(x, outgoing.target, outgoing.requestTarget);
     if (key.length <= KEY_BYTES && Buffer.byteLength(key) <= KEY_BYTES)
       return new CachedRequest(x, { rules, outgoing, store, key }).begin();
     warn(x, `the cache key is longer than ${KEY_BYTES} bytes: a response is not stored`);
     return fetch(x, outgoing, { isForCache: false });
   };
+}
+
+/** Removes what a key means. The response leaves when no worker serves it any more. */
+async function purge(x: Exchange, store: CacheStore, key: string): Promise<void> {
+  const meant = key.endsWith('*')
+    ? ({ kind: 'prefix', text: key.slice(0, -1) } as const)
+    : ({ kind: 'key', text: key } as const);
+  const count = await store.purge(meant, 'api');
+  x.end(count > 0 ? 204 : 404);
 }
 
 const variable = (name: string): ComplexValue => ({ parts: [{ variable: name }] });

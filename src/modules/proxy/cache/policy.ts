@@ -19,6 +19,10 @@ export interface CachePolicy {
   isFarRange(x: Exchange): boolean;
   /** The value of a request that tells its variant. */
   variantOf(x: Exchange): (names: readonly string[]) => string;
+  /** The tags of a response; `undefined`: they are too many or too long. */
+  tagsOf(headers: readonly string[]): readonly string[] | undefined;
+  /** The request asks for the removal of what its key means. */
+  purges(x: Exchange): boolean;
   readonly lifetime: LifetimeRules;
   readonly stale: ReadonlySet<StaleCondition>;
 }
@@ -42,6 +46,8 @@ export function compilePolicy(
     refuses: compilePredicate(config.noCache, build),
     isFarRange: compileFarRange(config, build),
     variantOf: (x) => (names) => names.map((name) => variantValue(x, name)).join('\n'),
+    tagsOf: compileTags(config),
+    purges: compilePredicate(config.cachePurge, build),
     lifetime: compileLifetime(config),
     stale: staleConditions(config),
   };
@@ -104,6 +110,21 @@ function variantValue(x: Exchange, name: string): string {
   if (!NORMALIZED.has(name)) return JSON.stringify(values);
   const members = values.join(',').replace(/\s+/g, '').split(',');
   return JSON.stringify(members.filter((member) => member !== ''));
+}
+
+const MOST_TAGS = 64;
+const TAG_BYTES = 64;
+
+/** The tags of a response, separated by commas. */
+function compileTags({ tagHeader, cacheTags, cacheTagsHeader }: ProxyConfig): CachePolicy['tagsOf'] {
+  const name = (tagHeader ?? (cacheTags ? cacheTagsHeader : undefined))?.toLowerCase();
+  if (name === undefined) return () => [];
+  return (headers) => {
+    const tags = valuesOf(headers, name).flatMap((value) => value.split(',').map((tag) => tag.trim()));
+    const distinct = [...new Set(tags.filter((tag) => tag !== ''))];
+    const isTooLong = distinct.some((tag) => Buffer.byteLength(tag) > TAG_BYTES);
+    return isTooLong || distinct.length > MOST_TAGS ? undefined : distinct;
+  };
 }
 
 const IGNORABLE: Readonly<Record<DecidingHeader, string>> = {

@@ -20,6 +20,7 @@ interface Storable {
   /** What the cache says of the variants of the key. */
   readonly varies: Variants | undefined;
   readonly since: number;
+  readonly tags: readonly string[];
   readonly accepted: AcceptedResponse;
   readonly lifetime: Lifetime;
 }
@@ -55,7 +56,7 @@ export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | u
     description: {
       key,
       variant: name.variant,
-      tags: [],
+      tags: storable.tags,
       response: { status, reason, headers, isPlain, announcedBytes },
     },
     done() {

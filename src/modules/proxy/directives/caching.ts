@@ -315,6 +315,39 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
       'Stored bodies up to this size are compared with their checksum before they are sent for the first time after a start; larger ones while they are sent.',
     source: 'gw',
   },
+  proxy_cache_purge: {
+    contexts: HSL,
+    args: values,
+    into: 'cachePurge',
+    repeat: 'append',
+    summary:
+      'If one of the values is neither empty nor 0, the request removes the response with its key, or with a "*" at the end of the key all that begin so: 204, or 404 if there was none. Who may send it, access rules decide.',
+    source: source('proxy_cache_purge'),
+  },
+  cache_tags: {
+    contexts: ['location'],
+    args: readers.present,
+    into: 'cacheTags',
+    inherit: 'nameless',
+    summary: 'Stored responses have tags, by which they are purged.',
+    source: 'gw',
+  },
+  cache_tags_header: {
+    contexts: ['http'],
+    args: readers.text,
+    into: 'cacheTagsHeader',
+    default: 'Cache-Tag',
+    summary: 'The header of responses that their tags are taken from, separated by commas.',
+    source: 'gw',
+  },
+  cache_tag_header: {
+    contexts: HSL,
+    args: readers.text,
+    into: 'tagHeader',
+    summary:
+      'Stored responses have the tags of this header: "cache_tags" and "cache_tags_header" in one. A response with more than 64 tags, or longer ones than 64 bytes, is not stored.',
+    source: 'gw',
+  },
   proxy_force_ranges: {
     contexts: HSL,
     args: flag,
