@@ -140,11 +140,16 @@ interface SharedSession {
   readonly run: (text: string) => Promise<unknown>;
 }
 
-async function slowlyCancelled(delayMs: number): Promise<SharedSession> {
-  const target = readDsn(await slowToCancel(delayMs));
+async function openOne(dsn = db.dsn): Promise<Session> {
+  const target = readDsn(dsn);
   if ('fault' in target) throw new Error(target.fault.message);
   const session = await openSession(pg, target, { ended: () => undefined });
   onTestFinished(() => session.end());
+  return session;
+}
+
+async function slowlyCancelled(delayMs: number): Promise<SharedSession> {
+  const session = await openOne(await slowToCancel(delayMs));
   const run = (text: string): Promise<unknown> => {
     const shared = { client: { aborted: false } };
     return session.run([{ statement: { text, values: [] } }], 10_000, { shared });
@@ -165,11 +170,20 @@ test('a batch that is hit by the cancel request for the one before is displaced'
   ]);
 });
 
+test('a sink that is full when its batch has ended does not keep the session from others', async () => {
+  const session = await openOne();
+  const sink = {
+    begin: () => undefined,
+    columns: () => undefined,
+    row: () => new Promise<void>(() => undefined),
+  };
+  await session.run([{ statement: { text: `select 'row'`, values: [] }, sink }], 10_000);
+  expect(session.stalledMs).toBe(0);
+  expect(await session.run([{ statement: { text: 'select 1', values: [] } }], 10_000)).toEqual([['1']]);
+});
+
 test('a batch that cannot be written leaves nothing behind in the write that others share', async () => {
-  const target = readDsn(db.dsn);
-  if ('fault' in target) throw new Error(target.fault.message);
-  const session = await openSession(pg, target, { ended: () => undefined });
-  onTestFinished(() => session.end());
+  const session = await openOne();
   const run = (text: string, values: string[] = []): Promise<unknown> => {
     const before = { statement: { text: `select 'before ' || $1`, values: [text] } };
     return session.run([before, { statement: { text, values } }], 10_000, {

@@ -139,6 +139,7 @@ export class Batch {
   /** Number of completed steps; negative during the lead. */
   #completed: number;
   #begun = false;
+  #hasEnded = false;
   #pausedAtMs: number | undefined;
 
   constructor({ steps, lead = [], stream, most = Infinity }: BatchParts) {
@@ -211,6 +212,12 @@ export class Batch {
     this.error ??= error;
   }
 
+  /** All results have arrived: a sink that is still full must not keep the connection from the batches behind. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#resume();
+  }
+
   /** Calls the sink of the current statement unless it has failed. Its exceptions must not reach the socket. */
   #toSink(say: (sink: RowSink) => void): void {
     const sink = this.steps[this.#completed]?.sink;
@@ -231,8 +238,14 @@ export class Batch {
     this.#stream.pause();
     this.#pausedAtMs ??= performance.now();
     void ready.then(() => {
-      this.#pausedAtMs = undefined;
-      this.#stream.resume();
+      // Another batch may have paused the socket since.
+      if (!this.#hasEnded) this.#resume();
     });
+  }
+
+  #resume(): void {
+    if (this.#pausedAtMs === undefined) return;
+    this.#pausedAtMs = undefined;
+    this.#stream.resume();
   }
 }

@@ -345,6 +345,7 @@ export class Session {
     this.#names.batchEnded();
     const [running] = this.#queue;
     if (!running) return;
+    running.batch.end();
     if (!running.ending) judge(running);
     if (status !== 'I' && !running.ending) return this.#endTransaction(running);
     const nowMs = performance.now();
