@@ -63,9 +63,11 @@ class RowsBody implements RowSink {
     this.#parts = parts;
   }
 
+  /** Begins anew: what a batch sent that is run again counts for nothing. */
   begin(results: Results): void {
     this.#results = results;
     this.#text = this.#parts.writer.open([]);
+    this.#pieces.length = 0;
     this.#rows = 0;
     this.#counts = { rows: 0 };
   }
