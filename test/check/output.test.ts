@@ -43,6 +43,17 @@ for (const format of Object.keys(FORMATS) as Format[]) {
   });
 }
 
+test('concise names what was expected, as human does', async () => {
+  const report = await reportOn('expected.conf');
+  const options = { color: false, root: '/srv/project', version: '1.2.3' };
+  expect(FORMATS.human(report, options)).toContain('= expected a size such as 512, 8k, 1m or 2g ');
+  expect(FORMATS.concise(report).split('\n')).toEqual([
+    'expected.conf:3:24: error GW108 bad-value: "client_max_body_size" directive invalid value (expected a size such as 512, 8k, 1m or 2g)',
+    'expected.conf:4:3: error GW105 unknown-directive: unknown directive "sendflie" (did you mean "sendfile"?) [--unsafe-fixes]',
+    '',
+  ]);
+});
+
 test('human colours severities where colours are enabled', async () => {
   const text = await written('human', { color: true });
   expect(text).toContain('\u001b[31merror\u001b[39m \u001b[31mGW301 alias-traversal\u001b[39m');

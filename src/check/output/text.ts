@@ -15,15 +15,17 @@ import { type CheckReport, fileOf, tallyOf, tallyText } from './report.ts';
 import { previewOf, shownFix } from './shown-fix.ts';
 
 /**
- * The concise format: one line for each finding, as compilers print it: `file:line:column: severity GW301 slug: message`.
+ * The concise format: one line for each finding, as compilers print it:
+ * `file:line:column: severity GW301 slug: message (hint) [option that fixes it]`.
  */
 export function concise({ findings }: CheckReport): string {
   const lines = findings.map((finding) => {
-    const { span, severity, rule, slug, message, fix } = finding;
+    const { span, severity, rule, slug, message, hint, fix } = finding;
     const place = span && placeOf(span);
     const where = `${printable(fileOf(finding))}:${place ? `${place.line}:${place.column}:` : ''}`;
+    const advice = hint === undefined ? '' : ` (${printable(hint)})`;
     const how = fix ? ` [${fix.safe ? '--fix' : '--unsafe-fixes'}]` : '';
-    return `${where} ${severity} ${rule} ${slug}: ${printable(message)}${how}\n`;
+    return `${where} ${severity} ${rule} ${slug}: ${printable(message)}${advice}${how}\n`;
   });
   return lines.join('');
 }
