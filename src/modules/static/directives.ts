@@ -139,15 +139,26 @@ const openFileCache: ArgReader<OpenFileCacheConfig | 'off'> = readers.words(
       if (name === 'max' && /^[1-9]\d{0,9}$/.test(value)) max = Number(value);
       else if (timeMs !== undefined) inactiveMs = timeMs;
       else {
-        report.emerg(`invalid "open_file_cache" parameter "${word.value}"`, word.span);
+        report.emerg(`invalid "open_file_cache" parameter "${word.value}"`, word.span, expectedOf(name));
         return undefined;
       }
     }
     if (max !== undefined) return { max, inactiveMs };
-    report.emerg('"open_file_cache" must have the "max" parameter', span);
+    report.emerg('"open_file_cache" must have the "max" parameter', span, CACHE_PARAMETERS.max);
     return undefined;
   },
 );
+
+const CACHE_PARAMETERS = {
+  max: 'expected a number from 1 on, such as max=1000',
+  inactive: 'expected a time such as inactive=60s',
+} as const;
+
+/** The hint for a bad parameter of `open_file_cache`. */
+function expectedOf(name: string | undefined): string {
+  if (name === 'max' || name === 'inactive') return CACHE_PARAMETERS[name];
+  return 'expected off, max= or inactive=';
+}
 
 /** Removes a prefix from a value. */
 function without(prefix: string, { parts: [first, ...rest] }: ComplexValue): ComplexValue {
