@@ -43,7 +43,7 @@ const cases = [
   {
     it: 'uses colours on request',
     args: ['GET', '/no'],
-    env: { FORCE_COLOR: '1' },
+    env: { FORCE_COLOR: '1', NO_COLOR: '' },
     code: 0,
     out: new RegExp(`${String.fromCharCode(27)}\\[1m`),
   },
