@@ -8,6 +8,7 @@ import {
   shares,
 } from '../../config/index.ts';
 import type { LocationMatch } from '../../contract/index.ts';
+import { MAX_RING_ENTRIES } from '../../zone/index.ts';
 
 /** `worker_events_*` of one location. */
 export interface WorkerEventsConfig {
@@ -31,8 +32,6 @@ export type EndpointConfig = WorkerEventsConfig & { readonly zone: EventZone; re
 
 /** Entries of a ring whose size is not configured. */
 export const DEFAULT_RING_SIZE = 1024;
-/** Entries; the zone's own limit in bytes is reached earlier. */
-const MAX_RING_SIZE = 1_048_576;
 
 /** The directives of worker events. */
 export const directives = directivesFor<WorkerEventsConfig>()({
@@ -64,11 +63,10 @@ export const directives = directivesFor<WorkerEventsConfig>()({
   },
   worker_events_ring_size: {
     contexts: ['location'],
-    args: readers.integer({ min: 1, max: MAX_RING_SIZE }),
+    args: readers.integer({ min: 1, max: MAX_RING_ENTRIES }),
     into: 'ringSize',
     defaultText: String(DEFAULT_RING_SIZE),
-    summary:
-      'Number of events that the ring keeps; a new event then overwrites the oldest. Each takes 704 bytes of shared memory, and a ring has at most 256 MB.',
+    summary: `Number of events that the ring keeps, 1 to ${MAX_RING_ENTRIES}; a new event then overwrites the oldest. Each takes 704 bytes of shared memory, and a ring has at most 256 MB.`,
     source: 'gw',
   },
   worker_events_publish_key: {

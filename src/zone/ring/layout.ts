@@ -1,4 +1,4 @@
-import { HEADER_BYTES, type Memory } from '../header.ts';
+import { HEADER_BYTES, MAX_ZONE_BYTES, type Memory } from '../header.ts';
 
 /*
  * The ring in shared memory. `…_WORD` and `…_DOUBLE` are indexes into the Int32 and the Float64 view, the other offsets
@@ -46,6 +46,9 @@ export const EVENT_LIMITS = { channelBytes: 64, typeBytes: 64, payloadBytes: 512
 export function ringBytes(capacity: number): number {
   return HEADER_BYTES + capacity * STRIDE_BYTES;
 }
+
+/** Entries of the largest ring that a zone can hold. */
+export const MAX_RING_ENTRIES = Math.floor((MAX_ZONE_BYTES - HEADER_BYTES) / STRIDE_BYTES);
 
 /** Returns the offset in bytes of the slot of a generation. Generations count from 1. */
 export function slotOffset(generation: number, capacity: number): number {

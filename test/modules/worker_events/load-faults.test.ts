@@ -24,6 +24,10 @@ const accepted = [
     conf: 'worker_events_api; worker_events_zone z 11456; worker_events_channel c; worker_events_ring_size 16;',
   },
   {
+    it: 'the largest ring',
+    conf: 'worker_events_api; worker_events_zone z; worker_events_channel c; worker_events_ring_size 381300;',
+  },
+  {
     it: 'a channel of 64 bytes',
     conf: `worker_events_api; worker_events_zone z; worker_events_channel ${'é'.repeat(32)};`,
   },
