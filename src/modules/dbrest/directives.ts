@@ -199,7 +199,7 @@ const connection = directivesFor<DbrestConfig>()({
     into: 'poolTimeoutMs',
     default: 10_000,
     defaultText: '10s',
-    summary: 'Longest wait of a request for a connection; then it gets a 504.',
+    summary: 'Longest wait of a request for a connection, 1ms to 1d; then it gets a 504.',
     source: 'gw',
   },
   dbrest_pool_queue: {

@@ -33,8 +33,10 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   enabled: ({ pass }) => pass !== undefined,
 
   validate({ timeoutMs, poolTimeoutMs }, report) {
-    if (timeoutMs < 1 || timeoutMs > LONGEST_MS) report.on('timeoutMs', 'must be between 1ms and 1d');
-    if (poolTimeoutMs > LONGEST_MS) report.on('poolTimeoutMs', 'must be at most 1d');
+    const limits = { timeoutMs, poolTimeoutMs };
+    for (const name of ['timeoutMs', 'poolTimeoutMs'] as const) {
+      if (limits[name] < 1 || limits[name] > LONGEST_MS) report.on(name, 'must be between 1ms and 1d');
+    }
   },
 
   async probe(config, live) {

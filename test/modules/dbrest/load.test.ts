@@ -63,10 +63,17 @@ test('every bad directive is refused in one run, each at its place', (t) => {
   for (const [message, place] of SAID) expect(said).toContain(`gw: [emerg] ${message} in gw.conf:${place}`);
 });
 
-test('a time limit out of range is refused', (t) => {
+test('time limits out of range are refused', (t) => {
+  const limits = 'dbrest_timeout 0; dbrest_pool_timeout 0;';
+  const long = 'location /l/ { dbrest_pass host=db; dbrest_timeout 25h; dbrest_pool_timeout 25h; }';
   const { said } = check(
     t,
-    CONF.replace(/^.*location \/[abcefgh]\/.*\n/gm, '').replace('dbrest_pool_size 0;', ''),
+    `events {}\nhttp {\n${limits}\nserver {\nlocation /s/ { dbrest_pass host=db; }\n${long}\n} }\n`,
   );
-  expect(said).toEqual(['gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:3:3']);
+  expect(said).toEqual([
+    'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:3:1',
+    'gw: [emerg] "dbrest_pool_timeout" must be between 1ms and 1d in gw.conf:3:19',
+    'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:6:37',
+    'gw: [emerg] "dbrest_pool_timeout" must be between 1ms and 1d in gw.conf:6:57',
+  ]);
 });
