@@ -15,6 +15,8 @@ import { readEntry, type StoredEntry } from './stored-entry.ts';
 /** Bytes of small entries that one worker keeps in memory for each cache, and what an entry costs besides its body. */
 const KEPT_BYTES = 16_777_216;
 const ENTRY_BYTES = 1_024;
+/** Files that one worker keeps open for each cache. */
+const MOST_OPENED = 128;
 /** How often a use of an entry in memory is recorded in the index. */
 const TOUCH_MS = 1_000;
 /** Longest wait for an entry that is being put in place. */
@@ -67,6 +69,11 @@ export class CacheStore implements FillTarget {
     maxSize: KEPT_BYTES,
     sizeCalculation: ({ entry }, text) => ENTRY_BYTES + entry.sizeBytes + text.length * 2,
   });
+  /** Entries whose bodies are in files: opening one takes longer than reading it. */
+  readonly #opened = new LRUCache<string, Kept>({
+    max: MOST_OPENED,
+    dispose: ({ entry }) => entry.release(),
+  });
   readonly #arriving = new Map<string, Promise<void>>();
 
   constructor(parts: StoreParts) {
@@ -87,10 +94,10 @@ export class CacheStore implements FillTarget {
     const kept = this.#current(key);
     if (!kept) return this.#search(nameOf(key), look);
     const { varies } = kept.entry.head;
-    if (!varies) return kept;
+    if (!varies) return used(kept);
     const name = variantName(key, varies, look.variantOf);
     const variant = this.#current(textOf(name));
-    return variant ? { ...variant, varies } : this.#search(name, look, varies);
+    return variant ? { ...used(variant), varies } : this.#search(name, look, varies);
   }
 
   /** Begins to store a response; `undefined`: storing pauses after a fault of the disk. */
@@ -114,7 +121,7 @@ export class CacheStore implements FillTarget {
       if (indexed && entry.isInMemory)
         this.#keep({ name, entry: entry.renewed(times), indexed, touchedMs: this.now() });
     };
-    keep();
+    if (entry.isInMemory) keep();
     try {
       const fd = await this.directory.open(digest, 'change');
       try {
@@ -219,14 +226,22 @@ export class CacheStore implements FillTarget {
   close(): void {
     this.meter.close();
     this.#kept.clear();
+    this.#opened.clear();
+  }
+
+  /** Closes files that are no longer those of their entries: until then, the disk keeps their content. */
+  closeRemoved(): void {
+    for (const [text, { indexed }] of this.#opened)
+      if (!this.index.isCurrent(indexed)) this.#opened.delete(text);
   }
 
   /** Gives what is in memory, if no thread has changed it. */
   #current(text: string): Kept | undefined {
-    const kept = this.#kept.get(text);
+    const kept = this.#kept.get(text) ?? this.#opened.get(text);
     if (!kept) return undefined;
     if (!this.index.isCurrent(kept.indexed)) {
       this.#kept.delete(text);
+      this.#opened.delete(text);
       return undefined;
     }
     const nowMs = this.now();
@@ -291,7 +306,10 @@ export class CacheStore implements FillTarget {
     }
     const now = indexed.file === 'unsure' ? this.#found(name, entry) : indexed;
     if (now && now !== 'purged' && this.index.isCurrent(now)) {
-      if (entry.isInMemory) this.#keep({ name, entry, indexed: now, touchedMs: this.now() });
+      const kept = { name, entry, indexed: now, touchedMs: this.now() };
+      if (entry.isInMemory) this.#keep(kept);
+      else if (indexed.isChecked || entry.sizeBytes <= verifyBytes)
+        this.#opened.set(textOf(name), used(kept));
       return { entry, indexed: now };
     }
     entry.release();
@@ -321,7 +339,11 @@ export class CacheStore implements FillTarget {
   ): Promise<boolean> {
     if (indexed.isChecked && !entry.isInMemory) return true;
     if (entry.sizeBytes > verifyBytes) {
-      entry.watch(() => void this.#discard(name, indexed, true));
+      entry.watch((isRight) => {
+        if (isRight) return this.index.checked(indexed);
+        this.#damaged(name.digest, 'body');
+        void this.#discard(name, indexed, true);
+      });
       return true;
     }
     if (await entry.isIntact()) {
@@ -360,6 +382,12 @@ interface Looking {
   readonly verifyBytes: number;
   /** The request has looked before: no further use is counted. */
   readonly isAgain?: boolean;
+}
+
+/** Adds a user to an entry that is kept. */
+function used(kept: Kept): Kept {
+  kept.entry.use();
+  return kept;
 }
 
 function textOf({ key, variant }: EntryName): string {

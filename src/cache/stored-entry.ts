@@ -8,15 +8,16 @@ export const SMALL_BODY_BYTES = 65_536;
 /** The first read of a file: the head and, mostly, a small body. */
 const FIRST_READ_BYTES = 16_384;
 
-/** A stored response: its body is in memory, or in a file that is open. The code that got it releases it, once. */
+/** A stored response: its body is in memory, or in a file that is open. Whoever gets it releases it, once. */
 export class StoredEntry implements SentFile {
   readonly head: EntryHead;
   readonly #body: Buffer | undefined;
   readonly #fd: number;
   #crc = 0;
   #crcAt = 0;
-  /** Called if the checksum, which is compared while the body is sent, is wrong. */
-  #damaged: (() => void) | undefined = undefined;
+  /** Called when the checksum was compared while the body was sent. */
+  #compared: ((isRight: boolean) => void) | undefined = undefined;
+  #users = 1;
 
   constructor(head: EntryHead, body: Buffer | number) {
     this.head = head;
@@ -49,7 +50,7 @@ export class StoredEntry implements SentFile {
   async readLater(bytes: Buffer, from: number): Promise<number> {
     if (this.#body) return this.read(bytes, from);
     const filled = await readAt(this.#fd, bytes, this.head.bodyAt + from);
-    if (this.#damaged) this.#follow(bytes.subarray(0, filled), from);
+    if (this.#compared) this.#follow(bytes.subarray(0, filled), from);
     return filled;
   }
 
@@ -73,12 +74,18 @@ export class StoredEntry implements SentFile {
   }
 
   /** From now on, `readLater` refuses the last piece of a body whose checksum is wrong. */
-  watch(damaged: () => void): void {
-    this.#damaged = damaged;
+  watch(compared: (isRight: boolean) => void): void {
+    this.#compared = compared;
+  }
+
+  /** Adds a user, who releases it too. */
+  use(): this {
+    this.#users++;
+    return this;
   }
 
   release(): void {
-    if (this.#fd >= 0) closeFile(this.#fd).catch(() => undefined);
+    if (--this.#users === 0 && this.#fd >= 0) closeFile(this.#fd).catch(() => undefined);
   }
 
   /** Only a body that is read from its start to its end can be compared. */
@@ -86,8 +93,10 @@ export class StoredEntry implements SentFile {
     if (from !== this.#crcAt) return;
     this.#crc = crc32(piece, this.#crc);
     this.#crcAt += piece.length;
-    if (this.#crcAt < this.head.bodyBytes || this.#crc === this.head.bodyCrc) return;
-    this.#damaged?.();
+    if (this.#crcAt < this.head.bodyBytes) return;
+    const isRight = this.#crc === this.head.bodyCrc;
+    this.#compared?.(isRight);
+    if (isRight) return;
     throw new Error('the checksum of a stored body is wrong');
   }
 }

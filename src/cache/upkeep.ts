@@ -48,6 +48,7 @@ export class Upkeep {
   }
 
   #tick(): void {
+    this.#store.closeRemoved();
     if (this.#isBusy || this.#isStopped || !this.#store.index.takeSeat()) return;
     this.#isBusy = true;
     this.#work()

@@ -247,8 +247,7 @@ export class CachedRequest implements ResponseKeeper {
     copy.#found = this.#found;
     copy.#ticket = this.#ticket;
     this.#ticket = 0;
-    // A large body is open for this request alone: without it, the copy cannot ask whether the response is still right.
-    if (entry.isInMemory) copy.#expire(entry, true);
+    copy.#expire(entry.use(), true);
     this.#serve('STALE', entry);
     try {
       copy.#fetch('EXPIRED');

@@ -106,7 +106,7 @@ test('if the file of a response is gone, it is fetched anew', async (t) => {
     response.setHeader('Cache-Control', 'max-age=3600').end(large);
   };
   await cacheStatus(gw);
-  await expect.poll(() => cacheStatus(gw)).toBe(`HIT ${large}`);
+  await expect.poll(() => filesOf(gw).filter((path) => !path.endsWith('.part'))).toHaveLength(1);
   for (const path of filesOf(gw)) rmSync(path);
   expect(await cacheStatus(gw)).toBe(`MISS ${large}`);
   await expect.poll(() => cacheStatus(gw)).toBe(`HIT ${large}`);
