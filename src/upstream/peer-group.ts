@@ -55,6 +55,22 @@ const UP = {
   help: '1: the peer takes requests. 0: it is down, or left alone after failures.',
 };
 
+const STATE = { name: 'gw_upstream_peer_state', help: '1: the peer is in this state.' };
+const GENERATION = {
+  name: 'gw_upstream_generation',
+  help: 'Number of sets of peers that a managed upstream has had.',
+};
+
+const STATES: readonly PeerView['state'][] = [
+  'up',
+  'down',
+  'unavailable',
+  'unhealthy',
+  'checking',
+  'draining',
+  'slow_start',
+];
+
 /** The peers of an upstream. The addresses of its servers may change. */
 export class PeerGroup implements UpstreamGroup {
   readonly name: string;
@@ -73,6 +89,7 @@ export class PeerGroup implements UpstreamGroup {
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
   readonly #stickyMeter: StickyMeter | undefined;
   readonly #checks: ChecksInForce | undefined;
+  readonly #hide: (() => void) | undefined;
   /** The revision of the members that was looked at last. */
   #revision = 0;
   /** The members and those that drain, as they are in use. */
@@ -105,6 +122,7 @@ export class PeerGroup implements UpstreamGroup {
           })
         : undefined;
     this.#ground = this.#settle();
+    this.#hide = this.#showGeneration();
   }
 
   begin(ask: BalancingInput): Selection {
@@ -176,8 +194,17 @@ export class PeerGroup implements UpstreamGroup {
 
   /** Releases the peers in shared memory. */
   close(): void {
+    this.#hide?.();
     for (const { end } of this.#peers.values()) end();
     this.#peers = new Map();
+  }
+
+  #showGeneration(): (() => void) | undefined {
+    const { membership } = this;
+    const { metrics } = this.#scope;
+    if (!membership || metrics instanceof PeerMeter) return undefined;
+    const labels = { upstream: this.name };
+    return metrics.collect('gauge', { metric: GENERATION, labels, read: () => membership.set.generation });
   }
 
   #stateOf(peer: LivePeer, nowMs: number): PeerView['state'] {
@@ -274,8 +301,19 @@ export class PeerGroup implements UpstreamGroup {
 
   #show(peer: LivePeer, metrics: Counters): () => void {
     const labels = { upstream: this.name, peer: peer.address };
-    const read = (): number => (TAKING.has(this.#stateOf(peer, this.#scope.nowMs())) ? 1 : 0);
-    return metrics.collect('gauge', { metric: UP, labels, read });
+    const stateOf = (): PeerView['state'] => this.#stateOf(peer, this.#scope.nowMs());
+    const ends = [
+      metrics.collect('gauge', { metric: UP, labels, read: () => (TAKING.has(stateOf()) ? 1 : 0) }),
+    ];
+    // A configuration may have thousands of peers: their states are told where they change at run time.
+    const states = this.#checks || this.membership ? STATES : [];
+    for (const state of states) {
+      const read = (): number => (stateOf() === state ? 1 : 0);
+      ends.push(metrics.collect('gauge', { metric: STATE, labels: { ...labels, state }, read }));
+    }
+    return () => {
+      for (const end of ends) end();
+    };
   }
 }
 

@@ -36,6 +36,9 @@ interface UpstreamScope {
 /** The start waits this long for lookups; later results are added to their groups. */
 const START_MS = 5000;
 
+/** How often changed members are looked for where no request does. */
+const FOLLOW_MS = 1000;
+
 /** All groups of one configuration in one worker, with the lookups of their names. */
 export class OpenUpstreams implements Upstreams {
   readonly groups: readonly PeerGroup[];
@@ -46,6 +49,8 @@ export class OpenUpstreams implements Upstreams {
   readonly #hosts = new Map<string, RequestHosts>();
   readonly #watches: readonly AddressWatch[];
   readonly #probers: readonly HealthProber[];
+  /** Takes over changed members also in a worker without requests, whose metrics are read. */
+  readonly #following: NodeJS.Timeout | undefined;
 
   /** `asks`: names are looked up. */
   private constructor(plans: readonly UpstreamPlan[], scope: UpstreamScope, asks: boolean) {
@@ -55,6 +60,11 @@ export class OpenUpstreams implements Upstreams {
     this.#byKey = new Map(opened.map(({ plan, group }) => [plan.key, group]));
     this.groups = opened.flatMap(({ plan, group }) => (plan.implicit ? [] : group));
     this.#probers = asks ? opened.flatMap(({ plan, group }) => this.#prober(plan, group)) : [];
+    const managed = opened.flatMap(({ group }) => (group.membership ? [group] : []));
+    if (asks && managed.length > 0) {
+      this.#following = setInterval(() => managed.forEach((group) => group.livePeers()), FOLLOW_MS);
+      this.#following.unref();
+    }
     this.#watches = asks ? opened.flatMap(({ plan, group }) => this.#watch(plan, group)) : [];
   }
 
@@ -104,6 +114,7 @@ export class OpenUpstreams implements Upstreams {
   close(): void {
     for (const watch of this.#watches) watch.close();
     for (const prober of this.#probers) prober.close();
+    clearInterval(this.#following);
     for (const resolver of this.#resolvers.values()) resolver.close();
     for (const group of this.#byKey.values()) group.close();
   }

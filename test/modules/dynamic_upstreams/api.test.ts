@@ -410,6 +410,22 @@ test('the set outlives a reload, unless the servers of the configuration change'
   expect(await show(gw)).toMatchObject({ generation: 1 });
 });
 
+test('metrics tell the generation of a set and the state of each peer', async (t) => {
+  const [a, b] = await startPeers(t, 'ab');
+  const more = 'location = /metrics { control_api metrics; }';
+  const gw = await load(t, confOf(`server ${a?.address} max_fails=5;`, { more }));
+  await put(gw, { peers: [{ address: a?.address }, { address: b?.address }] });
+  await patch(gw, { drain: b?.address });
+  const metrics = async (): Promise<string> => (await gw.fetch('/metrics')).body;
+  const stateOf = (peer: string | undefined, state: string): string =>
+    `gw_upstream_peer_state{upstream="app",peer="${peer}",state="${state}"}`;
+  await expect.poll(metrics).toContain(`${stateOf(b?.address, 'draining')} 1`);
+  const text = await metrics();
+  expect(text).toContain(`${stateOf(a?.address, 'up')} 1`);
+  expect(text).toContain(`${stateOf(b?.address, 'up')} 0`);
+  expect(text).toContain('gw_upstream_generation{upstream="app"} 2');
+});
+
 test('under changes of the set no request fails, and none reaches a peer that is in no set', async (t) => {
   const peers = await startPeers(t, 'abcd');
   const gw = await load(t, confOf(`server ${peers[0]?.address};`));
