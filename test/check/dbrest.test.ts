@@ -4,6 +4,8 @@ const here = (inside: string): string =>
   `server { listen 127.0.0.1:8080; location /api/ { dbrest_schemas api; ${inside} } }`;
 const open = (inside: string): string =>
   `server { listen 8080; location /api/ { dbrest_schemas api; dbrest_anon_role anon; ${inside} } }`;
+const sizes = (one: string, other: string): string =>
+  `dbrest_schemas api; dbrest_anon_role anon; server { listen 127.0.0.1:8080; location /a/ { ${one} } location /b/ { ${other} } }`;
 const keyed = here('dbrest_pass embedded; dbrest_jwt_secret ${file:secret};');
 
 const SHORT = '"dbrest_jwt_secret" has';
@@ -125,6 +127,29 @@ const connections: readonly GroupCase[] = [
   {
     it: 'a pool of one database counts once, the largest',
     conf: `dbrest_pool_size 2; ${here(`${anon} dbrest_pass "host=localhost";`)}`,
+    says: [],
+  },
+  {
+    it: 'a pool size that a larger one of the same database overrides',
+    conf: sizes('dbrest_pool_size 4; dbrest_pass "host=localhost";', 'dbrest_pass "host=localhost";'),
+    says: ['GW619 "dbrest_pool_size 4" has no effect: another location gives this database a pool of 16'],
+  },
+  {
+    it: 'an inherited pool size that a larger one overrides, at the location',
+    conf: `dbrest_pool_size 2; ${sizes('dbrest_pool_size 3; dbrest_pass embedded;', 'dbrest_pass embedded;')}`,
+    says: ['GW619 "dbrest_pool_size 2" has no effect: another location gives this database a pool of 3'],
+  },
+  {
+    it: 'pool sizes of different databases',
+    conf: sizes(
+      'dbrest_pool_size 4; dbrest_pass "host=localhost";',
+      'dbrest_pass "host=localhost dbname=b";',
+    ),
+    says: [],
+  },
+  {
+    it: 'equal pool sizes of one database',
+    conf: `dbrest_pool_size 4; ${sizes('dbrest_pool_size 4; dbrest_pass embedded;', 'dbrest_pass embedded;')}`,
     says: [],
   },
 ];

@@ -1,4 +1,4 @@
-import { isLocal } from '../../../config/index.ts';
+import { groupBy, isLocal } from '../../../config/index.ts';
 import { type CheckedModule, configOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
 import { type ServedDatabase, servedDatabases } from './served.ts';
 import type { DbrestConfig } from '../directives.ts';
@@ -73,15 +73,56 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
 
 /** The largest pool of each server; its locations share one pool. */
 function pools(config: CheckedModule<DbrestConfig>): ReadonlyMap<ServedDatabase, number> {
-  const largest = new Map<string, ServedDatabase>();
-  for (const served of servedDatabases(config)) {
-    const { pass, poolSize } = served.settings;
-    if (pass?.kind !== 'server') continue;
-    const key = JSON.stringify(pass.target);
-    if (poolSize > (largest.get(key)?.settings.poolSize ?? 0)) largest.set(key, served);
-  }
-  return new Map([...largest.values()].map((served) => [served, served.settings.poolSize]));
+  const servers = sharedPools(config).filter(([{ settings }]) => settings.pass?.kind === 'server');
+  return new Map(servers.map(([served]) => [served, served.settings.poolSize]));
 }
+
+/** The locations of each database, those with the largest pool first: it counts for all of them. */
+function sharedPools(
+  config: CheckedModule<DbrestConfig>,
+): readonly (readonly [ServedDatabase, ...ServedDatabase[]])[] {
+  const databases = groupBy(servedDatabases(config), ({ settings }) => JSON.stringify(settings.pass));
+  return [...databases.values()].map(
+    (locations) =>
+      locations.toSorted((a, b) => b.settings.poolSize - a.settings.poolSize) as [
+        ServedDatabase,
+        ...ServedDatabase[],
+      ],
+  );
+}
+
+const dbrestPoolOverridden: ModuleRule<DbrestConfig> = {
+  id: 'GW619',
+  slug: 'dbrest-pool-overridden',
+  severity: 'warning',
+  summary: 'a pool size that a larger one for the same database overrides',
+  why: 'Locations with the same database share one pool, and the largest number counts: the smaller one limits nothing.',
+  fix: 'Give all locations of a database the same dbrest_pool_size, best one level up. A location that must not take all connections needs a login of its own, or a limit_conn.',
+  bad: {
+    text: `location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; dbrest_pool_size 8; }
+location /reports/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas reports; dbrest_anon_role anon; dbrest_pool_size 2; }`,
+  },
+  good: {
+    text: `dbrest_pool_size 8;
+location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }
+location /reports/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas reports; dbrest_anon_role anon; }`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const [largest, ...others] of sharedPools(config)) {
+      const most = largest.settings.poolSize;
+      for (const { node, block, settings } of others) {
+        if (settings.poolSize === most) continue;
+        const own = config.uses('dbrest_pool_size').find((use) => use.block === block)?.node;
+        yield {
+          // An inherited number may count for another database.
+          at: own ?? node,
+          message: `"dbrest_pool_size ${settings.poolSize}" has no effect: another location gives this database a pool of ${most}`,
+          related: [{ span: largest.node.name.span, label: `has ${most} connections` }],
+        };
+      }
+    }
+  },
+};
 
 const LONGEST_TIMEOUT_MS = 5 * 60_000;
 
@@ -182,6 +223,7 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
 export const CONNECTION_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestPlainRemote,
   dbrestPool,
+  dbrestPoolOverridden,
   dbrestNoTimeout,
   dbrestDsn,
   dbrestServerOld,
