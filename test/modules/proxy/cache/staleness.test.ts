@@ -161,6 +161,19 @@ for (const workers of [1, 4]) {
   });
 }
 
+test('with the lock, one request is sent for a cold key whose responses vary', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin, 'proxy_cache_lock on;'), { workers: 4 });
+  origin.respond = (_request, response) => {
+    response.writeHead(200, { 'Cache-Control': 'max-age=10', Vary: 'X-Kind' });
+    response.write('on');
+    setTimeout(() => response.end('e'), 50);
+  };
+  const seen = await Promise.all(Array.from({ length: 50 }, () => cacheStatus(gw)));
+  expect(seen.toSorted()).toEqual([...Array.from({ length: 49 }, () => 'HIT one'), 'MISS one']);
+  expect(origin.heard()).toHaveLength(1);
+});
+
 const impatient: readonly { it: string; conf: string; then: string }[] = [
   {
     it: 'that waits too long goes its own way, and its response is not stored',
