@@ -104,6 +104,11 @@ function isWhole(block: Buffer): boolean {
   return block.length === BLOCK_BYTES && block.readUInt32LE(CRC_AT) === crc32(block.subarray(0, CRC_AT));
 }
 
+/** Tells whether a file begins as an entry does; others are not ours to remove. */
+export function hasMagic(start: Buffer): boolean {
+  return start.length >= 4 && start.readUInt32LE(0) === MAGIC;
+}
+
 /** Returns how many bytes of a file its head takes; 0: the file is damaged, or is none of ours. */
 export function headBytes(start: Buffer): number {
   const preamble = start.subarray(0, BLOCK_BYTES);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { ErrorLog } from '../log/index.ts';
 import { systemFailure } from '../system/index.ts';
@@ -10,7 +10,7 @@ import { encodeTimes, type EntryTimes, TIMES_AT, type Variants } from './entry-h
 import { type EntryName, named, nameOf, variantName, type VariantOf } from './entry-name.ts';
 import { closeFile, writeAt } from './file-calls.ts';
 import { Fill, type Filling, type FillTarget, type Placed } from './fill.ts';
-import { readEntry, type StoredEntry } from './stored-entry.ts';
+import { isEntry, readEntry, type StoredEntry } from './stored-entry.ts';
 
 /** Bytes of small entries that one worker keeps in memory for each cache, and what an entry costs besides its body. */
 const KEPT_BYTES = 16_777_216;
@@ -146,6 +146,8 @@ export class CacheStore implements FillTarget {
       cursor = next;
       count += removals.length;
       await this.remove(removals);
+      // A large index takes some milliseconds: requests go on meanwhile.
+      if (next !== undefined) await nextTurn();
     }
     this.meter.purged(by, count);
     return count;
@@ -178,7 +180,9 @@ export class CacheStore implements FillTarget {
   async adopt(digest: Buffer): Promise<void> {
     const indexed = this.index.peek(digest);
     if (indexed && indexed.file !== 'unsure') return;
-    const entry = await readEntry(await this.directory.open(digest));
+    const fd = await this.directory.open(digest);
+    if (!(await isEntry(fd))) return closeFile(fd);
+    const entry = await readEntry(fd);
     entry?.release();
     const name = entry && named(entry.head.key, entry.head.variant);
     if (!name?.digest.equals(digest)) this.#damaged(digest, 'head');

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { SentFile } from '../send-file.ts';
-import { type EntryHead, type EntryTimes, headBytes, readHead, TIMES_AT } from './entry-head.ts';
+import { type EntryHead, type EntryTimes, hasMagic, headBytes, readHead, TIMES_AT } from './entry-head.ts';
 import { closeFile, readAt, statFile } from './file-calls.ts';
 
 /** Bodies up to this size are read whole, and kept in memory. */
@@ -99,6 +99,13 @@ export class StoredEntry implements SentFile {
     if (isRight) return;
     throw new Error('the checksum of a stored body is wrong');
   }
+}
+
+/** Tells whether an open file is an entry, damaged or not, or empty. */
+export async function isEntry(fd: number): Promise<boolean> {
+  const start = Buffer.alloc(4);
+  const length = await readAt(fd, start, 0);
+  return length === 0 || hasMagic(start.subarray(0, length));
 }
 
 /** Reads an entry from its open file, which it closes unless the entry needs it. `undefined`: the file is damaged. */

@@ -67,13 +67,15 @@ test('at a start, unfinished files go, and files of others stay', async (t) => {
   const name = 'a'.repeat(32);
   writeFileSync(join(root, `${name}-0123456789abcdef-1-1.part`), 'unfinished');
   mkdirSync(join(root, 'mine'));
-  for (const foreign of ['README', name, `mine/${name}`, `${name}.part`])
+  // Another program's file may even have the name of an entry: nginx calls its files so.
+  mkdirSync(join(root, 'a', 'aa'), { recursive: true });
+  for (const foreign of ['README', name, `mine/${name}`, `${name}.part`, `a/aa/${name}`])
     writeFileSync(join(root, foreign), 'mine');
   gw.start();
   await expect
     .poll(() => filesOf(gw).map((path) => path.slice(root.length + 1)), { timeout: 5_000 })
     .not.toContain(`${name}-0123456789abcdef-1-1.part`);
-  expect(filesOf(gw)).toHaveLength(5);
+  expect(filesOf(gw)).toHaveLength(6);
   await expect.poll(() => cacheStatus(gw)).toBe('HIT number 1');
 });
 

@@ -88,8 +88,10 @@ test('a large response is served from its file, whole and in part', async (t) =>
   expect(part.endsWith(`\r\n\r\n${body.slice(100_000, 200_001)}`)).toBe(true);
 });
 
-const damages: readonly { it: string; damage: (path: string) => void }[] = [
-  { it: 'its first byte', damage: (path) => flip(path, 0) },
+const damages: readonly { it: string; damage: (path: string) => void; isForeign?: true }[] = [
+  // The loader may take it for the file of another program, which is overwritten without a word.
+  { it: 'its first byte', damage: (path) => flip(path, 0), isForeign: true },
+  { it: 'its preamble', damage: (path) => flip(path, 20) },
   { it: 'its times', damage: (path) => flip(path, 70) },
   { it: 'its description', damage: (path) => flip(path, 200) },
   { it: 'its body', damage: (path) => flip(path, -3) },
@@ -104,7 +106,7 @@ function flip(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-for (const { it, damage } of damages) {
+for (const { it, damage, isForeign } of damages) {
   test(`a stored response is fetched anew if ${it} was damaged`, async (t) => {
     const origin = await startOrigin(t);
     const gw = await startGateway(t, cached(origin));
@@ -117,6 +119,6 @@ for (const { it, damage } of damages) {
     await gw.waitForLog(/start worker processes/, from);
     expect(await status(gw)).toBe('MISS number 2');
     expect(await status(gw)).toBe('HIT number 2');
-    await gw.waitForLog(/\[crit\].*(damaged)/, from);
+    if (!isForeign) await gw.waitForLog(/\[crit\].*damaged/, from);
   });
 }
