@@ -70,8 +70,9 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   process.stderr.on('error', () => undefined);
   const running = await begin(source);
   if (!running) return 1;
-  releaseMemoryOfLoad();
+  // First of all: a master that dies before its supervisor knows that it serves is not started again.
   onReady?.();
+  releaseMemoryOfLoad();
   await running.stopped;
   running.log.close();
   return 0;
