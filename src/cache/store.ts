@@ -209,7 +209,8 @@ export class CacheStore implements FillTarget {
     const facts = { sizeBytes, validMs: times.validMs, isChecked: true };
     const indexed = this.index.finishStore(name.digest, facts);
     if (indexed === 'purged') void this.remove([name]);
-    else if (indexed && entry) this.#keep({ name, entry, indexed, touchedMs: this.now() });
+    // The index has the time at which the storing began: a use after that has not been recorded yet.
+    else if (indexed && entry) this.#keep({ name, entry, indexed, touchedMs: times.storedMs });
   }
 
   notStored(reason: string): void {
