@@ -42,6 +42,7 @@ export type { VariableFacts } from './contract/index.ts';
 const { endpointPath, eventsEndpoint, MODULES } = modules;
 type DbrestConfig = modules.DbrestConfig;
 type DynamicUpstreamsConfig = modules.DynamicUpstreamsConfig;
+type CachePurgeConfig = modules.CachePurgeConfig;
 type EventsEndpoint = modules.EventsEndpoint;
 
 export const { hashPassword, PASSWORD_SCHEMES } = modules;
@@ -148,6 +149,28 @@ export function reachGroups(plan: GatewayPlan): ReadonlyMap<string, LocalAddress
 /** The group of `dynamic_upstreams_api`, if the location has it. */
 function groupOf(config: Partial<DynamicUpstreamsConfig> | undefined): string | undefined {
   return config?.api ? config.target : undefined;
+}
+
+/** A location with `cache_purge_api`. */
+export interface PurgeLocation {
+  readonly zone: string;
+  readonly match: CachePurgeConfig['match'];
+  readonly reach: LocalAddress;
+}
+
+/** Returns how to reach the APIs that purge caches, in the order of the configuration. */
+export function reachPurges(plan: GatewayPlan): readonly PurgeLocation[] {
+  return placedLocations(plan).flatMap(({ modules }) => {
+    const config = modules['cache_purge'] as CachePurgeConfig | undefined;
+    const { api, zone, match } = config ?? {};
+    if (!api || zone === undefined || match === undefined) return [];
+    const reach = findLocation(plan, ({ modules: own, match: place }) =>
+      own['cache_purge'] === config && (place?.kind === 'prefix' || place?.kind === 'exact')
+        ? place.path
+        : undefined,
+    );
+    return reach ? [{ zone, match, reach }] : [];
+  });
 }
 
 /** A location that serves a database. */

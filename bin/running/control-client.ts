@@ -111,6 +111,19 @@ export function callControl(target: ControlTarget, call: ControlCall = {}): Prom
   });
 }
 
+/** Calls an API that explains its faults in `error`. Rejects with a message in one line. */
+export async function callApi(target: ControlTarget, call: ControlCall): Promise<string> {
+  const { status, body } = await callControl(target, call);
+  if (status === 200) return body;
+  let reason = `${target.url} answers ${status}`;
+  try {
+    reason = (JSON.parse(body) as { error?: string }).error ?? reason;
+  } catch {
+    // The response comes from something else than the API.
+  }
+  throw new Error(reason);
+}
+
 /** Sends a request whose response is read as a stream. */
 export function openCall(
   { options }: ControlTarget,

@@ -1,6 +1,7 @@
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import type { Finish } from '../command-definition.ts';
 import type { ProbeOptions } from './control-client.ts';
+import type { CacheOptions, PurgeOptions } from './caches.ts';
 import type { PublishOptions, TailOptions } from './events.ts';
 import type { FlagOptions, FlagSetOptions } from './flags.ts';
 import type { StatusOptions } from './status.ts';
@@ -13,6 +14,7 @@ const ENDPOINTS = {
 
 const SURFACE = 'its control surface, such as http://127.0.0.1:9001/runtime/';
 const GROUP = 'the API of a group, such as http://127.0.0.1:8081/upstreams/app';
+const PURGE = 'the API that purges, such as http://127.0.0.1:8081/purge';
 const EVENTS = 'its events endpoint, such as http://127.0.0.1:8080/events';
 
 /** Adds the options of commands for a running gateway. */
@@ -42,6 +44,7 @@ export function addRunning(gw: Command, finish: Finish): void {
     });
   addFlags(gw.command('flag').description('feature flags of the running gateway'), finish);
   addUpstreams(gw.command('upstream').description('groups of servers of the running gateway'), finish);
+  addCaches(gw.command('cache').description('stored responses of the running gateway'), finish);
   addEvents(gw.command('events').description('events of the running gateway'), finish);
 }
 
@@ -86,6 +89,26 @@ function addEvents(events: Command, finish: Finish): void {
     .option('--json', 'as JSON, for programs')
     .action(async (type: string, payload: string | undefined, options: PublishOptions) => {
       finish(await (await import('./events.ts')).publish(type, payload, options));
+    });
+}
+
+function addCaches(cache: Command, finish: Finish): void {
+  running(cache.command('status [zone]'))
+    .description('show what the caches hold, and how often they have what is asked for')
+    .option('--json', 'as JSON, for programs')
+    .action(async (zone: string | undefined, options: CacheOptions) => {
+      finish(await (await import('./caches.ts')).cacheStatus(zone, options));
+    });
+  running(cache.command('purge <zone> <targets...>'), PURGE)
+    .description('remove stored responses')
+    .addOption(
+      new Option('--match <how>', 'what the targets are: keys, beginnings of keys, or tags')
+        .choices(['exact', 'prefix', 'tag'])
+        .default('exact'),
+    )
+    .option('--json', 'as JSON, for programs')
+    .action(async (zone: string, targets: readonly string[], options: PurgeOptions) => {
+      finish(await (await import('./caches.ts')).purgeCache(zone, targets, options));
     });
 }
 

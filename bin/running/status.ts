@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { callControl, type ControlOptions, type ControlTarget, fail, findControl } from './control-client.ts';
 
 /** One line of a metrics text. */
-interface MetricSample {
+export interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -13,7 +13,7 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)/y;
 const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
 /** The samples of a metrics text. Throws on an invalid line. */
-function readMetrics(text: string): readonly MetricSample[] {
+export function readMetrics(text: string): readonly MetricSample[] {
   return text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))

@@ -1,7 +1,7 @@
 import { reachGroups } from '../../src/lookups.ts';
 import { columns, visible } from '../terminal.ts';
 import {
-  callControl,
+  callApi,
   type ControlOptions,
   type ControlTarget,
   fail,
@@ -77,7 +77,7 @@ export async function listPeers(
   try {
     for (const [group, target] of groups) {
       if (name !== undefined && group !== name && group !== '') continue;
-      shown.push(JSON.parse(await call(target, {})) as ShownGroup);
+      shown.push(JSON.parse(await callApi(target, {})) as ShownGroup);
     }
   } catch (error) {
     return fail(`gw: ${visible((error as Error).message)}`);
@@ -160,7 +160,7 @@ async function change(
   const target = findGroup(name, options);
   if (typeof target === 'string') return fail(target);
   try {
-    const body = await call(target, {
+    const body = await callApi(target, {
       method: 'PATCH',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(patch),
@@ -172,17 +172,4 @@ async function change(
   } catch (error) {
     return fail(`gw: ${visible((error as Error).message)}`);
   }
-}
-
-/** Sends a request to an API. Rejects with a message in one line. */
-async function call(target: ControlTarget, options: Parameters<typeof callControl>[1]): Promise<string> {
-  const { status, body } = await callControl(target, options);
-  if (status === 200) return body;
-  let reason = `${target.url} answers ${status}`;
-  try {
-    reason = (JSON.parse(body) as { error?: string }).error ?? reason;
-  } catch {
-    // The response comes from something else than the API.
-  }
-  throw new Error(reason);
 }

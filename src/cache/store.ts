@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { LRUCache } from 'lru-cache';
 import type { ErrorLog } from '../log/index.ts';
 import { systemFailure } from '../system/index.ts';
-import type { CacheIndex, IndexedEntry, IndexFacts, Purge, Removal } from '../zone/index.ts';
+import type { CacheIndex, IndexedEntry, IndexFacts, Purge, PurgeList, Removal } from '../zone/index.ts';
 import type { CacheMeter, EvictionReason } from './cache-meter.ts';
 import type { CacheDirectory } from './directory.ts';
 import { encodeTimes, type EntryTimes, TIMES_AT, type Variants } from './entry-head.ts';
@@ -27,8 +27,13 @@ const MOST_TRIES = 3;
 const LOADING_STEP_MS = 20;
 /** Entries that leave at a time when there is no room. */
 const EVICTED = 16;
+/** Errors of a process, or a system, without descriptors. */
+const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
 /** Errors of a disk without room. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** Who purges, for the metrics. */
+type PurgedBy = 'api' | 'write' | 'notify';
 
 /** What a cache has for a request. */
 export interface Found {
@@ -74,6 +79,7 @@ export class CacheStore implements FillTarget {
     max: MOST_OPENED,
     dispose: ({ entry }) => entry.release(),
   });
+  #unreadableMs = -PAUSE_MS;
   readonly #arriving = new Map<string, Promise<void>>();
 
   constructor(parts: StoreParts) {
@@ -98,6 +104,19 @@ export class CacheStore implements FillTarget {
     const name = variantName(key, varies, look.variantOf);
     const variant = this.#current(textOf(name));
     return variant ? { ...used(variant), varies } : this.#search(name, look, varies);
+  }
+
+  /** Reads what the directory has for a key, fresh or not, and changes nothing. Whoever gets it releases it. */
+  async look(key: string, variantOf: VariantOf): Promise<StoredEntry | undefined> {
+    for (let name = nameOf(key); ;) {
+      const entry = await this.directory.open(name.digest).then(readEntry, () => undefined);
+      if (!entry) return undefined;
+      const { key: stored, variant, varies } = entry.head;
+      if (stored === key && variant === name.variant && !varies) return entry;
+      entry.release();
+      if (stored !== key || !varies || name.variant !== '') return undefined;
+      name = variantName(key, varies, variantOf);
+    }
   }
 
   /** Begins to store a response; `undefined`: storing pauses after a fault of the disk. */
@@ -136,25 +155,54 @@ export class CacheStore implements FillTarget {
   }
 
   /** Removes what a purge means. Resolves with the number of entries when no worker serves them any more. */
-  async purge(purge: Purge, by: 'api' | 'write' | 'notify'): Promise<number> {
-    this.index.recordPurge(purge);
-    // What the loader has not seen yet is not served any more, and goes when it is seen; its number is not known.
-    let count = this.index.isLoaded || purge.kind !== 'key' ? 0 : await this.#purgeUnseen(purge.text);
-    while (!this.index.isLoaded && purge.kind !== 'key') await sleep(LOADING_STEP_MS);
-    for (let cursor: number | undefined = 1; cursor !== undefined;) {
-      const { removals, next } = this.index.purgePart(purge, cursor);
-      cursor = next;
-      count += removals.length;
-      await this.remove(removals);
-      // A large index takes some milliseconds: requests go on meanwhile.
-      if (next !== undefined) await nextTurn();
-    }
-    this.meter.purged(by, count);
+  async purge({ kind, text }: Purge, by: PurgedBy): Promise<number> {
+    const [count = 0] = await this.purgeAll({ kind, texts: [text] }, by);
     return count;
   }
 
+  /** Removes what several purges mean, at once. Resolves as `purge` does, with a number for each text. */
+  async purgeAll(purges: PurgeList, by: PurgedBy): Promise<readonly number[]> {
+    const matcher = this.index.recordPurges(purges);
+    const counts = purges.texts.map(() => 0);
+    if (!this.index.isLoaded) await this.#purgeUnseen(purges, counts);
+    const others: Pick<IndexedEntry, 'entry' | 'generation'>[] = [];
+    for (let cursor: number | undefined = 1; cursor !== undefined;) {
+      const part = this.index.purgePart(matcher, cursor);
+      cursor = part.next;
+      others.push(...part.others);
+      for (const { nth } of [...part.removals, ...part.others])
+        if (nth !== undefined) (counts[nth] as number) += 1;
+      await this.remove(part.removals);
+      // A large index takes some milliseconds: requests go on meanwhile.
+      if (cursor !== undefined) await nextTurn();
+    }
+    await this.#removedByOthers(others);
+    this.meter.purged(
+      by,
+      counts.reduce((sum, count) => sum + count, 0),
+    );
+    return counts;
+  }
+
+  /** What the loader has not seen yet is not served any more, and goes when it is seen. */
+  async #purgeUnseen({ kind, texts }: PurgeList, counts: number[]): Promise<void> {
+    if (kind === 'key') {
+      for (const [nth, key] of texts.entries()) (counts[nth] as number) += await this.#removeUnseen(key);
+      return;
+    }
+    while (!this.index.isLoaded) await sleep(LOADING_STEP_MS);
+  }
+
+  /** Waits until files that somebody else removes are gone; for one that has died not for long. */
+  async #removedByOthers(entries: readonly Pick<IndexedEntry, 'entry' | 'generation'>[]): Promise<void> {
+    for (let waitedMs = 0, stepMs = 1; waitedMs < ARRIVAL_MS; waitedMs += stepMs, stepMs *= 2) {
+      if (!entries.some((entry) => this.index.isCurrent(entry))) return;
+      await sleep(stepMs);
+    }
+  }
+
   /** Removes the file of a key that is not in the index yet. */
-  async #purgeUnseen(key: string): Promise<number> {
+  async #removeUnseen(key: string): Promise<number> {
     const { digest } = nameOf(key);
     const known = this.index.peek(digest);
     if (known && known.file !== 'unsure') return 0;
@@ -205,8 +253,9 @@ export class CacheStore implements FillTarget {
     if (this.#arriving.get(name) === arrival) this.#arriving.delete(name);
   }
 
-  placed(name: EntryName, { times, sizeBytes, entry }: Placed): void {
-    const facts = { sizeBytes, validMs: times.validMs, isChecked: true };
+  placed(name: EntryName, { description, times, sizeBytes, entry }: Placed): void {
+    const varies = description.varies !== undefined;
+    const facts = { sizeBytes, validMs: times.validMs, isChecked: true, varies };
     const indexed = this.index.finishStore(name.digest, facts);
     if (indexed === 'purged') void this.remove([name]);
     // The index has the time at which the storing began: a use after that has not been recorded yet.
@@ -305,16 +354,18 @@ export class CacheStore implements FillTarget {
     verifyBytes: number,
   ): Promise<Pick<Required<Found>, 'entry' | 'indexed'> | 'absent' | 'changed'> {
     const entry = await this.#open(name, indexed);
-    if (!entry || !(await this.#isSound(entry, { name, indexed, verifyBytes }))) {
-      entry?.release();
-      return (await this.#discard(name, indexed, entry !== undefined)) ? 'absent' : 'changed';
+    if (entry === 'absent') return 'absent';
+    if (entry === 'damaged' || !(await this.#isSound(entry, { name, indexed, verifyBytes }))) {
+      if (entry !== 'damaged') entry.release();
+      return (await this.#discard(name, indexed)) ? 'absent' : 'changed';
     }
     const now = indexed.file === 'unsure' ? this.#found(name, entry) : indexed;
     if (now && now !== 'purged' && this.index.isCurrent(now)) {
+      const isCompared = entry.isInMemory || entry.sizeBytes <= verifyBytes;
+      if (!now.isChecked) this.#check(entry, { name, now, isCompared });
       const kept = { name, entry, indexed: now, touchedMs: this.now() };
       if (entry.isInMemory) this.#keep(kept);
-      else if (indexed.isChecked || entry.sizeBytes <= verifyBytes)
-        this.#opened.set(textOf(name), used(kept));
+      else if (now.isChecked || isCompared) this.#opened.set(textOf(name), used(kept));
       return { entry, indexed: now };
     }
     entry.release();
@@ -322,41 +373,60 @@ export class CacheStore implements FillTarget {
     return now === 'purged' ? 'absent' : 'changed';
   }
 
-  /** Opens the file of an entry; `undefined`: there is none, or it cannot be read. */
-  async #open({ digest, key, variant }: EntryName, { file }: IndexedEntry): Promise<StoredEntry | undefined> {
+  /** Opens the file of an entry. */
+  async #open(
+    { digest, key, variant }: EntryName,
+    indexed: IndexedEntry,
+  ): Promise<StoredEntry | 'absent' | 'damaged'> {
     try {
       const entry = await readEntry(await this.directory.open(digest));
       if (entry && entry.head.key === key && entry.head.variant === variant) return entry;
       entry?.release();
       this.#damaged(digest, 'head');
+      return 'damaged';
     } catch (error) {
-      if (file === 'unsure' && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      this.#parts.log.write('crit', systemFailure('open', this.directory.pathOf(digest), error));
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (indexed.file === 'unsure' && code === 'ENOENT') return 'absent';
       this.meter.fault('file');
+      this.#unreadable(systemFailure('open', this.directory.pathOf(digest), error));
+      // Without a descriptor nothing is known of the file.
+      if (EXHAUSTED.has(code)) return 'absent';
+      return 'damaged';
     }
-    return undefined;
   }
 
-  /** Compares the checksum of a body that was not read since the start; a large one is compared while it is sent. */
+  /** Tells whether a body that was not read since the start is right, if that is to be known before it is sent. */
   async #isSound(
     entry: StoredEntry,
     { name, indexed, verifyBytes }: { name: EntryName; indexed: IndexedEntry; verifyBytes: number },
   ): Promise<boolean> {
     if (indexed.isChecked && !entry.isInMemory) return true;
-    if (entry.sizeBytes > verifyBytes) {
-      entry.watch((isRight) => {
-        if (isRight) return this.index.checked(indexed);
-        this.#damaged(name.digest, 'body');
-        void this.#discard(name, indexed, true);
-      });
-      return true;
-    }
-    if (await entry.isIntact()) {
-      if (!indexed.isChecked) this.index.checked(indexed);
-      return true;
-    }
+    // What is in memory is compared at once: it is sent without being read again.
+    if (!entry.isInMemory && entry.sizeBytes > verifyBytes) return true;
+    if (await entry.isIntact()) return true;
     this.#damaged(name.digest, 'body');
     return false;
+  }
+
+  /** Records that the checksum of a body was compared, or has it compared while the body is sent. */
+  #check(
+    entry: StoredEntry,
+    { name, now, isCompared }: { name: EntryName; now: IndexedEntry; isCompared: boolean },
+  ): void {
+    if (isCompared) return this.index.checked(now);
+    entry.watch((isRight) => {
+      if (isRight) return this.index.checked(now);
+      this.#damaged(name.digest, 'body');
+      void this.#discard(name, now);
+    });
+  }
+
+  /** Many files at a time cannot be opened, as a rule: the log says so for the first of them. */
+  #unreadable(failure: string): void {
+    const nowMs = this.now();
+    if (nowMs - this.#unreadableMs < PAUSE_MS) return;
+    this.#unreadableMs = nowMs;
+    this.#parts.log.write('crit', `${failure}, further ones are counted only for 10s`);
   }
 
   #damaged(digest: Buffer, what: 'head' | 'body'): void {
@@ -367,13 +437,13 @@ export class CacheStore implements FillTarget {
 
   #found({ digest, key }: EntryName, { head }: StoredEntry): IndexedEntry | 'purged' | undefined {
     const sizeBytes = head.bodyAt + head.bodyBytes;
-    const facts = { sizeBytes, validMs: head.times.validMs, isChecked: false };
+    const varies = head.varies !== undefined;
+    const facts = { sizeBytes, validMs: head.times.validMs, isChecked: false, varies };
     return this.index.found({ digest, key, tags: head.tags }, facts);
   }
 
   /** Removes an entry that cannot be served. False: it has changed meanwhile. */
-  async #discard({ digest }: EntryName, indexed: IndexedEntry, hasFile: boolean): Promise<boolean> {
-    if (indexed.file === 'unsure' && !hasFile) return true;
+  async #discard({ digest }: EntryName, indexed: IndexedEntry): Promise<boolean> {
     if (!this.index.beginRemoval(digest, indexed.generation)) return false;
     await this.remove([{ digest }]);
     return true;

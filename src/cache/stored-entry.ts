@@ -4,7 +4,7 @@ import { type EntryHead, type EntryTimes, hasMagic, headBytes, readHead, TIMES_A
 import { closeFile, readAt, statFile } from './file-calls.ts';
 
 /** Bodies up to this size are read whole, and kept in memory. */
-export const SMALL_BODY_BYTES = 65_536;
+export const SMALL_BODY_BYTES = 262_144;
 /** The first read of a file: the head and, mostly, a small body. */
 const FIRST_READ_BYTES = 16_384;
 

@@ -1,3 +1,4 @@
+import type { Health } from '../health/index.ts';
 import type { ComplexValue } from '../config/index.ts';
 import type {
   AnyModule,
@@ -157,6 +158,7 @@ export interface BuildContext {
   readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
+  readonly health: Health;
   /** Set by `gw explain` only. */
   readonly watch?: CompileWatch | undefined;
 }
@@ -178,6 +180,7 @@ export class LocationBuild implements Build {
   readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
+  readonly health: Health;
   readonly origins: Build['origins'];
   readonly #own: LocationOwn;
   readonly #context: BuildContext;
@@ -195,6 +198,7 @@ export class LocationBuild implements Build {
     this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
+    this.health = context.health;
     this.#context = context;
   }
 

@@ -70,6 +70,7 @@ export async function compileGateway(
     watch,
     errorLogs: watch ? { of: () => worker.log } : new ErrorLogs(worker, plan.main.core.errorLogs),
     metrics: worker.metrics,
+    health: worker.health,
     countsRequests: plan.countsRequests,
     requestTail: requestTailOf(plan, worker),
     server: '',

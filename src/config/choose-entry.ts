@@ -39,11 +39,10 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Directives of nginx's own modules that gw may support later. A directive that has a row is never looked up here. */
-const NGINX = /^(ssi(_\w+)?|slice|subrequest_output_buffer_size)$/;
+const NGINX = /^(ssi(_\w+)?|subrequest_output_buffer_size)$/;
 
 /** Variables of nginx that this version of gw does not have. */
-const NGINX_VARIABLES =
-  /^((geoip2?|fastcgi|jwt|memcached|grpc|slice)_\w+|modern_browser|ancient_browser|msie)$/;
+const NGINX_VARIABLES = /^((geoip2?|fastcgi|jwt|memcached|grpc)_\w+|modern_browser|ancient_browser|msie)$/;
 
 /** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
 export function refusalOf(directive: string): Refusal | undefined {

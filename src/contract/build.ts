@@ -1,5 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
+import type { Health } from '../health/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { Origin } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
@@ -26,6 +27,8 @@ export interface Build {
   readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
+  /** The active checks of upstreams. */
+  readonly health: Health;
   value(value: ComplexValue): (x: Exchange) => string;
   /** Works as `value`, but a value that is a single variable without a value gives `undefined`. */
   optionalValue(value: ComplexValue): Getter;

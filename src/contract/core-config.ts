@@ -1,14 +1,7 @@
 import type { ComplexValue, RegexBounds } from '../config/index.ts';
 import type { ErrorLogTarget } from '../log/index.ts';
 import type { LingeringRules } from '../http/index.ts';
-import type {
-  Balancing,
-  HealthCheck,
-  HealthMatch,
-  ResolverConfig,
-  ServerConfig,
-  Sticky,
-} from '../upstream/index.ts';
+import type { Balancing, ResolverConfig, ServerConfig, Sticky } from '../upstream/index.ts';
 
 /** An address of `listen`: an address with a port, or a Unix socket. */
 export type ListenAddress =
@@ -219,24 +212,12 @@ export interface StickyKey {
   readonly name: string;
 }
 
-/** `health_check` as written; the name of its `match` is looked up when the block is complete. */
-export interface WrittenCheck extends Omit<HealthCheck, 'match'> {
-  readonly match?: string;
-}
-
 /** An `upstream` block. */
 export interface UpstreamConfig {
   readonly servers?: readonly ServerConfig[];
   /** In file order; the last one applies. */
   readonly balancing?: readonly Balancing[];
   readonly sticky?: Sticky;
-  readonly healthChecks?: readonly WrittenCheck[];
-  /** `match` and `health_match` blocks. */
-  readonly matches?: readonly HealthMatch[];
-  /** In percent; 0: never. */
-  readonly healthPanic: number;
-  readonly healthEventsZone?: string;
-  readonly healthEventsChannel?: string;
   /** `dynamic_upstreams_managed`: the members may change while the group serves. */
   readonly managed?: true;
   /** The size of `zone`. */

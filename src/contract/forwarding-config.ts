@@ -1,3 +1,4 @@
+import type { TlsConfig } from '../client/index.ts';
 import type { ComplexValue } from '../config/index.ts';
 
 /** The target of `proxy_pass`. */
@@ -17,7 +18,20 @@ export interface LiteralTarget {
   readonly url: string;
 }
 
-/** The part of the proxy module's config that other modules and rules read. */
-export interface ForwardingConfig {
+/** `proxy_set_header name value`. */
+export interface HeaderRule {
+  readonly name: string;
+  readonly value: ComplexValue;
+}
+
+/** The part of the proxy module's config that other modules, rules and active checks read. */
+export interface ForwardingConfig extends TlsConfig {
   readonly pass?: PassTarget;
+  readonly setHeaders?: readonly HeaderRule[];
+  readonly httpVersion: '1.0' | '1.1';
+  readonly connectTimeoutMs: number;
+  readonly sendTimeoutMs: number;
+  readonly readTimeoutMs: number;
+  readonly bind?: ComplexValue | 'off';
+  readonly socketKeepalive: boolean;
 }

@@ -50,11 +50,10 @@ export type {
   ServerName,
   TempPath,
   StickyKey,
-  WrittenCheck,
   UpstreamConfig,
   UserConfig,
 } from './core-config.ts';
-export type { ForwardingConfig, LiteralTarget, PassTarget } from './forwarding-config.ts';
+export type { ForwardingConfig, HeaderRule, LiteralTarget, PassTarget } from './forwarding-config.ts';
 export type {
   BreakStep,
   Condition,
@@ -67,6 +66,8 @@ export type {
   SetStep,
   Step,
 } from './rewrite-config.ts';
+export type { CacheConfig } from './cache-config.ts';
+export type { HealthConfig } from './health-config.ts';
 export { conditionOf, configOf, matchOf, nodesOf } from './shared-configs.ts';
 export {
   TICKET_KEY,

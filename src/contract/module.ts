@@ -163,7 +163,7 @@ interface ZoneNeed<C> {
 
 /** The name of something that another directive declares, and the directive to blame if none does. */
 interface NameUse<C> {
-  readonly kind: 'upstream' | 'ring';
+  readonly kind: 'upstream' | 'ring' | 'cache';
   readonly name: string;
   readonly field: keyof C & string;
 }
@@ -204,7 +204,7 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   writes?(config: C, prefix: string): WrittenFiles;
   /** Returns the shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
-  /** Returns the `upstream` blocks and rings of events that this location names, which others must declare. */
+  /** Returns the `upstream` blocks, rings of events and caches that this location names, which others must declare. */
   uses?(config: C): readonly NameUse<C>[];
   /**
    * Returns the hosts that this location sends requests to. Each one that is no `upstream` block becomes a group of its

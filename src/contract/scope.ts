@@ -1,4 +1,6 @@
 import type { Severity } from '../../grammar/index.ts';
+import type { Caches } from '../cache/index.ts';
+import type { Health } from '../health/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import type { Account } from '../system/index.ts';
 import type { PeerView, Upstreams } from '../upstream/index.ts';
@@ -125,6 +127,10 @@ export interface WorkerScope extends ResourceScope {
   upstream(name: string): readonly string[] | undefined;
   /** The groups of peers that requests are sent to. */
   readonly upstreams: Upstreams;
+  /** The caches of responses. */
+  readonly caches: Caches;
+  /** Their active checks. */
+  readonly health: Health;
   /** Registers a resource that is closed when this configuration retires. */
   own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
   /** Aborted when this configuration retires or the worker drains, before requests in flight are awaited. */

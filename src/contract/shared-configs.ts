@@ -1,13 +1,17 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, ResolvedConfigs } from '../config/index.ts';
+import type { CacheConfig } from './cache-config.ts';
 import type { CoreConfig, LocationMatch, UpstreamConfig } from './core-config.ts';
 import type { ForwardingConfig } from './forwarding-config.ts';
+import type { HealthConfig } from './health-config.ts';
 import type { Condition, RewriteConfig } from './rewrite-config.ts';
 import type { SslConfig } from './ssl-config.ts';
 
 /** Configs that are read outside their modules, by the module's name. */
 interface SharedConfigs {
+  readonly cache: CacheConfig;
   readonly core: CoreConfig;
+  readonly health: HealthConfig;
   readonly proxy: ForwardingConfig;
   readonly rewrite: RewriteConfig;
   readonly ssl: SslConfig;

@@ -1,4 +1,6 @@
+import { type Caches, openUnattended } from '../cache/index.ts';
 import type { Check, ExplainScope, GatewayView } from '../contract/index.ts';
+import type { Health } from '../health/index.ts';
 import { type ErrorLog, LogListeners } from '../log/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { OpenUpstreams, type Upstreams } from '../upstream/index.ts';
@@ -18,10 +20,12 @@ export class QuietScope implements ExplainScope {
   readonly logListeners = new LogListeners();
   readonly log: ErrorLog;
   readonly live: boolean;
+  readonly health: Health = { results: () => [] };
   readonly upstreams: Upstreams;
   readonly #plan: GatewayPlan;
   readonly #shared = new Map<string, unknown>();
   readonly #zones = new Map<string, SharedArrayBuffer>();
+  #caches: Caches | undefined;
   readonly #retiring = new AbortController();
   readonly #closers: (() => void | Promise<void>)[] = [];
 
@@ -30,6 +34,11 @@ export class QuietScope implements ExplainScope {
     this.log = log;
     this.live = live;
     this.upstreams = this.own(OpenUpstreams.withoutLookups(plan.upstreams, this), (opened) => opened.close());
+  }
+
+  get caches(): Caches {
+    this.#caches ??= openUnattended(this.#plan.caches, this);
+    return this.#caches;
   }
 
   get prefix(): string {

@@ -3,7 +3,7 @@ import type { CoreConfig, LoadFault } from '../contract/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import type { Account } from '../system/index.ts';
-import { releaseMemoryOfLoad, ThreadLog } from '../worker/index.ts';
+import { ThreadLog } from '../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';
 import { KeeperChannel, KeptPrivileges, ownPrivileges } from './privileges/index.ts';
@@ -72,7 +72,6 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   if (!running) return 1;
   // First of all: a master that dies before its supervisor knows that it serves is not started again.
   onReady?.();
-  releaseMemoryOfLoad();
   await running.stopped;
   running.log.close();
   return 0;

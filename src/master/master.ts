@@ -8,7 +8,7 @@ import {
   SharedResources,
   type Shipment,
   type ThreadLog,
-  releaseMemoryOfLoad,
+  SettledMemory,
 } from '../worker/index.ts';
 import {
   createZone,
@@ -67,6 +67,7 @@ export class Master {
   readonly #zones = new Zones();
   readonly #shared = new SharedResources();
   readonly #workers: Workers;
+  readonly #memory = new SettledMemory();
   readonly #metrics: ProcessMetrics;
   #plan: GatewayPlan;
   #resources: OwnedResources | undefined;
@@ -89,6 +90,7 @@ export class Master {
     const { core, version } = this.#plan.main;
     this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version });
     this.#metrics.found(faults);
+    this.#memory.loaded();
     this.#workers = new Workers({
       log: options.log,
       privileges: options.privileges,
@@ -114,7 +116,7 @@ export class Master {
       this.#reloadWaits = false;
       if (this.#stopping) return;
       const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
-      releaseMemoryOfLoad();
+      this.#memory.loaded();
       const { log, privileges } = this.#options;
       this.#metrics.loaded(refusal === undefined);
       if (refusal === undefined) return log.write('notice', `reload done, configuration ${this.#generation}`);
@@ -187,6 +189,7 @@ export class Master {
     const { plan, faults } = candidate;
     show(faults);
     this.#metrics.found(faults);
+    this.#memory.loaded();
     if (!plan) return 'the configuration has errors';
     const before = this.#plan;
     const known = new Set(before.ports.map(({ address }) => addressText(address)));
@@ -217,6 +220,7 @@ export class Master {
     if (!tellsFindings || !log.takes('warn')) return;
     const lines = await privileges.findings(this.#hurry.signal).catch((error: unknown) => [String(error)]);
     if (this.#stopping) return;
+    this.#memory.threadEnded();
     for (const line of lines) log.write('warn', line);
   }
 

@@ -4,6 +4,8 @@ import { accessLog } from './access_log/index.ts';
 import { addition } from './addition.ts';
 import { authBasic } from './auth_basic/index.ts';
 import { authRequest } from './auth_request.ts';
+import { cache } from './cache/index.ts';
+import { cachePurge } from './cache_purge/index.ts';
 import { charset } from './charset/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
@@ -13,6 +15,7 @@ import { geo } from './geo/index.ts';
 import { gunzip } from './gunzip.ts';
 import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
+import { health } from './health/index.ts';
 import { kv } from './kv/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitRate } from './limit_rate.ts';
@@ -30,10 +33,12 @@ import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status.ts';
 import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
+import { upstreamBalancer } from './upstream_balancer.ts';
 import { userid } from './userid/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
 export { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from './auth_basic/index.ts';
+export type { CachePurgeConfig } from './cache_purge/index.ts';
 export { endpointPath } from './control/index.ts';
 export { type DbrestConfig, type dbrestTools, loadDbrestTools } from './dbrest/index.ts';
 export type { DynamicUpstreamsConfig } from './dynamic_upstreams/index.ts';
@@ -48,6 +53,7 @@ export const MODULES: readonly AnyModule[] = [
   geo,
   splitClients,
   upstream,
+  health,
   referer,
   secureLink,
   realip,
@@ -68,12 +74,15 @@ export const MODULES: readonly AnyModule[] = [
   gzip,
   mirror,
   accessLog,
+  cache,
   proxy,
   kv,
   workerEvents,
   dynamicUpstreams,
+  cachePurge,
   dbrest,
   stubStatus,
+  upstreamBalancer,
   control,
   staticFiles,
 ];

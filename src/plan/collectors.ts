@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { placeOf, type Report, type Span } from '../../grammar/index.ts';
+import { type FaultDetails, placeOf, type Report, type Span } from '../../grammar/index.ts';
 import type { CoreConfig, WrittenFiles } from '../contract/index.ts';
 import { zoneConflict, type ZoneDeclaration, zoneFault } from '../zone/index.ts';
 
@@ -52,10 +52,24 @@ function declaredAt(span: Span): string {
 
 /** A name that a location uses and another directive declares. */
 interface UsedName {
-  readonly kind: 'upstream' | 'ring';
+  readonly kind: 'upstream' | 'ring' | 'cache';
   readonly name: string;
+  readonly directive: string;
   readonly span: Span | undefined;
 }
+
+/** What is said about a name that nothing declares; for caches nginx's message. */
+const UNDECLARED: Readonly<
+  Record<UsedName['kind'], (used: UsedName) => { readonly message: string } & FaultDetails>
+> = {
+  upstream: ({ name }) => ({ message: `unknown upstream "${name}"` }),
+  ring: ({ name }) => ({ message: `no "worker_events_zone" has the name "${name}"` }),
+  cache: ({ name, directive }) => ({
+    message: `"${directive}" zone "${name}" is unknown`,
+    rule: 'bad-reference',
+    hint: `declare it: proxy_cache_path cache keys_zone=${name}:10m`,
+  }),
+};
 
 /** Collects the names that locations use, which may be declared behind them. */
 export class UsedNames {
@@ -72,10 +86,10 @@ export class UsedNames {
 
   /** Reports the names that nothing declares. */
   check(declared: Readonly<Record<UsedName['kind'], (name: string) => boolean>>): void {
-    for (const { kind, name, span } of this.#used) {
-      if (declared[kind](name)) continue;
-      if (kind === 'upstream') this.#report.emerg(`unknown upstream "${name}"`, span);
-      else this.#report.emerg(`no "worker_events_zone" has the name "${name}"`, span);
+    for (const used of this.#used) {
+      if (declared[used.kind](used.name)) continue;
+      const { message, ...details } = UNDECLARED[used.kind](used);
+      this.#report.emerg(message, used.span, details);
     }
   }
 }

@@ -62,7 +62,8 @@ export class LocationPlanner {
         this.zones.add(zone, config.from.get(field)?.spans[index]);
       }
       for (const { kind, name, field } of module.uses?.(config.value) ?? []) {
-        this.used.add({ kind, name, span: config.from.get(field)?.spans[0] });
+        const { directive = '', spans } = config.from.get(field) ?? {};
+        this.used.add({ kind, name, directive, span: spans?.[0] });
       }
       for (const { field, index = 0, ...address } of module.upstreams?.(config.value) ?? []) {
         this.#planning.upstreams.need(address, config.from.get(field)?.spans[index]);
@@ -75,6 +76,7 @@ export class LocationPlanner {
     const match = block.context === 'location' ? (block.args as LocationMatch) : around;
     const blocks = this.#nameless(block, level, match);
     this.#checkContent(level, this.#planning.report);
+    this.#addChecks(block, level);
     return {
       ...(match && { match }),
       place: placeText(block.node?.name.span),
@@ -83,6 +85,19 @@ export class LocationPlanner {
       locations: this.#children(block, level),
       ...(blocks.length > 0 && { blocks }),
     };
+  }
+
+  /** Adds the active checks of a location to its group. */
+  #addChecks({ context }: BoundBlock, level: ResolvedConfigs): void {
+    if (context !== 'location') return;
+    const { upstreams } = this.#planning;
+    upstreams.checks.addLocation(level, ({ host, port, scheme }) =>
+      upstreams.find({
+        host,
+        ...(port !== undefined && { port }),
+        defaultPort: scheme === 'http' ? 80 : 443,
+      }),
+    );
   }
 
   /** The configs of the modules that are in use in a block. */

@@ -7,7 +7,8 @@ import {
   resolve,
   type ResolvedConfigs,
 } from '../config/index.ts';
-import type { AnyModule, CoreConfig } from '../contract/index.ts';
+import { type CachePlan, cacheZone } from '../cache/index.ts';
+import { type AnyModule, configOf, type CoreConfig } from '../contract/index.ts';
 import { membershipZone, sessionsZone, upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
 import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
@@ -57,38 +58,56 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const upstreams = new UpstreamCollector({ registry, report });
   const locations = new LocationPlanner({ registry, modules, report, upstreams, prefix: options.prefix });
   const servers: PlannedServer[] = [];
+  const caches: CachePlan[] = [];
 
   for (const http of blocksIn(config.main, 'http')) {
     const level = resolve(registry, http, main);
     for (const block of blocksIn(http, 'upstream')) upstreams.add(block, level);
     locations.validate(level);
+    caches.push(...planCaches(level, locations));
     for (const block of blocksIn(http, 'server'))
       servers.push(planServer(block, level, { registry, report, locations }));
   }
   const [events] = blocksIn(config.main, 'events');
   const level = events && resolve(registry, events, main);
   const mainPlan = planMain(coreOf(main), level && coreOf(level).workerConnections, options);
-  for (const { plan, span } of upstreams.declared) {
-    locations.zones.add(upstreamZone(plan, mainPlan.workers), span);
-    const members = membershipZone(plan);
-    if (members) locations.zones.add(members, span);
-    if (plan.healthEvents) locations.used.add({ kind: 'ring', name: plan.healthEvents.zone, span });
-    if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
-  }
-  locations.used.check({
-    upstream: (name) => upstreams.has(name),
-    ring: (name) => locations.zones.has(name, 'ring'),
-  });
+  planNames(locations, upstreams, mainPlan.workers);
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
     main: { ...mainPlan, written: locations.written.paths },
     ports: planPorts(servers, { report, httpEngine: coreOf(main).httpEngine }),
     servers: servers.map(({ plan }) => plan),
     upstreams: upstreams.declared.map(({ plan }) => plan),
+    health: upstreams.checks.plan,
+    caches,
     zones: locations.zones.declarations,
     variables: checkVariables(config, { modules, report, skipUnsupported }),
     countsRequests: locations.countsRequests,
   });
+}
+
+/** Declares the shared memory of the upstreams, and checks the names that locations use. */
+function planNames(locations: LocationPlanner, upstreams: UpstreamCollector, workers: number): void {
+  for (const { plan, span } of upstreams.declared) {
+    locations.zones.add(upstreamZone(plan, workers), span);
+    const members = membershipZone(plan);
+    if (members) locations.zones.add(members, span);
+    if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
+  }
+  upstreams.checks.checkZones(locations.zones.declarations);
+  locations.used.check({
+    upstream: (name) => upstreams.has(name),
+    ring: (name) => locations.zones.has(name, 'ring'),
+    cache: (name) => locations.zones.has(name, 'cache'),
+  });
+}
+
+/** The caches that an `http` block declares. */
+function planCaches(http: ResolvedConfigs, { zones }: LocationPlanner): readonly CachePlan[] {
+  const { paths = [] } = configOf(http, 'cache');
+  const spans = http.get('cache')?.from.get('paths')?.spans;
+  for (const [index, path] of paths.entries()) zones.add(cacheZone(path), spans?.[index]);
+  return paths;
 }
 
 function blocksIn(block: BoundBlock, context: BoundBlock['context']): readonly BoundBlock[] {

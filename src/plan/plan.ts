@@ -5,6 +5,8 @@ import type {
   ServerName,
   WrittenFiles,
 } from '../contract/index.ts';
+import type { CachePlan } from '../cache/index.ts';
+import type { HealthPlan } from '../health/index.ts';
 import type { UpstreamPlan } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { TlsPlan } from './tls/index.ts';
@@ -105,6 +107,9 @@ export interface GatewayPlan {
   readonly ports: readonly PortPlan[];
   readonly servers: readonly ServerPlan[];
   readonly upstreams: readonly UpstreamPlan[];
+  readonly caches: readonly CachePlan[];
+  /** The active checks of groups. */
+  readonly health: HealthPlan;
   readonly zones: readonly ZoneDeclaration[];
   readonly variables: VariablePlan;
   /** True if a location shows request counts by location. */

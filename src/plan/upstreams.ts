@@ -16,6 +16,7 @@ import {
   type UpstreamPlan,
 } from '../upstream/index.ts';
 import { checkUpstream } from './checks/upstream.ts';
+import { CheckCollector } from './health.ts';
 import { coreOf } from './level.ts';
 
 interface Declared {
@@ -33,14 +34,18 @@ export class UpstreamCollector {
   readonly #planning: Planning;
   readonly #blocks = new Map<string, Declared>();
   readonly #implicit = new Map<string, Declared>();
+  readonly checks: CheckCollector;
 
   constructor(planning: Planning) {
     this.#planning = planning;
+    this.checks = new CheckCollector(planning.report);
   }
 
   /** All groups with the span of their first declaration or use. */
   get declared(): readonly Declared[] {
-    return [...this.#blocks.values(), ...this.#implicit.values()];
+    const all = [...this.#blocks.values(), ...this.#implicit.values()];
+    const probed = this.checks.groups.map((plan) => ({ plan, span: undefined }));
+    return [...all, ...probed].map(({ plan, span }) => ({ plan: this.checks.applied(plan), span }));
   }
 
   /** Tells whether there is an `upstream` block of this name. */
@@ -61,6 +66,7 @@ export class UpstreamCollector {
     if (other) report.emerg(`duplicate upstream "${plan.name}"`, span, firstAt(other.span, 'declared'));
     else this.#blocks.set(plan.key, { plan, span });
     checkUpstream({ plan, block, config }, report);
+    this.checks.addUpstream(plan, level);
     this.#checkSessions(plan, config);
   }
 
@@ -75,6 +81,12 @@ export class UpstreamCollector {
     if (!other) return;
     const message = `sticky zone "${zone}" is already used in upstream "${other.plan.name}"`;
     this.#planning.report.emerg(message, span, firstAt(other.span, 'declared'));
+  }
+
+  /** Returns the group of an address that has been added. */
+  find({ host, port, defaultPort }: UpstreamAddress): UpstreamPlan | undefined {
+    const block = port === undefined ? this.#blocks.get(upstreamKey(host)) : undefined;
+    return (block ?? this.#implicit.get(upstreamKey(host, port ?? defaultPort)))?.plan;
   }
 
   /** Adds the host of an address, unless it is a block. All blocks must have been added. */
@@ -112,7 +124,6 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     servers: config.servers ?? [],
     balancing: config.balancing?.at(-1) ?? { kind: 'round robin' },
     ...stickyOf(config),
-    ...healthOf(config),
     ...(config.managed && { managedPeers: config.zoneBytes ? roomIn(config.zoneBytes) : DEFAULT_ROOM }),
     keepalive: {
       ...(config.keepaliveConnections !== undefined && { connections: config.keepaliveConnections }),
@@ -137,21 +148,5 @@ function stickyOf(config: UpstreamConfig): { sticky?: Sticky } {
       issuesCookie: stickyIssuesCookie && stickyKey.from === 'cookie',
       attributes: stickyCookieAttributes,
     },
-  };
-}
-
-/** The checks of a block. A name of `match` that does not exist has been reported. */
-function healthOf(config: UpstreamConfig): Pick<UpstreamPlan, 'checks' | 'panicPercent' | 'healthEvents'> {
-  const { healthChecks = [], matches = [], healthPanic, healthEventsZone, healthEventsChannel } = config;
-  if (healthChecks.length === 0) return {};
-  const checks = healthChecks.map(({ match: name, ...check }) => {
-    const match = matches.find((one) => one.name === name);
-    return { ...check, ...(match && { match }) };
-  });
-  const hasEvents = healthEventsZone !== undefined && healthEventsChannel !== undefined;
-  return {
-    checks,
-    panicPercent: healthPanic,
-    ...(hasEvents && { healthEvents: { zone: healthEventsZone, channel: healthEventsChannel } }),
   };
 }

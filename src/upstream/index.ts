@@ -10,12 +10,9 @@ export {
   ResolveFault,
   type RequestHost,
 } from './host-policy.ts';
-export { implicitUpstream, upstreamKey } from './implicit-upstream.ts';
+export { implicitUpstream, PLAIN_SERVER, plainUpstream, upstreamKey } from './implicit-upstream.ts';
 export {
   type Balancing,
-  type HeaderCondition,
-  type HealthCheck,
-  type HealthMatch,
   type KeepaliveConfig,
   type MeasuredTime,
   type ResolverConfig,
@@ -29,10 +26,12 @@ export {
   upstreamZone,
   upstreamZoneName,
 } from './plan.ts';
+export type { PeerChecks, ProbedGroup, ProbedPeer } from './probing.ts';
 export { lookUpHost } from './name-resolver.ts';
 export type {
   BalancingInput,
   MemberLookup,
+  CheckView,
   Peer,
   PeerView,
   RequestHosts,
@@ -43,7 +42,7 @@ export type {
   Upstreams,
 } from './selection.ts';
 export { compileSticky, isSameSite, setsCookie, setStickyCookie } from './sticky.ts';
-export type { MemberChange, Membership } from './membership.ts';
+export type { MemberChange, MemberChanges, Membership } from './membership.ts';
 export {
   type Member,
   MEMBER_CODES,
@@ -53,5 +52,5 @@ export {
   readMembers,
   readPatch,
 } from './members.ts';
+export { LoadTotals } from './load-totals.ts';
 export { OpenUpstreams } from './upstreams.ts';
-export { MAX_CHECKS } from './peer-set.ts';

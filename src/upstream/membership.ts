@@ -35,11 +35,22 @@ export interface MemberChange {
   readonly removed?: number;
 }
 
+/** Who changes the members for others: makes changes known, and keeps them for the next start. */
+export interface MemberChanges {
+  /** Where the peers come from; `static`: from the API. */
+  readonly source: string;
+  /** Changes lists of peers, or drains one. Throws a `MemberFault`. */
+  patch(patch: MemberPatch): MemberChange;
+  /** Resolves when the present set is kept, or that has failed. */
+  written(): Promise<void>;
+}
+
 /** The members of one group as one worker sees them. All workers have the same ones. */
 export class Membership {
   /** Number of peers that there is room for. */
   readonly room: number;
   readonly text: MembershipText;
+  readonly #changes: MemberChanges[] = [];
   readonly #scope: MemberScope;
   #known: { readonly revision: number; readonly set: MemberSet } = { revision: 0, set: CONFIGURED };
 
@@ -47,6 +58,16 @@ export class Membership {
     this.text = text;
     this.room = room;
     this.#scope = scope;
+  }
+
+  /** Adds one of those who change the members. */
+  changedBy(changes: MemberChanges): void {
+    this.#changes.push(changes);
+  }
+
+  /** Who changes the members: first the one with a source. Empty: nobody does. */
+  get changes(): readonly MemberChanges[] {
+    return this.#changes.toSorted((a, b) => Number(a.source === 'static') - Number(b.source === 'static'));
   }
 
   /** Changes with each change of the set, and with other facts about it. */

@@ -4,6 +4,7 @@ import type { ErrorLog } from '../log/index.ts';
 import { type Member, memberOf, serverOf } from './members.ts';
 import { Membership } from './membership.ts';
 import {
+  CHECKING,
   type Counters,
   type Dictionary,
   type MembershipText,
@@ -14,13 +15,14 @@ import {
 } from '../zone/index.ts';
 import { compilePick } from './balancing.ts';
 import { type GroupState, PeerSelection } from './peer-selection.ts';
-import { checkBits, type ChecksInForce, isResting, type LivePeer, peerSetOf, rampOf } from './peer-set.ts';
+import { isResting, type LivePeer, peerSetOf, rampOf } from './peer-set.ts';
 import { PeerMeter, StickyMeter } from './peer-meter.ts';
+import type { PeerChecks, ProbedGroup, Probing } from './probing.ts';
 import {
   type Balancing,
   configuredDigest,
-  type HealthCheck,
   type KeepaliveConfig,
+  methodText,
   type ServerConfig,
   type Sticky,
   type UpstreamPlan,
@@ -46,8 +48,6 @@ interface GroupScope {
   /** The members of a group that may change. */
   readonly members?: MembershipText;
   readonly nowMs?: () => number;
-  /** Number of the configuration, which begins its checks anew. */
-  readonly configuration?: number;
 }
 
 const UP = {
@@ -72,10 +72,11 @@ const STATES: readonly PeerView['state'][] = [
 ];
 
 /** The peers of an upstream. The addresses of its servers may change. */
-export class PeerGroup implements UpstreamGroup {
+export class PeerGroup implements UpstreamGroup, ProbedGroup {
   readonly name: string;
   readonly key: ComplexValue | undefined;
   readonly sticky: Sticky | undefined;
+  readonly method: string;
   readonly sessions: Dictionary | undefined;
   readonly membership: Membership | undefined;
   readonly configured: string;
@@ -88,7 +89,8 @@ export class PeerGroup implements UpstreamGroup {
   /** By key. A peer is the same object as long as its address does not change. */
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
   readonly #stickyMeter: StickyMeter | undefined;
-  readonly #checks: ChecksInForce | undefined;
+  readonly #probing: Probing | undefined;
+  #checks: PeerChecks | undefined;
   readonly #hide: (() => void) | undefined;
   /** The revision of the members that was looked at last. */
   #revision = 0;
@@ -103,6 +105,7 @@ export class PeerGroup implements UpstreamGroup {
     this.name = name;
     this.key = balancing.kind === 'hash' ? balancing.key : undefined;
     this.sticky = plan.sticky;
+    this.method = methodText(balancing);
     this.sessions = scope.sessions;
     this.configured = configuredDigest(plan);
     this.wantsClientAddress = balancing.kind === 'ip_hash';
@@ -111,7 +114,6 @@ export class PeerGroup implements UpstreamGroup {
     this.#plan = plan;
     this.#scope = { nowMs: monotonicMs, ...scope };
     this.#addresses = plan.servers.map(fixedAddresses);
-    this.#checks = plan.checks ? { isPanic: false } : undefined;
     if (plan.sticky && !(scope.metrics instanceof PeerMeter))
       this.#stickyMeter = new StickyMeter(scope.metrics, name);
     this.membership =
@@ -121,12 +123,31 @@ export class PeerGroup implements UpstreamGroup {
             isUnhealthy: (address) => this.#isUnhealthy(address),
           })
         : undefined;
+    this.#probing = plan.probing && { ...plan.probing, isIgnored: false };
     this.#ground = this.#settle();
     this.#hide = this.#showGeneration();
   }
 
-  begin(ask: BalancingInput): Selection {
+  /** The seat of the worker that probes the peers. */
+  get seat(): Seat {
+    return this.#scope.table.seat;
+  }
+
+  locked<T>(act: () => T): T {
+    return this.#scope.table.locked(act);
+  }
+
+  followMembers(): void {
     if (this.membership && this.membership.revision !== this.#revision) this.#adopt(this.membership);
+  }
+
+  checkBy(checks: PeerChecks): void {
+    this.#checks = checks;
+    checks.follow([...this.#peers.values()].map(({ peer }) => peer));
+  }
+
+  begin(ask: BalancingInput): Selection {
+    this.followMembers();
     return new PeerSelection(this.#ground, ask);
   }
 
@@ -148,18 +169,8 @@ export class PeerGroup implements UpstreamGroup {
       state: this.#stateOf(peer, nowMs),
       fails: peer.state.fails,
       requests: peer.state.requests,
+      ...(this.#checks && { checks: this.#checks.view(peer) }),
     }));
-  }
-
-  /** The seat of the worker that probes the peers. */
-  get seat(): Seat {
-    return this.#scope.table.seat;
-  }
-
-  /** The present peers, for active checks. */
-  livePeers(): readonly LivePeer[] {
-    if (this.membership) this.#adopt(this.membership);
-    return [...this.#peers.values()].map(({ peer }) => peer);
   }
 
   /** Takes over the members as they are now. */
@@ -188,7 +199,7 @@ export class PeerGroup implements UpstreamGroup {
   #isUnhealthy(address: string): boolean {
     return [...this.#peers.values()].some(
       ({ peer }) =>
-        peer.address === address && peer.checks !== undefined && (peer.state.exclusions & UNHEALTHY) !== 0,
+        peer.address === address && peer.probing !== undefined && (peer.state.exclusions & UNHEALTHY) !== 0,
     );
   }
 
@@ -209,8 +220,8 @@ export class PeerGroup implements UpstreamGroup {
 
   #stateOf(peer: LivePeer, nowMs: number): PeerView['state'] {
     if (peer.down) return 'down';
-    const exclusions = peer.checks ? peer.state.exclusions : 0;
-    if (exclusions !== 0) return (exclusions & UNHEALTHY) === 0 ? 'checking' : 'unhealthy';
+    const exclusions = peer.probing ? peer.state.exclusions : 0;
+    if (exclusions !== 0) return exclusions === CHECKING ? 'checking' : 'unhealthy';
     if (!this.#ground.set.isSingle && isResting(peer, nowMs)) return 'unavailable';
     if (peer.drain) return 'draining';
     return this.#ground.set.isRamped && rampOf(peer, nowMs) < 1 ? 'slow_start' : 'up';
@@ -230,7 +241,9 @@ export class PeerGroup implements UpstreamGroup {
     }
     this.#peers = peers;
     for (const [key, { end }] of before) if (!peers.has(key)) end();
-    const set = peerSetOf([...peers.values()].map(({ peer }) => peer));
+    const known = [...peers.values()].map(({ peer }) => peer);
+    this.#checks?.follow(known);
+    const set = peerSetOf(known);
     const { table, log, nowMs } = this.#scope;
     const { balancing } = this.#plan;
     return {
@@ -241,16 +254,8 @@ export class PeerGroup implements UpstreamGroup {
       nowMs,
       isTimed: isTimed(balancing),
       sticky: this.#stickyMeter,
-      judgeChecks: this.#plan.panicPercent ? () => this.#judgeChecks() : undefined,
+      probing: this.#probing,
     };
-  }
-
-  /** When too few peers are healthy, the checks are not believed: the others would break down under all requests. */
-  #judgeChecks(): void {
-    const { panicPercent = 0 } = this.#plan;
-    const peers = [...this.#peers.values()].filter(({ peer }) => !peer.down);
-    const healthy = peers.filter(({ peer }) => peer.state.exclusions === 0).length;
-    if (this.#checks) this.#checks.isPanic = healthy * 100 < panicPercent * peers.length;
   }
 
   /** The servers and their addresses: the members that were set, or those of the configuration. */
@@ -268,10 +273,7 @@ export class PeerGroup implements UpstreamGroup {
     const { table, metrics } = this.#scope;
     // A configured weight takes precedence over that of a record.
     const ownWeight = server.weight === 1 ? (weight ?? 1) : server.weight;
-    const { checks = [] } = this.#plan;
     const state = table.claim(slot, ownWeight);
-    if (checks.length > 0)
-      table.locked(() => state.beginChecks(this.#scope.configuration ?? 0, ...waitsOf(checks)));
     const peer: LivePeer = {
       address,
       name: server.name,
@@ -283,8 +285,8 @@ export class PeerGroup implements UpstreamGroup {
       backup: server.backup || backup === true,
       down: server.down,
       drain: server.drain,
-      slowStartMs: server.slowStartMs || Math.max(0, ...checks.map(({ slowStartMs }) => slowStartMs)),
-      checks: this.#checks,
+      slowStartMs: server.slowStartMs || (this.#probing?.slowStartMs ?? 0),
+      probing: this.#probing,
       state,
       meter:
         metrics instanceof PeerMeter
@@ -306,7 +308,7 @@ export class PeerGroup implements UpstreamGroup {
       metrics.collect('gauge', { metric: UP, labels, read: () => (TAKING.has(stateOf()) ? 1 : 0) }),
     ];
     // A configuration may have thousands of peers: their states are told where they change at run time.
-    const states = this.#checks || this.membership ? STATES : [];
+    const states = this.#probing || this.membership ? STATES : [];
     for (const state of states) {
       const read = (): number => (stateOf() === state ? 1 : 0);
       ends.push(metrics.collect('gauge', { metric: STATE, labels: { ...labels, state }, read }));
@@ -337,13 +339,6 @@ function freeSlot(address: string, taken: ReadonlySet<string>): string {
     const slot = `${address} ${nth}`;
     if (!taken.has(slot)) return slot;
   }
-}
-
-/** Returns the bits of the mandatory checks, and whether a peer that was healthy need not wait for them. */
-function waitsOf(checks: readonly HealthCheck[]): [waits: number, keeps: boolean] {
-  const mandatory = [...checks.entries()].filter(([, { mandatory: isMandatory }]) => isMandatory);
-  const waits = mandatory.reduce((bits, [nth]) => bits | checkBits(nth).pending, 0);
-  return [waits, mandatory.every(([, { persistent }]) => persistent)];
 }
 
 /** Tells whether a balancing method needs the mean times of the peers. */

@@ -1,8 +1,8 @@
 import type { Counter, Counters, Histogram, Labels } from '../zone/index.ts';
 
-const REQUESTS = { name: 'gw_upstream_requests_total', help: 'Requests that were given to a peer.' };
-const FAILURES = { name: 'gw_upstream_failures_total', help: 'Requests that failed with a peer.' };
-const TIME = {
+export const REQUESTS = { name: 'gw_upstream_requests_total', help: 'Requests that were given to a peer.' };
+export const FAILURES = { name: 'gw_upstream_failures_total', help: 'Requests that failed with a peer.' };
+export const TIME = {
   name: 'gw_upstream_response_seconds',
   help: 'Time from giving a request to a peer until it was done with.',
   scale: 'seconds',
@@ -47,13 +47,13 @@ export class PeerMeter {
   }
 }
 
-const STICKY = {
+export const STICKY = {
   name: 'gw_upstream_sticky_total',
   help: 'Requests of a sticky group: bound to the peer that they got, moved to another one, or new.',
 };
 
 /** How a sticky group found the peer of a request. */
-type StickyResult = 'bound' | 'moved' | 'new';
+export type StickyResult = 'bound' | 'moved' | 'new';
 
 /** Counts how the requests of a sticky group find their peers. */
 export class StickyMeter {

@@ -1,7 +1,8 @@
 import type { ErrorLog } from '../log/index.ts';
 import type { PeerTable } from '../zone/index.ts';
 import type { StickyMeter } from './peer-meter.ts';
-import type { LivePeer, PeerSet, Pick, Progress } from './peer-set.ts';
+import { isPanicking, type LivePeer, type PeerSet, type Pick, type Progress } from './peer-set.ts';
+import type { Probing } from './probing.ts';
 import { boundPeer } from './round-robin.ts';
 import type { BalancingInput, Outcome, Peer, PeerBinding, Selection } from './selection.ts';
 
@@ -16,8 +17,8 @@ export interface GroupState {
   /** Mean times are measured: the balancing method needs them. */
   readonly isTimed: boolean;
   readonly sticky: StickyMeter | undefined;
-  /** Decides whether active checks count at present; called under the lock before a peer is chosen. */
-  readonly judgeChecks: (() => void) | undefined;
+  /** Present if the group has active checks. */
+  readonly probing: Probing | undefined;
 }
 
 /** Tells whether a request names no peer. */
@@ -32,6 +33,8 @@ export class PeerSelection implements Selection {
   #peer: LivePeer | undefined;
   #tries: number;
   #startedMs = 0;
+  /** A peer was looked for. */
+  #isDecided = false;
   /** A peer was chosen: this is not the first try. */
   #isPicked = false;
   /** Time to the head of the response; -1: none has arrived. */
@@ -97,9 +100,13 @@ export class PeerSelection implements Selection {
   #take(nowMs: number): LivePeer | undefined {
     const progress = this.#progress;
     const { binding } = progress.ask;
-    this.#ground.judgeChecks?.();
+    const { probing } = this.#ground;
+    if (probing && probing.panicPercent > 0)
+      probing.isIgnored = isPanicking(progress.set, probing.panicPercent);
     const bound = binding && boundPeer(progress, binding, nowMs);
     const peer = bound ?? (binding?.isStrict ? undefined : this.#ground.pick(progress, nowMs));
+    if (!this.#isDecided) binding?.decided?.(bound !== undefined);
+    this.#isDecided = true;
     if (!peer) return undefined;
     if (binding && !this.#isPicked)
       this.#ground.sticky?.count(bound ? 'bound' : isNew(binding) ? 'new' : 'moved');

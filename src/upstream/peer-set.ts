@@ -1,6 +1,7 @@
 import type { PeerState } from '../zone/index.ts';
 import type { PeerMeter } from './peer-meter.ts';
-import type { BalancingInput, Peer } from './selection.ts';
+import type { Probing } from './probing.ts';
+import type { BalancingInput, Peer, Rejection } from './selection.ts';
 
 /** A peer of a group with its parameters and state. */
 export interface LivePeer extends Peer {
@@ -13,24 +14,10 @@ export interface LivePeer extends Peer {
   /** Only requests that are bound to it are sent to it. */
   readonly drain: boolean;
   readonly slowStartMs: number;
-  /** Present if the group has active checks. */
-  readonly checks: ChecksInForce | undefined;
   readonly state: PeerState;
   readonly meter: PeerMeter;
-}
-
-/** Whether the results of active checks count for a group at present. */
-export interface ChecksInForce {
-  /** So few peers are healthy that the checks are not believed. */
-  isPanic: boolean;
-}
-
-/** Most active checks of one group. */
-export const MAX_CHECKS = 15;
-
-/** Returns the bits of a check in `PeerState.exclusions`. */
-export function checkBits(nth: number): { readonly unhealthy: number; readonly pending: number } {
-  return { unhealthy: 1 << nth, pending: 1 << (nth + 16) };
+  /** Absent if the group has no active checks. */
+  readonly probing: Probing | undefined;
 }
 
 /** The peers among which one is chosen, in the order of the configuration. */
@@ -66,6 +53,23 @@ function setOf(peers: readonly LivePeer[], backups: PeerSet | undefined): PeerSe
   };
 }
 
+/** Tells whether active checks keep a peer from being selected. */
+export function isExcluded({ probing, state }: LivePeer): boolean {
+  return probing !== undefined && !probing.isIgnored && state.exclusions !== 0;
+}
+
+/** Tells whether fewer peers than this part are healthy. Those that are `down` do not count. */
+export function isPanicking({ peers }: PeerSet, panicPercent: number): boolean {
+  let all = 0;
+  let healthy = 0;
+  for (const { down, state } of peers) {
+    if (down) continue;
+    all++;
+    if (state.exclusions === 0) healthy++;
+  }
+  return healthy * 100 < all * panicPercent;
+}
+
 /** Tells whether a peer can take a request that is bound to it. */
 export function canServe(peer: LivePeer, nowMs: number): boolean {
   const { down, maxConnections, state } = peer;
@@ -73,14 +77,17 @@ export function canServe(peer: LivePeer, nowMs: number): boolean {
   return maxConnections === 0 || state.requests < maxConnections;
 }
 
-/** Tells whether an active check keeps a peer from being selected. */
-export function isExcluded({ checks, state }: LivePeer): boolean {
-  return checks !== undefined && !checks.isPanic && state.exclusions !== 0;
-}
-
 /** Tells whether a peer can take any request. */
 export function isOpen(peer: LivePeer, nowMs: number): boolean {
   return !peer.drain && canServe(peer, nowMs);
+}
+
+/** Returns why a peer cannot take a request; `isBound`: one that is bound to it. */
+export function rejectionOf(peer: LivePeer, nowMs: number, isBound: boolean): Rejection {
+  if (peer.down) return 'down';
+  if (isExcluded(peer)) return 'unhealthy';
+  if (peer.drain && !isBound) return 'draining';
+  return isResting(peer, nowMs) ? 'fail_window' : 'max_conns';
 }
 
 /** Tells whether a peer is left alone because of its failures. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
-import type { ComplexValue, ReadRegex } from '../config/index.ts';
+import type { ComplexValue } from '../config/index.ts';
 import type { DictionaryDeclaration, MembershipDeclaration, PeersDeclaration } from '../zone/index.ts';
 
 /** `server` of an `upstream` block; plain data. */
@@ -42,6 +42,26 @@ export type Balancing =
   | { readonly kind: 'hash'; readonly key: ComplexValue; readonly consistent: boolean }
   | { readonly kind: 'least_time'; readonly by: MeasuredTime; readonly inflight: boolean }
   | { readonly kind: 'random'; readonly two?: 'least_conn' | MeasuredTime };
+
+/** Returns a balancing method in the words of its directive. */
+export function methodText(balancing: Balancing): string {
+  switch (balancing.kind) {
+    case 'round robin':
+      return 'round_robin';
+    case 'hash':
+      return balancing.consistent ? 'hash consistent' : 'hash';
+    case 'least_time':
+      return `least_time ${balancing.by}${balancing.inflight ? ' inflight' : ''}`;
+    case 'random': {
+      const { two } = balancing;
+      if (two === undefined) return 'random';
+      return `random two ${two === 'least_conn' ? two : `least_time=${two}`}`;
+    }
+    case 'least_conn':
+    case 'ip_hash':
+      return balancing.kind;
+  }
+}
 
 /** What `least_time` measures: the time to the head of a response, or to its last byte. */
 export type MeasuredTime = 'header' | 'last_byte';
@@ -92,45 +112,13 @@ interface KeySticky {
   readonly attributes: string;
 }
 
-/** `health_check` of an upstream; plain data. Times are in ms. */
-export interface HealthCheck {
-  readonly intervalMs: number;
-  /** Up to as much is added to each interval. */
-  readonly jitterMs: number;
-  readonly timeoutMs: number;
-  /** Failed probes in a row after which a peer is unhealthy, and good ones after which it is healthy again. */
-  readonly fails: number;
-  readonly passes: number;
-  readonly uri: string;
-  /** Another port than that of the peer. */
-  readonly port?: number;
-  readonly match?: HealthMatch;
+/** How active checks take part in the selection; plain data. */
+export interface ProbingConfig {
+  /** If fewer peers than this part are healthy, the results of checks are ignored; 0: never. */
+  readonly panicPercent: number;
   /** As `slow_start` of the servers that have none. */
   readonly slowStartMs: number;
-  /** A peer gets no requests before its first good probe. */
-  readonly mandatory: boolean;
-  /** With `mandatory`: a peer that was healthy before a reload stays so. */
-  readonly persistent: boolean;
-  /** Connections are kept as long; 0: one for each probe. */
-  readonly keepaliveMs: number;
 }
-
-/** `match` or `health_match`: what a good response is. All of it must hold. */
-export interface HealthMatch {
-  readonly name: string;
-  readonly status?: {
-    readonly ranges: readonly (readonly [first: number, last: number])[];
-    readonly not: boolean;
-  };
-  readonly headers: readonly HeaderCondition[];
-  readonly body?: { readonly regex: ReadRegex; readonly not: boolean };
-}
-
-/** A condition about a header of the response. */
-export type HeaderCondition =
-  | { readonly name: string; readonly is: 'present' | 'absent' }
-  | { readonly name: string; readonly is: 'equal' | 'unequal'; readonly value: string }
-  | { readonly name: string; readonly is: 'matching' | 'not matching'; readonly regex: ReadRegex };
 
 /** The `keepalive` settings of an upstream. Without `connections`, the module that opens connections decides. */
 export interface KeepaliveConfig {
@@ -164,12 +152,8 @@ export interface UpstreamPlan {
   readonly servers: readonly ServerConfig[];
   readonly balancing: Balancing;
   readonly sticky?: Sticky;
-  /** Active checks; a peer that fails one of them gets no requests. */
-  readonly checks?: readonly HealthCheck[];
-  /** Probes are ignored when fewer peers, in percent, are healthy; 0: never. */
-  readonly panicPercent?: number;
-  /** Where changes of health are published. */
-  readonly healthEvents?: { readonly zone: string; readonly channel: string };
+  /** Present if the group has active checks. */
+  readonly probing?: ProbingConfig;
   /** Number of peers that the group has room for if its members may change while it serves. */
   readonly managedPeers?: number;
   readonly keepalive: KeepaliveConfig;

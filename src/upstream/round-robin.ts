@@ -8,6 +8,7 @@ import {
   type Pick,
   type Progress,
   rampOf,
+  rejectionOf,
 } from './peer-set.ts';
 import type { PeerBinding } from './selection.ts';
 
@@ -60,9 +61,7 @@ function advance({ state, weight }: LivePeer, gain: number): void {
 export function boundPeer(progress: Progress, binding: PeerBinding, nowMs: number): LivePeer | undefined {
   const { set, tried } = progress;
   const peer =
-    binding.hash === undefined
-      ? namedPeer(progress, binding, nowMs)
-      : hashedPeer(progress, binding.hash, nowMs);
+    binding.hash === undefined ? namedPeer(progress, binding, nowMs) : hashedPeer(progress, binding, nowMs);
   if (!peer || set.isSingle || peer.state.currentWeight < 0) return peer;
   let total = 0;
   for (const other of set.peers) {
@@ -76,24 +75,31 @@ export function boundPeer(progress: Progress, binding: PeerBinding, nowMs: numbe
 }
 
 /** Several servers may have the same route: the first one that can serve the request is chosen. */
-function namedPeer(
-  { set, tried }: Progress,
-  { id, address }: PeerBinding,
-  nowMs: number,
-): LivePeer | undefined {
+function namedPeer(progress: Progress, binding: PeerBinding, nowMs: number): LivePeer | undefined {
+  const { id, address } = binding;
   if (id === '' && address === undefined) return undefined;
-  return set.peers.find(
-    (peer) =>
-      (address === undefined ? peer.id === id : peer.address === address) &&
-      !tried.includes(peer) &&
-      canServe(peer, nowMs),
-  );
+  const isNamed = (peer: LivePeer): boolean =>
+    address === undefined ? peer.id === id : peer.address === address;
+  return progress.set.peers.find((peer) => isNamed(peer) && isFree(peer, { progress, binding, nowMs }));
 }
 
-function hashedPeer({ set, tried }: Progress, hash: number, nowMs: number): LivePeer | undefined {
-  const open = set.peers.filter((peer) => !tried.includes(peer) && isOpen(peer, nowMs));
+function hashedPeer(progress: Progress, binding: PeerBinding, nowMs: number): LivePeer | undefined {
+  const { hash = 0 } = binding;
+  const open = progress.set.peers.filter((peer) => isFree(peer, { progress, binding, nowMs }));
   const total = open.reduce((sum, { weight }) => sum + weight, 0);
   return total === 0 ? undefined : peerAt(open, hash % total);
+}
+
+/** Tells whether a peer can take a request that names it or whose hash falls on it; the reason why not is passed on. */
+function isFree(
+  peer: LivePeer,
+  { progress, binding, nowMs }: { progress: Progress; binding: PeerBinding; nowMs: number },
+): boolean {
+  const isTried = progress.tried.includes(peer);
+  const isNamed = binding.hash === undefined;
+  if (!isTried && (isNamed ? canServe(peer, nowMs) : isOpen(peer, nowMs))) return true;
+  binding.rejected?.(isTried ? 'tried' : rejectionOf(peer, nowMs, isNamed));
+  return false;
 }
 
 /** Switches to the backups. Returns false if there are none. */

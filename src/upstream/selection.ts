@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { AddressRule } from './host-policy.ts';
-import type { Dictionary } from '../zone/index.ts';
+import type { Dictionary, Verdict } from '../zone/index.ts';
 import type { Member } from './members.ts';
 import type { Membership } from './membership.ts';
 import type { KeepaliveConfig, ResolverConfig, Sticky } from './plan.ts';
@@ -59,6 +59,10 @@ export interface PeerBinding {
   readonly hash?: number;
   /** No other peer may serve the request. */
   readonly isStrict?: boolean;
+  /** Called once: does the request get the peer that it is bound to? */
+  decided?(isBound: boolean): void;
+  /** Called for each peer that it names, or that its hash could fall on, but that may not serve it. */
+  rejected?(reason: Rejection): void;
   /** Called for each try. */
   picked?(peer: Peer): void;
   /** Called when the head of the response that will be sent has arrived. */
@@ -66,6 +70,29 @@ export interface PeerBinding {
   /** Called when that response has ended. */
   ended?(peer: Peer): void;
 }
+
+/** The result of one check of one peer, for status pages. Times are in ms since the epoch. */
+export interface CheckView {
+  /** What is asked for: a URI, or a URL. */
+  readonly uri: string;
+  readonly verdict: Verdict;
+  /** Probes in a row that succeeded or failed. */
+  readonly passes: number;
+  readonly fails: number;
+  /** All probes by their result. */
+  readonly successes: number;
+  readonly failures: number;
+  /** Of the last probe; status 0: no response. */
+  readonly status: number;
+  readonly spentMs: number;
+  /** 0: not probed yet. */
+  readonly probedMs: number;
+  /** 0: the verdict never changed. */
+  readonly changedMs: number;
+}
+
+/** Why a peer may not serve a request. */
+export type Rejection = 'tried' | 'down' | 'unhealthy' | 'fail_window' | 'max_conns' | 'draining';
 
 /** The current state of a peer, for status pages. */
 export interface PeerView {
@@ -80,6 +107,8 @@ export interface PeerView {
   readonly requests: number;
   /** All its settings, as the API of managed groups writes them. */
   readonly member: Member;
+  /** The results of active checks; absent if the group has none. */
+  readonly checks?: readonly CheckView[];
 }
 
 /** A group of peers: an `upstream` block, a literal host, or a host from variables. */
@@ -93,6 +122,8 @@ export interface UpstreamGroup {
   readonly key: ComplexValue | undefined;
   /** How requests are bound to peers: to be compiled with `compileSticky` and passed with each request. */
   readonly sticky: Sticky | undefined;
+  /** How a peer is selected, in the words of the configuration; `round_robin`. */
+  readonly method: string;
   /** The sessions of `sticky learn`. */
   readonly sessions: Dictionary | undefined;
   /** Present if the members may change while the group serves (`dynamic_upstreams_managed`). */

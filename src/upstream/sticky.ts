@@ -10,26 +10,31 @@ import {
   stateKey,
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import type { Dictionary } from '../zone/index.ts';
+import type { Counters, Dictionary } from '../zone/index.ts';
+import { KeyMeter } from './key-meter.ts';
 import type { Sticky } from './plan.ts';
-import type { Peer, PeerBinding } from './selection.ts';
+import type { Peer, PeerBinding, Rejection, UpstreamGroup } from './selection.ts';
 
 type StickyOf<K extends Sticky['kind']> = Extract<Sticky, { kind: K }>;
 
 /** What is needed to compile the values of a request. */
 interface StickyBuild {
   readonly log: ErrorLog;
+  readonly metrics: Counters;
   value(value: ComplexValue): (x: Exchange) => string;
   variable(name: string): Getter;
 }
 
-/** Compiles how the requests of one location are bound to the peers of a group. */
+/**
+ * Compiles how the requests of one location are bound to the peers of a group; `undefined` if they are not.
+ */
 export function compileSticky(
-  sticky: Sticky,
-  sessions: Dictionary | undefined,
+  { name, sticky, sessions }: Pick<UpstreamGroup, 'name' | 'sticky' | 'sessions'>,
   build: StickyBuild,
-): (x: Exchange) => PeerBinding {
-  switch (sticky.kind) {
+): ((x: Exchange) => PeerBinding) | undefined {
+  switch (sticky?.kind) {
+    case undefined:
+      return undefined;
     case 'cookie':
       return compileCookie(sticky, build);
     case 'route': {
@@ -39,7 +44,7 @@ export function compileSticky(
     case 'learn':
       return sessions ? compileLearn(sticky, sessions, build) : () => UNBOUND;
     case 'key':
-      return compileKey(sticky, build);
+      return compileKey(sticky, new KeyMeter(build.metrics, name), build);
   }
 }
 
@@ -162,24 +167,36 @@ function tolerant<T>(log: ErrorLog, act: () => T): T | undefined {
 
 const PEER = 'peer:';
 
-function compileKey(sticky: StickyOf<'key'>, build: StickyBuild): (x: Exchange) => PeerBinding {
+function compileKey(
+  sticky: StickyOf<'key'>,
+  meter: KeyMeter,
+  build: StickyBuild,
+): (x: Exchange) => PeerBinding {
   const { from, name, isStrict, issuesCookie, attributes } = sticky;
   const variable = from === 'cookie' ? `cookie_${name}` : `http_${name.replaceAll('-', '_')}`;
   const keyOf = build.variable(variable.toLowerCase());
   const end = attributes === '' ? '' : `; ${attributes}`;
+  const rejected = (reason: Rejection): void => meter.count(`rejected_${reason}`);
   return (x) => {
     const key = keyOf(x) ?? '';
     const address = key.startsWith(PEER) ? key.slice(PEER.length) : '';
+    // A client without a key gets one if cookies are issued.
+    const strict = isStrict && !(issuesCookie && key === '');
+    let isIssued = false;
     const issue = (peer: Peer): void => {
       // A cookie that still holds is not sent again.
-      if (peer.address !== address) x.setState(SET_COOKIE, `${name}=${PEER}${peer.address}${end}`);
+      if (peer.address === address) return;
+      x.setState(SET_COOKIE, `${name}=${PEER}${peer.address}${end}`);
+      if (!isIssued) meter.count(key === '' ? 'cookie_issued' : 'cookie_rotated');
+      isIssued = true;
     };
     return {
       id: '',
       ...(address !== '' && { address }),
       ...(address === '' && key !== '' && { hash: crc32(key) }),
-      // A client without a key gets one if cookies are issued.
-      isStrict: isStrict && !(issuesCookie && key === ''),
+      isStrict: strict,
+      decided: (isBound) => meter.decided({ key, address, isStrict: strict, isBound }),
+      rejected,
       ...(issuesCookie && (key === '' || address !== '') && { picked: issue }),
     };
   };

@@ -1,6 +1,5 @@
 import type { ErrorLog } from '../log/index.ts';
-import { type Counters, MembershipText, openDictionary, openRing, PeerTable } from '../zone/index.ts';
-import { HealthProber } from './health-prober.ts';
+import { type Counters, MembershipText, openDictionary, PeerTable } from '../zone/index.ts';
 import { PeerGroup } from './peer-group.ts';
 import { upstreamKey } from './implicit-upstream.ts';
 import { AddressWatch, addressLookup } from './address-watch.ts';
@@ -12,6 +11,7 @@ import {
   type UpstreamPlan,
   upstreamZoneName,
 } from './plan.ts';
+import type { ProbedGroup } from './probing.ts';
 import { KnownRequestHosts } from './request-hosts.ts';
 import type {
   MemberLookup,
@@ -26,8 +26,6 @@ import type {
 /** What the groups of a configuration need of a worker. */
 interface UpstreamScope {
   readonly workerId: number;
-  /** Number of the configuration. */
-  readonly generation: number;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   zone(name: string): SharedArrayBuffer;
@@ -48,7 +46,6 @@ export class OpenUpstreams implements Upstreams {
   readonly #resolvers = new Map<string, NameResolver>();
   readonly #hosts = new Map<string, RequestHosts>();
   readonly #watches: readonly AddressWatch[];
-  readonly #probers: readonly HealthProber[];
   /** Takes over changed members also in a worker without requests, whose metrics are read. */
   readonly #following: NodeJS.Timeout | undefined;
 
@@ -59,10 +56,9 @@ export class OpenUpstreams implements Upstreams {
     const opened = plans.map((plan) => ({ plan, group: this.#open(plan) }));
     this.#byKey = new Map(opened.map(({ plan, group }) => [plan.key, group]));
     this.groups = opened.flatMap(({ plan, group }) => (plan.implicit ? [] : group));
-    this.#probers = asks ? opened.flatMap(({ plan, group }) => this.#prober(plan, group)) : [];
     const managed = opened.flatMap(({ group }) => (group.membership ? [group] : []));
     if (asks && managed.length > 0) {
-      this.#following = setInterval(() => managed.forEach((group) => group.livePeers()), FOLLOW_MS);
+      this.#following = setInterval(() => managed.forEach((group) => group.followMembers()), FOLLOW_MS);
       this.#following.unref();
     }
     this.#watches = asks ? opened.flatMap(({ plan, group }) => this.#watch(plan, group)) : [];
@@ -98,6 +94,11 @@ export class OpenUpstreams implements Upstreams {
     return addressLookup({ target, resolve }, this.#resolver({ resolver, timeoutMs }));
   }
 
+  /** Returns a group by the key of its plan, for active checks. */
+  probed(key: string): ProbedGroup | undefined {
+    return this.#byKey.get(key);
+  }
+
   hosts(resolving: Resolving): RequestHosts {
     const key = JSON.stringify(resolving);
     const known = this.#hosts.get(key);
@@ -113,7 +114,6 @@ export class OpenUpstreams implements Upstreams {
   /** Closes the groups. Requests that still have a peer may finish later. */
   close(): void {
     for (const watch of this.#watches) watch.close();
-    for (const prober of this.#probers) prober.close();
     clearInterval(this.#following);
     for (const resolver of this.#resolvers.values()) resolver.close();
     for (const group of this.#byKey.values()) group.close();
@@ -129,7 +129,7 @@ export class OpenUpstreams implements Upstreams {
   }
 
   #open(plan: UpstreamPlan): PeerGroup {
-    const { workerId, metrics, log, generation } = this.#scope;
+    const { workerId, metrics, log } = this.#scope;
     const table = new PeerTable(this.#scope.zone(upstreamZoneName(plan)), workerId);
     const { sticky } = plan;
     const members = membershipZone(plan);
@@ -138,22 +138,9 @@ export class OpenUpstreams implements Upstreams {
       table,
       metrics,
       log,
-      configuration: generation,
       ...(members && { members: new MembershipText(this.#scope.zone(members.name), workerId) }),
       ...(sessions && { sessions: openDictionary(sessions, workerId, { evict: true }) }),
     });
-  }
-
-  /** Creates the prober of a group with active checks. */
-  #prober({ name, checks, healthEvents }: UpstreamPlan, group: PeerGroup): HealthProber[] {
-    if (!checks) return [];
-    const { workerId, metrics, log } = this.#scope;
-    const events = healthEvents && {
-      ring: openRing(this.#scope.zone(healthEvents.zone), workerId),
-      channel: healthEvents.channel,
-    };
-    const probed = { name, checks, seat: group.seat, peers: () => group.livePeers() };
-    return [new HealthProber(probed, { log, metrics, events })];
   }
 
   #resolver(resolving: Resolving): NameResolver {

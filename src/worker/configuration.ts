@@ -1,5 +1,7 @@
+import { type Caches, openCaches } from '../cache/index.ts';
 import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
+import { type Health, OpenHealth } from '../health/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
 import { OpenUpstreams, upstreamKey, type Upstreams } from '../upstream/index.ts';
@@ -58,7 +60,9 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();
   readonly #reopeners: (() => void)[] = [];
+  #caches: Caches = new Map();
   #upstreams: OpenUpstreams | undefined;
+  #health: OpenHealth | undefined;
   #compiled: CompiledGateway | undefined;
 
   private constructor(shipment: Shipment, worker: WorkerFacts) {
@@ -76,6 +80,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
     const configuration = new Configuration(shipment, worker);
     try {
       await configuration.#openUpstreams();
+      configuration.#caches = openCaches(shipment.plan.caches, configuration);
       configuration.#compiled = await compile(shipment.plan, configuration);
       return configuration;
     } catch (error) {
@@ -96,6 +101,15 @@ export class Configuration extends OwnedResources implements WorkerScope {
   get upstreams(): Upstreams {
     if (!this.#upstreams) throw new Error('the upstreams are not open yet');
     return this.#upstreams;
+  }
+
+  get caches(): Caches {
+    return this.#caches;
+  }
+
+  get health(): Health {
+    if (!this.#health) throw new Error('the active checks are not open yet');
+    return this.#health;
   }
 
   get core(): CoreConfig {
@@ -155,10 +169,13 @@ export class Configuration extends OwnedResources implements WorkerScope {
   async #openUpstreams(): Promise<void> {
     const opened = await OpenUpstreams.open(this.#shipment.plan.upstreams, this);
     this.#upstreams = this.own(opened, (upstreams) => upstreams.close());
+    const health = new OpenHealth(this.#shipment.plan.health, (key) => opened.probed(key), this);
+    this.#health = this.own(health, (checks) => checks.close());
   }
 
   /** Ends endless responses, so that all requests in flight finish. */
   retire(): void {
+    this.#health?.close();
     this.#retiring.abort();
   }
 

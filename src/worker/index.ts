@@ -1,5 +1,5 @@
 export type { FromWorker, Openings, Shipment, ToWorker, WorkerStart } from './messages.ts';
-export { releaseMemoryOfLoad } from './release-memory.ts';
+export { SettledMemory } from './release-memory.ts';
 export { OwnedResources, SharedResources } from './resources.ts';
 export { ThreadLog } from './thread-log.ts';
 export type { FromAcceptor, Opening, ToAcceptor } from './transport/index.ts';

@@ -8,8 +8,8 @@ const LARGE_HEAP_BYTES = 24 * 1024 * 1024;
  * Collects the garbage that loading a large configuration leaves, and gives the memory back: an idle thread would keep it for
  * good. Takes some 100 ms, so it is not called while the thread serves.
  */
-export function releaseMemory(): void {
-  if (getHeapStatistics().total_heap_size < LARGE_HEAP_BYTES) return;
+export function releaseMemory(leastHeapBytes = LARGE_HEAP_BYTES): void {
+  if (getHeapStatistics().total_heap_size < leastHeapBytes) return;
   const setFlags = (prefix: '--' | '--no-'): void => {
     for (const flag of ['expose-gc', 'compact-on-every-full-gc']) setFlagsFromString(prefix + flag);
   };
@@ -21,8 +21,22 @@ export function releaseMemory(): void {
 /** V8 shrinks the space for new objects only after some seconds with few allocations. */
 const SETTLED_MS = 6_000;
 
-/** Releases memory now and when the thread has settled. */
-export function releaseMemoryOfLoad(): void {
-  releaseMemory();
-  setTimeout(releaseMemory, SETTLED_MS).unref();
+/** Releases the memory of loads when the thread has settled: once for all loads until then. */
+export class SettledMemory {
+  #isDue = false;
+
+  /** To be called after each load. */
+  loaded(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#isDue = false;
+      releaseMemory();
+    }, SETTLED_MS).unref();
+  }
+
+  /** To be called when a thread has ended: its memory, some 20 MB, is freed with the object that stood for it. */
+  threadEnded(): void {
+    releaseMemory(0);
+  }
 }

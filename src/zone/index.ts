@@ -23,7 +23,7 @@ export {
   type IndexedEntry,
   type Removal,
 } from './cache/cache-index.ts';
-export type { Purge } from './cache/purges.ts';
+export type { Purge, PurgeList } from './cache/purges.ts';
 export type {
   DictionaryDeclaration,
   MembershipDeclaration,
@@ -46,7 +46,10 @@ export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
 export { MembershipText } from './membership/membership-text.ts';
 export { monotonicMs } from './clock.ts';
-export { PeerTable, type PeerState, UNHEALTHY } from './peers/peer-table.ts';
+export { type CheckCell, type Verdict } from './peers/check-cell.ts';
+export { MAX_CHECKS } from './peers/kind.ts';
+export { CHECKING, PeerTable, type PeerState, UNHEALTHY } from './peers/peer-table.ts';
+export type { Seat } from './seat.ts';
 export { openRing, type Ring } from './ring/ring.ts';
 export type { RingFacts } from './ring/snapshot.ts';
 export {
@@ -58,4 +61,3 @@ export {
   zoneFault,
   zoneIdentity,
 } from './zone-memory.ts';
-export type { Seat } from './seat.ts';

@@ -190,7 +190,7 @@ for (const [name, mutate] of Object.entries(MUTATIONS)) {
         const before = new Set((await findingsIn(original, original.text)).findings.map(identity));
         expect(errors.map(identity).filter((error) => !before.has(error))).not.toEqual([]);
       }),
-      { numRuns: perTier({ short: 12, long: 40 }) },
+      { numRuns: perTier({ short: 6, long: 40 }) },
     );
   });
 }

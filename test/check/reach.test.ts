@@ -60,7 +60,7 @@ describe('the reach of locations', () => {
           }
         },
       ),
-      { numRuns: perTier({ short: 150, long: 400 }) },
+      { numRuns: perTier({ short: 60, long: 400 }) },
     );
     expect(proven).toBeGreaterThan(20);
   });

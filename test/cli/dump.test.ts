@@ -19,6 +19,10 @@ const secrets: readonly { written: string; shown: string }[] = [
     shown: 'kv_pass ${env:GW_T_NONE:-redis://:***@127.0.0.1}',
   },
   {
+    written: 'dynamic_upstreams_redis redis://:topsecret@127.0.0.1/2 peers',
+    shown: 'dynamic_upstreams_redis redis://:***@127.0.0.1/2 peers',
+  },
+  {
     written: `dbrest_pass "host=127.0.0.1 dbname=a password='top secret' user=u"`,
     shown: `dbrest_pass "host=127.0.0.1 dbname=a password=*** user=u"`,
   },

@@ -8,6 +8,7 @@ import { connect } from 'node:tls';
 import { expect } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Owner } from '../harness/owner.ts';
+import { call } from '../harness/http.ts';
 import { freePort } from '../harness/ports.ts';
 import type { Example } from './example.ts';
 
@@ -33,6 +34,16 @@ const echo: RequestListener = ({ method, url, headers }, response) => {
   response.end([method, url, headers.host, headers['x-forwarded-for'] ?? '-'].join(' '));
 };
 
+/** A page that clients with a session get of their own. */
+const publish: RequestListener = ({ headers }, response) => {
+  const [, session = 'nobody'] = /session=(\d+)/.exec(headers.cookie ?? '') ?? [];
+  response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', 'news, article-1');
+  response.end(`page of ${session}`);
+};
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+let operatorsPort = 0;
 let httpsPort = 0;
 let certificates = '';
 
@@ -73,6 +84,36 @@ async function makeCertificate(t: Owner): Promise<Record<string, string>> {
 
 /** The examples of sites that are common with nginx. */
 export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
+  'caching.conf': {
+    env: async (t) => ({
+      APP: await application(t, publish),
+      OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}`,
+    }),
+    calls: async (gw) => {
+      const page = (headers: Record<string, string> = {}) =>
+        gw.fetch('/news/1', { headers: { Host: 'shop.example', ...headers } });
+      const cached = async () => (await page()).headers.get('x-cache');
+      const purge = (path: string, target: string) => {
+        const body = JSON.stringify({ targets: [target] });
+        return call(operatorsPort, path, { method: 'POST', headers: JSON_TYPE, body });
+      };
+      const first = await page();
+      expect(first.headers.get('x-cache')).toBe('MISS');
+      expect(first.headers.get('cache-tag')).toBeNull();
+      await expect.poll(cached).toBe('HIT');
+      const own = await page({ Cookie: 'session=7' });
+      expect([own.headers.get('x-cache'), own.body]).toEqual(['BYPASS', 'page of 7']);
+      expect((await page()).body).toBe('page of nobody');
+      expect(JSON.parse((await purge('/purge', 'news')).body)).toMatchObject({ purged: 1 });
+      expect(await cached()).toBe('MISS');
+      await expect.poll(cached).toBe('HIT');
+      const below = await purge('/purge/below', 'httpshop.example/news/');
+      expect(JSON.parse(below.body)).toMatchObject({ purged: 1, worker_events: { published: 1 } });
+      const { events } = JSON.parse((await call(operatorsPort, '/events')).body) as { events: unknown[] };
+      expect(events).toMatchObject([{ type: 'purged' }, { type: 'purged' }]);
+      expect((await call(operatorsPort, '/metrics')).body).toContain('gw_cache_entries{zone="pages"} 0');
+    },
+  },
   'wordpress-site.conf': {
     files: { 'site/style.css': 'p {}', 'site/about/index.html': '<p>about', 'site/.env': 'SECRET=1' },
     env: async (t) => ({ APPLICATION: await application(t, echo) }),

@@ -148,6 +148,6 @@ test('no configuration made of the rows crashes a load, and every refusal has a 
       expect(formatFaults(report, { program: 'gw', color: false })).not.toMatch(/undefined|\[object|NaN/);
       if (plan) expect(structuredClone(plan)).toEqual(plan);
     }),
-    { numRuns: perTier({ short: 800, long: 3000 }) },
+    { numRuns: perTier({ short: 300, long: 3000 }) },
   );
 });

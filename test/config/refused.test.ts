@@ -4,7 +4,7 @@ import { MODULES } from '../../src/modules/index.ts';
 
 const registry = new Registry(MODULES);
 
-const notYet = 'ssi ssi_types slice subrequest_output_buffer_size'.split(' ');
+const notYet = 'ssi ssi_types subrequest_output_buffer_size'.split(' ');
 
 const never =
   `stream mail fastcgi_pass fastcgi_param uwsgi_pass scgi_pass grpc_pass memcached_pass perl_set js_import
@@ -44,6 +44,6 @@ test('a directive of gw is never refused by name', () => {
 });
 
 test('a variable that only nginx has is recognised by its name', () => {
-  for (const name of ['geoip_city_name', 'slice_range', 'fastcgi_script_name', 'memcached_key'])
+  for (const name of ['geoip_city_name', 'fastcgi_script_name', 'memcached_key'])
     expect(isNginxVariable(name), name).toBe(true);
 });

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import { translatePcre, type TranslatedRegex } from '../../src/config/regex/index.ts';
 import { startRealNginx } from '../http/real-nginx.ts';
 import { faults, matches, untranslatable } from './regex-cases.ts';
+import { perTier } from '../harness/tier.ts';
 
 function translated(pattern: string, caseless = false): TranslatedRegex {
   const result = translatePcre(pattern, { caseless });
@@ -91,6 +92,6 @@ test('whatever the pattern, it is refused with a place inside it or compiles', (
         expect(new RegExp(result.source).exec('')?.length ?? result.groups + 1).toBe(result.groups + 1);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: perTier({ short: 800, long: 3000 }) },
   );
 });

@@ -1,6 +1,10 @@
 import { perTier } from './tier.ts';
 
-const BYTES: readonly number[] = Array.from({ length: 256 }, (_, byte) => byte);
+/** Of those above ASCII, which no parser tells apart, some. */
+const BYTES = perTier({
+  short: [...Array.from({ length: 129 }, (_, byte) => byte), 0xc3, 0xff],
+  long: Array.from({ length: 256 }, (_, byte) => byte),
+});
 
 /** Sizes just below and above one read of a socket, and two of them. */
 const SIZES: readonly number[] = [65_535, 65_536, 65_537, 65_538, 131_073];

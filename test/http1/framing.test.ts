@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CHUNKED, Framing, type FramingFault, NO_LENGTH } from '../../src/http1/index.ts';
-import { readHead } from '../../src/modules/proxy/client/response-head.ts';
+import { readHead } from '../../src/client/index.ts';
 import { HeadScan } from '../../src/worker/transport/head-scan.ts';
 import { HeadReader } from '../../src/worker/transport/node/head-reader.ts';
 import { portOf } from '../worker/node/port.ts';

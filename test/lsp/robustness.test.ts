@@ -35,7 +35,7 @@ async function askAll(path: string, line: number, character: number): Promise<tr
 }
 
 /** The number of characters by which the typed text grows. */
-const STEP = perTier({ short: 401, long: 101 });
+const STEP = perTier({ short: 1_201, long: 101 });
 
 /** A megabyte takes longer on a busy machine. */
 const LONG_MS = 120_000;
@@ -95,7 +95,7 @@ test('requests about positions beyond the text get a result', async () => {
 });
 
 /** Of some 50 bytes each. */
-const LOCATIONS = perTier({ short: 4_000, long: 20_000 });
+const LOCATIONS = perTier({ short: 1_500, long: 20_000 });
 
 test(
   `a text of ${50 * LOCATIONS} bytes gets results while it is typed in`,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { WORKERS_SHARE_PORTS } from '../harness/engine.ts';
+import { IS_LONG, perTier } from '../harness/tier.ts';
 import { connectRaw } from '../harness/raw.ts';
 import type { Gateway } from '../harness/gateway.ts';
 import { Lanes } from './lanes.ts';
@@ -76,7 +77,8 @@ test('a reload takes effect in a worker that was replaced', async (t) => {
   await gw.expect('GET /', { status: 200, body: 'newer' });
 });
 
-for (const act of HANGS) {
+/** A thread that hangs takes all of a core until it is ended: one way to hang in the short tier. */
+for (const act of perTier({ short: HANGS.slice(0, 1), long: HANGS })) {
   test(`a worker that is made to ${act} ends alone, and the process and its zones live on`, async (t) => {
     const gw = await withWorkers(t);
     const master = masterPid(gw);
@@ -103,20 +105,24 @@ test('a worker that hangs in a request closes its connections and is replaced', 
   await gw.expect('GET /hangs', { status: 200, body: 'angs' });
 }, 30_000);
 
-test('a worker that is busy with many requests at once is not treated as one that hangs', async (t) => {
-  const gw = await startSupervised(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
-    ...SABOTAGED,
-    workers: 1,
-  });
-  const clients = await Promise.all(Array.from({ length: 100 }, () => connectRaw(gw.port)));
-  // The worker stays in the first request while the others arrive, so one turn of its event loop takes them all, for more than 2 s.
-  sabotage(gw, 'hang in a request');
-  await expect.poll(() => existsSync(join(gw.dir, 'sabotage'))).toBe(false);
-  for (const client of clients) client.write('GET /h/slow HTTP/1.1\r\nHost: a\r\n\r\n');
-  const responses = await Promise.all(clients.map((client) => client.until(/slow$/)));
-  expect(responses.filter((response) => response.startsWith('HTTP/1.1 200'))).toHaveLength(100);
-  expect(gw.errorLog()).not.toMatch(/does not respond/);
-}, 30_000);
+test.runIf(IS_LONG)(
+  'a worker that is busy with many requests at once is not treated as one that hangs',
+  async (t) => {
+    const gw = await startSupervised(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
+      ...SABOTAGED,
+      workers: 1,
+    });
+    const clients = await Promise.all(Array.from({ length: 100 }, () => connectRaw(gw.port)));
+    // The worker stays in the first request while the others arrive, so one turn of its event loop takes them all, for more than 2 s.
+    sabotage(gw, 'hang in a request');
+    await expect.poll(() => existsSync(join(gw.dir, 'sabotage'))).toBe(false);
+    for (const client of clients) client.write('GET /h/slow HTTP/1.1\r\nHost: a\r\n\r\n');
+    const responses = await Promise.all(clients.map((client) => client.until(/slow$/)));
+    expect(responses.filter((response) => response.startsWith('HTTP/1.1 200'))).toHaveLength(100);
+    expect(gw.errorLog()).not.toMatch(/does not respond/);
+  },
+  30_000,
+);
 
 test.runIf(WORKERS_SHARE_PORTS)(
   'the other worker responds while one hangs',

@@ -23,7 +23,6 @@ export async function openUpstreams(
   const logged: string[] = [];
   const upstreams = await OpenUpstreams.open(plan.upstreams, {
     workerId: 1,
-    generation: 1,
     log: { write: (_, line) => void logged.push(line) },
     metrics: aloneCounters(),
     zone: (name) => zones.get(name) as SharedArrayBuffer,

@@ -7,7 +7,7 @@ import { perTier } from '../harness/tier.ts';
 
 compileThreads('publisher', 'reader', 'dying');
 
-const TOTAL = perTier({ short: 20_000, long: 100_000 });
+const TOTAL = perTier({ short: 8_000, long: 100_000 });
 const storms = [
   { threads: 1, capacity: 64 },
   { threads: 2, capacity: 1024 },

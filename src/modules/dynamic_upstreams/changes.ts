@@ -2,6 +2,7 @@ import {
   type Member,
   MEMBER_CODES,
   type MemberChange,
+  type MemberChanges,
   MemberFault,
   type MemberPatch,
   type Membership,
@@ -11,9 +12,9 @@ import type { Publish } from './events.ts';
 import type { Journal } from './journal.ts';
 
 /** Changes the members of a group, and tells and records it. */
-export class GroupChanges {
+export class GroupChanges implements MemberChanges {
+  readonly source: string;
   readonly #target: string;
-  readonly #source: string;
   readonly #membership: Membership;
   readonly #journal: Journal | undefined;
   readonly #publish: Publish;
@@ -23,7 +24,7 @@ export class GroupChanges {
     { journal, publish }: { journal: Journal | undefined; publish: Publish },
   ) {
     this.#target = target;
-    this.#source = source;
+    this.source = source;
     this.#membership = membership;
     this.#journal = journal;
     this.#publish = publish;
@@ -31,8 +32,8 @@ export class GroupChanges {
 
   /** Throws a `MemberFault` if the peers come from a source, which would undo what the API does. */
   requireApi(): void {
-    if (this.#source !== 'static')
-      throw new MemberFault(405, MEMBER_CODES.shape, `the peers come from the source "${this.#source}"`);
+    if (this.source !== 'static')
+      throw new MemberFault(405, MEMBER_CODES.shape, `the peers come from the source "${this.source}"`);
   }
 
   /** Replaces the set. `expected`: the generation that it must have. Throws a `MemberFault`. */
@@ -89,7 +90,7 @@ export class GroupChanges {
     this.failed(code);
     this.#publish({
       type: 'refresh_failed',
-      payload: { target: this.#target, source: this.#source, error_code: code },
+      payload: { target: this.#target, source: this.source, error_code: code },
     });
   }
 
@@ -108,7 +109,7 @@ export class GroupChanges {
       type,
       payload: {
         target: this.#target,
-        source: this.#source,
+        source: this.source,
         generation: set.generation,
         peer_count: this.#membership.peers(set).length,
       },

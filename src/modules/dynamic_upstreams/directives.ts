@@ -1,4 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
+import { AddressFault, parseRedisAddress, type RedisAddress } from '../../redis/index.ts';
 import {
   type ArgReader,
   directivesFor,
@@ -9,13 +10,19 @@ import {
 } from '../../config/index.ts';
 
 /** Where the peers of a group come from. */
-export type SourceKind = 'static' | 'file' | 'dns' | 'consul' | 'http';
+export type SourceKind = 'static' | 'file' | 'dns' | 'consul' | 'http' | 'redis';
 
 /** `dynamic_upstreams_dns name[:port] [service=x];` */
 interface DnsName {
   readonly host: string;
   readonly port: number;
   readonly service?: string;
+}
+
+/** `dynamic_upstreams_redis address key;` */
+interface RedisKey {
+  readonly address: RedisAddress;
+  readonly key: string;
 }
 
 /** `dynamic_upstreams_*` of one location. */
@@ -35,9 +42,25 @@ export interface DynamicUpstreamsConfig {
   readonly consulDatacenter?: string;
   readonly http?: string;
   readonly httpHeaders?: readonly (readonly [name: string, value: string])[];
+  readonly redis?: RedisKey;
   readonly eventsZone?: string;
   readonly eventsChannel?: string;
 }
+
+/** A file alone says that the peers come from it. */
+export function sourceOf({ source, sourceFile }: DynamicUpstreamsConfig): SourceKind {
+  if (source !== undefined && source !== 'static') return source;
+  return sourceFile === undefined ? 'static' : 'file';
+}
+
+/** The field that a source cannot do without, and its directive. */
+export const NEEDED = {
+  file: ['sourceFile', 'dynamic_upstreams_source_file'],
+  dns: ['dns', 'dynamic_upstreams_dns'],
+  consul: ['consulService', 'dynamic_upstreams_consul_service'],
+  http: ['http', 'dynamic_upstreams_http'],
+  redis: ['redis', 'dynamic_upstreams_redis'],
+} as const;
 
 /** A time whose numbers without a unit are milliseconds. */
 const milliseconds: ArgReader<number> = readers.words(
@@ -96,6 +119,22 @@ const header: ArgReader<readonly [name: string, value: string]> = readers.words(
   },
 );
 
+const redis: ArgReader<RedisKey> = readers.words(
+  { syntax: 'address key', min: 2, max: 2 },
+  ([where, key], scope) => {
+    const { value, span } = where as Word;
+    const address = parseRedisAddress(value);
+    if (!(address instanceof AddressFault)) return { address, key: (key as Word).value };
+    const { report, directive } = scope;
+    report.emerg(
+      `"${directive}" ${address.predicate}`,
+      span,
+      'expected host:port, unix:/path, redis://host or an upstream name',
+    );
+    return undefined;
+  },
+);
+
 function refuse(value: string, span: Word['span'], { report, directive }: ReadScope): undefined {
   report.emerg(`invalid value "${value}" in "${directive}" directive`, span);
   return undefined;
@@ -121,10 +160,10 @@ export const directives = directivesFor<DynamicUpstreamsConfig>()({
   },
   dynamic_upstreams_source: {
     ...HERE,
-    args: readers.oneOf('static', 'file', 'dns', 'consul', 'http'),
+    args: readers.oneOf('static', 'file', 'dns', 'consul', 'http', 'redis'),
     into: 'source',
     summary:
-      'Where the peers come from: static (the API; the default), file (also if there is a dynamic_upstreams_source_file), dns, consul or http.',
+      'Where the peers come from: static (the API; the default), file (also if there is a dynamic_upstreams_source_file), dns, consul, http or redis.',
   },
   dynamic_upstreams_source_file: {
     ...HERE,
@@ -153,7 +192,7 @@ export const directives = directivesFor<DynamicUpstreamsConfig>()({
     args: readers.oneOf('keep', 'accept'),
     into: 'empty',
     summary:
-      'What an empty list of a source does: it is kept out as a failure (default of file and http), or it empties the group (dns and consul).',
+      'What an empty list of a source does: it is kept out as a failure (default of file, http and redis), or it empties the group (dns and consul).',
   },
   dynamic_upstreams_dns: {
     ...HERE,
@@ -207,6 +246,15 @@ export const directives = directivesFor<DynamicUpstreamsConfig>()({
     repeat: 'append',
     secret: 'whole',
     summary: 'A header of the request for the peers.',
+  },
+  dynamic_upstreams_redis: {
+    ...HERE,
+    args: redis,
+    into: 'redis',
+    secret: 'password',
+    roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),
+    summary:
+      'The Redis or Valkey, as in kv_pass, and the key of a string that holds the peers as the body of PUT does.',
   },
   dynamic_upstreams_worker_events_zone: {
     ...HERE,

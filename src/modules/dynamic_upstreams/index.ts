@@ -1,10 +1,11 @@
 import { dirname, resolve } from 'node:path';
 import { type ConfigReport, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import type { KnowsHost } from '../../http/index.ts';
+import { endpointsOf } from '../../redis/index.ts';
 import type { Membership, UpstreamGroup } from '../../upstream/index.ts';
 import { compileApi } from './api.ts';
 import { GroupChanges } from './changes.ts';
-import { directives, type DynamicUpstreamsConfig, type SourceKind } from './directives.ts';
+import { directives, type DynamicUpstreamsConfig, NEEDED, type SourceKind, sourceOf } from './directives.ts';
 import { openEvents } from './events.ts';
 import { Journal } from './journal.ts';
 import { Refresh } from './refresh.ts';
@@ -12,6 +13,7 @@ import { consulSource } from './sources/consul.ts';
 import { dnsSource } from './sources/dns.ts';
 import { fileSource } from './sources/file.ts';
 import { httpSource } from './sources/http.ts';
+import { redisSource } from './sources/redis.ts';
 import type { Source } from './sources/source.ts';
 
 export type { DynamicUpstreamsConfig } from './directives.ts';
@@ -25,20 +27,6 @@ interface Resources {
   readonly changes: GroupChanges | undefined;
   readonly knowsHost: KnowsHost;
 }
-
-/** A file alone says that the peers come from it. */
-function sourceOf({ source, sourceFile }: DynamicUpstreamsConfig): SourceKind {
-  if (source !== undefined && source !== 'static') return source;
-  return sourceFile === undefined ? 'static' : 'file';
-}
-
-/** The field that a source cannot do without. */
-const NEEDED = {
-  file: ['sourceFile', 'dynamic_upstreams_source_file'],
-  dns: ['dns', 'dynamic_upstreams_dns'],
-  consul: ['consulService', 'dynamic_upstreams_consul_service'],
-  http: ['http', 'dynamic_upstreams_http'],
-} as const;
 
 function validate(config: DynamicUpstreamsConfig, report: ConfigReport<DynamicUpstreamsConfig>): void {
   const { target, eventsZone, eventsChannel } = config;
@@ -76,6 +64,7 @@ async function provision(config: ApiConfig, worker: WorkerScope): Promise<Resour
       : new Journal({ ...target, configured, path: resolve(worker.prefix, config.journal) }, worker);
   const publish = openEvents({ zone: config.eventsZone, channel: config.eventsChannel }, worker);
   const changes = new GroupChanges(target, { journal, publish });
+  membership.changedBy(changes);
   await changes.restore();
   const asked = openSource(config, source, worker);
   if (asked) await startRefresh({ asked, config, source }, { membership, changes, worker });
@@ -106,6 +95,13 @@ function openSource(config: ApiConfig, source: SourceKind, worker: WorkerScope):
       return httpSource(config.http as string, config.httpHeaders ?? []);
     case 'consul':
       return consulSource(config as ApiConfig & { consulService: string });
+    case 'redis': {
+      const { address, key } = config.redis as NonNullable<ApiConfig['redis']>;
+      return redisSource(
+        endpointsOf(address, (name) => worker.upstream(name)),
+        key,
+      );
+    }
     case 'dns': {
       const name = config.dns as NonNullable<ApiConfig['dns']>;
       const lookUp = worker.upstreams.memberLookup(config.target, name);

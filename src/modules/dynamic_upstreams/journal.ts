@@ -1,4 +1,5 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerScope } from '../../contract/index.ts';
 import { systemFailure } from '../../system/index.ts';
@@ -50,6 +51,7 @@ export class Journal {
   async restore(): Promise<boolean> {
     const { path, target, membership } = this.#target;
     if (membership.text.revision > 0) return false;
+    await removeLeftovers(path);
     let text: string;
     try {
       text = await readWhole(path);
@@ -148,6 +150,25 @@ export class Journal {
     if (known !== 0) return;
     membership.note({ restore_error_code: MEMBER_CODES.unreadable });
     this.#worker.log.write('warn', message);
+  }
+}
+
+/** Removes what processes that were killed while they wrote have left beside the journal. */
+async function removeLeftovers(path: string): Promise<void> {
+  const directory = dirname(path);
+  const start = `${basename(path)}.`;
+  for (const name of await readdir(directory).catch(() => [])) {
+    const [, pid] = (name.startsWith(start) && /^(\d+)\.\d+\.new$/.exec(name.slice(start.length))) || [];
+    if (pid !== undefined && !isAlive(Number(pid)))
+      await rm(join(directory, name), { force: true }).catch(() => undefined);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 

@@ -1,3 +1,7 @@
+import type { Bytes, Reply } from '../../redis/index.ts';
+
+export type { Bytes, Reply };
+
 /** The supported commands. None blocks or changes the state of a connection, since requests share connections. */
 export const COMMAND_NAMES = [
   'get',
@@ -64,12 +68,6 @@ export const COMMANDS: { readonly [name in CommandName]: CommandRow } = {
 
 /** The value of `$kv_connection_state` in this worker. */
 export type ConnectionState = 'connected' | 'degraded' | 'error';
-
-/** A key, field or value on its way to the store: text, or bytes that are not UTF-8. */
-export type Bytes = string | Buffer;
-
-/** A string, nil, an integer as decimal text, or the list of `mget`. */
-export type Reply = Buffer | string | null | readonly (Buffer | null)[];
 
 /** Why there is no reply; `text` is for the error log only. `kv_error`: an error reply of the store. */
 export interface StoreFault {

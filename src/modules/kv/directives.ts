@@ -9,8 +9,9 @@ import {
   renaming,
   uses,
 } from '../../config/index.ts';
+import { AddressFault } from '../../redis/index.ts';
 import { type AllowedHost, allowedHosts } from '../../upstream/index.ts';
-import { AddressFault, type KvAddress, parseAddress } from './address.ts';
+import { type KvAddress, parseAddress } from './address.ts';
 import { COMMAND_NAMES, type CommandName } from './commands.ts';
 
 /** A store that the configuration names, or one that each request names. */

@@ -8,8 +8,9 @@ import {
   type Explainer,
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { AddressFault, DEFAULT_PORT } from '../../redis/index.ts';
 import { HostPolicy } from '../../upstream/index.ts';
-import { addressLabel, AddressFault, DEFAULT_PORT, parseRequestAddress, requestHostOf } from './address.ts';
+import { addressLabel, parseRequestAddress, requestHostOf } from './address.ts';
 import { sendError } from './response.ts';
 import { COMMANDS, type Store } from './commands.ts';
 import { directives, type KvConfig } from './directives.ts';

@@ -1,11 +1,9 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
+import { type Endpoint, endpointsOf, RedisConnection, type Reply, ReplyError } from '../../redis/index.ts';
 import { unreachableReason } from '../../system/index.ts';
-import { type Endpoint, endpointsOf } from './address.ts';
-import { COMMANDS, type Reply } from './commands.ts';
+import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './directives.ts';
 import { TickClock } from './outstanding.ts';
-import { RedisConnection } from './redis-connection.ts';
-import { ReplyError } from './resp.ts';
 
 type Problem = LiveProblem<KvConfig>;
 

@@ -1,5 +1,11 @@
 import type { ErrorLog } from '../../log/index.ts';
-import type { Endpoint } from './address.ts';
+import {
+  type ConnectionOwner,
+  type Endpoint,
+  RedisConnection,
+  ReplyError,
+  type Request,
+} from '../../redis/index.ts';
 import {
   type Bytes,
   type CommandName,
@@ -14,8 +20,6 @@ import {
 import type { StoreSettings } from './directives.ts';
 import { printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
-import { type ConnectionOwner, RedisConnection, type Request } from './redis-connection.ts';
-import { ReplyError } from './resp.ts';
 
 /** Maximum number of commands of one store that wait for their reply in one worker. */
 const MAX_OUTSTANDING = 10_000;

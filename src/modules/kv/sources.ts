@@ -3,18 +3,15 @@ import { basename, resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { Build, Check, WorkerScope } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { type AddressRule, admits, HostPolicy, HostRefused, lookUpHost } from '../../upstream/index.ts';
 import {
-  addressLabel,
   AddressFault,
   DEFAULT_PORT,
   type Endpoint,
   endpointsOf,
-  parseRequestAddress,
   type RedisAddress,
-  type RequestAddress,
-  requestHostOf,
-} from './address.ts';
+} from '../../redis/index.ts';
+import { type AddressRule, admits, HostPolicy, HostRefused, lookUpHost } from '../../upstream/index.ts';
+import { addressLabel, parseRequestAddress, type RequestAddress, requestHostOf } from './address.ts';
 import type { KvConfig, StoreSettings } from './directives.ts';
 import { EmbeddedStore } from './embedded-store.ts';
 import type { StoreSource } from './handler.ts';

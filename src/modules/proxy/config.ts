@@ -2,18 +2,6 @@ import type { ComplexValue } from '../../config/index.ts';
 import type { ForwardingConfig, RegexConfig } from '../../contract/index.ts';
 import type { AllowedHost } from '../../upstream/index.ts';
 
-/** A file that was read at load time; its path is absolute. */
-export interface LoadedFile {
-  readonly path: string;
-  readonly text: string;
-}
-
-/** `proxy_set_header name value`. */
-export interface HeaderRule {
-  readonly name: string;
-  readonly value: ComplexValue;
-}
-
 /** The text that is searched for: a plain one (with variables) or a regular expression. */
 export type Pattern =
   | { readonly kind: 'text'; readonly value: ComplexValue }
@@ -65,31 +53,10 @@ export const IGNORED_HEADERS = [
   'Vary',
 ] as const;
 
-export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-
 /** `number size`. */
 export interface Buffers {
   readonly number: number;
   readonly sizeBytes: number;
-}
-
-/** `proxy_cache_path`. */
-export interface CachePathConfig {
-  readonly name: string;
-  readonly sizeBytes: number;
-  /** Absolute. */
-  readonly path: string;
-  readonly levels: readonly number[];
-  readonly inactiveMs: number;
-  /** 0: no limit. */
-  readonly maxBytes: number;
-  readonly minFreeBytes: number;
-  readonly managerFiles: number;
-  readonly managerSleepMs: number;
-  readonly managerThresholdMs: number;
-  readonly loaderFiles: number;
-  readonly loaderSleepMs: number;
-  readonly loaderThresholdMs: number;
 }
 
 /** `proxy_cache_valid`. */
@@ -118,7 +85,6 @@ export const STALE_CONDITIONS = [
 
 /** `proxy_cache*` of one location. */
 interface CacheConfig {
-  readonly cachePaths?: readonly CachePathConfig[];
   readonly cache: ComplexValue;
   readonly cacheKey?: ComplexValue;
   readonly cacheValid?: readonly CacheValidConfig[];
@@ -143,6 +109,8 @@ interface CacheConfig {
   readonly cacheTags?: true;
   readonly cacheTagsHeader: string;
   readonly forceRanges: boolean;
+  /** 0: responses are fetched whole. */
+  readonly sliceBytes: number;
 }
 
 /** `proxy_*` of one location. */
@@ -152,10 +120,8 @@ export interface ProxyConfig extends ForwardingConfig, CacheConfig {
    * addresses.
    */
   readonly allowHosts?: readonly (readonly AllowedHost[])[];
-  readonly setHeaders?: readonly HeaderRule[];
   readonly setBody?: ComplexValue;
   readonly method?: ComplexValue;
-  readonly httpVersion: '1.0' | '1.1';
   readonly passRequestHeaders: boolean;
   readonly passRequestBody: boolean;
 
@@ -177,27 +143,8 @@ export interface ProxyConfig extends ForwardingConfig, CacheConfig {
   readonly busyBuffersBytes?: number;
   readonly maxTempFileBytes: number;
 
-  readonly connectTimeoutMs: number;
-  readonly sendTimeoutMs: number;
-  readonly readTimeoutMs: number;
   readonly nextUpstream?: readonly (readonly NextCondition[])[];
   readonly nextUpstreamTries: number;
   readonly nextUpstreamTimeoutMs: number;
   readonly ignoreClientAbort: boolean;
-  readonly bind?: ComplexValue | 'off';
-  readonly socketKeepalive: boolean;
-
-  readonly sslVerify: boolean;
-  readonly sslVerifyDepth: number;
-  readonly sslName: ComplexValue;
-  readonly sslServerName: boolean;
-  readonly sslProtocols: readonly TlsVersion[];
-  readonly sslCiphers: string;
-  readonly sslSessionReuse: boolean;
-  readonly sslTrustedCertificate?: LoadedFile;
-  readonly sslCrl?: LoadedFile;
-  readonly sslCertificate?: LoadedFile;
-  readonly sslCertificateKey?: LoadedFile;
-  readonly sslPasswordFile?: LoadedFile;
-  readonly sslConfCommands?: readonly (readonly [name: string, value: string])[];
 }

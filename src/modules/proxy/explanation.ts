@@ -1,3 +1,4 @@
+import type { Connections } from '../../client/index.ts';
 import type {
   Build,
   ExplainedAction,
@@ -10,11 +11,15 @@ import type {
 import type { Exchange } from '../../http/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
-import type { Connections } from './client/keepalive.ts';
+import { explainCache } from './cache/explain-cache.ts';
+import { forCache } from './cache/compile-cached.ts';
+import { compilePolicy, mayCache } from './cache/policy.ts';
 import type { ProxyConfig } from './config.ts';
 import { compileBalancingInput } from './handler.ts';
 import type { Provisioned } from './provision.ts';
 import { compileRequestHead, compileRequestTarget } from './request-head.ts';
+import { asksForPieces } from './slice/compile-sliced.ts';
+import { beginSlice, firstPiece, sliceRange } from './slice/slice-range.ts';
 import { compileTarget, type Target } from './target.ts';
 import { beginRound } from './tries.ts';
 
@@ -37,7 +42,7 @@ export const explanation: ModuleExplanation<ProxyConfig, Provisioned> = {
 };
 
 function unconnected(_config: ProxyConfig, scope: ExplainScope): Unconnected {
-  const { upstreams } = scope;
+  const { upstreams, caches } = scope;
   return {
     upstreams: {
       groups: upstreams.groups,
@@ -47,7 +52,7 @@ function unconnected(_config: ProxyConfig, scope: ExplainScope): Unconnected {
       hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`) }),
     },
     connections: () => NOTHING_OPEN,
-    caches: new Map(),
+    caches,
     buffers: new PieceBuffers(),
     servers: (group) => scope.upstream(group) ?? [],
   };
@@ -61,6 +66,7 @@ function unresolved(name: string): UpstreamGroup {
     name,
     key: undefined,
     sticky: undefined,
+    method: 'round_robin',
     sessions: undefined,
     membership: undefined,
     configured: '',
@@ -87,15 +93,27 @@ function tellForwarding(
   const requestTargetOf = compileRequestTarget(build.location);
   const headOf = compileRequestHead(config, build);
   const balancingInputOf = compileBalancingInput(provisioned, build);
+  const policy = mayCache(config) ? compilePolicy(config, provisioned.caches, build) : undefined;
+  const headForCache = policy ? compileRequestHead(forCache(config), build) : headOf;
   return async (x) => {
+    const { sliceBytes: sizeBytes } = config;
+    if (asksForPieces(config)) beginSlice(x, { at: firstPiece(x, sizeBytes), sizeBytes });
     const target = await targetOf(x);
     beginRound(x, target);
     const path = requestTargetOf(x, target.pass);
     const bodyBytes = config.passRequestBody ? x.request.contentLength : 0;
-    const head = headOf(x, { target: path, proxyHost: target.proxyHost, bodyBytes });
+    const cache = policy && (await explainCache(x, { policy, target, requestTarget: path }));
+    const framing = { target: path, proxyHost: target.proxyHost, bodyBytes };
+    const isConverted = x.method === 'HEAD' && config.cacheConvertHead;
+    const head = cache?.isFor
+      ? headForCache(x, { ...framing, method: isConverted ? 'GET' : undefined })
+      : headOf(x, framing);
+    const forwards = `forwards to ${target.scheme}://${target.proxyHost}`;
     return {
-      does: `forwards to ${target.scheme}://${target.proxyHost}`,
+      does: cache?.isServed ? `uses the cache; otherwise ${forwards}` : forwards,
       facts: [
+        ...(cache?.facts ?? []),
+        ...pieceFacts(x, config),
         ...requestFacts(head.text),
         ...peerFacts(target, provisioned, balancingInputOf(x, target.group)),
         ...faultFacts(x, config),
@@ -103,6 +121,11 @@ function tellForwarding(
       unknown: 'the response of the upstream',
     } satisfies ExplainedAction;
   };
+}
+
+function pieceFacts(x: Exchange, config: ProxyConfig): readonly ExplainedFact[] {
+  if (!asksForPieces(config)) return [];
+  return [{ label: 'pieces', value: `of ${config.sliceBytes} bytes; the first is ${sliceRange(x)}` }];
 }
 
 /** Names that need not be resolved. */

@@ -1,11 +1,9 @@
+import { type ResponseHead, type Caller, type Connection, UpstreamFault } from '../../client/index.ts';
 import type { Socket } from 'node:net';
 import { failRequest, type Exchange, logContext } from '../../http/index.ts';
 import type { ErrorLog, Level } from '../../log/index.ts';
 import type { Peer, Selection } from '../../upstream/index.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
-import type { ResponseHead } from './client/response-head.ts';
-import type { Caller, Connection } from './client/connection.ts';
-import { UpstreamFault } from './client/fault.ts';
 import type { ProxyConfig } from './config.ts';
 import type { BodyTaker } from './relay.ts';
 import type { ResponseKeeper } from './cache/response-keeper.ts';

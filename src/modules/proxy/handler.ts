@@ -3,7 +3,7 @@ import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
 import { type BalancingInput, compileSticky, type UpstreamGroup } from '../../upstream/index.ts';
 import { ResponseDelivery } from './response-delivery.ts';
-import { mayCache } from './cache/caches.ts';
+import { mayCache } from './cache/policy.ts';
 import { compileCached, forCache } from './cache/compile-cached.ts';
 import type { Fetch } from './cache/cached-request.ts';
 import type { ProxyConfig } from './config.ts';
@@ -12,6 +12,7 @@ import { beginRound, NextRules } from './tries.ts';
 import type { Provisioned } from './provision.ts';
 import { compileRequestHead, compileRequestTarget } from './request-head.ts';
 import { PassingUpload, SpooledUpload, type Upload, WholeUpload } from './upload.ts';
+import { asksForPieces, compileSliced } from './slice/compile-sliced.ts';
 import { compileTarget, type Target } from './target.ts';
 import { keepsFacts } from './variables.ts';
 
@@ -31,11 +32,12 @@ export function compileForwarding(
       return upload.then((whole) => (whole ? send(x, target, whole) : undefined));
     return send(x, target, upload);
   };
-  return (x) => {
+  const handle: Handler = (x) => {
     const target = targetOf(x);
     if (target instanceof Promise) return target.then((found) => (x.done ? undefined : forward(x, found)));
     return forward(x, target);
   };
+  return asksForPieces(config) ? compileSliced(config, { handle, provisioned }, build) : handle;
 }
 
 type Send = (x: Exchange, target: Target, upload: Upload | undefined) => void | Promise<void>;
@@ -101,10 +103,10 @@ export function compileBalancingInput(
 }
 
 function inputOf(group: UpstreamGroup, build: Build): [UpstreamGroup, (x: Exchange) => BalancingInput][] {
-  const { key, sticky, sessions, wantsClientAddress } = group;
+  const { key, sticky, wantsClientAddress } = group;
   if (!key && !sticky && !wantsClientAddress) return [];
   const keyOf = key && build.value(key);
-  const bindingOf = sticky && compileSticky(sticky, sessions, build);
+  const bindingOf = compileSticky(group, build);
   const read = (x: Exchange): BalancingInput => ({
     ...(keyOf && { key: keyOf(x) }),
     ...(wantsClientAddress && { clientAddress: x.remoteAddress }),

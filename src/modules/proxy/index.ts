@@ -1,7 +1,7 @@
+import { constantText } from '../../config/index.ts';
 import { type ConfigReport, moduleFor } from '../../contract/index.ts';
 import { setsCookie, setStickyCookie } from '../../upstream/index.ts';
-import { usedCaches, zoneOf } from './cache/caches.ts';
-import { validateCache } from './cache/validate.ts';
+import { mayCache } from './cache/policy.ts';
 import type { ProxyConfig } from './config.ts';
 import { directives } from './directives/index.ts';
 import { explanation } from './explanation.ts';
@@ -13,7 +13,6 @@ import { families, variables } from './variables.ts';
 /** Checks the buffer sizes against one another, and directives that need one another (nginx ngx_http_proxy_merge_loc_conf). */
 function validate(config: ProxyConfig, report: ConfigReport<ProxyConfig>): void {
   validateBuffers(config, report);
-  validateCache(config, report);
   const {
     redirects = [],
     pass,
@@ -73,13 +72,10 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
   enabled: ({ pass }) => pass !== undefined,
   validate,
   upstreams: ({ pass }) => (pass?.kind === 'literal' ? [{ ...addressOf(pass), field: 'pass' }] : []),
-  zones: (config) =>
-    usedCaches(config).map((path) => ({
-      zone: zoneOf(path),
-      field: 'cachePaths',
-      index: config.cachePaths?.indexOf(path) ?? 0,
-    })),
-  writes: ({ cachePaths = [] }) => ({ directories: cachePaths.map(({ path }) => path) }),
+  uses(config) {
+    const name = mayCache(config) ? constantText(config.cache) : undefined;
+    return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
+  },
   provision,
   compile(config, provisioned, build) {
     if (!config.pass) return {};

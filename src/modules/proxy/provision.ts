@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto';
+import {
+  Connections,
+  Connector,
+  type ConnectorSettings,
+  readBuffer,
+  tlsSettings,
+} from '../../client/index.ts';
 import { constantText } from '../../config/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
-import type { CacheStore } from '../../cache/index.ts';
+import type { Caches } from '../../cache/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import type { UpstreamGroup, Upstreams } from '../../upstream/index.ts';
-import { openCaches } from './cache/caches.ts';
-import { Connections } from './client/keepalive.ts';
-import { readBuffer } from './client/inlet.ts';
-import { Connector, type ConnectorSettings, type TlsSettings } from './client/connector.ts';
-import type { ProxyConfig, TlsVersion } from './config.ts';
+import type { ProxyConfig } from './config.ts';
 
 /** The upstreams and connections that a location forwards requests through. */
 export interface Provisioned {
   readonly upstreams: Upstreams;
   /** Gives the connections to the peers of a group, for one scheme and one local address ('': any). */
   connections(group: UpstreamGroup, scheme: 'http' | 'https', localAddress?: string): Connections;
-  /** The caches that the location may use, by their names. */
-  readonly caches: ReadonlyMap<string, CacheStore>;
+  readonly caches: Caches;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
 }
@@ -37,7 +39,7 @@ export function provision(config: ProxyConfig, worker: WorkerScope): Provisioned
     );
   return {
     upstreams: worker.upstreams,
-    caches: openCaches(config, worker),
+    caches: worker.caches,
     buffers: worker.share(
       'proxy: cache buffers',
       () => new PieceBuffers(),
@@ -66,38 +68,6 @@ function keyOf({ connectionSet, keepalive }: UpstreamGroup, settings: ConnectorS
     .update(JSON.stringify([keepalive, settings]))
     .digest('hex');
   return `proxy ${connectionSet} ${digest}`;
-}
-
-const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
-
-function tlsSettings(config: ProxyConfig): TlsSettings {
-  const command = new Map(config.sslConfCommands);
-  const [lowest = 'TLSv1.2'] = VERSIONS.filter((version) => config.sslProtocols.includes(version));
-  const highest = VERSIONS.findLast((version) => config.sslProtocols.includes(version)) ?? 'TLSv1.3';
-  const { sslPasswordFile } = config;
-  return {
-    passphrases: sslPasswordFile?.text.split('\n').filter(Boolean) ?? [],
-    ciphers: command.get('CipherString') ?? config.sslCiphers,
-    minVersion: versionOf(command.get('MinProtocol')) ?? lowest,
-    maxVersion: versionOf(command.get('MaxProtocol')) ?? highest,
-    verify: config.sslVerify,
-    verifyDepth: config.sslVerifyDepth,
-    reuseSessions: config.sslSessionReuse,
-    ...textOf('ca', config.sslTrustedCertificate?.text),
-    ...textOf('crl', config.sslCrl?.text),
-    ...textOf('cert', config.sslCertificate?.text),
-    ...textOf('key', config.sslCertificateKey?.text),
-    ...textOf('ciphersuites', command.get('Ciphersuites')),
-    ...textOf('groups', command.get('Groups') ?? command.get('Curves')),
-  };
-}
-
-function versionOf(name: string | undefined): TlsVersion | undefined {
-  return VERSIONS.find((version) => version === name);
-}
-
-function textOf<K extends string>(field: K, text: string | undefined): Partial<Record<K, string>> {
-  return (text === undefined ? {} : { [field]: text }) as Partial<Record<K, string>>;
 }
 
 /** Gives the local address that all requests share ('': any); `undefined` if it depends on the request. */

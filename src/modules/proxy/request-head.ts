@@ -1,5 +1,5 @@
 import { constantText } from '../../config/index.ts';
-import type { Build, LocationFacts } from '../../contract/index.ts';
+import type { Build, HeaderRule, LocationFacts } from '../../contract/index.ts';
 import {
   encodePath,
   type Exchange,
@@ -9,7 +9,7 @@ import {
   rewritePhaseOf,
 } from '../../http/index.ts';
 import { connectionOptions, headerLine, HOP_BY_HOP, requestLine } from '../../http1/index.ts';
-import type { HeaderRule, ProxyConfig } from './config.ts';
+import type { ProxyConfig } from './config.ts';
 
 /** The URI that `proxy_pass` gives for one request. */
 export interface PassUri {

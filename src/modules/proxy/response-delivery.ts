@@ -1,3 +1,4 @@
+import type { ResponseHead } from '../../client/index.ts';
 import type { Socket } from 'node:net';
 import type { Build } from '../../contract/index.ts';
 import {
@@ -10,9 +11,8 @@ import {
 } from '../../http/index.ts';
 import { type Accel, ResponseHeaders } from './response-headers.ts';
 import { CHUNKED, HOP_BY_HOP } from '../../http1/index.ts';
-import type { ResponseHead } from './client/response-head.ts';
 import type { ProxyConfig } from './config.ts';
-import { Relay, type Source } from './relay.ts';
+import { type BodyTaker, Relay, type Source } from './relay.ts';
 
 /** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set([
@@ -80,8 +80,8 @@ export class ResponseDelivery {
     this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
   }
 
-  /** Gives the relay for the body; `undefined` if the body is not needed. */
-  take(x: Exchange, head: ResponseHead, source: Source): Relay | undefined {
+  /** Gives what takes the body; `undefined` if the body is not needed. */
+  take(x: Exchange, head: ResponseHead, source: Source): BodyTaker | undefined {
     const accepted = this.accept(x, head, source);
     return typeof accepted === 'string' ? undefined : this.pass(x, accepted);
   }
@@ -106,10 +106,10 @@ export class ResponseDelivery {
     return { head, contentType, accel, source };
   }
 
-  /** Passes on a response: gives the relay for its body, or sends it if there is none. */
-  pass(x: Exchange, accepted: AcceptedResponse): Relay | undefined {
+  /** Passes on a response: gives what takes its body. */
+  pass(x: Exchange, accepted: AcceptedResponse): BodyTaker {
     const { head, contentType } = accepted;
-    if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return this.#sendBare(x, head, contentType);
+    if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return bare(x, head, contentType);
     return this.#relay(x, accepted);
   }
 
@@ -152,10 +152,6 @@ export class ResponseDelivery {
     void x.redirectToPath(path);
   }
 
-  #sendBare(x: Exchange, { status }: ResponseHead, contentType: string): undefined {
-    x.send(status, contentType, '');
-  }
-
   #relay(x: Exchange, accepted: AcceptedResponse): Relay {
     const { head, contentType, source } = accepted;
     return new Relay(x, source, {
@@ -166,6 +162,12 @@ export class ResponseDelivery {
       rate: this.#rate(x),
     });
   }
+}
+
+/** A response without a body. It is sent when the connection to the upstream is free for the next request. */
+function bare(x: Exchange, { status }: ResponseHead, contentType: string): BodyTaker {
+  const send = (): void => x.send(status, contentType, '');
+  return { piece: () => undefined, follow: () => undefined, end: send, cut: send, drop: () => undefined };
 }
 
 /** A response whose headers are set. */

@@ -1,3 +1,4 @@
+import type { ResponseHead } from '../../client/index.ts';
 import type { Build } from '../../contract/index.ts';
 import {
   type Exchange,
@@ -7,7 +8,6 @@ import {
   statusLine,
 } from '../../http/index.ts';
 import { connectionOptions, HOP_BY_HOP } from '../../http1/index.ts';
-import type { ResponseHead } from './client/response-head.ts';
 import type { IgnoredHeader, ProxyConfig } from './config.ts';
 import { compileCookies, compileRedirects } from './replacements.ts';
 

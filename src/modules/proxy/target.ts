@@ -1,3 +1,4 @@
+import type { Connections } from '../../client/index.ts';
 import type { Build, LiteralTarget, PassTarget } from '../../contract/index.ts';
 import { type Exchange, HttpFault } from '../../http/index.ts';
 import {
@@ -9,7 +10,6 @@ import {
   type UpstreamAddress,
   type UpstreamGroup,
 } from '../../upstream/index.ts';
-import type { Connections } from './client/keepalive.ts';
 import type { ProxyConfig } from './config.ts';
 import { parseTarget } from './directives/index.ts';
 import { fixedLocalAddress, type Provisioned } from './provision.ts';

@@ -1,6 +1,5 @@
+import type { ResponseHead, UpstreamFault } from '../../client/index.ts';
 import { type Exchange, stateKey } from '../../http/index.ts';
-import type { ResponseHead } from './client/response-head.ts';
-import type { UpstreamFault } from './client/fault.ts';
 import type { NextCondition, ProxyConfig } from './config.ts';
 
 /**

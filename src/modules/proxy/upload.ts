@@ -1,7 +1,7 @@
+import type { Connection } from '../../client/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { CHUNK_END, chunkStart, lastChunk } from '../../http1/index.ts';
 import type { SpooledBody } from '../../spool.ts';
-import type { Connection } from './client/connection.ts';
 
 /** The sender of the request that a body belongs to. */
 interface Sender {

@@ -2,6 +2,7 @@ import type { Build, ModuleDefinition, VariableDefinition } from '../../contract
 import type { Getter } from '../../http/index.ts';
 import { type CacheFacts, cacheFacts } from './cache/cache-facts.ts';
 import type { ProxyConfig } from './config.ts';
+import { sliceRange } from './slice/slice-range.ts';
 import { proxyFacts, type ProxyFacts, type Try } from './tries.ts';
 
 type Variables = NonNullable<ModuleDefinition<ProxyConfig>['variables']>;
@@ -95,6 +96,11 @@ export const variables: Variables = {
     'Seconds since the response that is served was stored or renewed.',
     ({ storedMs }) => (storedMs === 0 ? '' : String(Math.max(0, Math.floor((Date.now() - storedMs) / 1000)))),
   ),
+  slice_range: {
+    summary: 'The piece of a response that is fetched, as the value of a `Range` header: `bytes=0-1048575`.',
+    live: true,
+    compile: () => sliceRange,
+  },
   upstream_cache_key: ofCache('The key of the response in the cache.', ({ key }) => key),
 };
 

@@ -1,8 +1,7 @@
 import type { Word } from '../../../grammar/index.ts';
-import { type ArgReader, defines, directivesFor, readers, type ReadScope, uses } from '../../config/index.ts';
+import { type ArgReader, defines, directivesFor, readers, type ReadScope } from '../../config/index.ts';
 import { moduleFor, type StickyKey, type UpstreamConfig } from '../../contract/index.ts';
-import type { Balancing, HealthMatch, MeasuredTime } from '../../upstream/index.ts';
-import { healthCheck, readMatch } from './health-check.ts';
+import type { Balancing, MeasuredTime } from '../../upstream/index.ts';
 import { server } from './server.ts';
 import { sticky } from './sticky.ts';
 
@@ -98,24 +97,6 @@ function refuse(word: Word, { report }: ReadScope): undefined {
 
 const UPSTREAM = ['upstream'] as const;
 const BALANCING = { contexts: UPSTREAM, into: 'balancing', repeat: 'append', inherit: false } as const;
-
-/** `match name { … }`. */
-const MATCH = {
-  contexts: ['http'],
-  words: { min: 1, max: 1 },
-  data: readMatch,
-  into: 'matches',
-  merge: (before: readonly HealthMatch[], added: readonly HealthMatch[]) => [...before, ...added],
-  syntax: 'name { ... }',
-  source: 'nginx ngx_http_upstream_hc_module#match',
-} as const;
-
-/** `n%`. */
-const percent: ArgReader<number> = readers.words({ syntax: 'number%', min: 1, max: 1 }, ([text], scope) => {
-  const { value } = text as Word;
-  const [, digits = ''] = /^(\d{1,3})%?$/.exec(value) ?? [];
-  return digits !== '' && Number(digits) <= 100 ? Number(digits) : refuse(text as Word, scope);
-});
 
 /** nginx's upstream modules. */
 const directives = directivesFor<UpstreamConfig>()({
@@ -240,42 +221,6 @@ const directives = directivesFor<UpstreamConfig>()({
     default: 'Path=/; HttpOnly; SameSite=Lax',
     inherit: false,
     summary: 'The attributes of an issued cookie.',
-    source: 'gw',
-  },
-  health_check: {
-    contexts: UPSTREAM,
-    args: healthCheck,
-    into: 'healthChecks',
-    repeat: 'append',
-    inherit: false,
-    summary:
-      'Probes the servers of the group over HTTP; one that fails a check gets no requests until it passes again. One worker probes for all.',
-    source: 'nginx ngx_http_upstream_hc_module#health_check',
-  },
-  match: { ...MATCH, summary: 'What a good response to a probe is: status, header and body must match.' },
-  health_match: { ...MATCH, summary: 'Another name of `match`.', source: 'gw' },
-  health_panic: {
-    contexts: ['http', 'upstream'],
-    args: percent,
-    into: 'healthPanic',
-    default: 0,
-    defaultText: '0%',
-    summary: 'When fewer servers, in percent, are healthy, the checks are ignored; 0%: never.',
-    source: 'gw',
-  },
-  health_worker_events_zone: {
-    contexts: ['http', 'upstream'],
-    args: readers.text,
-    into: 'healthEventsZone',
-    roles: uses('event ring'),
-    summary: 'The ring that changes of health are published into, as events of the type `transition`.',
-    source: 'gw',
-  },
-  health_worker_events_channel: {
-    contexts: ['http', 'upstream'],
-    args: readers.text,
-    into: 'healthEventsChannel',
-    summary: 'The channel of these events.',
     source: 'gw',
   },
   keepalive: {

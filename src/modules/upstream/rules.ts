@@ -1,6 +1,9 @@
-import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import type { ModuleRule, Problem, UpstreamConfig } from '../../contract/index.ts';
 
-const ipHash24: Rule = {
+type UpstreamRule = ModuleRule<UpstreamConfig>;
+
+const ipHash24: UpstreamRule = {
   id: 'GW908',
   slug: 'ip-hash-24',
   severity: 'info',
@@ -15,7 +18,7 @@ const ipHash24: Rule = {
     in: 'http',
     text: 'upstream app { hash $remote_addr consistent; server 127.0.0.1:8001; server 127.0.0.1:8002; }',
   },
-  *check(config: CheckedConfig): Iterable<Problem> {
+  *check(config): Iterable<Problem> {
     for (const { node } of config.uses('ip_hash')) {
       yield {
         at: node,
@@ -26,5 +29,215 @@ const ipHash24: Rule = {
   },
 };
 
+const nobodyServes: UpstreamRule = {
+  id: 'GW941',
+  slug: 'nobody-serves',
+  severity: 'warning',
+  summary: 'an upstream none of whose servers takes new requests',
+  why: 'A server that is "down" gets no request, and one that drains only those that are bound to it: everybody else gets a 502.',
+  fix: 'Leave one server, or a backup, without "down" and "drain".',
+  bad: {
+    in: 'http',
+    text: 'upstream app { server 127.0.0.1:8001 drain; server 127.0.0.1:8002 down; server 127.0.0.1:8003 backup down; }',
+  },
+  good: {
+    in: 'http',
+    text: 'upstream app { server 127.0.0.1:8001 drain; server 127.0.0.1:8002 down; server 127.0.0.1:8003 backup; }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocks('upstream')) {
+      const { servers = [], managed } = config.configIn(block);
+      // Others may take the place of the servers of a managed group.
+      if (managed || servers.length === 0 || servers.some(({ down, drain }) => !down && !drain)) continue;
+      const at = config.nodesIn(block, 'servers')[0];
+      if (at) yield { at, message: `no server of upstream "${nameOf(block)}" takes new requests` };
+    }
+  },
+};
+
+const stickyAlone: UpstreamRule = {
+  id: 'GW942',
+  slug: 'sticky-alone',
+  severity: 'info',
+  summary: 'sessions are bound to the only server',
+  why: 'There is no other server that they could go to: the cookie or the zone is of no use.',
+  fix: 'Remove "sticky", or add a server.',
+  bad: { in: 'http', text: 'upstream app { server 127.0.0.1:8001; sticky cookie srv; }' },
+  good: {
+    in: 'http',
+    text: 'upstream app { server 127.0.0.1:8001; server 127.0.0.1:8002; sticky cookie srv; }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocks('upstream')) {
+      const { servers = [], managed } = config.configIn(block);
+      const [server, ...others] = servers;
+      // A name may have several addresses.
+      if (managed || !server || others.length > 0 || server.target.kind === 'name') continue;
+      for (const at of block.own(...STICKY))
+        yield { at, message: `"${at.name.value}" has no effect with one server` };
+    }
+  },
+};
+
+const STICKY = ['sticky', 'upstream_balancer_sticky_cookie', 'upstream_balancer_sticky_header'] as const;
+
+const hashConstant: UpstreamRule = {
+  id: 'GW943',
+  slug: 'hash-constant',
+  severity: 'warning',
+  summary: 'the key of "hash" is the same for every request',
+  why: 'All requests go to one server; the others get none unless it fails.',
+  fix: 'Hash what tells requests apart: hash $remote_addr consistent.',
+  bad: {
+    in: 'http',
+    text: 'upstream app { hash remote_addr consistent; server 127.0.0.1:8001; server 127.0.0.1:8002; }',
+  },
+  good: {
+    in: 'http',
+    text: 'upstream app { hash $remote_addr consistent; server 127.0.0.1:8001; server 127.0.0.1:8002; }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocks('upstream')) {
+      const balancing = config.configIn(block).balancing?.at(-1);
+      if (balancing?.kind !== 'hash' || balancing.key.parts.some((part) => typeof part !== 'string'))
+        continue;
+      const at = config.nodesIn(block, 'balancing').at(-1);
+      if (at) yield { at, message: 'the key has no variable: all requests go to one server' };
+    }
+  },
+};
+
+const slowStartNever: UpstreamRule = {
+  id: 'GW944',
+  slug: 'slow-start-never',
+  severity: 'warning',
+  summary: 'slow_start of a server that is never taken out',
+  why: 'The share of a server grows when it comes back after failures. With "max_fails=0" no failure takes it out, and nothing checks its health.',
+  fix: 'Set "max_fails" to 1 or more, or add a "health_check".',
+  bad: {
+    in: 'http',
+    text: 'upstream app { server 127.0.0.1:8001 slow_start=30s max_fails=0; server 127.0.0.1:8002; }',
+  },
+  good: {
+    in: 'http',
+    text: 'upstream app { server 127.0.0.1:8001 slow_start=30s max_fails=2; server 127.0.0.1:8002; }',
+  },
+  *check(config): Iterable<Problem> {
+    // A check may stand in a location, or name the server.
+    if (config.uses('health_check', 'health_upstream_peer_probe').length > 0) return;
+    for (const block of config.blocks('upstream')) {
+      const { servers = [] } = config.configIn(block);
+      const nodes = config.nodesIn(block, 'servers');
+      if (servers.length < 2) continue;
+      for (const [nth, { slowStartMs, maxFails }] of servers.entries()) {
+        const at = nodes[nth];
+        if (at && slowStartMs > 0 && maxFails === 0)
+          yield { at, message: '"slow_start" has no effect with "max_fails=0"' };
+      }
+    }
+  },
+};
+
+/** What only `upstream_balancer_sticky_cookie` uses, and what `…_header` uses as well. */
+const KEY_OPTIONS = {
+  upstream_balancer_fallback: ['cookie', 'header'],
+  upstream_balancer_issue_cookie: ['cookie'],
+  upstream_balancer_cookie_attrs: ['cookie'],
+} as const;
+
+const stickyOptionUnused: UpstreamRule = {
+  id: 'GW945',
+  slug: 'sticky-option-unused',
+  severity: 'warning',
+  summary: 'a setting of bound requests where nothing binds them',
+  why: '"upstream_balancer_fallback" and the settings of cookies say how "upstream_balancer_sticky_cookie" works, the first one "…_header" too. "sticky" has parameters of its own.',
+  fix: 'Add "upstream_balancer_sticky_cookie", or remove the setting.',
+  bad: {
+    in: 'http',
+    text: `upstream app {
+  server 127.0.0.1:8001;
+  server 127.0.0.1:8002;
+  upstream_balancer_sticky_header X-User;
+  upstream_balancer_issue_cookie on;
+}`,
+  },
+  good: {
+    in: 'http',
+    text: `upstream app {
+  server 127.0.0.1:8001;
+  server 127.0.0.1:8002;
+  upstream_balancer_sticky_cookie srv;
+  upstream_balancer_issue_cookie on;
+}`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocks('upstream')) {
+      const from = config.configIn(block).stickyKey?.from;
+      for (const [name, users] of Object.entries(KEY_OPTIONS)) {
+        if (users.some((user) => user === from)) continue;
+        const needed = users.map((user) => `"upstream_balancer_sticky_${user}"`).join(' or ');
+        for (const at of block.own(name)) yield { at, message: `"${name}" has no effect without ${needed}` };
+      }
+    }
+  },
+};
+
+const managedNoRoom: UpstreamRule = {
+  id: 'GW946',
+  slug: 'managed-no-room',
+  severity: 'warning',
+  summary: 'a managed upstream with less room than it has servers',
+  why: 'A set of peers that exceeds the room is refused, so a change that keeps these servers is too. There is room for 256 peers, or for one per 512 bytes of "zone".',
+  fix: 'Give the block a larger zone: zone NAME 1m has room for 2,048 peers.',
+  bad: {
+    in: 'http',
+    text: blockOf(70, 'zone app 32k;'),
+  },
+  good: {
+    in: 'http',
+    text: blockOf(70, 'zone app 64k;'),
+  },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocks('upstream')) {
+      const { servers = [], managed, zoneBytes = 0 } = config.configIn(block);
+      const room = zoneBytes > 0 ? Math.floor(zoneBytes / ROOM_BYTES) : DEFAULT_ROOM;
+      const [at] = config.nodesIn(block, 'managed');
+      if (!managed || !at || servers.length <= room) continue;
+      const message = `${servers.length} servers exceed the room for ${room} peers: changes that keep them are refused`;
+      yield { at, message, hint: `zone ${nameOf(block)} SIZE, with 512 bytes for each peer` };
+    }
+  },
+};
+
+/** Room for peers without a size of `zone`, and what a peer takes of it. */
+const DEFAULT_ROOM = 256;
+const ROOM_BYTES = 512;
+
+/** An example: a managed upstream with many servers, and the API that changes them. */
+function blockOf(servers: number, zone: string): string {
+  const lines = Array.from({ length: servers }, (_, nth) => `  server 10.0.0.${nth + 1}:80;`);
+  return `upstream app {
+  ${zone}
+  dynamic_upstreams_managed;
+${lines.join('\n')}
+}
+server {
+  listen 127.0.0.1:8080;
+  location = /app { dynamic_upstreams_api; dynamic_upstreams_target app; }
+}`;
+}
+
+function nameOf({ args }: BlockView): string {
+  return typeof args === 'string' ? args : '';
+}
+
 /** The rules about `upstream` blocks. */
-export const rules: readonly Rule[] = [ipHash24];
+export const rules: readonly UpstreamRule[] = [
+  ipHash24,
+  nobodyServes,
+  stickyAlone,
+  hashConstant,
+  slowStartNever,
+  stickyOptionUnused,
+  managedNoRoom,
+];

@@ -1,13 +1,6 @@
 import type { Report, Span } from '../../../grammar/index.ts';
 import { type BoundBlock, firstAt, type ResolvedConfig } from '../../config/index.ts';
-import type { WrittenCheck } from '../../contract/index.ts';
-import {
-  type Balancing,
-  type HealthMatch,
-  MAX_CHECKS,
-  type ServerConfig,
-  type UpstreamPlan,
-} from '../../upstream/index.ts';
+import { type Balancing, type ServerConfig, type UpstreamPlan } from '../../upstream/index.ts';
 
 /** An `upstream` block: its plan, its text and its config. */
 interface CheckedUpstream {
@@ -29,18 +22,6 @@ export function checkUpstream({ plan, block, config }: CheckedUpstream, report: 
   checkParameters(config, report);
   checkResolving(plan, config, report);
   checkSticky(config, report);
-  checkHealth(config, report);
-}
-
-function checkHealth({ value, from }: ResolvedConfig, report: Report): void {
-  const checks = (value['healthChecks'] ?? []) as readonly WrittenCheck[];
-  const matches = (value['matches'] ?? []) as readonly HealthMatch[];
-  const spans = from.get('healthChecks')?.spans ?? [];
-  if (checks.length > MAX_CHECKS) report.emerg(`more than ${MAX_CHECKS} health checks`, spans[MAX_CHECKS]);
-  for (const [nth, { match }] of checks.entries()) {
-    if (match !== undefined && !matches.some(({ name }) => name === match))
-      report.emerg(`no "match" has the name "${match}"`, spans[nth]);
-  }
 }
 
 /** One upstream has one way of binding requests. */

@@ -1,6 +1,6 @@
 import { MAGIC_WORD, type Memory, memoryOf, VERSION_WORD } from '../header.ts';
 import { setAlive, ZoneLock } from '../lock.ts';
-import { CacheTable, payloadOf } from './cache-table.ts';
+import { CacheTable, type EntryFacts, payloadOf } from './cache-table.ts';
 import {
   BLOCK_BYTES,
   BYTES_DOUBLE,
@@ -21,12 +21,13 @@ import {
   STATE,
   STATES,
   TICKET,
-  TICKET_WORD,
   USED,
   USES,
   VALID,
+  VARIES,
 } from './kind.ts';
-import { type Purge, recordPurge, wasPurged } from './purges.ts';
+import { type PurgeMatcher, purgeMatcher } from './purge-matcher.ts';
+import { type PurgeList, recordPurges, wasPurged } from './purges.ts';
 
 /** Opens the index of a cache for this thread. Throws if the memory holds none. */
 export function openCacheIndex(buffer: SharedArrayBuffer, threadId: number): CacheIndex {
@@ -56,6 +57,8 @@ interface StoredFacts {
   readonly sizeBytes: number;
   readonly validMs: number;
   readonly isChecked: boolean;
+  /** It has no response of its own: its key has variants. It is not counted when it is purged. */
+  readonly varies: boolean;
 }
 
 /** An entry by its digest, with what its purges look at. */
@@ -78,6 +81,14 @@ export interface IndexFacts {
 export interface Removal {
   readonly digest: Buffer;
   readonly sizeBytes: number;
+}
+
+/** What purges mean among some entries; `nth` says which text means an entry that counts. */
+interface PurgedPart {
+  /** The caller removes their files and calls `finishRemoval`. */
+  readonly removals: (Removal & { readonly nth: number | undefined })[];
+  /** Somebody else removes their files. Those that leave anyway do not count, those that were about to be stored do. */
+  readonly others: (Pick<IndexedEntry, 'entry' | 'generation'> & { readonly nth: number | undefined })[];
 }
 
 /** Entries that a scan looks at per acquisition of the lock. */
@@ -153,7 +164,7 @@ export class CacheIndex {
       if (entry === 0) return undefined;
       const isHeld = this.#table.u32(entry, OWNER) !== 0;
       if (isHeld && nowMs - this.#table.f64(entry, LOCKED) < ageMs) return 0;
-      return this.#own(entry, nowMs);
+      return this.#table.own(entry, this.#mine, nowMs);
     });
     return ticket ?? 0;
   }
@@ -195,7 +206,7 @@ export class CacheIndex {
   ): 'begun' | 'purged' | undefined {
     return this.#locked(() => {
       const table = this.#table;
-      if (wasPurged(this.#memory, since, { key, tags })) return 'purged';
+      if (wasPurged(table, since, { key, tags })) return 'purged';
       const found = table.find(digest);
       const state = found === 0 ? STATES.counted : table.u8(found, STATE);
       if (state === STATES.replacing || state === STATES.deleting) return undefined;
@@ -204,7 +215,7 @@ export class CacheIndex {
       if (entry === 0) return undefined;
       table.settle(entry, STATES.replacing, table.f64(entry, SIZE));
       table.setF64(entry, USED, nowMs);
-      this.#own(entry, nowMs);
+      table.own(entry, this.#mine, nowMs);
       return 'begun';
     });
   }
@@ -227,6 +238,7 @@ export class CacheIndex {
       table.settle(entry, STATES.stored, facts.sizeBytes);
       table.setF64(entry, VALID, facts.validMs);
       table.setU8(entry, CHECKED, Number(facts.isChecked));
+      table.setU8(entry, VARIES, Number(facts.varies));
       table.setU16(entry, REMEMBERED, 0);
       return this.#describe(entry);
     });
@@ -252,12 +264,13 @@ export class CacheIndex {
       const state = entry === 0 ? STATES.counted : table.u8(entry, STATE);
       if (state === STATES.stored) return this.#describe(entry);
       if (state === STATES.replacing || state === STATES.deleting) return undefined;
-      if (wasPurged(this.#memory, 0, { key, tags })) return 'purged';
+      if (wasPurged(table, 0, { key, tags })) return 'purged';
       entry = entry === 0 ? this.#insert(digest, key, tags) : this.#tagged(entry, { digest, key, tags });
       if (entry === 0) return undefined;
       table.settle(entry, STATES.stored, facts.sizeBytes);
       table.setF64(entry, VALID, facts.validMs);
       table.setU8(entry, CHECKED, Number(facts.isChecked));
+      table.setU8(entry, VARIES, Number(facts.varies));
       if (table.f64(entry, USED) === 0) table.setF64(entry, USED, Date.now());
       return this.#describe(entry);
     });
@@ -276,7 +289,10 @@ export class CacheIndex {
       const entry = this.#table.find(digest);
       if (entry === 0) return false;
       if (generation !== undefined && !this.isCurrent({ entry, generation })) return false;
-      return this.#condemn(entry);
+      // A lookup may find a file before the loader does.
+      const isFound = this.#describe(entry).file === 'unsure';
+      if (isFound) this.#table.settle(entry, STATES.unsure, this.#table.f64(entry, SIZE));
+      return this.#table.condemn(entry, this.#mine);
     });
     return begun === true;
   }
@@ -304,7 +320,7 @@ export class CacheIndex {
         if (table.u32(entry, OWNER) !== 0) continue;
         const removal = { digest: table.digest(entry), sizeBytes: table.f64(entry, SIZE) };
         if (NOTHING.has(table.u8(entry, STATE))) table.remove(entry);
-        else if (this.#condemn(entry)) {
+        else if (table.condemn(entry, this.#mine)) {
           removals.push(removal);
           table.settle(entry, STATES.deleting, 0);
         }
@@ -313,29 +329,39 @@ export class CacheIndex {
     return removals;
   }
 
-  /** Records a purge: what began before it will not be stored. */
-  recordPurge(purge: Purge): void {
-    while (this.#locked(() => recordPurge(this.#memory, purge)) === undefined);
+  /** Records purges: what began before them will not be stored. Gives what `purgePart` compares entries with. */
+  recordPurges(purges: PurgeList): PurgeMatcher {
+    const record = (): true => {
+      recordPurges(this.#table, purges);
+      return true;
+    };
+    while (this.#locked(record) === undefined);
+    return purgeMatcher(purges);
   }
 
-  /** Begins to remove what a purge means, in parts: call it with the returned cursor until that is `undefined`. */
-  purgePart(
-    purge: Purge,
-    cursor = 1,
-  ): { readonly removals: readonly Removal[]; readonly next: number | undefined } {
-    const removals: Removal[] = [];
-    const text = Buffer.from(purge.text);
-    const { geometry } = this.#table;
-    const end = Math.min(cursor + SCANNED, geometry.blocks + 1);
-    const isDone = this.#locked(() => {
-      for (let block = cursor; block < end; block++) {
-        if (this.#memory.i32[this.#table.at(block, 0) >> 2] === 1)
-          this.#purgeOne(block, { ...purge, bytes: text }, removals);
-      }
-      return true;
+  /** Begins to remove what purges mean, in parts: call it with the returned cursor until that is `undefined`. */
+  purgePart(matcher: PurgeMatcher, cursor = 1): PurgedPart & { readonly next: number | undefined } {
+    const part: PurgedPart = { removals: [], others: [] };
+    const next = this.#part(cursor, (entries) => {
+      for (const entry of entries) this.#purgeOne(entry, matcher, part);
     });
-    if (isDone === undefined) return { removals, next: cursor };
-    return { removals, next: end > geometry.blocks ? undefined : end };
+    return { ...part, next };
+  }
+
+  /** Shows the stored responses in parts, as `purgePart` does: all of a part, or the largest ones of it. */
+  entriesPart(
+    cursor = 1,
+    most = SCANNED,
+  ): { readonly entries: readonly EntryFacts[]; readonly next: number | undefined } {
+    const table = this.#table;
+    let shown: readonly EntryFacts[] = [];
+    const next = this.#part(cursor, (entries) => {
+      const stored = entries.filter(
+        (entry) => table.u8(entry, STATE) === STATES.stored && table.u8(entry, VARIES) === 0,
+      );
+      shown = table.largest(stored, most).map((entry) => table.facts(entry));
+    });
+    return { entries: shown, next };
   }
 
   facts(): IndexFacts {
@@ -403,39 +429,37 @@ export class CacheIndex {
     return made;
   }
 
-  #purgeOne(entry: number, { kind, text, bytes }: Purge & { bytes: Buffer }, removals: Removal[]): void {
+  /** Looks at the entries that begin in some blocks. Gives the next block; the same one if the lock was not to be had. */
+  #part(cursor: number, look: (entries: readonly number[]) => void): number | undefined {
     const table = this.#table;
-    const isMeant =
-      kind === 'tag' ? table.tags(entry).includes(text) : table.hasKey(entry, bytes, kind === 'key');
-    if (!isMeant) return;
+    const { blocks } = table.geometry;
+    const end = Math.min(cursor + SCANNED, blocks + 1);
+    const isDone = this.#locked(() => {
+      const entries: number[] = [];
+      for (let block = cursor; block < end; block++)
+        if (this.#memory.i32[table.at(block, 0) >> 2] === 1) entries.push(block);
+      look(entries);
+      return true;
+    });
+    if (isDone === undefined) return cursor;
+    return end > blocks ? undefined : end;
+  }
+
+  #purgeOne(entry: number, matcher: PurgeMatcher, { removals, others }: PurgedPart): void {
+    const table = this.#table;
+    const nth = matcher(table, entry);
+    if (nth < 0) return;
     const state = table.u8(entry, STATE);
-    if (state === STATES.counted) {
-      table.setU16(entry, REMEMBERED, 0);
+    if (state === STATES.counted) return table.setU16(entry, REMEMBERED, 0);
+    if (table.condemn(entry, this.#mine)) {
+      const counted = table.u8(entry, VARIES) === 1 ? undefined : nth;
+      removals.push({ digest: table.digest(entry), sizeBytes: table.f64(entry, SIZE), nth: counted });
       return;
     }
     // Who is about to put a file in place finds the entry condemned, and removes the file itself.
     if (state === STATES.replacing) table.settle(entry, STATES.deleting, 0);
-    else if (this.#condemn(entry))
-      removals.push({ digest: table.digest(entry), sizeBytes: table.f64(entry, SIZE) });
-  }
-
-  #condemn(entry: number): boolean {
-    const table = this.#table;
-    const state = table.u8(entry, STATE);
-    if (state !== STATES.stored && state !== STATES.unsure) return false;
-    table.settle(entry, STATES.deleting, table.f64(entry, SIZE));
-    this.#own(entry, Date.now());
-    return true;
-  }
-
-  #own(entry: number, nowMs: number): number {
-    const { u32 } = this.#memory;
-    const ticket = ((u32[TICKET_WORD] as number) + 1) >>> 0 || 1;
-    u32[TICKET_WORD] = ticket;
-    this.#table.setU32(entry, OWNER, this.#mine);
-    this.#table.setU32(entry, TICKET, ticket);
-    this.#table.setF64(entry, LOCKED, nowMs);
-    return ticket;
+    const generation = table.u32(entry, GENERATION) | 0;
+    others.push({ entry, generation, nth: state === STATES.replacing ? nth : undefined });
   }
 
   #describe(entry: number): IndexedEntry {

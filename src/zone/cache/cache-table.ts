@@ -1,9 +1,9 @@
+import { fnv1a } from '../dictionary/entry.ts';
 import type { Memory } from '../header.ts';
 import {
   BLOCK_BYTES,
   blocksFor,
   BUCKET_NEXT,
-  BUCKETS_AT,
   BYTES_DOUBLE,
   DIGEST,
   DIGEST_BYTES,
@@ -16,17 +16,36 @@ import {
   GENERATION_WORD,
   type Geometry,
   geometryOf,
+  KEY_HASH,
   KEY_LENGTH,
+  LOCKED,
   NEWER,
   NEWEST_WORD,
   NEXT,
   OLDER,
   OLDEST_WORD,
+  OWNER,
   SIZE,
   STATE,
   STATES,
+  TAG_BITS,
   TAGS_LENGTH,
+  TICKET,
+  TICKET_WORD,
+  USED,
+  USES,
+  VALID,
 } from './kind.ts';
+
+/** A stored response, for status pages. Times are in ms since the epoch. */
+export interface EntryFacts {
+  readonly key: string;
+  readonly tags: readonly string[];
+  readonly sizeBytes: number;
+  readonly uses: number;
+  readonly usedMs: number;
+  readonly validMs: number;
+}
 
 /** The entries of a cache's index. Every method must be called under the zone's lock. */
 export class CacheTable {
@@ -128,6 +147,26 @@ export class CacheTable {
     this.change(entry);
   }
 
+  /** Gives the lock of an entry to a thread. Returns its ticket. */
+  own(entry: number, owner: number, nowMs: number): number {
+    const { u32 } = this.memory;
+    const ticket = ((u32[TICKET_WORD] as number) + 1) >>> 0 || 1;
+    u32[TICKET_WORD] = ticket;
+    this.setU32(entry, OWNER, owner);
+    this.setU32(entry, TICKET, ticket);
+    this.setF64(entry, LOCKED, nowMs);
+    return ticket;
+  }
+
+  /** Begins to remove an entry; the thread removes the file. False: there is none, or somebody else changes it. */
+  condemn(entry: number, owner: number): boolean {
+    const state = this.u8(entry, STATE);
+    if (state !== STATES.stored && state !== STATES.unsure) return false;
+    this.settle(entry, STATES.deleting, this.f64(entry, SIZE));
+    this.own(entry, owner, Date.now());
+    return true;
+  }
+
   /** Inserts an entry without a file as the newest one; 0: there are too few free blocks. */
   insert(digest: Uint8Array, payload: Payload): number {
     const { u32, i32, bytes } = this.memory;
@@ -138,6 +177,8 @@ export class CacheTable {
     bytes.set(digest, this.at(entry, DIGEST));
     this.setU16(entry, KEY_LENGTH, payload.key.length);
     this.setU16(entry, TAGS_LENGTH, payload.tags.length);
+    this.setU32(entry, KEY_HASH, fnv1a(payload.key));
+    this.setU32(entry, TAG_BITS, payload.tagBits);
     this.#write(entry, Buffer.concat([payload.key, payload.tags]));
     this.change(entry);
     Atomics.store(i32, this.at(entry, 0) >> 2, 1);
@@ -184,11 +225,40 @@ export class CacheTable {
     this.memory.u32[OLDEST_WORD] = entry;
   }
 
-  /** Tells whether the key begins with these bytes; `isWhole`: whether it is these. */
-  hasKey(entry: number, wanted: Buffer, isWhole: boolean): boolean {
+  /** Gives the entries with the largest files, largest first; all of them if they are no more than `most`. */
+  largest(entries: readonly number[], most: number): readonly number[] {
+    if (entries.length <= most) return entries;
+    const largest: number[] = [];
+    for (const entry of entries) {
+      const sizeBytes = this.f64(entry, SIZE);
+      let at = largest.length;
+      while (at > 0 && this.f64(largest[at - 1] as number, SIZE) < sizeBytes) at--;
+      if (at === most) continue;
+      largest.splice(at, 0, entry);
+      if (largest.length > most) largest.pop();
+    }
+    return largest;
+  }
+
+  facts(entry: number): EntryFacts {
+    return {
+      key: this.#read(entry, this.u16(entry, KEY_LENGTH)).toString(),
+      tags: this.tags(entry),
+      sizeBytes: this.f64(entry, SIZE),
+      uses: this.u32(entry, USES),
+      usedMs: this.f64(entry, USED),
+      validMs: this.f64(entry, VALID),
+    };
+  }
+
+  hasKey(entry: number, wanted: Buffer): boolean {
     const length = this.u16(entry, KEY_LENGTH);
-    if (isWhole ? length !== wanted.length : length < wanted.length) return false;
-    return this.#read(entry, wanted.length).equals(wanted);
+    return length === wanted.length && this.#read(entry, length).equals(wanted);
+  }
+
+  /** Gives the beginning of the key, one character for each byte. */
+  keyStart(entry: number, mostBytes: number): string {
+    return this.#read(entry, Math.min(mostBytes, this.u16(entry, KEY_LENGTH))).toString('latin1');
   }
 
   tags(entry: number): readonly string[] {
@@ -243,7 +313,8 @@ export class CacheTable {
   #bucketOf(digest: Uint8Array): number {
     const [a = 0, b = 0, c = 0, d = 0] = digest;
     const hash = a | (b << 8) | (c << 16) | (d << 24);
-    return BUCKETS_AT / 4 + (hash & (this.geometry.buckets - 1));
+    const { bucketsAt, buckets } = this.geometry;
+    return bucketsAt / 4 + (hash & (buckets - 1));
   }
 
   #unlinkBucket(entry: number): void {
@@ -277,9 +348,18 @@ interface Payload {
   readonly key: Buffer;
   /** Separated by newlines. */
   readonly tags: Buffer;
+  /** Those of all tags. */
+  readonly tagBits: number;
+}
+
+/** Gives two of 32 bits to a tag: an entry without them does not have it. */
+export function tagBits(tag: string): number {
+  const hash = fnv1a(Buffer.from(tag));
+  return ((1 << (hash & 31)) | (1 << ((hash >>> 5) & 31))) >>> 0;
 }
 
 /** Returns the texts of an entry as bytes. */
 export function payloadOf(key: string, tags: readonly string[] = []): Payload {
-  return { key: Buffer.from(key), tags: Buffer.from(tags.join('\n')) };
+  const bits = tags.reduce((all, tag) => all | tagBits(tag), 0) >>> 0;
+  return { key: Buffer.from(key), tags: Buffer.from(tags.join('\n')), tagBits: bits };
 }

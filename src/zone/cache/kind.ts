@@ -18,7 +18,7 @@ import {
  *             48 f64 bytes on disk   56 u32 FNV-1a of the directory   60 i32 seat (0, or the id + 1 of the thread that
  *             looks after the directory)   76 i32 loaded (1: every file of the directory is in the index)
  *             80 u32 last ticket   84 u32 purges so far   88 f64 no storing before this time (ms)
- *   purges    at 192: 64 records of 32 bytes (purges.ts)
+ *   purges    at 192: records of 32 bytes (purges.ts), more in a larger index
  *   buckets   u32 each, the first entry of that digest
  *   blocks    160 bytes each, numbered from 1, so that 0 means "none"
  *
@@ -28,7 +28,9 @@ import {
  *             16 u32 older   20 i32 generation   24 digest (16 bytes)   40 f64 valid until (ms)   48 f64 last use (ms)
  *             56 f64 bytes on disk   64 f64 locked since (ms)   72 i32 owner of the lock (thread id + 1; 0: free)
  *             76 u32 ticket of the lock   80 u16 key length   82 u16 length of the tags   84 u8 state   85 u8 checked
- *             86 u16 remembered status   88 u32 uses   92 payload: the key, then the tags, separated by newlines
+ *             86 u16 remembered status   88 u32 uses   92 u32 hash of the key   96 u32 bits of the tags
+ *             100 u8 varies (1: the key has variants, and this entry no response)   104 payload: the key, then the
+ *             tags, separated by newlines
  *   further   0 i32 mark (0)   4 u32 next block   8 payload
  *
  * A generation is never given twice while the zone lives. Who has kept an entry in its own memory compares generations
@@ -36,7 +38,7 @@ import {
  */
 
 export const CACHE_MAGIC = 0x6777_7331;
-export const CACHE_VERSION = 1;
+export const CACHE_VERSION = 2;
 const MIN_CACHE_BYTES = 16_384;
 
 const BLOCKS_WORD = 2;
@@ -57,8 +59,10 @@ export const PAUSED_DOUBLE = 11;
 
 export const PURGES_AT = HEADER_BYTES;
 export const PURGE_BYTES = 32;
-export const PURGE_RECORDS = 64;
-export const BUCKETS_AT = PURGES_AT + PURGE_BYTES * PURGE_RECORDS;
+/** Records of an index for each of its bytes, and the bounds of their number: a small index keeps its room for entries. */
+const RECORDS_PER_BYTE = 1 / 2_048;
+const LEAST_RECORDS = 64;
+const MOST_RECORDS = 4_096;
 
 export const BLOCK_BYTES = 160;
 export const NEXT = 4;
@@ -80,7 +84,10 @@ export const STATE = 84;
 export const CHECKED = 85;
 export const REMEMBERED = 86;
 export const USES = 88;
-export const FIRST_PAYLOAD = 92;
+export const KEY_HASH = 92;
+export const TAG_BITS = 96;
+export const VARIES = 100;
+export const FIRST_PAYLOAD = 104;
 export const FURTHER_PAYLOAD = 8;
 
 /**
@@ -91,18 +98,24 @@ export const STATES = { counted: 0, stored: 1, replacing: 2, deleting: 3, unsure
 
 /** How an index divides its memory. */
 export interface Geometry {
-  readonly blocks: number;
+  readonly purgeRecords: number;
+  readonly bucketsAt: number;
   readonly buckets: number;
   /** Where block 1 starts. */
   readonly blocksAt: number;
+  readonly blocks: number;
 }
 
 /** Returns the geometry for a size: about one bucket for each block. */
 export function geometryOf(sizeBytes: number): Geometry {
-  const room = Math.floor((sizeBytes - BUCKETS_AT) / (BLOCK_BYTES + 4));
+  const wanted = Math.floor(sizeBytes * RECORDS_PER_BYTE);
+  const purgeRecords = Math.min(MOST_RECORDS, Math.max(LEAST_RECORDS, wanted));
+  const bucketsAt = PURGES_AT + PURGE_BYTES * purgeRecords;
+  const room = Math.floor((sizeBytes - bucketsAt) / (BLOCK_BYTES + 4));
   const buckets = 2 ** Math.floor(Math.log2(room));
-  const blocksAt = Math.ceil((BUCKETS_AT + buckets * 4) / 8) * 8;
-  return { buckets, blocksAt, blocks: Math.floor((sizeBytes - blocksAt) / BLOCK_BYTES) };
+  const blocksAt = Math.ceil((bucketsAt + buckets * 4) / 8) * 8;
+  const blocks = Math.floor((sizeBytes - blocksAt) / BLOCK_BYTES);
+  return { purgeRecords, bucketsAt, buckets, blocksAt, blocks };
 }
 
 /** Returns how many blocks a payload takes. */
@@ -119,7 +132,7 @@ function byteAt(block: number, { blocksAt }: Geometry): number {
 function rebuild(memory: Memory): void {
   const geometry = geometryOf(memory.bytes.length);
   const { u32, i32, f64 } = memory;
-  u32.fill(0, BUCKETS_AT / 4, BUCKETS_AT / 4 + geometry.buckets);
+  u32.fill(0, geometry.bucketsAt / 4, geometry.bucketsAt / 4 + geometry.buckets);
   for (const word of [FREE_WORD, FREE_COUNT_WORD, NEWEST_WORD, OLDEST_WORD, ENTRIES_WORD]) u32[word] = 0;
   f64[BYTES_DOUBLE] = 0;
   const taken = new Uint8Array(geometry.blocks + 1);
@@ -143,7 +156,7 @@ function keep(
   const at = byteAt(entry, geometry);
   for (let block = entry; block !== 0; block = u32[(byteAt(block, geometry) + NEXT) >> 2] as number)
     taken[block] = 1;
-  const bucket = BUCKETS_AT / 4 + ((u32[(at + DIGEST) >> 2] as number) & (geometry.buckets - 1));
+  const bucket = geometry.bucketsAt / 4 + ((u32[(at + DIGEST) >> 2] as number) & (geometry.buckets - 1));
   u32[(at + BUCKET_NEXT) >> 2] = u32[bucket] as number;
   u32[bucket] = entry;
   const newest = u32[NEWEST_WORD] as number;

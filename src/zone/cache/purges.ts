@@ -1,30 +1,44 @@
 import { createHash } from 'node:crypto';
 import type { Memory } from '../header.ts';
-import { DIGEST_BYTES, PURGE_BYTES, PURGE_RECORDS, PURGES_AT, PURGES_WORD } from './kind.ts';
+import { DIGEST_BYTES, type Geometry, PURGE_BYTES, PURGES_AT, PURGES_WORD } from './kind.ts';
 
-/** What a purge removes: one key, all keys with a prefix ('': all), or what has a tag. */
+/** What a purge removes: one key, all keys with a prefix ('': all), what has a tag, or a tag with a prefix. */
 export interface Purge {
-  readonly kind: 'key' | 'prefix' | 'tag';
+  readonly kind: 'key' | 'prefix' | 'tag' | 'tag prefix';
   readonly text: string;
 }
 
-const KINDS: readonly Purge['kind'][] = ['key', 'prefix', 'tag'];
+/** Purges of one kind. */
+export interface PurgeList {
+  readonly kind: Purge['kind'];
+  readonly texts: readonly string[];
+}
+
+const KINDS: readonly Purge['kind'][] = ['key', 'prefix', 'tag', 'tag prefix'];
 
 /*
  * The last purges, so that what began before one is not stored after it. A record is 32 bytes:
  *   0 u32 kind   4 u32 length of the text in bytes   8 digest of the text (16 bytes)
  */
 
-/** Records a purge and returns how many there have been. The caller holds the zone's lock. */
-export function recordPurge({ u32, bytes }: Memory, { kind, text }: Purge): number {
-  const count = u32[PURGES_WORD] as number;
-  const at = PURGES_AT + (count % PURGE_RECORDS) * PURGE_BYTES;
-  const encoded = Buffer.from(text);
-  u32[at >> 2] = KINDS.indexOf(kind);
-  u32[(at >> 2) + 1] = encoded.length;
-  digestOf(encoded).copy(bytes, at + 8);
-  u32[PURGES_WORD] = (count + 1) >>> 0;
-  return count + 1;
+/** Where purges are recorded. */
+interface Recorded {
+  readonly memory: Memory;
+  readonly geometry: Pick<Geometry, 'purgeRecords'>;
+}
+
+/** Records purges. The caller holds the zone's lock. */
+export function recordPurges({ memory, geometry }: Recorded, { kind, texts }: PurgeList): void {
+  const { u32, bytes } = memory;
+  for (const text of texts) {
+    const count = u32[PURGES_WORD] as number;
+    const at = PURGES_AT + (count % geometry.purgeRecords) * PURGE_BYTES;
+    const encoded = Buffer.from(text);
+    u32[at >> 2] = KINDS.indexOf(kind);
+    u32[(at >> 2) + 1] = encoded.length;
+    digestOf(encoded).copy(bytes, at + 8);
+    u32[PURGES_WORD] = (count + 1) >>> 0;
+  }
 }
 
 /**
@@ -32,30 +46,47 @@ export function recordPurge({ u32, bytes }: Memory, { kind, text }: Purge): numb
  * the answer is yes: to lose an entry is better than to keep one that was purged. The caller holds the zone's lock.
  */
 export function wasPurged(
-  { u32, bytes }: Memory,
+  { memory: { u32, bytes }, geometry: { purgeRecords } }: Recorded,
   since: number,
   entry: { readonly key: string; readonly tags: readonly string[] },
 ): boolean {
   const count = u32[PURGES_WORD] as number;
   if (count === since) return false;
-  if (count - since > PURGE_RECORDS || count < since) return true;
-  const key = Buffer.from(entry.key);
+  if (count - since > purgeRecords || count < since) return true;
+  const texts = new PurgeableTexts(entry);
   for (let number = since; number < count; number++) {
-    const at = PURGES_AT + (number % PURGE_RECORDS) * PURGE_BYTES;
-    const length = u32[(at >> 2) + 1] as number;
+    const at = PURGES_AT + (number % purgeRecords) * PURGE_BYTES;
+    const kind = KINDS[u32[at >> 2] as number] as Purge['kind'];
     const digest = bytes.subarray(at + 8, at + 8 + DIGEST_BYTES);
-    const texts = textsFor(KINDS[u32[at >> 2] as number], { key, tags: entry.tags, length });
-    if (texts.some((text) => text.length === length && digestOf(text).equals(digest))) return true;
+    if (texts.digests(kind, u32[(at >> 2) + 1] as number).some((own) => own.equals(digest))) return true;
   }
   return false;
 }
 
-function textsFor(
-  kind: Purge['kind'] | undefined,
-  { key, tags, length }: { readonly key: Buffer; readonly tags: readonly string[]; readonly length: number },
-): readonly Buffer[] {
-  if (kind === 'tag') return tags.map((tag) => Buffer.from(tag));
-  return [kind === 'prefix' ? key.subarray(0, length) : key];
+/** The texts by which an entry can be purged, as digests. */
+class PurgeableTexts {
+  readonly #key: Buffer;
+  readonly #tags: readonly Buffer[];
+  /** By kind and length: an entry is compared with many records. */
+  readonly #known = new Map<string, readonly Buffer[]>();
+
+  constructor({ key, tags }: { readonly key: string; readonly tags: readonly string[] }) {
+    this.#key = Buffer.from(key);
+    this.#tags = tags.map((tag) => Buffer.from(tag));
+  }
+
+  /** Gives the digests of what a purge of this kind with a text of this length may mean. */
+  digests(kind: Purge['kind'], length: number): readonly Buffer[] {
+    const name = `${kind} ${length}`;
+    const known = this.#known.get(name);
+    if (known) return known;
+    const isWhole = kind === 'key' || kind === 'tag';
+    const digests = (kind === 'key' || kind === 'prefix' ? [this.#key] : this.#tags)
+      .filter((text) => (isWhole ? text.length === length : text.length >= length))
+      .map((text) => digestOf(text.subarray(0, length)));
+    this.#known.set(name, digests);
+    return digests;
+  }
 }
 
 function digestOf(text: Buffer): Buffer {

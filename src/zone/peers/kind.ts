@@ -11,7 +11,7 @@ import { clearSeat } from '../seat.ts';
  *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)   11 exclusions
  *            12 f64 start of its slow start (ms; 0: none)   14 f64 mean time to the head (ms; 0: unknown)
  *            16 f64 mean time to the last byte   18 last pick (s)   19 picks   20 failures   21 weight
- *            22 f64 time of the last probe (ms since the epoch)   24 its status   25 configuration that began its checks
+ *            32 a cell for each active check of the peer: see `check-cell.ts`
  *   column   one per thread id, behind all slots: for each slot its uses, its requests and (f64) the sum of the start
  *            times (ms) of these requests, by that thread alone, so that what a dead thread held can be given back
  *
@@ -20,13 +20,18 @@ import { clearSeat } from '../seat.ts';
  */
 
 const PEERS_MAGIC = 0x6777_7031;
-const PEERS_VERSION = 2;
+const PEERS_VERSION = 3;
 export const SLOTS_WORD = 2;
 export const THREADS_WORD = 3;
 export const SEAT_WORD = 20;
 
 const FIRST_SLOT_WORD = HEADER_BYTES / 4;
-export const SLOT_WORDS = 32;
+/** A peer has at most `MAX_CHECKS` active checks; those of two configurations fit in during a reload. */
+export const MAX_CHECKS = 4;
+export const CHECK_CELLS = 2 * MAX_CHECKS;
+export const CHECK_WORDS = 14;
+export const FIRST_CHECK = 32;
+export const SLOT_WORDS = FIRST_CHECK + CHECK_CELLS * CHECK_WORDS;
 export const DIGEST_WORDS = 4;
 export const USES = 4;
 export const REQUESTS = 5;
@@ -43,9 +48,6 @@ export const LAST_PICK = 18;
 export const PICKS = 19;
 export const FAILURES = 20;
 export const WEIGHT = 21;
-export const PROBED = 22;
-export const PROBE_STATUS = 24;
-export const CHECKED_BY = 25;
 
 /** Per slot and thread: uses, requests, sum of start times. */
 export const CELL_WORDS = 4;

@@ -1,25 +1,24 @@
 import { createHash } from 'node:crypto';
 import { setAlive, ZoneLock } from '../lock.ts';
 import { Seat } from '../seat.ts';
+import { type CheckCell, claimCheck } from './check-cell.ts';
 import {
   ACCESSED,
   CELL_STARTS,
   CELL_WORDS,
   cellAt,
   CHECKED,
-  CHECKED_BY,
   CURRENT_WEIGHT,
   DIGEST_WORDS,
   EFFECTIVE_WEIGHT,
   EXCLUSIONS,
   FAILS,
   FAILURES,
+  FIRST_CHECK,
   HEAD_MEAN,
   LAST_BYTE_MEAN,
   LAST_PICK,
   PICKS,
-  PROBE_STATUS,
-  PROBED,
   REQUESTS,
   SEAT_WORD,
   SLOT_WORDS,
@@ -31,11 +30,9 @@ import {
   WEIGHT,
 } from './kind.ts';
 
-/**
- * Bits of `PeerState.exclusions`: the active checks that a peer fails, and above them those whose first result it waits
- * for.
- */
-export const UNHEALTHY = 0xffff;
+/** Bits of `PeerState.exclusions`: what active checks say about a peer that is not selected. */
+export const UNHEALTHY = 1;
+export const CHECKING = 2;
 
 /** The views of a table's memory. */
 interface PeersMemory {
@@ -141,34 +138,13 @@ export class PeerState {
     return Atomics.load(this.#words, this.#at + EXCLUSIONS);
   }
 
-  /** Changes what active checks say, unless another thread has done so meanwhile. */
-  change(before: number, after: number): void {
-    Atomics.compareExchange(this.#words, this.#at + EXCLUSIONS, before, after);
+  set exclusions(bits: number) {
+    Atomics.store(this.#words, this.#at + EXCLUSIONS, bits);
   }
 
-  /**
-   * Called when a configuration with active checks has the peer. `waits`: the bits of the mandatory checks whose first
-   * result it waits for. The first worker of a configuration sets them; `keeps`: not for a peer that was healthy under
-   * another configuration.
-   */
-  beginChecks(configuration: number, waits: number, keeps: boolean): void {
-    const known = this.#words[this.#at + CHECKED_BY] as number;
-    if (known === configuration) return;
-    this.#words[this.#at + CHECKED_BY] = configuration;
-    const before = this.exclusions;
-    if (waits !== 0 && !(keeps && known !== 0 && before === 0))
-      Atomics.store(this.#words, this.#at + EXCLUSIONS, waits);
-  }
-
-  /** When the last probe ended, in ms since the epoch, and the status of its response; 0: none. */
-  get lastProbe(): { readonly ms: number; readonly status: number } {
-    const status = this.#words[this.#at + PROBE_STATUS] as number;
-    return { ms: this.#doubles[(this.#at + PROBED) >> 1] as number, status };
-  }
-
-  noteProbe(ms: number, status: number): void {
-    this.#doubles[(this.#at + PROBED) >> 1] = ms;
-    this.#words[this.#at + PROBE_STATUS] = status;
+  /** Returns the result of an active check, which a digest (not 0) identifies. Must be called under the table's lock. */
+  check(digest: number): CheckCell {
+    return claimCheck({ words: this.#words, doubles: this.#doubles, at: this.#at + FIRST_CHECK }, digest);
   }
 
   /** When the peer became available again; 0: its share is whole. */

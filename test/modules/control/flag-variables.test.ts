@@ -110,7 +110,7 @@ test('the address of the client is the default key', async () => {
   expect(await bodyOf('/peer')).toBe('1');
 });
 
-const USERS = perTier({ short: 4_000, long: 10_000 });
+const USERS = perTier({ short: 1_500, long: 10_000 });
 
 test(`a rollout of 25 % is on for 25 % of ${USERS} users, always the same ones, and growing it turns no user off`, async () => {
   const users = Array.from({ length: USERS }, (_, n) => `user-${n}`);

@@ -28,7 +28,7 @@ const FIXTURE = `
   grant select on all tables in schema public to anon, web_user;
 `;
 
-const CALLS = perTier({ short: 1_500, long: 6_000 });
+const CALLS = perTier({ short: 600, long: 6_000 });
 const LANES = 48;
 
 let db: TestDatabase;

@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  addressLabel,
-  AddressFault,
-  endpointsOf,
-  parseAddress,
-  parseRequestAddress,
-} from '../../../src/modules/kv/address.ts';
+import { addressLabel, parseAddress, parseRequestAddress } from '../../../src/modules/kv/address.ts';
+import { AddressFault, endpointsOf } from '../../../src/redis/index.ts';
 
 const read = [
   { text: '127.0.0.1:6380', gives: { kind: 'inet', host: '127.0.0.1', port: 6380 } },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { beforeAll, expect, test } from 'vitest';
 import { parseNetwork } from '../../../src/config/index.ts';
-import { dial } from '../../../src/modules/kv/dial.ts';
+import { dial } from '../../../src/redis/dial.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { redis } from '../../harness/redis.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, type TestContext, test, vi } from 'vitest';
-import { dial } from '../../../src/modules/kv/dial.ts';
+import { dial } from '../../../src/redis/dial.ts';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { outcomeOf, memoryLog, redisStore } from './stores.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RespReader } from '../../../src/modules/kv/resp.ts';
+import { RespReader } from '../../../src/redis/resp.ts';
 import { REPEATED_BYTES, repeatedBytes } from '../../harness/repeated-bytes.ts';
 import { StepCounter } from '../../harness/steps.ts';
 
@@ -23,7 +23,7 @@ const fronts = [
 
 let counter: StepCounter;
 beforeAll(async () => {
-  counter = await StepCounter.open(/kv\/resp\.ts/);
+  counter = await StepCounter.open(/redis\/resp\.ts/);
 });
 afterAll(() => counter.close());
 

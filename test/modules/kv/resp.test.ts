@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { ReplyError, RespReader, RespWriter } from '../../../src/modules/kv/resp.ts';
-import type { Bytes, Reply } from '../../../src/modules/kv/commands.ts';
+import { type Bytes, type Reply, ReplyError, RespReader, RespWriter } from '../../../src/redis/resp.ts';
 import { redis } from '../../harness/redis.ts';
 import { outcomeOf, redisStore } from './stores.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { ErrorLog } from '../../../src/log/index.ts';
-import type { Login } from '../../../src/modules/kv/address.ts';
+import type { Login } from '../../../src/redis/index.ts';
 import type { Bytes, CommandName, Reply, Store, StoreFault } from '../../../src/modules/kv/commands.ts';
 import type { StoreSettings } from '../../../src/modules/kv/directives.ts';
 import { EmbeddedStore } from '../../../src/modules/kv/embedded-store.ts';

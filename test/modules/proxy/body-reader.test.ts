@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BodyReader, CloseReader, LengthReader } from '../../../src/modules/proxy/client/body-reader.ts';
+import { type BodyReader, CloseReader, LengthReader } from '../../../src/client/index.ts';
 
 /** Reads `text` in pieces of the given lengths; gives the body and what is left over. */
 function readIn(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CHUNKED, NO_LENGTH } from '../../../src/http1/index.ts';
-import { readHead } from '../../../src/modules/proxy/client/response-head.ts';
+import { readHead } from '../../../src/client/index.ts';
 
 const read = (text: string, method = 'GET') => readHead(text, { method });
 

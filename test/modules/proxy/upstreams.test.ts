@@ -74,6 +74,23 @@ for (const { it, conf, connections } of keepalives) {
   });
 }
 
+for (const status of [200, 204, 304]) {
+  for (const cache of ['', 'proxy_cache one;', 'proxy_cache one; proxy_cache_valid any 1h;']) {
+    test(`a ${status} without a body leaves the connection to its upstream open, with "${cache}"`, async (t) => {
+      let connections = 0;
+      const server = await listen(t, (_request, response) => response.writeHead(status).end());
+      server.on('connection', () => connections++);
+      const gw = await load(
+        t,
+        `proxy_cache_path cache${portOf(server)} keys_zone=one:1m;
+          server { location / { ${cache} proxy_pass http://127.0.0.1:${portOf(server)}; } }`,
+      );
+      for (const path of ['/1', '/2', '/3']) await gw.expect(`GET ${path}`, { status, body: '' });
+      expect(connections).toBe(1);
+    });
+  }
+}
+
 test('connections to an upstream outlive a reload', async (t) => {
   const upstream = await startScriptedUpstream(t, new Map());
   const conf = `upstream one { server 127.0.0.1:${upstream.port}; keepalive 4; } server { location / { proxy_pass http://one; } }`;

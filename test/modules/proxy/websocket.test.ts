@@ -174,7 +174,7 @@ test('a handshake for a location without a proxy is an ordinary request', async 
 // In a cork of their own, uWebSockets.js closed 1 of some 500 connections, in one process of three.
 test('none of many connections that are opened one after the other is cut', async (t) => {
   const { gw } = await start(t);
-  for (let index = 0; index < perTier({ short: 200, long: 10_000 }); index++) {
+  for (let index = 0; index < perTier({ short: 60, long: 10_000 }); index++) {
     const client = await connect(t, gw);
     expect(String((await say(client, 'hello'))[0])).toBe('hello');
     client.terminate();

@@ -5,7 +5,7 @@ import { endpoint, inspect, publish } from './endpoint.ts';
 import { perTier } from '../../harness/tier.ts';
 
 const CONNECTIONS = 32;
-const TOTAL = perTier({ short: 2_000, long: 8_000 });
+const TOTAL = perTier({ short: 1_000, long: 8_000 });
 
 /** Publishes on kept-alive connections, which the kernel spreads over the workers; gives the generations. */
 async function publishMany(port: number): Promise<number[]> {

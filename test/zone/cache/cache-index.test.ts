@@ -4,7 +4,7 @@ import { createZone, keepsZone, markDead, openCacheIndex, type CacheIndex } from
 
 const DECLARED = { name: 'one', kind: 'cache', sizeBytes: 32_768, path: '/srv/cache' } as const;
 const AGE = { nowMs: 1_000, ageMs: 5_000 };
-const STORED = { sizeBytes: 100, validMs: 5_000, isChecked: true };
+const STORED = { sizeBytes: 100, validMs: 5_000, isChecked: true, varies: false };
 
 const digest = (key: string): Buffer => createHash('sha256').update(key).digest().subarray(0, 16);
 const named = (key: string, ...tags: string[]) => ({ digest: digest(key), key, tags });
@@ -73,7 +73,8 @@ test('a repair keeps the entries and their sizes', () => {
   markDead(buffer, 2);
   expect(index.facts()).toMatchObject({ entries: 2, bytes: 200 });
   expect(index.use(digest('/a'), '/a', 2)?.file).toBe('stored');
-  expect(index.purgePart({ kind: 'tag', text: 'red' }).removals).toHaveLength(1);
+  const matcher = index.recordPurges({ kind: 'tag', texts: ['red'] });
+  expect(index.purgePart(matcher).removals).toHaveLength(1);
 });
 
 const purges = [
@@ -90,8 +91,7 @@ for (const { it, purge, gone } of purges) {
     store(index, '/ab', 'red');
     store(index, '/c', 'blue', 'red');
     const before = index.purges;
-    index.recordPurge(purge);
-    const { removals } = index.purgePart(purge);
+    const { removals } = index.purgePart(index.recordPurges({ kind: purge.kind, texts: [purge.text] }));
     for (const removal of removals) index.finishRemoval(removal.digest);
     const kept = ['/a', '/ab', '/c'].filter((key) => index.use(digest(key), key, 2)?.file === 'stored');
     expect(['/a', '/ab', '/c'].filter((key) => !kept.includes(key))).toEqual(gone);
@@ -106,11 +106,62 @@ for (const { it, purge, gone } of purges) {
 test('a purge between the two steps of a store wins', () => {
   const { index } = indexOf();
   index.beginStore(named('/a'), { since: 0, nowMs: 1 });
-  index.recordPurge({ kind: 'key', text: '/a' });
-  expect(index.purgePart({ kind: 'key', text: '/a' }).removals).toEqual([]);
+  const { removals, others } = index.purgePart(index.recordPurges({ kind: 'key', texts: ['/a'] }));
+  expect([removals, others.map(({ nth }) => nth)]).toEqual([[], [0]]);
+  expect(others.every((other) => index.isCurrent(other))).toBe(true);
   expect(index.finishStore(digest('/a'), STORED)).toBe('purged');
   index.finishRemoval(digest('/a'));
+  expect(others.some((other) => index.isCurrent(other))).toBe(false);
   expect(index.use(digest('/a'), '/a', 2)?.file).toBe('absent');
+});
+
+const lists = [
+  { kind: 'key', texts: ['/none', '/ab', '/a', '/ab'], counts: [0, 1, 1, 0] },
+  { kind: 'prefix', texts: ['/c', '/', '/a'], counts: [1, 2, 0] },
+  { kind: 'tag', texts: ['none', 'red', 'blue'], counts: [0, 2, 1] },
+  { kind: 'tag prefix', texts: ['bl', '', 're'], counts: [2, 1, 0] },
+] as const;
+
+for (const { kind, texts, counts } of lists) {
+  test(`purges of several texts (${kind}) remove each entry for the first that means it`, () => {
+    const { index } = indexOf();
+    store(index, '/a', 'blue');
+    store(index, '/ab', 'red');
+    store(index, '/c', 'blue', 'red');
+    const { removals } = index.purgePart(index.recordPurges({ kind, texts }));
+    expect(texts.map((_, at) => removals.filter(({ nth }) => nth === at).length)).toEqual(counts);
+  });
+}
+
+test('an entry that somebody else removes is waited for, and counted there', () => {
+  const { index } = indexOf();
+  const { generation } = store(index, '/a');
+  expect(index.beginRemoval(digest('/a'), generation)).toBe(true);
+  const { removals, others } = index.purgePart(index.recordPurges({ kind: 'key', texts: ['/a'] }));
+  expect([removals, others.map(({ nth }) => nth)]).toEqual([[], [undefined]]);
+  index.finishRemoval(digest('/a'));
+  expect(others.some((other) => index.isCurrent(other))).toBe(false);
+});
+
+test('a purge is remembered for as many purges after it as there are records, then everything counts as purged', () => {
+  const { index } = indexOf();
+  const since = index.purges;
+  for (let n = 0; n < 63; n++) index.recordPurges({ kind: 'tag', texts: [`other-${n}`] });
+  const late = { since, nowMs: 1 };
+  expect(index.beginStore(named('/a', 'red'), late)).toBe('begun');
+  index.recordPurges({ kind: 'tag', texts: ['red'] });
+  expect(index.beginStore(named('/b', 'red'), late)).toBe('purged');
+  expect(index.beginStore(named('/b', 'blue'), late)).toBe('begun');
+  index.recordPurges({ kind: 'tag', texts: ['more'] });
+  expect(index.beginStore(named('/c', 'blue'), late)).toBe('purged');
+});
+
+test('a larger index remembers more purges', () => {
+  const index = openCacheIndex(createZone({ ...DECLARED, sizeBytes: 1_048_576 }), 1);
+  const since = index.purges;
+  index.recordPurges({ kind: 'tag', texts: Array.from({ length: 512 }, (_, n) => `other-${n}`) });
+  expect(index.beginStore(named('/a', 'red'), { since, nowMs: 1 })).toBe('begun');
+  expect(index.beginStore(named('/b', 'other-0'), { since, nowMs: 1 })).toBe('purged');
 });
 
 test('the least recently used entries are condemned first, and locked ones not at all', () => {

@@ -9,7 +9,7 @@ import { perTier } from '../../harness/tier.ts';
 compileThreads('counter', 'dying-writer');
 
 const THREADS = 4;
-const TOTAL = perTier({ short: 200_000, long: 1_000_000 });
+const TOTAL = perTier({ short: 60_000, long: 1_000_000 });
 const storms = [
   { it: 'on one counter', counters: 1, texts: 16, evict: false },
   { it: 'on 100 counters', counters: 100, texts: 16, evict: false },

@@ -14,6 +14,8 @@ export const DATA_PATHS = {
   config: 'data/config',
   events: 'data/events',
   flags: 'data/flags',
+  upstreams: 'data/upstreams',
+  caches: 'data/caches',
   log: 'data/log',
 } as const;
 
@@ -218,3 +220,125 @@ export interface FlagState {
 
 /** The body of a POST to `flags`; the response is the new `FlagPage`. */
 export type FlagChange = { readonly set: FlagState } | { readonly unset: string };
+
+/** The groups of servers with what their peers have done since the start. */
+export interface UpstreamPage {
+  readonly nowMs: number;
+  readonly upstreams: readonly GroupState[];
+}
+
+export interface GroupState {
+  readonly name: string;
+  /** How a peer is selected: `round_robin`, `least_conn`, `hash consistent` … */
+  readonly method: string;
+  /** Absent: the peers are those of the configuration, and stay so. */
+  readonly members?: MemberState;
+  readonly peers: readonly PeerState[];
+}
+
+interface MemberState {
+  /** Counts the sets of peers, from 1. */
+  readonly generation: number;
+  /** Where the peers come from; `static`: from the API; absent: nothing changes them. */
+  readonly source?: string;
+  /** Of a change or a refresh; 0: there was none. */
+  readonly lastSuccessMs: number;
+  readonly lastErrorMs: number;
+  readonly lastErrorCode: number;
+  readonly isRestored: boolean;
+  /** Weights may be changed: no source would undo it. */
+  readonly isWritable: boolean;
+}
+
+export interface PeerState {
+  readonly address: string;
+  readonly state: UpstreamLoad['peers'][number]['state'];
+  /** Accurate to two seconds; absent if it is the same since this worker started to look. */
+  readonly sinceMs?: number;
+  readonly weight: number;
+  readonly backup: boolean;
+  /** It was drained: it can be undrained, whatever its state. */
+  readonly drains: boolean;
+  /** Active requests, in all workers. */
+  readonly requests: number;
+  /** Times that it was selected, and the part of all selections in the group, peers that have left it included. */
+  readonly picks: number;
+  readonly share: number;
+  readonly failures: number;
+  /** Response times: not cumulative; upper bounds in seconds of all buckets but the last, which is unbounded. */
+  readonly times?: { readonly buckets: readonly number[]; readonly bounds: readonly number[] };
+  /** The last probes of its active checks. */
+  readonly probes: readonly ProbeState[];
+}
+
+interface ProbeState {
+  readonly uri: string;
+  readonly verdict: 'unknown' | 'healthy' | 'unhealthy';
+  /** 0: no response. */
+  readonly status: number;
+  /** 0: not probed yet. */
+  readonly probedMs: number;
+  readonly spentMs: number;
+}
+
+/** The body of a POST to `upstreams`; the response is the new `UpstreamPage`. */
+export type PeerChange = { readonly upstream: string } & (
+  | { readonly drain: string }
+  | { readonly undrain: string }
+  | { readonly weigh: string; readonly weight: number }
+);
+
+/** The caches with what they hold, and what they have done since the start. */
+export interface CachePage {
+  readonly nowMs: number;
+  readonly caches: readonly CacheState[];
+}
+
+export interface CacheState {
+  readonly name: string;
+  readonly directory: string;
+  readonly entries: number;
+  readonly bytes: number;
+  /** 0: no limit. */
+  readonly maxBytes: number;
+  readonly indexBytes: number;
+  readonly indexFreeBytes: number;
+  /** Its directory is still being read after a start. */
+  readonly isLoading: boolean;
+  /** After a fault of the disk nothing is stored until then; 0: there was none. */
+  readonly pausedUntilMs: number;
+  /** Requests by what the cache had for them: `HIT`, `MISS` … */
+  readonly requests: Readonly<Record<string, number>>;
+  /** Responses that left, or were not stored, by the reason; faults by their kind. */
+  readonly evictions: Readonly<Record<string, number>>;
+  readonly notStored: Readonly<Record<string, number>>;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly purged: number;
+  /** The largest entries of up to ten seconds ago, largest first. */
+  readonly largest: readonly LargeEntry[];
+}
+
+export interface LargeEntry {
+  /** Values of secret parameters are masked. */
+  readonly key: string;
+  /** The key is shown in full: it can be purged. */
+  readonly isWhole: boolean;
+  readonly tags: readonly string[];
+  readonly sizeBytes: number;
+  readonly uses: number;
+  readonly usedMs: number;
+  /** Fresh until then. */
+  readonly validMs: number;
+}
+
+/** The body of a POST to `caches`: one key, the beginning of keys, or a tag. */
+export interface CachePurge {
+  readonly cache: string;
+  readonly match: 'key' | 'prefix' | 'tag';
+  readonly text: string;
+}
+
+/** The response to it, with the number of responses that were removed. */
+export interface CachePurged extends CachePage {
+  readonly purged: number;
+}

@@ -4,10 +4,12 @@ import type { Dictionary } from '../../../zone/index.ts';
 import { ControlFault, type Query, readQuery, required, type Surface } from '../endpoint.ts';
 import { decodeFlag, encodeFlag, readFlagName, readFlagSettings } from '../flags.ts';
 import type { ControlConfig } from '../resources.ts';
+import { CacheList } from './caches.ts';
 import { DATA_PATHS, type FlagChange, type FlagPage, type RouteMatch, type RouteTree } from './contract.ts';
 import { type FeedQuery, Feeds } from './feed.ts';
 import type { ConsoleResources } from './history.ts';
 import { compileOverview } from './overview.ts';
+import { UpstreamTable } from './upstreams.ts';
 
 const MAX_FLAGS = 1_000;
 
@@ -131,10 +133,12 @@ interface Row {
 
 function dataRows(
   { config, build, resources: { worker, dictionaries } }: Surface,
-  { history, text }: ConsoleResources,
+  { history, peerTimes, text }: ConsoleResources,
 ): ReadonlyMap<string, Row> {
   const overview = compileOverview(worker, history);
   const flags = new FlagTable(config, dictionaries);
+  const upstreams = new UpstreamTable(worker, peerTimes);
+  const caches = new CacheList(worker);
   let opened: Feeds | undefined;
   // The view is not complete before the first request.
   const feeds = (): Feeds => (opened ??= new Feeds(worker));
@@ -148,6 +152,8 @@ function dataRows(
     [DATA_PATHS.config, { read: () => text }],
     [DATA_PATHS.events, { read: (x, query) => feeds().events(query.get('zone') ?? '', readFeed(query), x) }],
     [DATA_PATHS.log, { read: (x, query) => feeds().log(readFeed(query), x) }],
+    [DATA_PATHS.upstreams, { read: () => upstreams.page(), write: (body) => upstreams.change(body) }],
+    [DATA_PATHS.caches, { read: () => caches.page(), write: (body) => caches.purge(body) }],
     [DATA_PATHS.flags, { read: () => flags.page(), write: (body) => flags.change(body) }],
   ]);
 }

@@ -8,6 +8,7 @@ import {
   openRing,
 } from '../../../zone/index.ts';
 import type { ConfigText, Moment } from './contract.ts';
+import { PeerTimes } from './peer-times.ts';
 
 /** The counts of one location since the start. */
 export interface LocationTally {
@@ -169,6 +170,7 @@ const TEXT_KEY = 'control console configuration';
 /** What the console uses in one worker. */
 export interface ConsoleResources {
   readonly history: History;
+  readonly peerTimes: PeerTimes;
   readonly text: ConfigText;
 }
 
@@ -188,5 +190,11 @@ export function openConsole(worker: WorkerScope): ConsoleResources {
     () => new History(worker.metrics),
     (opened) => opened.close(),
   );
-  return { history, text: worker.provided(TEXT_KEY) as ConfigText };
+  const peerTimes = worker.share(
+    'control console peers',
+    () => new PeerTimes(),
+    (opened) => opened.close(),
+  );
+  peerTimes.use(worker.upstreams.groups);
+  return { history, peerTimes, text: worker.provided(TEXT_KEY) as ConfigText };
 }

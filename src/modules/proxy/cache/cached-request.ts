@@ -7,8 +7,7 @@ import {
   valuesOf,
 } from '../../../cache/index.ts';
 import { detachedFrom, type Exchange, failRequest } from '../../../http/index.ts';
-import type { UpstreamFault } from '../client/fault.ts';
-import type { ResponseHead } from '../client/response-head.ts';
+import type { ResponseHead, UpstreamFault } from '../../../client/index.ts';
 import type { StaleCondition } from '../config.ts';
 import type { BodyTaker } from '../relay.ts';
 import type { AcceptedResponse, ResponseDelivery } from '../response-delivery.ts';
@@ -108,6 +107,7 @@ export class CachedRequest implements ResponseKeeper {
     if (expired && head.status === 304 && policy.config.cacheRevalidate)
       return this.#revalidated(expired, head);
     this.#countExpired();
+    this.#warnOfSecond(x, head);
     const tags = policy.tagsOf(head.headers);
     const refusal = policy.refuses(x) ? 'no_cache' : tags ? undefined : 'tags';
     const lifetime = refusal ?? lifetimeOf(head, policy.lifetime, this.#store.now());
@@ -120,6 +120,18 @@ export class CachedRequest implements ResponseKeeper {
     if (typeof accepted !== 'string') return this.#passOn(accepted, source);
     this.drop();
     return undefined;
+  }
+
+  /** The first one counts (nginx). */
+  #warnOfSecond(x: Exchange, { headers }: ResponseHead): void {
+    const name = 'X-Accel-Expires';
+    const { policy, warn } = this.#rules;
+    const [first, ...others] = valuesOf(headers, 'x-accel-expires');
+    if (policy.lifetime.ignores('x-accel-expires')) return;
+    for (const other of others) {
+      const previous = `previous value: "${name}: ${first}"`;
+      warn(x, `upstream sent duplicate header line: "${name}: ${other}", ${previous}, ignored`);
+    }
   }
 
   fails(status: 502 | 504, why: UpstreamFault['kind']): boolean {
@@ -179,7 +191,8 @@ export class CachedRequest implements ResponseKeeper {
       this.#store.meter.request('HIT');
       return this.#x.end(indexed.remembered);
     }
-    if (indexed.uses < cacheMinUses) return this.#fetch('MISS', false);
+    // A key whose variants are known has been used often enough for the first of them.
+    if (indexed.uses < cacheMinUses && !found.varies) return this.#fetch('MISS', false);
     return cacheLock ? this.#lock(found) : this.#fetch('MISS');
   }
 
@@ -370,17 +383,15 @@ const NOTHING: BodyTaker = {
 };
 
 /** A response that is not stored: if its client goes, nobody needs it. */
-function abandoning(relay: BodyTaker | undefined, source: StoredSource): BodyTaker | undefined {
-  return (
-    relay && {
-      piece: (bytes) => relay.piece(bytes),
-      follow: () => relay.follow(),
-      end: () => relay.end(),
-      cut: () => relay.cut(),
-      drop() {
-        relay.drop();
-        source.withdraw();
-      },
-    }
-  );
+function abandoning(relay: BodyTaker, source: StoredSource): BodyTaker {
+  return {
+    piece: (bytes) => relay.piece(bytes),
+    follow: () => relay.follow(),
+    end: () => relay.end(),
+    cut: () => relay.cut(),
+    drop() {
+      relay.drop();
+      source.withdraw();
+    },
+  };
 }

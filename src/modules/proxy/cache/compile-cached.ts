@@ -1,8 +1,8 @@
 import type { CacheStore } from '../../../cache/index.ts';
 import type { ComplexValue } from '../../../config/index.ts';
-import type { Build } from '../../../contract/index.ts';
+import type { Build, HeaderRule } from '../../../contract/index.ts';
 import { type Exchange, logContext } from '../../../http/index.ts';
-import type { HeaderRule, ProxyConfig } from '../config.ts';
+import type { ProxyConfig } from '../config.ts';
 import type { Provisioned } from '../provision.ts';
 import type { ResponseDelivery } from '../response-delivery.ts';
 import { CachedRequest, type CacheRules, type Fetch, type Outgoing } from './cached-request.ts';

@@ -1,4 +1,10 @@
-import { type CacheStore, type DecidingHeader, type LifetimeRules, valuesOf } from '../../../cache/index.ts';
+import {
+  type Caches,
+  type CacheStore,
+  type DecidingHeader,
+  type LifetimeRules,
+  valuesOf,
+} from '../../../cache/index.ts';
 import { constantText } from '../../../config/index.ts';
 import type { Build } from '../../../contract/index.ts';
 import { type Exchange, HttpFault } from '../../../http/index.ts';
@@ -27,12 +33,14 @@ export interface CachePolicy {
   readonly stale: ReadonlySet<StaleCondition>;
 }
 
+/** Tells whether a location may store responses. */
+export function mayCache({ cache }: Pick<ProxyConfig, 'cache'>): boolean {
+  const name = constantText(cache);
+  return name !== 'off' && name !== '';
+}
+
 /** Compiles the directives of one location. */
-export function compilePolicy(
-  config: ProxyConfig,
-  caches: ReadonlyMap<string, CacheStore>,
-  build: Build,
-): CachePolicy {
+export function compilePolicy(config: ProxyConfig, caches: Caches, build: Build): CachePolicy {
   const methods = new Set<string>(['GET', 'HEAD', ...(config.cacheMethods ?? [])]);
   const key = config.cacheKey && build.value(config.cacheKey);
   build.needAllHeaders();
@@ -53,11 +61,7 @@ export function compilePolicy(
   };
 }
 
-function compileStore(
-  { cache }: ProxyConfig,
-  caches: ReadonlyMap<string, CacheStore>,
-  build: Build,
-): CachePolicy['storeOf'] {
+function compileStore({ cache }: ProxyConfig, caches: Caches, build: Build): CachePolicy['storeOf'] {
   const fixed = constantText(cache);
   if (fixed !== undefined) {
     const store = caches.get(fixed);

@@ -1,6 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { ResponseHead } from '../client/response-head.ts';
-import type { UpstreamFault } from '../client/fault.ts';
+import type { ResponseHead, UpstreamFault } from '../../../client/index.ts';
 import type { BodyTaker, Source } from '../relay.ts';
 
 /** The upstream's side of a response that may be stored. */

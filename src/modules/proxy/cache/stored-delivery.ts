@@ -16,7 +16,7 @@ import {
   type Validators,
 } from '../../../http/index.ts';
 import { FileSender, type PieceBuffers } from '../../../send-file.ts';
-import type { ResponseHead } from '../client/response-head.ts';
+import type { ResponseHead } from '../../../client/index.ts';
 import type { ProxyConfig } from '../config.ts';
 import type { AcceptedResponse, ResponseDelivery } from '../response-delivery.ts';
 import type { Source } from '../relay.ts';
@@ -71,12 +71,16 @@ export class StoredDelivery {
   }
 
   /** Decides what the client gets of a response that is being stored. `undefined`: it has got something else. */
-  decideFirst(x: Exchange, accepted: AcceptedResponse): Part | undefined {
+  decideFirst(x: Exchange, accepted: Pick<AcceptedResponse, 'head' | 'contentType'>): Part | undefined {
     return this.decide(x, accepted, this.#oneRange);
   }
 
   /** `undefined`: the conditions of the request decided, or no range exists; the response has been sent. */
-  decide(x: Exchange, { head, contentType: type }: AcceptedResponse, rangesOf: Ranges): Part | undefined {
+  decide(
+    x: Exchange,
+    { head, contentType: type }: Pick<AcceptedResponse, 'head' | 'contentType'>,
+    rangesOf: Ranges,
+  ): Part | undefined {
     const { status, announcedBytes: sizeBytes } = head;
     const offersRanges = this.#forcesRanges || valuesOf(head.headers, 'accept-ranges').length > 0;
     x.response.removeHeader('Accept-Ranges');

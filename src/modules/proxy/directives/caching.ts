@@ -1,21 +1,6 @@
-import { resolve } from 'node:path';
 import type { Word } from '../../../../grammar/index.ts';
-import {
-  type ArgReader,
-  type ComplexValue,
-  defines,
-  pathFrom,
-  directivesFor,
-  readers,
-  type ReadScope,
-  uses,
-} from '../../../config/index.ts';
-import {
-  type CachePathConfig,
-  type CacheValidConfig,
-  type ProxyConfig,
-  STALE_CONDITIONS,
-} from '../config.ts';
+import { type ArgReader, type ComplexValue, directivesFor, readers, uses } from '../../../config/index.ts';
+import { type CacheValidConfig, type ProxyConfig, STALE_CONDITIONS } from '../config.ts';
 import { someOf } from './readers.ts';
 
 const { flag, integer, size, time } = readers;
@@ -27,113 +12,6 @@ const values: ArgReader<readonly ComplexValue[]> = readers.words(
   { syntax: 'string ...', min: 1, max: Infinity },
   (words, scope) => words.map((word) => scope.complexValue(word)),
 );
-
-interface Settings {
-  name: string;
-  sizeBytes: number;
-  levels: readonly number[];
-  inactiveMs: number;
-  maxBytes: number;
-  minFreeBytes: number;
-  counts: Record<'manager_files' | 'loader_files', number>;
-  times: Record<'manager_sleep' | 'manager_threshold' | 'loader_sleep' | 'loader_threshold', number>;
-}
-
-/** `path keys_zone=name:size [levels=…] …` (nginx ngx_http_file_cache_set_slot). */
-const cachePath: ArgReader<CachePathConfig> = readers.words(
-  {
-    syntax:
-      'path [levels=levels] [use_temp_path=on|off] keys_zone=name:size [inactive=time] [max_size=size] [min_free=size] [manager_files=number] [manager_sleep=time] [manager_threshold=time] [loader_files=number] [loader_sleep=time] [loader_threshold=time]',
-    min: 2,
-    max: Infinity,
-  },
-  ([path, ...parameters], scope) => {
-    const settings: Settings = {
-      name: '',
-      sizeBytes: 0,
-      levels: [],
-      inactiveMs: 600_000,
-      maxBytes: 0,
-      minFreeBytes: 0,
-      counts: { manager_files: 100, loader_files: 100 },
-      times: { manager_sleep: 50, manager_threshold: 200, loader_sleep: 50, loader_threshold: 200 },
-    };
-    if (!parameters.every((word) => readParameter(word, settings, scope))) return undefined;
-    const { counts, times, name, ...rest } = settings;
-    if (name === '') {
-      scope.report.emerg(`"${scope.directive}" must have "keys_zone" parameter`, scope.span);
-      return undefined;
-    }
-    return {
-      ...rest,
-      name,
-      path: resolve(scope.prefix, (path as Word).value),
-      managerFiles: counts.manager_files,
-      managerSleepMs: times.manager_sleep,
-      managerThresholdMs: times.manager_threshold,
-      loaderFiles: counts.loader_files,
-      loaderSleepMs: times.loader_sleep,
-      loaderThresholdMs: times.loader_threshold,
-    };
-  },
-);
-
-const SMALLEST_ZONE = 16_384;
-
-/** False: the parameter is wrong, and that was reported. */
-function readParameter(word: Word, settings: Settings, scope: ReadScope): boolean {
-  const [, name = '', text = ''] = /^([a-z_]+)=(.*)$/s.exec(word.value) ?? [];
-  const wrong = (message: string, hint?: string): false => {
-    scope.report.emerg(message, word.span, hint);
-    return false;
-  };
-  if (name === 'keys_zone')
-    return readZone(text, settings, wrong) || wrong(`invalid keys zone size "${word.value}"`);
-  if (name === 'levels') {
-    settings.levels = text.split(':').map(Number);
-    return /^[12](?::[12]){0,2}$/.test(text) || wrong(`invalid "levels" "${word.value}"`);
-  }
-  if (name === 'inactive' || name in settings.times) {
-    const ms = readers.parseTimeMs(text);
-    if (ms === undefined) return wrong(`invalid ${name} value "${word.value}"`);
-    if (name === 'inactive') settings.inactiveMs = ms;
-    else settings.times[name as keyof Settings['times']] = ms;
-    return true;
-  }
-  if (name === 'max_size' || name === 'min_free') {
-    const bytes = readers.parseSize(text);
-    if (bytes === undefined) return wrong(`invalid ${name} value "${word.value}"`);
-    settings[name === 'max_size' ? 'maxBytes' : 'minFreeBytes'] = bytes;
-    return true;
-  }
-  if (name in settings.counts) {
-    settings.counts[name as keyof Settings['counts']] = Number(text);
-    return /^[1-9]\d{0,8}$/.test(text) || wrong(`invalid ${name} value "${word.value}"`);
-  }
-  if (name === 'use_temp_path')
-    return (
-      /^(on|off)$/.test(text) ||
-      wrong(`invalid use_temp_path value "${word.value}", it must be "on" or "off"`)
-    );
-  // The purger of nginx's paid edition: gw removes what is purged at once.
-  if (name === 'purger' || name.startsWith('purger_')) return true;
-  return wrong(`invalid parameter "${word.value}"`);
-}
-
-function readZone(
-  text: string,
-  settings: Settings,
-  wrong: (message: string, hint: string) => false,
-): boolean {
-  const [, zone = '', sizeText = ''] = /^([^:]+):(.*)$/s.exec(text) ?? [];
-  const bytes = readers.parseSize(sizeText);
-  if (bytes === undefined) return false;
-  if (bytes < SMALLEST_ZONE)
-    return wrong(`keys zone "${text}" is too small`, `at least ${SMALLEST_ZONE / 1024}k`);
-  settings.name = zone;
-  settings.sizeBytes = bytes;
-  return true;
-}
 
 /** `[code …] time` (nginx ngx_http_file_cache_valid_set_slot). */
 const valid: ArgReader<CacheValidConfig> = readers.words(
@@ -166,19 +44,6 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as 
 
 /** nginx's cache of responses. */
 export const cachingDirectives = directivesFor<ProxyConfig>()({
-  proxy_cache_path: {
-    contexts: ['http'],
-    args: cachePath,
-    into: 'cachePaths',
-    repeat: 'append',
-    summary:
-      'A cache of responses: its directory, and the shared memory of its index. Entries survive a restart; those that nobody asks for during "inactive" are removed.',
-    roles: [
-      ...defines('response cache', { word: 'any', behind: ['keys_zone='], until: ':' }),
-      ...pathFrom('prefix'),
-    ],
-    source: source('proxy_cache_path'),
-  },
   proxy_cache: {
     contexts: HSL,
     args: { ...readers.value, syntax: 'zone | off' },
@@ -355,5 +220,14 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
     default: false,
     summary: 'Serves ranges of stored responses even if the upstream did not send Accept-Ranges.',
     source: source('proxy_force_ranges'),
+  },
+  slice: {
+    contexts: HSL,
+    args: size,
+    into: 'sliceBytes',
+    default: 0,
+    summary:
+      'Responses are fetched and stored in pieces of this size; the key and the Range header of the request have to contain $slice_range. 0: they are fetched whole.',
+    source: 'nginx ngx_http_slice_module#slice',
   },
 });

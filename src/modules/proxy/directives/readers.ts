@@ -6,15 +6,8 @@ import {
   readRegex,
   type ReadScope,
 } from '../../../config/index.ts';
-import type {
-  Buffers,
-  CookieFlagsRule,
-  CookieRule,
-  HeaderRule,
-  Pattern,
-  RedirectRule,
-  Replacement,
-} from '../config.ts';
+import type { HeaderRule } from '../../../contract/index.ts';
+import type { Buffers, CookieFlagsRule, CookieRule, Pattern, RedirectRule, Replacement } from '../config.ts';
 
 /** Characters of a header name (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Word } from '../../../../grammar/index.ts';
+import type { LoadedFile, TlsVersion } from '../../../client/index.ts';
 import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../../config/index.ts';
 import { systemReason } from '../../../system/index.ts';
-import type { LoadedFile, ProxyConfig, TlsVersion } from '../config.ts';
+import type { ProxyConfig } from '../config.ts';
 import { someOf } from './readers.ts';
 
 /**

@@ -38,12 +38,13 @@ export class ConsoleBrowser {
   #browser: Browser | undefined;
   dsn = '';
 
-  constructor(file: Owner) {
+  /** `more` goes to the end of `http`. */
+  constructor(file: Owner, more = '') {
     beforeAll(async () => {
       const [database, browser] = await Promise.all([postgres(SQL), startBrowser(file)]);
       this.#browser = browser;
       this.dsn = database.dsn;
-      this.#gw = await startGateway(file, conf(this.dsn), { workers: 2 });
+      this.#gw = await startGateway(file, conf(this.dsn, more), { workers: 2 });
     });
   }
 

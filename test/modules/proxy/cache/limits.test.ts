@@ -60,8 +60,8 @@ test('a full index drops the least recently used responses, and every request ha
 test('at a start, unfinished files go, and files of others stay', async (t) => {
   const origin = await startOrigin(t);
   const gw = await startGateway(t, cached(origin));
-  await cacheStatus(gw);
-  await expect.poll(() => filesOf(gw)).toHaveLength(1);
+  // A file that is not complete would go at the start as well.
+  await expect.poll(() => cacheStatus(gw)).toBe('HIT number 1');
   await gw.stop();
   const root = join(gw.dir, 'cache');
   const name = 'a'.repeat(32);
@@ -103,7 +103,7 @@ test('without its directory, a cache costs no response', async (t) => {
 test('if the file of a response is gone, it is fetched anew', async (t) => {
   const origin = await startOrigin(t);
   const gw = await startGateway(t, cached(origin));
-  const large = 'x'.repeat(100_000);
+  const large = 'x'.repeat(300_000);
   origin.respond = (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=3600').end(large);
   };
@@ -113,4 +113,51 @@ test('if the file of a response is gone, it is fetched anew', async (t) => {
   expect(await cacheStatus(gw)).toBe(`MISS ${large}`);
   await expect.poll(() => cacheStatus(gw)).toBe(`HIT ${large}`);
   await gw.waitForLog(/\[crit\].*open\(\)/);
+});
+
+test('files that cannot be opened are told of once in 10 s', async (t) => {
+  const origin = await startOrigin(t);
+  const clock = movableClock(t);
+  const gw = await startGateway(t, cached(origin), clock.options);
+  origin.respond = (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').end('x'.repeat(300_000));
+  };
+  const complete = (): string[] => filesOf(gw).filter((path) => !path.endsWith('.part'));
+  const told = (): number => gw.errorLog().match(/\[crit\].*open\(\)/g)?.length ?? 0;
+  // The files of the first round are stored; those of the others are fetched anew, because they are gone.
+  for (const [round, lines] of [0, 1, 1, 2].entries()) {
+    if (round === 3) clock.move(11);
+    for (const path of complete()) rmSync(path);
+    for (const path of ['/a', '/b', '/c']) expect((await cacheStatus(gw, path)).slice(0, 6)).toBe('MISS x');
+    await expect.poll(complete).toHaveLength(3);
+    expect(told()).toBe(lines);
+  }
+});
+
+test('uses are counted for a key, not for each of its variants', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin, 'proxy_cache_min_uses 2;'));
+  origin.respond = (request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').setHeader('Vary', 'X-Kind');
+    response.end(String(request.headers['x-kind']));
+  };
+  const status = (kind: string): Promise<string> => cacheStatus(gw, '/a', { headers: { 'X-Kind': kind } });
+  expect(await status('one')).toBe('MISS one');
+  expect(await status('one')).toBe('MISS one');
+  await expect.poll(() => status('one')).toBe('HIT one');
+  expect(await status('two')).toBe('MISS two');
+  expect(await status('two')).toBe('HIT two');
+});
+
+test('a second X-Accel-Expires does not count, and the log says so', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await startGateway(t, cached(origin));
+  origin.respond = (_request, response) => {
+    response.setHeader('X-Accel-Expires', ['100', '0']).end('one');
+  };
+  expect(await cacheStatus(gw)).toBe('MISS one');
+  expect(await cacheStatus(gw)).toBe('HIT one');
+  await gw.waitForLog(
+    /\[warn\] .*upstream sent duplicate header line: "X-Accel-Expires: 0", previous value: "X-Accel-Expires: 100", ignored/,
+  );
 });

@@ -1,5 +1,6 @@
 import { Live } from './api.ts';
 import { type OpenView, type Page, Shell } from './shell.ts';
+import { openCaches } from './views/caches.ts';
 import { openConfig } from './views/config.ts';
 import { openData } from './views/data.ts';
 import { openEvents } from './views/events.ts';
@@ -7,6 +8,7 @@ import { openFlags } from './views/flags.ts';
 import { openLog } from './views/log.ts';
 import { openOverview } from './views/overview.ts';
 import { openRoutes } from './views/routes.ts';
+import { openUpstreams } from './views/upstreams.ts';
 
 const PAGES: readonly (Page & { readonly open: OpenView })[] = [
   { name: 'overview', label: 'Overview', open: openOverview },
@@ -16,6 +18,8 @@ const PAGES: readonly (Page & { readonly open: OpenView })[] = [
   { name: 'events', label: 'Events', open: openEvents },
   { name: 'flags', label: 'Flags', open: openFlags },
   { name: 'log', label: 'Log', open: openLog },
+  { name: 'upstreams', label: 'Upstreams', open: openUpstreams },
+  { name: 'caches', label: 'Caches', open: openCaches },
 ];
 
 /** Builds the console in the empty document. */

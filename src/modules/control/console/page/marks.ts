@@ -38,30 +38,42 @@ export function toneOf(code: string): string {
 /** A bar that shows the share of each status class, with the codes as text. */
 export function codeBar(codes: Readonly<Record<string, number>>): HTMLElement {
   const entries = Object.entries(codes).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const total = sum(entries.map(([, value]) => value));
+  return shareBar(entries.map(([name, value]) => ({ name, value, tone: toneOf(name) })));
+}
+
+/** A part of a whole, with its style class. */
+interface Share {
+  readonly name: string;
+  readonly value: number;
+  readonly tone: string;
+}
+
+/** A bar that shows the shares of a whole, with the first ones as text. */
+export function shareBar(shares: readonly Share[], { most = 4, look = 'codes' } = {}): HTMLElement {
+  const total = sum(shares.map(({ value }) => value));
   if (total === 0) return h('span', { class: 'quiet' }, '–');
-  const words = entries.map(([code, value]) => `${code} × ${count(value)}`).join(', ');
+  const words = shares.map(({ name, value }) => `${name} × ${count(value)}`).join(', ');
   let at = 0;
-  const parts = entries.map(([code, value]) => {
+  const parts = shares.map(({ value, tone }) => {
     const width = (value / total) * WIDTH;
-    const part = svg('rect', { class: toneOf(code), x: at, y: 0, width: Math.max(width - 1, 1), height: 6 });
+    const part = svg('rect', { class: tone, x: at, y: 0, width: Math.max(width - 1, 1), height: 6 });
     at += width;
     return part;
   });
   return h(
     'span',
-    { class: 'codes', title: words, role: 'img', 'aria-label': words },
+    { class: look, title: words, role: 'img', 'aria-label': words },
     svg('svg', { viewBox: `0 0 ${WIDTH} 6`, preserveAspectRatio: 'none' }, ...parts),
-    ...entries
-      .slice(0, 4)
-      .map(([code, value]) =>
-        h('span', { class: `code ${toneOf(code)}` }, `${code} `, h('b', {}, count(value))),
+    ...shares
+      .slice(0, most)
+      .map(({ name, value, tone }) =>
+        h('span', { class: `code ${tone}` }, `${name} `, h('b', {}, count(value))),
       ),
   );
 }
 
-/** A bar that shows how much is in use. */
-export function meter(share: number, label: string): HTMLElement {
+/** A bar that shows how much is in use; where little is left, in another tone. */
+export function meter(share: number, label: string, tone = share > 0.9 ? 'refused' : 'ok'): HTMLElement {
   const width = Math.max(0, Math.min(1, share)) * 100;
   return h(
     'span',
@@ -69,7 +81,7 @@ export function meter(share: number, label: string): HTMLElement {
     svg(
       'svg',
       { viewBox: '0 0 100 6', preserveAspectRatio: 'none' },
-      svg('rect', { width, height: 6, class: share > 0.9 ? 'refused' : 'ok' }),
+      svg('rect', { width, height: 6, class: tone }),
     ),
   );
 }

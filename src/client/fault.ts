@@ -1,0 +1,54 @@
+import { systemReason } from '../system/index.ts';
+
+/** The kind of a fault, in the words of `proxy_next_upstream`. */
+type FaultKind = 'error' | 'timeout' | 'invalid_header';
+
+/** What a connection was doing when a fault occurred, in nginx's words. */
+export type Stage =
+  | 'connecting to upstream'
+  | 'SSL handshaking to upstream'
+  | 'sending request to upstream'
+  | 'reading response header from upstream'
+  | 'reading upstream';
+
+/** Why a peer gave no complete response. The message is nginx's and goes to the error log only. */
+export class UpstreamFault extends Error {
+  readonly kind: FaultKind;
+
+  constructor(kind: FaultKind, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** Gives the fault of a response that violates HTTP; its connection is not used again. */
+export function invalidResponse(
+  message: string,
+  stage: Stage = 'reading response header from upstream',
+): UpstreamFault {
+  return new UpstreamFault('invalid_header', `${message} while ${stage}`);
+}
+
+/** Gives nginx's message for a timeout. */
+export function timedOut(stage: Stage): UpstreamFault {
+  return new UpstreamFault('timeout', `upstream timed out (110: Connection timed out) while ${stage}`);
+}
+
+const CALLS: Readonly<Record<Stage, string>> = {
+  'connecting to upstream': 'connect()',
+  'SSL handshaking to upstream': 'SSL_do_handshake()',
+  'sending request to upstream': 'writev()',
+  'reading response header from upstream': 'recv()',
+  'reading upstream': 'recv()',
+};
+
+/** Gives the fault for an error of the operating system. */
+export function systemFault(error: Error & { readonly code?: string }, stage: Stage): UpstreamFault {
+  if (error.code === 'ETIMEDOUT') return timedOut(stage);
+  return new UpstreamFault('error', `${CALLS[stage]} failed (${systemReason(error)}) while ${stage}`);
+}
+
+/** Gives the fault of a peer that closed the connection before its response was complete. */
+export function closedEarly(stage: Stage): UpstreamFault {
+  return new UpstreamFault('error', `upstream prematurely closed connection while ${stage}`);
+}

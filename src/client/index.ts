@@ -1,0 +1,8 @@
+export { type BodyReader, CloseReader, LengthReader } from './body-reader.ts';
+export type { Caller, Connection } from './connection.ts';
+export { Connector, type ConnectorSettings } from './connector.ts';
+export { UpstreamFault } from './fault.ts';
+export { readBuffer } from './inlet.ts';
+export { Connections } from './keepalive.ts';
+export { readHead, type ResponseHead } from './response-head.ts';
+export { type TlsConfig, tlsSettings, type TlsVersion, type LoadedFile } from './tls-settings.ts';

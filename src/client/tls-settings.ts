@@ -1,0 +1,60 @@
+import type { ComplexValue } from '../config/index.ts';
+import type { TlsSettings } from './connector.ts';
+
+/** A file that was read at load time; its path is absolute. */
+export interface LoadedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+
+/** `proxy_ssl_*`. */
+export interface TlsConfig {
+  readonly sslVerify: boolean;
+  readonly sslVerifyDepth: number;
+  readonly sslName: ComplexValue;
+  readonly sslServerName: boolean;
+  readonly sslProtocols: readonly TlsVersion[];
+  readonly sslCiphers: string;
+  readonly sslSessionReuse: boolean;
+  readonly sslTrustedCertificate?: LoadedFile;
+  readonly sslCrl?: LoadedFile;
+  readonly sslCertificate?: LoadedFile;
+  readonly sslCertificateKey?: LoadedFile;
+  readonly sslPasswordFile?: LoadedFile;
+  readonly sslConfCommands?: readonly (readonly [name: string, value: string])[];
+}
+
+const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+
+/** Gives the settings of connections for the directives of a location. */
+export function tlsSettings(config: TlsConfig): TlsSettings {
+  const command = new Map(config.sslConfCommands);
+  const [lowest = 'TLSv1.2'] = VERSIONS.filter((version) => config.sslProtocols.includes(version));
+  const highest = VERSIONS.findLast((version) => config.sslProtocols.includes(version)) ?? 'TLSv1.3';
+  const { sslPasswordFile } = config;
+  return {
+    passphrases: sslPasswordFile?.text.split('\n').filter(Boolean) ?? [],
+    ciphers: command.get('CipherString') ?? config.sslCiphers,
+    minVersion: versionOf(command.get('MinProtocol')) ?? lowest,
+    maxVersion: versionOf(command.get('MaxProtocol')) ?? highest,
+    verify: config.sslVerify,
+    verifyDepth: config.sslVerifyDepth,
+    reuseSessions: config.sslSessionReuse,
+    ...textOf('ca', config.sslTrustedCertificate?.text),
+    ...textOf('crl', config.sslCrl?.text),
+    ...textOf('cert', config.sslCertificate?.text),
+    ...textOf('key', config.sslCertificateKey?.text),
+    ...textOf('ciphersuites', command.get('Ciphersuites')),
+    ...textOf('groups', command.get('Groups') ?? command.get('Curves')),
+  };
+}
+
+function versionOf(name: string | undefined): TlsVersion | undefined {
+  return VERSIONS.find((version) => version === name);
+}
+
+function textOf<K extends string>(field: K, text: string | undefined): Partial<Record<K, string>> {
+  return (text === undefined ? {} : { [field]: text }) as Partial<Record<K, string>>;
+}

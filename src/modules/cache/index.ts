@@ -1,0 +1,35 @@
+import { defines, directivesFor, pathFrom } from '../../config/index.ts';
+import { type CacheConfig, moduleFor } from '../../contract/index.ts';
+import { cachePath } from './cache-path.ts';
+
+const directives = directivesFor<CacheConfig>()({
+  proxy_cache_path: {
+    contexts: ['http'],
+    args: cachePath,
+    into: 'paths',
+    repeat: 'append',
+    inherit: false,
+    summary:
+      'A cache of responses: its directory, and the shared memory of its index. Entries survive a restart; those that nobody asks for during "inactive" are removed. Unfinished files lie in the directory itself, as with use_temp_path=off in nginx.',
+    roles: [
+      ...defines('response cache', { word: 'any', behind: ['keys_zone='], until: ':' }),
+      ...pathFrom('prefix'),
+    ],
+    source: 'nginx ngx_http_proxy_module#proxy_cache_path',
+  },
+});
+
+/** The caches of responses, which locations store in: each has one declaration and one directory. */
+export const cache = moduleFor<CacheConfig>()({
+  name: 'cache',
+  directives,
+  enabled: ({ paths }) => paths !== undefined,
+  validate({ paths = [] }, report) {
+    for (const [index, { name }] of paths.entries()) {
+      if (paths.findIndex((path) => path.name === name) < index)
+        report.phrase('paths', `duplicate zone "${name}"`, { index, rule: 'duplicate-directive' });
+    }
+  },
+  writes: ({ paths = [] }) => ({ directories: paths.map(({ path }) => path) }),
+  compile: () => ({}),
+});

@@ -1,0 +1,46 @@
+import type { ModuleRule, Problem } from '../../contract/index.ts';
+import type { CachePurgeConfig } from './directives.ts';
+
+const CACHE = 'proxy_cache_path /var/cache/gw keys_zone=pages:10m;';
+
+const cachePurgeOpen: ModuleRule<CachePurgeConfig> = {
+  id: 'GW807',
+  slug: 'cache-purge-open',
+  severity: 'error',
+  summary: 'a cache that everybody may empty',
+  why: 'Anybody who finds the address can send every request to the upstream again, as often as they like.',
+  fix: 'Listen on a loopback address, or let in only whom you know.',
+  bad: {
+    in: 'http',
+    text: `${CACHE}
+server {
+  listen 80;
+  location = /purge { cache_purge_api; cache_purge_zone pages; }
+}`,
+  },
+  good: {
+    in: 'http',
+    text: `${CACHE}
+server {
+  listen 80;
+  location = /purge {
+    cache_purge_api;
+    cache_purge_zone pages;
+    cache_purge_authorize allowlist;
+    cache_purge_allowlist 10.0.0.0/8;
+  }
+}`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node } of config.exposed('cache-purge-open')) {
+      yield {
+        at: node,
+        message: `"${node.name.value}" lets everybody remove stored responses`,
+        hint: 'add cache_purge_authorize allowlist, allow and deny, or another check of who may call it',
+      };
+    }
+  },
+};
+
+/** The rules about purging. */
+export const rules: readonly ModuleRule<CachePurgeConfig>[] = [cachePurgeOpen];

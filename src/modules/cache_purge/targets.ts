@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Caches, CacheStore } from '../../cache/index.ts';
+import type { Purge } from '../../zone/index.ts';
+import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
+
+/** Longest targets, in bytes of UTF-8: no key or tag is longer. */
+const KEY_BYTES = 4_096;
+export const TAG_BYTES = 64;
+
+/** nginz's name for the tags of everything. */
+const ALL_CACHES = 'default';
+
+/** What the targets of a location mean. */
+export interface Targets {
+  readonly stores: readonly CacheStore[];
+  readonly kind: Purge['kind'];
+}
+
+const KEYS: Readonly<Record<PurgeMatch, Purge['kind']>> = { exact: 'key', prefix: 'prefix', tag: 'tag' };
+const TAGS: Readonly<Record<PurgeMatch, Purge['kind']>> = { exact: 'tag', prefix: 'tag prefix', tag: 'tag' };
+
+/** Tells whether a name stands for the tags of all caches, unless a cache has it. */
+export function meansAll(zone: string, { tagsZone }: Pick<CachePurgeConfig, 'tagsZone'>): boolean {
+  return zone === ALL_CACHES || zone === tagsZone;
+}
+
+/** A cache that does not exist has been refused when the configuration was loaded. */
+export function targetsOf(zone: string, { match }: CachePurgeConfig, caches: Caches): Targets {
+  const store = caches.get(zone);
+  return store ? { stores: [store], kind: KEYS[match] } : { stores: [...caches.values()], kind: TAGS[match] };
+}
+
+/** The targets of a body; a text says what is wrong with it. */
+export function readTargets(
+  body: Buffer,
+  {
+    kind,
+    maxKeys,
+    allowAll,
+  }: { readonly kind: Purge['kind']; readonly maxKeys: number; readonly allowAll: boolean },
+): readonly string[] | string {
+  let parsed: unknown;
+  try {
+    // A target with a replacement character would name something else.
+    if (!isUtf8(body)) return 'the body is not valid UTF-8';
+    parsed = JSON.parse(body.toString());
+  } catch {
+    return 'the body is not valid JSON';
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return 'the body must be an object';
+  const strange = Object.keys(parsed).find((name) => name !== 'targets');
+  if (strange !== undefined) return `unknown field "${strange.slice(0, 64)}"`;
+  const { targets } = parsed as { targets?: unknown };
+  if (!Array.isArray(targets)) return 'targets must be an array';
+  if (targets.length === 0) return 'targets must not be empty';
+  if (targets.length > maxKeys) return `targets has more than ${maxKeys} members`;
+  for (const target of targets as unknown[]) {
+    const fault = faultOf(target, { kind, allowAll });
+    if (fault !== undefined) return fault;
+  }
+  return targets as string[];
+}
+
+function faultOf(
+  target: unknown,
+  { kind, allowAll }: { readonly kind: Purge['kind']; readonly allowAll: boolean },
+): string | undefined {
+  if (typeof target !== 'string') return 'targets must be strings';
+  if (target === '') {
+    if (!kind.endsWith('prefix')) return 'a target must not be empty';
+    return allowAll ? undefined : 'an empty prefix needs "cache_purge_allow_all on"';
+  }
+  const most = kind.startsWith('tag') ? TAG_BYTES : KEY_BYTES;
+  return Buffer.byteLength(target) > most ? `a target has more than ${most} bytes` : undefined;
+}
+
+/** Removes what targets mean. Resolves with the number of responses of each when no worker serves them any more. */
+export async function purgeTargets(
+  { stores, kind }: Targets,
+  texts: readonly string[],
+): Promise<readonly number[]> {
+  const perStore = await Promise.all(stores.map((store) => store.purgeAll({ kind, texts }, 'api')));
+  return texts.map((_, nth) => perStore.reduce((sum, counts) => sum + (counts[nth] ?? 0), 0));
+}
+
+/** Counts the stored responses of each tag. */
+export async function countTags(stores: readonly CacheStore[]): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { index } of stores) {
+    for (let cursor: number | undefined = 1; cursor !== undefined;) {
+      const { entries, next } = index.entriesPart(cursor);
+      for (const { tags } of entries) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+      cursor = next;
+      // A large index takes some milliseconds: requests go on meanwhile.
+      if (next !== undefined) await nextTurn();
+    }
+  }
+  return counts;
+}

@@ -1,0 +1,68 @@
+import type { DirectiveNode } from '../../../../grammar/index.ts';
+import { type ModuleRule, passes, type Problem } from '../../../contract/index.ts';
+import { mayCache } from '../cache/policy.ts';
+import type { ProxyConfig } from '../config.ts';
+import { asksForPieces } from '../slice/compile-sliced.ts';
+import { cachedPasses, mayName } from './cached-passes.ts';
+
+const example = (key: string): string => `proxy_cache_path /var/cache/gw keys_zone=pages:10m;
+server {
+  listen 127.0.0.1:80;
+  location / {
+    slice 1m;
+    proxy_pass http://127.0.0.1:9000;
+    proxy_cache pages;
+    proxy_cache_key ${key};
+    proxy_cache_valid 200 206 1h;
+    proxy_set_header Range $slice_range;
+  }
+}`;
+
+const sliceRange: ModuleRule<ProxyConfig> = {
+  id: 'GW425',
+  slug: 'slice-range',
+  severity: 'warning',
+  summary: '"slice" without "$slice_range" where it belongs',
+  why: 'The upstream sends pieces only if "Range" asks for them, and without "$slice_range" in the key all pieces of a response are one: clients get the wrong bytes.',
+  fix: 'Say "proxy_set_header Range $slice_range;", name "$slice_range" in "proxy_cache_key" and 206 in "proxy_cache_valid".',
+  bad: { in: 'http', text: example('$scheme$host$request_uri') },
+  good: { in: 'http', text: example('$scheme$host$request_uri$slice_range') },
+  *check(config): Iterable<Problem> {
+    const keys = new Map(cachedPasses(config).map((pass) => [pass.block, pass.key]));
+    const told = new Set<DirectiveNode>();
+    for (const { block } of passes(config)) {
+      const values = config.configIn(block);
+      const [at] = config.nodesIn(block, 'sliceBytes');
+      if (!at || values.sliceBytes === 0 || told.has(at)) continue;
+      const key = keys.get(block);
+      const finding = sliceFinding(values, key ? mayName(config, key.names, /^slice_range$/) : true);
+      if (!finding) continue;
+      told.add(at);
+      yield { at: (key && finding.isAboutKey && key.node) || at, ...finding.says };
+    }
+  },
+};
+
+interface SliceFinding {
+  readonly isAboutKey?: boolean;
+  readonly says: Pick<Problem, 'message' | 'hint'>;
+}
+
+function sliceFinding(values: ProxyConfig, isInKey: boolean): SliceFinding | undefined {
+  if (!asksForPieces(values)) {
+    const message = '"slice" has no effect: the upstream is not asked for pieces';
+    return { says: { message, hint: 'add "proxy_set_header Range $slice_range"' } };
+  }
+  if (!isInKey) {
+    const message = 'all pieces of a response have one key: it has no "$slice_range"';
+    return { isAboutKey: true, says: { message, hint: 'add "$slice_range" to "proxy_cache_key"' } };
+  }
+  const { cacheValid } = values;
+  const isNamed = cacheValid?.some(({ codes }) => codes === 'any' || codes.includes(206)) ?? true;
+  if (isNamed || !mayCache(values)) return undefined;
+  const message = '"proxy_cache_valid" does not name 206, the status of pieces: they are not stored';
+  return { says: { message, hint: 'add 206 to "proxy_cache_valid"' } };
+}
+
+/** Rules about responses that are fetched in pieces. */
+export const SLICE_RULES: readonly ModuleRule<ProxyConfig>[] = [sliceRange];

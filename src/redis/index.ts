@@ -1,0 +1,12 @@
+export {
+  AddressFault,
+  DEFAULT_PORT,
+  type Endpoint,
+  endpointsOf,
+  type Login,
+  parseRedisAddress,
+  type RedisAddress,
+  redisLabel,
+} from './address.ts';
+export { type ConnectionOwner, RedisConnection, type Request } from './redis-connection.ts';
+export { type Bytes, type Reply, ReplyError } from './resp.ts';

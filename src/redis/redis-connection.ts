@@ -1,0 +1,268 @@
+import type { Socket } from 'node:net';
+import { type Endpoint, redisLabel } from './address.ts';
+import { dial } from './dial.ts';
+import { type Bytes, type Reply, ReplyError, RespReader, RespWriter } from './resp.ts';
+
+/** A broken connection may be restored at once; failed attempts are repeated at growing intervals. */
+const retryDelayMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
+
+interface ConnectionOptions {
+  /** Gives the time of `performance.now()`, perhaps of the last turn of the event loop. */
+  readonly clock: { nowMs(): number };
+  readonly connectTimeoutMs: number;
+  /** A connection is closed instead of buffering a longer reply. */
+  readonly maxReplyBytes: number;
+}
+
+/** Receives the events of a connection. */
+export interface ConnectionOwner {
+  /** The connection has been established, or established again. */
+  up(connection: RedisConnection): void;
+  /** An attempt to connect failed, or the connection broke. It reconnects by itself. */
+  down(connection: RedisConnection, reason: string): void;
+}
+
+/** A command and the receiver of its reply: exactly one of `replied`, `failed` and `unsent` is called, once. */
+export interface Request {
+  readonly name: string;
+  readonly args: readonly Bytes[];
+  replied(reply: Reply | ReplyError, connection: RedisConnection): void;
+  /** The connection broke; the command may have been executed. */
+  failed(reason: string): void;
+  /** The connection broke before the command was written. */
+  unsent(reason: string): void;
+  /** The next request on the same connection; used by the connection only. */
+  next: Request | undefined;
+}
+
+/** Number of successive timeouts after which a connection is closed. */
+const MAX_TIMEOUTS = 3;
+const MAX_SILENCE_MS = 2_000;
+/** Replies to AUTH of a store without a password. */
+const NO_PASSWORD = /no password is set|without any password configured/;
+/** Errors of a store that does process commands. `max number of clients reached` is not one of them. */
+const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
+
+/**
+ * One connection to Redis or Valkey, which always reconnects. It counts as up after a reply to PING: that it was accepted proves
+ * little, since the kernel also accepts for a server that hangs. Nothing is queued and nothing is sent twice. Replies come in the
+ * order of the requests.
+ */
+export class RedisConnection {
+  readonly label: string;
+  up = false;
+  /**
+   * True until the first attempt to connect has ended, and again for a while after the connection broke: waiting is worthwhile.
+   * False after the connection was closed for its silence.
+   */
+  opening = true;
+  inFlight = 0;
+  readonly #endpoint: Endpoint;
+  readonly #options: ConnectionOptions;
+  readonly #owner: ConnectionOwner;
+  #socket: Socket | undefined;
+  /** Failed attempts to connect since it was up. */
+  #failures = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** True from the start of an attempt to connect until it fails or the connection breaks. */
+  #live = true;
+  #lastReason: string | undefined;
+  #probe: NodeJS.Timeout | undefined;
+  /** Limits how long `opening` stays true after the connection broke. */
+  #patience: NodeJS.Timeout | undefined;
+  readonly #writer = new RespWriter();
+  #flushes = false;
+  /** The requests that wait for their replies. */
+  #oldest: Request | undefined;
+  #newest: Request | undefined;
+  /** The first request that has not been written yet. */
+  #unwritten: Request | undefined;
+  #timeouts = 0;
+  /**
+   * Time since when the store is silent: when the oldest pending command was sent, or the last reply was received
+   * (`performance.now()`).
+   */
+  #silentSinceMs = 0;
+
+  constructor(endpoint: Endpoint, options: ConnectionOptions, owner: ConnectionOwner) {
+    this.label = redisLabel(endpoint);
+    this.#endpoint = endpoint;
+    this.#options = options;
+    this.#owner = owner;
+    this.#connect();
+  }
+
+  /** Sends a command; only after `up`. All commands of one turn of the event loop are written together. */
+  send(request: Request): void {
+    if (this.inFlight++ === 0) {
+      this.#silentSinceMs = this.#options.clock.nowMs();
+      this.#oldest = request;
+    } else (this.#newest as Request).next = request;
+    this.#newest = request;
+    this.#unwritten ??= request;
+    this.#writer.add(request.name, request.args);
+    if (this.#flushes) return;
+    this.#flushes = true;
+    setImmediate(this.#flush);
+  }
+
+  /** To be called if a command got no reply in time. The connection is kept while other commands get theirs. */
+  timedOut(): void {
+    this.#timeouts++;
+    const silentMs = performance.now() - this.#silentSinceMs;
+    if (this.#timeouts >= MAX_TIMEOUTS) this.giveUp(`${MAX_TIMEOUTS} timeouts in a row`);
+    else if (silentMs >= MAX_SILENCE_MS) this.giveUp(`silent for ${Math.round(silentMs)} ms`);
+  }
+
+  /** Closes the connection at once and reconnects. */
+  drop(reason: string): void {
+    this.#lost(reason);
+    this.#socket?.destroy();
+  }
+
+  /** Closes the connection as `drop` does, but `opening` stays false: the store may hang. */
+  giveUp(reason: string): void {
+    this.#lost(reason, true);
+    this.#socket?.destroy();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.up = this.opening = false;
+    clearTimeout(this.#probe);
+    clearTimeout(this.#patience);
+    clearTimeout(this.#retry);
+    this.#socket?.destroy();
+  }
+
+  readonly #connect = (): void => {
+    this.#live = true;
+    const { connectTimeoutMs, maxReplyBytes } = this.#options;
+    const reader = new RespReader(maxReplyBytes, this.#replied);
+    this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
+    this.#socket = dial(this.#endpoint, () => this.#logIn())
+      .on('data', (chunk) => {
+        const fault = reader.read(chunk);
+        if (fault !== undefined) this.drop(fault);
+      })
+      .on('error', (error) => this.drop(reasonOf(error)))
+      .on('close', () => {
+        this.#lost('connection closed');
+        if (!this.#closed) this.#retry = setTimeout(this.#connect, retryDelayMs(++this.#failures));
+      });
+  };
+
+  /** Logs in. If the login is refused, the commands behind it fail. */
+  #logIn(): void {
+    this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
+    const { username, password, db } = this.#endpoint;
+    if (password)
+      this.#ask('auth', username ? [username, password] : [password], (reply) =>
+        authProblem(reply, password),
+      );
+    if (db) this.#ask('select', [String(db)], errorOf);
+    this.#ask('ping', [], (reply) => pingFault(reply) ?? this.#isUp());
+  }
+
+  /** The first fault is the reason; the owner is notified once per attempt. */
+  #lost(reason: string, silent = false): void {
+    if (!this.#live) return;
+    this.#live = false;
+    clearTimeout(this.#probe);
+    this.#writer.clear();
+    const wasUp = this.up;
+    const isNews = wasUp || this.opening || reason !== this.#lastReason;
+    this.up = false;
+    this.opening = wasUp && !silent && !this.#closed;
+    clearTimeout(this.#patience);
+    if (this.opening) this.#patience = setTimeout(this.#runOut, this.#options.connectTimeoutMs);
+    if (isNews && !this.#closed) {
+      this.#lastReason = reason;
+      this.#owner.down(this, reason);
+    }
+    const unwritten = this.#unwritten;
+    this.#unwritten = undefined;
+    while (this.#oldest && this.#oldest !== unwritten) this.#shift(this.#oldest).failed(reason);
+    while (this.#oldest) this.#shift(this.#oldest).unsent(reason);
+  }
+
+  readonly #runOut = (): void => this.drop(`not back within ${this.#options.connectTimeoutMs} ms`);
+
+  #shift(request: Request): Request {
+    this.#oldest = request.next;
+    if (!this.#oldest) this.#newest = undefined;
+    request.next = undefined;
+    this.inFlight--;
+    return request;
+  }
+
+  readonly #flush = (): void => {
+    this.#flushes = false;
+    this.#unwritten = undefined;
+    if (this.#live) this.#writer.flush(this.#socket as Socket);
+  };
+
+  readonly #replied = (reply: Reply | ReplyError): void => {
+    if (!this.#live) return;
+    if (!this.#oldest) return this.drop('a reply that nobody asked for');
+    this.#timeouts = 0;
+    this.#silentSinceMs = this.#options.clock.nowMs();
+    this.#shift(this.#oldest).replied(reply, this);
+  };
+
+  #within(timeoutMs: number, reason: string): void {
+    clearTimeout(this.#probe);
+    this.#probe = setTimeout(() => this.drop(reason), timeoutMs);
+  }
+
+  /** Sends a command of the connection itself; `judge` gives the fault of its reply. */
+  #ask(name: string, args: readonly Bytes[], judge: (reply: Reply | ReplyError) => string | undefined): void {
+    this.send({
+      name,
+      args,
+      next: undefined,
+      failed: () => undefined,
+      unsent: () => undefined,
+      replied: (reply) => {
+        const fault = judge(reply);
+        if (fault !== undefined) this.drop(fault);
+      },
+    });
+  }
+
+  #isUp(): undefined {
+    clearTimeout(this.#probe);
+    clearTimeout(this.#patience);
+    this.up = true;
+    this.opening = false;
+    this.#failures = 0;
+    this.#lastReason = undefined;
+    this.#owner.up(this);
+  }
+}
+
+const errorOf = (reply: Reply | ReplyError): string | undefined =>
+  reply instanceof ReplyError ? reply.message : undefined;
+
+/**
+ * A store without a password takes everybody, with whatever password. One without the command repeats its arguments, or their
+ * start.
+ */
+function authProblem(reply: Reply | ReplyError, password: string): string | undefined {
+  const message = errorOf(reply);
+  if (message === undefined || NO_PASSWORD.test(message)) return undefined;
+  const isRepeated = message.includes('with args') || message.includes(password);
+  return isRepeated ? 'it does not take the login' : message;
+}
+
+/** Gives the fault of a reply to PING. */
+function pingFault(reply: Reply | ReplyError): string | undefined {
+  if (reply instanceof ReplyError) return ANSWERING.test(reply.message) ? undefined : reply.message;
+  return String(reply) === 'PONG' ? undefined : 'it does not answer PING with PONG';
+}
+
+/** Gives the reason of an error; if all addresses of a host failed, the error has only a code. */
+function reasonOf({ message, code, name }: NodeJS.ErrnoException): string {
+  return message || code || name;
+}
