@@ -6,9 +6,10 @@ import { rowsRow } from '../growth/rows.ts';
 import { workersRow } from '../growth/workers.ts';
 import type { Row } from '../row.ts';
 import { throughputOf } from '../scenario.ts';
+import { largeHit, smallHit } from '../scenarios/cache.ts';
 import { inspect, publish } from '../scenarios/events.ts';
 import { keyRead } from '../scenarios/kv.ts';
-import { proxiedText } from '../scenarios/proxy.ts';
+import { checkedProxy, proxiedText } from '../scenarios/proxy.ts';
 import { embedded, hundredRows, insertedRow, oneRow } from '../scenarios/rest.ts';
 import { returnText } from '../scenarios/return.ts';
 import { cachedFile, smallFile } from '../scenarios/static.ts';
@@ -32,6 +33,8 @@ const SCENARIOS = [
   returnText,
   smallFile,
   cachedFile,
+  smallHit,
+  largeHit,
   proxiedText,
   keyRead,
   publish,
@@ -60,12 +63,13 @@ export const GROUPS = {
     rows: TAILS.map(tailsOf),
   },
   more: {
-    about: 'rewrites, compression, counting, embedding, bulk inserts, large schemas, start',
+    about: 'rewrites, compression, active checks, counting, embedding, bulk inserts, large schemas, start',
     pace: SHORT,
     rows: [
       rewriteRow,
       metricsRow,
       gzipRow,
+      throughputOf(checkedProxy.name, checkedProxy),
       throughputOf(embedded.name, embedded),
       bulkRow,
       schemaRow,

@@ -4,9 +4,9 @@ import { type Server, startGw } from '../servers.ts';
 import { httpLoad } from '../target.ts';
 
 /** As nginx documents connections to upstreams that are kept, without files for responses; both get it. */
-export function proxyTo({ port }: Server): { readonly http: string; readonly server: string } {
+export function proxyTo({ port }: Server, more = ''): { readonly http: string; readonly server: string } {
   return {
-    http: `upstream behind { server 127.0.0.1:${port}; keepalive 64; keepalive_requests 1000000000; }`,
+    http: `upstream behind { server 127.0.0.1:${port}; keepalive 64; keepalive_requests 1000000000; ${more} }`,
     server: `location / {
         proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection "";
         proxy_set_header Host $host; proxy_set_header X-Real-IP $remote_addr;
@@ -31,6 +31,28 @@ export const proxiedText: Scenario = {
           goal: 0.65,
           aim: 0.8,
           open: async () => load('nginx proxy', await startNginx(bench, content)),
+        },
+      ],
+    };
+  },
+};
+
+/** The same with active checks, beside gw without them. */
+export const checkedProxy: Scenario = {
+  name: 'checks',
+  async open(bench) {
+    const upstream = await startNginx(bench, 'location / { return 200 "a small answer"; }');
+    const open = async (name: string, more: string) => {
+      const { port, pid } = await startGw(bench, proxyTo(upstream, more));
+      return httpLoad(bench, { name, port, requests: [{ path: '/' }], servers: [pid] });
+    };
+    return {
+      subject: await open('gw proxy with checks', 'health_check interval=1s;'),
+      peers: [
+        {
+          line: 'proxy with active checks / without',
+          goal: 0.95,
+          open: () => open('gw proxy without checks', ''),
         },
       ],
     };
