@@ -5,8 +5,28 @@ import { ConsoleBrowser, expectInPage, expectShown, inPage } from './console-bro
 
 const browser = new ConsoleBrowser(wholeFile());
 
-const VIEWS = ['overview', 'routes', 'config', 'data', 'events', 'flags', 'log'] as const;
-const TITLES = ['Overview', 'Routes', 'Configuration', 'Data', 'Events', 'Flags', 'Log'];
+const VIEWS = [
+  'overview',
+  'routes',
+  'config',
+  'data',
+  'events',
+  'flags',
+  'log',
+  'upstreams',
+  'caches',
+] as const;
+const TITLES = [
+  'Overview',
+  'Routes',
+  'Configuration',
+  'Data',
+  'Events',
+  'Flags',
+  'Log',
+  'Upstreams',
+  'Caches',
+];
 const PHONE = { width: 390, height: 844 };
 
 const looks = [
