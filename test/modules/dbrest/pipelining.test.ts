@@ -267,7 +267,7 @@ test('dbrest_pipelining off gives each request a session to itself', async () =>
   expect(await counted(gw, 'pipeline_depth_count')).toBe(before);
 });
 
-const CALLS = perTier({ short: 1_000, long: 20_000 });
+const CALLS = perTier({ short: 500, long: 20_000 });
 const LANES = 32;
 const ROLES = ['anon', 'web_user'] as const;
 
