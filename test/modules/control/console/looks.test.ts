@@ -68,6 +68,14 @@ test('the chosen colours override those of the system, and persist', async (t) =
 
 const focused = (page: Page): Promise<string> => inPage<string>(page, 'document.activeElement.textContent');
 
+test('the Tab key begins at the top of a view that a key has opened', async (t) => {
+  const page = await browser.look(t, 'overview');
+  await page.keyboard.press('2');
+  await expectShown(page.getByRole('heading', { level: 1, name: 'Routes' }));
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Skip to the content');
+});
+
 test('the console can be used by keyboard alone', async (t) => {
   await browser.gw.fetch('/runtime/flag/set?name=greeting&enabled=false&ttl_s=0');
   const page = await browser.look(t, 'overview');

@@ -127,7 +127,7 @@ export class Shell {
       if (page === name) anchor.setAttribute('aria-current', 'page');
       else anchor.removeAttribute('aria-current');
     }
-    this.#links.get(name)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    reveal(this.#links.get(name));
     document.title = `${title} · gw console`;
     const heading = h('h1', { tabindex: -1 }, title);
     show(this.#main, h('header', { class: 'page-head' }, heading, this.#status), element);
@@ -157,6 +157,15 @@ export class Shell {
     event.preventDefault();
     this.#main.focus();
   }
+}
+
+/** Scrolls the navigation to a link. `scrollIntoView` would also change where the Tab key begins. */
+function reveal(link: HTMLElement | undefined): void {
+  const nav = link?.parentElement;
+  if (!nav) return;
+  const room = nav.getBoundingClientRect();
+  const { left, right } = link.getBoundingClientRect();
+  nav.scrollLeft += Math.min(0, left - room.left) + Math.max(0, right - room.right);
 }
 
 function link({ name, label }: Page, digit: number): HTMLAnchorElement {
