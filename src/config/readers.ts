@@ -97,6 +97,21 @@ export function oneOf<const T extends string>(...names: readonly T[]): ArgReader
   return { ...reader, choices: names };
 }
 
+/** Reads several words out of a list (nginx: ngx_conf_set_bitmask_slot). */
+export function someOf<const T extends string>(names: readonly T[]): ArgReader<readonly T[]> {
+  const syntax = `${names.join(' | ')} ...`;
+  const reader = words({ syntax, min: 1, max: Infinity }, (list, { report }) => {
+    const known = list.map((word) => {
+      const name = names.find((one) => one.toLowerCase() === word.value.toLowerCase());
+      if (name === undefined)
+        report.emerg(`invalid value "${word.value}"`, word.span, expectedNames(word, names));
+      return name;
+    });
+    return known.includes(undefined) ? undefined : (known as T[]);
+  });
+  return { ...reader, choices: names };
+}
+
 /** The details for a word that should be one of a few names: the names as hint, and the fix to a near one. */
 export function expectedNames(word: Word, names: readonly string[]): FaultDetails {
   return { hint: `expected ${names.join(', ')}`, fix: nearestValue(word, names) };

@@ -1,6 +1,7 @@
 import type { ComplexValue } from '../../config/index.ts';
 import type { ForwardingConfig, RegexConfig } from '../../contract/index.ts';
 import type { AllowedHost } from '../../upstream/index.ts';
+import type { OriginCacheConfig, UpstreamCacheConfig } from '../../upstream-cache/index.ts';
 
 /** The text that is searched for: a plain one (with variables) or a regular expression. */
 export type Pattern =
@@ -59,49 +60,9 @@ export interface Buffers {
   readonly sizeBytes: number;
 }
 
-/** `proxy_cache_valid`. */
-export interface CacheValidConfig {
-  readonly codes: readonly number[] | 'any';
-  readonly ms: number;
-}
-
-/** A condition of `proxy_cache_use_stale`. */
-export type StaleCondition = (typeof STALE_CONDITIONS)[number];
-
-export const STALE_CONDITIONS = [
-  'error',
-  'timeout',
-  'invalid_header',
-  'http_500',
-  'http_502',
-  'http_503',
-  'http_504',
-  'http_403',
-  'http_404',
-  'http_429',
-  'updating',
-  'off',
-] as const;
-
 /** `proxy_cache*` of one location. */
-interface CacheConfig {
-  readonly cache: ComplexValue;
-  readonly cacheKey?: ComplexValue;
-  readonly cacheValid?: readonly CacheValidConfig[];
+interface CacheConfig extends UpstreamCacheConfig, OriginCacheConfig {
   readonly cacheMethods?: readonly string[];
-  readonly cacheMinUses: number;
-  readonly cacheBypass?: readonly (readonly ComplexValue[])[];
-  readonly noCache?: readonly (readonly ComplexValue[])[];
-  readonly cacheUseStale?: readonly (readonly StaleCondition[])[];
-  readonly cacheLock: boolean;
-  readonly cacheLockTimeoutMs: number;
-  readonly cacheLockAgeMs: number;
-  readonly cacheBackgroundUpdate: boolean;
-  readonly cacheRevalidate: boolean;
-  readonly cacheConvertHead: boolean;
-  /** Absent: no limit. */
-  readonly cacheMaxRangeOffset?: number;
-  readonly cacheVerifyBytes: number;
   readonly cachePurge?: readonly (readonly ComplexValue[])[];
   /** The response header with tags, named for this location. */
   readonly tagHeader?: string;

@@ -11,9 +11,9 @@ import type {
 import type { Exchange } from '../../http/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import type { Peer, UpstreamGroup } from '../../upstream/index.ts';
-import { explainCache } from './cache/explain-cache.ts';
 import { forCache } from './cache/compile-cached.ts';
-import { compilePolicy, mayCache } from './cache/policy.ts';
+import { explainCache, mayCache } from '../../upstream-cache/index.ts';
+import { compileProxyPolicy, type ProxyCachePolicy } from './cache/policy.ts';
 import type { ProxyConfig } from './config.ts';
 import { compileBalancingInput } from './handler.ts';
 import type { Provisioned } from './provision.ts';
@@ -93,7 +93,7 @@ function tellForwarding(
   const requestTargetOf = compileRequestTarget(build.location);
   const headOf = compileRequestHead(config, build);
   const balancingInputOf = compileBalancingInput(provisioned, build);
-  const policy = mayCache(config) ? compilePolicy(config, provisioned.caches, build) : undefined;
+  const policy = mayCache(config) ? compileProxyPolicy(config, provisioned.caches, build) : undefined;
   const headForCache = policy ? compileRequestHead(forCache(config), build) : headOf;
   return async (x) => {
     const { sliceBytes: sizeBytes } = config;
@@ -102,7 +102,7 @@ function tellForwarding(
     beginRound(x, target);
     const path = requestTargetOf(x, target.pass);
     const bodyBytes = config.passRequestBody ? x.request.contentLength : 0;
-    const cache = policy && (await explainCache(x, { policy, target, requestTarget: path }));
+    const cache = policy && (await tellCache(x, policy, { target, path }));
     const framing = { target: path, proxyHost: target.proxyHost, bodyBytes };
     const isConverted = x.method === 'HEAD' && config.cacheConvertHead;
     const head = cache?.isFor
@@ -207,4 +207,19 @@ function faultFacts(x: Exchange, { interceptErrors }: ProxyConfig): readonly Exp
           value: `${interceptErrors ? 'the status of the upstream or of gw is' : 'no upstream responds:'} ${codes.join(', ')} → its error_page`,
         },
       ];
+}
+
+/** Tells what the cache would do with a request. */
+function tellCache(
+  x: Exchange,
+  policy: ProxyCachePolicy,
+  { target, path }: { readonly target: Target; readonly path: string },
+): ReturnType<typeof explainCache> {
+  return explainCache(x, {
+    policy,
+    keyOf: () => policy.keyOf(x, target, path),
+    isPurge: policy.purges(x),
+    leftOut: policy.takes(x.method) ? undefined : `for ${x.method}`,
+    refusedBy: 'proxy_no_cache',
+  });
 }

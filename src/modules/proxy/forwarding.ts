@@ -5,8 +5,8 @@ import type { ErrorLog, Level } from '../../log/index.ts';
 import type { Peer, Selection } from '../../upstream/index.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
 import type { ProxyConfig } from './config.ts';
-import type { BodyTaker } from './relay.ts';
-import type { ResponseKeeper } from './cache/response-keeper.ts';
+import type { BodyTaker } from '../../relay.ts';
+import type { ResponseKeeper } from '../../upstream-cache/index.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Target } from './target.ts';
 import {

@@ -3,9 +3,8 @@ import type { Exchange, Handler } from '../../http/index.ts';
 import { spoolBody, spooledBody, type SpooledBody } from '../../spool.ts';
 import { type BalancingInput, compileSticky, type UpstreamGroup } from '../../upstream/index.ts';
 import { ResponseDelivery } from './response-delivery.ts';
-import { mayCache } from './cache/policy.ts';
-import { compileCached, forCache } from './cache/compile-cached.ts';
-import type { Fetch } from './cache/cached-request.ts';
+import { type Fetch, mayCache } from '../../upstream-cache/index.ts';
+import { compileCached, forCache, type Outgoing } from './cache/compile-cached.ts';
 import type { ProxyConfig } from './config.ts';
 import { Forwarding, type ForwardingRules } from './forwarding.ts';
 import { beginRound, NextRules } from './tries.ts';
@@ -75,7 +74,7 @@ function compileCachedSend(
   const headOf = compileRequestHead(config, build);
   const headForCache = compileRequestHead(forCache(config), build);
   const balancingInputOf = compileBalancingInput(provisioned, build);
-  const fetch: Fetch = (x, { target, requestTarget, upload }, { keeper, isForCache, method }) => {
+  const fetch: Fetch<Outgoing> = (x, { target, requestTarget, upload }, { keeper, isForCache, method }) => {
     const { proxyHost, group } = target;
     const framing = { target: requestTarget, proxyHost, bodyBytes: upload?.bodyBytes ?? 0, method };
     const head = isForCache ? headForCache(x, framing) : headOf(x, framing);

@@ -1,7 +1,7 @@
 import { constantText } from '../../config/index.ts';
 import { type ConfigReport, moduleFor } from '../../contract/index.ts';
 import { setsCookie, setStickyCookie } from '../../upstream/index.ts';
-import { mayCache } from './cache/policy.ts';
+import { mayCache } from '../../upstream-cache/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { directives } from './directives/index.ts';
 import { explanation } from './explanation.ts';

@@ -9,10 +9,12 @@ import {
   isSafeHeaderName,
   isSafeHeaderValue,
 } from '../../http/index.ts';
-import { type Accel, ResponseHeaders } from './response-headers.ts';
+import { ResponseHeaders } from './response-headers.ts';
 import { CHUNKED, HOP_BY_HOP } from '../../http1/index.ts';
 import type { ProxyConfig } from './config.ts';
-import { type BodyTaker, Relay, type Source } from './relay.ts';
+import { type BodyTaker, Relay, type Source } from '../../relay.ts';
+import type { AcceptedResponse, Delivery } from '../../upstream-cache/index.ts';
+import { proxyFacts } from './tries.ts';
 
 /** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set([
@@ -66,7 +68,7 @@ function upgradeOf({ headers }: ResponseHead): string {
 }
 
 /** Decides what the client gets for an upstream's response: the response itself, or something else of this server. */
-export class ResponseDelivery {
+export class ResponseDelivery implements Delivery {
   readonly #headers: ResponseHeaders;
   readonly #config: ProxyConfig;
   readonly #readAheadBytes: number;
@@ -103,19 +105,28 @@ export class ResponseDelivery {
     if (this.#config.passTrailers && head.bodyBytes === CHUNKED) {
       x.response.trailers = () => passedTrailers(source.trailers);
     }
-    return { head, contentType, accel, source };
+    const buffers = accel.buffering ?? this.#config.buffering;
+    return {
+      head,
+      contentType,
+      source,
+      readAheadBytes: buffers ? this.#readAheadBytes : 0,
+      rate: this.#rate(x),
+    };
   }
 
   /** Passes on a response: gives what takes its body. */
   pass(x: Exchange, accepted: AcceptedResponse): BodyTaker {
     const { head, contentType } = accepted;
     if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return bare(x, head, contentType);
-    return this.#relay(x, accepted);
+    const { source, readAheadBytes, rate } = accepted;
+    const { status, announcedBytes: lengthBytes } = head;
+    return new Relay(x, source, { status, contentType, lengthBytes, readAheadBytes, rate });
   }
 
-  /** Bytes that are kept for a slow client before the upstream is paused. */
-  readAheadBytes({ accel }: AcceptedResponse): number {
-    return (accel.buffering ?? this.#config.buffering) ? this.#readAheadBytes : 0;
+  serves(x: Exchange, headers: readonly string[]): void {
+    const facts = proxyFacts(x);
+    if (facts) facts.responseHeaders = headers;
   }
 
   /** Opens a tunnel after a 101. */
@@ -151,31 +162,12 @@ export class ResponseDelivery {
     x.args = args;
     void x.redirectToPath(path);
   }
-
-  #relay(x: Exchange, accepted: AcceptedResponse): Relay {
-    const { head, contentType, source } = accepted;
-    return new Relay(x, source, {
-      status: head.status,
-      contentType,
-      lengthBytes: head.announcedBytes,
-      readAheadBytes: this.readAheadBytes(accepted),
-      rate: this.#rate(x),
-    });
-  }
 }
 
 /** A response without a body. It is sent when the connection to the upstream is free for the next request. */
 function bare(x: Exchange, { status }: ResponseHead, contentType: string): BodyTaker {
   const send = (): void => x.send(status, contentType, '');
   return { piece: () => undefined, follow: () => undefined, end: send, cut: send, drop: () => undefined };
-}
-
-/** A response whose headers are set. */
-export interface AcceptedResponse {
-  readonly head: ResponseHead;
-  readonly contentType: string;
-  readonly accel: Accel;
-  readonly source: Source;
 }
 
 /** Paths that nginx accepts (ngx_http_parse_unsafe_uri): they do not lead upwards. */

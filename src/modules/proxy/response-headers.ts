@@ -12,7 +12,7 @@ import type { IgnoredHeader, ProxyConfig } from './config.ts';
 import { compileCookies, compileRedirects } from './replacements.ts';
 
 /** Instructions of a response to the gateway (`X-Accel-*`). */
-export interface Accel {
+interface Accel {
   redirect: string | undefined;
   buffering: boolean | undefined;
   /** Bytes per second; `undefined`: not given. */

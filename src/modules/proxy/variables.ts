@@ -1,6 +1,6 @@
 import type { Build, ModuleDefinition, VariableDefinition } from '../../contract/index.ts';
 import type { Getter } from '../../http/index.ts';
-import { type CacheFacts, cacheFacts } from './cache/cache-facts.ts';
+import { type CacheFacts, cacheFacts } from '../../upstream-cache/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { sliceRange } from './slice/slice-range.ts';
 import { proxyFacts, type ProxyFacts, type Try } from './tries.ts';

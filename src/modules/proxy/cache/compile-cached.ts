@@ -5,35 +5,46 @@ import { type Exchange, logContext } from '../../../http/index.ts';
 import type { ProxyConfig } from '../config.ts';
 import type { Provisioned } from '../provision.ts';
 import type { ResponseDelivery } from '../response-delivery.ts';
-import { CachedRequest, type CacheRules, type Fetch, type Outgoing } from './cached-request.ts';
-import { LockQueue } from './lock-queue.ts';
-import { compilePolicy } from './policy.ts';
-import { StoredDelivery } from './stored-delivery.ts';
+import {
+  type CacheRules,
+  type Fetch,
+  LockQueue,
+  serveCached,
+  StoredDelivery,
+} from '../../../upstream-cache/index.ts';
+import type { Target } from '../target.ts';
+import type { Upload } from '../upload.ts';
+import { compileProxyPolicy } from './policy.ts';
 
-/** Longest key. */
-const KEY_BYTES = 4_096;
+/** A request as it would be sent. */
+export interface Outgoing {
+  readonly target: Target;
+  readonly requestTarget: string;
+  readonly upload: Upload | undefined;
+}
 
 /** Compiles the way of requests in a location with a cache. */
 export function compileCached(
   config: ProxyConfig,
-  { provisioned, delivery, fetch }: { provisioned: Provisioned; delivery: ResponseDelivery; fetch: Fetch },
+  {
+    provisioned,
+    delivery,
+    fetch,
+  }: { provisioned: Provisioned; delivery: ResponseDelivery; fetch: Fetch<Outgoing> },
   build: Build,
 ): (x: Exchange, outgoing: Outgoing) => void | Promise<void> {
   const { caches, buffers } = provisioned;
-  const policy = compilePolicy(config, caches, build);
+  const policy = compileProxyPolicy(config, caches, build);
   const warn = (x: Exchange, message: string): void => build.log.write('warn', message, logContext(x));
-  const stored = new StoredDelivery(config, { delivery, buffers }, build);
-  const rules: CacheRules = { policy, delivery, stored, queue: new LockQueue(), fetch, warn };
+  const stored = new StoredDelivery(delivery, { buffers, forcesRanges: config.forceRanges }, build);
+  const rules: CacheRules<Outgoing> = { policy, delivery, stored, queue: new LockQueue(), fetch, warn };
   return (x, outgoing) => {
     const store = policy.storeOf(x);
     if (!store) return fetch(x, outgoing, { isForCache: false });
     if (policy.purges(x)) return purge(x, store, policy.keyOf(x, outgoing.target, outgoing.requestTarget));
     if (!policy.takes(x.method)) return fetch(x, outgoing, { isForCache: false });
     const key = policy.keyOf(x, outgoing.target, outgoing.requestTarget);
-    if (key.length <= KEY_BYTES && Buffer.byteLength(key) <= KEY_BYTES)
-      return new CachedRequest(x, { rules, outgoing, store, key }).begin();
-    warn(x, `the cache key is longer than ${KEY_BYTES} bytes: a response is not stored`);
-    return fetch(x, outgoing, { isForCache: false });
+    return serveCached(x, { rules, outgoing, store, key });
   };
 }
 

@@ -1,43 +1,10 @@
-import type { Word } from '../../../../grammar/index.ts';
-import { type ArgReader, type ComplexValue, directivesFor, readers, uses } from '../../../config/index.ts';
-import { type CacheValidConfig, type ProxyConfig, STALE_CONDITIONS } from '../config.ts';
-import { someOf } from './readers.ts';
+import { directivesFor, readers, uses } from '../../../config/index.ts';
+import { cacheReaders } from '../../../upstream-cache/index.ts';
+import type { ProxyConfig } from '../config.ts';
 
 const { flag, integer, size, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
-
-/** Words that may hold variables. */
-const values: ArgReader<readonly ComplexValue[]> = readers.words(
-  { syntax: 'string ...', min: 1, max: Infinity },
-  (words, scope) => words.map((word) => scope.complexValue(word)),
-);
-
-/** `[code …] time` (nginx ngx_http_file_cache_valid_set_slot). */
-const valid: ArgReader<CacheValidConfig> = readers.words(
-  { syntax: '[code ...] time', min: 1, max: Infinity },
-  (words, { report }) => {
-    const timeWord = words.at(-1) as Word;
-    const codes = words.slice(0, -1);
-    const ms = readers.parseTimeMs(timeWord.value);
-    if (ms === undefined) {
-      report.emerg(
-        `invalid time value "${timeWord.value}"`,
-        timeWord.span,
-        'expected a time such as 30s or 10m',
-      );
-      return undefined;
-    }
-    if (codes.length === 0) return { codes: [200, 301, 302], ms };
-    const wrong = codes.find(({ value }) => value !== 'any' && !/^[1-5]\d\d$/.test(value));
-    if (wrong) {
-      report.emerg(`invalid status "${wrong.value}"`, wrong.span);
-      return undefined;
-    }
-    const isAny = codes.some(({ value }) => value === 'any');
-    return { codes: isAny ? 'any' : codes.map(({ value }) => Number(value)), ms };
-  },
-);
 
 /** Methods in nginx's list; GET and HEAD are always cached. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const;
@@ -64,7 +31,7 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_cache_valid: {
     contexts: HSL,
-    args: valid,
+    args: cacheReaders.valid,
     into: 'cacheValid',
     repeat: 'append',
     summary:
@@ -73,7 +40,7 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_cache_methods: {
     contexts: HSL,
-    args: someOf(METHODS),
+    args: readers.someOf(METHODS),
     into: 'cacheMethods',
     defaultText: 'GET HEAD',
     summary: 'Methods of the requests whose responses are stored; GET and HEAD always are.',
@@ -89,7 +56,7 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_cache_bypass: {
     contexts: HSL,
-    args: values,
+    args: cacheReaders.values,
     into: 'cacheBypass',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not taken from the cache.',
@@ -97,7 +64,7 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_no_cache: {
     contexts: HSL,
-    args: values,
+    args: cacheReaders.values,
     into: 'noCache',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not stored.',
@@ -105,7 +72,7 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_cache_use_stale: {
     contexts: HSL,
-    args: someOf(STALE_CONDITIONS),
+    args: cacheReaders.staleConditions,
     into: 'cacheUseStale',
     repeat: 'append',
     defaultText: 'off',
@@ -182,7 +149,7 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_cache_purge: {
     contexts: HSL,
-    args: values,
+    args: cacheReaders.values,
     into: 'cachePurge',
     repeat: 'append',
     summary:

@@ -34,21 +34,6 @@ export const buffers: ArgReader<Buffers> = readers.words(
   },
 );
 
-/** Reads several words out of a list (nginx: ngx_conf_set_bitmask_slot). */
-export function someOf<const T extends string>(names: readonly T[]): ArgReader<readonly T[]> {
-  const syntax = `${names.join(' | ')} ...`;
-  const reader = readers.words({ syntax, min: 1, max: Infinity }, (words, { report }) => {
-    const known = words.map((word) => {
-      const name = names.find((one) => one.toLowerCase() === word.value.toLowerCase());
-      if (name === undefined)
-        report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedNames(word, names));
-      return name;
-    });
-    return known.includes(undefined) ? undefined : (known as T[]);
-  });
-  return { ...reader, choices: names };
-}
-
 /** `off`, or a value with variables (`proxy_bind address`). */
 export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
   { syntax: 'address [transparent] | off', min: 1, max: 2 },

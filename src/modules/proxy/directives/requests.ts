@@ -9,7 +9,7 @@ import {
 import type { LiteralTarget, LocationMatch, PassTarget } from '../../../contract/index.ts';
 import { allowedHosts } from '../../../upstream/index.ts';
 import { NEXT_CONDITIONS, type ProxyConfig } from '../config.ts';
-import { headerRule, localAddress, someOf } from './readers.ts';
+import { headerRule, localAddress } from './readers.ts';
 
 /** `proxy_pass URL`. */
 const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, scope) => {
@@ -187,7 +187,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_next_upstream: {
     contexts: HSL,
-    args: someOf(NEXT_CONDITIONS),
+    args: readers.someOf(NEXT_CONDITIONS),
     into: 'nextUpstream',
     repeat: 'append',
     defaultText: 'error timeout',

@@ -1,6 +1,6 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import { IGNORED_HEADERS, type ProxyConfig } from '../config.ts';
-import { buffers, cookieFlagsRule, cookieRule, redirectRule, someOf } from './readers.ts';
+import { buffers, cookieFlagsRule, cookieRule, redirectRule } from './readers.ts';
 
 const { flag, size, text, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
@@ -27,7 +27,7 @@ export const responseDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_ignore_headers: {
     contexts: HSL,
-    args: someOf(IGNORED_HEADERS),
+    args: readers.someOf(IGNORED_HEADERS),
     into: 'ignoreHeaders',
     repeat: 'append',
     summary: 'Headers of the response that gw does not process.',

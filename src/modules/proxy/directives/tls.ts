@@ -5,7 +5,6 @@ import type { LoadedFile, TlsVersion } from '../../../client/index.ts';
 import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../../config/index.ts';
 import { systemReason } from '../../../system/index.ts';
 import type { ProxyConfig } from '../config.ts';
-import { someOf } from './readers.ts';
 
 /**
  * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time because the
@@ -29,7 +28,7 @@ const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 
 /** nginx accepts the old names too; no TLS library speaks these versions any more. */
-const named = someOf(['SSLv2', 'SSLv3', ...VERSIONS]);
+const named = readers.someOf(['SSLv2', 'SSLv3', ...VERSIONS]);
 const protocols: ArgReader<readonly TlsVersion[]> = {
   ...named,
   read: (words, scope) => named.read(words, scope)?.filter((name) => name !== 'SSLv2' && name !== 'SSLv3'),

@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index.ts';
-import { mayCache } from '../cache/policy.ts';
+import { mayCache } from '../../../upstream-cache/index.ts';
 import type { ProxyConfig } from '../config.ts';
 import { cachedPasses } from './cached-passes.ts';
 

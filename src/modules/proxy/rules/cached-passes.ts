@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import { type ComplexValue, oncePer } from '../../../config/index.ts';
 import { type CheckedModule, matchOf, type Pass, passes } from '../../../contract/index.ts';
-import { mayCache } from '../cache/policy.ts';
+import { mayCache } from '../../../upstream-cache/index.ts';
 import type { ProxyConfig } from '../config.ts';
 
 /** A `proxy_pass` whose responses may be stored. */

@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import { type ModuleRule, passes, type Problem } from '../../../contract/index.ts';
-import { mayCache } from '../cache/policy.ts';
+import { mayCache } from '../../../upstream-cache/index.ts';
 import type { ProxyConfig } from '../config.ts';
 import { asksForPieces } from '../slice/compile-sliced.ts';
 import { cachedPasses, mayName } from './cached-passes.ts';

@@ -1,6 +1,6 @@
 import type { Build } from '../../../contract/index.ts';
 import type { Handler } from '../../../http/index.ts';
-import { StoredDelivery } from '../cache/stored-delivery.ts';
+import { StoredDelivery } from '../../../upstream-cache/index.ts';
 import type { ProxyConfig } from '../config.ts';
 import type { Provisioned } from '../provision.ts';
 import { ResponseDelivery } from '../response-delivery.ts';
@@ -25,7 +25,11 @@ export function compileSliced(
   build: Build,
 ): Handler {
   const delivery = new ResponseDelivery(config, build);
-  const stored = new StoredDelivery(config, { delivery, buffers: provisioned.buffers }, build);
+  const stored = new StoredDelivery(
+    delivery,
+    { buffers: provisioned.buffers, forcesRanges: config.forceRanges },
+    build,
+  );
   const rules: SliceRules = { sizeBytes: config.sliceBytes, handle, stored };
   build.needHeader('range');
   build.needHeader('if-range');

@@ -5,11 +5,10 @@ import {
   variantName,
   type VariantOf,
   type Variants,
-} from '../../../cache/index.ts';
-import type { Exchange } from '../../../http/index.ts';
-import type { AcceptedResponse } from '../response-delivery.ts';
+} from '../cache/index.ts';
+import type { Exchange } from '../http/index.ts';
 import type { BodyTaker } from '../relay.ts';
-import type { StoredSource } from './response-keeper.ts';
+import type { AcceptedResponse, StoredSource } from './response-keeper.ts';
 import type { Part } from './stored-delivery.ts';
 import { StoringRelay } from './storing-relay.ts';
 

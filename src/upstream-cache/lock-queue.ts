@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CacheStore } from '../../../cache/index.ts';
+import type { CacheStore } from '../cache/index.ts';
 
 /** How long requests wait, and how old a lock may become. */
 interface Patience {

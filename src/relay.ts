@@ -1,4 +1,4 @@
-import type { Exchange, ResponseStream } from '../../http/index.ts';
+import type { Exchange, ResponseStream } from './http/index.ts';
 
 /** The origin of a body; it is paused while the client is slow. */
 export interface Source {

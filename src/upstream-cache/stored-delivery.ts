@@ -1,5 +1,4 @@
-import { type StoredEntry, type StoredResponse, valuesOf } from '../../../cache/index.ts';
-import type { Build } from '../../../contract/index.ts';
+import { type StoredEntry, type StoredResponse, valuesOf } from '../cache/index.ts';
 import {
   compileConditions,
   compileRanges,
@@ -14,13 +13,12 @@ import {
   refuseRange,
   singleBody,
   type Validators,
-} from '../../../http/index.ts';
-import { FileSender, type PieceBuffers } from '../../../send-file.ts';
-import type { ResponseHead } from '../../../client/index.ts';
-import type { ProxyConfig } from '../config.ts';
-import type { AcceptedResponse, ResponseDelivery } from '../response-delivery.ts';
+} from '../http/index.ts';
+import { FileSender, type PieceBuffers } from '../send-file.ts';
+import type { ResponseHead } from '../client/index.ts';
 import type { Source } from '../relay.ts';
-import { proxyFacts } from '../tries.ts';
+import type { CacheBuild } from './policy.ts';
+import type { AcceptedResponse, Delivery } from './response-keeper.ts';
 
 /** The part of a body that a client gets. */
 export interface Part {
@@ -35,7 +33,7 @@ const NOTHING_TO_PAUSE: Source = { trailers: [], pause: () => undefined, resume:
 
 /** Sends responses that are stored, or are being stored: with conditions and ranges, as files are sent. */
 export class StoredDelivery {
-  readonly #delivery: ResponseDelivery;
+  readonly #delivery: Delivery;
   readonly #sender: FileSender;
   readonly #conditions: Conditions;
   readonly #ranges: Ranges;
@@ -43,9 +41,9 @@ export class StoredDelivery {
   readonly #forcesRanges: boolean;
 
   constructor(
-    config: ProxyConfig,
-    { delivery, buffers }: { readonly delivery: ResponseDelivery; readonly buffers: PieceBuffers },
-    build: Build,
+    delivery: Delivery,
+    { buffers, forcesRanges }: { readonly buffers: PieceBuffers; readonly forcesRanges: boolean },
+    build: CacheBuild,
   ) {
     const { ifModifiedSince, maxRanges } = build.core;
     this.#delivery = delivery;
@@ -53,7 +51,7 @@ export class StoredDelivery {
     this.#conditions = compileConditions(ifModifiedSince, build);
     this.#ranges = compileRanges({ maxRanges }, build);
     this.#oneRange = compileRanges({ maxRanges: maxRanges === 0 ? 0 : 1 }, build);
-    this.#forcesRanges = config.forceRanges;
+    this.#forcesRanges = forcesRanges;
   }
 
   /** Sends a stored response, and releases the entry. */
@@ -61,8 +59,7 @@ export class StoredDelivery {
     const { response } = entry.head;
     if (!response) return entry.release();
     const head = headOf(response, entry.sizeBytes);
-    const facts = proxyFacts(x);
-    if (facts) facts.responseHeaders = head.headers;
+    this.#delivery.serves?.(x, head.headers);
     const accepted = this.#delivery.accept(x, head, NOTHING_TO_PAUSE);
     const part = typeof accepted === 'string' ? undefined : this.decide(x, accepted, this.#ranges);
     if (!part) return entry.release();

@@ -5,46 +5,37 @@ import {
   lifetimeOf,
   type StoredEntry,
   valuesOf,
-} from '../../../cache/index.ts';
-import { detachedFrom, type Exchange, failRequest } from '../../../http/index.ts';
-import type { ResponseHead, UpstreamFault } from '../../../client/index.ts';
-import type { StaleCondition } from '../config.ts';
+} from '../cache/index.ts';
+import { detachedFrom, type Exchange, failRequest } from '../http/index.ts';
+import type { ResponseHead, UpstreamFault } from '../client/index.ts';
 import type { BodyTaker } from '../relay.ts';
-import type { AcceptedResponse, ResponseDelivery } from '../response-delivery.ts';
-import type { Target } from '../target.ts';
-import type { Upload } from '../upload.ts';
 import { beginCacheFacts, type CacheFacts, type CacheStatus } from './cache-facts.ts';
 import type { LockQueue } from './lock-queue.ts';
 import type { CachePolicy } from './policy.ts';
-import type { ResponseKeeper, StoredSource } from './response-keeper.ts';
+import type { StaleCondition } from './readers.ts';
+import type { AcceptedResponse, Delivery, ResponseKeeper, StoredSource } from './response-keeper.ts';
 import { storeWith } from './storing.ts';
 import type { StoredDelivery } from './stored-delivery.ts';
 
-/** A request as it would be sent. */
-export interface Outgoing {
-  readonly target: Target;
-  readonly requestTarget: string;
-  readonly upload: Upload | undefined;
+/** How a request is sent: for the cache, without what concerns its client alone, or as it is. */
+export interface FetchMode {
+  /** Decides about the response; absent: it is the client's. */
+  readonly keeper?: ResponseKeeper;
+  readonly isForCache: boolean;
+  /** Instead of the client's. */
+  readonly method?: string | undefined;
 }
 
-/** How a request is sent: for the cache, without what concerns its client alone, or as it is. */
-export type Fetch = (
-  x: Exchange,
-  outgoing: Outgoing,
-  how: {
-    readonly keeper?: ResponseKeeper;
-    readonly isForCache: boolean;
-    readonly method?: string | undefined;
-  },
-) => void;
+/** Asks the origin for a response. */
+export type Fetch<Outgoing> = (x: Exchange, outgoing: Outgoing, mode: FetchMode) => void;
 
 /** What the requests of a location share. */
-export interface CacheRules {
+export interface CacheRules<Outgoing> {
   readonly policy: CachePolicy;
-  readonly delivery: ResponseDelivery;
+  readonly delivery: Delivery;
   readonly stored: StoredDelivery;
   readonly queue: LockQueue;
-  readonly fetch: Fetch;
+  readonly fetch: Fetch<Outgoing>;
   readonly warn: (x: Exchange, message: string) => void;
 }
 
@@ -54,13 +45,33 @@ interface Expired {
   readonly isStaleAfterErrors: boolean;
 }
 
+/** A request as its origin would get it, and where its response is stored. */
+interface Cacheable<Outgoing> {
+  readonly rules: CacheRules<Outgoing>;
+  readonly outgoing: Outgoing;
+  readonly store: CacheStore;
+  readonly key: string;
+}
+
+/** Longest key. */
+const KEY_BYTES = 4_096;
+
+/** Serves a request from the cache, or asks its origin. A request whose key is too long is not for the cache. */
+export function serveCached<Outgoing>(x: Exchange, request: Cacheable<Outgoing>): void | Promise<void> {
+  const { key, rules, outgoing } = request;
+  if (key.length <= KEY_BYTES && Buffer.byteLength(key) <= KEY_BYTES)
+    return new CachedRequest(x, request).begin();
+  rules.warn(x, `the cache key is longer than ${KEY_BYTES} bytes: a response is not stored`);
+  return rules.fetch(x, outgoing, { isForCache: false });
+}
+
 /** A shorter wait for the lock was none. */
 const WAITED_MS = 1;
 
 /** One request whose location has a cache. */
-export class CachedRequest implements ResponseKeeper {
+class CachedRequest<Outgoing> implements ResponseKeeper {
   readonly #x: Exchange;
-  readonly #rules: CacheRules;
+  readonly #rules: CacheRules<Outgoing>;
   readonly #outgoing: Outgoing;
   readonly #store: CacheStore;
   readonly #facts: CacheFacts;
@@ -71,15 +82,7 @@ export class CachedRequest implements ResponseKeeper {
   #isCopy = false;
   #expired: Expired | undefined = undefined;
 
-  constructor(
-    x: Exchange,
-    {
-      rules,
-      outgoing,
-      store,
-      key,
-    }: { rules: CacheRules; outgoing: Outgoing; store: CacheStore; key: string },
-  ) {
+  constructor(x: Exchange, { rules, outgoing, store, key }: Cacheable<Outgoing>) {
     this.#x = x;
     this.#rules = rules;
     this.#outgoing = outgoing;
@@ -108,7 +111,7 @@ export class CachedRequest implements ResponseKeeper {
       return this.#revalidated(expired, head);
     this.#countExpired();
     this.#warnOfSecond(x, head);
-    const tags = policy.tagsOf(head.headers);
+    const tags = source.tags ?? policy.tagsOf(head.headers);
     const refusal = policy.refuses(x) ? 'no_cache' : tags ? undefined : 'tags';
     const lifetime = refusal ?? lifetimeOf(head, policy.lifetime, this.#store.now());
     const accepted = delivery.accept(x, head, source);
@@ -339,7 +342,7 @@ export class CachedRequest implements ResponseKeeper {
   }): BodyTaker | undefined {
     this.#expired?.entry.release();
     this.#expired = undefined;
-    const { stored, delivery, policy, queue } = this.#rules;
+    const { stored, policy, queue } = this.#rules;
     const x = this.#x;
     const ticket = this.#ticket;
     const { accepted, source } = response;
@@ -357,7 +360,7 @@ export class CachedRequest implements ResponseKeeper {
         source,
         decide: () => stored.decideFirst(x, accepted),
         variantOf: policy.variantOf(x),
-        readAheadBytes: delivery.readAheadBytes(accepted),
+        readAheadBytes: accepted.readAheadBytes,
         done: () => ticket !== 0 && digest && queue.release(this.#store, digest, ticket),
       },
     );

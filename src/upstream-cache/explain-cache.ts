@@ -1,25 +1,38 @@
-import type { StoredEntry } from '../../../cache/index.ts';
-import type { ExplainedFact } from '../../../contract/index.ts';
-import { type Exchange, HttpFault } from '../../../http/index.ts';
-import type { CacheValidConfig, ProxyConfig } from '../config.ts';
-import type { Target } from '../target.ts';
+import type { StoredEntry } from '../cache/index.ts';
+import { type Exchange, HttpFault } from '../http/index.ts';
 import type { CachePolicy } from './policy.ts';
+import type { CacheValidConfig } from './readers.ts';
+
+interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
 
 /** What the cache would do with a request. */
 interface CacheVerdict {
-  readonly facts: readonly ExplainedFact[];
-  /** The request would not reach the upstream. */
+  readonly facts: readonly Fact[];
+  /** The request would not reach its origin. */
   readonly isServed: boolean;
-  /** If it reaches the upstream, it goes without what concerns its client alone. */
+  /** If it reaches its origin, it goes without what concerns its client alone. */
   readonly isFor?: boolean;
 }
 
-const NOT_CACHED: CacheVerdict = { facts: [], isServed: false };
+/** A request as the cache sees it. */
+interface Explained {
+  readonly policy: CachePolicy;
+  readonly keyOf: () => string;
+  /** The request removes what its key means. */
+  readonly isPurge?: boolean;
+  /** Why the request is not for the cache: `for POST`. */
+  readonly leftOut?: string | undefined;
+  /** The directive that keeps responses out. */
+  readonly refusedBy: string;
+}
 
 /** Explains what is in the directory for a request, without changing anything, and what would be stored. */
 export async function explainCache(
   x: Exchange,
-  { policy, target, requestTarget }: { policy: CachePolicy; target: Target; requestTarget: string },
+  { policy, keyOf, isPurge = false, leftOut, refusedBy }: Explained,
 ): Promise<CacheVerdict> {
   let store;
   try {
@@ -28,20 +41,23 @@ export async function explainCache(
     if (!(error instanceof HttpFault)) throw error;
     return { facts: [{ label: 'cache', value: error.message }], isServed: false };
   }
-  if (!store) return NOT_CACHED;
+  if (!store) return { facts: [], isServed: false };
   const cache = { label: 'cache', value: store.name };
-  const key = policy.keyOf(x, target, requestTarget);
-  if (policy.purges(x)) return { facts: [cache, { label: 'purges', value: key }], isServed: true };
-  if (!policy.takes(x.method))
-    return { facts: [{ ...cache, value: `${store.name}, not for ${x.method}` }], isServed: false };
+  if (isPurge) return { facts: [cache, { label: 'purges', value: keyOf() }], isServed: true };
+  if (leftOut !== undefined)
+    return { facts: [{ ...cache, value: `${store.name}, not ${leftOut}` }], isServed: false };
+  const key = keyOf();
   const entry = await store.look(key, policy.variantOf(x));
   const facts = [cache, { label: 'key', value: key }];
   const isBypassed = policy.bypasses(x);
   const state = isBypassed ? 'BYPASS: the response is fetched' : stateOf(entry, store.now());
   const isServed = !isBypassed && entry !== undefined && entry.head.times.validMs > store.now();
   entry?.release();
+  const stored = policy.refuses(x)
+    ? [{ label: 'stores', value: `nothing: ${refusedBy}` }]
+    : storingFacts(policy);
   return {
-    facts: [...facts, { label: 'state', value: state }, ...storingFacts(policy, policy.refuses(x))],
+    facts: [...facts, { label: 'state', value: state }, ...stored],
     isServed,
     isFor: !policy.isFarRange(x),
   };
@@ -57,9 +73,8 @@ function stateOf(entry: StoredEntry | undefined, nowMs: number): string {
     : `EXPIRED: ${what}, ${seconds} s ago`;
 }
 
-function storingFacts({ config }: CachePolicy, isRefused: boolean): readonly ExplainedFact[] {
+function storingFacts({ config }: CachePolicy): readonly Fact[] {
   const label = 'stores';
-  if (isRefused) return [{ label, value: 'nothing: proxy_no_cache' }];
   const minUses = config.cacheMinUses > 1 ? `, from request ${config.cacheMinUses} for the key on` : '';
   const rules = (config.cacheValid ?? []).map(ruleText);
   return [
@@ -68,7 +83,7 @@ function storingFacts({ config }: CachePolicy, isRefused: boolean): readonly Exp
   ];
 }
 
-function headersText({ ignoreHeaders = [] }: ProxyConfig): string {
+function headersText({ ignoreHeaders = [] }: CachePolicy['config']): string {
   const ignored = ignoreHeaders.flat();
   return ignored.length === 0 ? '' : ` (ignored: ${ignored.join(', ')})`;
 }

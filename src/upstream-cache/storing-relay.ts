@@ -1,5 +1,5 @@
-import type { Fill } from '../../../cache/index.ts';
-import type { Exchange, ResponseStream } from '../../../http/index.ts';
+import type { Fill } from '../cache/index.ts';
+import type { Exchange, ResponseStream } from '../http/index.ts';
 import type { BodyTaker } from '../relay.ts';
 import type { StoredSource } from './response-keeper.ts';
 import type { Part } from './stored-delivery.ts';

@@ -1,4 +1,4 @@
-import { type Exchange, stateKey } from '../../../http/index.ts';
+import { type Exchange, stateKey } from '../http/index.ts';
 
 /** `$upstream_cache_status`. */
 export type CacheStatus = 'MISS' | 'BYPASS' | 'EXPIRED' | 'STALE' | 'UPDATING' | 'REVALIDATED' | 'HIT';

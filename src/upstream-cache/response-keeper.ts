@@ -1,0 +1,42 @@
+import type { Exchange } from '../http/index.ts';
+import type { ResponseHead, UpstreamFault } from '../client/index.ts';
+import type { BodyTaker, Source } from '../relay.ts';
+
+/** The origin of a response that may be stored. */
+export interface StoredSource extends Source {
+  /** The tags of the response, where they are not in its headers. */
+  readonly tags?: readonly string[] | undefined;
+  /** Gives up the request: nobody needs the response any more. */
+  withdraw(): void;
+}
+
+/** A response whose headers are set. */
+export interface AcceptedResponse {
+  readonly head: ResponseHead;
+  readonly contentType: string;
+  readonly source: Source;
+  /** Bytes that are kept for a slow client before the origin is paused. */
+  readonly readAheadBytes: number;
+  /** Bytes per second that are read from the origin; 0: no limit. */
+  readonly rate: number;
+}
+
+/** Decides what a client gets for a response: the response itself, or something else of this server. */
+export interface Delivery {
+  /** Sets the headers of the response; or sends something else, and says why. */
+  accept(x: Exchange, head: ResponseHead, source: Source): AcceptedResponse | 'redirected' | 'intercepted';
+  /** Passes on a response that is not stored: gives what takes its body. */
+  pass(x: Exchange, accepted: AcceptedResponse): BodyTaker;
+  /** The client gets a stored response with these headers. */
+  serves?(x: Exchange, headers: readonly string[]): void;
+}
+
+/** Decides about the response to a request whose location has a cache. */
+export interface ResponseKeeper {
+  /** Gives what takes the body; `undefined`: it is not needed. */
+  take(x: Exchange, head: ResponseHead, source: StoredSource): BodyTaker | undefined;
+  /** There is no response. True: a stale one was served instead. */
+  fails(status: 502 | 504, why: UpstreamFault['kind']): boolean;
+  /** There is no response, and nobody waits for one. */
+  drop(): void;
+}
