@@ -65,6 +65,12 @@ export function serveCached<Outgoing>(x: Exchange, request: Cacheable<Outgoing>)
   return rules.fetch(x, outgoing, { isForCache: false });
 }
 
+/** Records that a request is served as if there were no cache: what the cache has may be outdated. */
+export function bypassCache(x: Exchange, store: CacheStore, key: string): void {
+  beginCacheFacts(x, key).status = 'BYPASS';
+  store.meter.request('BYPASS');
+}
+
 /** A shorter wait for the lock was none. */
 const WAITED_MS = 1;
 
@@ -111,8 +117,9 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
       return this.#revalidated(expired, head);
     this.#countExpired();
     this.#warnOfSecond(x, head);
-    const tags = source.tags ?? policy.tagsOf(head.headers);
-    const refusal = policy.refuses(x) ? 'no_cache' : tags ? undefined : 'tags';
+    const storing = source.storing?.() ?? {};
+    const tags = storing.tags ?? policy.tagsOf(head.headers);
+    const refusal = policy.refuses(x) ? 'no_cache' : (storing.refusal ?? (tags ? undefined : 'tags'));
     const lifetime = refusal ?? lifetimeOf(head, policy.lifetime, this.#store.now());
     const accepted = delivery.accept(x, head, source);
     if (typeof accepted !== 'string' && typeof lifetime !== 'string')

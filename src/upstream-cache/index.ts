@@ -1,5 +1,5 @@
 export { type CacheFacts, cacheFacts } from './cache-facts.ts';
-export { type CacheRules, type Fetch, type FetchMode, serveCached } from './cached-request.ts';
+export { bypassCache, type CacheRules, type Fetch, serveCached } from './cached-request.ts';
 export { explainCache } from './explain-cache.ts';
 export { LockQueue } from './lock-queue.ts';
 export {
@@ -11,6 +11,6 @@ export {
   type UpstreamCacheConfig,
 } from './policy.ts';
 export * as cacheReaders from './readers.ts';
-export type { AcceptedResponse, Delivery, ResponseKeeper, StoredSource } from './response-keeper.ts';
+export type { AcceptedResponse, Delivery, ResponseKeeper } from './response-keeper.ts';
 export { type Part, StoredDelivery } from './stored-delivery.ts';
-export { fetchOwn, ownDelivery, type Respond } from './own-response.ts';
+export { fetchOwn, ownDelivery } from './own-response.ts';

@@ -4,10 +4,10 @@ import { changeRate, detachedFrom, type Exchange, failRequest, type ResponseStre
 import { CHUNKED } from '../http1/index.ts';
 import { type BodyTaker, Relay } from '../relay.ts';
 import type { FetchMode } from './cached-request.ts';
-import type { Delivery, ResponseKeeper, StoredSource } from './response-keeper.ts';
+import type { Delivery, ResponseKeeper, StoredSource, Storing } from './response-keeper.ts';
 
 /** Makes the response to a request. */
-export type Respond = (x: Exchange) => void | Promise<void>;
+type Respond = (x: Exchange) => void | Promise<void>;
 
 /**
  * Fetches a response of a module as that of an origin: `respond` gets a request without a client, whose response is stored or
@@ -16,10 +16,10 @@ export type Respond = (x: Exchange) => void | Promise<void>;
 export function fetchOwn(
   x: Exchange,
   { keeper, method = x.method }: FetchMode,
-  { respond, tags }: { readonly respond: Respond; readonly tags?: () => readonly string[] | undefined },
+  { respond, storing }: { readonly respond: Respond; readonly storing: () => Storing },
 ): void | Promise<void> {
   if (!keeper) return respond(x);
-  const made = new OwnResponse(x, keeper, tags);
+  const made = new OwnResponse(x, keeper, storing);
   const copy = detachedFrom(x, method, {
     receiver: made,
     rules: { filters: [], bodyFilters: [] },
@@ -37,22 +37,18 @@ export function fetchOwn(
 /** Receives a response as it is made, and gives it to what keeps it. */
 class OwnResponse implements StoredSource {
   readonly trailers: readonly string[] = [];
+  readonly storing: () => Storing;
   readonly #x: Exchange;
   readonly #keeper: ResponseKeeper;
-  readonly #tagsOf: (() => readonly string[] | undefined) | undefined;
   #copy: Exchange | undefined = undefined;
   #taker: BodyTaker | undefined = undefined;
   #isOver = false;
   #paused: PromiseWithResolvers | undefined = undefined;
 
-  constructor(x: Exchange, keeper: ResponseKeeper, tagsOf?: () => readonly string[] | undefined) {
+  constructor(x: Exchange, keeper: ResponseKeeper, storing: () => Storing) {
     this.#x = x;
     this.#keeper = keeper;
-    this.#tagsOf = tagsOf;
-  }
-
-  get tags(): readonly string[] | undefined {
-    return this.#tagsOf?.();
+    this.storing = storing;
   }
 
   begin(copy: Exchange): void {

@@ -31,10 +31,9 @@ export const values: ArgReader<readonly ComplexValue[]> = readers.words(
   (words, scope) => words.map((word) => scope.complexValue(word)),
 );
 
-/** `[code …] time` (nginx ngx_http_file_cache_valid_set_slot). */
-export const valid: ArgReader<CacheValidConfig> = readers.words(
-  { syntax: '[code ...] time', min: 1, max: Infinity },
-  (words, { report }) => {
+/** `[code …] time` (nginx ngx_http_file_cache_valid_set_slot); `usual`: the codes if none is given. */
+export const validFor = (usual: readonly number[]): ArgReader<CacheValidConfig> =>
+  readers.words({ syntax: '[code ...] time', min: 1, max: Infinity }, (words, { report }) => {
     const timeWord = words.at(-1) as Word;
     const codes = words.slice(0, -1);
     const ms = readers.parseTimeMs(timeWord.value);
@@ -46,7 +45,7 @@ export const valid: ArgReader<CacheValidConfig> = readers.words(
       );
       return undefined;
     }
-    if (codes.length === 0) return { codes: [200, 301, 302], ms };
+    if (codes.length === 0) return { codes: usual, ms };
     const wrong = codes.find(({ value }) => value !== 'any' && !/^[1-5]\d\d$/.test(value));
     if (wrong) {
       report.emerg(`invalid status "${wrong.value}"`, wrong.span);
@@ -54,8 +53,10 @@ export const valid: ArgReader<CacheValidConfig> = readers.words(
     }
     const isAny = codes.some(({ value }) => value === 'any');
     return { codes: isAny ? 'any' : codes.map(({ value }) => Number(value)), ms };
-  },
-);
+  });
+
+/** `proxy_cache_valid`. */
+export const valid = validFor([200, 301, 302]);
 
 /** `proxy_cache_use_stale` and its kin. */
 export const staleConditions: ArgReader<readonly StaleCondition[]> = readers.someOf(STALE_CONDITIONS);

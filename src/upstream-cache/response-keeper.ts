@@ -2,10 +2,18 @@ import type { Exchange } from '../http/index.ts';
 import type { ResponseHead, UpstreamFault } from '../client/index.ts';
 import type { BodyTaker, Source } from '../relay.ts';
 
+/** What the origin of a response says about storing it. */
+export interface Storing {
+  /** The tags of the response; absent: its headers have them. */
+  readonly tags?: readonly string[];
+  /** Why it must not be stored, for the metrics. */
+  readonly refusal?: string;
+}
+
 /** The origin of a response that may be stored. */
 export interface StoredSource extends Source {
-  /** The tags of the response, where they are not in its headers. */
-  readonly tags?: readonly string[] | undefined;
+  /** What is known of the response besides its headers; to be asked when its head is there. */
+  storing?(): Storing;
   /** Gives up the request: nobody needs the response any more. */
   withdraw(): void;
 }

@@ -1,5 +1,6 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, PoolRefusal } from '../../pool.ts';
+import { DatabaseCaches, RELATIVES_SQL } from './caching/index.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
@@ -159,11 +160,13 @@ const MAX_AGE_MS = 30 * 60_000;
 const GRACE_MS = 500;
 
 /** The interface of a database for requests. */
-export type RestDatabase = Pick<Database, 'schema' | 'plans' | 'read' | 'write' | 'features'>;
+export type RestDatabase = Pick<Database, 'schema' | 'plans' | 'caches' | 'read' | 'write' | 'features'>;
 
 interface DatabaseOptions {
   /** The name in the log, without secrets. */
   readonly name: string;
+  /** Differs between databases and login roles; without secrets. */
+  readonly identity: string;
   /** Opens a session; `ended` is called when it has ended, `flushed` with the number of batches of each write. */
   readonly open: (events: {
     readonly ended: (session: Session) => void;
@@ -182,6 +185,7 @@ interface DatabaseOptions {
 export class Database {
   readonly schema: SchemaCache;
   readonly plans: KeptPlans;
+  readonly caches: DatabaseCaches;
   readonly #share: CatalogueShare;
   readonly #watch: Watch;
   readonly #pool: Pool<Session>;
@@ -197,13 +201,21 @@ export class Database {
   #configuration: AbortSignal | undefined;
   #isReachable = true;
 
-  constructor({ name, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
+  constructor({ name, identity, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
     this.#log = log;
     this.#metrics = metrics;
     this.plans = new KeptPlans(metrics.plans);
-    this.schema = new SchemaCache((fresh) => metrics.load(() => this.#readSchema(fresh)));
     this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
+    this.caches = new DatabaseCaches({
+      database: identity,
+      listener: this.#share,
+      readRelatives: () => this.#readOnce(RELATIVES_SQL),
+    });
+    this.schema = new SchemaCache(
+      (fresh) => metrics.load(() => this.#readSchema(fresh)),
+      (isSame) => this.caches.schemaRead(isSame),
+    );
     this.#pool = new Pool<Session>({
       open: () =>
         open({
@@ -219,7 +231,8 @@ export class Database {
     this.#hidePool = metrics.showPool(() => this.#pool.level);
     const refresh = (): void => void this.schema.refresh();
     const reachable = (error: Error | undefined): void => this.#noteReachability(error);
-    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh, reachable });
+    const { caches } = this;
+    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh, caches, reachable });
   }
 
   /** Lets the pool grow to the largest claimed size. Returns the function that withdraws the claim. */

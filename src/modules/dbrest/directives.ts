@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { directivesFor, pathFrom, readers } from '../../config/index.ts';
 import { type KeySource, readKeySource, readRolePath, type RolePath } from './auth/index.ts';
+import { cacheDirectives, type DbrestCacheConfig } from './cache-directives.ts';
 import type { CorsOrigins } from './cors.ts';
 import { type DbrestPass, passReader } from './dsn.ts';
 
 /** The `dbrest_*` directives of one location. */
-export interface DbrestConfig {
+export interface DbrestConfig extends DbrestCacheConfig {
   readonly pass?: DbrestPass;
   /** Absolute path of the SQL file that initialises a new embedded database. */
   readonly embeddedInit?: string;
@@ -400,4 +401,4 @@ const tokens = directivesFor<DbrestConfig>()({
 });
 
 /** The rows of all `dbrest_*` directives. */
-export const directives = { ...connection, ...tokens, ...requests };
+export const directives = { ...connection, ...tokens, ...requests, ...cacheDirectives };

@@ -71,6 +71,12 @@ export function targetName({ hosts, database }: ConnectionTarget): string {
   return `${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database ?? ''}`;
 }
 
+/** Tells databases and login roles apart, without their passwords; the same in each run. */
+export function identityOf(pass: DbrestPass): string {
+  if (pass.kind === 'embedded') return `embedded ${pass.dir}`;
+  return JSON.stringify([targetName(pass.target), pass.target.user, pass.target.options]);
+}
+
 /** `scheme://[user[:password]@][hosts][/database][?keyword=value&…]`, split as libpq does. */
 const SHAPE =
   /^(postgres(?:ql)?:\/\/)(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;

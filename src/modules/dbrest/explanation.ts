@@ -1,10 +1,13 @@
 import { userInfo } from 'node:os';
 import type { Build, ExplainedAction, ExplainScope, ExplainedFact, Explainer } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { PieceBuffers } from '../../send-file.ts';
+import { explainCache } from '../../upstream-cache/index.ts';
 import { authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
+import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
 import type { DbrestConfig } from './directives.ts';
 import { catalogueSteps, type RestDatabase } from './database.ts';
-import type { DbrestPass } from './dsn.ts';
+import { type DbrestPass, identityOf } from './dsn.ts';
 import { tokenMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
@@ -42,7 +45,12 @@ export async function provision(config: DbrestConfig, scope: ExplainScope): Prom
     loginRole: loginRole ?? userInfo().username,
     metrics: tokenMetrics(scope.metrics),
   });
-  const resources = { database: schemaOnlyDatabase(pass), authenticator };
+  const resources = {
+    database: schemaOnlyDatabase(pass),
+    authenticator,
+    caches: scope.caches,
+    buffers: new PieceBuffers(),
+  };
   return {
     ...resources,
     explain: (build) => explainRequest({ config, live: scope.live, ...resources }, build),
@@ -58,6 +66,11 @@ function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
     read: refuse,
     write: refuse,
     features: refuse,
+    caches: new DatabaseCaches({
+      database: identityOf(pass),
+      listener: { holdLease: () => undefined, isLeaseHeld: true, announce: () => undefined, announced: 0 },
+      readRelatives: refuse,
+    }),
   };
 }
 
@@ -80,9 +93,10 @@ interface ExplanationContext extends DbrestResources {
 }
 
 /** Compiles the explanation of requests: it follows the steps of a request as far as they do not need the database. */
-function explainRequest(explained: ExplanationContext, { location }: Build): Explainer {
+function explainRequest(explained: ExplanationContext, build: Build): Explainer {
   const { config, database, authenticator } = explained;
-  const steps = compileSteps(config, database, location);
+  const steps = compileSteps(config, database, build.location);
+  const caching = compileCaching(config, { ...explained, headOf: steps.headOf }, build);
   return async (x): Promise<ExplainedAction | undefined> => {
     let role = config.anonRole;
     try {
@@ -91,9 +105,11 @@ function explainRequest(explained: ExplanationContext, { location }: Build): Exp
       const head = steps.headOf(x);
       const who = whoFacts(identity, x);
       if (head.kind === 'options') return { does: 'lists the allowed methods', facts: who };
-      const facts = [...resourceFacts(head.resource), ...who];
+      const cache = caching && (await tellCache(x, identity, caching));
+      const facts = [...resourceFacts(head.resource), ...who, ...(cache?.facts ?? [])];
       const told = await statementsOf({ x, head, identity }, steps, explained);
-      return told && { does: doesOf(head), unknown: told.unknown, facts: [...facts, ...told.facts] };
+      const does = cache?.isServed ? `uses the cache; otherwise ${doesOf(head)}` : doesOf(head);
+      return told && { does, unknown: told.unknown, facts: [...facts, ...told.facts] };
     } catch (error) {
       const fault = faultOf(error, { authenticated: role !== config.anonRole });
       if (!fault) throw error;
@@ -101,6 +117,21 @@ function explainRequest(explained: ExplanationContext, { location }: Build): Exp
       return undefined;
     }
   };
+}
+
+/** Tells what the cache would do with a request. */
+function tellCache(
+  x: Exchange,
+  identity: Identity,
+  { policy, keyOf }: Caching,
+): ReturnType<typeof explainCache> {
+  const key = keyOf(x, identity);
+  return explainCache(x, {
+    policy,
+    keyOf: () => key ?? '',
+    leftOut: key === undefined ? 'for this request' : undefined,
+    refusedBy: 'dbrest_cache_no_cache',
+  });
 }
 
 interface ExplainedRequest {

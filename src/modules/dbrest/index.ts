@@ -1,9 +1,14 @@
 import { userInfo } from 'node:os';
+import type { Caches, CacheStore } from '../../cache/index.ts';
+import { constantText } from '../../config/index.ts';
 import { moduleFor, type WorkerScope } from '../../contract/index.ts';
+import { PieceBuffers } from '../../send-file.ts';
+import { mayCache } from '../../upstream-cache/index.ts';
 import { openAuthenticator } from './auth/index.ts';
+import type { DbrestCacheConfig } from './cache-directives.ts';
 import { Database } from './database.ts';
 import { type DbrestConfig, directives } from './directives.ts';
-import { type ConnectionTarget, type DbrestPass, readDsn, targetName } from './dsn.ts';
+import { type ConnectionTarget, type DbrestPass, identityOf, readDsn, targetName } from './dsn.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { compileDbrest, type DbrestResources } from './pipeline.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
@@ -31,6 +36,10 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   directives,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
+  uses(config) {
+    const name = mayCache(config) ? constantText(config.cache) : undefined;
+    return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
+  },
 
   validate({ timeoutMs, poolTimeoutMs }, report) {
     const limits = { timeoutMs, poolTimeoutMs };
@@ -81,6 +90,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       () =>
         new Database({
           name: `"${targetName(target)}"`,
+          identity: identityOf(pass as DbrestPass),
           open: (events) => openSession(pg, target, events),
           listen: (hearing) => new Listener((makeReady) => connect(pg, target, makeReady), hearing),
           log: worker.log,
@@ -101,7 +111,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       loginRole: target.user ?? userInfo().username,
       metrics: tokenMetrics(worker.metrics),
     });
-    return { database, authenticator };
+    return { database, authenticator, ...openCaching(config, database, worker) };
   },
 
   compile: compileDbrest,
@@ -116,6 +126,30 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
   rules: () => import('./rules/index.ts'),
 });
+
+/** What a location uses for its cache. */
+function openCaching(
+  config: DbrestCacheConfig,
+  { caches }: Database,
+  worker: WorkerScope,
+): Pick<DbrestResources, 'caches' | 'buffers'> {
+  for (const store of storesOf(config, worker.caches))
+    worker.own(caches.add(store, config.cacheListen), (release) => release());
+  const buffers = worker.share(
+    'dbrest: cache buffers',
+    () => new PieceBuffers(),
+    () => undefined,
+  );
+  return { caches: worker.caches, buffers };
+}
+
+/** The caches that a location may use. */
+function storesOf(config: DbrestCacheConfig, caches: Caches): readonly CacheStore[] {
+  if (!mayCache(config)) return [];
+  const name = constantText(config.cache);
+  const one = name === undefined ? undefined : caches.get(name);
+  return name === undefined ? [...caches.values()] : one ? [one] : [];
+}
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {
   if (pass.kind === 'server') return pass.target;

@@ -1,6 +1,9 @@
 import type { Build, LocationFacts, LocationParts, Explainer } from '../../contract/index.ts';
+import type { Caches } from '../../cache/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import type { PieceBuffers } from '../../send-file.ts';
 import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
+import { compileCaching } from './caching/index.ts';
 import type { DbrestConfig } from './directives.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
@@ -28,10 +31,13 @@ import type { Schema } from './schema/index.ts';
 import type { Results, WireError } from './session/index.ts';
 import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
 
-/** The database and the authenticator that a location uses. */
+/** What a location uses. */
 export interface DbrestResources {
   readonly database: RestDatabase;
   readonly authenticator: Authenticator;
+  readonly caches: Caches;
+  /** For sending stored responses. */
+  readonly buffers: PieceBuffers;
   /** Present only where requests are explained instead of served. */
   readonly explain?: (build: Build) => Explainer;
 }
@@ -39,25 +45,35 @@ export interface DbrestResources {
 /** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
 export function compileDbrest(
   config: DbrestConfig,
-  { database, authenticator }: DbrestResources,
+  { database, authenticator, caches, buffers }: DbrestResources,
   build: Build,
 ): LocationParts {
   const cors = compileCors(config.corsOrigins);
-  const serve = compilePipeline(config, database, build.location);
+  const { serve, headOf } = compilePipeline(config, database, build.location);
+  const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
   build.needAllHeaders();
 
+  const respond = async (x: Exchange, caller: Caller): Promise<void> => {
+    try {
+      await serve(x, caller);
+    } catch (error) {
+      respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
+    }
+  };
   const content = async (x: Exchange): Promise<void> => {
-    let role = config.anonRole;
     try {
       if (x.method === 'OPTIONS' && cors.preflight(x)) return;
       const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
       const known = authenticator.identify(authorizationOf(x));
       const identity = known instanceof Promise ? await known : known;
-      role = identity.role;
       stopwatch?.lap('jwt');
-      await serve(x, { identity, stopwatch });
+      if (!caching) return await respond(x, { identity, stopwatch });
+      await caching.serve(x, identity, (asked, planned) =>
+        // What is stored does not say how long it took to make.
+        respond(asked, { identity, planned, stopwatch: planned ? undefined : stopwatch }),
+      );
     } catch (error) {
-      respondToError(x, error, { config, authenticated: role !== config.anonRole });
+      respondToError(x, error, { config, authenticated: false });
     }
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
@@ -68,6 +84,8 @@ export function compileDbrest(
 interface Caller {
   readonly identity: Identity;
   readonly stopwatch: Stopwatch | undefined;
+  /** Learns what will run, before it does. */
+  readonly planned?: ((plan: RunPlan) => Promise<void>) | undefined;
 }
 
 /** A request before it is planned. */
@@ -83,28 +101,39 @@ function compilePipeline(
   config: DbrestConfig,
   database: RestDatabase,
   location: LocationFacts,
-): (x: Exchange, caller: Caller) => Promise<void> {
+): {
+  readonly serve: (x: Exchange, caller: Caller) => Promise<void>;
+  readonly headOf: Steps['headOf'];
+} {
   const steps = compileSteps(config, database, location);
   const { askedBy, prepare } = compilePreparation(steps, database);
   const responseOf = compileResponse(config, location);
 
-  const serve = async (x: Exchange, asked: Asked, { identity, stopwatch }: Caller): Promise<void> => {
+  const run = async (x: Exchange, asked: Asked, caller: Caller): Promise<void> => {
+    const { identity, stopwatch, planned } = caller;
     const prepared = await prepare(x, asked, identity.role);
     stopwatch?.lap('plan');
     if ('kind' in prepared) return respondToOptions(x, prepared, config);
     const { plan } = prepared;
+    await planned?.(plan);
     const statements = steps.statementsOf(x, identity, prepared);
     const response = responseOf(x, plan, { config, statements, stopwatch });
-    const results = await run(database, { x, statements, response, rules: rulesOf(config, statements) });
+    const results = await runPlan(database, plan, {
+      x,
+      statements,
+      response,
+      rules: rulesOf(config, statements),
+    });
     await response.end(results);
   };
 
-  return async (x, caller) => {
+  const serve = async (x: Exchange, caller: Caller): Promise<void> => {
     const asked = await askedBy(x, caller.identity.role);
     if (!asked) return;
     caller.stopwatch?.lap('parse');
-    await retryOnSchemaChange(database, x, () => serve(x, asked, caller));
+    await retryOnSchemaChange(database, x, () => run(x, asked, caller));
   };
+  return { serve, headOf: steps.headOf };
 }
 
 interface Preparation {
@@ -195,7 +224,21 @@ interface PreparedRun {
   readonly rules: DbrestConfig;
 }
 
-function run(database: RestDatabase, { x, statements, response, rules }: PreparedRun): Promise<Results> {
+/** Runs a plan. What a write may have changed leaves the caches before its response is sent. */
+async function runPlan(database: RestDatabase, plan: RunPlan, prepared: PreparedRun): Promise<Results> {
+  if (plan.kind !== 'write' || !database.caches.isUsed) return runStatements(database, prepared);
+  try {
+    return await runStatements(database, prepared);
+  } finally {
+    // A write that failed may have been committed nevertheless, if its connection was lost.
+    await database.caches.wrote(plan.write.table);
+  }
+}
+
+function runStatements(
+  database: RestDatabase,
+  { x, statements, response, rules }: PreparedRun,
+): Promise<Results> {
   const { before, main, after, repeatable, leaves, shares } = statements;
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];

@@ -1,10 +1,11 @@
 import type { QueryConfig } from 'pg';
 import type { ErrorLog } from '../../log/index.ts';
+import { CACHE_CHANNEL } from './caching/index.ts';
 import type { CatalogueShare } from './schema/index.ts';
 import type { WireClient } from './session/index.ts';
 
 /** The channels of PostgREST and of gw. */
-const CHANNELS = ['pgrst', 'gw'];
+const CHANNELS = ['pgrst', 'gw', CACHE_CHANNEL];
 /**
  * The first load of the schema waits at most this long for the listener; changes made before it listens would be missed.
  */
@@ -18,6 +19,14 @@ export interface WatchOptions {
   /** Opens a listening session. */
   readonly listen: (hearing: ListenerEvents) => { close(): Promise<void> };
   readonly refresh: () => void;
+  /** Learns which writes were announced, and while which time none can have been missed. */
+  readonly caches: {
+    readonly isUsed: boolean;
+    listening(): Promise<void>;
+    lost(): void;
+    heard(payload: string): void;
+    schemaAnnounced(): void;
+  };
   /** Called with the error when the server cannot be reached, and with `undefined` when it can. */
   readonly reachable: (error: Error | undefined) => void;
 }
@@ -48,6 +57,7 @@ export class Watch {
   }
 
   async close(): Promise<void> {
+    if (this.#listener) this.#options.caches.lost();
     await this.#listener?.close();
     this.#options.share.leave();
   }
@@ -63,14 +73,18 @@ export class Watch {
         this.#start();
       },
       refused: (error) => this.#logRefused(error),
-      heard: (payload) => this.#heard(payload),
+      heard: (payload, channel) =>
+        channel === CACHE_CHANNEL ? this.#options.caches.heard(payload) : this.#heard(payload),
+      lost: () => this.#options.caches.lost(),
+      isUrgent: () => this.#options.caches.isUsed,
     });
     return true;
   }
 
   /** A schema that was read before listening may have missed a change. */
   #listening(): void {
-    const { share, refresh, reachable } = this.#options;
+    const { share, refresh, reachable, caches } = this.#options;
+    void caches.listening();
     this.#isRefused = false;
     reachable(undefined);
     if (share.hasRead) refresh();
@@ -78,11 +92,12 @@ export class Watch {
   }
 
   #heard(payload: string): void {
-    const { log, name, refresh } = this.#options;
+    const { log, name, refresh, caches } = this.#options;
     if (payload === 'reload config') {
       log.write('notice', `dbrest: "reload config" from ${name} is ignored: the configuration is in a file`);
     } else if (payload === 'reload schema' || payload === '') {
       log.write('info', `dbrest: the schema of ${name} is read again, as it requested`);
+      caches.schemaAnnounced();
       refresh();
     }
   }
@@ -99,12 +114,18 @@ const LONGEST_DELAY_MS = 5_000;
 /** A half-open connection is only detected by sending something. */
 const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
+/** The same where a notification that is missed would matter. */
+const URGENT_PING_MS = 1_000;
 const GOODBYE_MS = 1_000;
 
 /** The events of a listener. */
 interface ListenerEvents {
   readonly channels: readonly string[];
-  heard(payload: string): void;
+  heard(payload: string, channel: string): void;
+  /** The session has ended. */
+  lost(): void;
+  /** A connection that is silently broken must be noticed within seconds. */
+  isUrgent(): boolean;
   /** It listens, for the first time or again; notifications sent meanwhile were missed. */
   listening(): void;
   /** It could not connect and will try again; with the error if no server was reached. */
@@ -146,7 +167,7 @@ export class Listener {
     try {
       const { client } = await this.#connect((connected) => {
         // Registered before `listen`, because notifications may arrive with its result.
-        connected.on('notification', ({ payload = '' }) => this.#hearing.heard(payload));
+        connected.on('notification', ({ payload = '', channel }) => this.#hearing.heard(payload, channel));
         return connected.query(sql);
       });
       if (this.#closed) return await client.end();
@@ -164,18 +185,22 @@ export class Listener {
   }
 
   #ping(client: WireClient): void {
-    this.#timer = setTimeout(() => {
-      client.query(ping()).then(
+    const check = (): void => {
+      const limit = this.#hearing.isUrgent() ? URGENT_PING_MS : PING_TIMEOUT_MS;
+      client.query(ping(limit)).then(
         () => !this.#closed && this.#ping(client),
         () => client.connection.stream.destroy(),
       );
-    }, PING_EVERY_MS).unref();
+    };
+    const everyMs = this.#hearing.isUrgent() ? URGENT_PING_MS : PING_EVERY_MS;
+    this.#timer = setTimeout(check, everyMs).unref();
   }
 
   #lost(client: WireClient): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
     clearTimeout(this.#timer);
+    this.#hearing.lost();
     this.#tryAgain();
   }
 
@@ -187,7 +212,7 @@ export class Listener {
 }
 
 /** `query_timeout` is missing in pg's type declarations. */
-function ping(): QueryConfig {
-  const limited = { text: 'select 1', query_timeout: PING_TIMEOUT_MS };
+function ping(limitMs: number): QueryConfig {
+  const limited = { text: 'select 1', query_timeout: limitMs };
   return limited;
 }

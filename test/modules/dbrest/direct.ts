@@ -39,6 +39,15 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   txEnd: 'commit',
   plan: false,
   serverTiming: false,
+  cache: { parts: ['off'] },
+  cacheMinUses: 1,
+  cacheLock: false,
+  cacheLockTimeoutMs: 5_000,
+  cacheLockAgeMs: 5_000,
+  cacheBackgroundUpdate: false,
+  cachePreRequest: false,
+  cacheRpc: false,
+  cacheListen: true,
 };
 
 /** A worker, until the test ends: its locations of one database share resources. */

@@ -14,6 +14,7 @@ const LONGEST_PAUSE_MS = 2_000;
  */
 export class SchemaCache {
   readonly #read: (fresh: boolean) => Promise<Schema>;
+  readonly #replaced: (isSame: boolean) => void;
   #schema: Schema | undefined;
   #loading: Promise<Schema> | undefined;
   #refreshing: Promise<void> | undefined;
@@ -22,9 +23,13 @@ export class SchemaCache {
   /** End of the last load that a request caused. */
   #reloadedMs = 0;
 
-  /** `fresh`: a load that began before this call is not acceptable. */
-  constructor(read: (fresh: boolean) => Promise<Schema>) {
+  /** `fresh`: a load that began before this call is not acceptable. `replaced`: called when a schema has a successor. */
+  constructor(
+    read: (fresh: boolean) => Promise<Schema>,
+    replaced: (isSame: boolean) => void = () => undefined,
+  ) {
     this.#read = read;
+    this.#replaced = replaced;
   }
 
   /** The schema, loaded if necessary. Rejects as `read` does. */
@@ -87,8 +92,11 @@ export class SchemaCache {
   /** Replaces the schema by one that another worker has read, unless it is older. */
   adopt(schema: Schema): Schema {
     const { reads = Infinity } = schema;
-    if (!this.#schema || reads >= (this.#schema.reads ?? 0)) this.#schema = schema;
-    return this.#schema;
+    const before = this.#schema;
+    if (before && reads < (before.reads ?? 0)) return before;
+    this.#schema = schema;
+    if (before) this.#replaced(before.digest !== undefined && before.digest === schema.digest);
+    return schema;
   }
 
   #load(fresh = false): Promise<Schema> {

@@ -1,4 +1,11 @@
-import { type CatalogueEntries, entriesOf, type Entry, type CatalogueSection } from './entries.ts';
+import { createHash } from 'node:crypto';
+import {
+  type Catalogue,
+  type CatalogueEntries,
+  entriesOf,
+  type Entry,
+  type CatalogueSection,
+} from './entries.ts';
 import type { Reading } from './share.ts';
 import {
   accessOf,
@@ -257,7 +264,13 @@ export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, S
     draft.addTable(relation);
     yield;
   }
-  return { ...draft.schema, reads };
+  return { ...draft.schema, reads, digest: digestOf(catalogue) };
+}
+
+/** Two catalogues with the same digest have the same entries. */
+function digestOf(catalogue: Catalogue): string {
+  const copy = Buffer.from(new Uint8Array(catalogue));
+  return createHash('sha1').update(copy).digest('base64url');
 }
 
 /** Collects the entries of a catalogue; tables come before the entries that refer to them. */

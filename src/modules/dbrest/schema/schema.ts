@@ -158,6 +158,8 @@ export interface MediaHandler extends TableName {
 export interface Schema {
   /** Number of the read; a higher one is newer. Absent if there is only one. */
   readonly reads?: number;
+  /** Of the catalogue that it was made from; the same for one without changes. */
+  readonly digest?: string;
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
   readonly foreignKeys?: readonly ForeignKey[];

@@ -5,18 +5,24 @@ import type { Catalogue } from './entries.ts';
 /** Identifies the state that the workers of a process share for one database. Cloneable. */
 export interface ShareKey {
   readonly channel: string;
-  /** Three 32-bit cells: the worker that reads (0: none), the number of reads, and the worker that listens (0: none). */
+  /**
+   * Five 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until when
+   * notifications are heard (milliseconds since the epoch, the lower 32 bits; 0: they are not), and the number of announced
+   * changes of the schema.
+   */
   readonly state: SharedArrayBuffer;
 }
 
 /** Creates the shared state, once per process. */
 export function openShare(): ShareKey {
-  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(12) };
+  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(20) };
 }
 
 const READER = 0;
 const READS = 1;
 const LISTENER = 2;
+const LEASE = 3;
+const ANNOUNCED = 4;
 /** A reader that takes longer may have died; the other workers then read for themselves. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -90,6 +96,26 @@ export class CatalogueShare {
   claimListening(): boolean {
     const holder = Atomics.compareExchange(this.#state, LISTENER, 0, this.#me);
     return holder === 0 || holder === this.#me;
+  }
+
+  /** Notifications are heard for as long from now on; 0: no more. */
+  holdLease(ms: number): void {
+    Atomics.store(this.#state, LEASE, ms === 0 ? 0 : (Date.now() + ms) | 0 || 1);
+  }
+
+  /** Notifications are heard, by whichever worker listens. */
+  get isLeaseHeld(): boolean {
+    const untilMs = Atomics.load(this.#state, LEASE);
+    return untilMs !== 0 && ((untilMs - Date.now()) | 0) > 0;
+  }
+
+  /** Counts a change of the schema that the database has announced. */
+  announce(): void {
+    Atomics.add(this.#state, ANNOUNCED, 1);
+  }
+
+  get announced(): number {
+    return Atomics.load(this.#state, ANNOUNCED);
   }
 
   /** Sets the function to call when another worker has stopped listening. */

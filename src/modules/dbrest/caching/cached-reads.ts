@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Caches } from '../../../cache/index.ts';
+import type { Build } from '../../../contract/index.ts';
+import { type Exchange, logContext } from '../../../http/index.ts';
+import type { PieceBuffers } from '../../../send-file.ts';
+import {
+  bypassCache,
+  type CachePolicy,
+  type CacheRules,
+  compilePolicy,
+  type Fetch,
+  fetchOwn,
+  LockQueue,
+  mayCache,
+  ownDelivery,
+  serveCached,
+  StoredDelivery,
+} from '../../../upstream-cache/index.ts';
+import type { Identity } from '../auth/index.ts';
+import type { DbrestConfig } from '../directives.ts';
+import { parseJson } from '../json.ts';
+import type { RequestHead } from '../request/index.ts';
+import type { Schema, SchemaCache } from '../schema/index.ts';
+import type { RunPlan } from '../sql/index.ts';
+import type { DatabaseCaches } from './database-caches.ts';
+import { tagsOf } from './tags.ts';
+
+/** Makes the response to a request; `planned` learns what will run, before it does. */
+type Respond = (x: Exchange, planned?: (plan: RunPlan) => Promise<void>) => Promise<void>;
+
+/** What a location needs for its cache. */
+interface CachingParts {
+  readonly caches: Caches;
+  readonly buffers: PieceBuffers;
+  readonly database: {
+    readonly caches: DatabaseCaches;
+    readonly schema: Pick<SchemaCache, 'known' | 'current'>;
+  };
+  readonly headOf: (x: Exchange) => RequestHead;
+}
+
+/** The cache of a location. */
+export interface Caching {
+  /** Gives the key of a request; `undefined`: its response is not for the cache. */
+  keyOf(x: Exchange, identity: Identity): string | undefined;
+  readonly policy: CachePolicy;
+  /** Serves a request from the cache, or has its response made. */
+  serve(x: Exchange, identity: Identity, respond: Respond): void | Promise<void>;
+}
+
+/** What other origins have. */
+const NO_ORIGIN = { cacheRevalidate: false, cacheConvertHead: true, cacheVerifyBytes: 1_048_576 } as const;
+
+/** Compiles the cache of a location; `undefined`: it has none. */
+export function compileCaching(config: DbrestConfig, parts: CachingParts, build: Build): Caching | undefined {
+  // What runs before each request may decide by anything.
+  if (!mayCache(config) || (config.preRequest && !config.cachePreRequest)) return undefined;
+  const { caches, buffers, database } = parts;
+  const policy = compilePolicy({ ...config, ...NO_ORIGIN, ...staleAfter(config) }, { caches }, build);
+  const rules: CacheRules<Respond> = {
+    policy,
+    delivery: ownDelivery,
+    stored: new StoredDelivery(ownDelivery, { buffers, forcesRanges: false }, build),
+    queue: new LockQueue(),
+    fetch: compileFetch(config, database.caches),
+    warn: (x, message) => build.log.write('warn', message, logContext(x)),
+  };
+  const keyOf = compileKey(config, parts, build);
+  const isLive = (): boolean => !config.cacheListen || database.caches.isLive;
+  const serve: Caching['serve'] = (x, identity, respond) => {
+    const store = policy.storeOf(x);
+    const key = store && keyOf(x, identity);
+    if (key === undefined || !store) return respond(x);
+    if (isLive()) return serveCached(x, { rules, outgoing: respond, store, key });
+    bypassCache(x, store, key);
+    return respond(x);
+  };
+  return {
+    keyOf,
+    policy,
+    serve(x, identity, respond) {
+      if (database.schema.known) return serve(x, identity, respond);
+      // The key of a response depends on the media types of the schema. A fault is told where the request is planned.
+      return Promise.resolve(database.schema.current()).then(
+        () => serve(x, identity, respond),
+        () => respond(x),
+      );
+    },
+  };
+}
+
+/** A database that cannot be reached is a 503, one that is too slow a 504. */
+function staleAfter({ cacheUseStale = [] }: DbrestConfig): Pick<DbrestConfig, 'cacheUseStale'> {
+  const named = cacheUseStale.flat();
+  const added = [
+    ...(named.includes('error') ? (['http_503'] as const) : []),
+    ...(named.includes('timeout') ? (['http_504'] as const) : []),
+  ];
+  return { cacheUseStale: [named, added] };
+}
+
+function compileFetch({ cacheRpc: functions }: DbrestConfig, caches: DatabaseCaches): Fetch<Respond> {
+  return (x, respond, mode) => {
+    let found: ReturnType<typeof tagsOf> = 'function';
+    const planned = async (plan: RunPlan): Promise<void> => {
+      found = tagsOf(plan, await caches.relatives(), { functions });
+    };
+    void fetchOwn(x, mode, {
+      respond: (copy) => respond(copy, planned),
+      storing: () => (typeof found === 'string' ? { refusal: found } : { tags: found }),
+    });
+  };
+}
+
+/** Claims that change with each token and say nothing about its owner. */
+const PASSING: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti']);
+const KNOWN_CLAIMS = 1_000;
+
+/** What of a location decides about its responses. */
+function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }): string {
+  const { schemas, extraSearchPath, settings, maxRows, preRequest, aggregates, rpc, errorVerbosity } = config;
+  const facts = [
+    path,
+    schemas,
+    extraSearchPath,
+    settings,
+    maxRows,
+    preRequest,
+    aggregates,
+    rpc,
+    errorVerbosity,
+  ];
+  return digest(JSON.stringify(facts));
+}
+
+/** The key says who asks, so that rows of one role, or of one token's owner, are never served to others. */
+function compileKey(
+  config: DbrestConfig,
+  { database, headOf }: CachingParts,
+  build: Build,
+): Caching['keyOf'] {
+  const { cacheClaims, cacheVary = [], cacheKey } = config;
+  const own = cacheKey && build.value(cacheKey);
+  const start = `${database.caches.prefix}${digestOfRules(config, build.location)}`;
+  const claimsOf = compileClaims(cacheClaims);
+  const varies = cacheVary.map((name) => name.toLowerCase());
+  return (x, identity) => {
+    const head = cacheableHead(x, headOf);
+    if (!head || head.preferences.tx !== undefined) return undefined;
+    if (head.kind === 'call' && !config.cacheRpc) return undefined;
+    const media = mediaOf(head, database.schema.known);
+    if (media === undefined) return undefined;
+    const { count, handling, timeZone } = head.preferences;
+    const asked = own
+      ? [own(x)]
+      : [x.uri, sortedQuery(x.args), head.schema, media, x.header('range'), count, handling, timeZone];
+    const others = varies.map((name) => x.header(name));
+    return `${start} ${JSON.stringify([identity.role, claimsOf(identity), ...asked, ...others])}`;
+  };
+}
+
+/** `undefined`: the request is not a read, or is wrong and gets its fault where it is served. */
+function cacheableHead(x: Exchange, headOf: CachingParts['headOf']): RequestHead | undefined {
+  if (x.method !== 'GET' && x.method !== 'HEAD') return undefined;
+  try {
+    const head = headOf(x);
+    return head.kind === 'read' || head.kind === 'call' ? head : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The media type that will be chosen, as far as it is known; `undefined` for execution plans. */
+function mediaOf({ accepted }: RequestHead, known: Schema | undefined): string | undefined {
+  if (accepted.some(({ media }) => media?.plan)) return undefined;
+  const [first] = accepted;
+  const isSure = known?.mediaHandlers?.length === 0 && first?.media && SURE.has(first.media.format);
+  return isSure ? (first?.media?.name ?? '') : accepted.map(({ text }) => text).join(', ');
+}
+
+/** Formats that every read has. */
+const SURE: ReadonlySet<string> = new Set(['json', 'object', 'csv']);
+
+/** The order of parameters with different names does not count. */
+function sortedQuery(args: string): string {
+  if (!args.includes('&')) return args;
+  const nameOf = (pair: string): string => pair.split('=', 1)[0] as string;
+  const pairs = args.split('&').map((pair) => [nameOf(pair), pair] as const);
+  return pairs
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([, pair]) => pair)
+    .join('&');
+}
+
+/** A digest of the claims that count. */
+function compileClaims(names: readonly string[] | undefined): (identity: Identity) => string {
+  const counts = names
+    ? (name: string): boolean => names.includes(name)
+    : (name: string) => !PASSING.has(name);
+  const known = new LRUCache<string, string>({ max: KNOWN_CLAIMS });
+  return ({ claims, jwt }) => {
+    if (jwt === '') return '';
+    const seen = known.get(claims);
+    if (seen !== undefined) return seen;
+    const members = Object.entries(parseJson(claims) as object).filter(([name]) => counts(name));
+    members.sort(([a], [b]) => (a < b ? -1 : 1));
+    const made = digest(JSON.stringify(members));
+    known.set(claims, made);
+    return made;
+  };
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
