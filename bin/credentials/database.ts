@@ -19,6 +19,7 @@ export interface SetupOptions extends DbOptions {
   readonly grantTables?: boolean;
   /** False with `--no-trigger`. */
   readonly trigger: boolean;
+  readonly cache?: boolean;
 }
 
 /** `gw db setup`: prints the SQL, or runs it and reports the changes. Exit code 1: it failed; 2: an option is wrong. */
@@ -28,8 +29,16 @@ export async function setup(options: SetupOptions): Promise<number> {
   if (fault !== undefined) return fail(fault, 2);
   const verifier = await verifierFor(options, tools);
   if (verifier && 'fault' in verifier) return fail(verifier.fault, 2);
-  const { authenticator, anon, user, schema, trigger, grantTables: grantsTables = false } = options;
-  const order = { authenticator, anon, user, schema, trigger, grantsTables, ...verifier };
+  const {
+    authenticator,
+    anon,
+    user,
+    schema,
+    trigger,
+    cache = false,
+    grantTables: grantsTables = false,
+  } = options;
+  const order = { authenticator, anon, user, schema, trigger, cache, grantsTables, ...verifier };
   if (options.apply !== true) {
     process.stdout.write(tools.setupScript(order));
     return 0;

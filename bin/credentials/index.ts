@@ -75,6 +75,7 @@ export function addDatabase(gw: Command, finish: Finish): void {
       '--grant-tables',
       'let the anonymous role read all tables of the schema, the other one write them',
     )
+    .option('--cache', 'let the tables of the schema announce writes to the caches of dbrest_cache')
     .option('--no-trigger', 'without the event trigger, which takes a superuser')
     .action(async (options: SetupOptions) => {
       finish(await (await import('./database.ts')).setup(options));

@@ -74,6 +74,41 @@ test('gw db setup --apply makes what gw db status reports as missing, and runnin
   ]);
 });
 
+test('gw db setup --cache lets all tables of the schema announce their writes', async (t) => {
+  const { database, args } = await emptyDatabase(t);
+  const all = ['--dsn', database.adminDsn, ...args];
+  await database.query(
+    `create schema api; create table api.a (id int); create table api."B's" (id int) partition by list (id)`,
+  );
+  const lastOf = async (command: readonly string[], code: number): Promise<unknown> =>
+    (await itemsOf([...command, ...all], code)).at(-1);
+  const what = 'tables that announce writes to caches';
+  expect(await lastOf(['setup', '--apply', '--cache'], 0)).toMatchObject({
+    what,
+    state: 'ok',
+    detail: '2 of 2',
+  });
+  await database.query('create table api.c (id int)');
+  expect(await lastOf(['status'], 1)).toMatchObject({ what, state: 'missing', detail: '2 of 3' });
+  expect(await lastOf(['setup', '--apply', '--cache'], 0)).toMatchObject({
+    what,
+    state: 'ok',
+    detail: '3 of 3',
+  });
+
+  const client = new pg.Client(database.adminDsn);
+  await client.connect();
+  t.onTestFinished(() => client.end());
+  const heard: unknown[] = [];
+  client.on('notification', ({ channel, payload }) => heard.push(`${channel} ${payload}`));
+  await client.query(`listen gw_cache`);
+  for (const sql of ['insert into api.a values (1)', 'update api.c set id = 1', `truncate api."B's"`])
+    await client.query(sql);
+  await client.query('begin; insert into api.a values (2); rollback');
+  await client.query('select');
+  expect(heard).toEqual(['gw_cache api.a', 'gw_cache api.c', `gw_cache api.B's`]);
+});
+
 test('psql can run the script of gw db setup, also twice', async (t) => {
   const { database, args } = await emptyDatabase(t);
   const printed = await gw(HERE, ['db', 'setup', ...args]);

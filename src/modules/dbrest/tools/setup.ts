@@ -32,6 +32,8 @@ interface SetupOptions {
   /** Grants the roles access to all tables of the schema, including future ones. */
   readonly grantsTables: boolean;
   readonly trigger: boolean;
+  /** Triggers on the tables of the schema announce writes to caches. */
+  readonly cache?: boolean;
 }
 
 /** The event triggers that announce changes of the schema; their functions are in a schema that is not served. */
@@ -47,6 +49,7 @@ function setupSql(options: SetupOptions): string {
     roles(options),
     schema(options),
     options.trigger ? TRIGGER_SQL : '',
+    options.cache ? cacheSql(options) : '',
     `notify pgrst, 'reload schema';\n`,
   ];
   return parts.filter(Boolean).join('\n');
@@ -151,6 +154,37 @@ end
 $gw$;
 `;
 
+/** The trigger on each table, and the channel, are those of `dbrest_cache`. */
+const CACHE_TRIGGER = 'gw_cache';
+
+function cacheSql({ schema: name }: SetupOptions): string {
+  return `-- Announces writes, so that rows leave the caches of dbrest_cache. Run it again when there are new tables. Each transaction that
+-- writes takes one lock of the whole server while it commits: not for tables with thousands of writes per second.
+create schema if not exists gw;
+create or replace function gw.tell_written() returns trigger language plpgsql set search_path to '' as $gw$
+begin
+  perform pg_catalog.pg_notify('${CACHE_TRIGGER}', tg_table_schema || '.' || tg_table_name);
+  return null;
+end
+$gw$;
+do $gw$
+declare
+  written regclass;
+begin
+  for written in
+    select c.oid from pg_catalog.pg_class c
+    where c.relnamespace = ${literal(quoteIdentifier(name))}::regnamespace and c.relkind in ('r', 'p')
+      and not exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and t.tgname = '${CACHE_TRIGGER}')
+  loop
+    execute pg_catalog.format(
+      'create trigger ${CACHE_TRIGGER} after insert or update or delete or truncate on %s
+         for each statement execute function gw.tell_written()', written);
+  end loop;
+end
+$gw$;
+`;
+}
+
 function literal(text: string): string {
   // With the prefix E a backslash means the same under all server settings.
   const quoted = `'${text.replaceAll("'", "''")}'`;
@@ -176,7 +210,7 @@ export interface SetupItem {
   readonly detail?: string;
 }
 
-type SetupNames = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema'>;
+type SetupNames = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema' | 'cache'>;
 
 /** Checks the requirements of dbrest. Rejects with a message of one line if the database cannot be queried. */
 export async function setupStatus(dsn: string, names: SetupNames): Promise<readonly SetupItem[]> {
@@ -224,6 +258,9 @@ interface DatabaseState {
   /** Roles that have the privilege USAGE on the schema. */
   readonly users: readonly string[];
   readonly triggers: readonly { readonly name: string; readonly enabled: boolean }[];
+  /** The tables of the schema, and those among them that announce writes. */
+  readonly tables: number;
+  readonly announcing: number;
 }
 
 /** $1 is the login role, $2 the roles of requests, $3 the schema. */
@@ -246,6 +283,16 @@ select json_build_object(
     select coalesce(json_agg(r.rolname), '[]')
     from pg_catalog.pg_roles r, pg_catalog.pg_namespace n
     where r.rolname = any($2) and n.nspname = $3 and pg_catalog.has_schema_privilege(r.oid, n.oid, 'usage')
+  ),
+  'tables', (
+    select count(*) from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = $3 and c.relkind in ('r', 'p')
+  ),
+  'announcing', (
+    select count(*) from pg_catalog.pg_trigger t
+    join pg_catalog.pg_class c on c.oid = t.tgrelid
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = $3 and t.tgname = '${CACHE_TRIGGER}' and t.tgenabled <> 'D'
   ),
   'triggers', (
     select coalesce(json_agg(json_build_object('name', t.evtname, 'enabled', t.evtenabled <> 'D') order by t.evtname), '[]')
@@ -283,6 +330,7 @@ async function readItems(client: WireClient, names: SetupNames): Promise<readonl
       presence(`"${name}" may use schema "${names.schema}"`, facts.users.includes(name)),
     ),
     triggerItem(facts),
+    ...announcingItem(names, facts),
   ];
 }
 
@@ -324,4 +372,12 @@ function triggerItem({ triggers }: DatabaseState): SetupItem {
   return triggers.length === 0
     ? { what, state: 'missing' }
     : { what, state: 'wrong', detail: 'it is disabled' };
+}
+
+/** Only who has such triggers, or wants them, needs them on all tables. */
+function announcingItem({ cache }: SetupNames, { tables, announcing }: DatabaseState): readonly SetupItem[] {
+  if (announcing === 0 && cache !== true) return [];
+  const isWhole = announcing === tables;
+  const detail = `${announcing} of ${tables}`;
+  return [{ what: 'tables that announce writes to caches', state: isWhole ? 'ok' : 'missing', detail }];
 }
