@@ -130,7 +130,7 @@ const fetching = directivesFor<DbrestCacheConfig>()({
     repeat: 'append',
     defaultText: 'off',
     summary:
-      'When an expired response is served: after which statuses (http_503, http_504 …; "error" is 503, "timeout" 504), and while it is updated.',
+      'When an expired response is served: after which statuses ("error" is 503, "timeout" is 504), and while it is updated.',
     source: 'gw',
   },
   dbrest_cache_lock: {

@@ -96,7 +96,11 @@ interface ExplanationContext extends DbrestResources {
 function explainRequest(explained: ExplanationContext, build: Build): Explainer {
   const { config, database, authenticator } = explained;
   const steps = compileSteps(config, database, build.location);
-  const caching = compileCaching(config, { ...explained, headOf: steps.headOf }, build);
+  const caching = compileCaching(
+    config,
+    { ...explained, database: { caches: database.caches, schema: assumed(database) }, headOf: steps.headOf },
+    build,
+  );
   return async (x): Promise<ExplainedAction | undefined> => {
     let role = config.anonRole;
     try {
@@ -116,6 +120,16 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
       sendFault(x, fault, config.errorVerbosity);
       return undefined;
     }
+  };
+}
+
+/** Without the schema, it is taken for one without media types of its own: then the key is that of most databases. */
+function assumed({ schema }: RestDatabase): Parameters<typeof compileCaching>[1]['database']['schema'] {
+  return {
+    get known() {
+      return schema.known ?? { mediaHandlers: [] };
+    },
+    current: () => schema.current(),
   };
 }
 

@@ -21,7 +21,7 @@ import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives.ts';
 import { parseJson } from '../json.ts';
 import type { RequestHead } from '../request/index.ts';
-import type { Schema, SchemaCache } from '../schema/index.ts';
+import type { Schema } from '../schema/index.ts';
 import type { RunPlan } from '../sql/index.ts';
 import type { DatabaseCaches } from './database-caches.ts';
 import { tagsOf } from './tags.ts';
@@ -35,7 +35,10 @@ interface CachingParts {
   readonly buffers: PieceBuffers;
   readonly database: {
     readonly caches: DatabaseCaches;
-    readonly schema: Pick<SchemaCache, 'known' | 'current'>;
+    readonly schema: {
+      readonly known: Pick<Schema, 'mediaHandlers'> | undefined;
+      current(): unknown;
+    };
   };
   readonly headOf: (x: Exchange) => RequestHead;
 }
@@ -172,7 +175,10 @@ function cacheableHead(x: Exchange, headOf: CachingParts['headOf']): RequestHead
 }
 
 /** The media type that will be chosen, as far as it is known; `undefined` for execution plans. */
-function mediaOf({ accepted }: RequestHead, known: Schema | undefined): string | undefined {
+function mediaOf(
+  { accepted }: RequestHead,
+  known: Pick<Schema, 'mediaHandlers'> | undefined,
+): string | undefined {
   if (accepted.some(({ media }) => media?.plan)) return undefined;
   const [first] = accepted;
   const isSure = known?.mediaHandlers?.length === 0 && first?.media && SURE.has(first.media.format);

@@ -4,6 +4,7 @@ import { TOKEN_RULES } from './tokens.ts';
 import { ROLE_RULES } from './roles.ts';
 import { SERVED_RULES } from './served.ts';
 import { CONNECTION_RULES } from './connection.ts';
+import { CACHING_RULES } from './caching.ts';
 
 /** The rules of dbrest: GW6xx. */
 export const rules: readonly ModuleRule<DbrestConfig>[] = [
@@ -11,4 +12,5 @@ export const rules: readonly ModuleRule<DbrestConfig>[] = [
   ...ROLE_RULES,
   ...SERVED_RULES,
   ...CONNECTION_RULES,
+  ...CACHING_RULES,
 ];
