@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Endpoint, redisLabel } from './address.ts';
 import { dial } from './dial.ts';
-import { type Bytes, type Reply, ReplyError, RespReader, RespWriter } from './resp.ts';
+import { type Bytes, type Push, type Reply, ReplyError, RespReader, RespWriter } from './resp.ts';
 
 /** A broken connection may be restored at once; failed attempts are repeated at growing intervals. */
 const retryDelayMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
@@ -20,6 +20,8 @@ export interface ConnectionOwner {
   up(connection: RedisConnection): void;
   /** An attempt to connect failed, or the connection broke. It reconnects by itself. */
   down(connection: RedisConnection, reason: string): void;
+  /** Receives messages that no command asked for; with it, the connection understands version 3 of the protocol. */
+  pushed?(push: Push): void;
 }
 
 /** A command and the receiver of its reply: exactly one of `replied`, `failed` and `unsent` is called, once. */
@@ -139,7 +141,9 @@ export class RedisConnection {
   readonly #connect = (): void => {
     this.#live = true;
     const { connectTimeoutMs, maxReplyBytes } = this.#options;
-    const reader = new RespReader(maxReplyBytes, this.#replied);
+    const owner = this.#owner;
+    const pushed = owner.pushed && ((push: Push) => owner.pushed?.(push));
+    const reader = new RespReader(maxReplyBytes, this.#replied, pushed);
     this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
     this.#socket = dial(this.#endpoint, () => this.#logIn())
       .on('data', (chunk) => {

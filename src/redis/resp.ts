@@ -6,6 +6,9 @@ export type Bytes = string | Buffer;
 /** A reply: bytes, an integer as text, nil, or a list of bytes and nils. */
 export type Reply = Buffer | string | null | readonly (Buffer | null)[];
 
+/** A message that no command asked for: bytes, nil, and lists of them. */
+export type Push = readonly (Buffer | null | readonly (Buffer | null)[])[];
+
 /**
  * Encodes commands as RESP2 arrays of bulk strings and sends them together. Each argument is preceded by its length in bytes, so
  * its content cannot be taken for another frame (https://redis.io/docs/latest/develop/reference/protocol-spec/).
@@ -72,6 +75,9 @@ const CARRIAGE_RETURN = 13;
 const LINE_FEED = 10;
 const MINUS = 45;
 const ZERO = 48;
+const PUSH = 0x3e; // >
+/** No message of a store is nested as deep. */
+const MOST_DEPTH = 8;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
@@ -87,6 +93,7 @@ type Element = Reply | ReplyError | typeof NONE;
 export class RespReader {
   readonly #maxReplyBytes: number;
   readonly #onReply: (reply: Reply | ReplyError) => void;
+  readonly #onPush: ((push: Push) => void) | undefined;
   /** Pieces of an incomplete reply. */
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -95,11 +102,18 @@ export class RespReader {
   #bytes = NO_BYTES;
   /** Where the next element begins. */
   #at = 0;
+  #depth = 0;
   #fault: string | undefined;
 
-  constructor(maxReplyBytes: number, onReply: (reply: Reply | ReplyError) => void) {
+  /** With `onPush`, messages and maps of version 3 of the protocol are read as well; the content of a map is dropped. */
+  constructor(
+    maxReplyBytes: number,
+    onReply: (reply: Reply | ReplyError) => void,
+    onPush?: (push: Push) => void,
+  ) {
     this.#maxReplyBytes = maxReplyBytes;
     this.#onReply = onReply;
+    this.#onPush = onPush;
   }
 
   /**
@@ -111,10 +125,13 @@ export class RespReader {
     let start = 0;
     while (start < this.#bytes.length) {
       this.#at = start;
-      const reply = this.#element();
+      this.#depth = 0;
+      const isPush = this.#onPush !== undefined && this.#bytes[start] === PUSH;
+      const reply = isPush ? this.#aggregate(1) : this.#element();
       if (reply === NONE) break;
       start = this.#at;
-      this.#onReply(reply);
+      if (isPush) this.#onPush?.(reply as Push);
+      else this.#onReply(reply as Reply | ReplyError);
     }
     return this.#fault ?? this.#hold(start);
   }
@@ -154,12 +171,37 @@ export class RespReader {
       case 0x2d: // -
         return this.#error();
       case 0x2a: // *
-        return this.#array();
+        return this.#onPush ? (this.#aggregate(1) as Element) : this.#array();
       case undefined:
         return this.#wait(this.#at + 1);
+      case 0x25: // %
+      case 0x5f: // _
+        return this.#onPush ? this.#version3() : this.#malformed();
       default:
         return this.#malformed();
     }
+  }
+
+  /** Nil, and maps, whose content nobody needs. */
+  #version3(): null | typeof NONE {
+    if (this.#bytes[this.#at] === 0x5f) return this.#line() ? null : NONE;
+    return this.#aggregate(2) === NONE ? NONE : null;
+  }
+
+  /** A list whose elements may be lists themselves: as many as its number says, times `each`. */
+  #aggregate(each: 1 | 2): (Buffer | null | readonly (Buffer | null)[])[] | typeof NONE {
+    const length = this.#length();
+    if (length === undefined) return NONE;
+    if (++this.#depth > MOST_DEPTH) return this.#malformed();
+    const items: (Buffer | null | readonly (Buffer | null)[])[] = [];
+    while (items.length < length * each) {
+      const item = this.#element();
+      if (item === NONE) return NONE;
+      // Numbers and errors are in maps only.
+      items.push(typeof item === 'string' || item instanceof ReplyError ? null : item);
+    }
+    this.#depth--;
+    return items;
   }
 
   #string(): Buffer | null | typeof NONE {

@@ -3,6 +3,7 @@ import {
   type Found,
   type Lifetime,
   lifetimeOf,
+  type LifetimeRules,
   type StoredEntry,
   valuesOf,
 } from '../cache/index.ts';
@@ -13,7 +14,7 @@ import { beginCacheFacts, type CacheFacts, type CacheStatus } from './cache-fact
 import type { LockQueue } from './lock-queue.ts';
 import type { CachePolicy } from './policy.ts';
 import type { StaleCondition } from './readers.ts';
-import type { AcceptedResponse, Delivery, ResponseKeeper, StoredSource } from './response-keeper.ts';
+import type { AcceptedResponse, Delivery, ResponseKeeper, StoredSource, Storing } from './response-keeper.ts';
 import { storeWith } from './storing.ts';
 import type { StoredDelivery } from './stored-delivery.ts';
 
@@ -120,7 +121,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     const storing = source.storing?.() ?? {};
     const tags = storing.tags ?? policy.tagsOf(head.headers);
     const refusal = policy.refuses(x) ? 'no_cache' : (storing.refusal ?? (tags ? undefined : 'tags'));
-    const lifetime = refusal ?? lifetimeOf(head, policy.lifetime, this.#store.now());
+    const lifetime = refusal ?? lifetimeOf(head, rulesOf(policy, storing), this.#store.now());
     const accepted = delivery.accept(x, head, source);
     if (typeof accepted !== 'string' && typeof lifetime !== 'string')
       return this.#keep({ accepted, lifetime, source, tags: tags ?? [] });
@@ -381,6 +382,11 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     this.drop();
     return this.#x.aborted ? undefined : abandoning(this.#rules.delivery.pass(this.#x, accepted), source);
   }
+}
+
+function rulesOf({ lifetime }: CachePolicy, { lifeMs }: Storing): LifetimeRules {
+  if (lifeMs === undefined) return lifetime;
+  return { ...lifetime, validFor: (status) => (status === 200 ? lifeMs / 1000 : 0) };
 }
 
 /** Takes nothing: the response has no body that anybody needs. */

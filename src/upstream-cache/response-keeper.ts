@@ -6,6 +6,8 @@ import type { BodyTaker, Source } from '../relay.ts';
 export interface Storing {
   /** The tags of the response; absent: its headers have them. */
   readonly tags?: readonly string[];
+  /** How long a response with status 200 is fresh, in milliseconds; absent: its headers and the location say it. */
+  readonly lifeMs?: number;
   /** Why it must not be stored, for the metrics. */
   readonly refusal?: string;
 }

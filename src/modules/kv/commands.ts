@@ -1,4 +1,5 @@
 import type { Bytes, Reply } from '../../redis/index.ts';
+import type { Versions } from './versions.ts';
 
 export type { Bytes, Reply };
 
@@ -66,6 +67,14 @@ export const COMMANDS: { readonly [name in CommandName]: CommandRow } = {
   hdel: { methods: REMOVE, takesKey: true, query: 'field', reply: 'integer', missing: '0' },
 };
 
+/** A command that is sent: one of a location, or `pttl`, which tells how long a reply may be kept. */
+export type StoreCommand = CommandName | 'pttl';
+
+/** Returns the type of a command's reply. */
+export function replyShapeOf(name: StoreCommand): ReplyShape {
+  return name === 'pttl' ? 'integer' : COMMANDS[name].reply;
+}
+
 /** The value of `$kv_connection_state` in this worker. */
 export type ConnectionState = 'connected' | 'degraded' | 'error';
 
@@ -82,7 +91,11 @@ export type Done = (fault: StoreFault | undefined, reply: Reply) => void;
 export interface Store {
   /** Its name in log lines, without secrets. */
   readonly label: string;
+  /** Tells stores, databases and logins apart, without their passwords. */
+  readonly identity: string;
+  /** The versions of its keys, which writes change; absent: nothing is cached. */
+  readonly versions: Versions | undefined;
   readonly state: ConnectionState;
-  run(command: CommandName, args: readonly Bytes[], done: Done): void;
+  run(command: StoreCommand, args: readonly Bytes[], done: Done): void;
   close(): Promise<void>;
 }

@@ -12,13 +12,14 @@ import {
 import { AddressFault } from '../../redis/index.ts';
 import { type AllowedHost, allowedHosts } from '../../upstream/index.ts';
 import { type KvAddress, parseAddress } from './address.ts';
+import { cacheDirectives, type KvCacheConfig } from './cache-directives.ts';
 import { COMMAND_NAMES, type CommandName } from './commands.ts';
 
 /** A store that the configuration names, or one that each request names. */
 type KvPass = KvAddress | { readonly kind: 'variable'; readonly value: ComplexValue };
 
 /** `kv_*` of one location. */
-export interface KvConfig extends StoreSettings {
+export interface KvConfig extends StoreSettings, KvCacheConfig {
   readonly pass?: KvPass;
   /**
    * Hosts that variables in `pass` may name. Absent: any host, but if the client chooses it, none of this machine's own
@@ -44,8 +45,7 @@ export interface StoreSettings {
 
 const LEVELS = ['http', 'server', 'location'] as const;
 
-/** The directives of the module. */
-export const directives = directivesFor<KvConfig>()({
+const commands = directivesFor<KvConfig>()({
   kv_pass: {
     contexts: ['location', 'location if'],
     args: readers.oneWord('address', readPass),
@@ -128,6 +128,9 @@ export const directives = directivesFor<KvConfig>()({
     source: 'gw',
   },
 });
+
+/** The directives of the module. */
+export const directives = { ...commands, ...cacheDirectives };
 
 function readCommand(word: Word, { report }: ReadScope): CommandName | undefined {
   const known = COMMAND_NAMES.find((name) => name === word.value);

@@ -1,4 +1,4 @@
-import type { CommandName, Reply } from './commands.ts';
+import type { Reply, StoreCommand } from './commands.ts';
 import type { HashRecord, KvRecord, Records, StringRecord } from './embedded-records.ts';
 
 const INT64_MIN = -(2n ** 63n);
@@ -34,7 +34,7 @@ const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
 const SECOND = 1_000n;
 
 /** The commands, with the semantics of Redis 7.0. */
-export const EMBEDDED_COMMANDS: { readonly [name in CommandName]: EmbeddedCommand } = {
+export const EMBEDDED_COMMANDS: { readonly [name in StoreCommand]: EmbeddedCommand } = {
   get: read((env, [key]) => stringAt(env, key as Buffer)?.value ?? null),
   mget: read(({ records, nowMs }, keys) =>
     keys.map((key) => {
@@ -45,6 +45,7 @@ export const EMBEDDED_COMMANDS: { readonly [name in CommandName]: EmbeddedComman
   exists: read(({ records, nowMs }, [key]) => count(records.get(key as Buffer, nowMs) !== undefined)),
   strlen: read((env, [key]) => String(stringAt(env, key as Buffer)?.value.length ?? 0)),
   ttl: read(({ records, nowMs }, [key]) => secondsLeft(records.get(key as Buffer, nowMs), nowMs)),
+  pttl: read(({ records, nowMs }, [key]) => msLeft(records.get(key as Buffer, nowMs), nowMs)),
   ping: read(() => PONG),
   hget: read((env, [key, field]) => {
     if (!hashAt(env, key as Buffer)) return null;
@@ -129,6 +130,12 @@ function expire({ records, nowMs }: Environment, key: Buffer, seconds: Buffer): 
   if (expiryMs <= nowMs) records.delete(key);
   else records.setExpiry(key, record, expiryMs);
   return '1';
+}
+
+/** Gives the remaining milliseconds; -1 without expiry, -2 without key. */
+function msLeft(record: KvRecord | undefined, nowMs: number): string {
+  if (!record) return '-2';
+  return record.expiryMs === 0n ? '-1' : String(record.expiryMs - BigInt(nowMs));
 }
 
 /** Gives the remaining seconds, rounded to the nearest as in Redis; -1 without expiry, -2 without key. */

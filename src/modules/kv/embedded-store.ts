@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import type { open, RootDatabase } from 'lmdb';
 import type { ErrorLog } from '../../log/index.ts';
-import type { Bytes, CommandName, ConnectionState, Done, Reply, Store } from './commands.ts';
+import type { Bytes, ConnectionState, Done, Reply, Store, StoreCommand } from './commands.ts';
 import type { StoreSettings } from './directives.ts';
 import { EMBEDDED_COMMANDS } from './embedded-commands.ts';
 import { Records } from './embedded-records.ts';
 import { printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
+import type { Versions } from './versions.ts';
 
 /** Maximum number of writes of one worker that wait for their commit. */
 const MAX_OUTSTANDING = 10_000;
@@ -23,6 +24,7 @@ interface EmbeddedStoreParts {
   /** True in one worker of the process, which removes expired keys. */
   readonly sweeps: boolean;
   readonly log: ErrorLog;
+  readonly versions?: Versions | undefined;
 }
 
 type Result = { readonly reply: Reply } | { readonly refused: string };
@@ -33,6 +35,7 @@ type Result = { readonly reply: Reply } | { readonly refused: string };
  */
 export class EmbeddedStore implements Store {
   readonly label: string;
+  readonly versions: Versions | undefined;
   readonly #records: Records;
   readonly #outstanding: Outstanding<Call>;
   readonly #log: ErrorLog;
@@ -40,9 +43,10 @@ export class EmbeddedStore implements Store {
   #lastGood = true;
   #closed = false;
 
-  constructor({ dir, settings, open, sweeps, log }: EmbeddedStoreParts) {
+  constructor({ dir, settings, open, sweeps, log, versions }: EmbeddedStoreParts) {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.label = `embedded:${dir}`;
+    this.versions = versions;
     this.#records = new Records(openEnvironment(open, dir));
     this.#log = log;
     this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => {
@@ -51,12 +55,16 @@ export class EmbeddedStore implements Store {
     this.#sweeper = sweeps ? setInterval(() => void this.#sweep(), SWEEP_EVERY_MS) : undefined;
   }
 
+  get identity(): string {
+    return this.label;
+  }
+
   get state(): ConnectionState {
     if (this.#closed) return 'error';
     return this.#lastGood ? 'connected' : 'degraded';
   }
 
-  run(name: CommandName, args: readonly Bytes[], done: Done): void {
+  run(name: StoreCommand, args: readonly Bytes[], done: Done): void {
     if (this.#closed || this.#outstanding.full) {
       const text = this.#closed ? 'the store is closed' : `${MAX_OUTSTANDING} writes wait already`;
       return done({ code: 'connection_failed', text }, null);
@@ -74,7 +82,7 @@ export class EmbeddedStore implements Store {
     this.#outstanding.failAll({ code: 'connection_failed', text: 'the store is closed' });
   }
 
-  #write(name: CommandName, args: readonly Buffer[], done: Done): void {
+  #write(name: StoreCommand, args: readonly Buffer[], done: Done): void {
     const call = new Call(done, this.#outstanding.deadlineMs());
     this.#outstanding.add(call);
     this.#records
@@ -88,7 +96,7 @@ export class EmbeddedStore implements Store {
    * Runs a command without throwing into a transaction that others share: commands are refused before their first write, and a
    * failed write fails the whole commit.
    */
-  #attempt(name: CommandName, args: readonly Buffer[]): Result {
+  #attempt(name: StoreCommand, args: readonly Buffer[]): Result {
     try {
       return { reply: EMBEDDED_COMMANDS[name].run({ records: this.#records, nowMs: Date.now() }, args) };
     } catch (error) {

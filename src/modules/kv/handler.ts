@@ -12,6 +12,7 @@ import {
   type Store,
   type StoreFault,
 } from './commands.ts';
+import type { Caching } from './caching/index.ts';
 import type { KvConfig } from './directives.ts';
 import { commandMeter, faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome.ts';
 
@@ -55,12 +56,24 @@ function hexToByte(_: string, hex: string): string {
  */
 export type StoreSource = (x: Exchange) => Store | undefined | Promise<Store | undefined>;
 
+/** What a location runs its command with. */
+interface CommandParts {
+  readonly source: StoreSource;
+  readonly caching: Caching | undefined;
+  /** Whether changes of the store are heard. */
+  readonly changes: () => 'live' | 'down' | 'untracked';
+}
+
 /** Compiles the content handler of `kv_pass`: one configured command per location. */
-export function compileCommand(config: KvConfig, source: StoreSource, build: Build): Handler {
+export function compileCommand(
+  config: KvConfig,
+  { source, caching, changes }: CommandParts,
+  build: Build,
+): Handler {
   const row = COMMANDS[config.command];
   const allow = row.methods.join(', ');
   const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
-  const execute = compileExecute(config, source, build);
+  const execute = compileExecute(config, { source, caching, changes }, build);
 
   return (x) => {
     if (!row.methods.includes(x.method)) {
@@ -121,8 +134,13 @@ async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): 
 }
 
 /** Finds the store of a request and runs the command; a promise only if a name has to be resolved first. */
-function compileExecute(config: KvConfig, source: StoreSource, build: Build): Execute {
-  const run = compileRun(config, build);
+function compileExecute(config: KvConfig, { source, caching, changes }: CommandParts, build: Build): Execute {
+  const ask = compileRun(config, build);
+  const run = (x: Exchange, args: readonly Bytes[], store: Store | undefined): void | Promise<void> => {
+    if (!caching || !store) return ask(x, args, { store, client: x });
+    const asked = { args, store, changes, isBase64: asksForBase64(x) };
+    return caching.serve(x, asked, (made) => ask(made, args, { store, client: x }));
+  };
   const keeps = keepsOutcome(build);
   const refuse = (x: Exchange, error: unknown): void => {
     if (keeps) keepOutcome(x, { exists: '0', error: 'connection_failed', state: 'error' });
@@ -142,7 +160,16 @@ function compileExecute(config: KvConfig, source: StoreSource, build: Build): Ex
   };
 }
 
-type Run = (x: Exchange, args: readonly Bytes[], store: Store | undefined) => void;
+type Run = (
+  x: Exchange,
+  args: readonly Bytes[],
+  /** The exchange of the client keeps the outcome. */
+  from: { readonly store: Store | undefined; readonly client: Exchange },
+) => void;
+
+function asksForBase64({ args }: Exchange): boolean {
+  return args !== '' && rawParameter(args, 'encoding') === 'base64';
+}
 
 /** Runs the command and sends the response. No promise, since every request takes this path. */
 function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
@@ -150,32 +177,35 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const keeps = keepsOutcome(build);
   const meter = commandMeter(build.metrics, command);
 
-  const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
-    if (keeps) keepOutcome(x, faultOutcome(fault, store?.state ?? 'error'));
+  const fail = (x: Exchange, fault: StoreFault, { store, client }: Parameters<Run>[2]): void => {
+    if (keeps) keepOutcome(client, faultOutcome(fault, store?.state ?? 'error'));
     if (fault.code === 'kv_error' && store) {
       x.writeLog(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`);
     }
     sendError(x, fault.code);
   };
 
-  const succeed = (x: Exchange, reply: Reply, store: Store): void => {
+  const succeed = (x: Exchange, reply: Reply, { store, client }: Required<Parameters<Run>[2]>): void => {
+    const state = store?.state ?? 'error';
     if (replyBytes(row.reply, reply) > maxValueBytes) {
-      if (keeps) keepOutcome(x, { exists: '1', error: 'kv_error', state: store.state });
+      if (keeps) keepOutcome(client, { exists: '1', error: 'kv_error', state });
       return sendError(x, 'value_too_large');
     }
-    if (keeps) keepOutcome(x, replyOutcome(row, reply, store.state));
-    const base64 = x.args !== '' && rawParameter(x.args, 'encoding') === 'base64';
-    x.send(200, JSON_TYPE, replyText(row.reply, reply, base64 ? 'base64' : 'utf8'));
+    if (keeps) keepOutcome(client, replyOutcome(row, reply, state));
+    x.send(200, JSON_TYPE, replyText(row.reply, reply, asksForBase64(x) ? 'base64' : 'utf8'));
   };
 
-  return (x, args, store) => {
-    if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
+  return (x, args, from) => {
+    const { store } = from;
+    if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, from);
     const count = meter();
     store.run(command, args, (fault, reply) => {
       count(fault, reply);
+      // A write that failed may have been executed nevertheless.
+      if (!row.methods.includes('GET')) store.versions?.change(args[0] as Bytes);
       try {
-        if (fault) fail(x, fault, store);
-        else succeed(x, reply, store);
+        if (fault) fail(x, fault, from);
+        else succeed(x, reply, from);
       } catch (error) {
         failRequest(x, error);
       }

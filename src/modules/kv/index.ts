@@ -6,9 +6,21 @@ import {
   type ModuleExplanation,
   moduleFor,
   type Explainer,
+  type WorkerScope,
 } from '../../contract/index.ts';
+import { constantText } from '../../config/index.ts';
+import { PieceBuffers } from '../../send-file.ts';
+import { mayCache } from '../../upstream-cache/index.ts';
+import {
+  type CachingParts,
+  compileCaching,
+  isCached,
+  openTracking,
+  type SharedTracking,
+  Tracking,
+} from './caching/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { AddressFault, DEFAULT_PORT } from '../../redis/index.ts';
+import { AddressFault, DEFAULT_PORT, endpointsOf, type RedisAddress } from '../../redis/index.ts';
 import { HostPolicy } from '../../upstream/index.ts';
 import { addressLabel, parseRequestAddress, requestHostOf } from './address.ts';
 import { sendError } from './response.ts';
@@ -17,7 +29,8 @@ import { directives, type KvConfig } from './directives.ts';
 import { compileCommand, readArgs, refuseHost } from './handler.ts';
 import { probeStore } from './live.ts';
 import { variables } from './outcome.ts';
-import { compileSource, type Provisioned, provisionStore } from './sources.ts';
+import { compileSource, provisionStore, type StoreOrStores, VERSIONS_KEY } from './sources.ts';
+import { openVersions, type SharedVersions, Versions } from './versions.ts';
 
 /** A store that is not open. */
 interface ClosedStore extends Store {
@@ -27,6 +40,8 @@ interface ClosedStore extends Store {
 function closed(_config: KvConfig, scope: ExplainScope): ClosedStore {
   return {
     label: '',
+    identity: '',
+    versions: undefined,
     state: 'error',
     run: () => {
       throw new Error('a store that is not open was asked');
@@ -38,14 +53,15 @@ function closed(_config: KvConfig, scope: ExplainScope): ClosedStore {
 
 /** Explains the command that would be sent. */
 const explanation: ModuleExplanation<KvConfig, Provisioned> = {
-  provision: closed,
-  explain: (config, store, build) => ({ content: tellCommand(config, store as ClosedStore, build) }),
+  provision: (config, scope) => ({ stores: closed(config, scope), caching: undefined }),
+  explain: (config, { stores }, build) => ({ content: tellCommand(config, stores as ClosedStore, build) }),
 };
 
 function tellCommand(config: KvConfig, store: ClosedStore, build: Build): Explainer {
   const row = COMMANDS[config.command];
   const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
   const addressOf = compileAddress(config, store, build);
+  const cached = isCached(config) ? build.value(config.cache) : undefined;
   return (x): ExplainedAction | undefined => {
     if (!row.methods.includes(x.method)) {
       x.response.setHeader('Allow', row.methods.join(', '));
@@ -60,12 +76,25 @@ function tellCommand(config: KvConfig, store: ClosedStore, build: Build): Explai
     const address = addressOf(x);
     if (address === undefined) return undefined;
     const words = [config.command.toUpperCase(), ...args.map((arg) => JSON.stringify(arg.toString()))];
+    const cache = cached && cacheFact(x, cached);
     const facts: ExplainedFact[] = [
+      ...(cache ? [cache] : []),
       { label: 'command', value: [...words, ...(row.body ? ['<body>'] : [])].join(' ') },
       { label: 'store', value: address },
     ];
-    return { does: `asks the store for "${config.command}"`, facts, unknown: 'the reply of the store' };
+    const asks = `asks the store for "${config.command}"`;
+    return {
+      does: cache ? `uses the cache; otherwise ${asks}` : asks,
+      facts,
+      unknown: 'the reply of the store',
+    };
   };
+}
+
+/** Tells the cache of a request. What it has, only the workers know: keys name versions that are kept in memory. */
+function cacheFact(x: Exchange, cacheOf: (x: Exchange) => string): ExplainedFact | undefined {
+  const name = cacheOf(x);
+  return name === '' || name === 'off' ? undefined : { label: 'cache', value: name };
 }
 
 /** Compiles the store that a request names; `undefined` if it is not allowed, and then the response has been sent. */
@@ -97,6 +126,47 @@ function compileAddress(
   };
 }
 
+/** What a location has opened. */
+interface Provisioned {
+  readonly stores: StoreOrStores;
+  readonly caching: (CachingParts & { changes(): 'live' | 'down' | 'untracked' }) | undefined;
+}
+
+const trackingKey = (address: RedisAddress): string => `kv:tracking:${addressLabel(address)}`;
+
+/** Opens what a cache needs. Changes of stores that requests name are not heard. */
+function openCaching(config: KvConfig, worker: WorkerScope): Provisioned['caching'] {
+  const { pass } = config;
+  const buffers = worker.share(
+    'kv: cache buffers',
+    () => new PieceBuffers(),
+    () => undefined,
+  );
+  const parts = { caches: worker.caches, buffers };
+  // Nobody else writes to the embedded store.
+  if (pass?.kind === 'embedded') return { ...parts, changes: () => 'live' };
+  const tracking = pass && pass.kind !== 'variable' ? openTracker(pass, config, worker) : undefined;
+  return { ...parts, changes: () => tracking?.state ?? 'untracked' };
+}
+
+function openTracker(address: RedisAddress, config: KvConfig, worker: WorkerScope): Tracking {
+  const key = trackingKey(address);
+  const { workerId, log } = worker;
+  return worker.share(
+    `${key} ${config.connectTimeoutMs}`,
+    () =>
+      new Tracking({
+        shared: worker.provided(key) as SharedTracking,
+        versions: new Versions(worker.provided(VERSIONS_KEY) as SharedVersions, addressLabel(address)),
+        endpoints: endpointsOf(address, (name) => worker.upstream(name)),
+        connectTimeoutMs: config.connectTimeoutMs,
+        workerId,
+        log,
+      }),
+    (tracking) => tracking.close(),
+  );
+}
+
 /** Key-value access: each location runs one command of Redis, Valkey or the embedded store. */
 export const kv = moduleFor<KvConfig>()({
   name: 'kv',
@@ -110,9 +180,38 @@ export const kv = moduleFor<KvConfig>()({
   },
   writes: ({ pass }) => ({ directories: pass?.kind === 'embedded' ? [pass.dir] : [] }),
   probe: probeStore,
-  provision: provisionStore,
-  compile: (config, provisioned, build) => ({
-    content: compileCommand(config, compileSource(provisioned, config, build), build),
+  uses(config) {
+    const name = mayCache(config) ? constantText(config.cache) : undefined;
+    return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
+  },
+  prepare(configs, master) {
+    if (!configs.some(mayCache)) return;
+    const share = <T>(key: string, open: () => T): void =>
+      master.provide(
+        key,
+        master.share(key, open, () => undefined),
+      );
+    share(VERSIONS_KEY, openVersions);
+    for (const { pass } of configs)
+      if (pass && pass.kind !== 'variable' && pass.kind !== 'embedded')
+        share(trackingKey(pass), openTracking);
+  },
+  async provision(config, worker) {
+    return {
+      stores: await provisionStore(config, worker),
+      caching: mayCache(config) ? openCaching(config, worker) : undefined,
+    };
+  },
+  compile: (config, { stores, caching }, build) => ({
+    content: compileCommand(
+      config,
+      {
+        source: compileSource(stores, config, build),
+        caching: caching && compileCaching(config, caching, build),
+        changes: () => caching?.changes() ?? 'untracked',
+      },
+      build,
+    ),
     tooLarge: (x) => sendError(x, 'body_too_large'),
   }),
   explanation,

@@ -8,18 +8,19 @@ import {
 } from '../../redis/index.ts';
 import {
   type Bytes,
-  type CommandName,
-  COMMANDS,
   type ConnectionState,
   type Done,
   MAX_KEYS,
   type Reply,
   type ReplyShape,
+  replyShapeOf,
   type Store,
+  type StoreCommand,
 } from './commands.ts';
 import type { StoreSettings } from './directives.ts';
 import { printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
+import type { Versions } from './versions.ts';
 
 /** Maximum number of commands of one store that wait for their reply in one worker. */
 const MAX_OUTSTANDING = 10_000;
@@ -34,7 +35,7 @@ interface CallOwner {
 }
 
 class RedisCall extends Call implements Request {
-  readonly name: CommandName;
+  readonly name: StoreCommand;
   readonly args: readonly Bytes[];
   readonly owner: CallOwner;
   /** Absent while the call waits for a connection. */
@@ -64,6 +65,8 @@ class RedisCall extends Call implements Request {
 /** The settings of a Redis store. */
 export interface RedisStoreParts {
   readonly label: string;
+  readonly identity: string;
+  readonly versions?: Versions | undefined;
   readonly endpoints: readonly Endpoint[];
   readonly settings: StoreSettings;
   readonly log: ErrorLog;
@@ -75,6 +78,8 @@ export interface RedisStoreParts {
  */
 export class RedisStore implements CallOwner, ConnectionOwner, Store {
   readonly label: string;
+  readonly identity: string;
+  readonly versions: Versions | undefined;
   readonly #pipelining: boolean;
   readonly #log: ErrorLog;
   readonly #connections: readonly RedisConnection[];
@@ -84,8 +89,10 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
   #next = 0;
   #lastReplyGood = true;
 
-  constructor({ label, endpoints, settings, log }: RedisStoreParts) {
+  constructor({ label, identity, versions, endpoints, settings, log }: RedisStoreParts) {
     this.label = label;
+    this.identity = identity;
+    this.versions = versions;
     this.#pipelining = settings.pipelining;
     this.#log = log;
     this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => this.#timedOut(late));
@@ -110,7 +117,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     return this.#outstanding.size > 0;
   }
 
-  run(name: CommandName, args: readonly Bytes[], done: Done): void {
+  run(name: StoreCommand, args: readonly Bytes[], done: Done): void {
     if (this.#outstanding.full) {
       return done({ code: 'connection_failed', text: `${MAX_OUTSTANDING} commands wait already` }, null);
     }
@@ -162,7 +169,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     if (reply instanceof ReplyError) {
       this.#lastReplyGood = false;
       this.#outstanding.settle(call, { code: 'kv_error', text: reply.message }, null);
-    } else if (fits(COMMANDS[call.name].reply, reply)) {
+    } else if (fits(replyShapeOf(call.name), reply)) {
       this.#lastReplyGood = true;
       this.#outstanding.settle(call, undefined, reply);
     } else {

@@ -17,6 +17,7 @@ import { EmbeddedStore } from './embedded-store.ts';
 import type { StoreSource } from './handler.ts';
 import { RedisStore, type RedisStoreParts } from './redis-store.ts';
 import type { Store, StoreFault } from './commands.ts';
+import { type SharedVersions, Versions } from './versions.ts';
 
 /** Maximum number of stores that variables may have opened at a time, per worker and location. */
 const MAX_REQUEST_STORES = 64;
@@ -25,10 +26,10 @@ const MAX_REQUEST_STORES = 64;
 const CHECKED = 'checked ';
 
 /** The store of the location, or the stores that requests name. */
-export type Provisioned = Store | RequestStores;
+export type StoreOrStores = Store | RequestStores;
 
 /** Opens the location's store, or shares that of another location. */
-export async function provisionStore(config: KvConfig, worker: WorkerScope): Promise<Provisioned> {
+export async function provisionStore(config: KvConfig, worker: WorkerScope): Promise<StoreOrStores> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "kv_pass" has no store');
   if (pass.kind === 'embedded') {
@@ -60,8 +61,13 @@ function checkOf(store: Store): Check {
 async function shareEmbedded(dir: string, { timeoutMs }: KvConfig, worker: WorkerScope): Promise<Store> {
   const { open } = await import('lmdb');
   const { log, workerId } = worker;
-  const parts = { dir, settings: { timeoutMs }, open, sweeps: workerId === 1, log };
-  return worker.share(`kv ${dir} ${timeoutMs}`, () => new EmbeddedStore(parts), closeStore);
+  const versions = versionsOf(`embedded:${dir}`, worker);
+  const parts = { dir, settings: { timeoutMs }, open, sweeps: workerId === 1, log, versions };
+  return worker.share(
+    `kv ${dir} ${timeoutMs} ${versions?.epoch ?? ''}`,
+    () => new EmbeddedStore(parts),
+    closeStore,
+  );
 }
 
 function closeStore(store: { close(): Promise<void> }): Promise<void> {
@@ -71,15 +77,23 @@ function closeStore(store: { close(): Promise<void> }): Promise<void> {
 /**
  * Locations with the same addresses and settings share connections. The key is hashed: it may be logged, passwords must not be.
  */
-function shareKey({ endpoints, settings }: RedisStoreParts): string {
+function shareKey({ endpoints, settings, versions }: RedisStoreParts): string {
   const { timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes } = settings;
-  const facts = [endpoints, timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes];
+  const facts = [
+    endpoints,
+    timeoutMs,
+    connectTimeoutMs,
+    connections,
+    pipelining,
+    maxValueBytes,
+    versions?.epoch,
+  ];
   return `kv ${createHash('sha256').update(JSON.stringify(facts)).digest('hex')}`;
 }
 
 /** Compiles the source of the handler's store. */
 export function compileSource(
-  provisioned: Provisioned,
+  provisioned: StoreOrStores,
   { pass, allowHosts }: KvConfig,
   build: Build,
 ): StoreSource {
@@ -196,5 +210,16 @@ interface Opening {
 
 function redisParts(address: RedisAddress, { config, worker }: Opening): RedisStoreParts {
   const endpoints = endpointsOf(address, (name) => worker.upstream(name));
-  return { label: addressLabel(address), endpoints, settings: config, log: worker.log };
+  const label = addressLabel(address);
+  const identity = JSON.stringify([label, address.db ?? 0, address.username ?? '']);
+  const versions = versionsOf(label, worker);
+  return { label, identity, versions, endpoints, settings: config, log: worker.log };
+}
+
+/** The key under which the master provides the versions of all keys. */
+export const VERSIONS_KEY = 'kv:versions';
+
+function versionsOf(label: string, worker: WorkerScope): Versions | undefined {
+  const shared = worker.provided(VERSIONS_KEY) as SharedVersions | undefined;
+  return shared && new Versions(shared, label);
 }

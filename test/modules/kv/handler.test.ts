@@ -11,13 +11,28 @@ test('the response is 500 when the callback of the store throws', () => {
   let done: Done | undefined;
   const store: Store = {
     label: 'store',
+    identity: 'store',
+    versions: undefined,
     state: 'connected',
     run: (_name, _args, then) => void (done = then),
     close: () => Promise.resolve(),
   };
-  const config: KvConfig = { ...SETTINGS, command: 'get' };
+  const config: KvConfig = {
+    ...SETTINGS,
+    command: 'get',
+    cache: { parts: ['off'] },
+    cacheMinUses: 1,
+    cacheLock: false,
+    cacheLockTimeoutMs: 5_000,
+    cacheLockAgeMs: 5_000,
+    cacheBackgroundUpdate: false,
+  };
   const build = { uses: () => true, metrics: aloneCounters() } as unknown as Build;
-  const handler = compileCommand(config, () => store, build);
+  const handler = compileCommand(
+    config,
+    { source: () => store, caching: undefined, changes: () => 'untracked' },
+    build,
+  );
   const log: string[] = [];
   const wire = new TestWire('GET /k', { log: (line) => void log.push(line) });
   wire.x.setState = () => {

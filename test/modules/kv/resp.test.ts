@@ -146,3 +146,40 @@ function frame(one: Reply | ReplyError): Buffer {
   }
   return Buffer.concat([Buffer.from(`$${one.length}\r\n`), one, Buffer.from('\r\n')]);
 }
+
+/** Messages of version 3 of the protocol, and what is read of them. */
+const messages: readonly [it: string, sent: string, read: unknown][] = [
+  [
+    'changed keys',
+    '>2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$0\r\n\r\n',
+    { push: ['invalidate', ['a', '']] },
+  ],
+  ['all keys', '>2\r\n$10\r\ninvalidate\r\n_\r\n', { push: ['invalidate', null] }],
+  ['a map', '%2\r\n$1\r\na\r\n:3\r\n$7\r\nmodules\r\n*1\r\n%1\r\n$1\r\nb\r\n*0\r\n', { reply: null }],
+  ['a status', '+OK\r\n', { reply: 'OK' }],
+  ['lists without end', '>1\r\n'.repeat(20), { fault: 'a reply that is not RESP' }],
+  ['a list of lists without end', '*1\r\n'.repeat(100_000), { fault: 'a reply that is not RESP' }],
+  ['a number without digits', '>x\r\n', { fault: 'a reply that is not RESP' }],
+];
+const shown = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(shown) : Buffer.isBuffer(value) ? value.toString() : value;
+for (const [it, sent, read] of messages) {
+  test(`a connection that hears messages reads ${it}, in pieces of any size`, () => {
+    for (const size of [1, 7, sent.length]) {
+      const seen: unknown[] = [];
+      const reader = new RespReader(
+        1_000_000,
+        (reply) => seen.push({ reply: shown(reply) }),
+        (push) => seen.push({ push: shown(push) }),
+      );
+      for (let at = 0; at < sent.length; at += size) {
+        const fault = reader.read(Buffer.from(sent.slice(at, at + size)));
+        if (fault !== undefined) {
+          seen.push({ fault });
+          break;
+        }
+      }
+      expect(seen).toEqual([read]);
+    }
+  });
+}

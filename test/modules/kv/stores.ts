@@ -49,6 +49,7 @@ export function redisStore(
 ): RedisStore {
   return new RedisStore({
     label: `127.0.0.1:${port}`,
+    identity: `127.0.0.1:${port}`,
     endpoints: [{ kind: 'inet', host: '127.0.0.1', port, ...login }],
     settings: { ...SETTINGS, ...settings },
     log,

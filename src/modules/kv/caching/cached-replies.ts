@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import type { Caches } from '../../../cache/index.ts';
+import type { Build } from '../../../contract/index.ts';
+import { type Exchange, logContext } from '../../../http/index.ts';
+import type { PieceBuffers } from '../../../send-file.ts';
+import {
+  bypassCache,
+  type CacheRules,
+  compilePolicy,
+  type Fetch,
+  fetchOwn,
+  LockQueue,
+  mayCache,
+  ownDelivery,
+  serveCached,
+  StoredDelivery,
+} from '../../../upstream-cache/index.ts';
+import { type Bytes, COMMANDS, type CommandName, type Store } from '../commands.ts';
+import type { KvConfig } from '../directives.ts';
+
+/** Commands whose replies are stored. */
+const STORED: ReadonlySet<CommandName> = new Set(['get', 'mget', 'exists', 'strlen', 'hget']);
+/** Longest life of a reply whose store does not announce changes. */
+const UNTRACKED_MS = 1_000;
+
+/** What a location needs for its cache. */
+export interface CachingParts {
+  readonly caches: Caches;
+  /** For sending stored replies. */
+  readonly buffers: PieceBuffers;
+}
+
+/** Makes the response to a command. */
+type Respond = (x: Exchange) => void;
+
+/** A command of a request. */
+interface Asked {
+  readonly args: readonly Bytes[];
+  readonly store: Store;
+  /** Whether changes of the store are heard. */
+  readonly changes: () => 'live' | 'down' | 'untracked';
+  readonly isBase64: boolean;
+}
+
+/** The cache of a location. */
+export interface Caching {
+  /** Serves a request from the cache, or has its response made. */
+  serve(x: Exchange, asked: Asked, respond: Respond): void | Promise<void>;
+}
+
+/** What other origins have. */
+const NO_ORIGIN = { cacheRevalidate: false, cacheConvertHead: true, cacheVerifyBytes: 1_048_576 } as const;
+
+interface Outgoing extends Asked {
+  readonly respond: Respond;
+}
+
+/** Tells whether a location may store replies. */
+export function isCached(config: KvConfig): boolean {
+  return mayCache(config) && STORED.has(config.command);
+}
+
+/** Compiles the cache of a location; `undefined`: it has none. */
+export function compileCaching(config: KvConfig, parts: CachingParts, build: Build): Caching | undefined {
+  if (!isCached(config)) return undefined;
+  const { caches, buffers } = parts;
+  const policy = compilePolicy({ ...config, ...NO_ORIGIN, ...staleAfter(config) }, { caches }, build);
+  const rules: CacheRules<Outgoing> = {
+    policy,
+    delivery: ownDelivery,
+    stored: new StoredDelivery(ownDelivery, { buffers, forcesRanges: false }, build),
+    queue: new LockQueue(),
+    fetch: compileFetch(config),
+    warn: (x, message) => build.log.write('warn', message, logContext(x)),
+  };
+  const keyOf = compileKey(config, build);
+  return {
+    serve(x, asked, respond) {
+      const store = policy.storeOf(x);
+      if (!store) return respond(x);
+      const key = keyOf(x, asked);
+      if (asked.changes() !== 'down')
+        return serveCached(x, { rules, outgoing: { ...asked, respond }, store, key });
+      bypassCache(x, store, key);
+      return respond(x);
+    },
+  };
+}
+
+/** A store that cannot be reached is a 502, one that is too slow a 504. */
+function staleAfter({ cacheUseStale = [] }: KvConfig): Pick<KvConfig, 'cacheUseStale'> {
+  const named = cacheUseStale.flat();
+  const added = [
+    ...(named.includes('error') ? (['http_502'] as const) : []),
+    ...(named.includes('timeout') ? (['http_504'] as const) : []),
+  ];
+  return { cacheUseStale: [named, added] };
+}
+
+/** The key names the versions of the keys: a reply that was made before a change is not found after it. */
+function compileKey({ command, cacheKey }: KvConfig, build: Build): (x: Exchange, asked: Asked) => string {
+  const own = cacheKey && build.value(cacheKey);
+  return (x, { args, store, isBase64 }) => {
+    const versions = store.versions?.of(keysOf(command, args)) ?? [];
+    const words = args.map((arg) => (typeof arg === 'string' ? arg : { base64: arg.toString('base64') }));
+    const asked = own ? [own(x)] : [command, ...words, isBase64];
+    return `kv ${JSON.stringify([store.identity, versions, ...asked])}`;
+  };
+}
+
+/** Returns the keys among the arguments of a command. */
+function keysOf(command: CommandName, args: readonly Bytes[]): readonly Bytes[] {
+  return COMMANDS[command].takesKey ? args.slice(0, 1) : args;
+}
+
+function compileFetch({ command, cacheValidMs = 0 }: KvConfig): Fetch<Outgoing> {
+  return (x, { args, store, changes, respond }, mode) => {
+    if (!mode.keeper) return respond(x);
+    const keys = keysOf(command, args);
+    const life = new Life(changes() === 'untracked' ? Math.min(cacheValidMs, UNTRACKED_MS) : cacheValidMs);
+    void fetchOwn(x, mode, {
+      respond: async (copy) => {
+        await Promise.all(keys.map((key) => life.ask(store, key)));
+        respond(copy);
+      },
+      storing: () => (life.isKnown ? { lifeMs: life.ms, tags: keys.map(tagOf) } : { refusal: 'expiry' }),
+    });
+  };
+}
+
+/** How long a reply may be kept: as long as the first of its keys to expire. */
+class Life {
+  ms: number;
+  isKnown = true;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+
+  /** Resolves when the expiry of a key is known, or cannot be. */
+  ask(store: Store, key: Bytes): Promise<void> {
+    return new Promise((resolve) => {
+      store.run('pttl', [key], (fault, reply) => {
+        const leftMs = Number(reply);
+        // Keys without an expiry, and those that are not there, have a negative number.
+        if (fault) this.isKnown = false;
+        else if (leftMs >= 0) this.ms = Math.min(this.ms, leftMs);
+        resolve();
+      });
+    });
+  }
+}
+
+/** Longest tag. */
+const TAG_BYTES = 64;
+
+/** The tag of a key, `kv:key`; a digest where that is longer than a tag may be, or no text. */
+function tagOf(key: Bytes): string {
+  const tag = `kv:${String(key)}`;
+  if (typeof key === 'string' && Buffer.byteLength(tag) <= TAG_BYTES) return tag;
+  return `kv#${createHash('sha256').update(key).digest('base64url')}`;
+}

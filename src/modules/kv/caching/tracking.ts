@@ -1,0 +1,221 @@
+import type { ErrorLog } from '../../../log/index.ts';
+import {
+  type ConnectionOwner,
+  type Endpoint,
+  type Push,
+  RedisConnection,
+  type Reply,
+  ReplyError,
+} from '../../../redis/index.ts';
+import type { Versions } from '../versions.ts';
+
+/** What the workers share about the connections that hear of changes in one store. Cloneable. */
+export type SharedTracking = SharedArrayBuffer;
+
+/**
+ * Creates the shared state of one store, once per process: the worker that tracks it, when it was last seen, until when what it
+ * hears is complete, and whether the store announces nothing.
+ */
+export function openTracking(): SharedTracking {
+  return new SharedArrayBuffer(16);
+}
+
+const HOLDER = 0;
+const BEAT = 1;
+const LEASE = 2;
+const UNTRACKED = 3;
+/** How long the workers rely on the one that tracks without hearing of it, and how often it renews that. */
+const LEASE_MS = 1_000;
+const RENEW_MS = 250;
+/** A store that does not respond for so long is not relied on. */
+const SILENCE_MS = 1_000;
+/** Most bytes of one announcement: a store names the keys of a whole transaction at once. */
+const MOST_BYTES = 16_777_216;
+
+interface TrackingParts {
+  readonly shared: SharedTracking;
+  readonly workerId: number;
+  readonly endpoints: readonly Endpoint[];
+  readonly connectTimeoutMs: number;
+  readonly versions: Versions;
+  readonly log: ErrorLog;
+}
+
+/**
+ * Follows the changes of a store (`CLIENT TRACKING` with BCAST, Redis 6 and Valkey). One worker of the process does it for all; when
+ * it ends or hangs, another one takes over.
+ */
+export class Tracking {
+  readonly #parts: TrackingParts;
+  readonly #cells: Int32Array;
+  readonly #timer: NodeJS.Timeout;
+  #connections: readonly TrackedConnection[] = [];
+
+  constructor(parts: TrackingParts) {
+    this.#parts = parts;
+    this.#cells = new Int32Array(parts.shared);
+    this.#timer = setInterval(() => this.#check(), RENEW_MS).unref();
+    this.#check();
+  }
+
+  /** `live`: changes are heard. `untracked`: the store does not announce them. */
+  get state(): 'live' | 'down' | 'untracked' {
+    if (Atomics.load(this.#cells, UNTRACKED) !== 0) return 'untracked';
+    return this.#isHeld ? 'live' : 'down';
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#release();
+    const { workerId } = this.#parts;
+    if (Atomics.compareExchange(this.#cells, HOLDER, workerId, 0) === workerId)
+      Atomics.store(this.#cells, LEASE, 0);
+  }
+
+  get #isHeld(): boolean {
+    const untilMs = Atomics.load(this.#cells, LEASE);
+    return untilMs !== 0 && ((untilMs - Date.now()) | 0) > 0;
+  }
+
+  /** The worker that tracks is there, whether it reaches the store or not. */
+  get #isHolderAlive(): boolean {
+    return ((Date.now() - Atomics.load(this.#cells, BEAT)) | 0) < LEASE_MS;
+  }
+
+  #check(): void {
+    const { workerId } = this.#parts;
+    const holder = Atomics.load(this.#cells, HOLDER);
+    if (holder !== workerId) {
+      this.#release();
+      const isFree = holder === 0 || !this.#isHolderAlive;
+      if (!isFree || Atomics.compareExchange(this.#cells, HOLDER, holder, workerId) !== holder) return;
+    }
+    Atomics.store(this.#cells, BEAT, Date.now() | 0);
+    if (this.#connections.length === 0) this.#open();
+    for (const connection of this.#connections) connection.check();
+    this.#renew();
+  }
+
+  #open(): void {
+    const { endpoints, connectTimeoutMs, log } = this.#parts;
+    const events = {
+      log,
+      changed: (keys: readonly Buffer[] | null) => this.#changed(keys),
+      tracked: () => this.#renew(true),
+      lost: () => Atomics.store(this.#cells, LEASE, 0),
+      refused: () => Atomics.store(this.#cells, UNTRACKED, 1),
+    };
+    this.#connections = endpoints.map(
+      (endpoint) => new TrackedConnection(endpoint, connectTimeoutMs, events),
+    );
+  }
+
+  #release(): void {
+    for (const connection of this.#connections) connection.close();
+    this.#connections = [];
+  }
+
+  /** `isNew`: what was changed before is not known. */
+  #renew(isNew = false): void {
+    if (!this.#connections.every(({ isTracked }) => isTracked)) return;
+    if (isNew) this.#parts.versions.changeAll();
+    Atomics.store(this.#cells, UNTRACKED, 0);
+    Atomics.store(this.#cells, LEASE, (Date.now() + LEASE_MS) | 0 || 1);
+  }
+
+  #changed(keys: readonly Buffer[] | null): void {
+    const { versions } = this.#parts;
+    if (keys === null) return versions.changeAll();
+    for (const key of keys) versions.change(key);
+  }
+}
+
+interface TrackingEvents {
+  readonly log: ErrorLog;
+  /** `null`: all keys. */
+  changed(keys: readonly Buffer[] | null): void;
+  tracked(): void;
+  lost(): void;
+  /** The store does not know tracking. */
+  refused(): void;
+}
+
+/** One connection that hears of all changes of a server. */
+class TrackedConnection implements ConnectionOwner {
+  isTracked = false;
+  readonly #connection: RedisConnection;
+  readonly #events: TrackingEvents;
+  #isRefused = false;
+  #hasWarned = false;
+  #askedMs = 0;
+
+  constructor(endpoint: Endpoint, connectTimeoutMs: number, events: TrackingEvents) {
+    this.#events = events;
+    const clock = { nowMs: () => performance.now() };
+    this.#connection = new RedisConnection(
+      endpoint,
+      { clock, connectTimeoutMs, maxReplyBytes: MOST_BYTES },
+      this,
+    );
+  }
+
+  close(): void {
+    this.isTracked = false;
+    this.#connection.close();
+  }
+
+  /** A store that is silent may have changed: its connection is closed. */
+  check(): void {
+    const nowMs = performance.now();
+    if (!this.isTracked) return;
+    if (this.#askedMs === 0) {
+      this.#askedMs = nowMs;
+      this.#ask('ping', [], () => (this.#askedMs = 0));
+    } else if (nowMs - this.#askedMs > SILENCE_MS) this.#connection.giveUp('silent while it is tracked');
+  }
+
+  up(): void {
+    this.#askedMs = 0;
+    this.#isRefused = false;
+    this.#ask('hello', ['3'], () => undefined);
+    this.#ask('client', ['tracking', 'on', 'bcast'], () => {
+      // Without version 3 of the protocol, announcements would not reach this connection.
+      if (this.#isRefused) return;
+      this.isTracked = true;
+      this.#events.tracked();
+    });
+  }
+
+  down(connection: RedisConnection, reason: string): void {
+    this.isTracked = false;
+    this.#events.lost();
+    this.#events.log.write('info', `kv: changes of ${connection.label} are not heard: ${reason}`);
+  }
+
+  pushed([kind, keys]: Push): void {
+    if (String(kind) !== 'invalidate') return;
+    this.#events.changed(Array.isArray(keys) ? keys.filter((key) => Buffer.isBuffer(key)) : null);
+  }
+
+  #ask(name: string, args: readonly string[], done: (reply: Reply) => void): void {
+    this.#connection.send({
+      name,
+      args,
+      next: undefined,
+      failed: () => undefined,
+      unsent: () => undefined,
+      replied: (reply) => {
+        if (!(reply instanceof ReplyError)) return done(reply);
+        if (!this.#hasWarned) {
+          const { label } = this.#connection;
+          this.#events.log.write(
+            'warn',
+            `kv: ${label} does not announce changes: its replies stay in a cache for 1s at most`,
+          );
+        }
+        this.#isRefused = this.#hasWarned = true;
+        this.#events.refused();
+      },
+    });
+  }
+}
