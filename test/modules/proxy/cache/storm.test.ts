@@ -32,7 +32,8 @@ function bodyOf(page: number, version: number, kind: string): Buffer {
 
 const variesOn = (page: number): boolean => page % 5 === 0;
 
-function respondAs(pages: readonly Page[]): Origin['respond'] {
+/** `cut`: the share of responses that break off. */
+function respondAs(pages: readonly Page[], cut: number): Origin['respond'] {
   return (incoming: IncomingMessage, response: ServerResponse) => {
     const page = Number(incoming.url?.slice(1));
     const { version } = pages[page] as Page;
@@ -44,7 +45,7 @@ function respondAs(pages: readonly Page[]): Origin['respond'] {
     if (variesOn(page)) response.setHeader('Vary', 'X-Kind');
     if (incoming.headers['if-none-match'] === etag) return void response.writeHead(304).end();
     response.setHeader('X-Version', version).setHeader('Content-Length', body.length);
-    const isCut = body.length > 0 && Math.random() < 0.01;
+    const isCut = body.length > 0 && Math.random() < cut;
     setTimeout(
       () => (isCut ? response.write(body.subarray(0, -1), () => response.destroy()) : response.end(body)),
       Math.random() * 4,
@@ -168,7 +169,7 @@ class Storm {
 test(`${CALLS} reads, changes and purges at once: no wrong body, and nothing from before a purge`, async (t) => {
   const pages = Array.from({ length: PAGES }, (): Page => ({ version: 1, purged: 1, isChanging: false }));
   const origin = await startOrigin(t);
-  origin.respond = respondAs(pages);
+  origin.respond = respondAs(pages, 0.01);
   const gw = await startGateway(
     t,
     `proxy_cache_path cache keys_zone=one:1m levels=1:2 max_size=3m manager_sleep=10ms;
@@ -184,6 +185,7 @@ test(`${CALLS} reads, changes and purges at once: no wrong body, and nothing fro
   await storm.run();
   expect(storm.faults).toEqual([]);
   expect([...storm.seen.keys()]).toEqual(expect.arrayContaining(['HIT', 'MISS']));
+  origin.respond = respondAs(pages, 0);
   // A lock that was not given back would hold one of these.
   for (const nth of pages.keys()) expect((await gw.fetch(`/${nth}`)).status).toBe(200);
 }, 3_600_000);
