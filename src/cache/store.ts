@@ -164,7 +164,8 @@ export class CacheStore implements FillTarget {
   async purgeAll(purges: PurgeList, by: PurgedBy): Promise<readonly number[]> {
     const matcher = this.index.recordPurges(purges);
     const counts = purges.texts.map(() => 0);
-    if (!this.index.isLoaded) await this.#purgeUnseen(purges, counts);
+    // What the loader has not seen is dropped when it is: only who asks for numbers waits for it.
+    if (!this.index.isLoaded && by === 'api') await this.#purgeUnseen(purges, counts);
     const others: Pick<IndexedEntry, 'entry' | 'generation'>[] = [];
     for (let cursor: number | undefined = 1; cursor !== undefined;) {
       const part = this.index.purgePart(matcher, cursor);

@@ -119,6 +119,12 @@ const pairs: readonly [
     ['/api/notes', bearer(sign({ sub: 'ann', role: 'web_user', exp: inSeconds(90), jti: 'b' }))],
     'HIT',
   ],
+  [
+    'an owner whose number differs in a digit that numbers of JavaScript do not have',
+    ['/api/notes', bearer(sign('{"role":"web_user","sub":9007199254740993}'))],
+    ['/api/notes', bearer(sign('{"role":"web_user","sub":9007199254740992}'))],
+    'MISS',
+  ],
   ['a header that nothing reads', ['/api/films'], ['/api/films', { 'x-tenant': 'b' }], 'HIT'],
   ['a named header', ['/varied/films', { 'x-tenant': 'a' }], ['/varied/films', { 'x-tenant': 'b' }], 'MISS'],
   [

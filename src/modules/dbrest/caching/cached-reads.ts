@@ -199,7 +199,10 @@ function sortedQuery(args: string): string {
     .join('&');
 }
 
-/** A digest of the claims that count. */
+/** Numbers that may lose digits when they are read. */
+const LONG_NUMBER = /\d{16}|\d[.eE]/;
+
+/** A digest of the claims that count; of all, if one of them may be a number that cannot be told from others. */
 function compileClaims(names: readonly string[] | undefined): (identity: Identity) => string {
   const counts = names
     ? (name: string): boolean => names.includes(name)
@@ -209,12 +212,15 @@ function compileClaims(names: readonly string[] | undefined): (identity: Identit
     if (jwt === '') return '';
     const seen = known.get(claims);
     if (seen !== undefined) return seen;
-    const members = Object.entries(parseJson(claims) as object).filter(([name]) => counts(name));
-    members.sort(([a], [b]) => (a < b ? -1 : 1));
-    const made = digest(JSON.stringify(members));
+    const made = digest(LONG_NUMBER.test(claims) ? claims : countedClaims(claims, counts));
     known.set(claims, made);
     return made;
   };
+}
+
+function countedClaims(claims: string, counts: (name: string) => boolean): string {
+  const members = Object.entries(parseJson(claims) as object).filter(([name]) => counts(name));
+  return JSON.stringify(members.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function digest(text: string): string {
