@@ -32,6 +32,8 @@ export class Upkeep {
   readonly #timer: NodeJS.Timeout;
   #isBusy = false;
   #isStopped = false;
+  /** When room was last made on the file system (`performance.now`). */
+  #freedMs = -Infinity;
 
   constructor(store: CacheStore, limits: Limits) {
     this.#store = store;
@@ -116,7 +118,7 @@ export class Upkeep {
       () => store.evict('inactive', files, (usedMs) => usedMs > store.now() - inactiveMs),
       () => (maxBytes > 0 ? store.evict('size', files, (_used, facts) => facts.bytes <= maxBytes) : 0),
       () => store.evict('index', files, (_used, facts) => facts.freeBytes >= capacityBytes * FREE_PART),
-      async () => ((await this.#isShort()) ? store.evict('free', files) : 0),
+      await this.#makeRoom(),
     ];
     const { managerSleepMs: sleepMs, managerThresholdMs: thresholdMs } = this.#limits;
     const portion = new Portion({ files: 1, sleepMs, thresholdMs });
@@ -125,12 +127,30 @@ export class Upkeep {
     }
   }
 
-  /** The file system has less room than `min_free`. */
-  async #isShort(): Promise<boolean> {
-    const { minFreeBytes } = this.#limits;
-    if (minFreeBytes === 0) return false;
-    const { bavail, bsize } = await statfs(this.#store.directory.path);
-    return bavail * bsize < minFreeBytes;
+  /**
+   * Gives the step that removes as much as the file system lacks for `min_free`. Files that workers have open keep their room for
+   * a while, so the file system is asked again only when all have closed them.
+   */
+  async #makeRoom(): Promise<() => Promise<number>> {
+    const { minFreeBytes, managerFiles: files } = this.#limits;
+    const nothing = (): Promise<number> => Promise.resolve(0);
+    if (minFreeBytes === 0 || performance.now() < this.#freedMs + 2 * TICK_MS) return nothing;
+    const lackingBytes = minFreeBytes - (await this.#freeBytes());
+    if (lackingBytes <= 0) return nothing;
+    this.#freedMs = performance.now();
+    const mostBytes = this.#store.index.facts().bytes - lackingBytes;
+    return () => this.#store.evict('free', files, (_used, facts) => facts.bytes <= mostBytes);
+  }
+
+  /** What the file system has left; without the directory nothing is stored, and nothing can be removed. */
+  async #freeBytes(): Promise<number> {
+    try {
+      const { bavail, bsize } = await statfs(this.#store.directory.path);
+      return bavail * bsize;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Infinity;
+      throw error;
+    }
   }
 }
 
