@@ -125,7 +125,7 @@ function peakBytes(): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${gw.pid}/status`, 'latin1'))?.[1]) * 1024;
 }
 
-const LARGE_BYTES = perTier({ short: 10_000_000, long: 30_000_000 });
+const LARGE_BYTES = perTier({ short: 5_000_000, long: 30_000_000 });
 const heavy: [type: string, front: string, unit: string][] = [
   [FORM, '', 'a&'],
   [FORM, '', '&'],
