@@ -14,7 +14,14 @@ import {
 } from './commands.ts';
 import type { Caching } from './caching/index.ts';
 import type { KvConfig } from './directives.ts';
-import { commandMeter, faultOutcome, keepOutcome, keepsOutcome, replyOutcome } from './outcome.ts';
+import {
+  commandMeter,
+  faultOutcome,
+  keepForClient,
+  keepOutcome,
+  keepsOutcome,
+  replyOutcome,
+} from './outcome.ts';
 
 /** Gives the first parameter of that name in a raw query, still encoded; `undefined` if there is none. */
 export function rawParameter(args: string, name: string): string | undefined {
@@ -137,9 +144,12 @@ async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): 
 function compileExecute(config: KvConfig, { source, caching, changes }: CommandParts, build: Build): Execute {
   const ask = compileRun(config, build);
   const run = (x: Exchange, args: readonly Bytes[], store: Store | undefined): void | Promise<void> => {
-    if (!caching || !store) return ask(x, args, { store, client: x });
+    if (!caching || !store) return ask(x, args, store);
     const asked = { args, store, changes, isBase64: asksForBase64(x) };
-    return caching.serve(x, asked, (made) => ask(made, args, { store, client: x }));
+    return caching.serve(x, asked, (made) => {
+      if (made !== x) keepForClient(made, x);
+      ask(made, args, store);
+    });
   };
   const keeps = keepsOutcome(build);
   const refuse = (x: Exchange, error: unknown): void => {
@@ -160,12 +170,7 @@ function compileExecute(config: KvConfig, { source, caching, changes }: CommandP
   };
 }
 
-type Run = (
-  x: Exchange,
-  args: readonly Bytes[],
-  /** The exchange of the client keeps the outcome. */
-  from: { readonly store: Store | undefined; readonly client: Exchange },
-) => void;
+type Run = (x: Exchange, args: readonly Bytes[], store: Store | undefined) => void;
 
 function asksForBase64({ args }: Exchange): boolean {
   return args !== '' && rawParameter(args, 'encoding') === 'base64';
@@ -176,36 +181,35 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const row = COMMANDS[command];
   const keeps = keepsOutcome(build);
   const meter = commandMeter(build.metrics, command);
+  const writes = !row.methods.includes('GET');
 
-  const fail = (x: Exchange, fault: StoreFault, { store, client }: Parameters<Run>[2]): void => {
-    if (keeps) keepOutcome(client, faultOutcome(fault, store?.state ?? 'error'));
+  const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
+    if (keeps) keepOutcome(x, faultOutcome(fault, store?.state ?? 'error'));
     if (fault.code === 'kv_error' && store) {
       x.writeLog(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`);
     }
     sendError(x, fault.code);
   };
 
-  const succeed = (x: Exchange, reply: Reply, { store, client }: Required<Parameters<Run>[2]>): void => {
-    const state = store?.state ?? 'error';
+  const succeed = (x: Exchange, reply: Reply, store: Store): void => {
     if (replyBytes(row.reply, reply) > maxValueBytes) {
-      if (keeps) keepOutcome(client, { exists: '1', error: 'kv_error', state });
+      if (keeps) keepOutcome(x, { exists: '1', error: 'kv_error', state: store.state });
       return sendError(x, 'value_too_large');
     }
-    if (keeps) keepOutcome(client, replyOutcome(row, reply, state));
+    if (keeps) keepOutcome(x, replyOutcome(row, reply, store.state));
     x.send(200, JSON_TYPE, replyText(row.reply, reply, asksForBase64(x) ? 'base64' : 'utf8'));
   };
 
-  return (x, args, from) => {
-    const { store } = from;
-    if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, from);
+  return (x, args, store) => {
+    if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
     const count = meter();
     store.run(command, args, (fault, reply) => {
       count(fault, reply);
       // A write that failed may have been executed nevertheless.
-      if (!row.methods.includes('GET')) store.versions?.change(args[0] as Bytes);
+      if (writes) store.versions?.change(args[0] as Bytes);
       try {
-        if (fault) fail(x, fault, from);
-        else succeed(x, reply, from);
+        if (fault) fail(x, fault, store);
+        else succeed(x, reply, store);
       } catch (error) {
         failRequest(x, error);
       }

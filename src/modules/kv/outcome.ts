@@ -33,9 +33,16 @@ export function keepsOutcome(build: Build): boolean {
   return Object.keys(OUTCOME_OF).some((name) => build.uses(name));
 }
 
+const CLIENT = stateKey<Exchange>('kv client');
+
+/** The outcome of a copy of a request is that of the request. */
+export function keepForClient(copy: Exchange, client: Exchange): void {
+  copy.setState(CLIENT, client);
+}
+
 /** Keeps the outcome for the variables of this request. */
 export function keepOutcome(x: Exchange, outcome: Outcome): void {
-  x.setState(OUTCOME, outcome);
+  (x.state(CLIENT) ?? x).setState(OUTCOME, outcome);
 }
 
 function outcomeOf(x: Exchange): Outcome | undefined {

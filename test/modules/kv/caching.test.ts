@@ -71,7 +71,17 @@ for (const [name, pass] of stores) {
   });
 }
 
-test('HEAD, If-None-Match and the variables of the cache', async (t) => {
+test('the variables of a command have values unless its reply comes from the cache', async (t) => {
+  const { host, port } = await redis();
+  const gw = await serve(t, `${host}:${port}`, {
+    more: 'add_header X-Value "$kv_last_value $kv_last_exists";',
+  });
+  await write(gw, '/set/seen', 'v');
+  expect((await gw.fetch('/get/seen')).headers.get('x-value')).toBe('v 1');
+  expect((await gw.fetch('/get/seen')).headers.get('x-value')?.trim() ?? '').toBe('');
+});
+
+test('HEAD and conditional requests are served from the reply to GET', async (t) => {
   const { host, port } = await redis();
   const gw = await serve(t, `${host}:${port}`);
   await write(gw, '/set/v', 'value');
