@@ -401,3 +401,24 @@ test('one request asks for what many want, and an expired response is served whi
   await expect.poll(() => state(gw, '/api/films?select=id&id=eq.1')).toContain('STALE');
   await expect.poll(() => state(gw, '/api/films?select=id&id=eq.1')).toContain('HIT');
 });
+
+test('a large response is stored while it is sent, also for a client that leaves', async (t) => {
+  const gw = await serve(t);
+  const client = await stranger(t);
+  await client.query(
+    `insert into films select i, repeat('x', 1000), 1, 'ann' from generate_series(10, 5000) i; notify gw_cache, 'public.films'`,
+  );
+  await expect.poll(async () => (await gw.fetch('/api/films?select=id&limit=1')).status).toBe(200);
+  const path = '/api/films?order=id';
+  const plain = await gw.fetch('/plain/films?order=id');
+  const left = await gw.connect();
+  left.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await left.until(/X-Cache: MISS/);
+  left.destroy();
+  await expect.poll(async () => (await gw.fetch(path)).headers.get('x-cache')).toBe('HIT');
+  const stored = await gw.fetch(path);
+  expect(stored.body === plain.body).toBe(true);
+  expect(stored.body.length).toBeGreaterThan(5_000_000);
+  expect(stored.headers.get('content-type')).toBe(plain.headers.get('content-type'));
+  expect(stored.headers.get('content-range')).toBe(plain.headers.get('content-range'));
+});
