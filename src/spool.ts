@@ -178,7 +178,7 @@ function newPath({ path = tmpdir(), levels = [] }: SpoolDirectory): {
 }
 
 /** The rules for storing a body; a location's core configuration has these fields. */
-interface SpoolRules {
+export interface SpoolRules {
   /** Larger bodies are written to a file. */
   readonly bodyBufferBytes: number;
   readonly bodyTempPath?: { readonly path: string; readonly levels: readonly number[] } | undefined;

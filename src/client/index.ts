@@ -1,6 +1,7 @@
 export { type BodyReader, CloseReader, LengthReader } from './body-reader.ts';
-export type { Caller, Connection } from './connection.ts';
-export { Connector, type ConnectorSettings } from './connector.ts';
+export type { Connection } from './connection.ts';
+export type { BodyFraming, Caller, ResponseReader } from './response-reader.ts';
+export { Connector, type ConnectorSettings, type TlsSettings } from './connector.ts';
 export { UpstreamFault } from './fault.ts';
 export { readBuffer } from './inlet.ts';
 export { Connections } from './keepalive.ts';

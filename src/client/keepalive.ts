@@ -2,7 +2,9 @@ import type { Socket } from 'node:net';
 import type { KeepaliveConfig, Peer } from '../upstream/index.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import type { Connector, Destination, DialCallbacks } from './connector.ts';
+import { Http1Reader } from './http1-reader.ts';
 import type { Inlet } from './inlet.ts';
+import type { ResponseReader } from './response-reader.ts';
 
 /** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
 const DEFAULT_IDLE = 32;
@@ -13,11 +15,18 @@ const DEFAULT_IDLE = 32;
 export class Connections implements ConnectionOwner {
   readonly #connector: Connector;
   readonly #keepalive: KeepaliveConfig;
+  readonly #reader: () => ResponseReader;
   readonly #most: number;
   readonly #kept: Connection[] = [];
   #closed = false;
 
-  constructor(connector: Connector, keepalive: KeepaliveConfig) {
+  /** `reader` makes what reads the responses on one connection. */
+  constructor(
+    connector: Connector,
+    keepalive: KeepaliveConfig,
+    reader: () => ResponseReader = () => new Http1Reader(),
+  ) {
+    this.#reader = reader;
     this.#connector = connector;
     this.#keepalive = keepalive;
     this.#most = keepalive.connections ?? DEFAULT_IDLE;
@@ -39,7 +48,7 @@ export class Connections implements ConnectionOwner {
   open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionCallbacks): () => void {
     const name = this.#connector.settings.tls ? to.name : '';
     const opened = (socket: Socket, inlet: Inlet | undefined): void =>
-      dialled.opened(new Connection(socket, { peer, name, inlet }, this));
+      dialled.opened(new Connection(socket, { peer, name, inlet, reader: this.#reader() }, this));
     return this.#connector.open({ ...to, address: peer.address }, { opened, refused: dialled.refused });
   }
 

@@ -202,6 +202,13 @@ export interface CoreConfig {
   readonly gzipProxied: readonly GzipProxied[];
   /** Patterns for `User-Agent`. */
   readonly gzipDisable?: readonly (RegexConfig | 'msie6')[];
+  /** `slice`; 0: responses of upstreams are fetched whole. */
+  readonly sliceBytes: number;
+  /** The response header with tags of a stored response, named for this location. */
+  readonly tagHeader?: string;
+  /** Stored responses have tags, in the header of `cacheTagsHeader`. */
+  readonly cacheTags?: true;
+  readonly cacheTagsHeader: string;
   /** Whether reading a variable that `set` has not filled yet is logged. */
   readonly uninitializedVariableWarn: boolean;
 }

@@ -53,7 +53,7 @@ export type {
   UpstreamConfig,
   UserConfig,
 } from './core-config.ts';
-export type { ForwardingConfig, HeaderRule, LiteralTarget, PassTarget } from './forwarding-config.ts';
+export type { ProxyPassConfig, HeaderRule, LiteralTarget, PassTarget } from './proxy-pass-config.ts';
 export type {
   BreakStep,
   Condition,

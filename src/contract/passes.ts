@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import { type BlockView, byHeader, oncePer } from '../config/index.ts';
-import type { LiteralTarget, PassTarget } from './forwarding-config.ts';
+import type { LiteralTarget, PassTarget } from './proxy-pass-config.ts';
 import type { CheckedConfig, Use } from './rule.ts';
 import { configOf } from './shared-configs.ts';
 

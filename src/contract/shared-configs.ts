@@ -2,7 +2,7 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, ResolvedConfigs } from '../config/index.ts';
 import type { CacheConfig } from './cache-config.ts';
 import type { CoreConfig, LocationMatch, UpstreamConfig } from './core-config.ts';
-import type { ForwardingConfig } from './forwarding-config.ts';
+import type { ProxyPassConfig } from './proxy-pass-config.ts';
 import type { HealthConfig } from './health-config.ts';
 import type { Condition, RewriteConfig } from './rewrite-config.ts';
 import type { SslConfig } from './ssl-config.ts';
@@ -12,7 +12,7 @@ interface SharedConfigs {
   readonly cache: CacheConfig;
   readonly core: CoreConfig;
   readonly health: HealthConfig;
-  readonly proxy: ForwardingConfig;
+  readonly proxy: ProxyPassConfig;
   readonly rewrite: RewriteConfig;
   readonly ssl: SslConfig;
   readonly upstream: UpstreamConfig;

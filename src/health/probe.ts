@@ -140,7 +140,7 @@ export class Probe implements Caller {
   #use(connection: Connection): void {
     this.#giveUp = undefined;
     this.#connection = connection;
-    connection.begin(this, this.#check.text, undefined);
+    connection.begin(this, { head: this.#check.text }, undefined);
   }
 
   /** Compares the response with the rules. */

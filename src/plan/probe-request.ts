@@ -1,6 +1,6 @@
 import { tlsSettings } from '../client/index.ts';
 import { type ComplexValue, constantText } from '../config/index.ts';
-import type { ForwardingConfig, LiteralTarget } from '../contract/index.ts';
+import type { ProxyPassConfig, LiteralTarget } from '../contract/index.ts';
 import type { HealthCheck, ProbeRequest, UrlProbe } from '../health/index.ts';
 import { isSafeHeaderValue } from '../http1/index.ts';
 
@@ -31,7 +31,7 @@ export function plainRequest(
 export function forwardedRequest(
   check: HealthCheck,
   pass: LiteralTarget,
-  proxy: ForwardingConfig,
+  proxy: ProxyPassConfig,
 ): ProbeRequest {
   const { connectTimeoutMs, sendTimeoutMs, readTimeoutMs, httpVersion, bind, socketKeepalive } = proxy;
   const known = knownVariables(pass);
@@ -50,7 +50,7 @@ export function forwardedRequest(
       ...(localAddress !== '' && { localAddress }),
       ...(pass.scheme === 'https' && { tls: tlsSettings(proxy) }),
     },
-    tlsName: textOf(proxy.sslName, known).replace(/:\d+$/, ''),
+    tlsName: (textOf(proxy.sslName, known) || (known['proxy_host'] ?? '')).replace(/:\d+$/, ''),
     sendsName: proxy.sslServerName,
   };
 }
@@ -59,7 +59,7 @@ export function forwardedRequest(
 const OWN: ReadonlySet<string> = new Set(['connection', 'content-length', 'transfer-encoding', 'upgrade']);
 
 /** Returns the headers of `proxy_set_header`. As for requests, an empty value is not sent. */
-function headersOf({ setHeaders = [] }: ForwardingConfig, known: Known): ProbeRequest['headers'] {
+function headersOf({ setHeaders = [] }: ProxyPassConfig, known: Known): ProbeRequest['headers'] {
   const set = setHeaders
     .map(({ name, value }) => [name, textOf(value, known)] as const)
     .filter(([name, value]) => !OWN.has(name.toLowerCase()) && value !== '' && isSafeHeaderValue(value));

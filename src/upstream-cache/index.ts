@@ -3,6 +3,7 @@ export { bypassCache, type CacheRules, type Fetch, serveCached } from './cached-
 export { explainCache } from './explain-cache.ts';
 export { LockQueue } from './lock-queue.ts';
 export {
+  type CacheBuild,
   type CachePolicy,
   compilePolicy,
   compilePredicate,

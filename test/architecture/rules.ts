@@ -18,6 +18,7 @@ const LAYERS = [
   'compile',
   'plan',
   'contract',
+  'forwarding',
   'upstream-cache',
   'cache',
   'health',

@@ -10,6 +10,7 @@ import { processes } from './directives/process.ts';
 import { requests } from './directives/requests.ts';
 import { resolving } from './directives/resolver.ts';
 import { structure } from './directives/structure.ts';
+import { upstreamResponses } from './directives/upstream-responses.ts';
 import { responseFamilies, ofResponse } from './variables/response.ts';
 import { ofClock, ofConnection, ofProxyProtocol, proxyProtocolFamilies } from './variables/connection.ts';
 import type { Families, Variables } from './variables/reading.ts';
@@ -25,6 +26,7 @@ const directives: Rows<CoreConfig> = {
   ...responses,
   ...compression,
   ...files,
+  ...upstreamResponses,
   ...resolving,
   ...ACCEPTED,
 };

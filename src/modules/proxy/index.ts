@@ -1,18 +1,25 @@
 import { constantText } from '../../config/index.ts';
-import { type ConfigReport, moduleFor } from '../../contract/index.ts';
+import { type Build, type ConfigReport, moduleFor } from '../../contract/index.ts';
+import { tlsSettings } from '../../client/index.ts';
+import {
+  compileForwarding,
+  type Provisioned,
+  provisionForwarding,
+  validateBuffers,
+} from '../../forwarding/index.ts';
+import type { Exchange } from '../../http/index.ts';
 import { setsCookie, setStickyCookie } from '../../upstream/index.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { directives } from './directives/index.ts';
 import { explanation } from './explanation.ts';
-import { compileForwarding } from './handler.ts';
-import { provision, type Provisioned } from './provision.ts';
+import { compileHttp } from './http-protocol.ts';
 import { addressOf } from './target.ts';
-import { families, variables } from './variables.ts';
+import { variables } from './variables.ts';
 
 /** Checks the buffer sizes against one another, and directives that need one another (nginx ngx_http_proxy_merge_loc_conf). */
 function validate(config: ProxyConfig, report: ConfigReport<ProxyConfig>): void {
-  validateBuffers(config, report);
+  validateBuffers('proxy', config, report);
   const {
     redirects = [],
     pass,
@@ -39,27 +46,10 @@ function validate(config: ProxyConfig, report: ConfigReport<ProxyConfig>): void 
   }
 }
 
-function validateBuffers(config: ProxyConfig, report: ConfigReport<ProxyConfig>): void {
-  const { buffers, bufferSizeBytes, busyBuffersBytes, maxTempFileBytes } = config;
-  if (buffers.number < 2) report.phrase('buffers', 'there must be at least 2 "proxy_buffers"');
-  const largest = Math.max(bufferSizeBytes, buffers.sizeBytes);
-  const busy = busyBuffersBytes ?? 2 * largest;
-  const field = busyBuffersBytes === undefined ? 'bufferSizeBytes' : 'busyBuffersBytes';
-  const both = 'the maximum of the value of "proxy_buffer_size" and one of the "proxy_buffers"';
-  if (busy < largest)
-    report.phrase(field, `"proxy_busy_buffers_size" must be equal to or greater than ${both}`);
-  if (busy > (buffers.number - 1) * buffers.sizeBytes) {
-    report.phrase(
-      field,
-      '"proxy_busy_buffers_size" must be less than the size of all "proxy_buffers" minus one buffer',
-    );
-  }
-  if (maxTempFileBytes !== 0 && maxTempFileBytes < largest) {
-    report.phrase(
-      'maxTempFileBytes',
-      `"proxy_max_temp_file_size" must be equal to zero to disable temporary files usage or must be equal to or greater than ${both}`,
-    );
-  }
+/** `proxy_set_body` */
+function compileBody({ setBody }: ProxyConfig, build: Build): ((x: Exchange) => Buffer) | undefined {
+  const render = setBody && build.value(setBody);
+  return render && ((x) => Buffer.from(render(x)));
 }
 
 /** nginx's proxy module: passes requests to an HTTP upstream and its responses to the client. */
@@ -67,7 +57,6 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
   name: 'proxy',
   directives,
   variables,
-  families,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
   validate,
@@ -76,12 +65,25 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
     const name = mayCache(config) ? constantText(config.cache) : undefined;
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
   },
-  provision,
+  provision: (config, worker) =>
+    provisionForwarding(config, worker, {
+      protocol: 'http',
+      tls: config.pass ? tlsSettings(config) : undefined,
+    }),
   compile(config, provisioned, build) {
     if (!config.pass) return {};
     const { groups } = provisioned.upstreams;
+    const body = compileBody(config, build);
     return {
-      content: compileForwarding(config.pass, config, { provisioned, build }),
+      content: compileForwarding(
+        {
+          config,
+          provisioned,
+          protocol: compileHttp(config.pass, config, { provisioned, build }),
+          ...(body && { body }),
+        },
+        build,
+      ),
       slashRedirect: true,
       ...(groups.some(({ sticky }) => sticky && setsCookie(sticky)) && { filter: setStickyCookie }),
     };

@@ -1,4 +1,5 @@
 import type { Build, LiteralTarget } from '../../contract/index.ts';
+import type { HeaderRewrite } from '../../forwarding/index.ts';
 import { compileRegex, type Exchange } from '../../http/index.ts';
 import type {
   CookieFlagsRule,
@@ -144,7 +145,7 @@ function attributeName(attribute: string): string {
 }
 
 /** Rewrites a `Set-Cookie` header by `proxy_cookie_domain`, `_path` and `_flags`; `undefined` if none is configured. */
-export function compileCookies(
+function compileCookies(
   config: ProxyConfig,
   build: Build,
 ): ((x: Exchange, cookie: string) => string) | undefined {
@@ -174,7 +175,7 @@ interface Redirects {
 }
 
 /** Compiles the `proxy_redirect` of one location; `undefined` if nothing is rewritten. */
-export function compileRedirects(
+function compileRedirects(
   { pass, redirects = ['default'] }: ProxyConfig,
   build: Build,
 ): Redirects | undefined {
@@ -207,4 +208,19 @@ function compileRule(rule: RedirectRule, pass: LiteralTarget | undefined, build:
 function compileDefault({ url, uri }: LiteralTarget, build: Build): Rewrite {
   const [prefix, by] = uri === '' ? [`${url}/`, '/'] : [url, build.location.path];
   return (_x, text) => (text.startsWith(prefix) ? by + text.slice(prefix.length) : undefined);
+}
+
+/** Compiles what changes `Location`, `Refresh` and `Set-Cookie`. */
+export function compileRewrites(config: ProxyConfig, build: Build): ReadonlyMap<string, HeaderRewrite> {
+  const redirects = compileRedirects(config, build);
+  const cookies = compileCookies(config, build);
+  return new Map<string, HeaderRewrite>([
+    ...(redirects
+      ? ([
+          ['location', redirects.location],
+          ['refresh', redirects.refresh],
+        ] as const)
+      : []),
+    ...(cookies ? ([['set-cookie', cookies]] as const) : []),
+  ]);
 }

@@ -8,16 +8,19 @@ import {
   isSafeHeaderValue,
   rewritePhaseOf,
 } from '../../http/index.ts';
-import { connectionOptions, headerLine, HOP_BY_HOP, requestLine } from '../../http1/index.ts';
+import {
+  CHUNK_END,
+  chunkStart,
+  connectionOptions,
+  headerLine,
+  HOP_BY_HOP,
+  lastChunk,
+  requestLine,
+} from '../../http1/index.ts';
+import type { BodyFraming } from '../../client/index.ts';
+import type { HeadWriter } from '../../forwarding/index.ts';
 import type { ProxyConfig } from './config.ts';
-
-/** The URI that `proxy_pass` gives for one request. */
-export interface PassUri {
-  /** '' when there is none. */
-  readonly uri: string;
-  /** It was computed from variables and is sent as it is. */
-  readonly isEvaluated: boolean;
-}
+import type { HttpTarget, PassUri } from './target.ts';
 
 /**
  * Compiles the request target that is sent to the upstream (nginx ngx_http_proxy_create_request). If `proxy_pass` has no URI,
@@ -49,25 +52,6 @@ function sendable(text: string): string {
   );
 }
 
-/** The parts of a request head that are not configured headers. */
-interface RequestFraming {
-  readonly target: string;
-  /** `$proxy_host`. */
-  readonly proxyHost: string;
-  /** Size of the body in bytes; 0: no body; -1: chunked. */
-  readonly bodyBytes: number;
-  /** Instead of the client's method, or the configured one. */
-  readonly method?: string | undefined;
-}
-
-/** A request head, ready to be sent. */
-export interface RequestHead {
-  readonly text: string;
-  readonly method: string;
-  /** The request asks for another protocol, so the upstream may respond with 101. */
-  readonly upgrades: boolean;
-}
-
 /** Headers of the client that are not passed on, besides the hop-by-hop ones: gw writes its own. */
 const NOT_PASSED: readonly string[] = [
   ...HOP_BY_HOP,
@@ -90,13 +74,19 @@ const NEVER_HOP: ReadonlySet<string> = new Set([
 /** Headers that `proxy_set_header` cannot set: they must agree with the body that gw sends. */
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-type Line = (x: Exchange, framing: RequestFraming) => string;
+const AFTER_CHUNK = Buffer.from(CHUNK_END);
+
+/** A body of unknown length. */
+const CHUNKS: BodyFraming = {
+  frame: (piece) =>
+    piece.byteLength === 0 ? [] : [Buffer.from(chunkStart(piece.byteLength)), piece, AFTER_CHUNK],
+  end: Buffer.from(lastChunk()),
+};
+
+type Line = (x: Exchange, target: HttpTarget) => string;
 
 /** Compiles the head of requests to the upstream: configured headers, then gw's own, then the client's, in nginx's order. */
-export function compileRequestHead(
-  config: ProxyConfig,
-  build: Build,
-): (x: Exchange, framing: RequestFraming) => RequestHead {
+export function compileRequestHead(config: ProxyConfig, build: Build): HeadWriter<HttpTarget> {
   const rules = (config.setHeaders ?? []).filter(({ name }) => !FRAMING.has(name.toLowerCase()));
   const names = new Set(rules.map(({ name }) => name.toLowerCase()));
   const lines = compileLines(onlyOneHost(rules), build);
@@ -106,12 +96,13 @@ export function compileRequestHead(
   build.needHeader('content-length');
   const readMethod = config.method && build.value(config.method);
   const asksUpgrade = compileUpgrade(rules, build);
-  return (x, framing) => {
-    const method = framing.method ?? (readMethod ? methodOf(readMethod(x)) : x.method);
-    let text = requestLine(method, framing.target, config.httpVersion);
-    for (const line of lines) text += line(x, framing);
-    text += framingLine(x, framing.bodyBytes);
-    return { text: `${text}${passed(x)}\r\n`, method, upgrades: asksUpgrade(x) };
+  return (x, { target, uri, bodyBytes, method: forced }) => {
+    const method = forced ?? (readMethod ? methodOf(readMethod(x)) : x.method);
+    let text = requestLine(method, uri, config.httpVersion);
+    for (const line of lines) text += line(x, target);
+    text += framingLine(x, bodyBytes);
+    const head = { head: `${text}${passed(x)}\r\n`, method, upgrades: asksUpgrade(x) };
+    return bodyBytes < 0 ? { ...head, framing: CHUNKS } : head;
   };
 }
 

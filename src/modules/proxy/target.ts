@@ -1,5 +1,10 @@
-import type { Connections } from '../../client/index.ts';
 import type { Build, LiteralTarget, PassTarget } from '../../contract/index.ts';
+import {
+  compileConnections,
+  compileKnownTarget,
+  type Provisioned,
+  type Target,
+} from '../../forwarding/index.ts';
 import { type Exchange, HttpFault } from '../../http/index.ts';
 import {
   HostPolicy,
@@ -12,22 +17,25 @@ import {
 } from '../../upstream/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { parseTarget } from './directives/index.ts';
-import { fixedLocalAddress, type Provisioned } from './provision.ts';
-import type { PassUri } from './request-head.ts';
+
+/** The URI that `proxy_pass` gives for one request. */
+export interface PassUri {
+  /** '' when there is none. */
+  readonly uri: string;
+  /** It was computed from variables and is sent as it is. */
+  readonly isEvaluated: boolean;
+}
 
 /** The destination of one request. */
-export interface Target {
-  readonly group: UpstreamGroup;
-  readonly connections: Connections;
+export interface HttpTarget extends Target {
   readonly scheme: 'http' | 'https';
-  /** `$proxy_host` and `$proxy_port`. */
   readonly proxyHost: string;
   readonly proxyPort: string;
   readonly pass: PassUri;
 }
 
 /** Determines the destination of a request; a promise only if a name has to be resolved. */
-type TargetOf = (x: Exchange) => Target | Promise<Target>;
+type TargetOf = (x: Exchange) => HttpTarget | Promise<HttpTarget>;
 
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
@@ -55,27 +63,18 @@ function compileLiteral(
 ): TargetOf {
   const group = provisioned.upstreams.find(addressOf(pass));
   if (!group) throw new Error(`upstream "${pass.host}" is unknown in this worker`);
-  const localAddress = compileLocalAddress(config, build);
-  const fixed = {
+  const isTls = pass.scheme === 'https';
+  const target = {
     group,
     scheme: pass.scheme,
     ...hostTexts(pass),
     pass: { uri: pass.uri, isEvaluated: false },
   };
-  const known = fixedLocalAddress(config);
-  if (known !== undefined) {
-    const target = { ...fixed, connections: provisioned.connections(group, pass.scheme, known) };
-    return () => target;
-  }
-  return (x) => ({ ...fixed, connections: provisioned.connections(group, pass.scheme, localAddress(x)) });
-}
-
-function compileLocalAddress({ bind }: ProxyConfig, build: Build): (x: Exchange) => string {
-  return bind === undefined || bind === 'off' ? () => '' : build.value(bind);
+  return compileKnownTarget(target, isTls, { config, provisioned, build });
 }
 
 /** Gives `$proxy_host`, without the port if it is the default one, and `$proxy_port` (nginx ngx_http_proxy_set_vars). */
-function hostTexts({ host, port, scheme }: LiteralTarget): Pick<Target, 'proxyHost' | 'proxyPort'> {
+function hostTexts({ host, port, scheme }: LiteralTarget): Pick<HttpTarget, 'proxyHost' | 'proxyPort'> {
   if (host.startsWith('unix:')) return { proxyHost: 'localhost', proxyPort: '' };
   const usual = DEFAULT_PORTS[scheme];
   const proxyHost = port === undefined || port === usual ? host : `${host}:${port}`;
@@ -88,7 +87,7 @@ function compileVariables(
   { provisioned, build }: TargetTools,
 ): TargetOf {
   const render = build.value(value);
-  const localAddress = compileLocalAddress(config, build);
+  const connections = compileConnections({ config, provisioned, build });
   const { resolver, resolverTimeoutMs } = build.core;
   const resolving = { resolver, timeoutMs: resolverTimeoutMs };
   const policy = HostPolicy.of(value, config.allowHosts, () => build.origins(value));
@@ -105,9 +104,9 @@ function compileVariables(
   return (x) => {
     const literal = parseTarget(render(x));
     if (typeof literal === 'string') throw new HttpFault(500, `${literal} in "proxy_pass"`);
-    const make = (group: UpstreamGroup): Target => ({
+    const make = (group: UpstreamGroup): HttpTarget => ({
       group,
-      connections: provisioned.connections(group, literal.scheme, localAddress(x)),
+      connections: connections(x, group, literal.scheme === 'https'),
       scheme: literal.scheme,
       ...hostTexts(literal),
       pass: { uri: literal.uri, isEvaluated: true },

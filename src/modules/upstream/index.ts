@@ -4,6 +4,7 @@ import { moduleFor, type StickyKey, type UpstreamConfig } from '../../contract/i
 import type { Balancing, MeasuredTime } from '../../upstream/index.ts';
 import { server } from './server.ts';
 import { sticky } from './sticky.ts';
+import { families, variables } from './variables.ts';
 
 const NO_ARGUMENTS = { syntax: '', min: 0, max: 0 };
 
@@ -263,6 +264,8 @@ const directives = directivesFor<UpstreamConfig>()({
 export const upstream = moduleFor<UpstreamConfig>()({
   name: 'upstream',
   directives,
+  variables,
+  families,
   enabled: () => false,
   compile: () => ({}),
   rules: () => import('./rules.ts'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { passedTrailers } from '../../../src/modules/proxy/response-delivery.ts';
+import { passedTrailers } from '../../../src/forwarding/response-delivery.ts';
 import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';

@@ -1,13 +1,7 @@
 import type { Word } from '../../../../grammar/index.ts';
-import {
-  type ArgReader,
-  type ComplexValue,
-  readers,
-  readRegex,
-  type ReadScope,
-} from '../../../config/index.ts';
+import { type ArgReader, readers, readRegex, type ReadScope } from '../../../config/index.ts';
 import type { HeaderRule } from '../../../contract/index.ts';
-import type { Buffers, CookieFlagsRule, CookieRule, Pattern, RedirectRule, Replacement } from '../config.ts';
+import type { CookieFlagsRule, CookieRule, Pattern, RedirectRule, Replacement } from '../config.ts';
 
 /** Characters of a header name (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -20,38 +14,6 @@ export const headerRule: ArgReader<HeaderRule> = readers.words(
     if (TOKEN.test(name.value)) return { name: name.value, value: scope.complexValue(value) };
     scope.report.emerg(`invalid header name "${name.value}"`, name.span);
     return undefined;
-  },
-);
-
-/** `number size`, at least two of them. */
-export const buffers: ArgReader<Buffers> = readers.words(
-  { syntax: 'number size', min: 2, max: 2 },
-  (words, scope) => {
-    const [count, sizeWord] = words as [Word, Word];
-    const number = readers.integer({ min: 1, max: 65_536 }).read([count], scope);
-    const sizeBytes = readers.size.read([sizeWord], scope);
-    return number === undefined || sizeBytes === undefined ? undefined : { number, sizeBytes };
-  },
-);
-
-/** `off`, or a value with variables (`proxy_bind address`). */
-export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
-  { syntax: 'address [transparent] | off', min: 1, max: 2 },
-  (words, scope) => {
-    const [address, transparent] = words as [Word, Word?];
-    if (transparent && transparent.value !== 'transparent') {
-      scope.report.emerg(
-        `invalid parameter "${transparent.value}"`,
-        transparent.span,
-        'expected "transparent"',
-      );
-      return undefined;
-    }
-    if (transparent) {
-      const message = '"transparent" has no effect: gw does not change routes';
-      scope.report.warn(message, transparent.span, { rule: 'ignored-directive' });
-    }
-    return address.value === 'off' ? 'off' : scope.complexValue(address);
   },
 );
 

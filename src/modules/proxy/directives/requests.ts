@@ -8,8 +8,8 @@ import {
 } from '../../../config/index.ts';
 import type { LiteralTarget, LocationMatch, PassTarget } from '../../../contract/index.ts';
 import { allowedHosts } from '../../../upstream/index.ts';
-import { NEXT_CONDITIONS, type ProxyConfig } from '../config.ts';
-import { headerRule, localAddress } from './readers.ts';
+import type { ProxyConfig } from '../config.ts';
+import { headerRule } from './readers.ts';
 
 /** `proxy_pass URL`. */
 const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, scope) => {
@@ -76,7 +76,7 @@ function unixTarget(url: string, scheme: string): LiteralTarget | string {
   return { kind: 'literal', scheme: scheme.toLowerCase() as 'http' | 'https', host, uri, url };
 }
 
-const { flag, integer, oneOf, time, value } = readers;
+const { oneOf, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 
@@ -133,105 +133,5 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     default: '1.1',
     summary: 'HTTP version of requests to the upstream.',
     source: source('proxy_http_version'),
-  },
-  proxy_pass_request_headers: {
-    contexts: HSL,
-    args: flag,
-    into: 'passRequestHeaders',
-    default: true,
-    summary: "Whether the client's headers are sent to the upstream.",
-    source: source('proxy_pass_request_headers'),
-  },
-  proxy_pass_request_body: {
-    contexts: HSL,
-    args: flag,
-    into: 'passRequestBody',
-    default: true,
-    summary: "Whether the client's body is sent to the upstream.",
-    source: source('proxy_pass_request_body'),
-  },
-  proxy_request_buffering: {
-    contexts: HSL,
-    args: flag,
-    into: 'requestBuffering',
-    default: true,
-    summary: 'Whether the whole request body is read before the request is sent to the upstream.',
-    source: source('proxy_request_buffering'),
-  },
-  proxy_connect_timeout: {
-    contexts: HSL,
-    args: time,
-    into: 'connectTimeoutMs',
-    default: 60_000,
-    defaultText: '60s',
-    summary: 'Timeout for connecting to an upstream.',
-    source: source('proxy_connect_timeout'),
-  },
-  proxy_send_timeout: {
-    contexts: HSL,
-    args: time,
-    into: 'sendTimeoutMs',
-    default: 60_000,
-    defaultText: '60s',
-    summary: 'Timeout between two successive writes to the upstream.',
-    source: source('proxy_send_timeout'),
-  },
-  proxy_read_timeout: {
-    contexts: HSL,
-    args: time,
-    into: 'readTimeoutMs',
-    default: 60_000,
-    defaultText: '60s',
-    summary: 'Timeout between two successive reads from the upstream.',
-    source: source('proxy_read_timeout'),
-  },
-  proxy_next_upstream: {
-    contexts: HSL,
-    args: readers.someOf(NEXT_CONDITIONS),
-    into: 'nextUpstream',
-    repeat: 'append',
-    defaultText: 'error timeout',
-    summary: 'In which cases the request is passed to the next server of the group.',
-    source: source('proxy_next_upstream'),
-  },
-  proxy_next_upstream_tries: {
-    contexts: HSL,
-    args: integer(),
-    into: 'nextUpstreamTries',
-    default: 0,
-    summary: 'How many servers a request may be sent to; 0: all servers of the group.',
-    source: source('proxy_next_upstream_tries'),
-  },
-  proxy_next_upstream_timeout: {
-    contexts: HSL,
-    args: time,
-    into: 'nextUpstreamTimeoutMs',
-    default: 0,
-    defaultText: '0',
-    summary: 'How long a request may be passed to further servers; 0: no limit.',
-    source: source('proxy_next_upstream_timeout'),
-  },
-  proxy_ignore_client_abort: {
-    contexts: HSL,
-    args: flag,
-    into: 'ignoreClientAbort',
-    default: false,
-    summary: 'Whether the request to the upstream goes on after the client has closed its connection.',
-    source: source('proxy_ignore_client_abort'),
-  },
-  proxy_bind: {
-    contexts: HSL,
-    args: localAddress,
-    into: 'bind',
-    summary: 'Local address of connections to the upstream.',
-    source: source('proxy_bind'),
-  },
-  proxy_socket_keepalive: {
-    contexts: HSL,
-    args: flag,
-    into: 'socketKeepalive',
-    default: false,
-    summary: 'Whether connections to the upstream use TCP keepalive.',
-    source: source('proxy_socket_keepalive'),
   },
 });

@@ -1,8 +1,9 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
-import { type ModuleRule, passes, type Problem } from '../../../contract/index.ts';
+import { configOf, type ModuleRule, nodesOf, passes, type Problem } from '../../../contract/index.ts';
 import { mayCache } from '../../../upstream-cache/index.ts';
 import type { ProxyConfig } from '../config.ts';
-import { asksForPieces } from '../slice/compile-sliced.ts';
+import { asksForPieces } from '../../../forwarding/index.ts';
+import { rangeOf } from '../http-protocol.ts';
 import { cachedPasses, mayName } from './cached-passes.ts';
 
 const example = (key: string): string => `proxy_cache_path /var/cache/gw keys_zone=pages:10m;
@@ -32,10 +33,14 @@ const sliceRange: ModuleRule<ProxyConfig> = {
     const told = new Set<DirectiveNode>();
     for (const { block } of passes(config)) {
       const values = config.configIn(block);
-      const [at] = config.nodesIn(block, 'sliceBytes');
-      if (!at || values.sliceBytes === 0 || told.has(at)) continue;
+      const [at] = nodesOf(block, 'core', 'sliceBytes');
+      const { sliceBytes } = configOf(block.level, 'core');
+      if (!at || sliceBytes === 0 || told.has(at)) continue;
       const key = keys.get(block);
-      const finding = sliceFinding(values, key ? mayName(config, key.names, /^slice_range$/) : true);
+      const finding = sliceFinding(
+        { ...values, sliceBytes },
+        key ? mayName(config, key.names, /^slice_range$/) : true,
+      );
       if (!finding) continue;
       told.add(at);
       yield { at: (key && finding.isAboutKey && key.node) || at, ...finding.says };
@@ -48,8 +53,11 @@ interface SliceFinding {
   readonly says: Pick<Problem, 'message' | 'hint'>;
 }
 
-function sliceFinding(values: ProxyConfig, isInKey: boolean): SliceFinding | undefined {
-  if (!asksForPieces(values)) {
+function sliceFinding(
+  values: ProxyConfig & { readonly sliceBytes: number },
+  isInKey: boolean,
+): SliceFinding | undefined {
+  if (!asksForPieces(rangeOf(values), values.sliceBytes)) {
     const message = '"slice" has no effect: the upstream is not asked for pieces';
     return { says: { message, hint: 'add "proxy_set_header Range $slice_range"' } };
   }

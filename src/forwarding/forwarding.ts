@@ -1,39 +1,37 @@
-import { type ResponseHead, type Caller, type Connection, UpstreamFault } from '../../client/index.ts';
+import { type ResponseHead, type Caller, type Connection, UpstreamFault } from '../client/index.ts';
 import type { Socket } from 'node:net';
-import { failRequest, type Exchange, logContext } from '../../http/index.ts';
-import type { ErrorLog, Level } from '../../log/index.ts';
-import type { Peer, Selection } from '../../upstream/index.ts';
+import { failRequest, type Exchange, logContext } from '../http/index.ts';
+import type { ErrorLog, Level } from '../log/index.ts';
+import type { Peer, Selection } from '../upstream/index.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
-import type { ProxyConfig } from './config.ts';
-import type { BodyTaker } from '../../relay.ts';
-import type { ResponseKeeper } from '../../upstream-cache/index.ts';
-import type { RequestHead } from './request-head.ts';
-import type { Target } from './target.ts';
+import type { ForwardingConfig } from './config.ts';
+import type { BodyTaker } from '../relay.ts';
+import type { ResponseKeeper } from '../upstream-cache/index.ts';
+import type { Protocol, RequestHead, Target } from './protocol.ts';
 import {
   beginTry,
   type NextRules,
   noteResponse,
   type Progress,
-  proxyFacts,
-  type ProxyFacts,
   type Try,
+  upstreamFacts,
+  type UpstreamFacts,
 } from './tries.ts';
 import type { Upload } from './upload.ts';
 
 /** What all requests of a location share. */
 export interface ForwardingRules {
-  readonly config: ProxyConfig;
+  readonly config: ForwardingConfig;
   readonly next: NextRules;
   readonly delivery: ResponseDelivery;
   readonly log: ErrorLog;
-  /** `proxy_ssl_name`. */
-  readonly sslName: (x: Exchange, target: Target) => string;
+  readonly protocol: Pick<Protocol<Target>, 'tls' | 'rejects'>;
 }
 
 /** One request as it is sent. */
 interface OutgoingRequest {
   readonly target: Target;
-  readonly requestTarget: string;
+  readonly uri: string;
   readonly head: RequestHead;
   readonly upload: Upload | undefined;
   /** Present if the response may be stored, or a stored one served instead. */
@@ -52,7 +50,7 @@ export class Forwarding implements Caller {
   readonly #rules: ForwardingRules;
   readonly #outgoing: OutgoingRequest;
   readonly #selection: Selection;
-  readonly #facts: ProxyFacts | undefined;
+  readonly #facts: UpstreamFacts | undefined;
   readonly #startedMs: number;
   #tries = 0;
   #current: Try | undefined = undefined;
@@ -77,7 +75,7 @@ export class Forwarding implements Caller {
     this.sendTimeoutMs = config.sendTimeoutMs;
     this.readTimeoutMs = config.readTimeoutMs;
     this.headLimitBytes = config.bufferSizeBytes;
-    this.#facts = proxyFacts(x);
+    this.#facts = upstreamFacts(x);
   }
 
   begin(): void {
@@ -157,6 +155,16 @@ export class Forwarding implements Caller {
     this.#guard(() => this.#rules.delivery.tunnel(this.x, head, { socket, rest }));
   }
 
+  complained(text: string): void {
+    this.log(
+      'error',
+      `${text} while ${this.#relay ? 'reading upstream' : 'reading response header from upstream'}`,
+    );
+    if (!this.#relay && this.#rules.protocol.rejects?.(text)) {
+      throw new UpstreamFault('invalid_header', 'upstream sent what is refused on its standard error');
+    }
+  }
+
   pause(): void {
     this.#connection?.pause();
   }
@@ -199,12 +207,14 @@ export class Forwarding implements Caller {
   #connect(peer: Peer): void {
     const { target } = this.#outgoing;
     const { connections } = target;
-    const name = connections.isTls ? this.#rules.sslName(this.x, target).replace(/:\d+$/, '') : '';
+    const { tls } = this.#rules.protocol;
+    const name = tls && connections.isTls ? tls.nameOf(this.x, target).replace(/:\d+$/, '') : '';
     const idle = connections.take(peer, name);
     this.#connection = undefined;
     this.#isReused = idle !== undefined;
     if (idle) return this.#use(idle);
-    const { connectTimeoutMs: timeoutMs, sslServerName: sendsName } = this.#rules.config;
+    const { connectTimeoutMs: timeoutMs } = this.#rules.config;
+    const sendsName = tls?.sendsName === true;
     this.#giveUp = connections.open(peer, { timeoutMs, name, sendsName }, this);
   }
 
@@ -222,7 +232,7 @@ export class Forwarding implements Caller {
     this.#giveUp = undefined;
     this.#connection = connection;
     if (this.#current) this.#current.connectMs = performance.now() - this.#current.startedMs;
-    connection.begin(this, head.text, upload?.bytes ?? (upload ? 'follows' : undefined));
+    connection.begin(this, head, upload?.bytes ?? (upload ? 'follows' : undefined));
     upload?.begin(connection, this);
   }
 
@@ -278,10 +288,10 @@ export class Forwarding implements Caller {
   }
 
   log(level: Level, message: string): void {
-    const { target, requestTarget } = this.#outgoing;
+    const { target, uri } = this.#outgoing;
     const address = this.#selection.peer?.address ?? target.group.name;
     const separator = address.startsWith('unix:') ? ':' : '';
-    const upstream = `${target.scheme}://${address}${separator}${requestTarget}`;
+    const upstream = `${target.scheme}://${address}${separator}${uri}`;
     this.#rules.log.write(level, message, { ...logContext(this.x), upstream });
   }
 }

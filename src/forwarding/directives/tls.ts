@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Word } from '../../../../grammar/index.ts';
-import type { LoadedFile, TlsVersion } from '../../../client/index.ts';
-import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../../config/index.ts';
-import { systemReason } from '../../../system/index.ts';
-import type { ProxyConfig } from '../config.ts';
+import type { Word } from '../../../grammar/index.ts';
+import type { LoadedFile, TlsConfig, TlsVersion } from '../../client/index.ts';
+import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../config/index.ts';
+import { systemReason } from '../../system/index.ts';
 
 /**
  * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time because the
@@ -24,7 +23,6 @@ function loadedFile(what: string): ArgReader<LoadedFile> {
 
 const { flag, integer, text, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
-const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 
 /** nginx accepts the old names too; no TLS library speaks these versions any more. */
@@ -34,113 +32,113 @@ const protocols: ArgReader<readonly TlsVersion[]> = {
   read: (words, scope) => named.read(words, scope)?.filter((name) => name !== 'SSLv2' && name !== 'SSLv3'),
 };
 
-/** Directives for TLS connections to upstreams. */
-export const tlsDirectives = directivesFor<ProxyConfig>()({
-  proxy_ssl_verify: {
+/** The rows about TLS connections, without the prefix of their protocol. */
+export const tlsRows = directivesFor<TlsConfig>()({
+  ssl_verify: {
     contexts: HSL,
     args: flag,
     into: 'sslVerify',
     default: false,
     summary: "Whether the upstream's certificate is verified.",
-    source: source('proxy_ssl_verify'),
+    source: 'nginx',
   },
-  proxy_ssl_verify_depth: {
+  ssl_verify_depth: {
     contexts: HSL,
     args: integer(),
     into: 'sslVerifyDepth',
     default: 1,
     summary: "How many certificates may stand between the upstream's own and the trusted one.",
-    source: source('proxy_ssl_verify_depth'),
+    source: 'nginx',
   },
-  proxy_ssl_trusted_certificate: {
+  ssl_trusted_certificate: {
     contexts: HSL,
     args: loadedFile('certificate'),
     into: 'sslTrustedCertificate',
     summary: "Trusted CA certificates that the upstream's certificate is verified with (PEM).",
     roles: pathFrom('confDir'),
-    source: source('proxy_ssl_trusted_certificate'),
+    source: 'nginx',
   },
-  proxy_ssl_crl: {
+  ssl_crl: {
     contexts: HSL,
     args: loadedFile('certificate revocation list'),
     into: 'sslCrl',
     summary: 'Certificate revocation lists (PEM).',
     roles: pathFrom('confDir'),
-    source: source('proxy_ssl_crl'),
+    source: 'nginx',
   },
-  proxy_ssl_name: {
+  ssl_name: {
     contexts: HSL,
     args: value,
     into: 'sslName',
-    default: { parts: [{ variable: 'proxy_host' }] },
-    defaultText: '$proxy_host',
+    default: { parts: [] },
+    defaultText: 'the host that requests are passed to',
     summary: "The name that the upstream's certificate must have, and that is sent in the handshake.",
-    source: source('proxy_ssl_name'),
+    source: 'nginx',
   },
-  proxy_ssl_server_name: {
+  ssl_server_name: {
     contexts: HSL,
     args: flag,
     into: 'sslServerName',
     default: false,
     summary: 'Whether the name is sent in the handshake (SNI).',
-    source: source('proxy_ssl_server_name'),
+    source: 'nginx',
   },
-  proxy_ssl_protocols: {
+  ssl_protocols: {
     contexts: HSL,
     args: protocols,
     into: 'sslProtocols',
     default: ['TLSv1.2', 'TLSv1.3'],
     defaultText: 'TLSv1.2 TLSv1.3',
     summary: 'TLS versions that are allowed; gw uses the lowest and the highest of them as bounds.',
-    source: source('proxy_ssl_protocols'),
+    source: 'nginx',
   },
-  proxy_ssl_ciphers: {
+  ssl_ciphers: {
     contexts: HSL,
     args: text,
     into: 'sslCiphers',
     default: 'DEFAULT',
     summary: 'Ciphers, in the format of OpenSSL.',
-    source: source('proxy_ssl_ciphers'),
+    source: 'nginx',
   },
-  proxy_ssl_session_reuse: {
+  ssl_session_reuse: {
     contexts: HSL,
     args: flag,
     into: 'sslSessionReuse',
     default: true,
     summary: 'Whether TLS sessions are resumed; never where the certificate is verified.',
-    source: source('proxy_ssl_session_reuse'),
+    source: 'nginx',
   },
-  proxy_ssl_certificate: {
+  ssl_certificate: {
     contexts: HSL,
     args: loadedFile('certificate'),
     into: 'sslCertificate',
     summary: "The gateway's client certificate (PEM).",
     roles: pathFrom('confDir'),
-    source: source('proxy_ssl_certificate'),
+    source: 'nginx',
   },
-  proxy_ssl_certificate_key: {
+  ssl_certificate_key: {
     contexts: HSL,
     args: loadedFile('certificate key'),
     into: 'sslCertificateKey',
     summary: "The key of the gateway's client certificate (PEM).",
     roles: pathFrom('confDir'),
-    source: source('proxy_ssl_certificate_key'),
+    source: 'nginx',
   },
-  proxy_ssl_password_file: {
+  ssl_password_file: {
     contexts: HSL,
     args: loadedFile('password file'),
     into: 'sslPasswordFile',
     summary: 'Passphrases for the key, one on each line.',
     roles: pathFrom('confDir'),
-    source: source('proxy_ssl_password_file'),
+    source: 'nginx',
   },
-  proxy_ssl_conf_command: {
+  ssl_conf_command: {
     contexts: HSL,
     args: readers.words({ syntax: 'name value', min: 2, max: 2 }, readCommand),
     into: 'sslConfCommands',
     repeat: 'append',
     summary: 'OpenSSL commands: MinProtocol, MaxProtocol, CipherString, Ciphersuites, Curves or Groups.',
-    source: source('proxy_ssl_conf_command'),
+    source: 'nginx',
   },
 });
 

@@ -1,15 +1,8 @@
-import type { ResponseHead } from '../../client/index.ts';
-import type { Build } from '../../contract/index.ts';
-import {
-  type Exchange,
-  isSafeHeaderName,
-  isSafeHeaderValue,
-  KEPT_TYPE,
-  statusLine,
-} from '../../http/index.ts';
-import { connectionOptions, HOP_BY_HOP } from '../../http1/index.ts';
-import type { IgnoredHeader, ProxyConfig } from './config.ts';
-import { compileCookies, compileRedirects } from './replacements.ts';
+import type { ResponseHead } from '../client/index.ts';
+import { type Exchange, isSafeHeaderName, isSafeHeaderValue, KEPT_TYPE, statusLine } from '../http/index.ts';
+import { connectionOptions, HOP_BY_HOP } from '../http1/index.ts';
+import type { ForwardingConfig, IgnoredHeader } from './config.ts';
+import type { HeaderRewrite, ResponseProtocol } from './protocol.ts';
 
 /** Instructions of a response to the gateway (`X-Accel-*`). */
 interface Accel {
@@ -22,14 +15,11 @@ interface Accel {
 }
 
 /** What is done with a header of a response, by its name. `check`: the name is no token, so it is not passed on. */
-type Treatment =
-  'pass' | 'check' | 'drop' | 'type' | 'connection' | 'location' | 'refresh' | 'cookie' | 'replace';
+type Treatment = 'pass' | 'check' | 'drop' | 'type' | 'connection' | 'rewrite' | 'replace';
 
-/** nginx hides these (ngx_http_proxy_hide_headers). */
+/** nginx hides these, whatever the protocol. */
 const HIDDEN: readonly string[] =
-  'Date Server X-Pad X-Accel-Expires X-Accel-Redirect X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset'.split(
-    ' ',
-  );
+  'X-Accel-Expires X-Accel-Redirect X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset'.split(' ');
 /**
  * Headers that end with this hop or are written anew. `Connection` is evaluated first, and `Trailer` is passed on with the fields
  * it names.
@@ -41,16 +31,14 @@ const MAX_NAMES = 1_000;
 export class ResponseHeaders {
   readonly #fixed: ReadonlyMap<string, Treatment>;
   readonly #ignored: ReadonlySet<IgnoredHeader>;
-  readonly #cookies: ReturnType<typeof compileCookies>;
-  readonly #redirects: ReturnType<typeof compileRedirects>;
+  readonly #rewrites: ReadonlyMap<string, HeaderRewrite>;
   /** Treatments by name as upstreams write it: the same few names recur, so lower-casing each is avoided. */
   readonly #known = new Map<string, Treatment>();
 
-  constructor(config: ProxyConfig, build: Build) {
+  constructor(config: ForwardingConfig, { hiddenHeaders, rewrites }: ResponseProtocol) {
     this.#ignored = new Set(config.ignoreHeaders?.flat());
-    this.#cookies = compileCookies(config, build);
-    this.#redirects = compileRedirects(config, build);
-    this.#fixed = this.#treatments(config);
+    this.#rewrites = rewrites;
+    this.#fixed = this.#treatments(config, hiddenHeaders);
   }
 
   /** Sets the headers of the response and gives its content type, '' without one. */
@@ -82,7 +70,7 @@ export class ResponseHeaders {
       // nginx keeps them even if they are hidden.
       const treatment = this.#known.get(name) ?? this.#learn(name);
       if (treatment === 'type') x.setState(KEPT_TYPE, safeType(x, name, value));
-      else if (treatment === 'cookie') this.#rewrite(x, { name, value, treatment });
+      else if (treatment === 'rewrite') this.#rewrite(x, { name, value, treatment });
       else x.response.setHeader(name, value);
     }
   }
@@ -118,28 +106,23 @@ export class ResponseHeaders {
     x: Exchange,
     { name, value, treatment }: { name: string; value: string; treatment: Treatment },
   ): void {
-    if (treatment === 'cookie') x.response.setHeader(name, this.#cookies?.(x, value) ?? value);
-    else if (treatment === 'location')
-      x.response.setHeader(name, this.#redirects?.location(x, value) ?? value);
-    else if (treatment === 'refresh') x.response.setHeader(name, this.#redirects?.refresh(x, value) ?? value);
-    else x.response.replaceHeader(name, value);
+    if (treatment === 'replace') return x.response.replaceHeader(name, value);
+    const rewrite = this.#rewrites.get(name.toLowerCase());
+    x.response.setHeader(name, rewrite?.(x, value) ?? value);
   }
 
-  #treatments({ hideHeaders = [], passHeaders = [] }: ProxyConfig): ReadonlyMap<string, Treatment> {
+  #treatments(
+    { hideHeaders = [], passHeaders = [] }: ForwardingConfig,
+    hiddenHeaders: readonly string[],
+  ): ReadonlyMap<string, Treatment> {
     const shown = new Set(passHeaders.map((name) => name.toLowerCase()));
-    const hidden = [...HIDDEN, ...hideHeaders]
+    const hidden = [...HIDDEN, ...hiddenHeaders, ...hideHeaders]
       .map((name) => name.toLowerCase())
       .filter((name) => !shown.has(name));
     return new Map<string, Treatment>([
       ['content-type', 'type'],
       ['connection', 'connection'],
-      ...(this.#redirects
-        ? ([
-            ['location', 'location'],
-            ['refresh', 'refresh'],
-          ] as const)
-        : []),
-      ...(this.#cookies ? ([['set-cookie', 'cookie']] as const) : []),
+      ...[...this.#rewrites.keys()].map((name) => [name, 'rewrite'] as const),
       ['server', 'replace'],
       ['date', 'replace'],
       ...hidden.map((name) => [name, 'drop'] as const),

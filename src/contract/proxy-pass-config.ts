@@ -1,5 +1,6 @@
 import type { TlsConfig } from '../client/index.ts';
 import type { ComplexValue } from '../config/index.ts';
+import type { TryingConfig } from '../forwarding/index.ts';
 
 /** The target of `proxy_pass`. */
 export type PassTarget = LiteralTarget | { readonly kind: 'variables'; readonly value: ComplexValue };
@@ -25,13 +26,8 @@ export interface HeaderRule {
 }
 
 /** The part of the proxy module's config that other modules, rules and active checks read. */
-export interface ForwardingConfig extends TlsConfig {
+export interface ProxyPassConfig extends TryingConfig, TlsConfig {
   readonly pass?: PassTarget;
   readonly setHeaders?: readonly HeaderRule[];
   readonly httpVersion: '1.0' | '1.1';
-  readonly connectTimeoutMs: number;
-  readonly sendTimeoutMs: number;
-  readonly readTimeoutMs: number;
-  readonly bind?: ComplexValue | 'off';
-  readonly socketKeepalive: boolean;
 }

@@ -1,17 +1,16 @@
-import { directivesFor, readers, uses } from '../../../config/index.ts';
-import { cacheReaders } from '../../../upstream-cache/index.ts';
-import type { ProxyConfig } from '../config.ts';
+import { directivesFor, readers, uses } from '../../config/index.ts';
+import { cacheReaders } from '../../upstream-cache/index.ts';
+import type { StoringConfig } from '../config.ts';
 
 const { flag, integer, size, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
-const source = (name: string): string => `nginx ngx_http_proxy_module#${name}`;
 
 /** Methods in nginx's list; GET and HEAD are always cached. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const;
 
-/** nginx's cache of responses. */
-export const cachingDirectives = directivesFor<ProxyConfig>()({
-  proxy_cache: {
+/** The rows about stored responses, without the prefix of their protocol. */
+export const storingRows = directivesFor<StoringConfig>()({
+  cache: {
     contexts: HSL,
     args: { ...readers.value, syntax: 'zone | off' },
     into: 'cache',
@@ -19,75 +18,74 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
     defaultText: 'off',
     summary: 'The cache that responses are stored in and served from.',
     roles: uses('response cache'),
-    source: source('proxy_cache'),
+    source: 'nginx',
   },
-  proxy_cache_key: {
+  cache_key: {
     contexts: HSL,
     args: readers.value,
     into: 'cacheKey',
-    defaultText: '$scheme$proxy_host$request_uri',
     summary: 'The key of a response; two requests with the same key get the same response.',
-    source: source('proxy_cache_key'),
+    source: 'nginx',
   },
-  proxy_cache_valid: {
+  cache_valid: {
     contexts: HSL,
     args: cacheReaders.valid,
     into: 'cacheValid',
     repeat: 'append',
     summary:
       'How long responses are fresh whose headers do not say it; without codes, those with status 200, 301 and 302.',
-    source: source('proxy_cache_valid'),
+    source: 'nginx',
   },
-  proxy_cache_methods: {
+  cache_methods: {
     contexts: HSL,
     args: readers.someOf(METHODS),
     into: 'cacheMethods',
     defaultText: 'GET HEAD',
     summary: 'Methods of the requests whose responses are stored; GET and HEAD always are.',
-    source: source('proxy_cache_methods'),
+    source: 'nginx',
   },
-  proxy_cache_min_uses: {
+  cache_min_uses: {
     contexts: HSL,
     args: integer(),
     into: 'cacheMinUses',
     default: 1,
     summary: 'The request for a key with which its response is stored, counted from 1.',
-    source: source('proxy_cache_min_uses'),
+    source: 'nginx',
   },
-  proxy_cache_bypass: {
+  cache_bypass: {
     contexts: HSL,
     args: cacheReaders.values,
     into: 'cacheBypass',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not taken from the cache.',
-    source: source('proxy_cache_bypass'),
+    source: 'nginx',
   },
-  proxy_no_cache: {
+  no_cache: {
     contexts: HSL,
     args: cacheReaders.values,
     into: 'noCache',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not stored.',
-    source: source('proxy_no_cache'),
+    source: 'nginx',
   },
-  proxy_cache_use_stale: {
+  cache_use_stale: {
     contexts: HSL,
     args: cacheReaders.staleConditions,
     into: 'cacheUseStale',
     repeat: 'append',
     defaultText: 'off',
     summary: 'When a stale response is served: after which failures, and while it is updated.',
-    source: source('proxy_cache_use_stale'),
+    source: 'nginx',
   },
-  proxy_cache_lock: {
+  cache_lock: {
     contexts: HSL,
     args: flag,
     into: 'cacheLock',
     default: false,
     summary: 'One request at a time fetches a response that is not in the cache; the others wait for it.',
-    source: source('proxy_cache_lock'),
+    source: 'nginx',
   },
-  proxy_cache_lock_timeout: {
+  cache_lock_timeout: {
     contexts: HSL,
     args: time,
     into: 'cacheLockTimeoutMs',
@@ -95,49 +93,49 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
     defaultText: '5s',
     summary:
       'Longest wait for the lock; after it a request is sent to the upstream, and its response is not stored.',
-    source: source('proxy_cache_lock_timeout'),
+    source: 'nginx',
   },
-  proxy_cache_lock_age: {
+  cache_lock_age: {
     contexts: HSL,
     args: time,
     into: 'cacheLockAgeMs',
     default: 5_000,
     defaultText: '5s',
     summary: 'If the request with the lock is not done after this time, one more is sent.',
-    source: source('proxy_cache_lock_age'),
+    source: 'nginx',
   },
-  proxy_cache_background_update: {
+  cache_background_update: {
     contexts: HSL,
     args: flag,
     into: 'cacheBackgroundUpdate',
     default: false,
     summary: 'A stale response is served at once, and updated by a request of its own.',
-    source: source('proxy_cache_background_update'),
+    source: 'nginx',
   },
-  proxy_cache_revalidate: {
+  cache_revalidate: {
     contexts: HSL,
     args: flag,
     into: 'cacheRevalidate',
     default: false,
     summary: 'Asks with If-Modified-Since and If-None-Match whether a stale response is still right.',
-    source: source('proxy_cache_revalidate'),
+    source: 'nginx',
   },
-  proxy_cache_convert_head: {
+  cache_convert_head: {
     contexts: HSL,
     args: flag,
     into: 'cacheConvertHead',
     default: true,
     summary: 'HEAD is sent to the upstream as GET; with "off" the key has to contain $request_method.',
-    source: source('proxy_cache_convert_head'),
+    source: 'nginx',
   },
-  proxy_cache_max_range_offset: {
+  cache_max_range_offset: {
     contexts: HSL,
     args: size,
     into: 'cacheMaxRangeOffset',
     summary: 'Requests for a range from this byte on, or from the end, are passed on and not stored.',
-    source: source('proxy_cache_max_range_offset'),
+    source: 'nginx',
   },
-  proxy_cache_verify: {
+  cache_verify: {
     contexts: HSL,
     args: size,
     into: 'cacheVerifyBytes',
@@ -147,54 +145,21 @@ export const cachingDirectives = directivesFor<ProxyConfig>()({
       'Stored bodies up to this size are compared with their checksum before they are sent for the first time after a start; larger ones while they are sent.',
     source: 'gw',
   },
-  proxy_cache_purge: {
+  cache_purge: {
     contexts: HSL,
     args: cacheReaders.values,
     into: 'cachePurge',
     repeat: 'append',
     summary:
       'If one of the values is neither empty nor 0, the request removes the response with its key, or with a "*" at the end of the key all that begin so: 204, or 404 if there was none. Who may send it, access rules decide.',
-    source: source('proxy_cache_purge'),
+    source: 'nginx',
   },
-  cache_tags: {
-    contexts: ['location'],
-    args: readers.present,
-    into: 'cacheTags',
-    inherit: 'nameless',
-    summary: 'Stored responses have tags, by which they are purged.',
-    source: 'gw',
-  },
-  cache_tags_header: {
-    contexts: ['http'],
-    args: readers.text,
-    into: 'cacheTagsHeader',
-    default: 'Cache-Tag',
-    summary: 'The header of responses that their tags are taken from, separated by commas.',
-    source: 'gw',
-  },
-  cache_tag_header: {
-    contexts: HSL,
-    args: readers.text,
-    into: 'tagHeader',
-    summary:
-      'Stored responses have the tags of this header: "cache_tags" and "cache_tags_header" in one. A response with more than 64 tags, or longer ones than 64 bytes, is not stored.',
-    source: 'gw',
-  },
-  proxy_force_ranges: {
+  force_ranges: {
     contexts: HSL,
     args: flag,
     into: 'forceRanges',
     default: false,
     summary: 'Serves ranges of stored responses even if the upstream did not send Accept-Ranges.',
-    source: source('proxy_force_ranges'),
-  },
-  slice: {
-    contexts: HSL,
-    args: size,
-    into: 'sliceBytes',
-    default: 0,
-    summary:
-      'Responses are fetched and stored in pieces of this size; the key and the Range header of the request have to contain $slice_range. 0: they are fetched whole.',
-    source: 'nginx ngx_http_slice_module#slice',
+    source: 'nginx',
   },
 });

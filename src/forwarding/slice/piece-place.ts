@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../http/index.ts';
+import type { Exchange } from '../../http/index.ts';
 
 /** The place of a piece in its response, up to but not including `to`. */
 interface PiecePlace {

@@ -1,4 +1,4 @@
-import { type Exchange, stateKey } from '../../../http/index.ts';
+import { type Exchange, stateKey } from '../../http/index.ts';
 
 /** The piece that a request asks the upstream for. */
 export interface SliceState {

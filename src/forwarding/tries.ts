@@ -1,6 +1,6 @@
-import type { ResponseHead, UpstreamFault } from '../../client/index.ts';
-import { type Exchange, stateKey } from '../../http/index.ts';
-import type { NextCondition, ProxyConfig } from './config.ts';
+import type { ResponseHead, UpstreamFault } from '../client/index.ts';
+import { type Exchange, stateKey } from '../http/index.ts';
+import type { NextCondition, TryingConfig } from './config.ts';
 
 /**
  * One peer that a request was sent to, for `$upstream_*`. Times are milliseconds since the peer was chosen; -1: never reached.
@@ -19,9 +19,10 @@ export interface Try {
 }
 
 /** The upstreams that a request was sent to, kept with the request. */
-export interface ProxyFacts {
+export interface UpstreamFacts {
   /** One list for each location that forwarded the request: `error_page` and X-Accel-Redirect lead from one to the next. */
   readonly rounds: Try[][];
+  /** `$proxy_host` and `$proxy_port` of the last round; '' if its protocol has none. */
   proxyHost: string;
   proxyPort: string;
   /**
@@ -34,19 +35,19 @@ export interface ProxyFacts {
   trailers: readonly string[];
 }
 
-const FACTS = stateKey<ProxyFacts>('proxy');
+const FACTS = stateKey<UpstreamFacts>('upstream');
 
 /** Gives what is kept of the request's upstreams; `undefined` if it was not forwarded. */
-export function proxyFacts(x: Exchange): ProxyFacts | undefined {
+export function upstreamFacts(x: Exchange): UpstreamFacts | undefined {
   return x.state(FACTS);
 }
 
 /** Begins a round: a location starts to forward the request. */
 export function beginRound(
   x: Exchange,
-  { proxyHost, proxyPort }: Pick<ProxyFacts, 'proxyHost' | 'proxyPort'>,
-): ProxyFacts {
-  const known = proxyFacts(x);
+  { proxyHost = '', proxyPort = '' }: Partial<Pick<UpstreamFacts, 'proxyHost' | 'proxyPort'>>,
+): UpstreamFacts {
+  const known = upstreamFacts(x);
   const { internalRedirects } = x;
   const now = { proxyHost, proxyPort, internalRedirects, responseHeaders: [], trailers: [] };
   const facts = known ? Object.assign(known, now) : { rounds: [], ...now };
@@ -56,7 +57,7 @@ export function beginRound(
 }
 
 /** Adds a try to the current round. */
-export function beginTry(facts: ProxyFacts, address: string): Try {
+export function beginTry(facts: UpstreamFacts, address: string): Try {
   const started: Try = {
     address,
     startedMs: performance.now(),
@@ -73,7 +74,7 @@ export function beginTry(facts: ProxyFacts, address: string): Try {
 }
 
 /** Records the head of the response to the last try, also that of a 101. */
-export function noteResponse(facts: ProxyFacts, { status, headers }: ResponseHead): void {
+export function noteResponse(facts: UpstreamFacts, { status, headers }: ResponseHead): void {
   facts.responseHeaders = headers;
   const current = facts.rounds.at(-1)?.at(-1);
   if (!current) return;
@@ -106,13 +107,13 @@ export interface Progress {
   readonly triesLeft: number;
 }
 
-/** `proxy_next_upstream` of one location: decides when the next peer is tried. */
+/** `proxy_next_upstream` and its kin in one location: decides when the next peer is tried. */
 export class NextRules {
   readonly #conditions: ReadonlySet<NextCondition>;
   readonly #timeoutMs: number;
   readonly maxTries: number;
 
-  constructor({ nextUpstream, nextUpstreamTimeoutMs, nextUpstreamTries }: ProxyConfig) {
+  constructor({ nextUpstream, nextUpstreamTimeoutMs, nextUpstreamTries }: TryingConfig) {
     const conditions = new Set<NextCondition>(nextUpstream?.flat() ?? ['error', 'timeout']);
     if (conditions.has('off')) conditions.clear();
     this.#conditions = conditions;
@@ -140,4 +141,9 @@ export class NextRules {
     if (isSent && NOT_IDEMPOTENT.has(method) && !this.#conditions.has('non_idempotent')) return false;
     return this.#timeoutMs === 0 || performance.now() - startedMs < this.#timeoutMs;
   }
+}
+
+/** Tells whether the configuration uses variables about upstreams, so that requests must keep what they are made of. */
+export function keepsFacts(build: { usesFamily(prefix: string): boolean }): boolean {
+  return ['upstream_', 'proxy_host', 'proxy_port'].some((prefix) => build.usesFamily(prefix));
 }

@@ -1,6 +1,5 @@
-import type { ResponseHead } from '../../client/index.ts';
+import type { ResponseHead } from '../client/index.ts';
 import type { Socket } from 'node:net';
-import type { Build } from '../../contract/index.ts';
 import {
   changeRate,
   CHARSET_OVERRIDE,
@@ -8,13 +7,15 @@ import {
   type Exchange,
   isSafeHeaderName,
   isSafeHeaderValue,
-} from '../../http/index.ts';
+} from '../http/index.ts';
 import { ResponseHeaders } from './response-headers.ts';
-import { CHUNKED, HOP_BY_HOP } from '../../http1/index.ts';
-import type { ProxyConfig } from './config.ts';
-import { type BodyTaker, Relay, type Source } from '../../relay.ts';
-import type { AcceptedResponse, Delivery } from '../../upstream-cache/index.ts';
-import { proxyFacts } from './tries.ts';
+import { CHUNKED, HOP_BY_HOP } from '../http1/index.ts';
+import type { ForwardingBuild } from './build.ts';
+import type { ForwardingConfig } from './config.ts';
+import type { ResponseProtocol } from './protocol.ts';
+import { type BodyTaker, Relay, type Source } from '../relay.ts';
+import type { AcceptedResponse, Delivery } from '../upstream-cache/index.ts';
+import { upstreamFacts } from './tries.ts';
 
 /** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set([
@@ -70,13 +71,15 @@ function upgradeOf({ headers }: ResponseHead): string {
 /** Decides what the client gets for an upstream's response: the response itself, or something else of this server. */
 export class ResponseDelivery implements Delivery {
   readonly #headers: ResponseHeaders;
-  readonly #config: ProxyConfig;
+  readonly #config: ForwardingConfig;
+  readonly #passesTrailers: boolean;
   readonly #readAheadBytes: number;
   readonly #rate: (x: Exchange) => number;
 
-  constructor(config: ProxyConfig, build: Build) {
+  constructor(config: ForwardingConfig, protocol: ResponseProtocol, build: ForwardingBuild) {
     this.#config = config;
-    this.#headers = new ResponseHeaders(config, build);
+    this.#headers = new ResponseHeaders(config, protocol);
+    this.#passesTrailers = protocol.passesTrailers;
     this.#readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
     const readRate = config.limitRate && build.value(config.limitRate);
     this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
@@ -102,7 +105,7 @@ export class ResponseDelivery implements Delivery {
       return 'intercepted';
     }
     const contentType = this.#headers.apply(x, head);
-    if (this.#config.passTrailers && head.bodyBytes === CHUNKED) {
+    if (this.#passesTrailers && head.bodyBytes === CHUNKED) {
       x.response.trailers = () => passedTrailers(source.trailers);
     }
     const buffers = accel.buffering ?? this.#config.buffering;
@@ -125,7 +128,7 @@ export class ResponseDelivery implements Delivery {
   }
 
   serves(x: Exchange, headers: readonly string[]): void {
-    const facts = proxyFacts(x);
+    const facts = upstreamFacts(x);
     if (facts) facts.responseHeaders = headers;
   }
 

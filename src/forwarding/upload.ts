@@ -1,7 +1,6 @@
-import type { Connection } from '../../client/index.ts';
-import type { Exchange } from '../../http/index.ts';
-import { CHUNK_END, chunkStart, lastChunk } from '../../http1/index.ts';
-import type { SpooledBody } from '../../spool.ts';
+import type { Connection } from '../client/index.ts';
+import type { Exchange } from '../http/index.ts';
+import type { SpooledBody } from '../spool.ts';
 
 /** The sender of the request that a body belongs to. */
 interface Sender {
@@ -13,7 +12,7 @@ interface Sender {
 
 /** The body of a request on its way to a peer: either complete, or passed on while the client sends it. */
 export interface Upload {
-  /** Size in bytes; -1: chunked. */
+  /** Size in bytes; -1: not known. */
   readonly bodyBytes: number;
   /** The whole body, if it is small; `undefined`: `begin` writes it. */
   readonly bytes: Uint8Array | undefined;
@@ -64,9 +63,6 @@ export class WholeUpload implements Upload {
   }
 }
 
-const LAST_CHUNK = Buffer.from(lastChunk());
-const AFTER_CHUNK = Buffer.from(CHUNK_END);
-
 /** A body that is passed on while it is received (`proxy_request_buffering off`). */
 export class PassingUpload implements Upload {
   readonly bytes = undefined;
@@ -82,18 +78,13 @@ export class PassingUpload implements Upload {
 
   begin(connection: Connection, sender: Sender): void {
     this.isSpent = true;
-    const isChunked = this.bodyBytes < 0;
     const receive = (piece: Buffer): void | Promise<void> => {
       if (!connection.isOpen) return undefined;
-      if (isChunked) connection.write(Buffer.from(chunkStart(piece.length)));
-      const isTaken = connection.write(piece);
-      if (isChunked) connection.write(AFTER_CHUNK);
-      return isTaken ? undefined : new Promise((resolve) => (this.#taken = resolve));
+      return connection.write(piece) ? undefined : new Promise((resolve) => (this.#taken = resolve));
     };
     this.#x.readPieces(receive).then(
       (isWhole) => {
         if (!isWhole) return sender.withdraw();
-        if (isChunked) connection.write(LAST_CHUNK);
         return connection.finish();
       },
       (error: unknown) => sender.fault(error as Error),

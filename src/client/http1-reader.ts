@@ -1,0 +1,86 @@
+import { headEnd } from '../http1/index.ts';
+import { type BodyReader, bodyReaderOf, CloseReader } from './body-reader.ts';
+import { invalidResponse } from './fault.ts';
+import { type ResponseHead, readHead } from './response-head.ts';
+import type { Caller, ResponseReader, Switch } from './response-reader.ts';
+
+/** Maximum number of interim responses such as 103 to one request: each of them restarts `proxy_read_timeout`. */
+const MAX_INTERIM_RESPONSES = 16;
+const EMPTY = Buffer.alloc(0);
+
+/** Reads HTTP/1 responses. */
+export class Http1Reader implements ResponseReader {
+  caller: Caller | undefined = undefined;
+  hasHead = false;
+  leavesOpen = false;
+  #interims = 0;
+  #pending: Buffer = EMPTY;
+  #head: ResponseHead | undefined = undefined;
+  #body: BodyReader | undefined = undefined;
+  readonly #give = (piece: Buffer): void => this.caller?.piece(piece);
+
+  get trailers(): readonly string[] | undefined {
+    return this.#body?.trailers;
+  }
+
+  begin(caller: Caller): void {
+    this.caller = caller;
+    this.hasHead = false;
+    this.#interims = 0;
+    this.#head = undefined;
+    this.#body = undefined;
+  }
+
+  read(bytes: Buffer): 'complete' | Switch | undefined {
+    if (this.#body) return this.#readBody(this.#body, bytes, 0);
+    const pending = this.#pending;
+    if (pending.length === 0) return this.#readHead(bytes, 0);
+    // The empty line may begin in the bytes that were searched before.
+    return this.#readHead(Buffer.concat([pending, bytes]), Math.max(0, pending.length - 2));
+  }
+
+  endsHere(): boolean {
+    this.leavesOpen = false;
+    return this.#body instanceof CloseReader;
+  }
+
+  #readHead(bytes: Buffer, from: number): 'complete' | Switch | undefined {
+    const caller = this.caller as Caller;
+    const { headLimitBytes } = caller;
+    const length = headEnd(bytes, from);
+    if (length < 0 || length > headLimitBytes) {
+      if (bytes.length >= headLimitBytes) throw invalidResponse('upstream sent too big header');
+      this.#pending = bytes;
+      return undefined;
+    }
+    const head = readHead(bytes.toString('latin1', 0, length), caller);
+    this.#pending = EMPTY;
+    if (head.status < 200) return this.#readInterim(head, bytes.subarray(length));
+    this.hasHead = true;
+    this.#head = head;
+    const body = (this.#body = bodyReaderOf(head));
+    caller.head(head);
+    const outcome = this.caller === caller ? this.#readBody(body, bytes, length) : undefined;
+    if (outcome === undefined && this.caller === caller) caller.follow();
+    return outcome;
+  }
+
+  /** Interim responses are not passed to the client (nginx); a 101 that was asked for ends HTTP on this connection. */
+  #readInterim(head: ResponseHead, rest: Buffer): 'complete' | Switch | undefined {
+    if (head.status !== 101) {
+      if (++this.#interims > MAX_INTERIM_RESPONSES)
+        throw invalidResponse('upstream sent too many interim responses');
+      return rest.length > 0 ? this.#readHead(rest, 0) : undefined;
+    }
+    if (!this.caller?.upgrades) throw invalidResponse('upstream sent unexpected status 101');
+    return { head, rest };
+  }
+
+  #readBody(body: BodyReader, bytes: Buffer, from: number): 'complete' | undefined {
+    const at = body.complete ? from : body.read(bytes, from, this.#give);
+    if (body.broken) throw invalidResponse('upstream sent invalid chunked response', 'reading upstream');
+    if (!body.complete) return undefined;
+    this.leavesOpen = this.#head?.keepsAlive === true && at === bytes.length;
+    return 'complete';
+  }
+}

@@ -1,0 +1,29 @@
+import type { ErrorLog } from '../log/index.ts';
+import type { ComplexValue } from '../config/index.ts';
+import type { Exchange, Getter } from '../http/index.ts';
+import type { SpoolRules } from '../spool.ts';
+import type { CacheBuild } from '../upstream-cache/index.ts';
+import type { Counters } from '../zone/index.ts';
+
+/** The directives of a location about responses of any upstream. */
+interface ResponseRules {
+  /** `slice`; 0: responses are fetched whole. */
+  readonly sliceBytes: number;
+  /** `cache_tag_header`: the response header with tags, named for this location. */
+  readonly tagHeader?: string;
+  /** `cache_tags`: responses have tags, in the header of `cacheTagsHeader`. */
+  readonly cacheTags?: true;
+  readonly cacheTagsHeader: string;
+}
+
+/** What compiling needs of the location. */
+export interface ForwardingBuild extends CacheBuild {
+  readonly core: CacheBuild['core'] & SpoolRules & ResponseRules;
+  readonly log: ErrorLog;
+  value(value: ComplexValue): (x: Exchange) => string;
+  variable(name: string): Getter;
+  readonly metrics: Counters;
+  usesFamily(prefix: string): boolean;
+  needPeer(): void;
+  needAnyMethod(): void;
+}

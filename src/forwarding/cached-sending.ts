@@ -1,0 +1,59 @@
+import type { CacheStore } from '../cache/index.ts';
+import { type Exchange, logContext } from '../http/index.ts';
+import {
+  type CacheRules,
+  type Fetch,
+  LockQueue,
+  serveCached,
+  StoredDelivery,
+} from '../upstream-cache/index.ts';
+import type { ForwardingBuild } from './build.ts';
+import { compileForwardingPolicy } from './cache-policy.ts';
+import type { ForwardingConfig } from './config.ts';
+import type { Provisioned } from './connections.ts';
+import type { Protocol, Target } from './protocol.ts';
+import type { ResponseDelivery } from './response-delivery.ts';
+import type { Upload } from './upload.ts';
+
+/** A request as it would be sent. */
+export interface Outgoing<T extends Target> {
+  readonly target: T;
+  readonly uri: string;
+  readonly upload: Upload | undefined;
+}
+
+interface CachedLocation<T extends Target> {
+  readonly config: ForwardingConfig;
+  readonly provisioned: Provisioned;
+  readonly protocol: Protocol<T>;
+  readonly delivery: ResponseDelivery;
+  readonly fetch: Fetch<Outgoing<T>>;
+}
+
+/** Compiles the way of requests in a location with a cache. */
+export function compileCached<T extends Target>(
+  { config, provisioned, protocol, delivery, fetch }: CachedLocation<T>,
+  build: ForwardingBuild,
+): (x: Exchange, outgoing: Outgoing<T>) => void | Promise<void> {
+  const { caches, buffers } = provisioned;
+  const policy = compileForwardingPolicy(config, { caches, protocol }, build);
+  const warn = (x: Exchange, message: string): void => build.log.write('warn', message, logContext(x));
+  const stored = new StoredDelivery(delivery, { buffers, forcesRanges: config.forceRanges }, build);
+  const rules: CacheRules<Outgoing<T>> = { policy, delivery, stored, queue: new LockQueue(), fetch, warn };
+  return (x, outgoing) => {
+    const store = policy.storeOf(x);
+    if (!store) return fetch(x, outgoing, { isForCache: false });
+    if (policy.purges(x)) return purge(x, store, policy.keyOf(x, outgoing));
+    if (!policy.takes(x.method)) return fetch(x, outgoing, { isForCache: false });
+    return serveCached(x, { rules, outgoing, store, key: policy.keyOf(x, outgoing) });
+  };
+}
+
+/** Removes what a key means. The response leaves when no worker serves it any more. */
+async function purge(x: Exchange, store: CacheStore, key: string): Promise<void> {
+  const meant = key.endsWith('*')
+    ? ({ kind: 'prefix', text: key.slice(0, -1) } as const)
+    : ({ kind: 'key', text: key } as const);
+  const count = await store.purge(meant, 'api');
+  x.end(count > 0 ? 204 : 404);
+}

@@ -1,0 +1,83 @@
+import type { ComplexValue } from '../config/index.ts';
+import type { OriginCacheConfig, UpstreamCacheConfig } from '../upstream-cache/index.ts';
+
+/** A condition of `proxy_next_upstream` and its kin. */
+export type NextCondition = (typeof NEXT_CONDITIONS)[number];
+
+export const NEXT_CONDITIONS = [
+  'error',
+  'timeout',
+  'invalid_header',
+  'non_idempotent',
+  'http_500',
+  'http_502',
+  'http_503',
+  'http_504',
+  'http_403',
+  'http_404',
+  'http_429',
+  'off',
+  'updating',
+] as const;
+
+/** A header of a response that `proxy_ignore_headers` and its kin may name. */
+export type IgnoredHeader = (typeof IGNORED_HEADERS)[number];
+
+export const IGNORED_HEADERS = [
+  'X-Accel-Redirect',
+  'X-Accel-Expires',
+  'X-Accel-Limit-Rate',
+  'X-Accel-Buffering',
+  'X-Accel-Charset',
+  'Expires',
+  'Cache-Control',
+  'Set-Cookie',
+  'Vary',
+] as const;
+
+/** `number size`. */
+export interface Buffers {
+  readonly number: number;
+  readonly sizeBytes: number;
+}
+
+/** How peers are connected to and tried in turn, in every protocol. */
+export interface TryingConfig {
+  readonly connectTimeoutMs: number;
+  readonly sendTimeoutMs: number;
+  readonly readTimeoutMs: number;
+  readonly bind?: ComplexValue | 'off';
+  readonly socketKeepalive: boolean;
+  /** Maximum size of a response's head. */
+  readonly bufferSizeBytes: number;
+  readonly nextUpstream?: readonly (readonly NextCondition[])[];
+  readonly nextUpstreamTries: number;
+  readonly nextUpstreamTimeoutMs: number;
+}
+
+/** What is passed on of requests and responses. */
+export interface PassingConfig {
+  readonly passRequestHeaders: boolean;
+  readonly passRequestBody: boolean;
+  readonly requestBuffering: boolean;
+  readonly ignoreClientAbort: boolean;
+  readonly hideHeaders?: readonly string[];
+  readonly passHeaders?: readonly string[];
+  readonly ignoreHeaders?: readonly (readonly IgnoredHeader[])[];
+  readonly interceptErrors: boolean;
+  readonly limitRate?: ComplexValue;
+  readonly buffering: boolean;
+  readonly buffers: Buffers;
+  readonly busyBuffersBytes?: number;
+  readonly maxTempFileBytes: number;
+}
+
+/** Which responses of a location are stored, and how they are served. */
+export interface StoringConfig extends UpstreamCacheConfig, Omit<OriginCacheConfig, 'ignoreHeaders'> {
+  readonly cacheMethods?: readonly string[];
+  readonly cachePurge?: readonly (readonly ComplexValue[])[];
+  readonly forceRanges: boolean;
+}
+
+/** What a location says about asking upstreams, whatever the protocol: `proxy_…`, `fastcgi_…`, `uwsgi_…` and so on. */
+export interface ForwardingConfig extends TryingConfig, PassingConfig, StoringConfig {}

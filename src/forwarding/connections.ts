@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import {
+  Connections,
+  Connector,
+  type ConnectorSettings,
+  readBuffer,
+  type ResponseReader,
+  type TlsSettings,
+} from '../client/index.ts';
+import type { Caches } from '../cache/index.ts';
+import { type ComplexValue, constantText } from '../config/index.ts';
+import type { Exchange } from '../http/index.ts';
+import { PieceBuffers } from '../send-file.ts';
+import type { UpstreamGroup, Upstreams } from '../upstream/index.ts';
+import type { ForwardingBuild } from './build.ts';
+import type { TryingConfig } from './config.ts';
+import type { Target } from './protocol.ts';
+
+/** The upstreams and connections that a location forwards requests through. */
+export interface Provisioned {
+  readonly upstreams: Upstreams;
+  /** Gives the connections to the peers of a group, plain or encrypted, from one local address ('': any). */
+  connections(group: UpstreamGroup, isTls: boolean, localAddress?: string): Connections;
+  readonly caches: Caches;
+  /** For sending stored responses. */
+  readonly buffers: PieceBuffers;
+}
+
+/** What `provision` is handed for one worker. */
+interface Scope {
+  readonly upstreams: Upstreams;
+  readonly caches: Caches;
+  share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T;
+}
+
+/** How connections are used. */
+interface Use {
+  /** Connections of different protocols are never shared. */
+  readonly protocol: string;
+  /** Present if connections may be encrypted. */
+  readonly tls?: TlsSettings | undefined;
+  /** Makes what reads the responses on one connection; absent: HTTP/1. */
+  readonly reader?: () => ResponseReader;
+}
+
+/** Maximum number of connection sets that requests may create by naming local addresses. */
+const MAX_SETS = 1_000;
+
+/** Opens no connection yet. The connections of groups that do not change outlive a reload. */
+export function provisionForwarding(
+  { socketKeepalive }: Pick<TryingConfig, 'socketKeepalive'>,
+  scope: Scope,
+  use: Use,
+): Provisioned {
+  const known = new Map<string, Connections>();
+  const buffer = scope.share('forwarding: read buffer', readBuffer, () => undefined);
+  const open = (group: UpstreamGroup, settings: ConnectorSettings): Connections =>
+    scope.share(
+      keyOf(group, { protocol: use.protocol, settings }),
+      () => new Connections(new Connector(settings, buffer), group.keepalive, use.reader),
+      (connections) => connections.close(),
+    );
+  return {
+    upstreams: scope.upstreams,
+    caches: scope.caches,
+    buffers: scope.share(
+      'forwarding: cache buffers',
+      () => new PieceBuffers(),
+      () => undefined,
+    ),
+    connections(group, isTls, localAddress = '') {
+      const set = `${isTls ? 'tls' : 'plain'} ${localAddress} ${group.connectionSet}`;
+      const found = known.get(set);
+      if (found) return found;
+      if (known.size >= MAX_SETS) throw new Error('requests name too many different local addresses');
+      const settings: ConnectorSettings = {
+        tcpKeepalive: socketKeepalive,
+        ...(localAddress !== '' && { localAddress }),
+        ...(isTls && use.tls && { tls: use.tls }),
+      };
+      const opened = open(group, settings);
+      known.set(set, opened);
+      return opened;
+    },
+  };
+}
+
+function keyOf(
+  { connectionSet, keepalive }: UpstreamGroup,
+  { protocol, settings }: { readonly protocol: string; readonly settings: ConnectorSettings },
+): string {
+  // The settings contain keys and certificates, and the keys of resources may be logged: hence a digest.
+  const digest = createHash('sha256')
+    .update(JSON.stringify([keepalive, settings]))
+    .digest('hex');
+  return `${protocol} ${connectionSet} ${digest}`;
+}
+
+/** Gives the local address that all requests share ('': any); `undefined` if it depends on the request. */
+function fixedLocalAddress({ bind }: Pick<TryingConfig, 'bind'>): string | undefined {
+  if (bind === undefined || bind === 'off') return '';
+  return constantText(bind);
+}
+
+interface Tools {
+  readonly config: Pick<TryingConfig, 'bind'>;
+  readonly provisioned: Provisioned;
+  readonly build: Pick<ForwardingBuild, 'value'>;
+}
+
+/** Compiles what gives the connections of a request to a group. */
+export function compileConnections({
+  config,
+  provisioned,
+  build,
+}: Tools): (x: Exchange, group: UpstreamGroup, isTls: boolean) => Connections {
+  const fixed = fixedLocalAddress(config);
+  if (fixed !== undefined) return (_x, group, isTls) => provisioned.connections(group, isTls, fixed);
+  const localAddress = build.value(config.bind as ComplexValue);
+  return (x, group, isTls) => provisioned.connections(group, isTls, localAddress(x));
+}
+
+/** Compiles the target of a location whose upstream is known at load time. */
+export function compileKnownTarget<T extends Target>(
+  target: Omit<T, 'connections'> & Pick<T, 'group'>,
+  isTls: boolean,
+  tools: Tools,
+): (x: Exchange) => T {
+  const fixed = fixedLocalAddress(tools.config);
+  if (fixed === undefined) {
+    const connectionsOf = compileConnections(tools);
+    return (x) => ({ ...target, connections: connectionsOf(x, target.group, isTls) }) as T;
+  }
+  const connections = tools.provisioned.connections(target.group, isTls, fixed);
+  const whole = { ...target, connections } as T;
+  return () => whole;
+}

@@ -1,0 +1,83 @@
+import type { TlsConfig } from '../../client/index.ts';
+import { type AnyRow, type ArgReader, type Context, readers, type Rows } from '../../config/index.ts';
+import type { ForwardingConfig } from '../config.ts';
+import { passingRows } from './passing.ts';
+import { storingRows } from './storing.ts';
+import { tlsRows } from './tls.ts';
+import { tryingRows } from './trying.ts';
+
+const HSL: readonly Context[] = ['http', 'server', 'location'];
+
+/** Texts for the reference: the defaults that a protocol has of its own, by the names of their directives without prefix. */
+type Defaults = Readonly<Record<string, string>>;
+
+/** Gives the directives that `proxy_pass` and its kin have in common; `prefix`: the name of the module in nginx. */
+export function forwardingDirectives(prefix: string, defaults: Defaults = {}): Rows<ForwardingConfig> {
+  const rows: Rows<ForwardingConfig> = { ...tryingRows, ...passingRows, ...storingRows };
+  const own = prefixed(prefix, rows, defaults) as Rows<ForwardingConfig>;
+  return { ...own, ...withoutEffect<ForwardingConfig>(prefix, FILES) };
+}
+
+/** Gives the directives about TLS. */
+export function tlsDirectives(prefix: string, defaults: Defaults = {}): Rows<TlsConfig> {
+  const own = prefixed(prefix, tlsRows, defaults) as Rows<TlsConfig>;
+  return { ...own, ...withoutEffect<TlsConfig>(prefix, CERTIFICATES) };
+}
+
+const sourceOf = (prefix: string, name: string): string =>
+  `nginx ngx_http_${prefix}_module#${prefix}_${name}`;
+
+type AnyRows = Readonly<Record<string, AnyRow>>;
+
+function prefixed(prefix: string, rows: AnyRows, defaults: Defaults): AnyRows {
+  return Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => {
+      const source = row.source === 'gw' ? 'gw' : sourceOf(prefix, name);
+      const defaultText = defaults[name];
+      return [
+        `${prefix}_${name}`,
+        { ...row, source, ...(defaultText !== undefined && { defaultText }) } as AnyRow,
+      ];
+    }),
+  );
+}
+
+/** Words that may hold variables. */
+const values = (syntax: string, min = 1, max = Infinity): ArgReader<unknown> =>
+  readers.words({ syntax, min, max }, (words, scope) => words.map((word) => scope.complexValue(word)));
+const words = (syntax: string, max = Infinity): ArgReader<unknown> => ({ ...readers.texts, syntax, max });
+
+interface Ineffective {
+  readonly args: ArgReader<unknown>;
+  readonly why: string;
+}
+
+const NO_FILES = 'files of responses are kept in caches only';
+
+const FILES: Readonly<Record<string, Ineffective>> = {
+  store: { args: values('on | off | string', 1, 1), why: NO_FILES },
+  store_access: { args: words('users:permissions ...', 3), why: NO_FILES },
+};
+
+const CERTIFICATES: Readonly<Record<string, Ineffective>> = {
+  ssl_certificate_cache: {
+    args: words('off | max=number [inactive=time] [valid=time]', 3),
+    why: 'certificates stay loaded',
+  },
+};
+
+/** Gives directives that are accepted and checked, without effect. */
+function withoutEffect<C>(prefix: string, rows: Readonly<Record<string, Ineffective>>): Rows<C> {
+  return Object.fromEntries(
+    Object.entries(rows).map(([name, { args, why }]) => [
+      `${prefix}_${name}`,
+      {
+        contexts: HSL,
+        args,
+        accepted: why,
+        summary: `Accepted, without effect: ${why}.`,
+        source: sourceOf(prefix, name),
+      },
+    ]),
+  );
+}

@@ -1,0 +1,35 @@
+import type { Word } from '../../../grammar/index.ts';
+import { type ArgReader, type ComplexValue, readers } from '../../config/index.ts';
+import type { Buffers } from '../config.ts';
+
+/** `number size`, at least two of them. */
+export const buffers: ArgReader<Buffers> = readers.words(
+  { syntax: 'number size', min: 2, max: 2 },
+  (words, scope) => {
+    const [count, sizeWord] = words as [Word, Word];
+    const number = readers.integer({ min: 1, max: 65_536 }).read([count], scope);
+    const sizeBytes = readers.size.read([sizeWord], scope);
+    return number === undefined || sizeBytes === undefined ? undefined : { number, sizeBytes };
+  },
+);
+
+/** `off`, or a value with variables (`proxy_bind address`). */
+export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
+  { syntax: 'address [transparent] | off', min: 1, max: 2 },
+  (words, scope) => {
+    const [address, transparent] = words as [Word, Word?];
+    if (transparent && transparent.value !== 'transparent') {
+      scope.report.emerg(
+        `invalid parameter "${transparent.value}"`,
+        transparent.span,
+        'expected "transparent"',
+      );
+      return undefined;
+    }
+    if (transparent) {
+      const message = '"transparent" has no effect: gw does not change routes';
+      scope.report.warn(message, transparent.span, { rule: 'ignored-directive' });
+    }
+    return address.value === 'off' ? 'off' : scope.complexValue(address);
+  },
+);

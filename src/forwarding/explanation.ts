@@ -1,0 +1,208 @@
+import type { Connections } from '../client/index.ts';
+import type { Caches } from '../cache/index.ts';
+import type { Exchange } from '../http/index.ts';
+import { PieceBuffers } from '../send-file.ts';
+import type { Peer, UpstreamGroup, Upstreams } from '../upstream/index.ts';
+import { explainCache, mayCache } from '../upstream-cache/index.ts';
+import { compileBalancingInput } from './balancing-input.ts';
+import type { ForwardingBuild } from './build.ts';
+import { compileForwardingPolicy, type ForwardingPolicy } from './cache-policy.ts';
+import type { ForwardingConfig } from './config.ts';
+import type { Provisioned } from './connections.ts';
+import type { Asked, Protocol, Target } from './protocol.ts';
+import { asksForPieces } from './slice/compile-sliced.ts';
+import { beginSlice, firstPiece, sliceRange } from './slice/slice-range.ts';
+import { beginRound } from './tries.ts';
+
+/** Statuses that gw itself gives if no upstream responds. */
+const OWN_FAULTS: readonly number[] = [502, 504];
+
+/** What an explanation works with: no name is resolved and no connection is opened. */
+export interface Unconnected extends Provisioned {
+  /** The servers of an `upstream` block as they are written. */
+  servers(group: string): readonly string[];
+}
+
+interface Scope {
+  readonly upstreams: Upstreams;
+  readonly caches: Caches;
+  upstream(name: string): readonly string[] | undefined;
+}
+
+/** Gives what an explanation works with. */
+export function unconnected(scope: Scope): Unconnected {
+  const { upstreams, caches } = scope;
+  return {
+    upstreams: {
+      groups: upstreams.groups,
+      find: (address) => upstreams.find(address),
+      block: (address) => upstreams.block(address),
+      memberLookup: () => undefined,
+      hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`) }),
+    },
+    connections: () => NOTHING_OPEN,
+    caches,
+    buffers: new PieceBuffers(),
+    servers: (group) => scope.upstream(group) ?? [],
+  };
+}
+
+const NOTHING_OPEN = {} as Connections;
+
+/** A group for a host that a request names; it has no peers. */
+function unresolved(name: string): UpstreamGroup {
+  return {
+    name,
+    key: undefined,
+    sticky: undefined,
+    method: 'round_robin',
+    sessions: undefined,
+    membership: undefined,
+    configured: '',
+    wantsClientAddress: false,
+    keepalive: { requests: 0, timeMs: 0, timeoutMs: 0 },
+    connectionSet: '',
+    begin: () => ({
+      tries: 0,
+      peer: undefined,
+      next: () => undefined,
+      headArrived: () => undefined,
+      done: () => undefined,
+    }),
+    view: () => [],
+  };
+}
+
+interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
+
+/** A location whose way of forwarding is explained. */
+export interface ExplainedLocation<T extends Target> {
+  readonly config: ForwardingConfig;
+  readonly provisioned: Unconnected;
+  readonly protocol: Protocol<T>;
+  /** Tells what a request would consist of. */
+  tell(x: Exchange, asked: Asked<T>, isForCache: boolean): readonly Fact[];
+}
+
+/** Explains which request would be sent, and to which peer. */
+export function explainForwarding<T extends Target>(
+  { config, provisioned, protocol, tell }: ExplainedLocation<T>,
+  build: ForwardingBuild,
+): (x: Exchange) => Promise<{ does: string; facts: readonly Fact[]; unknown: string }> {
+  const balancingInputOf = compileBalancingInput(provisioned, build);
+  const { caches } = provisioned;
+  const policy = mayCache(config) ? compileForwardingPolicy(config, { caches, protocol }, build) : undefined;
+  const { sliceBytes: sizeBytes } = build.core;
+  const hasPieces = asksForPieces(protocol.range, sizeBytes);
+  return async (x) => {
+    if (hasPieces) beginSlice(x, { at: firstPiece(x, sizeBytes), sizeBytes });
+    const target = await protocol.targetOf(x);
+    beginRound(x, target);
+    const uri = protocol.uriOf(x, target);
+    const bodyBytes = config.passRequestBody ? x.request.contentLength : 0;
+    const cache = policy && (await tellCache(x, policy, { target, uri }));
+    const isForCache = cache?.isFor === true;
+    const isConverted = isForCache && x.method === 'HEAD' && config.cacheConvertHead;
+    const asked = { target, uri, bodyBytes, method: isConverted ? 'GET' : undefined };
+    const forwards = `forwards to ${target.scheme}://${target.proxyHost ?? target.group.name}`;
+    return {
+      does: cache?.isServed ? `uses the cache; otherwise ${forwards}` : forwards,
+      facts: [
+        ...(cache?.facts ?? []),
+        ...(hasPieces ? pieceFacts(x, sizeBytes) : []),
+        ...tell(x, asked, isForCache),
+        ...peerFacts(target, provisioned, balancingInputOf(x, target.group)),
+        ...faultFacts(x, config),
+      ],
+      unknown: 'the response of the upstream',
+    };
+  };
+}
+
+function pieceFacts(x: Exchange, sizeBytes: number): readonly Fact[] {
+  return [{ label: 'pieces', value: `of ${sizeBytes} bytes; the first is ${sliceRange(x)}` }];
+}
+
+/** Names that need not be resolved. */
+const ADDRESS = /^(?:[\d.]+|\[[^\]]*\])(?::|$)/;
+
+function peerFacts(
+  { group }: Target,
+  { servers }: Unconnected,
+  ask: Parameters<UpstreamGroup['begin']>[0],
+): readonly Fact[] {
+  const known = group.view();
+  const unasked = servers(group.name).filter((name) => !known.some((peer) => peer.name === name));
+  const peers = [
+    ...known.map(({ address, weight, backup, state }) => ({
+      label: 'peer',
+      value: [
+        address,
+        weight === 1 ? '' : `weight ${weight}`,
+        backup ? 'backup' : '',
+        state === 'up' ? '' : state,
+      ]
+        .filter(Boolean)
+        .join(', '),
+    })),
+    ...unasked.map((name) => ({ label: 'peer', value: `${name}, whose addresses are looked up at start` })),
+  ];
+  if (peers.length === 0)
+    peers.push({
+      label: 'peer',
+      value: ADDRESS.test(group.name) ? group.name : `${group.name}, whose addresses are looked up`,
+    });
+  const picked = isDecided(group) && unasked.length === 0 ? picking(group, ask) : undefined;
+  return picked
+    ? [...peers, { label: 'chosen', value: `${picked.address}, by ${whatDecides(group, ask)}` }]
+    : peers;
+}
+
+/** The peer follows from the request alone; other methods depend on earlier requests. */
+function isDecided({ key, wantsClientAddress }: UpstreamGroup): boolean {
+  return key !== undefined || wantsClientAddress;
+}
+
+function picking(group: UpstreamGroup, ask: Parameters<UpstreamGroup['begin']>[0]): Peer | undefined {
+  const selection = group.begin(ask);
+  const peer = selection.next();
+  selection.done('unused');
+  return peer;
+}
+
+function whatDecides({ wantsClientAddress }: UpstreamGroup, { key = '' }: { readonly key?: string }): string {
+  return wantsClientAddress ? "the client's address" : `the hash of "${key}"`;
+}
+
+/** The responses that would be replaced by an error page. */
+function faultFacts(x: Exchange, { interceptErrors }: ForwardingConfig): readonly Fact[] {
+  const codes = [...(x.rules.errorPages?.keys() ?? [])].filter(
+    (code) => interceptErrors || OWN_FAULTS.includes(code),
+  );
+  return codes.length === 0
+    ? []
+    : [
+        {
+          label: 'if',
+          value: `${interceptErrors ? 'the status of the upstream or of gw is' : 'no upstream responds:'} ${codes.join(', ')} → its error_page`,
+        },
+      ];
+}
+
+/** Tells what the cache would do with a request. */
+function tellCache<T extends Target>(
+  x: Exchange,
+  policy: ForwardingPolicy<T>,
+  asked: Pick<Asked<T>, 'target' | 'uri'>,
+): ReturnType<typeof explainCache> {
+  return explainCache(x, {
+    policy,
+    keyOf: () => policy.keyOf(x, asked),
+    isPurge: policy.purges(x),
+    leftOut: policy.takes(x.method) ? undefined : `for ${x.method}`,
+    refusedBy: 'proxy_no_cache',
+  });
+}

@@ -1,0 +1,128 @@
+import type { Exchange, Handler } from '../http/index.ts';
+import { spoolBody, spooledBody, type SpooledBody } from '../spool.ts';
+import { type Fetch, mayCache } from '../upstream-cache/index.ts';
+import { compileBalancingInput } from './balancing-input.ts';
+import type { ForwardingBuild } from './build.ts';
+import { compileCached, type Outgoing } from './cached-sending.ts';
+import type { ForwardingConfig } from './config.ts';
+import type { Provisioned } from './connections.ts';
+import { Forwarding, type ForwardingRules } from './forwarding.ts';
+import type { Protocol, Target } from './protocol.ts';
+import { ResponseDelivery } from './response-delivery.ts';
+import { asksForPieces, compileSliced } from './slice/compile-sliced.ts';
+import { beginRound, NextRules, keepsFacts } from './tries.ts';
+import { PassingUpload, SpooledUpload, type Upload, WholeUpload } from './upload.ts';
+
+/** A location that forwards requests. */
+interface ForwardingLocation<T extends Target> {
+  readonly config: ForwardingConfig;
+  readonly provisioned: Provisioned;
+  readonly protocol: Protocol<T>;
+  /** The body of each request, instead of the client's. */
+  readonly body?: (x: Exchange) => Buffer;
+}
+
+/** Compiles the content handler of `proxy_pass` and its kin. It returns a promise only if it waits; responses arrive in callbacks. */
+export function compileForwarding<T extends Target>(
+  location: ForwardingLocation<T>,
+  build: ForwardingBuild,
+): Handler {
+  build.needAnyMethod();
+  const { config, protocol, provisioned, body } = location;
+  const readUpload: ReadUpload = body
+    ? (x) => new WholeUpload(body(x))
+    : compileClientBody(config, protocol, build);
+  const send = compileSend(location, build);
+  const forward = (x: Exchange, target: T): void | Promise<void> => {
+    const upload = readUpload(x);
+    if (upload instanceof Promise)
+      return upload.then((whole) => (whole ? send(x, target, whole) : undefined));
+    return send(x, target, upload);
+  };
+  const handle: Handler = (x) => {
+    const target = protocol.targetOf(x);
+    if (target instanceof Promise) return target.then((found) => (x.done ? undefined : forward(x, found)));
+    return forward(x, target);
+  };
+  if (!asksForPieces(protocol.range, build.core.sliceBytes)) return handle;
+  return compileSliced({ handle, config, protocol, provisioned }, build);
+}
+
+type ReadUpload = (x: Exchange) => Upload | undefined | Promise<Upload | undefined>;
+type Send<T> = (x: Exchange, target: T, upload: Upload | undefined) => void | Promise<void>;
+
+function compileSend<T extends Target>(location: ForwardingLocation<T>, build: ForwardingBuild): Send<T> {
+  const { config, provisioned, protocol } = location;
+  const rules: ForwardingRules = {
+    config,
+    next: new NextRules(config),
+    delivery: new ResponseDelivery(config, protocol, build),
+    log: build.log,
+    protocol,
+  };
+  if (mayCache(config)) return compileCachedSend(location, rules, build);
+  const headOf = protocol.compileHead(false);
+  const balancingInputOf = compileBalancingInput(provisioned, build);
+  const keeps = keepsFacts(build);
+  return (x, target, upload) => {
+    if (keeps) beginRound(x, target);
+    const uri = protocol.uriOf(x, target);
+    const bodyBytes = upload?.bodyBytes ?? 0;
+    const head = headOf(x, { target, uri, bodyBytes });
+    const selection = target.group.begin(balancingInputOf(x, target.group));
+    new Forwarding(x, { target, uri, head, upload }, { rules, selection }).begin();
+  };
+}
+
+/** The same for a location with a cache: a request may be sent for the cache, and not at all. */
+function compileCachedSend<T extends Target>(
+  { config, provisioned, protocol }: ForwardingLocation<T>,
+  rules: ForwardingRules,
+  build: ForwardingBuild,
+): Send<T> {
+  const headOf = protocol.compileHead(false);
+  const headForCache = protocol.compileHead(true);
+  const balancingInputOf = compileBalancingInput(provisioned, build);
+  const fetch: Fetch<Outgoing<T>> = (x, { target, uri, upload }, { keeper, isForCache, method }) => {
+    const asked = { target, uri, bodyBytes: upload?.bodyBytes ?? 0, method };
+    const head = isForCache ? headForCache(x, asked) : headOf(x, asked);
+    const selection = target.group.begin(balancingInputOf(x, target.group));
+    const outgoing = { target, uri, head, upload, ...(keeper && { keeper }) };
+    new Forwarding(x, outgoing, { rules, selection }).begin();
+  };
+  const { delivery } = rules;
+  const send = compileCached({ config, provisioned, protocol, delivery, fetch }, build);
+  return (x, target, upload) => {
+    // The key may contain `$proxy_host`.
+    beginRound(x, target);
+    return send(x, { target, uri: protocol.uriOf(x, target), upload });
+  };
+}
+
+/** Gives the body to be sent, `undefined` without one. A promise of `undefined`: the request has got a response already. */
+function compileClientBody(
+  config: ForwardingConfig,
+  { takesUnknownLength }: { readonly takesUnknownLength: boolean },
+  build: ForwardingBuild,
+): ReadUpload {
+  if (!config.passRequestBody) return () => undefined;
+  return (x) => {
+    if (x.request.contentLength === 0) return undefined;
+    const needsLength = !takesUnknownLength && x.request.contentLength < 0;
+    if (!config.requestBuffering && !needsLength) return new PassingUpload(x);
+    // The body was read already if this is a mirrored request, or a retry in another location.
+    const known = spooledBody(x.main);
+    if (known) return uploadOf(known);
+    return spoolBody(x, build.core).then((body) => body && spooledUpload(x, body));
+  };
+}
+
+/** The file is closed when the request ends. */
+function spooledUpload(x: Exchange, body: SpooledBody): Upload {
+  if (!body.bytes) x.onEnd(() => void body.close());
+  return uploadOf(body);
+}
+
+function uploadOf(body: SpooledBody): Upload {
+  return body.bytes ? new WholeUpload(body.bytes) : new SpooledUpload(body);
+}

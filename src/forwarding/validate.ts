@@ -1,0 +1,33 @@
+import type { ForwardingConfig } from './config.ts';
+
+/** Takes the faults of a location; see `ConfigReport`. */
+interface Report {
+  phrase(
+    field: 'buffers' | 'bufferSizeBytes' | 'busyBuffersBytes' | 'maxTempFileBytes',
+    message: string,
+  ): void;
+}
+
+/** Checks the buffer sizes against one another (nginx ngx_http_upstream_… merge functions). */
+export function validateBuffers(prefix: string, config: ForwardingConfig, report: Report): void {
+  const { buffers, bufferSizeBytes, busyBuffersBytes, maxTempFileBytes } = config;
+  if (buffers.number < 2) report.phrase('buffers', `there must be at least 2 "${prefix}_buffers"`);
+  const largest = Math.max(bufferSizeBytes, buffers.sizeBytes);
+  const busy = busyBuffersBytes ?? 2 * largest;
+  const field = busyBuffersBytes === undefined ? 'bufferSizeBytes' : 'busyBuffersBytes';
+  const both = `the maximum of the value of "${prefix}_buffer_size" and one of the "${prefix}_buffers"`;
+  if (busy < largest)
+    report.phrase(field, `"${prefix}_busy_buffers_size" must be equal to or greater than ${both}`);
+  if (busy > (buffers.number - 1) * buffers.sizeBytes) {
+    report.phrase(
+      field,
+      `"${prefix}_busy_buffers_size" must be less than the size of all "${prefix}_buffers" minus one buffer`,
+    );
+  }
+  if (maxTempFileBytes !== 0 && maxTempFileBytes < largest) {
+    report.phrase(
+      'maxTempFileBytes',
+      `"${prefix}_max_temp_file_size" must be equal to zero to disable temporary files usage or must be equal to or greater than ${both}`,
+    );
+  }
+}

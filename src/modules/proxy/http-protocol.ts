@@ -1,0 +1,67 @@
+import type { Build, HeaderRule, PassTarget } from '../../contract/index.ts';
+import type { ComplexValue } from '../../config/index.ts';
+import type { Protocol, Provisioned } from '../../forwarding/index.ts';
+import type { ProxyConfig } from './config.ts';
+import { compileRewrites } from './replacements.ts';
+import { compileRequestHead, compileRequestTarget } from './request-head.ts';
+import { compileTarget, type HttpTarget } from './target.ts';
+
+/** nginx hides these, besides `X-Accel-…` (ngx_http_proxy_hide_headers). */
+const HIDDEN: readonly string[] = ['Date', 'Server', 'X-Pad'];
+
+/** Compiles what HTTP/1 brings along for a `proxy_pass`. */
+export function compileHttp(
+  pass: PassTarget,
+  config: ProxyConfig,
+  { provisioned, build }: { readonly provisioned: Provisioned; readonly build: Build },
+): Protocol<HttpTarget> {
+  const uriOf = compileRequestTarget(build.location);
+  return {
+    targetOf: compileTarget(pass, config, { provisioned, build }),
+    uriOf: (x, { pass: { uri, isEvaluated } }) => uriOf(x, { uri, isEvaluated }),
+    compileHead: (isForCache) => compileRequestHead(isForCache ? forCache(config) : config, build),
+    // HTTP/1.0 has no chunked bodies.
+    takesUnknownLength: config.httpVersion !== '1.0',
+    range: rangeOf(config),
+    defaultKey: (x, { target: { proxyHost }, uri }) => `${x.request.port.scheme}${proxyHost}${uri}`,
+    hiddenHeaders: HIDDEN,
+    rewrites: compileRewrites(config, build),
+    passesTrailers: config.passTrailers,
+    tls: { nameOf: compileSslName(config, build), sendsName: config.sslServerName },
+  };
+}
+
+/** The `Range` that is sent instead of the client's. */
+export function rangeOf({ setHeaders = [] }: Pick<ProxyConfig, 'setHeaders'>): ComplexValue | undefined {
+  return setHeaders.find(({ name }) => name.toLowerCase() === 'range')?.value;
+}
+
+const variable = (name: string): ComplexValue => ({ parts: [{ variable: name }] });
+const nothing: ComplexValue = { parts: [] };
+
+/** Headers that concern the client alone (nginx ngx_http_proxy_cache_headers). */
+const FOR_CACHE: readonly HeaderRule[] = [
+  { name: 'If-Modified-Since', value: variable('upstream_cache_last_modified') },
+  { name: 'If-Unmodified-Since', value: nothing },
+  { name: 'If-None-Match', value: variable('upstream_cache_etag') },
+  { name: 'If-Match', value: nothing },
+  { name: 'Range', value: nothing },
+  { name: 'If-Range', value: nothing },
+];
+
+/** Gives the rules for the heads of requests for the cache: the configured headers come before those for the cache. */
+function forCache(config: ProxyConfig): ProxyConfig {
+  const { setHeaders = [] } = config;
+  const names = new Set(setHeaders.map(({ name }) => name.toLowerCase()));
+  const added = FOR_CACHE.filter(({ name }) => !names.has(name.toLowerCase()));
+  return { ...config, setHeaders: [...setHeaders, ...added] };
+}
+
+type SslName = NonNullable<Protocol<HttpTarget>['tls']>['nameOf'];
+
+/** The default is `$proxy_host`, and needs nothing of the request. */
+function compileSslName({ sslName }: ProxyConfig, build: Build): SslName {
+  if (sslName.parts.length === 0) return (_x, { proxyHost }) => proxyHost;
+  const render = build.value(sslName);
+  return (x) => render(x);
+}
