@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { KeepaliveConfig, Peer } from '../upstream/index.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import type { Connector, Destination, DialCallbacks } from './connector.ts';
-import { Http1Reader } from './http1-reader.ts';
 import type { Inlet } from './inlet.ts';
+import { MessageReader } from './message-reader.ts';
 import type { ResponseReader } from './response-reader.ts';
 
 /** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
@@ -24,7 +24,7 @@ export class Connections implements ConnectionOwner {
   constructor(
     connector: Connector,
     keepalive: KeepaliveConfig,
-    reader: () => ResponseReader = () => new Http1Reader(),
+    reader: () => ResponseReader = () => new MessageReader(),
   ) {
     this.#reader = reader;
     this.#connector = connector;

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import {
+  CHUNKED,
   Framing,
   joinConnection,
   keepsAlive,
@@ -9,7 +10,7 @@ import {
   readStatusLine,
   NO_LENGTH,
 } from '../http1/index.ts';
-import { invalidResponse } from './fault.ts';
+import { invalidResponse, type UpstreamFault } from './fault.ts';
 
 /** Status line and headers of an upstream's response. */
 export interface ResponseHead {
@@ -37,7 +38,7 @@ export function readHead(text: string, { method }: { readonly method: string }):
   const reading = new HeaderReading(isPlain);
   const invalid = readHeaderLines(text, lineEnd + 1, reading);
   if (invalid !== undefined) {
-    throw invalidResponse(`upstream sent invalid header: "${printable(invalid)}\\x0d..."`);
+    throw invalidHeader(invalid);
   }
   const { bodyBytes } = reading.framing;
   const isBare = method === 'HEAD' || status === 204 || status === 304 || status < 200;
@@ -50,6 +51,59 @@ export function readHead(text: string, { method }: { readonly method: string }):
     announcedBytes: Math.max(bodyBytes, -1),
     keepsAlive: (isBare || bodyBytes !== NO_LENGTH) && keepsAlive(reading.connection, isHttp11),
   };
+}
+
+/** A CGI response ends with its connection unless it has a length: a program cannot send chunks (RFC 3875, 6.3). */
+const untilEnd = (bytes: number): number => (bytes === CHUNKED ? NO_LENGTH : bytes);
+
+/**
+ * Parses the head of a CGI response (RFC 3875, 6): header lines alone, of which `Status` tells the status. Without it, the
+ * status is 302 if there is a `Location`, and 200 if not.
+ */
+export function readCgiHead(text: string, { method }: { readonly method: string }): ResponseHead {
+  const isPlain = !NOT_PLAIN.test(text);
+  const reading = new HeaderReading(isPlain);
+  const invalid = readHeaderLines(text, 0, reading);
+  if (invalid !== undefined) throw invalidHeader(invalid);
+  const { status, reason } = cgiStatus(reading.headers);
+  const bodyBytes = untilEnd(reading.framing.bodyBytes);
+  const isBare = method === 'HEAD' || status === 204 || status === 304;
+  return {
+    status,
+    reason: isPlain ? reason : decoded(reason),
+    headers: reading.headers,
+    isPlain,
+    bodyBytes: isBare ? 0 : bodyBytes,
+    announcedBytes: Math.max(bodyBytes, -1),
+    keepsAlive: false,
+  };
+}
+
+/** Parses the head of a response that may have a status line or not, as uwsgi and SCGI allow. */
+export function readCgiOrHttpHead(text: string, caller: { readonly method: string }): ResponseHead {
+  const isHttp = readStatusLine(lineOf(text, 0, text.indexOf('\n'))) !== undefined;
+  if (!isHttp) return readCgiHead(text, caller);
+  const head = readHead(text, caller);
+  return { ...head, bodyBytes: untilEnd(head.bodyBytes), keepsAlive: false };
+}
+
+const invalidHeader = (line: string): UpstreamFault =>
+  invalidResponse(`upstream sent invalid header: "${printable(line)}\\x0d..."`);
+
+function cgiStatus(headers: readonly string[]): { readonly status: number; readonly reason: string } {
+  const text = valueOf(headers, 'status');
+  if (text === undefined) {
+    const isElsewhere = valueOf(headers, 'location') !== undefined;
+    return isElsewhere ? { status: 302, reason: 'Moved Temporarily' } : { status: 200, reason: 'OK' };
+  }
+  const [, digits, reason = ''] = /^([1-9]\d\d)(?: +(.*))?$/.exec(text) ?? [];
+  if (digits === undefined) throw invalidResponse(`upstream sent invalid status "${printable(text)}"`);
+  return { status: Number(digits), reason };
+}
+
+function valueOf(headers: readonly string[], lowerCaseName: string): string | undefined {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === lowerCaseName);
+  return at < 0 ? undefined : headers[at + 1];
 }
 
 /** Decodes bytes that are valid UTF-8, so that they are sent on unchanged. */

@@ -9,6 +9,8 @@ export interface Caller {
   readonly readTimeoutMs: number;
   /** Maximum size of a response head (`proxy_buffer_size`). */
   readonly headLimitBytes: number;
+  /** What is asked for, in protocols whose responses name it. */
+  readonly subject?: string | undefined;
   /** The request asks for another protocol; with a 101 the socket is handed over. */
   readonly upgrades: boolean;
   head(head: ResponseHead): void;
@@ -23,8 +25,8 @@ export interface Caller {
   drained(): void;
   /** The upstream has sent a 101: the socket now belongs to the caller, and `rest` followed the head. */
   switched(head: ResponseHead, socket: Socket, rest: Buffer): void;
-  /** The upstream's program has written to its standard error. */
-  complained?(text: string): void;
+  /** Something about the response that the operator should know; it is complete nevertheless. */
+  note?(level: 'error' | 'warn', message: string): void;
 }
 
 /** A 101 that was asked for: what follows on the connection belongs to another protocol. */

@@ -12,7 +12,7 @@ interface Refusal {
 
 /** Directives that gw does not support, with the reason or an alternative. */
 const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
-  [/^(fastcgi|uwsgi|scgi|grpc|memcached|tunnel)_/, 'gw talks HTTP to its upstreams'],
+  [/^(grpc|tunnel)_/, 'gw does not speak this protocol to its upstreams'],
   [/^redis2?_/, 'use kv_pass'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],
@@ -42,7 +42,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
 const NGINX = /^(ssi(_\w+)?|subrequest_output_buffer_size)$/;
 
 /** Variables of nginx that this version of gw does not have. */
-const NGINX_VARIABLES = /^((geoip2?|fastcgi|jwt|memcached|grpc)_\w+|modern_browser|ancient_browser|msie)$/;
+const NGINX_VARIABLES = /^((geoip2?|jwt|grpc)_\w+|modern_browser|ancient_browser|msie)$/;
 
 /** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
 export function refusalOf(directive: string): Refusal | undefined {

@@ -1,5 +1,11 @@
-import type { Exchange } from '../http/index.ts';
-import { type BalancingInput, compileSticky, type UpstreamGroup } from '../upstream/index.ts';
+import type { Exchange, HeaderFilter } from '../http/index.ts';
+import {
+  type BalancingInput,
+  compileSticky,
+  setsCookie,
+  setStickyCookie,
+  type UpstreamGroup,
+} from '../upstream/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import type { Provisioned } from './connections.ts';
 
@@ -31,3 +37,10 @@ function inputOf(
 }
 
 const NOTHING: BalancingInput = {};
+
+/** Gives the filter that sets the cookies of sticky groups, if there is such a group. */
+export function stickyFilter({ upstreams: { groups } }: Pick<Provisioned, 'upstreams'>): {
+  readonly filter?: HeaderFilter;
+} {
+  return groups.some(({ sticky }) => sticky && setsCookie(sticky)) ? { filter: setStickyCookie } : {};
+}

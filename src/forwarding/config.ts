@@ -81,3 +81,29 @@ export interface StoringConfig extends UpstreamCacheConfig, Omit<OriginCacheConf
 
 /** What a location says about asking upstreams, whatever the protocol: `proxy_…`, `fastcgi_…`, `uwsgi_…` and so on. */
 export interface ForwardingConfig extends TryingConfig, PassingConfig, StoringConfig {}
+
+/** Gives the config of a protocol that has only directives about connections: nothing is stored, and responses are read ahead. */
+export function plainForwarding<C extends TryingConfig>(config: C): C & ForwardingConfig {
+  return { ...NOTHING_STORED, ...config };
+}
+
+const NOTHING_STORED: Omit<ForwardingConfig, keyof TryingConfig> = {
+  passRequestHeaders: false,
+  passRequestBody: false,
+  requestBuffering: true,
+  ignoreClientAbort: false,
+  interceptErrors: true,
+  buffering: true,
+  buffers: { number: 8, sizeBytes: 4096 },
+  maxTempFileBytes: 0,
+  cache: { parts: ['off'] },
+  cacheMinUses: 1,
+  cacheLock: false,
+  cacheLockTimeoutMs: 5_000,
+  cacheLockAgeMs: 5_000,
+  cacheBackgroundUpdate: false,
+  cacheRevalidate: false,
+  cacheConvertHead: false,
+  cacheVerifyBytes: 0,
+  forceRanges: false,
+};

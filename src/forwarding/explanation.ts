@@ -38,7 +38,7 @@ export function unconnected(scope: Scope): Unconnected {
       find: (address) => upstreams.find(address),
       block: (address) => upstreams.block(address),
       memberLookup: () => undefined,
-      hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`) }),
+      hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`), socket: unresolved }),
     },
     connections: () => NOTHING_OPEN,
     caches,

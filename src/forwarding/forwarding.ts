@@ -25,7 +25,7 @@ export interface ForwardingRules {
   readonly next: NextRules;
   readonly delivery: ResponseDelivery;
   readonly log: ErrorLog;
-  readonly protocol: Pick<Protocol<Target>, 'tls' | 'rejects'>;
+  readonly protocol: Pick<Protocol<Target>, 'tls'>;
 }
 
 /** One request as it is sent. */
@@ -46,6 +46,7 @@ export class Forwarding implements Caller {
   readonly sendTimeoutMs: number;
   readonly readTimeoutMs: number;
   readonly headLimitBytes: number;
+  readonly subject: string | undefined;
   trailers: readonly string[] = [];
   readonly #rules: ForwardingRules;
   readonly #outgoing: OutgoingRequest;
@@ -75,6 +76,7 @@ export class Forwarding implements Caller {
     this.sendTimeoutMs = config.sendTimeoutMs;
     this.readTimeoutMs = config.readTimeoutMs;
     this.headLimitBytes = config.bufferSizeBytes;
+    this.subject = outgoing.head.subject;
     this.#facts = upstreamFacts(x);
   }
 
@@ -155,14 +157,8 @@ export class Forwarding implements Caller {
     this.#guard(() => this.#rules.delivery.tunnel(this.x, head, { socket, rest }));
   }
 
-  complained(text: string): void {
-    this.log(
-      'error',
-      `${text} while ${this.#relay ? 'reading upstream' : 'reading response header from upstream'}`,
-    );
-    if (!this.#relay && this.#rules.protocol.rejects?.(text)) {
-      throw new UpstreamFault('invalid_header', 'upstream sent what is refused on its standard error');
-    }
+  note(level: Level, message: string): void {
+    this.log(level, message);
   }
 
   pause(): void {

@@ -33,6 +33,8 @@ export interface RequestHead {
   readonly method: string;
   /** The request asks for another protocol, so the upstream may respond with 101. */
   readonly upgrades: boolean;
+  /** What is asked for, in protocols whose responses name it. */
+  readonly subject?: string;
 }
 
 export type HeadWriter<T extends Target> = (x: Exchange, asked: Asked<T>) => RequestHead;
@@ -47,8 +49,8 @@ export interface ResponseProtocol {
   /** By names in lower case. */
   readonly rewrites: ReadonlyMap<string, HeaderRewrite>;
   readonly passesTrailers: boolean;
-  /** Tells whether what the upstream's program wrote to its standard error makes its response invalid. */
-  rejects?(complaint: string): boolean;
+  /** True: a 404 is the gateway's own, since the protocol has no body for it. */
+  readonly ownsNotFound?: true;
 }
 
 /** What a protocol brings along for one location: where its requests go, and how they are written. */

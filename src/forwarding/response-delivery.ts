@@ -72,14 +72,14 @@ function upgradeOf({ headers }: ResponseHead): string {
 export class ResponseDelivery implements Delivery {
   readonly #headers: ResponseHeaders;
   readonly #config: ForwardingConfig;
-  readonly #passesTrailers: boolean;
+  readonly #protocol: ResponseProtocol;
   readonly #readAheadBytes: number;
   readonly #rate: (x: Exchange) => number;
 
   constructor(config: ForwardingConfig, protocol: ResponseProtocol, build: ForwardingBuild) {
     this.#config = config;
     this.#headers = new ResponseHeaders(config, protocol);
-    this.#passesTrailers = protocol.passesTrailers;
+    this.#protocol = protocol;
     this.#readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
     const readRate = config.limitRate && build.value(config.limitRate);
     this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
@@ -105,7 +105,7 @@ export class ResponseDelivery implements Delivery {
       return 'intercepted';
     }
     const contentType = this.#headers.apply(x, head);
-    if (this.#passesTrailers && head.bodyBytes === CHUNKED) {
+    if (this.#protocol.passesTrailers && head.bodyBytes === CHUNKED) {
       x.response.trailers = () => passedTrailers(source.trailers);
     }
     const buffers = accel.buffering ?? this.#config.buffering;
@@ -144,6 +144,7 @@ export class ResponseDelivery implements Delivery {
 
   /** With `proxy_intercept_errors`, `error_page` of this location applies to the response (nginx). */
   #intercepts(x: Exchange, { status, headers }: ResponseHead): boolean {
+    if (status === 404 && this.#protocol.ownsNotFound) return true;
     if (!this.#config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;

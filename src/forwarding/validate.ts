@@ -1,15 +1,20 @@
 import type { ForwardingConfig } from './config.ts';
 
 /** Takes the faults of a location; see `ConfigReport`. */
-interface Report {
+export interface Report {
   phrase(
     field: 'buffers' | 'bufferSizeBytes' | 'busyBuffersBytes' | 'maxTempFileBytes',
     message: string,
   ): void;
 }
 
+/** Checks what all protocols have in common (nginx: ngx_http_…_merge_loc_conf). */
+export function validateForwarding(prefix: string, config: ForwardingConfig, report: Report): void {
+  validateBuffers(prefix, config, report);
+}
+
 /** Checks the buffer sizes against one another (nginx ngx_http_upstream_… merge functions). */
-export function validateBuffers(prefix: string, config: ForwardingConfig, report: Report): void {
+function validateBuffers(prefix: string, config: ForwardingConfig, report: Report): void {
   const { buffers, bufferSizeBytes, busyBuffersBytes, maxTempFileBytes } = config;
   if (buffers.number < 2) report.phrase('buffers', `there must be at least 2 "${prefix}_buffers"`);
   const largest = Math.max(bufferSizeBytes, buffers.sizeBytes);

@@ -11,6 +11,7 @@ import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
 import { dynamicUpstreams } from './dynamic_upstreams/index.ts';
+import { fastcgi } from './fastcgi/index.ts';
 import { geo } from './geo/index.ts';
 import { gunzip } from './gunzip.ts';
 import { gzip } from './gzip/index.ts';
@@ -21,11 +22,13 @@ import { limitConn } from './limit_conn/index.ts';
 import { limitRate } from './limit_rate.ts';
 import { limitReq } from './limit_req/index.ts';
 import { map } from './map/index.ts';
+import { memcached } from './memcached/index.ts';
 import { mirror } from './mirror.ts';
 import { proxy } from './proxy/index.ts';
 import { realip } from './realip/index.ts';
 import { referer } from './referer/index.ts';
 import { rewrite } from './rewrite/index.ts';
+import { scgi } from './scgi/index.ts';
 import { secureLink } from './secure_link.ts';
 import { splitClients } from './split_clients.ts';
 import { ssl } from './ssl/index.ts';
@@ -35,6 +38,7 @@ import { subFilter } from './sub_filter/index.ts';
 import { upstream } from './upstream/index.ts';
 import { upstreamBalancer } from './upstream_balancer.ts';
 import { userid } from './userid/index.ts';
+import { uwsgi } from './uwsgi/index.ts';
 import { workerEvents } from './worker_events/index.ts';
 
 export { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from './auth_basic/index.ts';
@@ -76,6 +80,10 @@ export const MODULES: readonly AnyModule[] = [
   accessLog,
   cache,
   proxy,
+  fastcgi,
+  uwsgi,
+  scgi,
+  memcached,
   kv,
   workerEvents,
   dynamicUpstreams,

@@ -97,6 +97,8 @@ export class UpstreamCollector {
       const message = `upstream "${address.host}" may not have port ${address.port}`;
       return this.#planning.report.emerg(message, span, firstAt(block.span, 'declared', 'bad-reference'));
     }
+    if (address.port === undefined && address.defaultPort === 0 && !address.host.startsWith('unix:'))
+      return this.#planning.report.emerg(`no port in upstream "${address.host}"`, span);
     const plan = implicitUpstream(address, placeText(span));
     if (plan && !this.#implicit.has(plan.key)) this.#implicit.set(plan.key, { plan, span });
   }

@@ -8,7 +8,7 @@ import { PLAIN_SERVER, plainUpstream } from './implicit-upstream.ts';
 import { PeerMeter } from './peer-meter.ts';
 import type { NameResolver } from './name-resolver.ts';
 import type { RequestHosts, UpstreamGroup } from './selection.ts';
-import { addressOf } from './plan.ts';
+import { addressOf, readServerAddress, type ServerTarget } from './plan.ts';
 
 /** Number of groups that are kept. */
 const MAX_GROUPS = 1000;
@@ -58,13 +58,24 @@ export class KnownRequestHosts implements RequestHosts {
     return resolver.addresses(name).then(({ addresses }) => this.#groupOf(name, port, addresses));
   }
 
+  socket(address: string): UpstreamGroup {
+    const target = readServerAddress(address, 0);
+    if (typeof target === 'string') throw new ResolveFault(`${target} in upstream "${address}"`);
+    const known = this.#known.get(address) ?? { group: this.#open(address, target), addresses: address };
+    this.#known.set(address, known);
+    return known.group;
+  }
+
   /**
    * Returns the same group as long as it is cached, even if its addresses change, because connections belong to groups.
    */
   #groupOf(host: string, port: number, ips: readonly string[]): UpstreamGroup {
     const key = `${host}:${port}`;
     const addresses = ips.toSorted().join(' ');
-    const known = this.#known.get(key) ?? { group: this.#open(key, host, port), addresses: '' };
+    const known = this.#known.get(key) ?? {
+      group: this.#open(key, { kind: 'name', host, port }),
+      addresses: '',
+    };
     if (known.addresses !== addresses) {
       const { addresses: rule } = this.#scope;
       if (rule && !ips.every((ip) => admits(rule, ip, port))) throw new HostRefused(key);
@@ -78,8 +89,7 @@ export class KnownRequestHosts implements RequestHosts {
     return known.group;
   }
 
-  #open(name: string, host: string, port: number): PeerGroup {
-    const target = { kind: 'name', host, port } as const;
+  #open(name: string, target: ServerTarget): PeerGroup {
     const server = { name, place: '', target, ...PLAIN_SERVER, maxFails: 0 };
     const { log } = this.#scope;
     return new PeerGroup(plainUpstream({ name, key: name }, [server]), {

@@ -209,4 +209,6 @@ export interface RequestHosts {
    * never changes its address.
    */
   group(host: string, port: number): UpstreamGroup | Promise<UpstreamGroup>;
+  /** Returns the group of a Unix socket: `unix:/path`. Throws a `ResolveFault`. */
+  socket(address: string): UpstreamGroup;
 }

@@ -13,7 +13,7 @@ const files = {
   'error.conf': whole(ALIAS),
   'broken.conf': 'http {\n  listn 80;\n  server { return abc; }\n}\n',
   'perl.conf': `perl_modules lib;\n${whole('return 200;')}`,
-  'php.conf': whole('set $info $fastcgi_path_info; return 200;'),
+  'php.conf': whole('set $info $geoip_city; return 200;'),
 };
 
 const NONE = /^$/;
@@ -44,7 +44,7 @@ const runs: readonly { args: readonly string[]; code: number; says: RegExp; talk
   {
     args: ['php.conf', '--compat=ignore'],
     code: 0,
-    says: /^php\.conf:\d+:\d+: info GW118 .*"fastcgi_path_info"/,
+    says: /^php\.conf:\d+:\d+: info GW118 .*"geoip_city"/,
   },
   { args: ['good.conf', 'error.conf'], code: 1, says: /^error\.conf:/, talks: /in 2 files/ },
   { args: ['missing.conf'], code: 2, says: NONE, talks: /^gw: open\(\) "missing\.conf" failed \(2: No such/ },

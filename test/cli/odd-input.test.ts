@@ -57,9 +57,9 @@ const cases: readonly { args: readonly string[]; code: number; stderr: string }[
   },
   { args: ['why', 'GW88'], code: 2, stderr: 'there is no rule "GW88"' },
   {
-    args: ['why', 'fastcgi_pass'],
+    args: ['why', 'grpc_pass'],
     code: 2,
-    stderr: '"fastcgi_pass" is not supported\n  gw talks HTTP to its upstreams',
+    stderr: '"grpc_pass" is not supported\n  gw does not speak this protocol to its upstreams',
   },
   {
     args: ['why', 'proxy_pas'],
@@ -119,13 +119,13 @@ test('gw check of a directory skips what cannot be read', async (t) => {
 test('gw check lets a piece include from the directory of the configuration above them', async (t) => {
   const dir = directoryWith(t, {
     'nginx.conf': 'events {}\nhttp {}\n',
-    'fastcgi.conf': 'fastcgi_param A b;\n',
-    'snippets/php.conf': 'include fastcgi.conf;\nfastcgi_index index.php;\n',
+    'grpc.conf': 'grpc_set_header A b;\n',
+    'snippets/rpc.conf': 'include grpc.conf;\ngrpc_hide_header b;\n',
   });
-  const { code, stdout } = await gw(dir, ['check', '-f', 'concise', 'snippets/php.conf']);
+  const { code, stdout } = await gw(dir, ['check', '-f', 'concise', 'snippets/rpc.conf']);
   expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
-    'snippets/php.conf:2:1:',
-    'fastcgi.conf:1:1:',
+    'snippets/rpc.conf:2:1:',
+    'grpc.conf:1:1:',
     '',
   ]);
   expect(code).toBe(0);

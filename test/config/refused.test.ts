@@ -7,7 +7,7 @@ const registry = new Registry(MODULES);
 const notYet = 'ssi ssi_types subrequest_output_buffer_size'.split(' ');
 
 const never =
-  `stream mail fastcgi_pass fastcgi_param uwsgi_pass scgi_pass grpc_pass memcached_pass perl_set js_import
+  `stream mail grpc_pass grpc_set_header tunnel_pass perl_set js_import
   lua_shared_dict access_by_lua_block rewrite_by_lua_file xslt_stylesheet image_filter dav_methods mp4 flv geoip_country
   geoip2 status_zone keyval_zone auth_jwt more_set_headers brotli brotli_static modsecurity
   vhost_traffic_status_zone nchan_pubsub echo redis_pass api`.split(/\s+/);
@@ -44,6 +44,6 @@ test('a directive of gw is never refused by name', () => {
 });
 
 test('a variable that only nginx has is recognised by its name', () => {
-  for (const name of ['geoip_city_name', 'fastcgi_script_name', 'memcached_key'])
+  for (const name of ['geoip_city_name', 'jwt_claim_sub', 'grpc_x'])
     expect(isNginxVariable(name), name).toBe(true);
 });

@@ -1,6 +1,6 @@
 import type { TlsConfig } from '../../client/index.ts';
 import { type AnyRow, type ArgReader, type Context, readers, type Rows } from '../../config/index.ts';
-import type { ForwardingConfig } from '../config.ts';
+import type { ForwardingConfig, TryingConfig } from '../config.ts';
 import { passingRows } from './passing.ts';
 import { storingRows } from './storing.ts';
 import { tlsRows } from './tls.ts';
@@ -18,6 +18,11 @@ export function forwardingDirectives(prefix: string, defaults: Defaults = {}): R
   return { ...own, ...withoutEffect<ForwardingConfig>(prefix, FILES) };
 }
 
+/** Gives the directives about connections alone. */
+export function tryingDirectives(prefix: string): Rows<TryingConfig> {
+  return prefixed(prefix, tryingRows, {}) as Rows<TryingConfig>;
+}
+
 /** Gives the directives about TLS. */
 export function tlsDirectives(prefix: string, defaults: Defaults = {}): Rows<TlsConfig> {
   const own = prefixed(prefix, tlsRows, defaults) as Rows<TlsConfig>;
@@ -27,12 +32,16 @@ export function tlsDirectives(prefix: string, defaults: Defaults = {}): Rows<Tls
 const sourceOf = (prefix: string, name: string): string =>
   `nginx ngx_http_${prefix}_module#${prefix}_${name}`;
 
+/** What nginx has for HTTP alone. */
+const ONLY_PROXY: ReadonlySet<string> = new Set(['cache_convert_head']);
+
 type AnyRows = Readonly<Record<string, AnyRow>>;
 
 function prefixed(prefix: string, rows: AnyRows, defaults: Defaults): AnyRows {
   return Object.fromEntries(
     Object.entries(rows).map(([name, row]) => {
-      const source = row.source === 'gw' ? 'gw' : sourceOf(prefix, name);
+      const isOwn = row.source === 'gw' || (ONLY_PROXY.has(name) && prefix !== 'proxy');
+      const source = isOwn ? 'gw' : sourceOf(prefix, name);
       const defaultText = defaults[name];
       return [
         `${prefix}_${name}`,

@@ -1,23 +1,29 @@
-import { defines, directivesFor, pathFrom } from '../../config/index.ts';
+import { defines, directivesFor, pathFrom, type Rows } from '../../config/index.ts';
 import { type CacheConfig, moduleFor } from '../../contract/index.ts';
 import { cachePath } from './cache-path.ts';
 
-const directives = directivesFor<CacheConfig>()({
-  proxy_cache_path: {
-    contexts: ['http'],
-    args: cachePath,
-    into: 'paths',
-    repeat: 'append',
-    inherit: false,
-    summary:
-      'A cache of responses: its directory, and the shared memory of its index. Entries survive a restart; those that nobody asks for during "inactive" are removed. Unfinished files lie in the directory itself, as with use_temp_path=off in nginx.',
-    roles: [
-      ...defines('response cache', { word: 'any', behind: ['keys_zone='], until: ':' }),
-      ...pathFrom('prefix'),
-    ],
-    source: 'nginx ngx_http_proxy_module#proxy_cache_path',
-  },
-});
+/** Protocols whose responses are stored. A cache serves all of them, whichever directive declares it. */
+const PROTOCOLS = ['proxy', 'fastcgi', 'uwsgi', 'scgi'];
+
+const declarations = (protocol: string): Rows<CacheConfig> =>
+  directivesFor<CacheConfig>()({
+    [`${protocol}_cache_path`]: {
+      contexts: ['http'],
+      args: cachePath,
+      into: 'paths',
+      repeat: 'append',
+      inherit: false,
+      summary:
+        'A cache of responses: its directory, and the shared memory of its index. Entries survive a restart; those that nobody asks for during "inactive" are removed. Unfinished files lie in the directory itself, as with use_temp_path=off in nginx.',
+      roles: [
+        ...defines('response cache', { word: 'any', behind: ['keys_zone='], until: ':' }),
+        ...pathFrom('prefix'),
+      ],
+      source: `nginx ngx_http_${protocol}_module#${protocol}_cache_path`,
+    },
+  });
+
+const directives: Rows<CacheConfig> = Object.assign({}, ...PROTOCOLS.map(declarations));
 
 /** The caches of responses, which locations store in: each has one declaration and one directory. */
 export const cache = moduleFor<CacheConfig>()({

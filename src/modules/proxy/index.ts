@@ -5,10 +5,10 @@ import {
   compileForwarding,
   type Provisioned,
   provisionForwarding,
-  validateBuffers,
+  stickyFilter,
+  validateForwarding,
 } from '../../forwarding/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { setsCookie, setStickyCookie } from '../../upstream/index.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { directives } from './directives/index.ts';
@@ -19,7 +19,7 @@ import { variables } from './variables.ts';
 
 /** Checks the buffer sizes against one another, and directives that need one another (nginx ngx_http_proxy_merge_loc_conf). */
 function validate(config: ProxyConfig, report: ConfigReport<ProxyConfig>): void {
-  validateBuffers('proxy', config, report);
+  validateForwarding('proxy', config, report);
   const {
     redirects = [],
     pass,
@@ -72,7 +72,6 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
     }),
   compile(config, provisioned, build) {
     if (!config.pass) return {};
-    const { groups } = provisioned.upstreams;
     const body = compileBody(config, build);
     return {
       content: compileForwarding(
@@ -85,7 +84,7 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
         build,
       ),
       slashRedirect: true,
-      ...(groups.some(({ sticky }) => sticky && setsCookie(sticky)) && { filter: setStickyCookie }),
+      ...stickyFilter(provisioned),
     };
   },
   explanation,

@@ -2,19 +2,13 @@ import type { Build, LiteralTarget, PassTarget } from '../../contract/index.ts';
 import {
   compileConnections,
   compileKnownTarget,
+  compileNamedGroup,
+  namesFixedSocket,
   type Provisioned,
   type Target,
 } from '../../forwarding/index.ts';
 import { type Exchange, HttpFault } from '../../http/index.ts';
-import {
-  HostPolicy,
-  HostRefused,
-  readRequestHost,
-  type RequestHosts,
-  ResolveFault,
-  type UpstreamAddress,
-  type UpstreamGroup,
-} from '../../upstream/index.ts';
+import type { UpstreamAddress, UpstreamGroup } from '../../upstream/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { parseTarget } from './directives/index.ts';
 
@@ -88,19 +82,13 @@ function compileVariables(
 ): TargetOf {
   const render = build.value(value);
   const connections = compileConnections({ config, provisioned, build });
-  const { resolver, resolverTimeoutMs } = build.core;
-  const resolving = { resolver, timeoutMs: resolverTimeoutMs };
-  const policy = HostPolicy.of(value, config.allowHosts, () => build.origins(value));
-  const lookup: Omit<GroupLookup, 'isFixedSocket'> = {
-    provisioned,
-    hosts: provisioned.upstreams.hosts(resolving),
-    ...(policy && {
-      guard: { policy, hosts: provisioned.upstreams.hosts({ ...resolving, addresses: policy.addresses }) },
-    }),
+  const naming = {
+    value,
+    directive: 'proxy_pass',
+    allowHosts: config.allowHosts,
+    isFixedSocket: namesFixedSocket(value),
   };
-  // A socket that stands in the configuration itself is not chosen by the request.
-  const [first] = value.parts;
-  const isFixedSocket = typeof first === 'string' && /^https?:\/\/unix:[^:]+:/i.test(first);
+  const groupOf = compileNamedGroup(naming, { upstreams: provisioned.upstreams, build });
   return (x) => {
     const literal = parseTarget(render(x));
     if (typeof literal === 'string') throw new HttpFault(500, `${literal} in "proxy_pass"`);
@@ -111,45 +99,7 @@ function compileVariables(
       ...hostTexts(literal),
       pass: { uri: literal.uri, isEvaluated: true },
     });
-    const group = groupOf(literal, { ...lookup, isFixedSocket });
-    return group instanceof Promise ? group.then(make, refuse) : make(group);
+    const group = groupOf(addressOf(literal));
+    return group instanceof Promise ? group.then(make) : make(group);
   };
-}
-
-interface GroupLookup {
-  readonly provisioned: Provisioned;
-  readonly hosts: RequestHosts;
-  readonly isFixedSocket: boolean;
-  /** Present if not every host may be named; `hosts` resolves names within the allowed addresses. */
-  readonly guard?: { readonly policy: HostPolicy; readonly hosts: RequestHosts };
-}
-
-function groupOf(
-  literal: LiteralTarget,
-  { provisioned, hosts, isFixedSocket, guard }: GroupLookup,
-): UpstreamGroup | Promise<UpstreamGroup> {
-  const { upstreams } = provisioned;
-  const isSocket = literal.host.startsWith('unix:');
-  if (!isSocket || isFixedSocket) {
-    const block = guard && !isSocket ? upstreams.block(literal) : upstreams.find(addressOf(literal));
-    if (block) return block;
-  }
-  const named = readRequestHost(
-    literal.port === undefined ? literal.host : `${literal.host}:${literal.port}`,
-  );
-  if (named instanceof ResolveFault) return refuse(named);
-  try {
-    const { host, port = DEFAULT_PORTS[literal.scheme] } = named;
-    if (!guard) return hosts.group(host, port);
-    if (!guard.policy.settles(named, port)) return guard.hosts.group(host, port);
-    // A host that the configuration names elsewhere has a group already.
-    return upstreams.find(addressOf(literal)) ?? hosts.group(host, port);
-  } catch (error) {
-    return refuse(error);
-  }
-}
-
-function refuse(error: unknown): never {
-  if (error instanceof HostRefused) throw new HttpFault(403, `${error.message} in "proxy_pass"`);
-  throw error instanceof ResolveFault ? new HttpFault(502, error.message) : error;
 }

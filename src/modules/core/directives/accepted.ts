@@ -5,21 +5,15 @@ import type { CoreConfig } from '../../../contract/index.ts';
 const ALIKE = `bind buffer_size connect_timeout ignore_headers intercept_errors next_upstream next_upstream_timeout
   next_upstream_tries read_timeout send_timeout socket_keepalive`;
 
-const CGI = `${ALIKE} buffering buffers busy_buffers_size cache cache_background_update cache_bypass cache_key cache_lock
-  cache_lock_age cache_lock_timeout cache_max_range_offset cache_methods cache_min_uses cache_path cache_purge
-  cache_revalidate cache_use_stale cache_valid force_ranges hide_header ignore_client_abort limit_rate
-  max_temp_file_size no_cache param pass_header pass_request_body pass_request_headers request_buffering store
-  store_access temp_file_write_size`;
-
 const TLS = `ssl_certificate ssl_certificate_cache ssl_certificate_key ssl_ciphers ssl_conf_command ssl_crl ssl_name
   ssl_password_file ssl_protocols ssl_server_name ssl_session_reuse ssl_trusted_certificate ssl_verify ssl_verify_depth`;
 
 const PROTOCOLS: Readonly<Record<string, string>> = {
-  fastcgi: `${CGI} allow_upstream catch_stderr index keep_conn send_lowat split_path_info`,
-  uwsgi: `${CGI} ${TLS} allow_upstream modifier1 modifier2 string`,
-  scgi: `${CGI} allow_upstream`,
+  fastcgi: 'allow_upstream',
+  uwsgi: 'allow_upstream string',
+  scgi: 'allow_upstream',
   grpc: `${ALIKE} ${TLS} allow_upstream hide_header pass_header set_header`,
-  memcached: `${ALIKE} allow_upstream gzip_flag`,
+  memcached: 'allow_upstream',
 };
 
 /**
@@ -99,7 +93,8 @@ const GROUPS: readonly Group[] = [
     contexts: HSL,
     args: size,
     names: `sendfile_max_chunk postpone_output directio_alignment read_ahead send_lowat proxy_temp_file_write_size
-      proxy_send_lowat proxy_socket_rcvbuf proxy_socket_sndbuf gzip_window gzip_hash postpone_gzipping
+      proxy_send_lowat fastcgi_send_lowat fastcgi_temp_file_write_size uwsgi_temp_file_write_size
+      scgi_temp_file_write_size proxy_socket_rcvbuf proxy_socket_sndbuf gzip_window gzip_hash postpone_gzipping
       ssi_min_file_chunk`,
   },
   {
@@ -126,7 +121,7 @@ const GROUPS: readonly Group[] = [
   {
     contexts: [...HSL, 'location if'],
     args: some('parameter ...', 1, Infinity),
-    why: 'gw talks HTTP to its upstreams',
+    why: 'gw has no use for it',
     many: true,
     names: FOREIGN_UPSTREAMS,
   },

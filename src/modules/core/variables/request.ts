@@ -121,7 +121,14 @@ export const ofRequest: Variables = {
     compile: (build) => remoteUser(readHeader('authorization', build)),
   },
   content_type: header('The request header `Content-Type`.', 'content-type'),
-  content_length: header('The request header `Content-Length`.', 'content-length'),
+  content_length: {
+    summary:
+      'The request header `Content-Length`, or the length of a chunked body that was read for an upstream.',
+    compile: (build) => {
+      const announced = readHeader('content-length', build);
+      return (x) => announced(x) ?? spooledBody(x.main)?.length.toString();
+    },
+  },
 };
 
 /** Variables whose names have a variable part: `$arg_page`, `$http_user_agent`. */

@@ -8,16 +8,26 @@ import type { Caller, ResponseReader, Switch } from './response-reader.ts';
 const MAX_INTERIM_RESPONSES = 16;
 const EMPTY = Buffer.alloc(0);
 
-/** Reads HTTP/1 responses. */
-export class Http1Reader implements ResponseReader {
+/** Parses the complete head of a response (`text` in latin1). Throws an `UpstreamFault`. */
+type HeadParser = (text: string, caller: Caller) => ResponseHead;
+
+/** Reads responses that begin with a head like that of HTTP/1, which tells where the body ends. */
+export class MessageReader implements ResponseReader {
   caller: Caller | undefined = undefined;
   hasHead = false;
   leavesOpen = false;
+  /** Bytes followed the complete response. */
+  hasMore = false;
   #interims = 0;
   #pending: Buffer = EMPTY;
   #head: ResponseHead | undefined = undefined;
   #body: BodyReader | undefined = undefined;
+  readonly #parse: HeadParser;
   readonly #give = (piece: Buffer): void => this.caller?.piece(piece);
+
+  constructor(parse: HeadParser = readHead) {
+    this.#parse = parse;
+  }
 
   get trailers(): readonly string[] | undefined {
     return this.#body?.trailers;
@@ -53,7 +63,7 @@ export class Http1Reader implements ResponseReader {
       this.#pending = bytes;
       return undefined;
     }
-    const head = readHead(bytes.toString('latin1', 0, length), caller);
+    const head = this.#parse(bytes.toString('latin1', 0, length), caller);
     this.#pending = EMPTY;
     if (head.status < 200) return this.#readInterim(head, bytes.subarray(length));
     this.hasHead = true;
@@ -80,7 +90,8 @@ export class Http1Reader implements ResponseReader {
     const at = body.complete ? from : body.read(bytes, from, this.#give);
     if (body.broken) throw invalidResponse('upstream sent invalid chunked response', 'reading upstream');
     if (!body.complete) return undefined;
-    this.leavesOpen = this.#head?.keepsAlive === true && at === bytes.length;
+    this.hasMore = at < bytes.length;
+    this.leavesOpen = this.#head?.keepsAlive === true && !this.hasMore;
     return 'complete';
   }
 }

@@ -1,0 +1,34 @@
+import type { TlsConfig } from '../client/index.ts';
+import { constantText } from '../config/index.ts';
+import { mayCache } from '../upstream-cache/index.ts';
+import type { ForwardingConfig } from './config.ts';
+import type { PassAddress } from './pass-address.ts';
+import { type Report, validateForwarding } from './validate.ts';
+
+/** A location that passes requests to an address: `fastcgi_pass` and its kin. */
+interface AddressConfig extends ForwardingConfig {
+  readonly pass?: PassAddress;
+}
+
+/** Gives the members that modules of such locations have in common; `prefix`: that of their directives. */
+export function addressModule<C extends AddressConfig>(prefix: string) {
+  return {
+    content: 'pass' as const,
+    validate: (config: C, report: Report): void => validateForwarding(prefix, config, report),
+    upstreams: ({ pass }: C) =>
+      pass?.kind === 'literal' ? [{ ...pass.address, field: 'pass' as const }] : [],
+    uses(config: C) {
+      const name = mayCache(config) ? constantText(config.cache) : undefined;
+      return name === undefined ? [] : [{ kind: 'cache' as const, name, field: 'cache' as const }];
+    },
+  };
+}
+
+/** The name that the certificates of a location's peers must have: `…_ssl_name`, or the host that requests are passed to. */
+export function compileTlsName<X>(
+  { sslName }: Pick<TlsConfig, 'sslName'>,
+  build: { value(value: TlsConfig['sslName']): (x: X) => string },
+): (x: X, target: { readonly group: { readonly name: string } }) => string {
+  if (sslName.parts.length === 0) return (_x, { group }) => group.name;
+  return build.value(sslName);
+}

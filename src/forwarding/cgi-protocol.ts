@@ -1,0 +1,18 @@
+import { type ParamConfig, rangeParam } from './params.ts';
+import type { Protocol, Target } from './protocol.ts';
+
+/** Gives what protocols with CGI parameters have in common: no URI, and responses whose status is a header. */
+export function cgiProtocol(
+  params: readonly ParamConfig[] | undefined,
+): Omit<Protocol<Target>, 'targetOf' | 'compileHead'> {
+  return {
+    uriOf: () => '',
+    // `CONTENT_LENGTH` comes before the body.
+    takesUnknownLength: false,
+    range: rangeParam(params),
+    defaultKey: (x) => `${x.request.port.scheme}${x.request.host}${x.request.requestUri}`,
+    hiddenHeaders: ['Status'],
+    rewrites: new Map(),
+    passesTrailers: false,
+  };
+}

@@ -1,0 +1,143 @@
+import type { Word } from '../../grammar/index.ts';
+import { type ArgReader, type ComplexValue, constantText, readers } from '../config/index.ts';
+import type { Exchange } from '../http/index.ts';
+import type { ForwardingBuild } from './build.ts';
+
+/** `fastcgi_param name value [if_not_empty]` and its kin: a variable of the CGI environment. */
+export interface ParamConfig {
+  readonly name: string;
+  readonly value: ComplexValue;
+  /** A value that is empty is not sent. */
+  readonly ifNotEmpty: boolean;
+}
+
+/** Reads `name value [if_not_empty]`. */
+export const paramReader: ArgReader<ParamConfig> = readers.words(
+  { syntax: 'name value [if_not_empty]', min: 2, max: 3 },
+  (words, scope) => {
+    const [name, value, condition] = words as [Word, Word, Word?];
+    if (condition && condition.value !== 'if_not_empty') {
+      scope.report.emerg(`invalid parameter "${condition.value}"`, condition.span, 'expected "if_not_empty"');
+      return undefined;
+    }
+    return { name: name.value, value: scope.complexValue(value), ifNotEmpty: condition !== undefined };
+  },
+);
+
+/** Takes the parameters of one request in their order. */
+type ParamSink = (name: string, value: string) => void;
+
+interface ParamRules {
+  readonly params: readonly ParamConfig[];
+  /** Whether the headers of the request are parameters too. */
+  readonly passesHeaders: boolean;
+  /** Without the client's conditions and ranges. */
+  readonly isForCache: boolean;
+}
+
+/**
+ * Compiles the parameters of requests: those of the configuration, then the headers as `HTTP_…` (RFC 3875, 4.1.18). A configured
+ * `HTTP_…` replaces the header; headers of the same name are one parameter, as in nginx since 1.23.
+ */
+export function compileParams(
+  { params, passesHeaders, isForCache }: ParamRules,
+  build: Pick<ForwardingBuild, 'value' | 'needAllHeaders'>,
+): (x: Exchange, give: ParamSink) => void {
+  const named = new Set(params.map(({ name }) => name));
+  const rules = isForCache ? [...params, ...FOR_CACHE.filter(({ name }) => !named.has(name))] : params;
+  const writers = rules.map((rule) => compileParam(rule, build));
+  const replaced = new Set([...NEVER_PASSED, ...rules.map(({ name }) => name)]);
+  if (passesHeaders) build.needAllHeaders();
+  return (x, give) => {
+    for (const write of writers) write(x, give);
+    if (passesHeaders) giveHeaders(x.request.headers, replaced, give);
+  };
+}
+
+function compileParam(
+  { name, value, ifNotEmpty }: ParamConfig,
+  build: Pick<ForwardingBuild, 'value'>,
+): (x: Exchange, give: ParamSink) => void {
+  const fixed = constantText(value);
+  if (fixed !== undefined)
+    return fixed === '' && ifNotEmpty ? () => undefined : (_x, give) => give(name, fixed);
+  const render = build.value(value);
+  return (x, give) => {
+    const text = render(x);
+    if (text !== '' || !ifNotEmpty) give(name, text);
+  };
+}
+
+/**
+ * Programs that speak HTTP themselves take `HTTP_PROXY` for their own setting, and a body is not chunked any more when it
+ * reaches them.
+ */
+const NEVER_PASSED: readonly string[] = ['HTTP_PROXY', 'HTTP_TRANSFER_ENCODING'];
+
+const unlessEmpty = (name: string, variable?: string): ParamConfig => ({
+  name,
+  value: { parts: variable === undefined ? [] : [{ variable }] },
+  ifNotEmpty: true,
+});
+
+/** Headers that concern the client alone (nginx ngx_http_fastcgi_cache_headers). */
+const FOR_CACHE: readonly ParamConfig[] = [
+  unlessEmpty('HTTP_IF_MODIFIED_SINCE', 'upstream_cache_last_modified'),
+  unlessEmpty('HTTP_IF_UNMODIFIED_SINCE'),
+  unlessEmpty('HTTP_IF_NONE_MATCH', 'upstream_cache_etag'),
+  unlessEmpty('HTTP_IF_MATCH'),
+  unlessEmpty('HTTP_RANGE'),
+  unlessEmpty('HTTP_IF_RANGE'),
+];
+
+function giveHeaders(headers: readonly string[], replaced: ReadonlySet<string>, give: ParamSink): void {
+  const found = new Map<string, string>();
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = paramOf(headers[index] as string);
+    if (replaced.has(name)) continue;
+    const value = headers[index + 1] as string;
+    const before = found.get(name);
+    found.set(
+      name,
+      before === undefined ? value : `${before}${name === 'HTTP_COOKIE' ? '; ' : ', '}${value}`,
+    );
+  }
+  for (const [name, value] of found) give(name, value);
+}
+
+/** Names as clients send them: the same few recur. */
+const known = new Map<string, string>();
+const MOST_KNOWN = 1_000;
+
+function paramOf(header: string): string {
+  const found = known.get(header);
+  if (found !== undefined) return found;
+  const name = `HTTP_${header.toUpperCase().replaceAll('-', '_')}`;
+  if (known.size < MOST_KNOWN) known.set(header, name);
+  return name;
+}
+
+/** The parameter that carries the `Range` of requests, for pieces (`slice`). */
+export function rangeParam(params: readonly ParamConfig[] = []): ComplexValue | undefined {
+  return params.find(({ name }) => name === 'HTTP_RANGE')?.value;
+}
+
+/** Parameters whose values are credentials. */
+const SECRET = /^HTTP_(?:PROXY_)?AUTHORIZATION$|^HTTP_COOKIE$|PASS(?:WORD|WD)?$|SECRET|TOKEN|API_?KEY/i;
+
+/** Tells the parameters that a request would be sent with. */
+export function explainParams(
+  params: readonly ParamConfig[],
+  passesHeaders: boolean,
+  build: Pick<ForwardingBuild, 'value' | 'needAllHeaders'>,
+): (x: Exchange, asked: unknown, isForCache: boolean) => readonly { label: string; value: string }[] {
+  const forClient = compileParams({ params, passesHeaders, isForCache: false }, build);
+  const forCache = compileParams({ params, passesHeaders, isForCache: true }, build);
+  return (x, _asked, isForCache) => {
+    const facts: { label: string; value: string }[] = [];
+    (isForCache ? forCache : forClient)(x, (name, value) =>
+      facts.push({ label: 'param', value: `${name} ${SECRET.test(name) ? '***' : value}` }),
+    );
+    return facts;
+  };
+}
