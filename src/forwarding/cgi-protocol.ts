@@ -1,9 +1,10 @@
 import { type ParamConfig, rangeParam } from './params.ts';
 import type { Protocol, Target } from './protocol.ts';
 
-/** Gives what protocols with CGI parameters have in common: no URI, and responses whose status is a header. */
+/** Gives what protocols with CGI parameters have in common: no URI, and no trailers. */
 export function cgiProtocol(
   params: readonly ParamConfig[] | undefined,
+  hiddenHeaders: readonly string[],
 ): Omit<Protocol<Target>, 'targetOf' | 'compileHead'> {
   return {
     uriOf: () => '',
@@ -11,7 +12,7 @@ export function cgiProtocol(
     takesUnknownLength: false,
     range: rangeParam(params),
     defaultKey: (x) => `${x.request.port.scheme}${x.request.host}${x.request.requestUri}`,
-    hiddenHeaders: ['Status'],
+    hiddenHeaders,
     rewrites: new Map(),
     passesTrailers: false,
   };

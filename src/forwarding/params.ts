@@ -59,6 +59,8 @@ function compileParam(
   build: Pick<ForwardingBuild, 'value'>,
 ): (x: Exchange, give: ParamSink) => void {
   const fixed = constantText(value);
+  // nginx: an empty value of `HTTP_…` only keeps the header away.
+  if (fixed === '' && name.startsWith('HTTP_')) return () => undefined;
   if (fixed !== undefined)
     return fixed === '' && ifNotEmpty ? () => undefined : (_x, give) => give(name, fixed);
   const render = build.value(value);

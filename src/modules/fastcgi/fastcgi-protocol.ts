@@ -27,7 +27,7 @@ export function compileFastcgi(
     defaultPort: 0,
   };
   return {
-    ...cgiProtocol(config.params),
+    ...cgiProtocol(config.params, ['Status']),
     targetOf: compileAddress(pass, location, build),
     compileHead: (isForCache) => compileHead(config, isForCache, build),
   };

@@ -21,7 +21,7 @@ export function compileScgi(
 ): Protocol<Target> {
   const address = { config, provisioned, directive: 'scgi_pass', schemes: SCHEMES, defaultPort: 0 };
   return {
-    ...cgiProtocol(config.params),
+    ...cgiProtocol(config.params, ['Status']),
     targetOf: compileAddress(pass, address, build),
     compileHead: (isForCache) => compileHead(config, isForCache, build),
   };

@@ -22,7 +22,7 @@ export function compileUwsgi(
 ): Protocol<Target> {
   const address = { config, provisioned, directive: 'uwsgi_pass', schemes: SCHEMES, defaultPort: 0 };
   return {
-    ...cgiProtocol(config.params),
+    ...cgiProtocol(config.params, []),
     targetOf: compileAddress(pass, { ...address, tlsScheme: 'suwsgi' }, build),
     compileHead: (isForCache) => compileHead(config, isForCache, build),
     tls: { nameOf: compileTlsName(config, build), sendsName: config.sslServerName },

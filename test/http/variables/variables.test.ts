@@ -32,7 +32,7 @@ test('no variable in no directive ends a worker, alone or in a circle', { timeou
     shared_dict_zone zone=feature_flags:1m; proxy_connect_timeout 1s; kv_connect_timeout 1s;
     ${locations.map(({ http }) => http).join('\n')}
     server {
-      listen 127.0.0.1:${port}; listen 127.0.0.1:${nodePort} engine=node;
+      listen 127.0.0.1:${port}; listen 127.0.0.1:${nodePort} engine=node; set $memcached_key x;
       location /ok { default_type text/html; return 200 "x and x"; }
       location /empty { return 204; }
       ${locations.map(({ location }, nth) => `location /${nth}/ { ${location} }`).join('\n')}

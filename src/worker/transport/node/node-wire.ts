@@ -168,8 +168,7 @@ export class NodeWire implements Wire, StreamOwner {
     const isBare = x.status === 204 || x.status === 304;
     if (x.request.method === 'HEAD' || lengthBytes === 0 || isBare) {
       const length = lengthBytes < 0 || isBare ? undefined : lengthBytes;
-      const isChunked = length === undefined && !isBare && x.mayChunk;
-      this.#connection.write(this.#headText({ lengthBytes: length, isChunked }));
+      this.#connection.write(this.#headText({ lengthBytes: length }));
       this.finished();
       return undefined;
     }

@@ -226,14 +226,14 @@ export class UwsWire implements Wire, StreamOwner {
     return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, closes, writeHead });
   }
 
-  /** Sends the head of a streamed response. Its length may be unknown, and 0 would be wrong (RFC 9110, 8.6). */
+  /** Sends the head of a streamed response. Its length may be unknown; then nothing is said of it, as in nginx. */
   #writeHeadAlone(lengthBytes: number): void {
     const { status } = this.x;
     const closes = this.#closes();
     if (lengthBytes > 0 && closes) return this.#writeLast('', lengthBytes);
     this.#writeHead();
-    if (lengthBytes < 0) this.#res.writeHeader('Transfer-Encoding', 'chunked');
-    else if (status !== 204 && status !== 304) this.#res.writeHeader('Content-Length', String(lengthBytes));
+    if (lengthBytes >= 0 && status !== 204 && status !== 304)
+      this.#res.writeHeader('Content-Length', String(lengthBytes));
     // Unless the client has asked for it, the client must close: `endWithoutBody` cannot.
     if (closes) this.#res.writeHeader('Connection', 'close');
     this.#res.endWithoutBody();
