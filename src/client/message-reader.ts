@@ -1,4 +1,4 @@
-import { headEnd } from '../http1/index.ts';
+import { emptyLineAt, headEnd } from '../http1/index.ts';
 import { type BodyReader, bodyReaderOf, CloseReader } from './body-reader.ts';
 import { invalidResponse } from './fault.ts';
 import { type ResponseHead, readHead } from './response-head.ts';
@@ -57,7 +57,8 @@ export class MessageReader implements ResponseReader {
   #readHead(bytes: Buffer, from: number): 'complete' | Switch | undefined {
     const caller = this.caller as Caller;
     const { headLimitBytes } = caller;
-    const length = headEnd(bytes, from);
+    // A CGI program may send no header at all.
+    const length = emptyLineAt(bytes, 0) || headEnd(bytes, from);
     if (length < 0 || length > headLimitBytes) {
       if (bytes.length >= headLimitBytes) throw invalidResponse('upstream sent too big header');
       this.#pending = bytes;

@@ -47,14 +47,14 @@ export async function startProgram(
   const heard: ProgramRequest[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer((socket) => {
     sockets.add(socket);
     connections++;
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
-    void serve(socket, protocol, (request) => {
+    serve(socket, protocol, (request) => {
       heard.push(request);
       return respond(request);
-    }).catch(() => undefined);
+    });
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.onTestFinished(async () => {
@@ -69,16 +69,20 @@ export async function startProgram(
   };
 }
 
-async function serve(socket: Socket, protocol: ProgramProtocol, respond: Respond): Promise<void> {
+/** Responds to one request after the other. The end of the connection is noticed while a program works. */
+function serve(socket: Socket, protocol: ProgramProtocol, respond: Respond): void {
   let bytes: Buffer = Buffer.alloc(0);
-  for await (const chunk of socket as AsyncIterable<Buffer>) {
+  let working = Promise.resolve();
+  socket.on('data', (chunk: Buffer) => {
     bytes = Buffer.concat([bytes, chunk]);
     for (let taken = TAKERS[protocol](bytes); taken; taken = TAKERS[protocol](bytes)) {
-      bytes = bytes.subarray(taken.length);
-      await act(socket, protocol, { script: respond(taken.request), keeps: taken.request.keeps });
+      const { request, length } = taken;
+      bytes = bytes.subarray(length);
+      working = working
+        .then(() => act(socket, protocol, { script: respond(request), keeps: request.keeps }))
+        .catch(() => undefined);
     }
-  }
-  socket.end();
+  });
 }
 
 const TAKERS: Readonly<Record<ProgramProtocol, (bytes: Buffer) => Taken | undefined>> = {
