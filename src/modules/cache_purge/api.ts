@@ -1,6 +1,6 @@
-import { addressBytes, contains } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, type Handler, type KnowsHost, SITE_HEADERS, writeRefusal } from '../../http/index.ts';
+import { compileAllowlist, NOT_ALLOWED } from './allowlist.ts';
 import type { CachePurgeConfig } from './directives.ts';
 import type { PublishPurge, PurgedTarget } from './events.ts';
 import { purgeTargets, readTargets, type Targets } from './targets.ts';
@@ -31,7 +31,7 @@ export function compilePurgeApi(config: CachePurgeConfig, scope: PurgeScope, bui
     // A page of another site cannot send this without a preflight request, but one under a foreign name that leads here can.
     const foreign = writeRefusal(x, scope.knowsHost);
     if (foreign !== undefined) return refuse(x, 403, foreign);
-    if (!isAllowed(x)) return refuse(x, 403, 'the address of the client is not in "cache_purge_allowlist"');
+    if (!isAllowed(x)) return refuse(x, 403, NOT_ALLOWED);
     return x.readBody(MAX_BODY_BYTES).then((body) => {
       // Without a body, the response has been sent already or the client has gone.
       if (body) return purge(x, { body, config, scope });
@@ -42,19 +42,6 @@ export function compilePurgeApi(config: CachePurgeConfig, scope: PurgeScope, bui
 
 /** Responds to a body that is too large. */
 export const refuseLarge: Handler = (x) => refuse(x, 413, 'the body is too large');
-
-function compileAllowlist(
-  { authorize, allowlist = [] }: CachePurgeConfig,
-  build: Build,
-): (x: Exchange) => boolean {
-  if (authorize === 'off') return () => true;
-  build.needPeer();
-  return (x) => {
-    // A client of a Unix socket has no address.
-    const bytes = addressBytes(x.remoteAddress);
-    return bytes !== undefined && allowlist.some((network) => contains(network, bytes));
-  };
-}
 
 async function purge(
   x: Exchange,

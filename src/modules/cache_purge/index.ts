@@ -19,13 +19,14 @@ interface Resources {
 }
 
 function validate(config: CachePurgeConfig, report: ConfigReport<CachePurgeConfig>): void {
-  const { api, zone, authorize, allowlist, eventsZone, eventsChannel } = config;
-  if (!api) return;
-  if (zone === undefined) report.on('api', 'requires "cache_purge_zone"');
+  const { api, tagsApi, zone, authorize, allowlist, eventsZone, eventsChannel } = config;
+  if (!api && !tagsApi) return;
+  if (api && zone === undefined) report.on('api', 'requires "cache_purge_zone"');
   if (authorize === 'allowlist' && !allowlist)
     report.on('authorize', '"allowlist" requires "cache_purge_allowlist"');
   if (authorize === 'off' && allowlist)
     report.warn('allowlist', 'has no effect without "cache_purge_authorize allowlist"');
+  if (!api) return;
   if ((eventsZone === undefined) !== (eventsChannel === undefined)) {
     const [field, other] =
       eventsZone === undefined ? (['eventsChannel', 'zone'] as const) : (['eventsZone', 'channel'] as const);
@@ -69,10 +70,9 @@ export const cachePurge = moduleFor<CachePurgeConfig>()<Resources>({
   enabled: ({ api, tagsApi }) => api === true || tagsApi === true,
   validate,
   sensitive: ({ api, tagsApi, authorize }) => {
+    if (authorize !== 'off') return undefined;
     if (tagsApi) return { rule: 'cache-purge-open', field: 'tagsApi', methods: ['DELETE'] };
-    return api && authorize === 'off'
-      ? { rule: 'cache-purge-open', field: 'api', methods: ['POST'] }
-      : undefined;
+    return api ? { rule: 'cache-purge-open', field: 'api', methods: ['POST'] } : undefined;
   },
   uses: (config) => {
     const { api, zone, eventsZone } = config;
@@ -87,7 +87,7 @@ export const cachePurge = moduleFor<CachePurgeConfig>()<Resources>({
   },
   provision,
   compile(config, { purge, tags }, build) {
-    if (tags) return { content: compileTagsApi(tags, build), quiet: true };
+    if (tags) return { content: compileTagsApi(config, tags, build), quiet: true };
     if (!purge) return {};
     return { content: compilePurgeApi(config, purge, build), tooLarge: refuseLarge, quiet: true };
   },

@@ -9,6 +9,8 @@ import {
   writeRefusal,
 } from '../../http/index.ts';
 import type { Counters } from '../../zone/index.ts';
+import { compileAllowlist, NOT_ALLOWED } from './allowlist.ts';
+import type { CachePurgeConfig } from './directives.ts';
 import { countTags, purgeTargets, TAG_BYTES } from './targets.ts';
 
 /** What `cache_tags_purge` works with. */
@@ -28,7 +30,12 @@ export interface TagPurge {
 export const LAST_PURGE = stateKey<TagPurge>('cache_tags_purge');
 
 /** Compiles `cache_tags_purge`: GET shows the tags, DELETE removes what has one. */
-export function compileTagsApi({ stores, metrics, knowsHost }: TagsScope, build: Build): Handler {
+export function compileTagsApi(
+  config: CachePurgeConfig,
+  { stores, metrics, knowsHost }: TagsScope,
+  build: Build,
+): Handler {
+  const isAllowed = compileAllowlist(config, build);
   for (const name of SITE_HEADERS) build.needHeader(name);
   build.needAnyMethod();
   return async (x) => {
@@ -39,6 +46,7 @@ export function compileTagsApi({ stores, metrics, knowsHost }: TagsScope, build:
     }
     const foreign = writeRefusal(x, knowsHost);
     if (foreign !== undefined) return refuse(x, 403, { tag: '', error: foreign });
+    if (!isAllowed(x)) return refuse(x, 403, { tag: '', error: NOT_ALLOWED });
     const tag = tagIn(x.args);
     if (tag === undefined)
       return refuse(x, 400, {

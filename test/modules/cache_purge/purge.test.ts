@@ -365,3 +365,13 @@ test('cache_tags_purge shows the tags, and removes what has one', async (t) => {
     await gw.expect(`DELETE /tags${query}`, { status: 400 });
   await gw.expect('POST /tags', { status: 405 });
 });
+
+test('"cache_purge_allowlist" holds for "cache_tags_purge" too', async (t) => {
+  const more =
+    'location = /own { cache_tags_purge; cache_purge_authorize allowlist; cache_purge_allowlist 10.0.0.0/8; }';
+  const { gw, store, status } = await begin(t, '', { more });
+  await store('/a');
+  const refused = await gw.fetch('/own?tag=all', { method: 'DELETE' });
+  expect([refused.status, refused.body]).toEqual([403, expect.stringContaining('cache_purge_allowlist')]);
+  expect(await status('/a')).toBe('HIT');
+});
