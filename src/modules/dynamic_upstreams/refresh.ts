@@ -54,6 +54,8 @@ export class Refresh {
     this.#failures = worker.metrics.counter(FAILURES, { upstream: options.target, source: options.source });
     this.#looking = setInterval(() => this.#look(), Math.min(LOOK_MS, options.refreshMs));
     this.#looking.unref();
+    // Requests of a configuration that was replaced may go on for hours; its source must not.
+    worker.retiring.addEventListener('abort', () => this.close(), { once: true });
   }
 
   /** Asks for the first time. Resolves when the group has its peers, or the source has failed; never rejects. */
@@ -78,6 +80,7 @@ export class Refresh {
     let validMs = 0;
     try {
       const found = await this.#source.ask(asking.signal);
+      if (this.#worker.retiring.aborted) return;
       if (found) validMs = found.validMs ?? 0;
       await this.#apply(found?.members);
     } catch (error) {

@@ -244,3 +244,26 @@ test('peers of a source are not changed by the API, but they can be drained', as
   await gw.expect('PATCH /app', { status: 200 }, { headers, body });
   expect((await show(gw)).peers.map(({ state }) => state)).toEqual(['draining', 'up']);
 });
+
+test('after a reload, the former source is not asked any more, even while a request of its configuration goes on', async (t) => {
+  const [first, second] = [
+    await startSource(t, text(listOf('10.1.0.1:80'))),
+    await startSource(t, text(listOf('10.1.0.2:80'))),
+  ];
+  const slow = await startSource(t, () => undefined);
+  const more = `location /slow { proxy_pass ${slow.url}; }`;
+  const over = ({ url }: { url: string }): string =>
+    `dynamic_upstreams_source http; dynamic_upstreams_http ${url}/peers;`;
+  const block = confOf(over(first)).replace('location = /app', `${more} location = /app`);
+  const gw = await load(t, block);
+  const waiting = gw.fetch('/slow').catch(() => undefined);
+  await expect.poll(() => slow.peer.requests.length, SOON).toBe(1);
+  await gw.load(block.replace(over(first), over(second)), {});
+  await expect.poll(() => addresses(gw), SOON).toBe('10.1.0.2:80');
+  const [asked, { generation }] = [first.peer.requests.length, await show(gw)];
+  const since = second.peer.requests.length;
+  await expect.poll(() => second.peer.requests.length, SOON).toBeGreaterThan(since + 10);
+  expect([first.peer.requests.length, (await show(gw)).generation]).toEqual([asked, generation]);
+  await slow.peer.die();
+  await waiting;
+});
