@@ -110,6 +110,8 @@ export interface MasterScope extends ResourceScope {
   provide(key: string, value: unknown): void;
   /** Returns the text of the configuration that is being loaded, and its faults. */
   configText(): ConfigText;
+  /** Returns the servers of an `upstream` block, as `WorkerScope` does. */
+  upstream(name: string): readonly string[] | undefined;
 }
 
 /** One worker thread and one loaded configuration; passed to `provision`. */

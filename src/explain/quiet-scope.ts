@@ -3,7 +3,7 @@ import type { Check, ExplainScope, GatewayView } from '../contract/index.ts';
 import type { Health } from '../health/index.ts';
 import { type ErrorLog, LogListeners } from '../log/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
-import { OpenUpstreams, type Upstreams } from '../upstream/index.ts';
+import { OpenUpstreams, serversOfBlock, type Upstreams } from '../upstream/index.ts';
 import { Counters, createCounterMemory, createZone } from '../zone/index.ts';
 
 const WORKER_ID = 1;
@@ -68,9 +68,7 @@ export class QuietScope implements ExplainScope {
   }
 
   upstream(name: string): readonly string[] | undefined {
-    return this.#plan.upstreams
-      .find((upstream) => !upstream.implicit && upstream.name.toLowerCase() === name.toLowerCase())
-      ?.servers.map((server) => server.name);
+    return serversOfBlock(this.#plan.upstreams, name);
   }
 
   addCheck(): void {

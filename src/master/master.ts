@@ -3,6 +3,7 @@ import { prepare } from '../pipeline.ts';
 import type { ConfigText } from '../contract/index.ts';
 import { addressText, type GatewayPlan } from '../plan/index.ts';
 import type { Account } from '../system/index.ts';
+import { serversOfBlock } from '../upstream/index.ts';
 import {
   OwnedResources,
   SharedResources,
@@ -260,6 +261,7 @@ export class Master {
           provide: (key: string, value: unknown) => void provided.set(key, value),
           configText,
           account,
+          upstream: (name: string) => serversOfBlock(plan.upstreams, name),
         }),
       );
     } catch (error) {

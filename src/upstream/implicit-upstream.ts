@@ -21,6 +21,16 @@ export function upstreamKey(host: string, port?: number): string {
   return port === undefined ? name : `${name} ${port}`;
 }
 
+/** Returns the servers of an `upstream` block as written; `undefined` if there is no such block. */
+export function serversOfBlock(
+  upstreams: readonly UpstreamPlan[],
+  name: string,
+): readonly string[] | undefined {
+  const key = upstreamKey(name);
+  const block = upstreams.find((upstream) => !upstream.implicit && upstream.key === key);
+  return block?.servers.map((server) => server.name);
+}
+
 /** Returns the plan of a group without a block. */
 export function plainUpstream(
   { name, key }: Pick<UpstreamPlan, 'name' | 'key'>,

@@ -10,7 +10,13 @@ export {
   ResolveFault,
   type RequestHost,
 } from './host-policy.ts';
-export { implicitUpstream, PLAIN_SERVER, plainUpstream, upstreamKey } from './implicit-upstream.ts';
+export {
+  implicitUpstream,
+  PLAIN_SERVER,
+  plainUpstream,
+  serversOfBlock,
+  upstreamKey,
+} from './implicit-upstream.ts';
 export {
   type Balancing,
   type KeepaliveConfig,

@@ -4,7 +4,7 @@ import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/in
 import { type Health, OpenHealth } from '../health/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
-import { OpenUpstreams, upstreamKey, type Upstreams } from '../upstream/index.ts';
+import { OpenUpstreams, serversOfBlock, type Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
 import { OwnedResources, type SharedResources } from './resources.ts';
@@ -159,11 +159,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   }
 
   upstream(name: string): readonly string[] | undefined {
-    const key = upstreamKey(name);
-    const found = this.#shipment.plan.upstreams.find(
-      (upstream) => !upstream.implicit && upstream.key === key,
-    );
-    return found?.servers.map((server) => server.name);
+    return serversOfBlock(this.#shipment.plan.upstreams, name);
   }
 
   async #openUpstreams(): Promise<void> {

@@ -185,15 +185,20 @@ export class Listener {
   }
 
   #ping(client: WireClient): void {
+    const lastMs = performance.now();
     const check = (): void => {
-      const limit = this.#hearing.isUrgent() ? URGENT_PING_MS : PING_TIMEOUT_MS;
-      client.query(ping(limit)).then(
+      const isUrgent = this.#hearing.isUrgent();
+      // A reload may have made it urgent meanwhile, so that is asked each time.
+      if (!isUrgent && performance.now() - lastMs < PING_EVERY_MS) return wait();
+      client.query(ping(isUrgent ? URGENT_PING_MS : PING_TIMEOUT_MS)).then(
         () => !this.#closed && this.#ping(client),
         () => client.connection.stream.destroy(),
       );
     };
-    const everyMs = this.#hearing.isUrgent() ? URGENT_PING_MS : PING_EVERY_MS;
-    this.#timer = setTimeout(check, everyMs).unref();
+    const wait = (): void => {
+      this.#timer = setTimeout(check, URGENT_PING_MS).unref();
+    };
+    wait();
   }
 
   #lost(client: WireClient): void {

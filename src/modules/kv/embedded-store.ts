@@ -88,7 +88,11 @@ export class EmbeddedStore implements Store {
     this.#records
       .transaction(() => this.#attempt(name, args))
       .catch((error: Error): Result => ({ refused: error.message }))
-      .then((result) => this.#finish(result, (fault, reply) => this.#outstanding.settle(call, fault, reply)))
+      .then((result) => {
+        // Also when its client has had an answer already: a write may be late.
+        if (args[0]) this.versions?.change(args[0]);
+        this.#finish(result, (fault, reply) => this.#outstanding.settle(call, fault, reply));
+      })
       .catch((error: unknown) => this.#log.write('crit', `kv: ${printable(String(error))}`));
   }
 

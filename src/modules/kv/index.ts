@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   type Build,
   type ExplainedAction,
@@ -20,7 +21,13 @@ import {
   Tracking,
 } from './caching/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { AddressFault, DEFAULT_PORT, endpointsOf, type RedisAddress } from '../../redis/index.ts';
+import {
+  AddressFault,
+  DEFAULT_PORT,
+  type Endpoint,
+  endpointsOf,
+  type RedisAddress,
+} from '../../redis/index.ts';
 import { HostPolicy } from '../../upstream/index.ts';
 import { addressLabel, parseRequestAddress, requestHostOf } from './address.ts';
 import { sendError } from './response.ts';
@@ -132,7 +139,9 @@ interface Provisioned {
   readonly caching: (CachingParts & { changes(): 'live' | 'down' | 'untracked' }) | undefined;
 }
 
-const trackingKey = (address: RedisAddress): string => `kv:tracking:${addressLabel(address)}`;
+/** Other servers, or another login, are tracked anew; the key may be logged, so it tells neither. */
+const trackingKey = (endpoints: readonly Endpoint[]): string =>
+  `kv:tracking:${createHash('sha256').update(JSON.stringify(endpoints)).digest('hex')}`;
 
 /** Opens what a cache needs. Changes of stores that requests name are not heard. */
 function openCaching(config: KvConfig, worker: WorkerScope): Provisioned['caching'] {
@@ -150,7 +159,8 @@ function openCaching(config: KvConfig, worker: WorkerScope): Provisioned['cachin
 }
 
 function openTracker(address: RedisAddress, config: KvConfig, worker: WorkerScope): Tracking {
-  const key = trackingKey(address);
+  const endpoints = endpointsOf(address, (name) => worker.upstream(name));
+  const key = trackingKey(endpoints);
   const { workerId, log } = worker;
   return worker.share(
     `${key} ${config.connectTimeoutMs}`,
@@ -158,7 +168,7 @@ function openTracker(address: RedisAddress, config: KvConfig, worker: WorkerScop
       new Tracking({
         shared: worker.provided(key) as SharedTracking,
         versions: new Versions(worker.provided(VERSIONS_KEY) as SharedVersions, addressLabel(address)),
-        endpoints: endpointsOf(address, (name) => worker.upstream(name)),
+        endpoints,
         connectTimeoutMs: config.connectTimeoutMs,
         workerId,
         log,
@@ -194,7 +204,7 @@ export const kv = moduleFor<KvConfig>()({
     share(VERSIONS_KEY, openVersions);
     for (const { pass } of configs)
       if (pass && pass.kind !== 'variable' && pass.kind !== 'embedded')
-        share(trackingKey(pass), openTracking);
+        share(trackingKey(endpointsOf(pass, (name) => master.upstream(name))), openTracking);
   },
   async provision(config, worker) {
     return {

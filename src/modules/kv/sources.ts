@@ -211,7 +211,9 @@ interface Opening {
 function redisParts(address: RedisAddress, { config, worker }: Opening): RedisStoreParts {
   const endpoints = endpointsOf(address, (name) => worker.upstream(name));
   const label = addressLabel(address);
-  const identity = JSON.stringify([label, address.db ?? 0, address.username ?? '']);
+  // A password says who may read, and not what is there.
+  const servers = endpoints.map(({ password: _, ...server }) => server);
+  const identity = JSON.stringify([label, servers]);
   const versions = versionsOf(label, worker);
   return { label, identity, versions, endpoints, settings: config, log: worker.log };
 }

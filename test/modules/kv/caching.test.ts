@@ -176,3 +176,27 @@ test('a store that does not announce changes has its replies kept for a second',
   await expect.poll(() => state(gw, '/get/u')).toContain('"new"');
   expect(gw.errorLog()).toMatch(/does not announce changes: its replies stay in a cache for 1s at most/);
 });
+
+test('after a reload with other servers, replies of the former ones are not served', async (t) => {
+  const [one, two] = [await redis(), await redis('--save', '')];
+  const blockOf = ({ host, port }: TestRedis): string => `upstream store { server ${host}:${port}; }`;
+  const gw = await serve(t, 'store', { more: blockOf(one), workers: 2 });
+  await one.client.call('set', 'moved', 'in one');
+  await two.client.call('set', 'moved', 'in two');
+  await expect.poll(() => state(gw, '/get/moved')).toBe('HIT {"value":"in one"}');
+  await gw.load(conf('store', blockOf(two)), {});
+  expect(await state(gw, '/get/moved')).toContain('in two');
+  await expect.poll(() => state(gw, '/get/moved')).toBe('HIT {"value":"in two"}');
+  await two.client.call('set', 'moved', 'changed');
+  await expect.poll(() => state(gw, '/get/moved')).toContain('changed');
+});
+
+test('without a lifetime, replies are not stored', async (t) => {
+  const { host, port } = await redis();
+  const gw = await startGateway(
+    t,
+    `proxy_cache_path cache keys_zone=replies:1m; add_header X-Cache "[$upstream_cache_status]" always;
+     server { location /get/ { kv_pass ${host}:${port}; kv_key a; kv_command get; kv_cache replies; } }`,
+  );
+  for (let n = 0; n < 2; n++) expect(await state(gw, '/get/')).toMatch(/^\[\] /);
+});

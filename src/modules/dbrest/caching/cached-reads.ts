@@ -105,12 +105,14 @@ function staleAfter({ cacheUseStale = [] }: DbrestConfig): Pick<DbrestConfig, 'c
 
 function compileFetch({ cacheRpc: functions }: DbrestConfig, caches: DatabaseCaches): Fetch<Respond> {
   return (x, respond, mode) => {
-    let found: ReturnType<typeof tagsOf> = 'function';
+    let found: ReturnType<typeof tagsOf> | 'relatives' = 'function';
     const planned = async (plan: RunPlan): Promise<void> => {
-      found = tagsOf(plan, await caches.relatives(), { functions });
+      const relatives = await caches.relatives().catch(() => undefined);
+      found = relatives ? tagsOf(plan, relatives, { functions }) : 'relatives';
     };
     void fetchOwn(x, mode, {
-      respond: (copy) => respond(copy, planned),
+      // What is not stored needs no tags.
+      respond: (copy) => respond(copy, mode.keeper && planned),
       storing: () => (typeof found === 'string' ? { refusal: found } : { tags: found }),
     });
   };

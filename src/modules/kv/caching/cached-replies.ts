@@ -57,7 +57,8 @@ interface Outgoing extends Asked {
 
 /** Tells whether a location may store replies. */
 export function isCached(config: KvConfig): boolean {
-  return mayCache(config) && STORED.has(config.command);
+  // Replies say nothing about their lifetime, so the configuration has to.
+  return mayCache(config) && config.cacheValidMs !== undefined && STORED.has(config.command);
 }
 
 /** Compiles the cache of a location; `undefined`: it has none. */

@@ -4,7 +4,6 @@ import {
   type Endpoint,
   type Push,
   RedisConnection,
-  type Reply,
   ReplyError,
 } from '../../../redis/index.ts';
 import type { Versions } from '../versions.ts';
@@ -170,20 +169,23 @@ class TrackedConnection implements ConnectionOwner {
     if (!this.isTracked) return;
     if (this.#askedMs === 0) {
       this.#askedMs = nowMs;
-      this.#ask('ping', [], () => (this.#askedMs = 0));
+      // Any reply is a sign of life.
+      this.#ask('ping', [], { done: () => (this.#askedMs = 0), refused: () => (this.#askedMs = 0) });
     } else if (nowMs - this.#askedMs > SILENCE_MS) this.#connection.giveUp('silent while it is tracked');
   }
 
   up(): void {
     this.#askedMs = 0;
     this.#isRefused = false;
-    this.#ask('hello', ['3'], () => undefined);
-    this.#ask('client', ['tracking', 'on', 'bcast'], () => {
+    const refused = (error: ReplyError): void => this.#refuse(error);
+    this.#ask('hello', ['3'], { done: () => undefined, refused });
+    const done = (): void => {
       // Without version 3 of the protocol, announcements would not reach this connection.
       if (this.#isRefused) return;
       this.isTracked = true;
       this.#events.tracked();
-    });
+    };
+    this.#ask('client', ['tracking', 'on', 'bcast'], { done, refused });
   }
 
   down(connection: RedisConnection, reason: string): void {
@@ -197,25 +199,31 @@ class TrackedConnection implements ConnectionOwner {
     this.#events.changed(Array.isArray(keys) ? keys.filter((key) => Buffer.isBuffer(key)) : null);
   }
 
-  #ask(name: string, args: readonly string[], done: (reply: Reply) => void): void {
+  #ask(name: string, args: readonly string[], { done, refused }: Answers): void {
     this.#connection.send({
       name,
       args,
       next: undefined,
       failed: () => undefined,
       unsent: () => undefined,
-      replied: (reply) => {
-        if (!(reply instanceof ReplyError)) return done(reply);
-        if (!this.#hasWarned) {
-          const { label } = this.#connection;
-          this.#events.log.write(
-            'warn',
-            `kv: ${label} does not announce changes: its replies stay in a cache for 1s at most`,
-          );
-        }
-        this.#isRefused = this.#hasWarned = true;
-        this.#events.refused();
-      },
+      replied: (reply) => (reply instanceof ReplyError ? refused(reply) : done()),
     });
   }
+
+  /** The store does not track; one that is starting is asked again. */
+  #refuse({ message }: ReplyError): void {
+    if (/^(?:LOADING|MASTERDOWN|BUSY)\b/.test(message))
+      return this.#connection.giveUp('the store is not ready');
+    const { label } = this.#connection;
+    const text = `kv: ${label} does not announce changes: its replies stay in a cache for 1s at most`;
+    if (!this.#hasWarned) this.#events.log.write('warn', text);
+    this.#isRefused = this.#hasWarned = true;
+    this.#events.refused();
+  }
+}
+
+/** What is done with a reply, and with an error. */
+interface Answers {
+  done(): void;
+  refused(error: ReplyError): void;
 }
