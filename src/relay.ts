@@ -52,16 +52,15 @@ export class Relay implements BodyTaker {
   #isBlocked = false;
   #isPaused = false;
   #isOver: 'no' | 'whole' | 'cut' = 'no';
-  #paceTimer: NodeJS.Timeout | undefined = undefined;
+  readonly #pace: Pace | undefined;
   #totalBytes = 0;
   #last: Buffer | undefined = undefined;
-  readonly #startedMs: number;
 
   constructor(x: Exchange, source: Source, rules: RelayRules) {
     this.#x = x;
     this.#source = source;
     this.#rules = rules;
-    this.#startedMs = rules.rate > 0 ? performance.now() : 0;
+    this.#pace = rules.rate > 0 ? new Pace(rules.rate, () => this.#due()) : undefined;
     const { lengthBytes } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
     this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES;
@@ -70,7 +69,8 @@ export class Relay implements BodyTaker {
 
   piece(bytes: Buffer): void {
     this.#totalBytes += bytes.length;
-    if (this.#rules.rate > 0) this.#keepPace();
+    this.#pace?.read(bytes.length);
+    if (this.#pace?.isAhead) this.#hold();
     // The exchange ends and is logged with the last byte, and the upstream variables must be final by then: `end` sends it.
     if (this.#totalBytes === this.#rules.lengthBytes) this.#last = bytes;
     else if (this.#isCollecting) this.#waiting.push(bytes);
@@ -83,7 +83,7 @@ export class Relay implements BodyTaker {
   }
 
   end(): void {
-    clearTimeout(this.#paceTimer);
+    this.#pace?.stop();
     this.#isOver = 'whole';
     if (this.#isCollecting) return this.#sendWhole();
     if (this.#last && this.#isBlocked) this.#queue(this.#last);
@@ -92,7 +92,7 @@ export class Relay implements BodyTaker {
   }
 
   cut(): void {
-    clearTimeout(this.#paceTimer);
+    this.#pace?.stop();
     this.#isOver = 'cut';
     if (this.#isCollecting) this.#stopCollecting();
     if (!this.#isBlocked) this.#finish();
@@ -105,7 +105,7 @@ export class Relay implements BodyTaker {
   }
 
   drop(): void {
-    clearTimeout(this.#paceTimer);
+    this.#pace?.stop();
     this.#waiting = [];
   }
 
@@ -149,7 +149,7 @@ export class Relay implements BodyTaker {
     this.#writeWaiting();
     if (this.#isBlocked) return;
     if (this.#isOver !== 'no') return this.#finish();
-    if (this.#isPaused && !this.#paceTimer) {
+    if (this.#isPaused && !this.#pace?.isAhead) {
       this.#isPaused = false;
       this.#source.resume();
     }
@@ -165,19 +165,49 @@ export class Relay implements BodyTaker {
     }
   }
 
+  #due(): void {
+    if (!this.#isBlocked) this.#goOn();
+  }
+
   #finish(): void {
     if (this.#isOver === 'whole') this.#stream?.end();
     else this.#x.abort();
   }
+}
 
-  /** Applies `proxy_limit_rate`: pauses until the bytes that were read are due. */
-  #keepPace(): void {
-    const aheadMs = (this.#totalBytes / this.#rules.rate) * 1000 - (performance.now() - this.#startedMs);
-    if (aheadMs <= 1 || this.#paceTimer) return;
-    this.#hold();
-    this.#paceTimer = setTimeout(() => {
-      this.#paceTimer = undefined;
-      if (!this.#isBlocked) this.#goOn();
+/** Applies `proxy_limit_rate`: tells when the bytes that were read are ahead of their time. */
+export class Pace {
+  readonly #bytesPerSecond: number;
+  readonly #due: () => void;
+  readonly #startedMs = performance.now();
+  #totalBytes = 0;
+  #timer: NodeJS.Timeout | undefined = undefined;
+
+  /** `due` is called when reading may go on. */
+  constructor(bytesPerSecond: number, due: () => void) {
+    this.#bytesPerSecond = bytesPerSecond;
+    this.#due = due;
+  }
+
+  /** Reading has to wait. */
+  get isAhead(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** To be called with what was read. */
+  read(bytes: number): void {
+    this.#totalBytes += bytes;
+    const passedMs = performance.now() - this.#startedMs;
+    const aheadMs = (this.#totalBytes / this.#bytesPerSecond) * 1000 - passedMs;
+    if (aheadMs <= 1 || this.#timer) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#due();
     }, aheadMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

@@ -25,6 +25,9 @@ const LOADING = { name: 'gw_cache_loading', help: '1 while the directory is read
 /** Why entries leave before they are replaced. */
 export type EvictionReason = 'inactive' | 'size' | 'free' | 'index';
 
+/** Who purges, for the metrics. */
+export type PurgedBy = 'api' | 'write' | 'notify';
+
 /** The metrics of one cache in one worker. */
 export class CacheMeter {
   readonly lockWait: Histogram;
@@ -62,7 +65,7 @@ export class CacheMeter {
     this.#counter(EVICTIONS, { reason }).add(count);
   }
 
-  purged(by: 'api' | 'write' | 'notify' | 'cluster', count: number): void {
+  purged(by: PurgedBy, count: number): void {
     this.#counter(PURGED, { by }).add(count);
   }
 

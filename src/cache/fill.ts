@@ -202,7 +202,8 @@ export class Fill {
     this.#waiting = [];
     await writeAt(fd, bytes, this.#bodyAt + this.#writtenBytes);
     this.#writtenBytes += bytes.length;
-    this.#waitingBytes -= bytes.length;
+    // What waited was given up if the storing has ended meanwhile.
+    this.#waitingBytes = Math.max(0, this.#waitingBytes - bytes.length);
     this.onProgress?.();
   }
 

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { ErrorLog } from '../log/index.ts';
 import { systemFailure } from '../system/index.ts';
 import type { CacheIndex, IndexedEntry, IndexFacts, Purge, PurgeList, Removal } from '../zone/index.ts';
-import type { CacheMeter, EvictionReason } from './cache-meter.ts';
+import type { CacheMeter, EvictionReason, PurgedBy } from './cache-meter.ts';
 import type { CacheDirectory } from './directory.ts';
 import { encodeTimes, type EntryTimes, TIMES_AT, type Variants } from './entry-head.ts';
 import { type EntryName, named, nameOf, variantName, type VariantOf } from './entry-name.ts';
 import { closeFile, writeAt } from './file-calls.ts';
 import { Fill, type Filling, type FillTarget, type Placed } from './fill.ts';
+import { purgeAll } from './purging.ts';
 import { isEntry, readEntry, type StoredEntry } from './stored-entry.ts';
 
 /** Bytes of small entries that one worker keeps in memory for each cache, and what an entry costs besides its body. */
@@ -24,16 +25,12 @@ const ARRIVAL_MS = 1_000;
 /** Nothing is stored for this long after a fault of the disk; one line in the log says so. */
 const PAUSE_MS = 10_000;
 const MOST_TRIES = 3;
-const LOADING_STEP_MS = 20;
 /** Entries that leave at a time when there is no room. */
 const EVICTED = 16;
 /** Errors of a process, or a system, without descriptors. */
 const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
 /** Errors of a disk without room. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
-
-/** Who purges, for the metrics. */
-type PurgedBy = 'api' | 'write' | 'notify';
 
 /** What a cache has for a request. */
 export interface Found {
@@ -70,6 +67,8 @@ export class CacheStore implements FillTarget {
   readonly directory: CacheDirectory;
   readonly meter: CacheMeter;
   readonly #parts: StoreParts;
+  /** When a fault of one file was last told. */
+  #toldMs = -Infinity;
   readonly #kept = new LRUCache<string, Kept>({
     maxSize: KEPT_BYTES,
     sizeCalculation: ({ entry }, text) => ENTRY_BYTES + entry.sizeBytes + text.length * 2,
@@ -150,7 +149,8 @@ export class CacheStore implements FillTarget {
       }
       keep();
     } catch (error) {
-      this.diskFault('write', error);
+      // It was purged meanwhile, so there is nothing to renew.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.diskFault('write', error);
     }
   }
 
@@ -161,56 +161,8 @@ export class CacheStore implements FillTarget {
   }
 
   /** Removes what several purges mean, at once. Resolves as `purge` does, with a number for each text. */
-  async purgeAll(purges: PurgeList, by: PurgedBy): Promise<readonly number[]> {
-    const matcher = this.index.recordPurges(purges);
-    const counts = purges.texts.map(() => 0);
-    // What the loader has not seen is dropped when it is: only who asks for numbers waits for it.
-    if (!this.index.isLoaded && by === 'api') await this.#purgeUnseen(purges, counts);
-    const others: Pick<IndexedEntry, 'entry' | 'generation'>[] = [];
-    for (let cursor: number | undefined = 1; cursor !== undefined;) {
-      const part = this.index.purgePart(matcher, cursor);
-      cursor = part.next;
-      others.push(...part.others);
-      for (const { nth } of [...part.removals, ...part.others])
-        if (nth !== undefined) (counts[nth] as number) += 1;
-      await this.remove(part.removals);
-      // A large index takes some milliseconds: requests go on meanwhile.
-      if (cursor !== undefined) await nextTurn();
-    }
-    await this.#removedByOthers(others);
-    this.meter.purged(
-      by,
-      counts.reduce((sum, count) => sum + count, 0),
-    );
-    return counts;
-  }
-
-  /** What the loader has not seen yet is not served any more, and goes when it is seen. */
-  async #purgeUnseen({ kind, texts }: PurgeList, counts: number[]): Promise<void> {
-    if (kind === 'key') {
-      for (const [nth, key] of texts.entries()) (counts[nth] as number) += await this.#removeUnseen(key);
-      return;
-    }
-    while (!this.index.isLoaded) await sleep(LOADING_STEP_MS);
-  }
-
-  /** Waits until files that somebody else removes are gone; for one that has died not for long. */
-  async #removedByOthers(entries: readonly Pick<IndexedEntry, 'entry' | 'generation'>[]): Promise<void> {
-    for (let waitedMs = 0, stepMs = 1; waitedMs < ARRIVAL_MS; waitedMs += stepMs, stepMs *= 2) {
-      if (!entries.some((entry) => this.index.isCurrent(entry))) return;
-      await sleep(stepMs);
-    }
-  }
-
-  /** Removes the file of a key that is not in the index yet. */
-  async #removeUnseen(key: string): Promise<number> {
-    const { digest } = nameOf(key);
-    const known = this.index.peek(digest);
-    if (known && known.file !== 'unsure') return 0;
-    const hasFile = await this.directory
-      .remove(digest)
-      .catch((error: unknown) => this.diskFault('unlink', error));
-    return hasFile === true ? 1 : 0;
+  purgeAll(purges: PurgeList, by: PurgedBy): Promise<readonly number[]> {
+    return purgeAll(this, purges, by);
   }
 
   /** Removes the least recently used entries, at most this many, until it is enough. Resolves with their number. */
@@ -276,6 +228,16 @@ export class CacheStore implements FillTarget {
     this.index.pauseUntil(nowMs + PAUSE_MS);
     const failure = systemFailure(call, this.directory.path, error);
     this.#parts.log.write('crit', `${failure}, cache "${this.name}" stores nothing for 10s`);
+  }
+
+  /** Something in the directory cannot be used; the rest of the cache goes on. */
+  fileFault(call: string, path: string, error: unknown): void {
+    this.meter.fault('file');
+    const nowMs = this.now();
+    if (nowMs < this.#toldMs + PAUSE_MS) return;
+    this.#toldMs = nowMs;
+    const failure = systemFailure(call, path, error);
+    this.#parts.log.write('crit', `${failure}, left out of cache "${this.name}"`);
   }
 
   close(): void {

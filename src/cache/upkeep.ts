@@ -79,30 +79,30 @@ export class Upkeep {
     });
     for await (const path of this.#files(this.#store.directory.path)) {
       if (this.#isStopped) return;
-      const name = path.slice(path.lastIndexOf('/') + 1);
-      const digest = CacheDirectory.digestOfName(name);
-      if (digest && this.#store.directory.pathOf(digest) === path) await this.#adopt(digest);
-      else if (this.#store.directory.isLeft(name)) await this.#store.directory.removePart(path);
+      await this.#take(path).catch((error: unknown) => this.#leaveOut('open', path, error));
       await portion.next();
     }
   }
 
-  async #adopt(digest: Buffer): Promise<void> {
-    try {
-      await this.#store.adopt(digest);
-    } catch (error) {
-      // It was removed meanwhile.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
+  async #take(path: string): Promise<void> {
+    const { directory } = this.#store;
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const digest = CacheDirectory.digestOfName(name);
+    if (digest && directory.pathOf(digest) === path) await this.#store.adopt(digest);
+    else if (directory.isLeft(name)) await directory.removePart(path);
+  }
+
+  /** What cannot be read must not keep the rest out of the cache. */
+  #leaveOut(call: string, path: string, error: unknown): void {
+    // It was removed meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#store.fileFault(call, path, error);
   }
 
   async *#files(directory: string): AsyncGenerator<string, void> {
-    const entries = await readdir(directory, { withFileTypes: true }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return [];
-        throw error;
-      },
-    );
+    const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => {
+      this.#leaveOut('opendir', directory, error);
+      return [];
+    });
     for (const entry of entries) {
       const path = join(directory, entry.name);
       if (entry.isFile()) yield path;

@@ -120,7 +120,7 @@ export class Connection {
     this.#reader.begin(caller);
     this.#framing = framing;
     this.requests++;
-    this.bytesSent = head.length;
+    this.bytesSent = Buffer.byteLength(head);
     this.bytesReceived = 0;
     this.#sent = body !== 'follows';
     if (body) {

@@ -10,7 +10,7 @@ import { Forwarding, type ForwardingRules } from './forwarding.ts';
 import type { Protocol, Target } from './protocol.ts';
 import { ResponseDelivery } from './response-delivery.ts';
 import { asksForPieces, compileSliced } from './slice/compile-sliced.ts';
-import { beginRound, NextRules, keepsFacts } from './tries.ts';
+import { beginOwnRound, beginRound, NextRules, keepsFacts } from './tries.ts';
 import { PassingUpload, SpooledUpload, type Upload, WholeUpload } from './upload.ts';
 
 /** A location that forwards requests. */
@@ -83,7 +83,13 @@ function compileCachedSend<T extends Target>(
   const headOf = protocol.compileHead(false);
   const headForCache = protocol.compileHead(true);
   const balancingInputOf = compileBalancingInput(provisioned, build);
-  const fetch: Fetch<Outgoing<T>> = (x, { target, uri, upload }, { keeper, isForCache, method }) => {
+  const fetch: Fetch<Outgoing<T>> = (
+    x,
+    { target, uri, upload },
+    { keeper, isForCache, isUpdate, method },
+  ) => {
+    // The client's variables are about the stored response.
+    if (isUpdate) beginOwnRound(x, target);
     const asked = { target, uri, bodyBytes: upload?.bodyBytes ?? 0, method };
     const head = isForCache ? headForCache(x, asked) : headOf(x, asked);
     const selection = target.group.begin(balancingInputOf(x, target.group));

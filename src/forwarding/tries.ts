@@ -46,14 +46,28 @@ export function upstreamFacts(x: Exchange): UpstreamFacts | undefined {
 export function beginRound(
   x: Exchange,
   { proxyHost = '', proxyPort = '' }: Partial<Pick<UpstreamFacts, 'proxyHost' | 'proxyPort'>>,
-): UpstreamFacts {
+): void {
   const known = upstreamFacts(x);
+  if (!known) return beginOwnRound(x, { proxyHost, proxyPort });
   const { internalRedirects } = x;
-  const now = { proxyHost, proxyPort, internalRedirects, responseHeaders: [], trailers: [] };
-  const facts = known ? Object.assign(known, now) : { rounds: [], ...now };
-  facts.rounds.push([]);
-  if (!known) x.setState(FACTS, facts);
-  return facts;
+  Object.assign(known, { proxyHost, proxyPort, internalRedirects, responseHeaders: [], trailers: [] });
+  known.rounds.push([]);
+}
+
+/** Begins the first round of a request, or of a copy that is sent for itself: what is known of the original stays as it is. */
+export function beginOwnRound(
+  x: Exchange,
+  { proxyHost = '', proxyPort = '' }: Partial<Pick<UpstreamFacts, 'proxyHost' | 'proxyPort'>>,
+): void {
+  const { internalRedirects } = x;
+  x.setState(FACTS, {
+    rounds: [[]],
+    proxyHost,
+    proxyPort,
+    internalRedirects,
+    responseHeaders: [],
+    trailers: [],
+  });
 }
 
 /** Adds a try to the current round. */

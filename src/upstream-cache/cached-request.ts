@@ -23,6 +23,8 @@ export interface FetchMode {
   /** Decides about the response; absent: it is the client's. */
   readonly keeper?: ResponseKeeper;
   readonly isForCache: boolean;
+  /** Nobody waits for the response: it updates a stored one. */
+  readonly isUpdate?: boolean;
   /** Instead of the client's. */
   readonly method?: string | undefined;
 }
@@ -333,6 +335,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     try {
       fetch(this.#x, this.#outgoing, {
         isForCache: isStored,
+        isUpdate: this.#isCopy,
         ...(isStored && { keeper: this }),
         method: converts ? 'GET' : undefined,
       });
@@ -369,6 +372,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
         decide: () => stored.decideFirst(x, accepted),
         variantOf: policy.variantOf(x),
         readAheadBytes: accepted.readAheadBytes,
+        rate: accepted.rate,
         done: () => ticket !== 0 && digest && queue.release(this.#store, digest, ticket),
       },
     );

@@ -58,13 +58,22 @@ export class StoredDelivery {
   serve(x: Exchange, entry: StoredEntry, path: string): void {
     const { response } = entry.head;
     if (!response) return entry.release();
-    const head = headOf(response, entry.sizeBytes);
-    this.#delivery.serves?.(x, head.headers);
-    const accepted = this.#delivery.accept(x, head, NOTHING_TO_PAUSE);
-    const part = typeof accepted === 'string' ? undefined : this.decide(x, accepted, this.#ranges);
+    const part = this.#partOf(x, headOf(response, entry.sizeBytes), entry);
     if (!part) return entry.release();
     const sending = this.#sender.send(x, entry, { ...part, path });
     sending?.catch((error: unknown) => failRequest(x, error));
+  }
+
+  #partOf(x: Exchange, head: ResponseHead, entry: StoredEntry): Part | undefined {
+    try {
+      this.#delivery.serves?.(x, head.headers);
+      const accepted = this.#delivery.accept(x, head, NOTHING_TO_PAUSE);
+      return typeof accepted === 'string' ? undefined : this.decide(x, accepted, this.#ranges);
+    } catch (error) {
+      // A rule about headers may fail; the file must not stay open.
+      entry.release();
+      throw error;
+    }
   }
 
   /** Decides what the client gets of a response that is being stored. `undefined`: it has got something else. */

@@ -1,6 +1,6 @@
 import type { Fill } from '../cache/index.ts';
 import type { Exchange, ResponseStream } from '../http/index.ts';
-import type { BodyTaker } from '../relay.ts';
+import { type BodyTaker, Pace } from '../relay.ts';
 import type { StoredSource } from './response-keeper.ts';
 import type { Part } from './stored-delivery.ts';
 
@@ -12,6 +12,8 @@ interface StoringParts {
   readonly part: Part | undefined;
   /** Bytes that are kept in memory for a slow client. */
   readonly readAheadBytes: number;
+  /** Bytes per second that are read from the upstream; 0: no limit. */
+  readonly rate: number;
 }
 
 /** A response of known length up to this size is sent in one piece. */
@@ -44,10 +46,12 @@ export class StoringRelay implements BodyTaker {
   #isPaused = false;
   #holdsFile = false;
   #isOver: 'no' | 'whole' | 'cut' = 'no';
+  readonly #rate: Pace | undefined;
 
   constructor(x: Exchange, parts: StoringParts) {
     this.#x = x;
     this.#parts = parts;
+    this.#rate = parts.rate > 0 ? new Pace(parts.rate, () => this.#pace()) : undefined;
     parts.fill.onProgress = () => this.#advance();
     const { part } = parts;
     const [range] = part?.body.parts ?? [];
@@ -63,6 +67,7 @@ export class StoringRelay implements BodyTaker {
     const at = this.#receivedBytes;
     this.#receivedBytes += bytes.length;
     this.#parts.fill.add(bytes);
+    this.#rate?.read(bytes.length);
     if (this.#hasClient) this.#queue(at, bytes);
     this.#advance();
   }
@@ -75,6 +80,7 @@ export class StoringRelay implements BodyTaker {
 
   end(): void {
     this.#isOver = 'whole';
+    this.#rate?.stop();
     void this.#parts.fill.finish();
     const { part } = this.#parts;
     if (!this.#isCollecting || !part) return this.#advance();
@@ -89,6 +95,7 @@ export class StoringRelay implements BodyTaker {
 
   cut(): void {
     this.#isOver = 'cut';
+    this.#rate?.stop();
     this.#parts.fill.drop('incomplete');
     if (this.#isCollecting) this.#stopCollecting();
     this.#advance();
@@ -218,7 +225,8 @@ export class StoringRelay implements BodyTaker {
     const { fill, source, readAheadBytes } = this.#parts;
     if (this.#isOver !== 'no') return;
     const most = this.#isCollecting ? Infinity : readAheadBytes + (fill.isStoring ? DISK_BYTES : 0);
-    const isAhead = fill.waitingBytes > DISK_BYTES || (this.#windowBytes > most && this.#isBusy);
+    const isBehind = fill.waitingBytes > DISK_BYTES || (this.#windowBytes > most && this.#isBusy);
+    const isAhead = isBehind || this.#rate?.isAhead === true;
     if (isAhead === this.#isPaused) return;
     this.#isPaused = isAhead;
     if (isAhead) source.pause();

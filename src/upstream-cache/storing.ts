@@ -32,6 +32,7 @@ interface Receiver {
   readonly decide: () => Part | undefined;
   readonly variantOf: VariantOf;
   readonly readAheadBytes: number;
+  readonly rate: number;
   /** The response is stored, or will not be. */
   readonly done: () => void;
 }
@@ -67,8 +68,8 @@ export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | u
     unlock?.();
     return undefined;
   }
-  const { x, source, decide, readAheadBytes } = receiver;
-  return new StoringRelay(x, { fill, source, part: decide(), readAheadBytes });
+  const { x, source, decide, readAheadBytes, rate } = receiver;
+  return new StoringRelay(x, { fill, source, part: decide(), readAheadBytes, rate });
 }
 
 /** Gives the variants that a response belongs to; new ones if it depends on other headers than those before it. */
