@@ -16,5 +16,8 @@ export function textOf(path: string): string {
 export function httpOf(conf: string, port: number): string {
   const inside = /^http \{\n([^]*)^\}\s*$/m.exec(conf)?.[1];
   if (inside === undefined) throw new Error('the configuration has no http block at the start of a line');
-  return inside.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
+  // The tests write it elsewhere.
+  return inside
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
+    .replaceAll('include ../', `include ${join(ROOT, 'conf')}/`);
 }

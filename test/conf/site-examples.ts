@@ -10,6 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Owner } from '../harness/owner.ts';
 import { call } from '../harness/http.ts';
 import { freePort } from '../harness/ports.ts';
+import { type ProgramRequest, startProgram } from '../harness/scripted-program.ts';
 import type { Example } from './example.ts';
 
 /** An application behind the gateway; gives its address. */
@@ -137,6 +138,34 @@ export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
       expect(logins.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
         200, 200, 200, 200, 429, 429,
       ]);
+    },
+  },
+  'php-site.conf': {
+    files: {
+      'public/index.php': '<?php',
+      'public/app.php': '<?php',
+      'public/style.css': 'p {}',
+      'public/.env': 'S=1',
+    },
+    env: async (t) => {
+      const tell = ({ params }: ProgramRequest): string[] => {
+        const { SCRIPT_FILENAME = '', PATH_INFO, QUERY_STRING } = Object.fromEntries(params);
+        const script = SCRIPT_FILENAME.replace(/^.*\/public/, '');
+        return ['Content-Type: text/html\r\n\r\n', `${script} ${PATH_INFO} ${QUERY_STRING}`];
+      };
+      return { PHP: `127.0.0.1:${(await startProgram(t, 'fastcgi', tell)).port}` };
+    },
+    calls: async (gw) => {
+      await gw.expect('GET /style.css', { status: 200, body: 'p {}' });
+      await gw.expect('GET /', { status: 200, body: '/index.php  ' });
+      await gw.expect('GET /news/7?p=1', { status: 200, body: '/index.php  p=1' });
+      await gw.expect('GET /app.php/orders/7?x=1', { status: 200, body: '/app.php /orders/7 x=1' });
+      await gw.expect('GET /style.css/x.php', { status: 404 });
+      await gw.expect('GET /none.php', { status: 404 });
+      await gw.expect('GET /.env', { status: 404 });
+      const cached = async (headers = {}) => (await gw.fetch('/app.php', { headers })).headers.get('x-cache');
+      await expect.poll(() => cached()).toBe('HIT');
+      expect(await cached({ Cookie: 'session=1' })).toBe('BYPASS');
     },
   },
   'single-page-application.conf': {
