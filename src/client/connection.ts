@@ -68,6 +68,8 @@ interface ConnectionParts {
 /** The head of a request as it is sent. */
 interface HeadToSend {
   readonly head: string | Uint8Array;
+  /** Of a text; default: utf8. In latin1 a character is a byte. */
+  readonly encoding?: 'latin1' | undefined;
   /** How the body behind it is framed. */
   readonly framing?: BodyFraming | undefined;
 }
@@ -116,18 +118,20 @@ export class Connection {
    * Sends the head of a request, and its body if it is complete. Otherwise `write` and `finish` follow, and the head waits for the
    * first of them, or for `flush`: head and first piece are one packet.
    */
-  begin(caller: Caller, { head, framing }: HeadToSend, body: Uint8Array | 'follows' | undefined): void {
+  begin(caller: Caller, request: HeadToSend, body: Uint8Array | 'follows' | undefined): void {
+    const { head, framing } = request;
+    const encoding = request.encoding ?? 'utf8';
     this.#reader.begin(caller);
     this.#framing = framing;
     this.requests++;
-    this.bytesSent = Buffer.byteLength(head);
+    this.bytesSent = Buffer.byteLength(head as string, encoding);
     this.bytesReceived = 0;
     this.#sent = body !== 'follows';
     if (body) {
       this.#isHeld = true;
       this.#socket.cork();
     }
-    this.#socket.write(head, 'utf8');
+    this.#socket.write(head, encoding);
     if (typeof body === 'object') {
       this.#put(body);
       this.#putEnd();

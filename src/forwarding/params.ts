@@ -42,14 +42,18 @@ interface ParamRules {
 export function compileParams(
   { params, passesHeaders, isForCache }: ParamRules,
   build: Pick<ForwardingBuild, 'value' | 'needAllHeaders'>,
-): (x: Exchange, give: ParamSink) => void {
+): (x: Exchange, give: ParamSink, method?: string) => void {
   const named = new Set(params.map(({ name }) => name));
   const rules = isForCache ? [...params, ...FOR_CACHE.filter(({ name }) => !named.has(name))] : params;
   const writers = rules.map((rule) => compileParam(rule, build));
   const replaced = new Set([...NEVER_PASSED, ...rules.map(({ name }) => name)]);
   if (passesHeaders) build.needAllHeaders();
-  return (x, give) => {
-    for (const write of writers) write(x, give);
+  return (x, give, method) => {
+    // A request for the cache may have another method than the client's.
+    const sink: ParamSink = method
+      ? (name, value) => give(name, name === 'REQUEST_METHOD' ? method : value)
+      : give;
+    for (const write of writers) write(x, sink);
     if (passesHeaders) giveHeaders(x.request.headers, replaced, give);
   };
 }
@@ -132,14 +136,18 @@ export function explainParams(
   params: readonly ParamConfig[],
   passesHeaders: boolean,
   build: Pick<ForwardingBuild, 'value' | 'needAllHeaders'>,
-): (x: Exchange, asked: unknown, isForCache: boolean) => readonly { label: string; value: string }[] {
+): (
+  x: Exchange,
+  asked: { readonly method?: string | undefined },
+  isForCache: boolean,
+) => readonly { label: string; value: string }[] {
   const forClient = compileParams({ params, passesHeaders, isForCache: false }, build);
   const forCache = compileParams({ params, passesHeaders, isForCache: true }, build);
-  return (x, _asked, isForCache) => {
+  return (x, { method }, isForCache) => {
     const facts: { label: string; value: string }[] = [];
-    (isForCache ? forCache : forClient)(x, (name, value) =>
-      facts.push({ label: 'param', value: `${name} ${SECRET.test(name) ? '***' : value}` }),
-    );
+    const tell: ParamSink = (name, value) =>
+      facts.push({ label: 'param', value: `${name} ${SECRET.test(name) ? '***' : value}` });
+    (isForCache ? forCache : forClient)(x, tell, method);
     return facts;
   };
 }

@@ -28,6 +28,8 @@ export interface Asked<T extends Target> {
 /** The head of a request, ready to be sent. */
 export interface RequestHead {
   readonly head: string | Uint8Array;
+  /** Of a text; default: utf8. In latin1 a character is a byte. */
+  readonly encoding?: 'latin1';
   /** How the body is framed; absent: it is sent as it is. */
   readonly framing?: BodyFraming;
   readonly method: string;

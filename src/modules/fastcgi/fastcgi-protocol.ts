@@ -10,8 +10,8 @@ import {
   type Target,
 } from '../../forwarding/index.ts';
 import type { FastcgiConfig } from './config.ts';
-import { ParamBytes } from './param-bytes.ts';
-import { beginRecord, PARAMS_END, RECORD, records, STDIN_END, STDIN_RECORDS } from './records.ts';
+import { paramText } from './param-text.ts';
+import { beginRecord, PARAMS_END, paramRecords, REQUEST_END, STDIN_RECORDS } from './records.ts';
 
 /** Compiles what FastCGI brings along for a `fastcgi_pass`. */
 export function compileFastcgi(
@@ -35,19 +35,16 @@ export function compileFastcgi(
 
 /** Compiles the records in front of the body: the beginning of a request and its parameters. */
 function compileHead(config: FastcgiConfig, isForCache: boolean, build: Build): HeadWriter<Target> {
-  const { params = [], passRequestHeaders: passesHeaders, keepsConnection } = config;
-  const giveParams = compileParams({ params, passesHeaders, isForCache }, build);
+  const { params: rules = [], passRequestHeaders: passesHeaders, keepsConnection } = config;
+  const giveParams = compileParams({ params: rules, passesHeaders, isForCache }, build);
   const begin = beginRecord(keepsConnection);
   return (x, { bodyBytes, method }) => {
-    const bytes = new ParamBytes();
-    giveParams(x, (name, value) => bytes.add(name, method && name === 'REQUEST_METHOD' ? method : value));
-    const parts = [begin, records(RECORD.PARAMS, bytes.take()), PARAMS_END];
-    if (bodyBytes === 0) parts.push(STDIN_END);
-    return {
-      head: Buffer.concat(parts),
-      ...(bodyBytes !== 0 && { framing: STDIN_RECORDS }),
-      method: method ?? x.method,
-      upgrades: false,
-    };
+    let params = '';
+    const add = (name: string, value: string): void => void (params += paramText(name, value));
+    giveParams(x, add, method);
+    const records = begin + paramRecords(params);
+    const asked = { encoding: 'latin1', method: method ?? x.method, upgrades: false } as const;
+    if (bodyBytes === 0) return { ...asked, head: records + REQUEST_END };
+    return { ...asked, head: records + PARAMS_END, framing: STDIN_RECORDS };
   };
 }

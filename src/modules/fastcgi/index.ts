@@ -40,4 +40,5 @@ export const fastcgi = moduleFor<FastcgiConfig>()<Provisioned>({
     };
   },
   explanation: addressExplanation(compileFastcgi),
+  rules: () => import('./rules.ts'),
 });

@@ -32,29 +32,36 @@ function header(type: number, length: number): Buffer {
   return bytes;
 }
 
-/** Gives the record that begins a request. */
-export function beginRecord(keepsConnection: boolean): Buffer {
+const textOf = (bytes: Buffer): string => bytes.toString('latin1');
+
+/** The record that begins a request, as text: a character is a byte. */
+export function beginRecord(keepsConnection: boolean): string {
   const content = [0, RESPONDER, keepsConnection ? KEEP_CONNECTION : 0, 0, 0, 0, 0, 0];
-  return Buffer.concat([header(RECORD.BEGIN, content.length), Buffer.from(content)]);
+  return textOf(Buffer.concat([header(RECORD.BEGIN, content.length), Buffer.from(content)]));
 }
 
-/** The record that ends the parameters. */
-export const PARAMS_END = header(RECORD.PARAMS, 0);
-/** The record that ends the body. */
-export const STDIN_END = header(RECORD.STDIN, 0);
+const STDIN_END = header(RECORD.STDIN, 0);
 
-/** Gives the records of a stream, as many as its length needs. */
-export function records(type: number, content: Uint8Array): Buffer {
-  const count = Math.ceil(content.length / MOST_BYTES);
-  const to = Buffer.alloc(content.length + count * (HEADER_BYTES + 7));
-  let at = 0;
-  for (let from = 0; from < content.length; from += MOST_BYTES) {
-    const part = content.subarray(from, from + MOST_BYTES);
-    writeHeader(to, at, { type, length: part.length });
-    to.set(part, at + HEADER_BYTES);
-    at += HEADER_BYTES + part.length + paddingOf(part.length);
-  }
-  return to.subarray(0, at);
+/** The record that ends the parameters. */
+export const PARAMS_END = textOf(header(RECORD.PARAMS, 0));
+/** The same, for a request without a body. */
+export const REQUEST_END = PARAMS_END + textOf(STDIN_END);
+
+/** Gives the records of the parameters, as many as their length needs. */
+export function paramRecords(content: string): string {
+  if (content.length <= MOST_BYTES) return paramRecord(content);
+  let text = '';
+  for (let from = 0; from < content.length; from += MOST_BYTES)
+    text += paramRecord(content.slice(from, from + MOST_BYTES));
+  return text;
+}
+
+function paramRecord(content: string): string {
+  if (content === '') return '';
+  const { length } = content;
+  const padding = paddingOf(length);
+  const head = String.fromCharCode(1, RECORD.PARAMS, 0, REQUEST_ID, length >> 8, length & 255, padding, 0);
+  return head + content + '\0'.repeat(padding);
 }
 
 const PADDING: readonly Buffer[] = Array.from({ length: 8 }, (_none, bytes) => Buffer.alloc(bytes));

@@ -212,8 +212,9 @@ function redisParts(address: RedisAddress, { config, worker }: Opening): RedisSt
   const endpoints = endpointsOf(address, (name) => worker.upstream(name));
   const label = addressLabel(address);
   // A password says who may read, and not what is there.
-  const servers = endpoints.map(({ password: _, ...server }) => server);
-  const identity = JSON.stringify([label, servers]);
+  const identity = JSON.stringify([label, endpoints], (name, value: unknown) =>
+    name === 'password' ? undefined : value,
+  );
   const versions = versionsOf(label, worker);
   return { label, identity, versions, endpoints, settings: config, log: worker.log };
 }

@@ -33,11 +33,12 @@ function compileHead(config: ScgiConfig, isForCache: boolean, build: Build): Hea
   const giveParams = compileParams({ params, passesHeaders, isForCache }, build);
   return (x, { bodyBytes, method }) => {
     let text = `CONTENT_LENGTH\0${bodyBytes}\0`;
-    giveParams(x, (name, value) => {
+    const add = (name: string, value: string): void => {
       if (name === 'CONTENT_LENGTH') return;
       if (value.includes('\0')) throw new HttpFault(400, `NUL in the value of "${name}" for an upstream`);
-      text += `${name}\0${method !== undefined && name === 'REQUEST_METHOD' ? method : value}\0`;
-    });
+      text += `${name}\0${value}\0`;
+    };
+    giveParams(x, add, method);
     const head = Buffer.from(`${Buffer.byteLength(text)}:${text},`);
     return { head, method: method ?? x.method, upgrades: false };
   };

@@ -38,10 +38,7 @@ function compileHead(config: UwsgiConfig, isForCache: boolean, build: Build): He
   const giveParams = compileParams({ params, passesHeaders, isForCache }, build);
   return (x, { method }) => {
     const parts: Buffer[] = [];
-    giveParams(x, (name, value) => {
-      const isMethod = method !== undefined && name === 'REQUEST_METHOD';
-      parts.push(...sized(name), ...sized(isMethod ? method : value));
-    });
+    giveParams(x, (name, value) => void parts.push(...sized(name), ...sized(value)), method);
     const size = parts.reduce((sum, { length }) => sum + length, 0);
     const header = Buffer.from([modifier1, size & 0xff, size >> 8, modifier2].map((byte) => byte & 0xff));
     if (size > MOST_BYTES) throw new HttpFault(500, `uwsgi request is too large: ${size} bytes`);

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { launch } from '../../harness/launch.ts';
 import { freePort } from '../../harness/ports.ts';
 import type { Bench } from '../bench.ts';
 import { programPath } from '../programs.ts';
@@ -40,6 +41,16 @@ export async function startWebdis(bench: Bench, redisPort: number): Promise<Serv
   };
   writeFileSync(join(dir, 'webdis.json'), JSON.stringify(conf));
   return startServer(bench, { command: [program, join(dir, 'webdis.json')], dir, port });
+}
+
+/** The program of `fastcgi-hello.ts`. */
+export async function startFastcgi(bench: Bench): Promise<Server> {
+  const port = await freePort();
+  const program = resolve('dist/test/bench/peers/fastcgi-hello.js');
+  const server = launch(process.execPath, [program, String(port)], { cwd: bench.dir });
+  bench.onTestFinished(async () => void (await server.stop()));
+  await server.waitForOutput(/ready/);
+  return { port, pid: server.pid };
 }
 
 /** The service of `fastify-pg.ts`, in one process. */

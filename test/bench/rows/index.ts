@@ -9,7 +9,7 @@ import { throughputOf } from '../scenario.ts';
 import { largeHit, smallHit } from '../scenarios/cache.ts';
 import { inspect, publish } from '../scenarios/events.ts';
 import { keyRead } from '../scenarios/kv.ts';
-import { checkedProxy, proxiedText } from '../scenarios/proxy.ts';
+import { checkedProxy, fastcgiHello, proxiedText } from '../scenarios/proxy.ts';
 import { embedded, hundredRows, insertedRow, oneRow } from '../scenarios/rest.ts';
 import { returnText } from '../scenarios/return.ts';
 import { cachedFile, smallFile } from '../scenarios/static.ts';
@@ -63,13 +63,15 @@ export const GROUPS = {
     rows: TAILS.map(tailsOf),
   },
   more: {
-    about: 'rewrites, compression, active checks, counting, embedding, bulk inserts, large schemas, start',
+    about:
+      'rewrites, compression, active checks, FastCGI, counting, embedding, bulk inserts, large schemas, start',
     pace: SHORT,
     rows: [
       rewriteRow,
       metricsRow,
       gzipRow,
       throughputOf(checkedProxy.name, checkedProxy),
+      throughputOf(fastcgiHello.name, fastcgiHello),
       throughputOf(embedded.name, embedded),
       bulkRow,
       schemaRow,

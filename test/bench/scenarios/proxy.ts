@@ -1,4 +1,5 @@
 import { startNginx } from '../nginx.ts';
+import { startFastcgi } from '../peers/index.ts';
 import type { Scenario } from '../scenario.ts';
 import { type Server, startGw } from '../servers.ts';
 import { httpLoad } from '../target.ts';
@@ -53,6 +54,38 @@ export const checkedProxy: Scenario = {
           line: 'proxy with active checks / without',
           goal: 0.95,
           open: () => open('gw proxy without checks', ''),
+        },
+      ],
+    };
+  },
+};
+
+/** A FastCGI program over connections that are kept, the same behind both. */
+export const fastcgiHello: Scenario = {
+  name: 'fastcgi',
+  async open(bench) {
+    const { port: behind } = await startFastcgi(bench);
+    const content = {
+      http: `upstream behind { server 127.0.0.1:${behind}; keepalive 64; keepalive_requests 1000000000; }`,
+      server: `location / {
+        fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; fastcgi_param QUERY_STRING $query_string;
+        fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_TYPE $content_type;
+        fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param SCRIPT_NAME $fastcgi_script_name;
+        fastcgi_param REQUEST_URI $request_uri; fastcgi_param DOCUMENT_URI $document_uri;
+        fastcgi_param DOCUMENT_ROOT $document_root; fastcgi_param SERVER_PROTOCOL $server_protocol;
+        fastcgi_param REMOTE_ADDR $remote_addr; fastcgi_param SERVER_PORT $server_port; fastcgi_param SERVER_NAME $server_name;
+        fastcgi_keep_conn on; fastcgi_max_temp_file_size 0; fastcgi_pass behind;
+      }`,
+    };
+    const load = (name: string, { port, pid }: Server) =>
+      httpLoad(bench, { name, port, requests: [{ path: '/' }], servers: [pid] });
+    return {
+      subject: load('gw fastcgi', await startGw(bench, content)),
+      peers: [
+        {
+          line: 'FastCGI hello / nginx',
+          goal: 0.5,
+          open: async () => load('nginx fastcgi', await startNginx(bench, content)),
         },
       ],
     };

@@ -1,0 +1,156 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../contract/index.ts';
+import { mayCache } from '../../upstream-cache/index.ts';
+import type { FastcgiConfig } from './config.ts';
+
+const SCRIPT = 'fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;';
+
+/** A location that passes requests to PHP: its pattern, its address or its parameters say so. */
+function isForPhp(block: BlockView, node: DirectiveNode): boolean {
+  const match = matchOf(block);
+  const isNamed = match?.kind === 'regex' && /\\\.(?:\(\?:)?\(?ph/i.test(match.regex.pattern);
+  return isNamed || /php|:9000$/i.test(node.args[0]?.value ?? '');
+}
+
+const fastcgiAnyScript: ModuleRule<FastcgiConfig> = {
+  id: 'GW430',
+  slug: 'fastcgi-any-script',
+  severity: 'warning',
+  summary: 'PHP gets every path that looks like a script, whether there is one or not',
+  why: 'With "cgi.fix_pathinfo", which is on by default, PHP asked for "/avatar.png/x.php" runs "/avatar.png": a file that a visitor has uploaded becomes a program.',
+  fix: 'Let only files pass that exist: "try_files $uri =404;", or "if (!-f $document_root$fastcgi_script_name) { return 404; }" where paths go on behind the script.',
+  bad: { text: `location ~ \\.php$ {\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}` },
+  good: {
+    text: `location ~ \\.php$ {\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node, block } of config.uses('fastcgi_pass')) {
+      if (matchOf(block)?.kind !== 'regex' || !isForPhp(block, node) || testsFiles(block)) continue;
+      if (namesFixedScript(config, block)) continue;
+      yield {
+        at: node,
+        message: 'PHP gets paths without a script: "/avatar.png/x.php" may run an uploaded file',
+        hint: 'add "try_files $uri =404;" in front of it',
+      };
+    }
+  },
+};
+
+/** A `try_files` in the block, or an `if` about files, lets only scripts pass that exist. */
+function testsFiles(block: BlockView): boolean {
+  if (block.effective('try_files').length > 0) return true;
+  return block.own('if').some(({ args }) => args.some(({ value }) => /^\(?!?-[fe]$/.test(value)));
+}
+
+/** The request does not choose the script. */
+function namesFixedScript(config: CheckedModule<FastcgiConfig>, block: BlockView): boolean {
+  const script = scriptFilename(config, block);
+  return (
+    script !== undefined && !/fastcgi_script_name|uri|request_filename/.test(JSON.stringify(script.value))
+  );
+}
+
+const scriptFilename = (config: CheckedModule<FastcgiConfig>, block: BlockView) =>
+  config.configIn(block).params?.find(({ name }) => name === 'SCRIPT_FILENAME');
+
+const fastcgiNoScript: ModuleRule<FastcgiConfig> = {
+  id: 'GW431',
+  slug: 'fastcgi-no-script',
+  severity: 'warning',
+  summary: 'PHP is not told which script to run',
+  why: 'php-fpm runs what "SCRIPT_FILENAME" names: without it, responses are empty, or "File not found." A "fastcgi_param" of its own makes a level inherit none of the levels above.',
+  fix: `Add "${SCRIPT.slice(0, -1)}".`,
+  bad: {
+    text: 'location ~ \\.php$ {\n    try_files $uri =404;\n    fastcgi_param QUERY_STRING $query_string;\n    fastcgi_pass 127.0.0.1:9000;\n}',
+  },
+  good: {
+    text: `location ~ \\.php$ {\n    try_files $uri =404;\n    fastcgi_param QUERY_STRING $query_string;\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node, block } of config.uses('fastcgi_pass')) {
+      if (!isForPhp(block, node) || scriptFilename(config, block)) continue;
+      const [own] = block.own('fastcgi_param');
+      yield {
+        at: node,
+        message: 'PHP gets no "SCRIPT_FILENAME", so it does not know which script to run',
+        hint: own
+          ? 'the "fastcgi_param" of this level replace those above: repeat them here'
+          : `add "${SCRIPT.slice(0, -1)}"`,
+      };
+    }
+  },
+};
+
+const fastcgiPathInfo: ModuleRule<FastcgiConfig> = {
+  id: 'GW432',
+  slug: 'fastcgi-path-info',
+  severity: 'warning',
+  summary: '"try_files $uri" where "fastcgi_split_path_info" lets paths go on behind the script',
+  why: 'The file that is tested is the whole path, and "/app.php/orders" is none: every request with a path info is a 404.',
+  fix: 'Test the script alone: "try_files $fastcgi_script_name =404;", with the path info kept in a variable by "set" before it, or "if (!-f $document_root$fastcgi_script_name) { return 404; }".',
+  bad: {
+    text: `location ~ \\.php(/|$) {\n    fastcgi_split_path_info ^(.+?\\.php)(/.*)$;\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}`,
+  },
+  good: {
+    text: `location ~ \\.php(/|$) {\n    fastcgi_split_path_info ^(.+?\\.php)(/.*)$;\n    if (!-f $document_root$fastcgi_script_name) { return 404; }\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const { block } of config.uses('fastcgi_pass')) {
+      const [tried] = block.own('try_files');
+      if (!tried || !config.configIn(block).splitPathInfo || !goesOn(block)) continue;
+      const [first, second] = tried.args.map(({ value }) => value);
+      if (first !== '$uri' || second !== '=404') continue;
+      yield {
+        at: tried,
+        message: '"try_files $uri" tests the whole path, so every path behind a script is a 404',
+        hint: 'test "$fastcgi_script_name" instead',
+      };
+    }
+  },
+};
+
+/** The pattern of the location does not end behind the script. */
+function goesOn(block: BlockView): boolean {
+  const match = matchOf(block);
+  return match?.kind !== 'regex' || !/\.php\)?\$$/.test(match.regex.pattern);
+}
+
+const fastcgiCacheKey: ModuleRule<FastcgiConfig> = {
+  id: 'GW433',
+  slug: 'fastcgi-cache-key',
+  severity: 'warning',
+  summary: '"fastcgi_cache" without a "fastcgi_cache_key"',
+  why: 'nginx has no default key: it warns, and serves the first response that it stores for every page. gw takes "$scheme$host$request_uri", so the two serve the same file differently.',
+  fix: 'Say which requests get the same response: "fastcgi_cache_key $scheme$request_method$host$request_uri;".',
+  bad: {
+    in: 'http',
+    text: 'fastcgi_cache_path /var/cache/gw keys_zone=pages:1m;\nserver {\n    listen 127.0.0.1:80;\n    location / {\n        fastcgi_cache pages;\n        fastcgi_cache_valid 1m;\n        fastcgi_pass 127.0.0.1:9001;\n    }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'fastcgi_cache_path /var/cache/gw keys_zone=pages:1m;\nserver {\n    listen 127.0.0.1:80;\n    location / {\n        fastcgi_cache pages;\n        fastcgi_cache_key $scheme$request_method$host$request_uri;\n        fastcgi_cache_valid 1m;\n        fastcgi_pass 127.0.0.1:9001;\n    }\n}',
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const { block } of config.uses('fastcgi_pass')) {
+      const values = config.configIn(block);
+      const [at] = config.nodesIn(block, 'cache');
+      if (!at || !mayCache(values) || values.cacheKey || told.has(at)) continue;
+      told.add(at);
+      yield {
+        at,
+        message: 'no "fastcgi_cache_key" for "fastcgi_cache": nginx would serve one response for every page',
+        hint: 'add "fastcgi_cache_key $scheme$request_method$host$request_uri"',
+      };
+    }
+  },
+};
+
+/** The rules about FastCGI programs. */
+export const rules: readonly ModuleRule<FastcgiConfig>[] = [
+  fastcgiAnyScript,
+  fastcgiNoScript,
+  fastcgiPathInfo,
+  fastcgiCacheKey,
+];
