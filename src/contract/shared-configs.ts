@@ -1,5 +1,6 @@
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, ResolvedConfigs } from '../config/index.ts';
+import type { ForwardingConfig, PassAddress } from '../forwarding/index.ts';
 import type { CacheConfig } from './cache-config.ts';
 import type { CoreConfig, LocationMatch, UpstreamConfig } from './core-config.ts';
 import type { ProxyPassConfig } from './proxy-pass-config.ts';
@@ -7,12 +8,20 @@ import type { HealthConfig } from './health-config.ts';
 import type { Condition, RewriteConfig } from './rewrite-config.ts';
 import type { SslConfig } from './ssl-config.ts';
 
+/** `fastcgi_pass` and its kin. */
+interface AddressPassConfig extends ForwardingConfig {
+  readonly pass?: PassAddress;
+}
+
 /** Configs that are read outside their modules, by the module's name. */
 interface SharedConfigs {
   readonly cache: CacheConfig;
   readonly core: CoreConfig;
   readonly health: HealthConfig;
-  readonly proxy: ProxyPassConfig;
+  readonly proxy: ProxyPassConfig & ForwardingConfig;
+  readonly fastcgi: AddressPassConfig;
+  readonly uwsgi: AddressPassConfig;
+  readonly scgi: AddressPassConfig;
   readonly rewrite: RewriteConfig;
   readonly ssl: SslConfig;
   readonly upstream: UpstreamConfig;

@@ -19,6 +19,7 @@ type CompileProtocol<C, B> = (
 
 /** Gives what explains a location whose requests are CGI parameters: which would be sent, and to which peer. */
 export function addressExplanation<C extends ParamsConfig, B extends ForwardingBuild>(
+  prefix: string,
   compileProtocol: CompileProtocol<C, B>,
 ) {
   return {
@@ -30,6 +31,7 @@ export function addressExplanation<C extends ParamsConfig, B extends ForwardingB
         config,
         provisioned: provisioned as Unconnected,
         protocol: compileProtocol(pass, config, { provisioned, build }),
+        prefix,
         tell: explainParams(params, passRequestHeaders, build),
       };
       return { content: explainForwarding(location, build) };

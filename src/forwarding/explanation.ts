@@ -83,13 +83,15 @@ export interface ExplainedLocation<T extends Target> {
   readonly config: ForwardingConfig;
   readonly provisioned: Unconnected;
   readonly protocol: Protocol<T>;
+  /** With which the directives of the protocol begin: `proxy`. */
+  readonly prefix: string;
   /** Tells what a request would consist of. */
   tell(x: Exchange, asked: Asked<T>, isForCache: boolean): readonly Fact[];
 }
 
 /** Explains which request would be sent, and to which peer. */
 export function explainForwarding<T extends Target>(
-  { config, provisioned, protocol, tell }: ExplainedLocation<T>,
+  { config, provisioned, protocol, prefix, tell }: ExplainedLocation<T>,
   build: ForwardingBuild,
 ): (x: Exchange) => Promise<{ does: string; facts: readonly Fact[]; unknown: string }> {
   const balancingInputOf = compileBalancingInput(provisioned, build);
@@ -103,7 +105,7 @@ export function explainForwarding<T extends Target>(
     beginRound(x, target);
     const uri = protocol.uriOf(x, target);
     const bodyBytes = config.passRequestBody ? x.request.contentLength : 0;
-    const cache = policy && (await tellCache(x, policy, { target, uri }));
+    const cache = policy && (await tellCache(x, { policy, prefix }, { target, uri }));
     const isForCache = cache?.isFor === true;
     const isConverted = isForCache && x.method === 'HEAD' && config.cacheConvertHead;
     const asked = { target, uri, bodyBytes, method: isConverted ? 'GET' : undefined };
@@ -195,7 +197,7 @@ function faultFacts(x: Exchange, { interceptErrors }: ForwardingConfig): readonl
 /** Tells what the cache would do with a request. */
 function tellCache<T extends Target>(
   x: Exchange,
-  policy: ForwardingPolicy<T>,
+  { policy, prefix }: { readonly policy: ForwardingPolicy<T>; readonly prefix: string },
   asked: Pick<Asked<T>, 'target' | 'uri'>,
 ): ReturnType<typeof explainCache> {
   return explainCache(x, {
@@ -203,6 +205,6 @@ function tellCache<T extends Target>(
     keyOf: () => policy.keyOf(x, asked),
     isPurge: policy.purges(x),
     leftOut: policy.takes(x.method) ? undefined : `for ${x.method}`,
-    refusedBy: 'proxy_no_cache',
+    refusedBy: `${prefix}_no_cache`,
   });
 }

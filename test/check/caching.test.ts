@@ -281,3 +281,53 @@ testRule('slice-range', [
   },
   { it: 'accepts "slice 0"', ...location('slice 0;') },
 ]);
+
+const php = (
+  text: string,
+  site = 'listen 127.0.0.1:80;',
+): { readonly in: 'http'; readonly text: string } => ({
+  in: 'http',
+  text: `fastcgi_cache_path /var/cache/gw keys_zone=pages:10m;
+    server { ${site} location / { fastcgi_pass 127.0.0.1:9001; ${text} } }`,
+});
+const PAGES = 'fastcgi_cache pages; fastcgi_cache_key $host$request_uri; fastcgi_cache_valid 1m;';
+
+testRule('cache-key-unsafe', [
+  {
+    it: 'finds sites of one program, which tells them apart by their host',
+    ...php(
+      'fastcgi_cache pages; fastcgi_cache_key $request_uri; fastcgi_cache_valid 1m;',
+      'listen 127.0.0.1:80; server_name a.example b.example;',
+    ),
+    says: [SHARED],
+  },
+]);
+
+testRule('cache-credentials', [
+  {
+    it: 'finds a bypass without its counterpart in another protocol',
+    ...php(`${PAGES} fastcgi_cache_bypass $cookie_session;`),
+    says: ['responses to requests with "$cookie_session" are stored, and served to clients without'],
+  },
+  {
+    it: 'finds a parameter that tells who asks',
+    ...php(`${PAGES} fastcgi_param HTTP_AUTHORIZATION $http_authorization;`),
+    says: ['the upstream gets "HTTP_AUTHORIZATION" of one client, and its response is stored for all'],
+  },
+]);
+
+testRule('cache-no-lifetime', [
+  {
+    it: 'names the directive of the protocol',
+    ...php('fastcgi_cache pages; fastcgi_cache_key $request_uri;'),
+    says: ['"fastcgi_cache" without "fastcgi_cache_valid" stores only what the upstream gives a lifetime'],
+  },
+]);
+
+testRule('cache-not-used', [
+  {
+    it: 'finds a lifetime without a cache in another protocol',
+    ...php('fastcgi_cache_valid 1m;'),
+    says: ['"fastcgi_cache_valid" has no effect: no "fastcgi_cache" holds here'],
+  },
+]);

@@ -1,5 +1,6 @@
 import type { Rule } from '../../contract/index.ts';
 import { ACCESS_RULES } from './access.ts';
+import { CACHING_RULES } from './caching/index.ts';
 import { CAPTURE_RULES } from './captures.ts';
 import { CERTIFICATE_RULES } from './certificates.ts';
 import { CIPHER_RULES } from './ciphers.ts';
@@ -42,4 +43,5 @@ export const OWN_RULES: readonly Rule[] = [
   ...RESOLVER_RULES,
   ...SSRF_RULES,
   ...UPSTREAM_RULES,
+  ...CACHING_RULES,
 ];

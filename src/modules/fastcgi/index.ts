@@ -39,6 +39,6 @@ export const fastcgi = moduleFor<FastcgiConfig>()<Provisioned>({
       ...stickyFilter(provisioned),
     };
   },
-  explanation: addressExplanation(compileFastcgi),
+  explanation: addressExplanation('fastcgi', compileFastcgi),
   rules: () => import('./rules.ts'),
 });

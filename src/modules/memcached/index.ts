@@ -96,7 +96,13 @@ export const memcached = moduleFor<MemcachedConfig>()<Provisioned>({
       const tell = (...[x, asked]: Parameters<HeadWriter<Target>>) => [
         { label: 'command', value: String(headOf(x, asked).head).trimEnd() },
       ];
-      const location = { config, provisioned: provisioned as Unconnected, protocol, tell };
+      const location = {
+        config,
+        provisioned: provisioned as Unconnected,
+        protocol,
+        prefix: 'memcached',
+        tell,
+      };
       return { content: explainForwarding(location, build) };
     },
   },

@@ -21,6 +21,7 @@ export const explanation: ModuleExplanation<ProxyConfig, Provisioned> = {
       config,
       provisioned: provisioned as Unconnected,
       protocol,
+      prefix: 'proxy',
       tell(x, asked, isForCache) {
         const { head } = (isForCache ? heads.cache : heads.client)(x, asked);
         return requestFacts(String(head));

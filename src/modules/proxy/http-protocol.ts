@@ -32,7 +32,7 @@ export function compileHttp(
 }
 
 /** The `Range` that is sent instead of the client's. */
-export function rangeOf({ setHeaders = [] }: Pick<ProxyConfig, 'setHeaders'>): ComplexValue | undefined {
+function rangeOf({ setHeaders = [] }: Pick<ProxyConfig, 'setHeaders'>): ComplexValue | undefined {
   return setHeaders.find(({ name }) => name.toLowerCase() === 'range')?.value;
 }
 

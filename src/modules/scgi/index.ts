@@ -33,5 +33,5 @@ export const scgi = moduleFor<ScgiConfig>()<Provisioned>({
       ...stickyFilter(provisioned),
     };
   },
-  explanation: addressExplanation(compileScgi),
+  explanation: addressExplanation('scgi', compileScgi),
 });

@@ -34,5 +34,5 @@ export const uwsgi = moduleFor<UwsgiConfig>()<Provisioned>({
       ...stickyFilter(provisioned),
     };
   },
-  explanation: addressExplanation(compileUwsgi),
+  explanation: addressExplanation('uwsgi', compileUwsgi),
 });

@@ -1,16 +1,16 @@
 import { type DirectiveNode, namesText } from '../../../../grammar/index.ts';
 import { type BlockView, groupBy, serverOf } from '../../../config/index.ts';
+import { type CheckedConfig, matchOf, type Problem, type Rule } from '../../../contract/index.ts';
 import {
-  type CheckedModule,
-  headersSent,
-  matchOf,
-  type ModuleRule,
-  type Problem,
-} from '../../../contract/index.ts';
-import type { ProxyConfig } from '../config.ts';
-import { type CachedPass, cachedPasses, isForFiles, mayName } from './cached-passes.ts';
+  type CachedPass,
+  cachedPasses,
+  isForFiles,
+  mayName,
+  type Prefix,
+  sentHeaders,
+} from './cached-passes.ts';
 
-type Config = CheckedModule<ProxyConfig>;
+type Config = CheckedConfig;
 
 const CACHE = 'proxy_cache_path /var/cache/gw keys_zone=pages:10m;';
 
@@ -23,7 +23,7 @@ const QUERY = /^(?:request_uri|request|args|query_string|arg_\w+|http_x_original
 const METHOD = /^(?:request_method|request)$/;
 const BODY = /^(?:request_body\w*|http_content_md5|http_digest|http_content_digest|http_idempotency_key)$/;
 
-const cacheKeyUnsafe: ModuleRule<ProxyConfig> = {
+const cacheKeyUnsafe: Rule = {
   id: 'GW418',
   slug: 'cache-key-unsafe',
   severity: 'warning',
@@ -76,19 +76,16 @@ server {
 };
 
 /** The key has no path, or no query. */
-function pathFinding(
-  config: Config,
-  { key, target, ...pass }: CachedPass,
-  at: DirectiveNode,
-): Problem | undefined {
+function pathFinding(config: Config, pass: CachedPass, at: DirectiveNode): Problem | undefined {
+  const { key, isLiteral } = pass;
   const match = matchOf(pass.block);
   if (!mayName(config, key.names, PATH)) {
     if (match?.kind === 'exact') return undefined;
     return { at, message: 'all pages here share one stored response: the key has no URI' };
   }
-  if (mayName(config, key.names, QUERY) || isForFiles({ key, target, ...pass })) return undefined;
+  if (mayName(config, key.names, QUERY) || isForFiles(pass)) return undefined;
   // With variables, the configuration chooses what is sent of the query.
-  if (target.kind !== 'literal') return undefined;
+  if (!isLiteral) return undefined;
   const message = 'requests that differ in the query only share a stored response: the key has no "$args"';
   return { at, message, severity: 'info' };
 }
@@ -101,7 +98,7 @@ function* sharedBySites(config: Config): Generator<Problem> {
     const sites = group.flatMap(sitesOf);
     const [first] = group as readonly [CachedPass, ...CachedPass[]];
     const at = first.key.node ?? first.cacheNode;
-    const finding = told.has(at) ? undefined : siteFinding(sites, at);
+    const finding = told.has(at) ? undefined : siteFinding(sites, at, first.prefix);
     if (!finding) continue;
     told.add(at);
     yield finding;
@@ -109,11 +106,11 @@ function* sharedBySites(config: Config): Generator<Problem> {
 }
 
 /** What is the same for places whose keys are: the zone, the location and the key. */
-function keySpace({ values, key, block, target }: CachedPass): string {
+function keySpace({ values, key, block, upstream }: CachedPass): string {
   const location = block.node?.args.map(({ value }) => value);
   const parts = key.value.parts.map((part) => {
-    if (typeof part === 'string' || !('variable' in part) || part.variable !== 'proxy_host') return part;
-    return target.kind === 'literal' ? [target.host, target.port] : target.value.parts;
+    const isHost = typeof part !== 'string' && 'variable' in part && part.variable === 'proxy_host';
+    return isHost ? upstream.replace(/(?<=^\w+:\/\/[^/]*)[/?].*$/, '') : part;
   });
   return JSON.stringify([values.cache, location, parts]);
 }
@@ -126,27 +123,25 @@ interface Site {
   readonly origin: string;
 }
 
-function sitesOf({ block, target }: CachedPass): readonly Site[] {
+function sitesOf(pass: CachedPass): readonly Site[] {
+  const { block, prefix, upstream } = pass;
   const server = serverOf(block);
   if (!server) return [];
-  const [, host] =
-    headersSent(block)
-      .get('host')
-      ?.args.map(({ value }) => value) ?? [];
-  const url = target.kind === 'literal' ? target.url : JSON.stringify(target.value);
+  // Programs get the client's host unless the configuration says otherwise.
+  const host = sentHeaders(pass).get('host')?.value ?? (prefix === 'proxy' ? undefined : '$http_host');
   const names = server.own('server_name').flatMap(({ args }) => args.map(({ value }) => value.toLowerCase()));
   const known = names.filter((name) => name !== '' && name !== '_');
   return known.map((name) => {
     const site = name.replace(/^www\./, '');
     const passed = host !== undefined && /\$\{?(?:http_)?host\b|\$\{?server_name\b/i.test(host);
-    return { name: site, server, origin: `${url} ${passed ? site : (host ?? '')}` };
+    return { name: site, server, origin: `${upstream} ${passed ? site : (host ?? '')}` };
   });
 }
 
-function siteFinding(sites: readonly Site[], at: DirectiveNode): Problem | undefined {
+function siteFinding(sites: readonly Site[], at: DirectiveNode, prefix: Prefix): Problem | undefined {
   const distinct = [...new Map(sites.map((site) => [site.origin, site])).values()];
   const why = 'share stored responses: the key has no host';
-  const hint = 'add "$host" to "proxy_cache_key"';
+  const hint = `add "$host" to "${prefix}_cache_key"`;
   const many = distinct.find(({ name, origin }) => isPattern(name) && origin.endsWith(` ${name}`));
   if (many) return { at, message: `all sites of "${many.name}" ${why}`, hint };
   const names = new Set(distinct.map(({ name }) => name));
@@ -161,7 +156,7 @@ function isPattern(name: string): boolean {
   return /^[.~*]|\*$/.test(name);
 }
 
-const cacheKeyMethod: ModuleRule<ProxyConfig> = {
+const cacheKeyMethod: Rule = {
   id: 'GW423',
   slug: 'cache-key-method',
   severity: 'warning',
@@ -208,14 +203,14 @@ server {
   },
 };
 
-function* methodFindings(config: Config, { values, block, key }: CachedPass): Generator<Problem> {
+function* methodFindings(config: Config, { values, key, nodes, prefix }: CachedPass): Generator<Problem> {
   const hasMethod = mayName(config, key.names, METHOD);
-  const [convertHead] = config.nodesIn(block, 'cacheConvertHead');
+  const [convertHead] = nodes('cacheConvertHead');
   if (convertHead && !values.cacheConvertHead && !hasMethod) {
     const message = 'GET and HEAD share stored responses: the key has no "$request_method"';
-    yield { at: convertHead, message, hint: 'add "$request_method" to "proxy_cache_key"' };
+    yield { at: convertHead, message, hint: `add "$request_method" to "${prefix}_cache_key"` };
   }
-  const [methods] = config.nodesIn(block, 'cacheMethods');
+  const [methods] = nodes('cacheMethods');
   const writing = (values.cacheMethods ?? []).filter((method) => method !== 'GET' && method !== 'HEAD');
   if (!methods || writing.length === 0) return;
   const lacking = [
@@ -227,9 +222,9 @@ function* methodFindings(config: Config, { values, block, key }: CachedPass): Ge
   yield {
     at: methods,
     message: `${what} are stored, but the key has no ${namesText(lacking)}`,
-    hint: `add ${namesText(lacking)} to "proxy_cache_key"`,
+    hint: `add ${namesText(lacking)} to "${prefix}_cache_key"`,
   };
 }
 
 /** Rules about the keys of caches. */
-export const CACHE_KEY_RULES: readonly ModuleRule<ProxyConfig>[] = [cacheKeyUnsafe, cacheKeyMethod];
+export const CACHE_KEY_RULES: readonly Rule[] = [cacheKeyUnsafe, cacheKeyMethod];

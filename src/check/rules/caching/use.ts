@@ -1,11 +1,8 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
-import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index.ts';
+import { type CheckedConfig, nodesOf, type Problem, type Rule } from '../../../contract/index.ts';
 import { mayCache } from '../../../upstream-cache/index.ts';
-import type { ProxyConfig } from '../config.ts';
-import { cachedPasses } from './cached-passes.ts';
-
-type Config = CheckedModule<ProxyConfig>;
+import { cachedPasses, type Prefix, PREFIXES, valuesIn } from './cached-passes.ts';
 
 const CACHE = 'proxy_cache_path /var/cache/gw keys_zone=pages:10m;';
 const server = (text: string): string => `${CACHE}
@@ -17,7 +14,7 @@ ${text}
   }
 }`;
 
-const cacheNoLifetime: ModuleRule<ProxyConfig> = {
+const cacheNoLifetime: Rule = {
   id: 'GW421',
   slug: 'cache-no-lifetime',
   severity: 'info',
@@ -28,40 +25,38 @@ const cacheNoLifetime: ModuleRule<ProxyConfig> = {
   good: { in: 'http', text: server('    proxy_cache pages;\n    proxy_cache_valid 10m;') },
   *check(config): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
-    for (const { cacheNode, values } of cachedPasses(config)) {
+    for (const { cacheNode, values, prefix } of cachedPasses(config)) {
       if (values.cacheValid || told.has(cacheNode)) continue;
       told.add(cacheNode);
       yield {
         at: cacheNode,
-        message: `"${cacheNode.name.value}" without "proxy_cache_valid" stores only what the upstream gives a lifetime`,
+        message: `"${cacheNode.name.value}" without "${prefix}_cache_valid" stores only what the upstream gives a lifetime`,
       };
     }
   },
 };
 
-/** Directives that have an effect only where responses are stored. */
+/** Directives, without their prefix, that have an effect only where responses are stored. */
 const OF_CACHES = [
-  'proxy_cache_valid',
-  'proxy_cache_key',
-  'proxy_cache_methods',
-  'proxy_cache_min_uses',
-  'proxy_cache_bypass',
-  'proxy_no_cache',
-  'proxy_cache_use_stale',
-  'proxy_cache_lock',
-  'proxy_cache_lock_timeout',
-  'proxy_cache_lock_age',
-  'proxy_cache_background_update',
-  'proxy_cache_revalidate',
-  'proxy_cache_convert_head',
-  'proxy_cache_max_range_offset',
-  'proxy_cache_verify',
-  'proxy_cache_purge',
-  'cache_tags',
-  'cache_tag_header',
+  'cache_valid',
+  'cache_key',
+  'cache_methods',
+  'cache_min_uses',
+  'cache_bypass',
+  'no_cache',
+  'cache_use_stale',
+  'cache_lock',
+  'cache_lock_timeout',
+  'cache_lock_age',
+  'cache_background_update',
+  'cache_revalidate',
+  'cache_convert_head',
+  'cache_max_range_offset',
+  'cache_verify',
+  'cache_purge',
 ] as const;
 
-const cacheNotUsed: ModuleRule<ProxyConfig> = {
+const cacheNotUsed: Rule = {
   id: 'GW422',
   slug: 'cache-not-used',
   severity: 'warning',
@@ -71,35 +66,48 @@ const cacheNotUsed: ModuleRule<ProxyConfig> = {
   bad: { in: 'http', text: server('    proxy_cache_valid 10m;') },
   good: { in: 'http', text: server('    proxy_cache pages;\n    proxy_cache_valid 10m;') },
   *check(config): Iterable<Problem> {
-    for (const block of config.blocksWith(...OF_CACHES)) {
-      if (!isForwarding(block, config) || mayBeUsed(block, config)) continue;
-      const [first, ...others] = block.own(...OF_CACHES);
-      if (!first) continue;
-      yield {
-        at: first,
-        message: `"${first.name.value}" has no effect: no "proxy_cache" holds here`,
-        related: others.map(({ span }) => ({ span, label: 'nor has this' })),
-        // What holds for a whole site may wait for a location that needs it.
-        ...(block.context !== 'location' && { severity: 'info' as const }),
-      };
-    }
+    for (const prefix of PREFIXES) yield* unused(config, prefix);
   },
 };
 
+function* unused(config: CheckedConfig, prefix: Prefix): Generator<Problem> {
+  const directives = [
+    ...OF_CACHES.map((name) => `${prefix}_${name}`),
+    ...(prefix === 'proxy' ? OF_TAGS : []),
+  ];
+  for (const block of config.blocksWith(...directives)) {
+    if (!isForwarding(block, prefix) || mayBeUsed(block, prefix)) continue;
+    const [first, ...others] = block.own(...directives);
+    if (!first || (isAboutTags(first) && mayBeUsedByAny(block))) continue;
+    yield {
+      at: first,
+      message: `"${first.name.value}" has no effect: no "${prefix}_cache" holds here`,
+      related: others.map(({ span }) => ({ span, label: 'nor has this' })),
+      // What holds for a whole site may wait for a location that needs it.
+      ...(block.context !== 'location' && { severity: 'info' as const }),
+    };
+  }
+}
+
+/** Tags are of responses in any protocol. */
+const OF_TAGS: readonly string[] = ['cache_tags', 'cache_tag_header'];
+const isAboutTags = ({ name }: DirectiveNode): boolean => OF_TAGS.includes(name.value);
+const mayBeUsedByAny = (block: BlockView): boolean => PREFIXES.some((prefix) => mayBeUsed(block, prefix));
+
 /** Settings in a block without requests to an upstream belong to a file that others include. */
-function isForwarding(block: BlockView, config: Config): boolean {
-  return (
-    config.configIn(block).pass !== undefined || block.inner.some((inner) => isForwarding(inner, config))
-  );
+function isForwarding(block: BlockView, prefix: Prefix): boolean {
+  const isHere = valuesIn(block, prefix).pass !== undefined;
+  return isHere || block.inner.some((inner) => isForwarding(inner, prefix));
 }
 
 /** The block, or one inside it, has a cache, or says that it has none. */
-function mayBeUsed(block: BlockView, config: Config): boolean {
-  const saysOff = config.nodesIn(block, 'cache').length > 0;
-  return saysOff || mayCache(config.configIn(block)) || block.inner.some((inner) => mayBeUsed(inner, config));
+function mayBeUsed(block: BlockView, prefix: Prefix): boolean {
+  const saysOff = nodesOf(block, prefix, 'cache').length > 0;
+  const values = valuesIn(block, prefix);
+  return saysOff || mayCache(values) || block.inner.some((inner) => mayBeUsed(inner, prefix));
 }
 
-const cacheBackgroundUpdate: ModuleRule<ProxyConfig> = {
+const cacheBackgroundUpdate: Rule = {
   id: 'GW424',
   slug: 'cache-background-update',
   severity: 'warning',
@@ -118,24 +126,20 @@ const cacheBackgroundUpdate: ModuleRule<ProxyConfig> = {
   },
   *check(config): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
-    for (const { block, values } of cachedPasses(config)) {
-      const [at] = config.nodesIn(block, 'cacheBackgroundUpdate');
+    for (const { values, nodes, prefix } of cachedPasses(config)) {
+      const [at] = nodes('cacheBackgroundUpdate');
       const conditions = values.cacheUseStale?.flat() ?? [];
       const isMeant = conditions.includes('updating') && !conditions.includes('off');
       if (!at || !values.cacheBackgroundUpdate || isMeant || told.has(at)) continue;
       told.add(at);
       yield {
         at,
-        message: '"proxy_cache_background_update" needs "proxy_cache_use_stale updating"',
-        hint: 'add "updating" to "proxy_cache_use_stale"',
+        message: `"${prefix}_cache_background_update" needs "${prefix}_cache_use_stale updating"`,
+        hint: `add "updating" to "${prefix}_cache_use_stale"`,
       };
     }
   },
 };
 
 /** Rules about where and how long responses are stored. */
-export const CACHE_USE_RULES: readonly ModuleRule<ProxyConfig>[] = [
-  cacheNoLifetime,
-  cacheNotUsed,
-  cacheBackgroundUpdate,
-];
+export const CACHE_USE_RULES: readonly Rule[] = [cacheNoLifetime, cacheNotUsed, cacheBackgroundUpdate];

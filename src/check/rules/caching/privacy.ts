@@ -1,15 +1,8 @@
 import { type DirectiveNode, namesText } from '../../../../grammar/index.ts';
-import {
-  type CheckedModule,
-  headersSent,
-  type ModuleRule,
-  type Problem,
-  UNKNOWN,
-} from '../../../contract/index.ts';
-import type { ProxyConfig } from '../config.ts';
-import { type CachedPass, cachedPasses, isForFiles, mayName, namesIn } from './cached-passes.ts';
+import { type CheckedConfig, type Problem, type Rule, UNKNOWN } from '../../../contract/index.ts';
+import { type CachedPass, cachedPasses, isForFiles, mayName, namesIn, sentHeaders } from './cached-passes.ts';
 
-type Config = CheckedModule<ProxyConfig>;
+type Config = CheckedConfig;
 
 const location = (text: string): string => `proxy_cache_path /var/cache/gw keys_zone=pages:10m;
 server {
@@ -30,7 +23,7 @@ const SIGNED_IN =
   /^(?:http_authorization|http_cookie|remote_user|cookie_(?!\w*(?:no_?cache|cache|bypass|refresh|purge|debug|preview))\w+)$/;
 const CREDENTIALS = ['authorization', 'cookie', 'x-auth-token', 'x-api-key'];
 
-const cacheCredentials: ModuleRule<ProxyConfig> = {
+const cacheCredentials: Rule = {
   id: 'GW419',
   slug: 'cache-credentials',
   severity: 'warning',
@@ -68,25 +61,25 @@ function isSeparate(config: Config, { key, values }: CachedPass): boolean {
 
 function credentialFinding(config: Config, pass: CachedPass): Finding | undefined {
   if (isSeparate(config, pass)) return undefined;
-  const { block, values } = pass;
-  const [bypass] = config.nodesIn(block, 'cacheBypass');
+  const { values, nodes, prefix } = pass;
+  const [bypass] = nodes('cacheBypass');
   const names = [...namesIn((values.cacheBypass ?? []).flat())];
   const named = names.filter((name) => SIGNED_IN.test(name)).map((name) => `$${name}`);
   if (bypass && named.length > 0) {
     const message = `responses to requests with ${namesText(named)} are stored, and served to clients without`;
-    return { at: bypass, message, hint: `add "proxy_no_cache ${named.join(' ')}"` };
+    return { at: bypass, message, hint: `add "${prefix}_no_cache ${named.join(' ')}"` };
   }
   if (isForFiles(pass)) return undefined;
   return sentFinding(config, pass) ?? authFinding(pass);
 }
 
 /** The upstream is told who asks. */
-function sentFinding(config: Config, { block }: CachedPass): Finding | undefined {
+function sentFinding(config: Config, pass: CachedPass): Finding | undefined {
+  const { block, prefix } = pass;
   const granted = new Set(
     block.effective('auth_request_set').map(({ args }) => args[0]?.value.replace('$', '').toLowerCase()),
   );
-  for (const [name, node] of headersSent(block)) {
-    const value = node.args[1]?.value ?? '';
+  for (const [name, { node, value }] of sentHeaders(pass)) {
     const named = [...value.matchAll(/\$\{?(\w+)/g)].map((match) => (match[1] as string).toLowerCase());
     const isIdentity = named.some((variable) => granted.has(variable) || variable === 'remote_user');
     const isCredential =
@@ -94,7 +87,11 @@ function sentFinding(config: Config, { block }: CachedPass): Finding | undefined
     if (!isIdentity && !isCredential) continue;
     const header = node.args[0]?.value ?? name;
     const message = `the upstream gets "${header}" of one client, and its response is stored for all`;
-    return { at: node, message, hint: 'name it in "proxy_no_cache" and "proxy_cache_bypass", or in the key' };
+    return {
+      at: node,
+      message,
+      hint: `name it in "${prefix}_no_cache" and "${prefix}_cache_bypass", or in the key`,
+    };
   }
   return undefined;
 }
@@ -107,7 +104,7 @@ function authFinding({ block }: CachedPass): Finding | undefined {
   return { at: auth, message, severity: 'info' };
 }
 
-const cacheIgnoredHeaders: ModuleRule<ProxyConfig> = {
+const cacheIgnoredHeaders: Rule = {
   id: 'GW420',
   slug: 'cache-ignored-headers',
   severity: 'warning',
@@ -135,16 +132,14 @@ const cacheIgnoredHeaders: ModuleRule<ProxyConfig> = {
 };
 
 function* ignoringFindings(config: Config, pass: CachedPass): Generator<Finding> {
-  const { values, block, key } = pass;
+  const { values, key, nodes, prefix } = pass;
   const node = (header: string): DirectiveNode | undefined =>
-    config
-      .nodesIn(block, 'ignoreHeaders')
-      .find(({ args }) => args.some(({ value }) => value.toLowerCase() === header));
+    nodes('ignoreHeaders').find(({ args }) => args.some(({ value }) => value.toLowerCase() === header));
   const cookie = node('set-cookie');
   const hides = values.hideHeaders?.some((name) => name.toLowerCase() === 'set-cookie');
   if (cookie && !hides && !isSeparate(config, pass)) {
     const message = 'responses with "Set-Cookie" are stored: all clients get the cookie of the first';
-    yield { at: cookie, message, hint: 'add "proxy_hide_header Set-Cookie", or do not ignore it' };
+    yield { at: cookie, message, hint: `add "${prefix}_hide_header Set-Cookie", or do not ignore it` };
     return;
   }
   const control = node('cache-control');
@@ -154,7 +149,7 @@ function* ignoringFindings(config: Config, pass: CachedPass): Generator<Finding>
     return;
   }
   const vary = node('vary');
-  const encoding = headersSent(block).get('accept-encoding')?.args[1]?.value;
+  const encoding = sentHeaders(pass).get('accept-encoding')?.value;
   const isFixed = encoding !== undefined && !encoding.includes('$');
   if (vary && !isFixed && !mayName(config, key.names, /^http_\w+$/)) {
     const message = 'variants of a response, such as packed ones, are stored as one';
@@ -163,7 +158,4 @@ function* ignoringFindings(config: Config, pass: CachedPass): Generator<Finding>
 }
 
 /** Rules about responses that are meant for one client. */
-export const CACHE_PRIVACY_RULES: readonly ModuleRule<ProxyConfig>[] = [
-  cacheCredentials,
-  cacheIgnoredHeaders,
-];
+export const CACHE_PRIVACY_RULES: readonly Rule[] = [cacheCredentials, cacheIgnoredHeaders];

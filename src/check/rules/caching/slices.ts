@@ -1,9 +1,8 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
-import { configOf, type ModuleRule, nodesOf, passes, type Problem } from '../../../contract/index.ts';
+import type { ComplexValue } from '../../../config/index.ts';
+import { configOf, nodesOf, passes, type Problem, type Rule } from '../../../contract/index.ts';
 import { mayCache } from '../../../upstream-cache/index.ts';
-import type { ProxyConfig } from '../config.ts';
 import { asksForPieces } from '../../../forwarding/index.ts';
-import { rangeOf } from '../http-protocol.ts';
 import { cachedPasses, mayName } from './cached-passes.ts';
 
 const example = (key: string): string => `proxy_cache_path /var/cache/gw keys_zone=pages:10m;
@@ -19,7 +18,7 @@ server {
   }
 }`;
 
-const sliceRange: ModuleRule<ProxyConfig> = {
+const sliceRange: Rule = {
   id: 'GW425',
   slug: 'slice-range',
   severity: 'warning',
@@ -32,7 +31,7 @@ const sliceRange: ModuleRule<ProxyConfig> = {
     const keys = new Map(cachedPasses(config).map((pass) => [pass.block, pass.key]));
     const told = new Set<DirectiveNode>();
     for (const { block } of passes(config)) {
-      const values = config.configIn(block);
+      const values = configOf(block.level, 'proxy');
       const [at] = nodesOf(block, 'core', 'sliceBytes');
       const { sliceBytes } = configOf(block.level, 'core');
       if (!at || sliceBytes === 0 || told.has(at)) continue;
@@ -48,13 +47,15 @@ const sliceRange: ModuleRule<ProxyConfig> = {
   },
 };
 
+type ProxyValues = ReturnType<typeof configOf<'proxy'>>;
+
 interface SliceFinding {
   readonly isAboutKey?: boolean;
   readonly says: Pick<Problem, 'message' | 'hint'>;
 }
 
 function sliceFinding(
-  values: ProxyConfig & { readonly sliceBytes: number },
+  values: ProxyValues & { readonly sliceBytes: number },
   isInKey: boolean,
 ): SliceFinding | undefined {
   if (!asksForPieces(rangeOf(values), values.sliceBytes)) {
@@ -73,4 +74,7 @@ function sliceFinding(
 }
 
 /** Rules about responses that are fetched in pieces. */
-export const SLICE_RULES: readonly ModuleRule<ProxyConfig>[] = [sliceRange];
+export const SLICE_RULES: readonly Rule[] = [sliceRange];
+
+const rangeOf = ({ setHeaders = [] }: ProxyValues): ComplexValue | undefined =>
+  setHeaders.find(({ name }) => name.toLowerCase() === 'range')?.value;
