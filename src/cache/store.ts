@@ -10,6 +10,7 @@ import { encodeTimes, type EntryTimes, TIMES_AT, type Variants } from './entry-h
 import { type EntryName, named, nameOf, variantName, type VariantOf } from './entry-name.ts';
 import { closeFile, writeAt } from './file-calls.ts';
 import { Fill, type Filling, type FillTarget, type Placed } from './fill.ts';
+import { LockQueue } from './lock-queue.ts';
 import { purgeAll } from './purging.ts';
 import { isEntry, readEntry, type StoredEntry } from './stored-entry.ts';
 
@@ -66,6 +67,7 @@ export class CacheStore implements FillTarget {
   readonly index: CacheIndex;
   readonly directory: CacheDirectory;
   readonly meter: CacheMeter;
+  readonly locks = new LockQueue(this);
   readonly #parts: StoreParts;
   /** When a fault of one file was last told. */
   #toldMs = -Infinity;

@@ -1,12 +1,6 @@
 import type { CacheStore } from '../cache/index.ts';
 import { type Exchange, logContext } from '../http/index.ts';
-import {
-  type CacheRules,
-  type Fetch,
-  LockQueue,
-  serveCached,
-  StoredDelivery,
-} from '../upstream-cache/index.ts';
+import { type CacheRules, type Fetch, serveCached, StoredDelivery } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import { compileForwardingPolicy } from './cache-policy.ts';
 import type { ForwardingConfig } from './config.ts';
@@ -39,7 +33,7 @@ export function compileCached<T extends Target>(
   const policy = compileForwardingPolicy(config, { caches, protocol }, build);
   const warn = (x: Exchange, message: string): void => build.log.write('warn', message, logContext(x));
   const stored = new StoredDelivery(delivery, { buffers, forcesRanges: config.forceRanges }, build);
-  const rules: CacheRules<Outgoing<T>> = { policy, delivery, stored, queue: new LockQueue(), fetch, warn };
+  const rules: CacheRules<Outgoing<T>> = { policy, delivery, stored, fetch, warn };
   return (x, outgoing) => {
     const store = policy.storeOf(x);
     if (!store) return fetch(x, outgoing, { isForCache: false });

@@ -11,7 +11,6 @@ import { detachedFrom, type Exchange, failRequest } from '../http/index.ts';
 import type { ResponseHead, UpstreamFault } from '../client/index.ts';
 import type { BodyTaker } from '../relay.ts';
 import { beginCacheFacts, type CacheFacts, type CacheStatus } from './cache-facts.ts';
-import type { LockQueue } from './lock-queue.ts';
 import type { CachePolicy } from './policy.ts';
 import type { StaleCondition } from './readers.ts';
 import type { AcceptedResponse, Delivery, ResponseKeeper, StoredSource, Storing } from './response-keeper.ts';
@@ -37,7 +36,6 @@ export interface CacheRules<Outgoing> {
   readonly policy: CachePolicy;
   readonly delivery: Delivery;
   readonly stored: StoredDelivery;
-  readonly queue: LockQueue;
   readonly fetch: Fetch<Outgoing>;
   readonly warn: (x: Exchange, message: string) => void;
 }
@@ -74,7 +72,7 @@ export function bypassCache(x: Exchange, store: CacheStore, key: string): void {
   store.meter.request('BYPASS');
 }
 
-/** A shorter wait for the lock was none. */
+/** Waits for the lock that are shorter do not count as waits. */
 const WAITED_MS = 1;
 
 /** One request whose location has a cache. */
@@ -162,7 +160,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
 
   drop(): void {
     const { name } = this.#found ?? {};
-    if (this.#ticket !== 0 && name) this.#rules.queue.release(this.#store, name.digest, this.#ticket);
+    if (this.#ticket !== 0 && name) this.#store.locks.release(name.digest, this.#ticket);
     this.#ticket = 0;
     this.#expired?.entry.release();
     this.#expired = undefined;
@@ -211,10 +209,10 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
 
   /** One request fetches, the others wait for it. */
   async #lock({ name, indexed }: Found): Promise<void> {
-    const { queue, policy } = this.#rules;
+    const { policy } = this.#rules;
     const { cacheLockAgeMs: ageMs, cacheLockTimeoutMs: timeoutMs } = policy.config;
     const beganMs = performance.now();
-    const outcome = await queue.lock(this.#store, name.digest, {
+    const outcome = await this.#store.locks.lock(name.digest, {
       ageMs,
       timeoutMs,
       startedMs: (this.#waitsSinceMs ||= performance.now()),
@@ -353,7 +351,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
   }): BodyTaker | undefined {
     this.#expired?.entry.release();
     this.#expired = undefined;
-    const { stored, policy, queue } = this.#rules;
+    const { stored, policy } = this.#rules;
     const x = this.#x;
     const ticket = this.#ticket;
     const { accepted, source } = response;
@@ -373,7 +371,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
         variantOf: policy.variantOf(x),
         readAheadBytes: accepted.readAheadBytes,
         rate: accepted.rate,
-        done: () => ticket !== 0 && digest && queue.release(this.#store, digest, ticket),
+        done: () => ticket !== 0 && digest && this.#store.locks.release(digest, ticket),
       },
     );
     if (!relay) return this.#passOn(accepted, source);

@@ -1,7 +1,6 @@
 export { type CacheFacts, cacheFacts } from './cache-facts.ts';
 export { bypassCache, type CacheRules, type Fetch, serveCached } from './cached-request.ts';
 export { explainCache } from './explain-cache.ts';
-export { LockQueue } from './lock-queue.ts';
 export {
   type CacheBuild,
   type CachePolicy,

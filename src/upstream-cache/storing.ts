@@ -81,12 +81,10 @@ function variantsOf({ store, key, varies, since, lifetime }: Storable): Variants
 }
 
 /** The lock of the key ends when its variants are known: from then on, each variant has its own. */
-function lockVariant(
-  { index, now }: CacheStore,
-  { key, digest }: { key: string; digest: Buffer },
-): () => void {
-  const nowMs = now();
+function lockVariant(store: CacheStore, { key, digest }: { key: string; digest: Buffer }): () => void {
+  const { index, locks } = store;
+  const nowMs = store.now();
   index.use(digest, key, nowMs);
   const ticket = index.lock(digest, { nowMs, ageMs: LOCK_AGE_MS });
-  return () => index.unlock(digest, ticket);
+  return () => locks.release(digest, ticket);
 }

@@ -11,7 +11,6 @@ import {
   compilePolicy,
   type Fetch,
   fetchOwn,
-  LockQueue,
   mayCache,
   ownDelivery,
   serveCached,
@@ -65,7 +64,6 @@ export function compileCaching(config: DbrestConfig, parts: CachingParts, build:
     policy,
     delivery: ownDelivery,
     stored: new StoredDelivery(ownDelivery, { buffers, forcesRanges: false }, build),
-    queue: new LockQueue(),
     fetch: compileFetch(config, database.caches),
     warn: (x, message) => build.log.write('warn', message, logContext(x)),
   };

@@ -9,7 +9,6 @@ import {
   compilePolicy,
   type Fetch,
   fetchOwn,
-  LockQueue,
   mayCache,
   ownDelivery,
   serveCached,
@@ -70,7 +69,6 @@ export function compileCaching(config: KvConfig, parts: CachingParts, build: Bui
     policy,
     delivery: ownDelivery,
     stored: new StoredDelivery(ownDelivery, { buffers, forcesRanges: false }, build),
-    queue: new LockQueue(),
     fetch: compileFetch(config),
     warn: (x, message) => build.log.write('warn', message, logContext(x)),
   };

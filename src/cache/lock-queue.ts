@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CacheStore } from '../cache/index.ts';
+import type { CacheIndex } from '../zone/index.ts';
+
+/** The cache whose keys are locked. */
+interface LockedStore {
+  readonly index: CacheIndex;
+  now(): number;
+}
 
 /** How long requests wait, and how old a lock may become. */
 interface Patience {
@@ -13,18 +19,20 @@ interface Patience {
 const SHORTEST_STEP_MS = 5;
 const LONGEST_STEP_MS = 100;
 
-/** The requests of one worker that wait until somebody else has fetched a response. */
+/** The requests of one worker that wait until somebody else has fetched a response of a cache, in whatever location. */
 export class LockQueue {
+  readonly #store: LockedStore;
   readonly #waiting = new Map<string, Set<() => void>>();
 
+  constructor(store: LockedStore) {
+    this.#store = store;
+  }
+
   /** Resolves with a ticket; with `again` when the lock has become free; with `late` after the timeout. */
-  async lock(
-    { index, now }: CacheStore,
-    digest: Buffer,
-    { ageMs, timeoutMs, startedMs }: Patience,
-  ): Promise<number | 'again' | 'late'> {
+  async lock(digest: Buffer, { ageMs, timeoutMs, startedMs }: Patience): Promise<number | 'again' | 'late'> {
+    const { index } = this.#store;
     for (let stepMs = SHORTEST_STEP_MS; ; stepMs = Math.min(stepMs * 2, LONGEST_STEP_MS)) {
-      const ticket = index.lock(digest, { nowMs: now(), ageMs });
+      const ticket = index.lock(digest, { nowMs: this.#store.now(), ageMs });
       if (ticket !== 0) return ticket;
       const leftMs = timeoutMs - (performance.now() - startedMs);
       if (leftMs <= 0) return 'late';
@@ -34,8 +42,8 @@ export class LockQueue {
   }
 
   /** Frees a lock; waiting requests of this worker learn of it at once. */
-  release({ index }: CacheStore, digest: Buffer, ticket: number): void {
-    index.unlock(digest, ticket);
+  release(digest: Buffer, ticket: number): void {
+    this.#store.index.unlock(digest, ticket);
     for (const wake of this.#waiting.get(digest.toString('hex')) ?? []) wake();
   }
 
