@@ -99,7 +99,10 @@ test('idle connections are closed to make room where the engine knows them, othe
   if (ON_NODE_ENGINE) {
     for (let index = 0; index < 5; index++) expect(await visit(gw)).toMatch(/ok$/);
     expect(idle.slice(5).every(isOpen)).toBe(true);
-    expect(linesOf(gw, /\[warn\] .*10 worker_connections are not enough, reusing connections\n/g)).toBe(1);
+    const lines = linesOf(gw, /\[warn\] .*10 worker_connections are not enough, reusing connections\n/g);
+    expect(lines).toBeGreaterThan(0);
+    // At most one a second, however many there are.
+    expect(lines).toBeLessThan(5);
   } else {
     for (const { socket } of idle) socket.write(GET);
     await expect.poll(() => idle.some(isOpen)).toBe(false);

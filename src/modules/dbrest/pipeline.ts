@@ -227,12 +227,21 @@ interface PreparedRun {
 /** Runs a plan. What a write may have changed leaves the caches before its response is sent. */
 async function runPlan(database: RestDatabase, plan: RunPlan, prepared: PreparedRun): Promise<Results> {
   if (plan.kind !== 'write' || !database.caches.isUsed) return runStatements(database, prepared);
+  let isUndone = false;
   try {
     return await runStatements(database, prepared);
+  } catch (error) {
+    isUndone = isRefusal(error);
+    throw error;
   } finally {
     // A write that failed may have been committed nevertheless, if its connection was lost.
-    await database.caches.wrote(plan.write.table);
+    if (!isUndone) await database.caches.wrote(plan.write.table);
   }
+}
+
+/** PostgreSQL has refused a statement, and rolled back all of the request. A session that ends says FATAL instead. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
 function runStatements(

@@ -126,7 +126,13 @@ function describe(group: UpstreamGroup, source: string): string {
 function refuseMethod(x: Exchange, isManaged: boolean): void {
   x.response.setHeader('Allow', isManaged ? 'GET, HEAD, PUT, PATCH' : 'GET, HEAD');
   const isWrite = x.method === 'PUT' || x.method === 'PATCH';
-  refuse(x, 405, isWrite ? 'the upstream is not managed' : 'method not allowed');
+  refuse(
+    x,
+    405,
+    isWrite
+      ? 'the upstream is not managed: its block has no "dynamic_upstreams_managed"'
+      : 'method not allowed',
+  );
 }
 
 function refuse(x: Exchange, status: number, error: string): void {

@@ -8,7 +8,9 @@ import {
   type ModuleRule,
   type Problem,
 } from '../../contract/index.ts';
+import { mayCache } from '../../upstream-cache/index.ts';
 import { type CommandName, COMMANDS } from './commands.ts';
+import { STORED } from './caching/index.ts';
 import type { KvConfig } from './directives.ts';
 
 type Pass = NonNullable<KvConfig['pass']>;
@@ -34,6 +36,42 @@ function servedStores(config: CheckedModule<KvConfig>): readonly ServedStore[] {
 function methodOf(command: CommandName): string | undefined {
   return COMMANDS[command].methods[0];
 }
+
+const STORE_REPLIES = 'kv_cache replies; kv_pass 127.0.0.1:6379; kv_key s:$uri;';
+const withCache = (text: string): string => `proxy_cache_path /var/cache/gw keys_zone=replies:1m;
+server {
+  listen 127.0.0.1:80;
+  location /get/ { ${STORE_REPLIES} ${text} }
+}`;
+
+const kvCacheIdle: ModuleRule<KvConfig> = {
+  id: 'GW709',
+  slug: 'kv-cache-idle',
+  severity: 'warning',
+  summary: 'a "kv_cache" that stores nothing',
+  why: 'Replies say nothing about how long they are right, so without "kv_cache_valid" none is stored; nor are those of commands other than get, mget, exists, strlen and hget.',
+  fix: 'Say how long replies are fresh: "kv_cache_valid 10m;". A change of a key removes them earlier.',
+  bad: { in: 'http', text: withCache('') },
+  good: { in: 'http', text: withCache('kv_cache_valid 10m;') },
+  *check(config): Iterable<Problem> {
+    for (const { block, settings } of servedStores(config)) {
+      const [at] = config.nodesIn(block, 'cache');
+      if (!at || !mayCache(settings)) continue;
+      const { command, cacheValidMs } = settings;
+      if (!STORED.has(command)) {
+        // A cache for a whole server does not mean each of its locations.
+        if (block.own('kv_cache').length > 0)
+          yield { at, message: `replies to "${command}" are never stored`, hint: 'remove "kv_cache"' };
+      } else if (cacheValidMs === undefined) {
+        yield {
+          at,
+          message: 'without "kv_cache_valid" no reply is stored',
+          hint: 'add "kv_cache_valid 10m"',
+        };
+      }
+    }
+  },
+};
 
 const kvWritePublic: ModuleRule<KvConfig> = {
   id: 'GW701',
@@ -280,6 +318,7 @@ location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
 
 /** The rules about the key-value store. */
 export const rules: readonly ModuleRule<KvConfig>[] = [
+  kvCacheIdle,
   kvWritePublic,
   kvDangerous,
   kvNoPrefix,

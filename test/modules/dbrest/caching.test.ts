@@ -422,3 +422,14 @@ test('a large response is stored while it is sent, also for a client that leaves
   expect(stored.headers.get('content-type')).toBe(plain.headers.get('content-type'));
   expect(stored.headers.get('content-range')).toBe(plain.headers.get('content-range'));
 });
+
+test('a write that the database refuses removes nothing', async (t) => {
+  const gw = await serve(t);
+  const read = async (): Promise<string | null> =>
+    (await gw.fetch('/api/films?select=id')).headers.get('x-cache');
+  await expect.poll(read).toBe('HIT');
+  const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"id":1}' };
+  await gw.expect('POST /api/films', { status: 409 }, init);
+  await gw.expect('DELETE /api/makers?id=eq.x', { status: 400 });
+  expect(await read()).toBe('HIT');
+});

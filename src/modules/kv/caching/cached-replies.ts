@@ -18,7 +18,7 @@ import { type Bytes, COMMANDS, type CommandName, type Store } from '../commands.
 import type { KvConfig } from '../directives.ts';
 
 /** Commands whose replies are stored. */
-const STORED: ReadonlySet<CommandName> = new Set(['get', 'mget', 'exists', 'strlen', 'hget']);
+export const STORED: ReadonlySet<CommandName> = new Set(['get', 'mget', 'exists', 'strlen', 'hget']);
 /** Longest life of a reply whose store does not announce changes. */
 const UNTRACKED_MS = 1_000;
 

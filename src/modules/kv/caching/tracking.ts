@@ -191,7 +191,8 @@ class TrackedConnection implements ConnectionOwner {
   down(connection: RedisConnection, reason: string): void {
     this.isTracked = false;
     this.#events.lost();
-    this.#events.log.write('info', `kv: changes of ${connection.label} are not heard: ${reason}`);
+    const text = `kv: changes of ${connection.label} are not heard, so its cached replies are not served: ${reason}`;
+    this.#events.log.write('warn', text);
   }
 
   pushed([kind, keys]: Push): void {

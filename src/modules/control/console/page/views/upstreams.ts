@@ -169,7 +169,7 @@ class GroupCard implements Row<ShownGroup> {
     this.#error.hidden = !isFailing;
     setText(
       this.#error,
-      `The last ${members?.isWritable ? 'change' : 'refresh'} failed ${ago(lastErrorMs, nowMs)}, with code ${lastErrorCode}: see the log.`,
+      `The last ${members?.isWritable ? 'change' : 'refresh'} failed ${ago(lastErrorMs, nowMs)}, with code ${lastErrorCode}${members?.isWritable ? '' : ': see the log'}.`,
     );
     this.#table.hidden = peers.length === 0;
     this.#none.hidden = peers.length > 0;
