@@ -30,8 +30,6 @@ const MOST_TRIES = 3;
 const EVICTED = 16;
 /** Errors of a process, or a system, without descriptors. */
 const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
-/** Errors of a directory, or a file, that belongs to somebody else. */
-const DENIED: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
 /** Errors of a disk without room. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
@@ -225,9 +223,6 @@ export class CacheStore implements FillTarget {
 
   /** Storing pauses for a while. The log says so once. */
   diskFault(call: string, error: unknown): void {
-    // One directory that belongs to somebody else must not keep the others from being used.
-    if (DENIED.has((error as NodeJS.ErrnoException).code ?? ''))
-      return this.fileFault(call, this.directory.path, error);
     this.meter.fault('disk');
     if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) void this.evict('free', EVICTED);
     const nowMs = this.now();

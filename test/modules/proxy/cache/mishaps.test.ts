@@ -35,7 +35,7 @@ test('a file that cannot be read keeps only itself out of the cache', async (t) 
   await gw.fetch('/a');
   await expect.poll(() => cacheStatus(gw)).toBe('HIT number 1');
   await gw.stop();
-  // As a gateway that was started once by root would leave them; what belongs into such a directory is not stored.
+  // As a gateway that was started once by root would leave them.
   for (const name of ['f/ff', 'e/ee']) {
     const directory = join(gw.dir, 'cache', name);
     mkdirSync(directory, { recursive: true });
