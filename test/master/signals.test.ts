@@ -27,6 +27,9 @@ test('SIGQUIT completes requests that are under way and those that kept-alive cl
   const lanes = new Lanes({ port: gw.port, kept: 64, leave: true });
   await lanes.responses(2_000);
   const upload = await gw.connect();
+  // A connection that no worker has accepted yet is refused: only a response shows that this one is.
+  upload.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await upload.until(/ok$/);
   upload.write(HEAD);
   gw.signal('SIGQUIT');
   await gw.waitForLog(/gracefully shutting down/);
