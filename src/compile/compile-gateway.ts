@@ -1,6 +1,12 @@
 import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
 import type { ResponseRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
-import { addressText, type GatewayPlan, type HeadRules, type PortPlan } from '../plan/index.ts';
+import {
+  addressText,
+  type GatewayPlan,
+  type HeadRules,
+  type Http2Rules,
+  type PortPlan,
+} from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { CompileWatch, RequestNeeds } from './build.ts';
 import { capturesOf, keepCaptures, Matchers } from './captures.ts';
@@ -22,6 +28,7 @@ export interface PortHandler {
   readonly proxyProtocol: boolean;
   /** Absent on ports without TLS. */
   readonly tls?: PortTls | undefined;
+  readonly http2?: Http2Rules | undefined;
   readonly head: HeadRules;
   readonly mergeSlashes: boolean;
   readonly needs: RequestNeeds;
@@ -121,6 +128,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     engine: port.engine,
     proxyProtocol: port.proxyProtocol,
     tls: compilePortTls(port, compiled.plan, compiled.context.worker),
+    http2: port.http2,
     head: port.head,
     mergeSlashes: fallback.mergeSlashes,
     needs,

@@ -8,6 +8,8 @@ export interface TlsTarget {
   readonly plan: TlsPlan;
   /** True if the client asked for a name of that server. */
   readonly namesServer: boolean;
+  /** That server speaks HTTP/2. */
+  readonly http2: boolean;
 }
 
 /** The TLS settings of a port. */
@@ -23,20 +25,23 @@ export interface PortTls {
  * server.
  */
 export function compilePortTls(
-  { servers, defaultServer, ssl }: PortPlan,
+  { servers, defaultServer, ssl, http2 }: PortPlan,
   plan: GatewayPlan,
   worker: WorkerScope,
 ): PortTls | undefined {
   const fallback = plan.servers[defaultServer]?.tls;
   if (!ssl || !fallback) return undefined;
-  const names = new ServerNames<TlsTarget>({ plan: fallback, namesServer: false });
+  const speaksHttp2 = (index: number): boolean => http2?.servers.includes(index) ?? false;
+  const nameless: TlsTarget = { plan: fallback, namesServer: false, http2: speaksHttp2(defaultServer) };
+  const names = new ServerNames<TlsTarget>(nameless);
   for (const index of servers) {
     const server = plan.servers[index];
     const own = canShakeHands(server?.tls) ? server.tls : fallback;
-    for (const name of server?.names ?? []) names.add(name, { plan: own, namesServer: true });
+    const target: TlsTarget = { plan: own, namesServer: true, http2: speaksHttp2(index) };
+    for (const name of server?.names ?? []) names.add(name, target);
   }
   const choose = (serverName: string): TlsTarget =>
-    serverName === '' ? { plan: fallback, namesServer: false } : names.find(serverName).server;
+    serverName === '' ? nameless : names.find(serverName).server;
   return { choose, ticketKey: (worker.provided(TICKET_KEY) as string | undefined) ?? '' };
 }
 

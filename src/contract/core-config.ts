@@ -23,7 +23,7 @@ export interface ListenConfig {
   /** Connections begin with a PROXY protocol header. */
   readonly proxyProtocol?: true;
   readonly engine?: 'uws' | 'node';
-  /** Served as HTTP/1.1. */
+  /** HTTP/2 for all servers of the address. */
   readonly http2?: true;
   /** UDP: not listened on. */
   readonly quic?: true;
@@ -152,6 +152,9 @@ export interface CoreConfig {
   readonly underscoresInHeaders: boolean;
   readonly ignoreInvalidHeaders: boolean;
   readonly maxHeaders: number;
+  readonly http2: boolean;
+  readonly http2MaxStreams: number;
+  readonly http2PrereadBytes: number;
 
   /** Default: `html` below the prefix. */
   readonly documentRoot?: DocumentRootConfig;

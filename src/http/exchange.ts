@@ -302,9 +302,10 @@ export class Exchange implements StateHolder {
     }
   }
 
-  /** Whether a body of unknown length may be chunked. Otherwise the end of the connection ends it. */
+  /** Whether the end of a body of unknown length can be marked. Otherwise the end of the connection ends it. */
   get mayChunk(): boolean {
-    return this.request.httpVersion === '1.1' && this.rules.chunks;
+    const { httpVersion } = this.request;
+    return httpVersion === '2.0' || (httpVersion === '1.1' && this.rules.chunks);
   }
 
   /** Whether the response has trailers: then it is chunked even if its length is known. */
@@ -385,7 +386,7 @@ export class Exchange implements StateHolder {
 
   /** Sends 101, then relays bytes between client and `peer`. False: the engine cannot (uWS: WebSocket only). */
   tunnel(protocol: string, peer: Duplex): boolean {
-    if (this.done || !this.wire.tunnels || this.request.httpVersion !== '1.1' || !isSafeHeaderValue(protocol))
+    if (this.done || !this.wire.tunnels || this.request.httpVersion === '1.0' || !isSafeHeaderValue(protocol))
       return false;
     this.#decide(101, '');
     this.wire.tunnel(protocol, peer);

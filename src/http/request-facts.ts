@@ -18,7 +18,7 @@ export interface RequestFacts {
   readonly args: string;
   /** Host name in lower case, without port; '' if the request has none. */
   readonly host: string;
-  /** The announced `Content-Length`; 0 without a body, -1 if the body is chunked. */
+  /** The announced `Content-Length`; 0 without a body, -1 if the body has no announced length. */
   readonly contentLength: number;
   /** `$connection`: the number of the connection, or of the request if the engine does not expose connections. */
   readonly serial: number;
@@ -27,7 +27,7 @@ export interface RequestFacts {
   /** The headers `Host` and `Referer` as received, for the error log. */
   readonly hostHeader?: string | undefined;
   readonly referrer?: string | undefined;
-  readonly httpVersion: '1.0' | '1.1';
+  readonly httpVersion: '1.0' | '1.1' | '2.0';
   /** The request headers that the build asked for, in order: name, value, name, value … */
   readonly headers: readonly string[];
   /** Absent on uWebSockets.js, which does not expose it. */

@@ -1,6 +1,14 @@
 export { makePlan } from './make-plan.ts';
 export { locationText, addressText, inOrder, printTree, serverNameText } from './plan-text.ts';
-export type { GatewayPlan, HeadRules, LocationPlan, PortPlan, ServerPlan, VariablePlan } from './plan.ts';
+export type {
+  GatewayPlan,
+  HeadRules,
+  Http2Rules,
+  LocationPlan,
+  PortPlan,
+  ServerPlan,
+  VariablePlan,
+} from './plan.ts';
 export {
   findLocation,
   type LocalAddress,

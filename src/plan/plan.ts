@@ -58,7 +58,18 @@ export interface PortPlan {
   readonly engine: 'auto' | 'uws' | 'node';
   readonly ssl: boolean;
   readonly proxyProtocol: boolean;
+  /** Absent: the port serves HTTP/1 only. */
+  readonly http2?: Http2Rules | undefined;
   readonly head: HeadRules;
+}
+
+/** The rules of HTTP/2 connections of a port: those of its default server (nginx). */
+export interface Http2Rules {
+  /** The servers that speak HTTP/2, all if one `listen` of the port says so. */
+  readonly servers: readonly number[];
+  readonly maxStreams: number;
+  /** Bytes of a request body that a client may send before they are read. */
+  readonly windowBytes: number;
 }
 
 /**

@@ -1,12 +1,17 @@
 import type { Report, Span } from '../../grammar/index.ts';
 import { firstAt, type ResolvedConfigs } from '../config/index.ts';
-import { configOf, type ListenAddress, type ListenConfig } from '../contract/index.ts';
+import { configOf, type CoreConfig, type ListenAddress, type ListenConfig } from '../contract/index.ts';
 import { checkServerNames, checkSslOn, checkTlsPort } from './checks/ports.ts';
 import { coreOf, type PlannedServer } from './level.ts';
 import { addressText } from './plan-text.ts';
-import type { PortPlan } from './plan.ts';
+import type { Http2Rules, PortPlan } from './plan.ts';
 
 const CONFLICT = 'listen-conflict';
+
+/** A smaller window would slow down uploads over long distances: only one window's bytes can be on their way. */
+const LEAST_WINDOW_BYTES = 262_144;
+/** RFC 9113, 6.9.1 */
+const LARGEST_WINDOW_BYTES = 2 ** 31 - 1;
 
 /** A port while the plan is made. */
 interface PortDraft {
@@ -17,6 +22,7 @@ interface PortDraft {
   /** A parameter of one `listen` applies to all of the same address (nginx). */
   ssl: boolean;
   proxyProtocol: boolean;
+  http2: boolean;
   engine: PortPlan['engine'] | undefined;
 }
 
@@ -57,10 +63,10 @@ export function planPorts(
       report,
     );
   }
-  return [...ports.values()].map((port) => ({
-    ...portPlan(port, servers),
-    engine: engineOf(port, httpEngine),
-  }));
+  return [...ports.values()].map((port) => {
+    const plan = portPlan(port, servers);
+    return { ...plan, engine: engineOf(port, plan.http2 ? 'node' : httpEngine) };
+  });
 }
 
 /** True for a server with the deprecated `ssl on`. */
@@ -92,6 +98,7 @@ function addListen({ ports, listen, index, span, report }: ListenSite): void {
     defaultServer: undefined,
     ssl: false,
     proxyProtocol: false,
+    http2: false,
     engine: undefined,
   };
   ports.set(name, port);
@@ -109,15 +116,19 @@ function addListen({ ports, listen, index, span, report }: ListenSite): void {
   if (listen.defaultServer) port.defaultServer = index;
   port.ssl ||= listen.ssl === true;
   port.proxyProtocol ||= listen.proxyProtocol === true;
+  port.http2 ||= listen.http2 === true;
   port.engine ??= listen.engine;
-  if (listen.engine === 'uws' && (port.ssl || port.proxyProtocol)) {
-    const what = port.ssl ? 'TLS' : 'the PROXY protocol';
+  if (listen.engine === 'uws' && (port.ssl || port.proxyProtocol || port.http2)) {
+    const what = port.ssl ? 'TLS' : port.http2 ? 'HTTP/2' : 'the PROXY protocol';
     const hint = 'leave the parameter out, or say engine=node';
     report.emerg(`engine "uws" cannot serve ${what}`, span, { rule: CONFLICT, hint });
   }
 }
 
-/** The engine of a port. TLS and the PROXY protocol need the node engine, which reads the first bytes of a connection. */
+/**
+ * The engine of a port. TLS, the PROXY protocol and HTTP/2 need the node engine, which reads the first bytes of a
+ * connection.
+ */
 function engineOf(
   { engine, ssl, proxyProtocol }: PortDraft,
   httpEngine: PortPlan['engine'],
@@ -126,7 +137,7 @@ function engineOf(
 }
 
 function portPlan(
-  { address, listens, defaultServer, ssl, proxyProtocol }: PortDraft,
+  { address, listens, defaultServer, ssl, proxyProtocol, http2, engine }: PortDraft,
   all: readonly PlannedServer[],
 ): Omit<PortPlan, 'engine'> {
   const servers = [...listens.keys()];
@@ -141,6 +152,7 @@ function portPlan(
     defaultServer: fallback,
     ssl,
     proxyProtocol,
+    http2: engine === 'uws' ? undefined : http2Rules({ servers, fallback, ssl, http2 }, all),
     head: {
       lineBytes: Math.max(
         ...cores.flatMap(({ largeHeaderBuffers, headerBufferBytes }) => [
@@ -159,5 +171,30 @@ function portPlan(
       ignoresInvalid: ignoreInvalidHeaders,
       maxHeaders,
     },
+  };
+}
+
+/** The parts of a port that decide about HTTP/2; `http2`: a `listen` says so. */
+interface Http2Draft extends Pick<PortDraft, 'ssl' | 'http2'> {
+  readonly servers: readonly number[];
+  readonly fallback: number;
+}
+
+/**
+ * Returns the rules of HTTP/2; `undefined` if the port does not speak it. Without TLS the default server decides, with TLS
+ * the server that the handshake names (nginx).
+ */
+function http2Rules(
+  { servers, fallback, ssl, http2 }: Http2Draft,
+  all: readonly PlannedServer[],
+): Http2Rules | undefined {
+  const coreOfServer = (index: number): CoreConfig => (all[index] as PlannedServer).plan.root.core;
+  const speaking = servers.filter((index) => http2 || coreOfServer(index).http2);
+  if (ssl ? speaking.length === 0 : !speaking.includes(fallback)) return undefined;
+  const { http2MaxStreams, http2PrereadBytes } = coreOfServer(fallback);
+  return {
+    servers: speaking,
+    maxStreams: http2MaxStreams,
+    windowBytes: Math.min(Math.max(http2PrereadBytes, LEAST_WINDOW_BYTES), LARGEST_WINDOW_BYTES),
   };
 }

@@ -50,7 +50,8 @@ for (const file of readdirSync(directory)) {
       const site = http.includes('SITE') ? makeSite(t) : '';
       const port = await start(t, http.replaceAll('SITE', site), filesOf(http));
       let given = '';
-      for (const request of requests) given += `${request} => ${await responseLine(port, request, shown)}\n`;
+      for (const request of requests)
+        given += `${request} => ${await responseLine(port, request, { shown })}\n`;
       if (site !== '') given = given.replaceAll(site, 'SITE');
       if (process.env['RECORD'] && name === 'nginx')
         writeFileSync(new URL(file, directory), http + DASHES + given);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { type ReceivedResponse, call } from '../harness/http.ts';
+import { type CallInit, type ReceivedResponse, call } from '../harness/http.ts';
 import { maskPort } from './mask-port.ts';
 
 const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
@@ -13,15 +13,21 @@ const BOUNDARY = /(?<=boundary=|--)\d{20}/g;
 /** Longer bodies show as their length and their checksum. */
 const LONGEST_SHOWN = 10_000;
 
+interface ResponseLineOptions {
+  /** Headers that it shows besides the usual ones; a case names them in a line `# show: vary etag`. */
+  readonly shown?: readonly string[];
+  /** Default: over HTTP/1.1, on a connection of its own. */
+  readonly send?: (port: number, path: string, init: CallInit) => Promise<ReceivedResponse>;
+}
+
 /**
- * Sends `METHOD target [| Header: value]... [<< body]` and gives the response as one line. `shown` are headers that it shows
- * besides the usual ones; a case names them in a line `# show: vary etag`. Bodies in gzip show unpacked, `padding`
- * is how often a built-in page repeats it.
+ * Sends `METHOD target [| Header: value]... [<< body]` and gives the response as one line. Bodies in gzip show unpacked,
+ * `padding` is how often a built-in page repeats it.
  */
 export async function responseLine(
   port: number,
   request: string,
-  shown: readonly string[] = [],
+  { shown = [], send = call }: ResponseLineOptions = {},
 ): Promise<string> {
   const [head = '', body] = request.split(' << ');
   const [line = '', ...headerLines] = head.split(' | ');
@@ -29,7 +35,7 @@ export async function responseLine(
   const headers = Object.fromEntries(headerLines.map((text) => text.split(/: ?(.*)/s).slice(0, 2)));
   const init = { method, headers: { host: 'a.example', ...headers }, ...(body !== undefined && { body }) };
   try {
-    return maskPort(describe(await call(port, target, init), shown), port);
+    return maskPort(describe(await send(port, target, init), shown), port);
   } catch {
     return 'closed without an answer';
   }

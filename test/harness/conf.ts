@@ -32,7 +32,7 @@ ${withListen(http, port)}
 }
 
 /** Adds the test's port to each `server` without `listen`, on the same line, so that places stay. */
-export function withListen(http: string, port: number): string {
+export function withListen(http: string, port: number | string): string {
   const shape = withoutText(http);
   let result = '';
   let done = 0;

@@ -1,5 +1,4 @@
 import {
-  type DirectiveNode,
   lineBehind,
   reworded,
   type TextEdit,
@@ -170,7 +169,8 @@ const deprecated: Rule = {
   bad: { text: 'listen 127.0.0.1:8443 default;' },
   good: { text: 'listen 127.0.0.1:8443 default_server;' },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const block of config.blocks('server')) yield* http2Problems(block.own('listen'), block);
+    const servers = config.blocks('server');
+    for (const block of servers) yield* http2Problems(block, servers.length === 1);
     for (const { node } of config.uses('listen')) {
       const word = node.args.find(({ value }, index) => index > 0 && value === 'default');
       if (word) yield defaultProblem(word);
@@ -178,9 +178,12 @@ const deprecated: Rule = {
   },
 };
 
-/** One problem for all `listen` directives of a server, because a single `http2 on` replaces them. */
-function* http2Problems(listens: readonly DirectiveNode[], block: Use['block']): Iterable<Problem> {
-  const found = listens.flatMap((node) => {
+/**
+ * One problem for all `listen` directives of a server, because a single `http2 on` replaces them. Unlike it, a `listen` speaks
+ * for all servers of its address.
+ */
+function* http2Problems(block: Use['block'], isAlone: boolean): Iterable<Problem> {
+  const found = block.own('listen').flatMap((node) => {
     const index = node.args.findIndex(({ value }, at) => at > 0 && value.toLowerCase() === 'http2');
     return index < 0 ? [] : [{ node, word: node.args[index] as Word, before: node.args[index - 1] as Word }];
   });
@@ -193,11 +196,11 @@ function* http2Problems(listens: readonly DirectiveNode[], block: Use['block']):
   const isSaid = block.effective('http2').length > 0;
   yield {
     at: first.word.span,
-    message: '"listen ... http2" is deprecated, use "http2 on"; gw serves HTTP/1.1 with either',
+    message: '"listen ... http2" is deprecated, use "http2 on"',
     related: others.map(({ word: { span } }) => ({ span, label: 'here too' })),
     fix: {
       title: 'say "http2 on"',
-      safe: true,
+      safe: isAlone,
       edits: isSaid ? takenOut : [...takenOut, lineBehind((found.at(-1) ?? first).node, 'http2 on;')],
     },
   };

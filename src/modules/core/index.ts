@@ -5,6 +5,7 @@ import { responses } from './directives/responses.ts';
 import { checking } from './directives/check.ts';
 import { compression } from './directives/compression.ts';
 import { connections } from './directives/connections.ts';
+import { http2 } from './directives/http2.ts';
 import { files } from './directives/files.ts';
 import { processes } from './directives/process.ts';
 import { requests } from './directives/requests.ts';
@@ -23,6 +24,7 @@ const directives: Rows<CoreConfig> = {
   ...processes,
   ...requests,
   ...connections,
+  ...http2,
   ...responses,
   ...compression,
   ...files,

@@ -42,7 +42,8 @@ interface Group {
 }
 
 const INTERNALS = "it tunes nginx's internals";
-const HTTP_1_1 = 'gw serves HTTP/1.1';
+const NO_HTTP_3 = 'gw serves HTTP/1.1 and HTTP/2';
+const NO_PUSH = 'server push is obsolete in nginx, and no browser uses it';
 
 const some = (syntax: string, min: number, max: number): ArgReader<readonly string[]> => ({
   ...readers.texts,
@@ -145,26 +146,50 @@ const GROUPS: readonly Group[] = [
     names: `variables_hash_max_size variables_hash_bucket_size server_names_hash_max_size
       server_names_hash_bucket_size map_hash_max_size map_hash_bucket_size`,
   },
-  { contexts: HS, args: flag, why: HTTP_1_1, names: 'http2 http3 http3_hq quic_retry quic_gso' },
+  { contexts: HS, args: flag, why: NO_HTTP_3, names: 'http3 http3_hq quic_retry quic_gso' },
   {
     contexts: HS,
     args: integer(),
-    why: HTTP_1_1,
-    names: `http2_max_concurrent_streams http2_max_requests http2_max_concurrent_pushes http2_streams_index_size
-      http3_max_concurrent_streams quic_active_connection_id_limit`,
+    why: NO_HTTP_3,
+    names: 'http3_max_concurrent_streams quic_active_connection_id_limit',
   },
   {
     contexts: HS,
     args: size,
-    why: HTTP_1_1,
-    names: `http2_recv_buffer_size http2_body_preread_size http2_max_field_size http2_max_header_size http2_pool_size
-      http3_stream_buffer_size`,
+    why: NO_HTTP_3,
+    names: 'http3_stream_buffer_size',
   },
-  { contexts: HS, args: time, why: HTTP_1_1, names: 'http2_idle_timeout http2_recv_timeout' },
-  { contexts: HS, args: text, why: HTTP_1_1, names: 'quic_host_key' },
-  { contexts: HSL, args: size, why: HTTP_1_1, names: 'http2_chunk_size' },
-  { contexts: HSL, args: text, why: HTTP_1_1, many: true, names: 'http2_push' },
-  { contexts: HSL, args: flag, why: HTTP_1_1, names: 'http2_push_preload' },
+  { contexts: HS, args: text, why: NO_HTTP_3, names: 'quic_host_key' },
+  { contexts: HS, args: integer(), names: 'http2_streams_index_size' },
+  { contexts: HS, args: size, names: 'http2_recv_buffer_size http2_pool_size' },
+  { contexts: HSL, args: size, names: 'http2_chunk_size' },
+  {
+    contexts: HS,
+    args: integer(),
+    why: 'obsolete in nginx: use "keepalive_requests"',
+    names: 'http2_max_requests',
+  },
+  {
+    contexts: HS,
+    args: size,
+    why: 'obsolete in nginx: use "large_client_header_buffers"',
+    names: 'http2_max_field_size http2_max_header_size',
+  },
+  {
+    contexts: HS,
+    args: time,
+    why: 'obsolete in nginx: use "keepalive_timeout"',
+    names: 'http2_idle_timeout',
+  },
+  {
+    contexts: HS,
+    args: time,
+    why: 'obsolete in nginx: use "client_header_timeout"',
+    names: 'http2_recv_timeout',
+  },
+  { contexts: HS, args: integer(), why: NO_PUSH, names: 'http2_max_concurrent_pushes' },
+  { contexts: HSL, args: text, why: NO_PUSH, many: true, names: 'http2_push' },
+  { contexts: HSL, args: flag, why: NO_PUSH, names: 'http2_push_preload' },
 ];
 
 /** Gives the rows of the directives that are accepted for compatibility. */

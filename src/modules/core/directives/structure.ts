@@ -23,10 +23,10 @@ import { methods } from './readers.ts';
 
 /** Parameters that tune nginx's sockets, or select a protocol that gw does not support: checked, but without effect. */
 const WITHOUT_EFFECT =
-  /^(http2|reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
+  /^(reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
 
 const SYNTAX =
-  'address[:port] | port | unix:path [default_server] [ssl] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
+  'address[:port] | port | unix:path [default_server] [ssl] [http2] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
 
 /** The parameters with an effect. */
 const MEANINGS: ReadonlyMap<string, Partial<ListenConfig>> = new Map<string, Partial<ListenConfig>>([

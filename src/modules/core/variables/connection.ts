@@ -20,8 +20,10 @@ export const ofConnection: Variables = {
   binary_remote_addr: ofPeer("The client's address in 4 or 16 bytes, each a character.", binaryAddress),
   scheme: plain('`http` or `https`.', (x) => x.request.port.scheme),
   https: plain('`on` over TLS.', (x) => (x.request.port.scheme === 'https' ? 'on' : '')),
-  http2: plain('Empty: gw serves HTTP/1.1.', () => ''),
-  http3: plain('Empty: gw serves HTTP/1.1.', () => ''),
+  http2: plain('`h2`: HTTP/2 over TLS; `h2c`: without TLS; else empty.', ({ request }) =>
+    request.httpVersion !== '2.0' ? '' : request.port.scheme === 'https' ? 'h2' : 'h2c',
+  ),
+  http3: plain('Empty: gw does not serve HTTP/3.', () => ''),
   server_addr: plain('Address that the server listens on.', (x) => x.request.port.address),
   server_port: plain('Port that the request came in on.', (x) => portText(x.request.port.port)),
   server_name: plain('First name of the server that processes the request.', (x) => x.serverName),

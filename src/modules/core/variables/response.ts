@@ -92,7 +92,7 @@ export const responseFamilies: Families = {
 function keepsAlive(x: Exchange, wish: Getter): boolean {
   const wished = wish(x)?.toLowerCase() ?? '';
   if (!x.rules.connection.keepalive || wished.includes('close')) return false;
-  return x.request.httpVersion === '1.1' || wished.includes('keep-alive');
+  return x.request.httpVersion !== '1.0' || wished.includes('keep-alive');
 }
 
 /** nginx ngx_http_variable_set_limit_rate */

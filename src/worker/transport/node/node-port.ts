@@ -5,7 +5,9 @@ import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { SilenceWatch } from '../request-body.ts';
 import type { Heartbeat } from '../transport.ts';
-import type { Head, HeadReader } from './head-reader.ts';
+import type { FloodWatch } from '../http2/flood-watch.ts';
+import { StreamHeadReader } from '../http2/request-head.ts';
+import { type Head, HeadReader } from './head-reader.ts';
 import type { RequestSource } from './request-source.ts';
 import type { TlsServers } from './tls-servers.ts';
 
@@ -29,10 +31,22 @@ export interface IdleConnection {
   cut(): void;
 }
 
+/** The configuration that serves new requests of a port. */
+interface CurrentPort {
+  readonly port: PortHandler;
+  readonly reader: HeadReader;
+  readonly http2Reader: StreamHeadReader;
+}
+
+/** Prepares a port for its requests. */
+export function currentPort(port: PortHandler): CurrentPort {
+  return { port, reader: new HeadReader(port), http2Reader: new StreamHeadReader(port) };
+}
+
 /** The values that the connections of one port share. */
 export interface NodePort {
   /** The configuration for new requests; replaced by a reload. */
-  current: { readonly port: PortHandler; readonly reader: HeadReader };
+  current: CurrentPort;
   /** Every response closes its connection. */
   draining: boolean;
   readonly silence: SilenceWatch;
@@ -40,6 +54,8 @@ export interface NodePort {
   readonly heartbeat: Heartbeat;
   /** The idle connections of all ports, the longest waiting first. */
   readonly idle: Set<IdleConnection>;
+  /** The HTTP/2 connections of all ports. */
+  readonly floods: FloodWatch;
   readonly log: ErrorLog;
   readonly date: HttpDate;
   readonly tlsServers: TlsServers;

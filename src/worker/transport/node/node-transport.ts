@@ -8,11 +8,11 @@ import type { Admission } from '../admission.ts';
 import { type Failing, guarded } from '../guarded.ts';
 import { SilenceWatch } from '../request-body.ts';
 import { admitEverybody } from '../socket-address.ts';
+import { FloodWatch } from '../http2/flood-watch.ts';
 import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
 import { PrefaceReader } from './preface-reader.ts';
-import { HeadReader } from './head-reader.ts';
 import { NodeConnection } from './node-connection.ts';
-import { HttpDate, type IdleConnection, type NodePort } from './node-port.ts';
+import { currentPort, HttpDate, type IdleConnection, type NodePort } from './node-port.ts';
 import { isNameless, plainAddress } from './socket-connection.ts';
 import { TlsServers } from './tls-servers.ts';
 
@@ -150,6 +150,7 @@ export class NodeTransport implements Transport, Failing {
   readonly #admission: Admission;
   readonly #heartbeat: Heartbeat;
   readonly #idle = new Set<IdleConnection>();
+  readonly #floods = new FloodWatch();
   #serial = 0;
 
   constructor({ log, connections, admission, heartbeat }: Omit<EngineParts, 'acceptor'>) {
@@ -161,7 +162,7 @@ export class NodeTransport implements Transport, Failing {
 
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
     const open: NodePort = {
-      current: { port, reader: new HeadReader(port) },
+      current: currentPort(port),
       draining: false,
       silence: this.#silence,
       date: this.#date,
@@ -169,6 +170,7 @@ export class NodeTransport implements Transport, Failing {
       connections: this.#connections,
       heartbeat: this.#heartbeat,
       idle: this.#idle,
+      floods: this.#floods,
       tlsServers: this.#tlsServers,
       nextSerial: () => ++this.#serial,
     };
@@ -185,7 +187,7 @@ export class NodeTransport implements Transport, Failing {
         open.draining = true;
       },
       use: (next) => {
-        open.current = { port: next, reader: new HeadReader(next) };
+        open.current = currentPort(next);
       },
       stopAccepting,
       close: async () => {
@@ -214,9 +216,9 @@ export class NodeTransport implements Transport, Failing {
       this.#admission.left();
       sockets.delete(socket);
     });
-    const { tls, proxyProtocol } = open.current.port;
+    const { tls, proxyProtocol, http2 } = open.current.port;
     // eslint-disable-next-line no-new -- it lives as long as its socket
-    if (tls || proxyProtocol) new PrefaceReader(socket, open);
+    if (tls || proxyProtocol || http2) new PrefaceReader(socket, open);
     // eslint-disable-next-line no-new -- so does this
     else new NodeConnection({ socket, open, facts: { proxyProtocol: undefined, tls: undefined } });
   }

@@ -2,8 +2,10 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { PortTls, TlsTarget } from '../../../compile/index.ts';
 import type { ProxyProtocolFacts } from '../../../http/index.ts';
+import type { Http2Rules } from '../../../plan/index.ts';
 import { type Failing, guarded } from '../guarded.ts';
 import { type ClientHello, isTls, readClientHello } from './client-hello.ts';
+import { beginsHttp2, Http2Connection } from '../http2/http2-connection.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
 import { isNameless } from './socket-connection.ts';
@@ -131,7 +133,8 @@ export class PrefaceReader implements Failing {
   #look(): void {
     const { port } = this.#open.current;
     if (port.proxyProtocol && !this.#proxyProtocol && !this.#takeProxyPrefix()) return;
-    if (port.tls && this.#bytes.length === 0) return;
+    if (this.#bytes.length === 0 && (port.tls || port.http2)) return;
+    if (!port.tls && port.http2) return this.#lookForHttp2(port.http2);
     // A plain request on a TLS port gets a plain response: 497.
     if (!port.tls || !isTls(this.#bytes)) return this.#pass();
     if (this.#bytes.length < this.#wantedBytes) return;
@@ -157,6 +160,17 @@ export class PrefaceReader implements Failing {
     return true;
   }
 
+  #lookForHttp2(rules: Http2Rules): void {
+    const isHttp2 = beginsHttp2(this.#bytes);
+    if (isHttp2 === undefined) return undefined;
+    if (!isHttp2) return this.#pass();
+    const open = this.#open;
+    const proxyProtocol = this.#proxyProtocol;
+    const socket = this.#release();
+    // eslint-disable-next-line no-new -- it lives as long as its socket
+    new Http2Connection({ socket, open, facts: { proxyProtocol, tls: undefined } }, rules);
+  }
+
   #pass(): void {
     const open = this.#open;
     const proxyProtocol = this.#proxyProtocol;
@@ -168,7 +182,7 @@ export class PrefaceReader implements Failing {
   #shakeHands(hello: ClientHello): void {
     const open = this.#open;
     const proxyProtocol = this.#proxyProtocol;
-    const { tls, head } = open.current.port;
+    const { tls, head, http2 } = open.current.port;
     if (!tls) return this.cut();
     const target = this.#choose(tls, hello);
     if (!target) return this.cut();
@@ -180,9 +194,12 @@ export class PrefaceReader implements Failing {
     const socket = this.#release();
     const done = (secure: TLSSocket): void => {
       if (isNameless(secure, open)) return void secure.destroy();
-      const facts = new SocketTlsFacts(secure, hello, target);
+      const tlsFacts = new SocketTlsFacts(secure, hello, target);
+      const opened = { socket: secure, open, facts: { proxyProtocol, tls: tlsFacts } };
       // eslint-disable-next-line no-new -- it lives as long as its socket
-      new NodeConnection({ socket: secure, open, facts: { proxyProtocol, tls: facts } });
+      if (http2 && secure.alpnProtocol === 'h2') new Http2Connection(opened, http2);
+      // eslint-disable-next-line no-new -- so does this
+      else new NodeConnection(opened);
     };
     const failed = (error: Error): void => {
       const client = socket.remoteAddress ?? '';
@@ -193,6 +210,7 @@ export class PrefaceReader implements Failing {
     };
     return open.tlsServers.begin(target.plan, socket, {
       handshake: { done: guarded(this, done), failed: guarded(this, failed) },
+      http2: target.http2,
       ticketKey: tls.ticketKey,
       timeoutMs: head.timeoutMs,
     });

@@ -33,13 +33,17 @@ interface Handshake {
 
 /** Settings of a handshake that are not in the plan. */
 interface HandshakeRules {
+  /** Offers HTTP/2 to the client. */
+  readonly http2: boolean;
   readonly ticketKey: string;
   readonly timeoutMs: number;
 }
 
-/** One `tls.Server` per TLS plan. None of them listens; they get connections whose first bytes have been read. */
+const HTTP_1: readonly string[] = ['http/1.1', 'http/1.0', 'http/0.9'];
+
+/** One `tls.Server` per TLS plan, with and without HTTP/2. None of them listens; they get connections whose first bytes have been read. */
 export class TlsServers {
-  readonly #byPlan = new WeakMap<TlsPlan, Server>();
+  readonly #byPlan = { http1: new WeakMap<TlsPlan, Server>(), http2: new WeakMap<TlsPlan, Server>() };
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
 
@@ -54,11 +58,12 @@ export class TlsServers {
   }
 
   #serverOf(plan: TlsPlan, rules: HandshakeRules): Server {
-    const known = this.#byPlan.get(plan);
+    const servers = this.#byPlan[rules.http2 ? 'http2' : 'http1'];
+    const known = servers.get(plan);
     if (known) return known;
     const server = createServer({
       ...secureContextOptions(plan),
-      ALPNProtocols: ['http/1.1', 'http/1.0', 'http/0.9'],
+      ALPNProtocols: rules.http2 ? ['h2', ...HTTP_1] : [...HTTP_1],
       requestCert: plan.verify !== 'off',
       rejectUnauthorized: false,
       handshakeTimeout: rules.timeoutMs,
@@ -73,7 +78,7 @@ export class TlsServers {
     });
     server.on('tlsClientError', (error, secure) => this.#handshakeOf(secure)?.failed(error));
     if (typeof plan.sessionCache !== 'string') this.#keepSessions(server, plan, plan.sessionCache);
-    this.#byPlan.set(plan, server);
+    servers.set(plan, server);
     return server;
   }
 

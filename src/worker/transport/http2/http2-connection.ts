@@ -1,0 +1,213 @@
+import {
+  constants,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Http2Rules } from '../../../plan/index.ts';
+import { guarded } from '../guarded.ts';
+import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
+import type { WatchedConnection } from './flood-watch.ts';
+import { type StreamConnection, StreamWire } from './stream-wire.ts';
+
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
+
+/** What a client sends first on an HTTP/2 connection (RFC 9113, 3.4). */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+/** The window of a whole connection: what all its bodies may have on their way, or unread. */
+const CONNECTION_WINDOW_BYTES = 1_048_576;
+/** Most megabytes that Node.js holds for a connection: at most 64 KB per stream wait for its client. */
+const SESSION_MEGABYTES = 32;
+
+/** Tells whether a client begins with HTTP/2; `undefined`: more bytes are needed. */
+export function beginsHttp2(bytes: Buffer): boolean | undefined {
+  const known = Math.min(bytes.length, PREFACE.length);
+  if (!PREFACE.subarray(0, known).equals(bytes.subarray(0, known))) return false;
+  return known === PREFACE.length ? true : undefined;
+}
+
+/** One HTTP/2 connection. Node.js reads its frames; each stream carries one request. */
+export class Http2Connection extends SocketConnection implements StreamConnection, WatchedConnection {
+  readonly #session: ServerHttp2Session;
+  readonly #wires = new Set<StreamWire>();
+  readonly #resets: ResetLimit;
+  /** Bytes of the requests and responses that are finished. */
+  #payloadBytes = 0;
+  #isOver = false;
+
+  constructor(opened: OpenedConnection, rules: Http2Rules) {
+    super(opened);
+    const { socket, open } = opened;
+    const { head } = open.current.port;
+    this.#resets = new ResetLimit(rules.maxStreams);
+    this.#session = performServerHandshake(socket, {
+      maxSessionMemory: SESSION_MEGABYTES,
+      // Requests with more fields are reset; those with fewer get a response that says what is wrong.
+      maxHeaderListPairs: 2 * head.maxHeaders,
+      settings: {
+        enableConnectProtocol: true,
+        initialWindowSize: rules.windowBytes,
+        maxConcurrentStreams: rules.maxStreams,
+        maxHeaderListSize: 2 * head.bytes,
+      },
+    });
+    this.#session
+      .on(
+        'stream',
+        guarded(this, (stream: ServerHttp2Stream, ...[, flags, fields]: [object, number, string[]]) =>
+          this.#begin(stream, { flags, fields }),
+        ),
+      )
+      .on(
+        'error',
+        guarded(this, (error: Error) => this.#fault(error)),
+      )
+      .on(
+        'close',
+        guarded(this, () => this.over()),
+      );
+    this.#session.setLocalWindowSize(Math.max(CONNECTION_WINDOW_BYTES, rules.windowBytes));
+    // The sockets of the engine may be half-closed, but a client of HTTP/2 that ends its side has left.
+    socket.on(
+      'end',
+      guarded(this, () => this.cut()),
+    );
+    open.floods.add(this);
+    this.#wait(head.timeoutMs);
+  }
+
+  get traffic(): { receivedBytes: number; payloadBytes: number } {
+    let payloadBytes = this.#payloadBytes;
+    for (const wire of this.#wires) payloadBytes += payloadOf(wire);
+    return { receivedBytes: this.socket.bytesRead, payloadBytes };
+  }
+
+  finished(wire: StreamWire, wasReset: boolean): void {
+    this.#wires.delete(wire);
+    this.#payloadBytes += payloadOf(wire);
+    if (this.#isOver) return;
+    if (wasReset) this.#wasReset();
+    this.#rest();
+  }
+
+  /** Counts a request that the client has reset. */
+  #wasReset(): void {
+    if (!this.#resets.admits()) this.refuse('client sent too many RST_STREAM frames');
+  }
+
+  /** Waits for the next request if there is no other. */
+  #rest(): void {
+    const { keepalive, idleMs } = this.open.current.port.rules.connection;
+    if (this.#session.closed || this.open.draining || !keepalive) this.#close();
+    else if (this.#wires.size === 0) this.#wait(idleMs);
+  }
+
+  refuse(complaint: string): void {
+    this.#writeLog(`${complaint} while processing HTTP/2 connection`);
+    this.#end(NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  fail(error: unknown): void {
+    this.open.log.write('error', `a request could not be taken: ${String(error)}`);
+    this.#end(NGHTTP2_INTERNAL_ERROR);
+  }
+
+  override cut(): void {
+    this.#session.destroy();
+    this.over();
+  }
+
+  #begin(stream: ServerHttp2Stream, { flags, fields }: { flags: number; fields: readonly string[] }): void {
+    const { open } = this;
+    open.heartbeat.beat();
+    this.disarm();
+    open.idle.delete(this);
+    this.requests++;
+    // The client has reset it in the same packet, so nobody waits for a response.
+    if (stream.aborted || stream.destroyed) {
+      // Without a listener, Node.js turns an error of the stream into an exception.
+      stream.on('error', () => undefined);
+      this.#wasReset();
+      return this.#rest();
+    }
+    const { port, http2Reader } = open.current;
+    const head = http2Reader.read(fields, (flags & NGHTTP2_FLAG_END_STREAM) !== 0);
+    const wire = new StreamWire({ stream, head, connection: this, open });
+    this.#wires.add(wire);
+    const { x } = wire;
+    if (head.refusal === 0) void port.serve(x);
+    else {
+      x.serverName = port.serverName;
+      x.writeLog(head.complaint, 'info');
+      wire.refuse(head.refusal);
+    }
+    const { maxRequests, lifeMs } = port.rules.connection;
+    if (this.requests >= maxRequests || Date.now() - this.startedMs >= lifeMs) this.#close();
+  }
+
+  /** Waits for a request. */
+  #wait(ms: number): void {
+    this.open.idle.add(this);
+    this.arm(ms, () => this.#close());
+  }
+
+  /** Closes the connection after its last response. The client learns which requests are still served (GOAWAY). */
+  #close(): void {
+    if (this.#session.destroyed) return;
+    if (!this.#session.closed) this.#session.close();
+    // The client may never read what is left to send.
+    if (this.#wires.size === 0) this.arm(this.open.current.port.rules.sendTimeoutMs, () => this.cut());
+  }
+
+  /** Tells the client why (GOAWAY), and closes the connection with all its streams. */
+  #end(code: number): void {
+    if (this.#session.destroyed) return;
+    this.#session.goaway(code);
+    this.#session.destroy();
+  }
+
+  #fault({ message }: Error): void {
+    this.#writeLog(`HTTP/2 connection failed (${message})`);
+  }
+
+  #writeLog(message: string): void {
+    this.open.log.write('info', message, { client: this.peerAddress });
+  }
+
+  protected over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.open.idle.delete(this);
+    this.open.floods.delete(this);
+    for (const wire of this.#wires) wire.leave();
+    this.release();
+  }
+}
+
+function payloadOf({ requestLength, x }: StreamWire): number {
+  return requestLength + x.bodyBytesSent;
+}
+
+/**
+ * Limits how often a client resets its requests. Each reset makes room for another request, while gw may still be busy with
+ * the one before (CVE-2023-44487).
+ */
+class ResetLimit {
+  readonly #most: number;
+  #left: number;
+  #lastMs = Date.now();
+
+  /** Twice the streams of a connection at once, and as many again each second as it may have. */
+  constructor(maxStreams: number) {
+    this.#most = 2 * maxStreams;
+    this.#left = this.#most;
+  }
+
+  /** Counts a reset; false: it is one too many. */
+  admits(): boolean {
+    const nowMs = Date.now();
+    this.#left = Math.min(this.#most, this.#left + ((nowMs - this.#lastMs) / 1000) * (this.#most / 2)) - 1;
+    this.#lastMs = nowMs;
+    return this.#left >= 0;
+  }
+}

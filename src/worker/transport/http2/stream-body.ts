@@ -1,0 +1,37 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import type { BodySource } from '../request-body.ts';
+import { type Failing, guarded } from '../guarded.ts';
+
+const NOTHING = Buffer.alloc(0);
+
+/** The body of a request on a stream. While it is paused, the client gets no new window and has to wait. */
+export class StreamBody implements BodySource {
+  receivedBytes = 0;
+  readonly #stream: ServerHttp2Stream;
+  readonly #owner: Failing;
+
+  constructor(stream: ServerHttp2Stream, owner: Failing) {
+    this.#stream = stream;
+    this.#owner = owner;
+  }
+
+  onData(handler: (chunk: Buffer, isLast: boolean) => void): void {
+    const take = guarded(this.#owner, handler);
+    this.#stream.on('data', (chunk: Buffer) => {
+      this.receivedBytes += chunk.length;
+      take(chunk, false);
+    });
+    // After a reset the body ends as well, but it is not whole.
+    this.#stream.on('end', () => {
+      if (!this.#stream.aborted) take(NOTHING, true);
+    });
+  }
+
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+}

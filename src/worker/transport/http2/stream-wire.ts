@@ -1,0 +1,245 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import {
+  type BodyReader,
+  type ConnectionFacts,
+  Exchange,
+  forgetBody,
+  type PortFacts,
+  type ResponseStream,
+  type Wire,
+} from '../../../http/index.ts';
+import { guarded } from '../guarded.ts';
+import { joinStreams } from '../node/node-stream.ts';
+import type { NodePort } from '../node/node-port.ts';
+import { RequestBody } from '../request-body.ts';
+import type { StreamOwner } from '../transport.ts';
+import type { StreamHead } from './request-head.ts';
+import { plainFields, responseFields } from './response-fields.ts';
+import { ResponseWriter } from './response-writer.ts';
+import { StreamBody } from './stream-body.ts';
+
+const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+
+/** A connection as the wire of one of its streams uses it. */
+export interface StreamConnection {
+  readonly facts: ConnectionFacts;
+  readonly serial: number;
+  readonly peerAddress: string;
+  readonly peerPort: number;
+  readonly port: PortFacts;
+  /** Called when the response is sent or the stream is closed. `wasReset`: by the client, before its response was complete. */
+  finished(wire: StreamWire, wasReset: boolean): void;
+}
+
+/** What a connection passes to the wire of a request. */
+interface ReceivedStream {
+  readonly stream: ServerHttp2Stream;
+  readonly head: StreamHead;
+  readonly connection: StreamConnection;
+  readonly open: NodePort;
+}
+
+/** One request on an HTTP/2 stream and its response. */
+export class StreamWire implements Wire, StreamOwner {
+  readonly x: Exchange;
+  readonly sendsTrailers = true;
+  readonly lingers = false;
+  readonly tunnels: boolean;
+  readonly #stream: ServerHttp2Stream;
+  readonly #head: StreamHead;
+  readonly #connection: StreamConnection;
+  readonly #open: NodePort;
+  readonly #usage: NodePort['current']['port']['usage'];
+  readonly #source: StreamBody;
+  readonly #body: RequestBody | undefined;
+  #writer: ResponseWriter | undefined = undefined;
+  #awaitsContinue: boolean;
+  #isTunnel = false;
+  /** The whole response was handed over at once. */
+  #isWhole = false;
+  #isFinished = false;
+
+  constructor({ stream, head, connection, open }: ReceivedStream) {
+    const { port } = open.current;
+    const { serial, port: address, facts } = connection;
+    const request = { ...head.facts, headers: head.headers, serial, port: address, connection: facts };
+    this.x = new Exchange(request, { wire: this, rules: port.rules });
+    this.tunnels = head.protocol !== undefined;
+    this.#stream = stream;
+    this.#head = head;
+    this.#connection = connection;
+    this.#open = open;
+    this.#usage = port.usage;
+    this.#awaitsContinue = head.expectsContinue;
+    this.#source = new StreamBody(stream, this.x);
+    const { contentLength } = head.facts;
+    this.#body = contentLength === 0 ? undefined : new RequestBody(this.#source, open.silence, contentLength);
+    this.#usage.inFlight++;
+    open.connections.requests.add();
+    open.connections.writing.add(1);
+    this.#listen(stream);
+  }
+
+  #listen(stream: ServerHttp2Stream): void {
+    const { x } = this;
+    // After a reset the event `finish` follows as well.
+    stream.on(
+      'aborted',
+      guarded(x, () => this.#leave(true)),
+    );
+    stream.on(
+      'finish',
+      guarded(x, () => this.finished()),
+    );
+    stream.on(
+      'close',
+      guarded(x, () => this.#leave(true)),
+    );
+    stream.on(
+      'timeout',
+      guarded(x, () => this.#timeOut()),
+    );
+    // The event `close` follows.
+    stream.on('error', () => undefined);
+  }
+
+  get peerAddress(): string {
+    return this.#connection.peerAddress;
+  }
+
+  get peerPort(): number {
+    return this.#connection.peerPort;
+  }
+
+  get requestLength(): number {
+    return this.#head.bytes + this.#source.receivedBytes;
+  }
+
+  keepPeer(): void {
+    // The connection keeps it as long as the request lasts.
+  }
+
+  readBody(reader: BodyReader): void {
+    if (this.#awaitsContinue && !this.#stream.headersSent) this.#stream.additionalHeaders({ ':status': 100 });
+    this.#awaitsContinue = false;
+    this.#body?.read(reader);
+  }
+
+  /** Resets the stream; the other streams of the connection go on. */
+  close(): void {
+    this.#leave(false);
+    this.#stream.close(NGHTTP2_INTERNAL_ERROR);
+  }
+
+  /** Refuses a malformed request. */
+  refuse(status: number): void {
+    forgetBody(this.x);
+    this.x.end(status);
+  }
+
+  write(body: string | Uint8Array): void {
+    const length = Buffer.byteLength(body);
+    if (!this.#respond(length) || this.#isBare || length === 0) return;
+    // The frames refer to the body, so that a large one is not in memory twice.
+    this.#isWhole = true;
+    this.#stream.setTimeout(this.x.rules.sendTimeoutMs);
+    this.#stream.end(body);
+  }
+
+  open(lengthBytes: number): ResponseStream | undefined {
+    if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return undefined;
+    const timeoutMs = this.x.rules.sendTimeoutMs;
+    this.#writer = new ResponseWriter(this.#stream, this, { lengthBytes, timeoutMs });
+    return this.#writer;
+  }
+
+  /** Accepts an extended CONNECT: 200 takes the place of HTTP/1.1's 101 (RFC 8441, 5). */
+  tunnel(_protocol: string, peer: Duplex): void {
+    const { x } = this;
+    const headers = x.response.headers ?? [];
+    const kept = headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== 'sec-websocket-accept');
+    this.#isTunnel = true;
+    this.#stream.respond(responseFields({ ...this.#common(undefined), status: 200, contentType: '' }, kept));
+    joinStreams(this.#stream, peer, {
+      wrote: (bytes) => x.wrote(bytes),
+      ended: () => this.#finish(false),
+      fail: (error) => x.fail(error),
+    });
+  }
+
+  /** Called when the last byte of the response is in a frame. */
+  finished(): void {
+    if (this.#isTunnel || this.#isFinished) return;
+    // Node.js ends a stream, too, that the client or the connection has given up.
+    if (!this.#isWhole && this.#writer?.isComplete !== true) return this.#leave(true);
+    // The client need not send the rest of its body (RFC 9113, 8.1).
+    if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
+    this.#body?.drop();
+    this.#finish(false);
+  }
+
+  /** Called when the connection is closed. */
+  leave(): void {
+    this.#leave(false);
+  }
+
+  /** The response has a head only. */
+  get #isBare(): boolean {
+    const { status, request } = this.x;
+    return request.method === 'HEAD' || status === 204 || status === 304 || this.tunnels;
+  }
+
+  /** Sends the head; `lengthBytes` is -1 if the length is unknown. Returns false if the stream is closed. */
+  #respond(lengthBytes: number): boolean {
+    const stream = this.#stream;
+    const { x } = this;
+    if (stream.destroyed || stream.closed) {
+      this.#leave(false);
+      return false;
+    }
+    // No upstream has accepted the extended CONNECT, and a 2xx would open its tunnel.
+    if (this.tunnels && x.status < 300) x.status = 501;
+    const hasLength = lengthBytes >= 0 && x.status !== 204 && x.status !== 304 && !this.tunnels;
+    const endStream = this.#isBare || lengthBytes === 0;
+    const waitForTrailers = !endStream && x.response.trailers !== undefined;
+    const fields = responseFields(this.#common(hasLength ? lengthBytes : undefined), x.response.headers);
+    this.#isWhole = endStream;
+    stream.respond(fields, { endStream, waitForTrailers });
+    if (waitForTrailers) {
+      stream.on(
+        'wantTrailers',
+        guarded(x, () => stream.sendTrailers(plainFields(x.response.trailerFields()))),
+      );
+    }
+    return true;
+  }
+
+  #common(lengthBytes: number | undefined): Parameters<typeof responseFields>[0] {
+    const { status, serverToken, response } = this.x;
+    return { status, serverToken, date: this.#open.date.text(), contentType: response.type, lengthBytes };
+  }
+
+  #timeOut(): void {
+    this.x.writeLog('client timed out (110: Connection timed out) while sending response to client', 'info');
+    this.close();
+  }
+
+  #leave(wasReset: boolean): void {
+    if (this.#isFinished) return;
+    this.#body?.abort();
+    this.#writer?.release();
+    this.x.leave();
+    this.#finish(wasReset);
+  }
+
+  #finish(wasReset: boolean): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#stream.setTimeout(0);
+    this.#usage.inFlight--;
+    this.#open.connections.writing.add(-1);
+    this.x.finish();
+    this.#connection.finished(this, wasReset);
+  }
+}

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { withListen } from '../harness/conf.ts';
+import { oneGateway } from '../harness/gateway.ts';
+import { callHttp2 } from '../harness/http2-client.ts';
+import { HAS_NGINX, startNginx } from './nginx.ts';
+import { responseLine } from './response-line.ts';
+import { makeSite } from './site.ts';
+
+/*
+ * The requests of cases/*.case over HTTP/2: every module serves them as nginx does over HTTP/2, or, where nginx is not there, as
+ * over HTTP/1.1. nginx 1.22 speaks only HTTP/2 on such a port, so the cases that proxy to themselves are compared with the
+ * record too.
+ */
+const directory = new URL('cases/', import.meta.url);
+const load = oneGateway({ expectAlerts: true });
+
+/** What Node.js decides before or behind our code. */
+const NOT_OURS: readonly RegExp[] = [
+  // nghttp2 drops a field whose value begins or ends with a blank (RFC 9113, 8.2.1: it is malformed).
+  /X-One: {2}|bytes= 1/,
+  // Node.js sends no status above 599; such a response becomes a 500.
+  /\/(?:600|999)\b/,
+  // $request_length: nginx counts compressed fields, which Node.js does not show.
+  /\/tcp /,
+];
+
+/** HTTP/1.1's words for HTTP/2's. */
+function overHttp2(recorded: string): string {
+  return recorded.replaceAll('HTTP/1.1', 'HTTP/2.0');
+}
+
+async function linesOf(port: number, requests: readonly string[], shown: readonly string[]): Promise<string> {
+  let lines = '';
+  for (const request of requests)
+    lines += `${request} => ${await responseLine(port, request, { shown, send: callHttp2 })}\n`;
+  return lines;
+}
+
+for (const file of readdirSync(directory)) {
+  const [conf = '', recorded = ''] = readFileSync(new URL(file, directory), 'utf8').split('----------\n');
+  const lines = recorded.trimEnd().split('\n');
+  const kept = lines.filter((line) => !NOT_OURS.some((pattern) => pattern.test(line)));
+  const requests = kept.map((line) => line.split(' => ', 1)[0] as string);
+  const shown = /^# show: (.*)$/m.exec(conf)?.[1]?.split(' ') ?? [];
+  const files = Object.fromEntries(
+    [...conf.matchAll(/^# file (\S+): (.*)$/gm)].map(([, name, content]) => [
+      name,
+      content?.replaceAll('\\n', '\n'),
+    ]),
+  );
+
+  test(`the requests of ${file.replace('.case', '')} over HTTP/2`, async (t) => {
+    const site = conf.includes('SITE') ? makeSite(t) : '';
+    const http = conf.replaceAll('SITE', site);
+    const gw = await load(t, (_, port) => `http2 on; ${http.replaceAll('PORT', String(port))}`, files);
+    const ours = await linesOf(gw.port, requests, shown);
+    const isAlone = conf.includes('PORT');
+    if (!HAS_NGINX || isAlone) {
+      expect(ours.replaceAll(site || '\0', 'SITE')).toBe(overHttp2(`${kept.join('\n')}\n`));
+      return;
+    }
+    const listening = withListen(http, 'PORT').replaceAll(/(listen [^;]*PORT[^;]*);/g, '$1 http2;');
+    expect(ours).toBe(await linesOf(await startNginx(t, listening, files), requests, shown));
+  });
+}

@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { type Owner, startGateway } from '../../harness/gateway.ts';
+import { callHttp2 } from '../../harness/http2-client.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  fieldBlock,
+  frame,
+  getFrame,
+  openFrames,
+  type RawHttp2,
+  resetFrame,
+} from '../../harness/http2-frames.ts';
+import { freePort } from '../../harness/ports.ts';
+import { startPeer } from '../../harness/peer.ts';
+
+const FILES = { 'html/big': 'x'.repeat(1_000_000) };
+
+/** Sends the frames again and again, at most so many times, until the gateway closes the connection. */
+async function repeat(client: RawHttp2, most: number, frames: (time: number) => Uint8Array): Promise<void> {
+  for (let times = 0; times < most && !client.isClosed; times++) {
+    client.send(frames(times));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const many = (sent: Uint8Array): Buffer => Buffer.concat(Array.from({ length: 1_000 }, () => sent));
+
+const FLOODS: readonly { it: string; frames: (time: number) => Uint8Array; most: number; log: RegExp }[] = [
+  {
+    it: 'resets its requests at once',
+    frames: (time) => Buffer.concat([getFrame(1 + 2 * time, '/never'), resetFrame(1 + 2 * time)]),
+    most: 5_000,
+    log: /client sent too many RST_STREAM frames while processing HTTP\/2 connection/,
+  },
+  {
+    it: 'resets requests that are already served',
+    frames: (time) => Buffer.concat([getFrame(1 + 2 * time, '/big'), resetFrame(1 + 2 * time)]),
+    most: 5_000,
+    log: /client sent too many RST_STREAM frames/,
+  },
+  {
+    it: 'sends settings and reads no acknowledgement',
+    frames: () => many(frame(FRAME.settings)),
+    most: 5_000,
+    log: /Flooding was detected|http2 flood detected/,
+  },
+  {
+    it: 'sends pings and reads no acknowledgement',
+    frames: () => many(frame(FRAME.ping, { payload: Buffer.alloc(8) })),
+    most: 5_000,
+    log: /Flooding was detected|http2 flood detected/,
+  },
+  {
+    it: 'sends window updates without end',
+    frames: () => many(frame(FRAME.windowUpdate, { payload: Buffer.from([0, 0, 0, 1]) })),
+    most: 100_000,
+    log: /http2 flood detected|window/i,
+  },
+  {
+    it: 'sends a head that never ends',
+    frames: (time) =>
+      time === 0
+        ? getFrame(1, '/', END_STREAM)
+        : frame(FRAME.continuation, { stream: 1, payload: fieldBlock([[`x-${time}`, 'x'.repeat(1_000)]]) }),
+    most: 1_000,
+    log: /Too many CONTINUATION frames/,
+  },
+  {
+    it: 'sends fields that unpack to more than they are',
+    frames: (time) => bomb(1 + 2 * time),
+    most: 20_000,
+    log: /http2 flood detected|The user callback function failed/,
+  },
+  {
+    it: 'sends empty pieces of a body',
+    frames: (time) =>
+      time === 0 ? getFrame(1, '/never', END_HEADERS) : many(frame(FRAME.data, { stream: 1 })),
+    most: 5_000,
+    log: /http2 flood detected|Too many invalid|Flooding/,
+  },
+];
+
+/** A head with one large field in the table of HPACK, and a thousand references to it. */
+function bomb(stream: number): Buffer {
+  const fields = fieldBlock([
+    [':method', 'GET'],
+    [':scheme', 'http'],
+    [':path', '/'],
+    [':authority', 'a.example'],
+  ]);
+  const indexed = Buffer.concat([Buffer.from([0x40]), fieldBlock([['x-a', 'v'.repeat(3_500)]]).subarray(1)]);
+  const references = Buffer.alloc(10_000, 0xbe);
+  return frame(FRAME.headers, {
+    flags: END_STREAM | END_HEADERS,
+    stream,
+    payload: Buffer.concat([fields, indexed, references]),
+  });
+}
+
+for (const { it, frames, most, log } of FLOODS) {
+  test(`a client that ${it} is disconnected, and others are served`, async (t) => {
+    const { port: silent } = await startPeer(t, 'silent', () => undefined);
+    const gw = await startGateway(
+      t,
+      (dir) =>
+        `http2 on; server { location / { return 200 fine; } location /big { root ${dir}/html; } location /never { proxy_pass http://127.0.0.1:${silent}; } }`,
+      { files: FILES },
+    );
+    const client = await openFrames(gw.port);
+    if (it.includes('reads no')) client.stall();
+    await repeat(client, most, frames);
+    await expect.poll(() => client.isClosed).toBe(true);
+    await gw.waitForLog(log);
+    client.destroy();
+    expect((await callHttp2(gw.port, '/')).body).toBe('fine');
+  });
+}
+
+/** Accepts connections and never reads from them. */
+async function startDeafPeer(t: Owner): Promise<number> {
+  const sockets: Socket[] = [];
+  const server = createServer({ pauseOnConnect: true }, (socket) => void sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const INITIAL_WINDOW = 4;
+
+for (const { it, path } of [
+  { it: 'a whole response', path: '/big' },
+  { it: 'a response in pieces', path: '/pieces' },
+]) {
+  test(`a client without a window for ${it} loses the stream after send_timeout`, async (t) => {
+    const gw = await startGateway(
+      t,
+      (dir, port) =>
+        `http2 on; send_timeout 300ms; server { location /big { root ${dir}/html; } location /pieces { proxy_pass http://127.0.0.1:${port}/big; } location / { return 200 fine; } }`,
+      { files: FILES },
+    );
+    const client = await openFrames(gw.port, [INITIAL_WINDOW, 100]);
+    client.send(getFrame(1, path));
+    await expect
+      .poll(() => client.frames.some(({ type, stream }) => type === FRAME.reset && stream === 1))
+      .toBe(true);
+    await gw.waitForLog(/client timed out \(110: Connection timed out\) while sending response to client/);
+    client.send(getFrame(3, '/'));
+    await expect
+      .poll(() => client.frames.some(({ type, stream }) => type === FRAME.data && stream === 3))
+      .toBe(true);
+    client.destroy();
+  });
+}
+
+test('a client that stops within a body loses the stream after client_body_timeout', async (t) => {
+  const gw = await startGateway(
+    t,
+    (_, port) =>
+      `http2 on; client_body_timeout 300ms; server { location / { proxy_pass http://127.0.0.1:${port}/x; } location /x { return 200 fine; } }`,
+  );
+  const client = await openFrames(gw.port);
+  client.send(getFrame(1, '/', END_HEADERS), frame(FRAME.data, { stream: 1, payload: Buffer.from('some') }));
+  await expect.poll(() => gw.read('access.log')).toMatch(/"GET \/ HTTP\/2.0" 408/);
+  client.destroy();
+});
+
+test('a client that leaves within its requests is logged once for each', async (t) => {
+  const { port: silent, requests } = await startPeer(t, 'silent', () => undefined);
+  const gw = await startGateway(
+    t,
+    `http2 on; server { location / { proxy_pass http://127.0.0.1:${silent}; } }`,
+  );
+  const client = await openFrames(gw.port);
+  client.send(getFrame(1, '/1'), getFrame(3, '/3'));
+  await expect.poll(() => requests).toHaveLength(2);
+  client.send(resetFrame(1));
+  await expect.poll(() => gw.read('access.log')).toMatch(/"GET \/1 HTTP\/2.0" 499/);
+  client.destroy();
+  await expect.poll(() => gw.read('access.log')).toMatch(/"GET \/3 HTTP\/2.0" 499/);
+  expect(gw.read('access.log').trim().split('\n')).toHaveLength(2);
+});
+
+test('a body is held back at the window while nobody reads it', async (t) => {
+  const silent = await startDeafPeer(t);
+  const gw = await startGateway(
+    t,
+    `http2 on; client_max_body_size 0; server { location / { proxy_request_buffering off; proxy_pass http://127.0.0.1:${silent}; } }`,
+  );
+  const client = await openFrames(gw.port);
+  client.send(getFrame(1, '/', END_HEADERS));
+  const piece = frame(FRAME.data, { stream: 1, payload: Buffer.alloc(16_384) });
+  let sent = 0;
+  const granted = (): number =>
+    client.frames
+      .filter(({ type, stream }) => type === FRAME.windowUpdate && stream === 1)
+      .reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 262_144);
+  // The buffers of the sockets take some megabytes; then no window is left.
+  for (let pauses = 0; pauses < 20;) {
+    if (granted() - sent >= 16_384) {
+      client.send(piece);
+      sent += 16_384;
+      pauses = 0;
+    } else {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      pauses++;
+    }
+  }
+  expect(sent).toBeLessThan(20_000_000);
+  client.destroy();
+});
+
+test('a port of a wrong preface serves on', async (t) => {
+  const port = await freePort();
+  const gw = await startGateway(t, 'http2 on; server { location / { return 200 fine; } }', { port });
+  const connection = await gw.connect();
+  connection.write('PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n');
+  await connection.closed;
+  expect((await callHttp2(port, '/')).body).toBe('fine');
+});

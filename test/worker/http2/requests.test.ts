@@ -1,0 +1,232 @@
+import { expect, test } from 'vitest';
+import { oneGateway } from '../../harness/gateway.ts';
+import { callHttp2, callOn, openHttp2 } from '../../harness/http2-client.ts';
+import { exchangeRaw } from '../../harness/raw.ts';
+
+const CONF = `http2 on; client_max_body_size 1m; large_client_header_buffers 2 1k;
+server {
+  server_name a.example;
+  location / { return 200 "$request|$server_protocol|$http2|$host|$http_host|$http_cookie|$scheme|$http_x_eight"; }
+  location = /requests { return 200 $connection_requests; }
+  location = /twice { add_header Retry-After 1; add_header Retry-After 2; add_header Link a; add_header Link b; add_header Connection x; add_header constructor c; return 200 ""; }
+  location = /bytes { add_header X-Umlaut "ü €"; return 200 ""; }
+  location = /trailers { add_trailer X-End "$body_bytes_sent"; return 200 "body"; }
+  location = /204 { return 204; }
+  location = /444 { return 444; }
+  location = /echo { proxy_pass http://127.0.0.1:PORT/length; }
+  location = /length { client_max_body_size 0; proxy_pass http://127.0.0.1:PORT/count; }
+  location = /count { return 200 "$request_method $http_content_length $http_transfer_encoding"; }
+  location = /small { client_max_body_size 10; proxy_pass http://127.0.0.1:PORT/count; }
+  location = /rewritten { rewrite ^ /last?a=1 last; }
+}`;
+
+const load = oneGateway();
+type Gateway = Awaited<ReturnType<typeof load>>;
+const start = (t: Parameters<typeof load>[0]): Promise<Gateway> =>
+  load(t, (_, port) => CONF.replaceAll('PORT', String(port)));
+
+const REQUESTS: readonly {
+  it: string;
+  path: string;
+  method?: string;
+  headers?: Record<string, string | string[]>;
+  body?: string;
+  status?: number;
+  shows: string;
+}[] = [
+  {
+    it: 'shows its protocol in variables',
+    path: '/x?a=1',
+    shows: 'GET /x?a=1 HTTP/2.0|HTTP/2.0|h2c|a.example|a.example||http|',
+  },
+  {
+    it: 'has its cookies in one line',
+    path: '/',
+    headers: { cookie: ['a=1', 'b=2'] },
+    shows: 'GET / HTTP/2.0|HTTP/2.0|h2c|a.example|a.example|a=1; b=2|http|',
+  },
+  {
+    it: 'is rewritten',
+    path: '/rewritten',
+    shows: 'GET /rewritten HTTP/2.0|HTTP/2.0|h2c|a.example|a.example||http|',
+  },
+  { it: 'brings a body', path: '/echo', method: 'POST', body: 'twelve bytes', shows: 'POST 12 ' },
+  {
+    it: 'brings a body without a length',
+    path: '/echo',
+    method: 'PUT',
+    headers: { 'content-length': [] },
+    body: 'x'.repeat(100_000),
+    shows: 'PUT 100000 ',
+  },
+  {
+    it: 'is refused for its length',
+    path: '/small',
+    method: 'POST',
+    body: 'eleven byte',
+    status: 413,
+    shows: '413 Request Entity Too Large',
+  },
+  { it: 'is refused for its method', path: '/', method: 'TRACE', status: 405, shows: '405 Not Allowed' },
+  { it: 'is refused for its path', path: '/%zz', status: 400, shows: '400 Bad Request' },
+  {
+    it: 'is refused for a path that goes out of the root',
+    path: '/../x',
+    status: 400,
+    shows: '400 Bad Request',
+  },
+  {
+    it: 'is refused for its host',
+    path: '/',
+    headers: { host: 'a..b' },
+    status: 400,
+    shows: '400 Bad Request',
+  },
+  {
+    it: 'is refused for a long path',
+    path: `/${'x'.repeat(2000)}`,
+    status: 414,
+    shows: '414 Request-URI Too Large',
+  },
+  {
+    it: 'is refused for a long header',
+    path: '/',
+    headers: { 'x-long': 'x'.repeat(1100) },
+    status: 400,
+    shows: '400 Request Header Or Cookie Too Large',
+  },
+];
+
+for (const { it, path, method, headers, body, status = 200, shows } of REQUESTS) {
+  test(`a request over HTTP/2 ${it}`, async (t) => {
+    const { port } = await start(t);
+    const response = await callHttp2(port, path, {
+      ...(method !== undefined && { method }),
+      headers: { host: 'a.example', ...headers },
+      ...(body !== undefined && { body }),
+    });
+    const [, title = response.body] = /<title>(.*)<\/title>/.exec(response.body) ?? [];
+    expect([response.status, title]).toEqual([status, shows]);
+  });
+}
+
+const RESPONSES: readonly {
+  it: string;
+  path: string;
+  method?: string;
+  fields: readonly string[];
+  body: string;
+}[] = [
+  {
+    it: 'joins fields that Node.js sends once, and drops those of connections',
+    path: '/twice',
+    fields: [
+      ':status',
+      '200',
+      'content-type',
+      'text/plain',
+      'content-length',
+      '0',
+      'retry-after',
+      '1, 2',
+      'link',
+      'a',
+      'link',
+      'b',
+      'constructor',
+      'c',
+    ],
+    body: '',
+  },
+  {
+    it: 'has the bytes of its fields as HTTP/1 has them',
+    path: '/bytes',
+    fields: [
+      ':status',
+      '200',
+      'content-type',
+      'text/plain',
+      'content-length',
+      '0',
+      'x-umlaut',
+      Buffer.from('ü €').toString('latin1'),
+    ],
+    body: '',
+  },
+  { it: 'has no length with 204', path: '/204', fields: [':status', '204'], body: '' },
+  {
+    it: 'to HEAD has the length of the body',
+    path: '/trailers',
+    method: 'HEAD',
+    fields: [':status', '200', 'content-type', 'text/plain', 'content-length', '4'],
+    body: '',
+  },
+  {
+    it: 'with trailers has no length',
+    path: '/trailers',
+    fields: [':status', '200', 'content-type', 'text/plain'],
+    body: 'body',
+  },
+];
+
+for (const { it, path, method = 'GET', fields, body } of RESPONSES) {
+  test(`a response over HTTP/2 ${it}`, async (t) => {
+    const { port } = await start(t);
+    const response = await callHttp2(port, path, { method });
+    const shown = response.fields.filter(
+      (_, at) => !['server', 'date'].includes(response.fields[at - (at % 2)] as string),
+    );
+    expect(shown).toEqual(fields);
+    expect(response.body).toBe(body);
+  });
+}
+
+for (const { it, path, host } of [
+  { it: 'a path that does not begin with a slash', path: 'http://b.example/', host: 'a.example' },
+  { it: 'a host with a slash', path: '/', host: 'a/b' },
+]) {
+  test(`a request over HTTP/2 with ${it} is malformed: its stream is reset`, async (t) => {
+    const { port } = await start(t);
+    await expect(callHttp2(port, path, { headers: { host } })).rejects.toThrow('PROTOCOL_ERROR');
+  });
+}
+
+test('trailers end a response over HTTP/2', async (t) => {
+  const { port } = await start(t);
+  expect((await callHttp2(port, '/trailers')).trailers).toMatchObject({ 'x-end': '4' });
+});
+
+test('return 444 resets the stream, and the others of its connection go on', async (t) => {
+  const { port } = await start(t);
+  const session = openHttp2(port);
+  await expect(callOn(session, '/444')).rejects.toThrow('INTERNAL_ERROR');
+  expect((await callOn(session, '/204')).status).toBe(204);
+  session.destroy();
+});
+
+test('many requests share a connection', async (t) => {
+  const { port } = await start(t);
+  const session = openHttp2(port);
+  const numbers = await Promise.all(Array.from({ length: 100 }, () => callOn(session, '/requests')));
+  expect(new Set(numbers.map(({ body }) => body)).size).toBe(100);
+  session.destroy();
+});
+
+test('a port with HTTP/2 serves HTTP/1 too', async (t) => {
+  const { port } = await start(t);
+  expect(await exchangeRaw(port, 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n')).toContain(
+    'GET / HTTP/1.1|HTTP/1.1||a.example',
+  );
+  // The first letters of the preface are those of methods, too.
+  expect(await exchangeRaw(port, 'PRI * HTTP/2.1\r\n\r\n')).toMatch(/^(HTTP\/1\.1 (400|505).*|)/);
+});
+
+test('a client that expects it gets a 100 before it sends its body', async (t) => {
+  const { port } = await start(t);
+  const response = await callHttp2(port, '/echo', {
+    method: 'POST',
+    headers: { expect: '100-continue' },
+    body: 'abc',
+  });
+  expect([response.interim, response.body]).toEqual([[100], 'POST 3 ']);
+});
