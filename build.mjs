@@ -14,6 +14,7 @@ const PROCESSES = [
   'src/master/judge-thread.ts',
   'src/master/keeper/loader.ts',
   'src/master/keeper/keeper-process.ts',
+  'src/master/privileges/copy-process.ts',
   'src/lsp/check-thread.ts',
 ];
 const THREADS = [

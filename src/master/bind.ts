@@ -1,5 +1,7 @@
 import net from 'node:net';
 import { constants } from 'node:os';
+import type { ListenAddress } from '../contract/index.ts';
+import { removeSocketFile } from './process-files.ts';
 
 /** A bound socket that does not accept connections. */
 export interface BoundSocket {
@@ -19,6 +21,8 @@ interface Binding {
 }
 
 const UV_TCP_IPV6ONLY = 1;
+/** Umask for Unix sockets: everybody may connect, as in nginx. */
+const SOCKET_UMASK = 0o111;
 const EADDRINUSE = -constants.errno.EADDRINUSE;
 
 const { _createServerHandle: create } = net as typeof net & Binding;
@@ -38,9 +42,17 @@ export function bindInet({
   return typeof bound === 'number' || isBoundTo(bound, port) ? bound : EADDRINUSE;
 }
 
-/** Creates a Unix socket; a number is an error of libuv. */
-export function bindUnix(path: string): BoundSocket | number {
-  return create(path, -1, -1);
+/** Binds an address, as a socket file in place of one that was left; a number is an error of libuv. */
+export function bindAddress(address: ListenAddress): BoundSocket | number {
+  if (address.kind === 'inet') return bindInet(address);
+  removeSocketFile(address);
+  // A later chmod could follow a link that has been put in its place.
+  const before = process.umask(SOCKET_UMASK);
+  try {
+    return create(address.path, -1, -1);
+  } finally {
+    process.umask(before);
+  }
 }
 
 function isBoundTo(socket: BoundSocket, port: number): boolean {

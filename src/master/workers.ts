@@ -77,7 +77,7 @@ export class Workers implements ThreadEvents {
     shipment: Shipment,
     added: Shipment['plan']['ports'],
   ): ReturnType<WorkerThread['ask']> {
-    const openings = await this.#options.privileges.openings(added);
+    const openings = await this.#options.privileges.openings(added, shipment.plan.main.workers);
     return thread.ask({ type: 'prepare', shipment, openings });
   }
 
@@ -141,7 +141,7 @@ export class Workers implements ThreadEvents {
     const { privileges } = this.#options;
     this.#starting.add(workerId);
     const openings = await privileges
-      .openings(shipment.plan.ports)
+      .openings(shipment.plan.ports, shipment.plan.main.workers)
       .finally(() => this.#starting.delete(workerId));
     if (this.#stopping) return;
     const heartbeats = this.#watchdog.watch(workerId);

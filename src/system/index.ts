@@ -2,3 +2,4 @@ export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
 export { intermediatesOf, verifyError } from './openssl.ts';
 export { chmodSocket, openAsRoot, rootPath } from './root-files.ts';
+export { sharesPorts } from './shares-ports.ts';

@@ -247,7 +247,7 @@ export class Worker {
     const alone = ports.filter((port) => !this.#engines.canShare(port, this.#ports.of(port)));
     const text = alone.flatMap(({ address, key }) => (address.kind === 'inet' ? key : [])).join(', ');
     if (workerId === 1 && workers > 1 && text !== '') {
-      log.write('notice', `worker 1 alone serves ${text}: the node engine shares ports from Node 22.12 on`);
+      log.write('notice', `worker 1 alone serves ${text} until a restart`);
     }
     return workerId === 1 ? ports : ports.filter((port) => !alone.includes(port));
   }

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { WORKERS_SHARE_PORTS } from '../harness/engine.ts';
 import { IS_LONG, perTier } from '../harness/tier.ts';
 import { connectRaw } from '../harness/raw.ts';
 import type { Gateway } from '../harness/gateway.ts';
@@ -39,7 +38,7 @@ for (const act of ['throw', 'reject'] as const) {
   });
 }
 
-test.runIf(WORKERS_SHARE_PORTS)('a crash does not affect clients of the other worker', async (t) => {
+test('a crash does not affect clients of the other worker', async (t) => {
   const gw = await withWorkers(t);
   const lanes = new Lanes({ port: gw.port, kept: 32 });
   await lanes.responses(1_000);
@@ -124,23 +123,19 @@ test.runIf(IS_LONG)(
   30_000,
 );
 
-test.runIf(WORKERS_SHARE_PORTS)(
-  'the other worker responds while one hangs',
-  async (t) => {
-    const gw = await withWorkers(t);
-    const lanes = new Lanes({ port: gw.port, kept: 32 });
-    await lanes.responses(1_000);
-    const from = gw.errorLog().length;
-    sabotage(gw, 'spin');
-    await gw.waitForLog(/does not respond for 2000 ms/, from);
-    await lanes.responses(1_000);
-    await gw.waitForLog(/was started again/, from);
-    await lanes.responses(1_000);
-    const { failures } = await lanes.stop();
-    expect(failures.length).toBeLessThan(32);
-  },
-  30_000,
-);
+test('the other worker responds while one hangs', async (t) => {
+  const gw = await withWorkers(t);
+  const lanes = new Lanes({ port: gw.port, kept: 32 });
+  await lanes.responses(1_000);
+  const from = gw.errorLog().length;
+  sabotage(gw, 'spin');
+  await gw.waitForLog(/does not respond for 2000 ms/, from);
+  await lanes.responses(1_000);
+  await gw.waitForLog(/was started again/, from);
+  await lanes.responses(1_000);
+  const { failures } = await lanes.stop();
+  expect(failures.length).toBeLessThan(32);
+}, 30_000);
 
 test('a worker that hangs outside of JavaScript ends with its process, and the supervisor restores the service', async (t) => {
   const gw = await startSupervised(t, CONF, OPTIONS);

@@ -1,9 +1,4 @@
-import {
-  lineBehind,
-  reworded,
-  type TextEdit,
-  type Word,
-} from '../../../grammar/index.ts';
+import { lineBehind, reworded, type TextEdit, type Word } from '../../../grammar/index.ts';
 import { type CheckedConfig, configOf, type Problem, type Rule, type Use } from '../../contract/index.ts';
 import { serverNameText } from '../../plan/index.ts';
 import { type Listener, socketsOf, speaksTls, sslOf } from '../servers.ts';

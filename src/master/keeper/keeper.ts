@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { NamedAddress } from '../../contract/index.ts';
-import { bindInet, bindUnix, type BoundSocket } from '../bind.ts';
+import { bindAddress, type BoundSocket } from '../bind.ts';
 import { removePidFile, removeSocketFile, writePidFile } from '../process-files.ts';
 import type {
   FromKeeper,
@@ -14,8 +14,6 @@ import type {
 } from '../rights/index.ts';
 
 const DONE: KeeperAnswer = { type: 'done' };
-/** Umask for Unix sockets: everybody may connect, as in nginx. */
-const SOCKET_UMASK = 0o111;
 /** Most questions that may wait for a process; a gateway has two or three. */
 const MOST_WAITING = 8;
 
@@ -182,7 +180,7 @@ export class Keeper {
     const addresses = [this.#holdings, this.#next].flatMap((holdings) => holdings?.addresses ?? []);
     const found = addresses.find((address) => address.key === key);
     if (!found) throw new Error(`"${key}" is not in the configuration`);
-    const bound = bind(found);
+    const bound = bindAddress(found.address);
     if (typeof bound !== 'number') this.#sockets.set(key, bound);
     return bound;
   }
@@ -205,16 +203,4 @@ function askLoader(question: LoaderQuestion): Promise<FromLoader> {
       });
     });
   });
-}
-
-function bind({ address }: NamedAddress): BoundSocket | number {
-  if (address.kind === 'inet') return bindInet(address);
-  removeSocketFile(address);
-  // A later chmod could follow a link that has been put in its place.
-  const before = process.umask(SOCKET_UMASK);
-  try {
-    return bindUnix(address.path);
-  } finally {
-    process.umask(before);
-  }
 }

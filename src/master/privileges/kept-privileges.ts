@@ -22,6 +22,7 @@ import {
   type ToKeeper,
 } from '../rights/index.ts';
 import type { Privileges } from './privileges.ts';
+import { SharedSockets } from './shared-sockets.ts';
 
 /** The thread that accepts connections for all workers on ports that were bound while the process was root. */
 class AcceptorThread {
@@ -102,6 +103,8 @@ export class KeptPrivileges implements Privileges {
   /** Ports of which the log has told that the node engine serves them. */
   readonly #told = new Set<string>();
   #acceptor: AcceptorThread | undefined;
+  /** Of the ports that need no root. */
+  readonly #shared = new SharedSockets();
   #settled = false;
 
   constructor({ account, keeper, log }: KeptOptions) {
@@ -150,9 +153,11 @@ export class KeptPrivileges implements Privileges {
     for (const port of ports) if (!ofRoot.has(port)) await probePort(port.address);
   }
 
-  async openings(ports: readonly PortPlan[]): Promise<Openings> {
-    const openings = new Map<string, Opening>();
-    for (const { address, engine } of portsOfRoot(ports)) {
+  async openings(ports: readonly PortPlan[], workers: number): Promise<Openings> {
+    const ofRoot = portsOfRoot(ports);
+    const own = ports.filter((port) => !ofRoot.includes(port));
+    const openings = new Map<string, Opening>(await this.#shared.openings(own, workers));
+    for (const { address, engine } of ofRoot) {
       const key = addressText(address);
       if (engine !== 'node' && this.#acceptor?.accepts(key)) {
         openings.set(key, { kind: 'acceptor' });
@@ -172,16 +177,19 @@ export class KeptPrivileges implements Privileges {
     this.#acceptor?.hold(workerId);
   }
 
-  async serving(): Promise<void> {
+  async serving({ plan }: AcceptedCandidate): Promise<void> {
+    this.#shared.keep(plan.ports);
     await this.#ask({ type: 'serving' });
   }
 
   async replaced(_before: GatewayPlan, { plan: { ports } }: AcceptedCandidate): Promise<void> {
+    this.#shared.keep(ports);
     this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
     await this.#ask({ type: 'accepted' });
   }
 
   async refused(): Promise<void> {
+    this.#shared.refused();
     await this.#ask({ type: 'refused' });
   }
 
@@ -190,6 +198,7 @@ export class KeptPrivileges implements Privileges {
   }
 
   leave(): void {
+    this.#shared.close();
     this.#acceptor?.keep(new Set());
     void this.#keeper.ask({ type: 'leave' });
   }

@@ -6,6 +6,7 @@ import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
+import { SharedSockets } from './shared-sockets.ts';
 import { removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
 
 /** The operations that need the rights the master was started with, whether it still has them or asks the keeper. */
@@ -18,8 +19,8 @@ export interface Privileges {
   settle(candidate: AcceptedCandidate): Promise<void>;
   /** Rejects if one of these new ports cannot be bound. */
   probe(ports: readonly PortPlan[]): Promise<void>;
-  /** The openings of ports that this process may not bind. */
-  openings(ports: readonly PortPlan[]): Promise<Openings>;
+  /** The openings, for one worker, of ports that it cannot bind itself; `workers` is how many there are. */
+  openings(ports: readonly PortPlan[], workers: number): Promise<Openings>;
   /** The message port between a new worker and the acceptor. */
   connect(workerId: number): MessagePort | undefined;
   /** Stops the acceptor from giving connections to a worker that does not respond. */
@@ -64,6 +65,7 @@ interface OwnOptions {
 
 /** The privileges of a process that keeps its account: it performs everything itself. */
 export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
+  const shared = new SharedSockets();
   return {
     load: () => loadCandidate(source),
     findings: (signal) => judge(source, signal),
@@ -71,24 +73,29 @@ export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
     async probe(ports) {
       for (const { address } of ports) await probePort(address);
     },
-    openings: () => Promise.resolve(new Map()),
+    openings: (ports, workers) => shared.openings(ports, workers),
     connect: () => undefined,
     hold: () => undefined,
     async serving(candidate) {
+      shared.keep(candidate.plan.ports);
       writePidFile(pidFileOf(candidate.plan), pid);
       keep(candidate);
     },
     async replaced(before, candidate) {
       const now = candidate.plan;
+      shared.keep(now.ports);
       keep(candidate);
       if (pidFileOf(before) === pidFileOf(now)) return;
       writePidFile(pidFileOf(now), pid);
       removePidFile(pidFileOf(before), pid);
     },
-    refused: () => Promise.resolve(),
+    async refused() {
+      shared.refused();
+    },
     reopen: () => Promise.resolve(),
-    leave: () => undefined,
+    leave: () => shared.close(),
     async ended(served) {
+      shared.close();
       if (!served) return;
       removeSocketFiles(served);
       removePidFile(pidFileOf(served), pid);

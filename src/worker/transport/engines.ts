@@ -2,6 +2,7 @@ import { closeSync } from 'node:fs';
 import type { PortHandler } from '../../compile/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import { Admission } from './admission.ts';
+import { sharesPorts } from '../../system/index.ts';
 import { NodeTransport } from './node/node-transport.ts';
 import type { EngineParts, Opening, OpenPort, Transport } from './transport.ts';
 import { loadUws } from './uws/loader.ts';
@@ -95,10 +96,4 @@ function faultOfUws(): string {
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-/** Node 22.12 and 23.1 allow several threads to listen on one port (SO_REUSEPORT). */
-function sharesPorts(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
 }

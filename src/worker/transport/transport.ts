@@ -19,12 +19,14 @@ export interface OpenPort {
 }
 
 /**
- * How this thread gets a port that its process may not bind: the acceptor passes connections to it, or it listens on a
- * socket that was bound for it.
+ * How this thread gets a port that it cannot bind itself: the acceptor passes connections to it, or it listens on a socket
+ * that was bound for it.
  */
 export type Opening =
   | { readonly kind: 'acceptor' }
   | { readonly kind: 'descriptor'; readonly fd: number }
+  /** The socket of the wildcard address of its port serves it. */
+  | { readonly kind: 'beside' }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** The parts that the engines of a worker share. */

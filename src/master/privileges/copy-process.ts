@@ -1,0 +1,11 @@
+import type { SendHandle } from 'node:child_process';
+import { nameProcess } from '../process-files.ts';
+
+// Sends each socket back to the process that it came from, which so gets a copy of it.
+
+nameProcess('socket copies');
+process.on('message', (message: object, socket: SendHandle) => void process.send?.(message, socket));
+process.on('disconnect', () => process.exit());
+// A terminal sends its signals to all of its processes.
+for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const)
+  process.on(signal, () => undefined);

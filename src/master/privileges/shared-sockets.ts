@@ -1,0 +1,83 @@
+import { addressText, type PortPlan } from '../../plan/index.ts';
+import { sharesPorts } from '../../system/index.ts';
+import type { Opening, Openings } from '../../worker/index.ts';
+import { bindAddress, type BoundSocket } from '../bind.ts';
+import { SocketCopies } from './socket-copies.ts';
+
+/**
+ * The sockets of ports that workers cannot open side by side: those of the node engine where Node.js does not let threads share
+ * a port. They are bound once, and each worker listens on a copy.
+ */
+export class SharedSockets {
+  readonly #sockets = new Map<string, BoundSocket>();
+  /** Keys that were bound for a configuration that does not serve yet. */
+  readonly #fresh = new Set<string>();
+  readonly #copies = new SocketCopies();
+
+  /** The openings of one worker. */
+  async openings(ports: readonly PortPlan[], workers: number): Promise<Openings> {
+    const openings = new Map<string, Opening>();
+    // A wildcard address comes first, since its socket may have to serve other addresses of its port.
+    for (const port of ports.toSorted((one, other) => Number(isWildcard(other)) - Number(isWildcard(one)))) {
+      const opening = await this.#openingOf(port, workers);
+      if (opening) openings.set(addressText(port.address), opening);
+    }
+    return openings;
+  }
+
+  /** Keeps the sockets of these ports only. */
+  keep(ports: readonly PortPlan[]): void {
+    this.#fresh.clear();
+    const kept = new Set(ports.map(({ address }) => addressText(address)));
+    this.#close((key) => !kept.has(key));
+  }
+
+  /** Closes the sockets that were bound for a configuration that is refused. */
+  refused(): void {
+    this.#close((key) => this.#fresh.has(key));
+    this.#fresh.clear();
+  }
+
+  /** Closes all sockets, so that no client waits on one that no worker accepts from. */
+  close(): void {
+    this.#close(() => true);
+    this.#copies.close();
+  }
+
+  async #openingOf(port: PortPlan, workers: number): Promise<Opening | undefined> {
+    const key = addressText(port.address);
+    const known = this.#sockets.get(key);
+    if (!known && (workers === 1 || !isShared(port))) return undefined;
+    const socket = known ?? bindAddress(port.address);
+    // The port has been probed: worker 1 has opened it for itself, or the address stands beside its wildcard.
+    if (typeof socket === 'number') return this.#hasWildcardOf(port) ? { kind: 'beside' } : undefined;
+    if (!known) {
+      this.#sockets.set(key, socket);
+      this.#fresh.add(key);
+    }
+    const copy = await this.#copies.copy(socket);
+    if (copy) return { kind: 'descriptor', fd: copy.fd };
+    return { kind: 'refused', reason: `bind() to ${key} failed (no copy of its socket came)` };
+  }
+
+  #hasWildcardOf({ address }: PortPlan): boolean {
+    if (address.kind === 'unix') return false;
+    return ['0.0.0.0', '::'].some((host) => this.#sockets.has(addressText({ ...address, host })));
+  }
+
+  #close(isLeft: (key: string) => boolean): void {
+    for (const [key, socket] of this.#sockets) {
+      if (!isLeft(key)) continue;
+      socket.close();
+      this.#sockets.delete(key);
+    }
+  }
+}
+
+function isShared({ engine, address }: PortPlan): boolean {
+  return engine === 'node' && (address.kind === 'unix' || !sharesPorts(process.versions.node));
+}
+
+function isWildcard({ address }: PortPlan): boolean {
+  return address.kind === 'inet' && (address.host === '0.0.0.0' || address.host === '::');
+}

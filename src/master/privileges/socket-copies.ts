@@ -1,0 +1,70 @@
+import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { BoundSocket } from '../bind.ts';
+
+/** A copy of a socket. It stays open until its user closes the descriptor or this process ends. */
+interface SocketCopy {
+  readonly fd: number;
+}
+
+/** How long the process waits for the next copy. */
+const IDLE_MS = 2_000;
+
+/**
+ * Copies sockets of this process, so that several threads can listen on one. Node.js can copy a descriptor only on its way to
+ * another process; so a small process, which runs only while it is needed, sends each socket back.
+ */
+export class SocketCopies {
+  #process: ChildProcess | undefined = undefined;
+  #idle: NodeJS.Timeout | undefined = undefined;
+  readonly #waiting = new Map<number, (copy: SocketCopy | undefined) => void>();
+  /** References that prevent garbage collection from closing descriptors that workers use. */
+  readonly #received: SocketCopy[] = [];
+  #count = 0;
+
+  /** `undefined` if the process ended. */
+  copy(socket: BoundSocket): Promise<SocketCopy | undefined> {
+    const copies = (this.#process ??= this.#start());
+    const id = ++this.#count;
+    clearTimeout(this.#idle);
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      copies.send({ id }, socket as BoundSocket & SendHandle, undefined, (error) => {
+        if (error) this.#settle(id, undefined);
+      });
+    });
+  }
+
+  #start(): ChildProcess {
+    const copies = fork(fileURLToPath(new URL('../master/privileges/copy-process.cjs', import.meta.url)));
+    copies.on('message', ({ id }: { id: number }, socket: SocketCopy | undefined) => {
+      if (socket) this.#received.push(socket);
+      this.#settle(id, socket);
+    });
+    copies.on('error', () => this.#end(copies));
+    copies.on('exit', () => this.#end(copies));
+    copies.unref();
+    return copies;
+  }
+
+  #settle(id: number, copy: SocketCopy | undefined): void {
+    this.#waiting.get(id)?.(copy);
+    this.#waiting.delete(id);
+    if (this.#waiting.size > 0) return;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+  }
+
+  #end(copies: ChildProcess): void {
+    if (this.#process !== copies) return;
+    this.#process = undefined;
+    for (const id of this.#waiting.keys()) this.#settle(id, undefined);
+  }
+
+  /** Ends the process; the next copy starts another. */
+  close(): void {
+    clearTimeout(this.#idle);
+    if (this.#process?.connected) this.#process.disconnect();
+    this.#process = undefined;
+  }
+}
