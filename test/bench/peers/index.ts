@@ -22,6 +22,22 @@ export async function startBareUws(bench: Bench, { body = `'ok'`, data = '{}' } 
   return startServer(bench, { command: [process.execPath, '-e', source], dir: bench.dir, port });
 }
 
+/** The least work for `node:http2`: a text for each stream. It says when it is ready, because it speaks no HTTP/1. */
+export async function startBareHttp2(bench: Bench): Promise<Server> {
+  const port = await freePort();
+  const source = `
+    const server = require('node:http2').createServer();
+    server.on('stream', (stream) => {
+      stream.respond({ ':status': 200, 'content-type': 'text/plain', 'content-length': 2 });
+      stream.end('ok');
+    });
+    server.listen(${port}, '127.0.0.1', () => console.log('ready'));`;
+  const server = launch(process.execPath, ['-e', source], { cwd: bench.dir });
+  bench.onTestFinished(async () => void (await server.stop()));
+  await server.waitForOutput(/ready/);
+  return { port, pid: server.pid };
+}
+
 /** A Webdis with one thread in front of a Redis. */
 export async function startWebdis(bench: Bench, redisPort: number): Promise<Server> {
   const program = programPath('webdis');

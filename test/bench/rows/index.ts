@@ -8,6 +8,7 @@ import type { Row } from '../row.ts';
 import { throughputOf } from '../scenario.ts';
 import { largeHit, smallHit } from '../scenarios/cache.ts';
 import { inspect, publish } from '../scenarios/events.ts';
+import { http2File, http2Return } from '../scenarios/http2.ts';
 import { keyRead } from '../scenarios/kv.ts';
 import { checkedProxy, fastcgiHello, proxiedText } from '../scenarios/proxy.ts';
 import { embedded, hundredRows, insertedRow, oneRow } from '../scenarios/rest.ts';
@@ -64,7 +65,7 @@ export const GROUPS = {
   },
   more: {
     about:
-      'rewrites, compression, active checks, FastCGI, counting, embedding, bulk inserts, large schemas, start',
+      'rewrites, compression, active checks, FastCGI, HTTP/2, counting, embedding, bulk inserts, large schemas, start',
     pace: SHORT,
     rows: [
       rewriteRow,
@@ -72,6 +73,8 @@ export const GROUPS = {
       gzipRow,
       throughputOf(checkedProxy.name, checkedProxy),
       throughputOf(fastcgiHello.name, fastcgiHello),
+      throughputOf(http2Return.name, http2Return),
+      throughputOf(http2File.name, http2File),
       throughputOf(embedded.name, embedded),
       bulkRow,
       schemaRow,

@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '../../harness/ports.ts';
+import { startNginx } from '../nginx.ts';
+import { startBareHttp2 } from '../peers/index.ts';
+import type { Scenario } from '../scenario.ts';
+import { type Server, startGw } from '../servers.ts';
+import { streamLoad } from '../streams.ts';
+
+const BYTES = 4_096;
+const FILE = 'file.bin';
+
+/** Requests over HTTP/2 without TLS, on a second port of the server: the first shows that it serves. */
+function overHttp2({
+  location,
+  path,
+}: {
+  readonly location: string;
+  readonly path: string;
+}): (name: string, start: (content: string) => Promise<Server>) => Promise<ReturnType<typeof streamLoad>> {
+  return async (name, start) => {
+    const port = await freePort();
+    const { pid } = await start(`listen 127.0.0.1:${port} http2; ${location}`);
+    return streamLoad({ name, port, path, servers: [pid] });
+  };
+}
+
+/** The cost of a stream. */
+export const http2Return: Scenario = {
+  name: 'http2',
+  async open(bench) {
+    const load = overHttp2({ location: 'location / { return 200 ok; }', path: '/' });
+    return {
+      subject: await load('gw http2', (content) => startGw(bench, content)),
+      peers: [
+        {
+          line: 'HTTP/2, return 200 / nginx',
+          goal: 0.2,
+          open: () => load('nginx http2', (content) => startNginx(bench, content)),
+        },
+        {
+          line: 'HTTP/2, return 200 / bare node:http2',
+          open: async () => {
+            const { pid, port } = await startBareHttp2(bench);
+            return streamLoad({ name: 'node http2', port, path: '/', servers: [pid] });
+          },
+        },
+      ],
+    };
+  },
+};
+
+export const http2File: Scenario = {
+  name: 'http2-file',
+  async open(bench) {
+    writeFileSync(join(bench.dir, FILE), Buffer.alloc(BYTES, 'x'));
+    const load = overHttp2({ location: `root ${bench.dir};`, path: `/${FILE}` });
+    return {
+      subject: await load('gw http2 file', (content) => startGw(bench, content)),
+      peers: [
+        {
+          line: 'HTTP/2, file of 4 KB / nginx',
+          goal: 0.3,
+          open: () => load('nginx http2 file', (content) => startNginx(bench, content)),
+        },
+      ],
+    };
+  },
+};
