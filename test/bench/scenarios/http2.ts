@@ -35,7 +35,7 @@ export const http2Return: Scenario = {
       peers: [
         {
           line: 'HTTP/2, return 200 / nginx',
-          goal: 0.2,
+          goal: 0.35,
           open: () => load('nginx http2', (content) => startNginx(bench, content)),
         },
         {
@@ -60,7 +60,7 @@ export const http2File: Scenario = {
       peers: [
         {
           line: 'HTTP/2, file of 4 KB / nginx',
-          goal: 0.3,
+          goal: 0.4,
           open: () => load('nginx http2 file', (content) => startNginx(bench, content)),
         },
       ],

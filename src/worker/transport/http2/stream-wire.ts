@@ -12,6 +12,7 @@ import {
 import { guarded } from '../guarded.ts';
 import { joinStreams } from '../node/node-stream.ts';
 import type { NodePort } from '../node/node-port.ts';
+import { requestOf } from '../request-of.ts';
 import { RequestBody } from '../request-body.ts';
 import type { StreamOwner } from '../transport.ts';
 import type { StreamHead } from './request-head.ts';
@@ -62,9 +63,7 @@ export class StreamWire implements Wire, StreamOwner {
 
   constructor({ stream, head, connection, open }: ReceivedStream) {
     const { port } = open.current;
-    const { serial, port: address, facts } = connection;
-    const request = { ...head.facts, headers: head.headers, serial, port: address, connection: facts };
-    this.x = new Exchange(request, { wire: this, rules: port.rules });
+    this.x = new Exchange(requestOf(head, connection), { wire: this, rules: port.rules });
     this.tunnels = head.protocol !== undefined;
     this.#stream = stream;
     this.#head = head;

@@ -19,6 +19,7 @@ import {
 import type { Head } from './head-reader.ts';
 import type { ExchangeConnection, NodePort, ReceivedRequest } from './node-port.ts';
 import { type BodyEnd, joinStreams, NodeStream } from './node-stream.ts';
+import { requestOf } from '../request-of.ts';
 import type { RequestSource } from './request-source.ts';
 
 /** Larger bodies are sent in pieces, at the client's pace. */
@@ -44,9 +45,7 @@ export class NodeWire implements Wire, StreamOwner {
 
   constructor({ head, source, connection, open }: ReceivedRequest) {
     const { port } = open.current;
-    const { serial, port: address, facts } = connection;
-    const request = { ...head.facts, headers: head.headers, serial, port: address, connection: facts };
-    this.x = new Exchange(request, { wire: this, rules: port.rules });
+    this.x = new Exchange(requestOf(head, connection), { wire: this, rules: port.rules });
     this.#head = head;
     this.#connection = connection;
     this.#nodePort = open;
