@@ -1,6 +1,6 @@
 import type { BlockView } from '../../config/index.ts';
 import { type CheckedConfig, configOf, type Problem, type Rule } from '../../contract/index.ts';
-import { socketsOf, speaksTls } from '../servers.ts';
+import { type Listener, socketsOf, speaksTls } from '../servers.ts';
 
 const frontProxyEngine: Rule = {
   id: 'GW330',
@@ -22,7 +22,7 @@ const frontProxyEngine: Rule = {
     if (uses.length === 0) return;
     const { httpEngine } = configOf(config.main.level, 'core');
     for (const { address, listeners } of socketsOf(config)) {
-      if (listeners.some((listener) => speaksTls(listener) || listener.listen.proxyProtocol)) continue;
+      if (listeners.some(readsPreface)) continue;
       const asked = listeners.find(({ listen }) => listen.engine !== undefined)?.listen.engine;
       if ((asked ?? httpEngine) === 'node') continue;
       const behind = listeners.find(({ server }) => uses.some(({ block }) => isAround(block, server)));
@@ -34,6 +34,13 @@ const frontProxyEngine: Rule = {
     }
   },
 };
+
+/** Whether the node engine serves the port of a `listen` because it begins with more than HTTP/1.1. */
+function readsPreface(listener: Listener): boolean {
+  const { listen, server } = listener;
+  const speaksHttp2 = listen.http2 ?? configOf(server.level, 'core').http2;
+  return speaksTls(listener) || listen.proxyProtocol === true || (speaksHttp2 && listen.engine !== 'uws');
+}
 
 /** Whether a directive of the block applies to requests to the server. */
 function isAround(block: BlockView, server: BlockView): boolean {

@@ -1,5 +1,12 @@
 import { lineBehind, reworded, type TextEdit, type Word } from '../../../grammar/index.ts';
-import { type CheckedConfig, configOf, type Problem, type Rule, type Use } from '../../contract/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  type CoreConfig,
+  type Problem,
+  type Rule,
+  type Use,
+} from '../../contract/index.ts';
 import { serverNameText } from '../../plan/index.ts';
 import { type Listener, socketsOf, speaksTls, sslOf } from '../servers.ts';
 
@@ -146,6 +153,53 @@ const suspiciousServerName: Rule = {
   },
 };
 
+const http2WithoutEffect: Rule = {
+  id: 'GW220',
+  slug: 'http2-without-effect',
+  severity: 'warning',
+  summary: 'a server says "http2 on", and its plain port speaks HTTP/1.1',
+  why: 'Without TLS nobody knows the server before the first request: the default server of the port decides for all of them. And uWebSockets.js, where a "listen" asks for it, speaks HTTP/1.1 alone.',
+  fix: 'Say "http2 on" in the default server of the port, and leave "engine=uws" out.',
+  bad: {
+    in: 'http',
+    text: 'server { listen 8080 default_server; return 204; }\nserver { listen 8080; server_name a.example; http2 on; return 200; }',
+  },
+  good: {
+    in: 'http',
+    text: 'server { listen 8080 default_server; http2 on; return 204; }\nserver { listen 8080; server_name a.example; return 200; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { address, listeners } of socketsOf(config)) {
+      if (listeners.some((listener) => speaksTls(listener) || listener.listen.http2)) continue;
+      const first = listeners.find(({ listen }) => listen.defaultServer) ?? listeners[0];
+      const slow = listeners.find(({ listen }) => listen.engine === 'uws');
+      for (const { server } of listeners) {
+        const [node] = server.own('http2');
+        if (!node || !coreOf(server).http2) continue;
+        if (slow) {
+          const related = [{ span: slow.node.span, label: 'uWebSockets.js asked for here' }];
+          yield {
+            at: node,
+            message: `"http2 on" has no effect on ${address}: uWebSockets.js serves it`,
+            related,
+          };
+        } else if (first && !coreOf(first.server).http2) {
+          const related = [{ span: first.node.span, label: 'the default server' }];
+          yield {
+            at: node,
+            message: `"http2 on" has no effect on ${address}: its default server decides, and does not say so`,
+            related,
+          };
+        }
+      }
+    }
+  },
+};
+
+function coreOf(server: Listener['server']): CoreConfig {
+  return configOf(server.level, 'core');
+}
+
 function nameProblem(word: Word, host: string, what: string): Problem {
   return {
     at: word.span,
@@ -217,4 +271,5 @@ export const SERVER_RULES: readonly Rule[] = [
   serverIfHost,
   listenConflict,
   suspiciousServerName,
+  http2WithoutEffect,
 ];
