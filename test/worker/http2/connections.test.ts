@@ -129,6 +129,20 @@ test('SIGQUIT lets the streams of a connection end, and closes it', async (t) =>
   await gw.ended();
 });
 
+test('SIGQUIT tells an idle connection that it takes no more requests', async (t) => {
+  const gw = await startGateway(t, 'http2 on; server { location / { return 200 x; } }', {
+    main: 'worker_shutdown_timeout 20s;',
+    supervised: true,
+  });
+  const client = await openFrames(gw.port);
+  client.send(getFrame(1, '/'));
+  await expect.poll(() => client.frames.some(({ type }) => type === FRAME.data)).toBe(true);
+  gw.signal('SIGQUIT');
+  await expect.poll(() => client.isClosed).toBe(true);
+  expect(client.frames.some(({ type }) => type === FRAME.goaway)).toBe(true);
+  await gw.ended();
+});
+
 test('a reload changes what the streams of an open connection get', async (t) => {
   const conf = (text: string): string => `http2 on; server { location / { return 200 ${text}; } }`;
   const gw = await startGateway(t, conf('before'));

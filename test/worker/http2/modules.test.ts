@@ -53,7 +53,8 @@ test('each stream counts for limit_conn, as in nginx', async (t) => {
   );
   const session = openHttp2(gw.port);
   const responses = await Promise.all([1, 2, 3].map(() => callOn(session, '/a')));
-  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 200, 503]);
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(2);
+  expect(responses.filter(({ status }) => status === 503)).toHaveLength(1);
   session.destroy();
 });
 

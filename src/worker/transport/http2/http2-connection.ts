@@ -3,8 +3,9 @@ import {
   performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
+  type ServerOptions,
 } from 'node:http2';
-import type { Http2Rules } from '../../../plan/index.ts';
+import type { HeadRules, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../guarded.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
 import type { WatchedConnection } from './flood-watch.ts';
@@ -40,17 +41,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     const { socket, open } = opened;
     const { head } = open.current.port;
     this.#resets = new ResetLimit(rules.maxStreams);
-    this.#session = performServerHandshake(socket, {
-      maxSessionMemory: SESSION_MEGABYTES,
-      // Requests with more fields are reset; those with fewer get a response that says what is wrong.
-      maxHeaderListPairs: 2 * head.maxHeaders,
-      settings: {
-        enableConnectProtocol: true,
-        initialWindowSize: rules.windowBytes,
-        maxConcurrentStreams: rules.maxStreams,
-        maxHeaderListSize: 2 * head.bytes,
-      },
-    });
+    this.#session = performServerHandshake(socket, sessionOptions(rules, head));
     this.#session
       .on(
         'stream',
@@ -73,6 +64,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
       guarded(this, () => this.cut()),
     );
     open.floods.add(this);
+    open.sessions.add(this);
     this.#wait(head.timeoutMs);
   }
 
@@ -100,6 +92,10 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     const { keepalive, idleMs } = this.open.current.port.rules.connection;
     if (this.#session.closed || this.open.draining || !keepalive) this.#close();
     else if (this.#wires.size === 0) this.#wait(idleMs);
+  }
+
+  drain(): void {
+    this.#close();
   }
 
   refuse(complaint: string): void {
@@ -179,9 +175,24 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     this.#isOver = true;
     this.open.idle.delete(this);
     this.open.floods.delete(this);
+    this.open.sessions.delete(this);
     for (const wire of this.#wires) wire.leave();
     this.release();
   }
+}
+
+function sessionOptions(rules: Http2Rules, head: HeadRules): ServerOptions {
+  return {
+    maxSessionMemory: SESSION_MEGABYTES,
+    // Requests with more fields are reset; those with fewer get a response that says what is wrong.
+    maxHeaderListPairs: 2 * head.maxHeaders,
+    settings: {
+      enableConnectProtocol: true,
+      initialWindowSize: rules.windowBytes,
+      maxConcurrentStreams: rules.maxStreams,
+      maxHeaderListSize: 2 * head.bytes,
+    },
+  };
 }
 
 function payloadOf({ requestLength, x }: StreamWire): number {

@@ -31,6 +31,12 @@ export interface IdleConnection {
   cut(): void;
 }
 
+/** A connection on which a client may send many requests before it sees a response that closes it. */
+interface DrainingConnection {
+  /** Takes no more requests; those that were sent are served. */
+  drain(): void;
+}
+
 /** The configuration that serves new requests of a port. */
 interface CurrentPort {
   readonly port: PortHandler;
@@ -56,6 +62,8 @@ export interface NodePort {
   readonly idle: Set<IdleConnection>;
   /** The HTTP/2 connections of all ports. */
   readonly floods: FloodWatch;
+  /** The HTTP/2 connections of this port, which have to be told when it drains. */
+  readonly sessions: Set<DrainingConnection>;
   readonly log: ErrorLog;
   readonly date: HttpDate;
   readonly tlsServers: TlsServers;

@@ -171,6 +171,7 @@ export class NodeTransport implements Transport, Failing {
       heartbeat: this.#heartbeat,
       idle: this.#idle,
       floods: this.#floods,
+      sessions: new Set(),
       tlsServers: this.#tlsServers,
       nextSerial: () => ++this.#serial,
     };
@@ -185,6 +186,7 @@ export class NodeTransport implements Transport, Failing {
       key: port.key,
       drain: () => {
         open.draining = true;
+        for (const session of open.sessions) session.drain();
       },
       use: (next) => {
         open.current = currentPort(next);
