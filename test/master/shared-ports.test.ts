@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import type { Gateway } from '../harness/gateway.ts';
+import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { startSupervised } from './processes.ts';
 import { sabotage, SABOTAGED } from './saboteur.ts';
@@ -49,6 +49,11 @@ test('all workers accept connections of a port of the node engine', async (t) =>
   const gw = await startSupervised(t, `server { ${SHOWN} }`, OPTIONS);
   expect(await workersOf({ port: gw.port })).toBe(WORKERS);
   expect(gw.errorLog()).not.toContain('alone');
+});
+
+test('so they do without a supervisor', async (t) => {
+  const gw = await startGateway(t, `server { ${SHOWN} }`, OPTIONS);
+  expect(await workersOf({ port: gw.port })).toBe(WORKERS);
 });
 
 test.runIf(process.getuid?.() === 0)('so they do after root has become another account', async (t) => {

@@ -27,6 +27,8 @@ export class SocketCopies {
     const copies = (this.#process ??= this.#start());
     const id = ++this.#count;
     clearTimeout(this.#idle);
+    // Nothing else may keep this process alive yet.
+    copies.ref();
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
       copies.send({ id }, socket as BoundSocket & SendHandle, undefined, (error) => {
@@ -43,7 +45,6 @@ export class SocketCopies {
     });
     copies.on('error', () => this.#end(copies));
     copies.on('exit', () => this.#end(copies));
-    copies.unref();
     return copies;
   }
 
@@ -51,6 +52,7 @@ export class SocketCopies {
     this.#waiting.get(id)?.(copy);
     this.#waiting.delete(id);
     if (this.#waiting.size > 0) return;
+    this.#process?.unref();
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
   }
