@@ -53,7 +53,7 @@ export type {
   SubrequestFacts,
   TlsFacts,
 } from './request-facts.ts';
-export type { ResponseStream } from './response-stream.ts';
+export { type ResponseStream, writePieces } from './response-stream.ts';
 export { Handover } from './handover.ts';
 export { escapeMarkup } from './markup.ts';
 export { HttpFault, statusLine } from './status.ts';

@@ -82,6 +82,8 @@ export interface RawHttp2 {
   readonly isClosed: boolean;
   /** Reads no longer. */
   stall(): void;
+  /** Sends FIN. */
+  end(): void;
   destroy(): void;
 }
 
@@ -114,6 +116,7 @@ export async function openFrames(port: number, settings: readonly number[] = [])
       return isClosed;
     },
     stall: () => void socket.pause(),
+    end: () => void socket.end(),
     destroy: () => void socket.destroy(),
   };
 }

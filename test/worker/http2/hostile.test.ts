@@ -160,6 +160,96 @@ for (const { it, path } of [
   });
 }
 
+test('a client without a window loses the stream whatever else it sends', async (t) => {
+  const gw = await startGateway(
+    t,
+    (dir) =>
+      `http2 on; send_timeout 500ms; server { location / { root ${dir}/html; } location = /small { return 200 x; } }`,
+    { files: FILES },
+  );
+  const client = await openFrames(gw.port, [INITIAL_WINDOW, 100]);
+  client.send(getFrame(1, '/big'));
+  let stream = 3;
+  const others = setInterval(() => {
+    client.send(frame(FRAME.ping, { payload: Buffer.alloc(8) }), getFrame(stream, '/small'));
+    stream += 2;
+  }, 50);
+  await expect
+    .poll(() => client.frames.some(({ type, stream: of }) => type === FRAME.reset && of === 1))
+    .toBe(true);
+  clearInterval(others);
+  client.destroy();
+});
+
+for (const [it, more] of [
+  ['', []],
+  [', and ends its side', [undefined]],
+] as const) {
+  test(`a client that never reads its socket${it} is disconnected`, async (t) => {
+    const gw = await startGateway(
+      t,
+      (dir) =>
+        `http2 on; send_timeout 300ms; keepalive_timeout 300ms; server { location /status { stub_status; } location / { root ${dir}/html; } }`,
+      { files: { 'html/huge': 'x'.repeat(20_000_000) } },
+    );
+    const client = await openFrames(gw.port, [INITIAL_WINDOW, 2 ** 31 - 1]);
+    client.send(frame(FRAME.windowUpdate, { payload: Buffer.from([0x7f, 0, 0, 0]) }), getFrame(1, '/huge'));
+    await expect.poll(() => client.frames.length).toBeGreaterThan(2);
+    client.stall();
+    if (more.length > 0) client.end();
+    const active = async (): Promise<string> =>
+      (await callHttp2(gw.port, '/status')).body.split('\n')[0] ?? '';
+    await expect.poll(active).toBe('Active connections: 1 ');
+    client.destroy();
+  });
+}
+
+const BROKEN: readonly { it: string; sent: Buffer }[] = [
+  { it: 'a ping of four bytes', sent: frame(FRAME.ping, { payload: Buffer.alloc(4) }) },
+  { it: 'data of no stream', sent: frame(FRAME.data, { payload: Buffer.alloc(1) }) },
+  {
+    it: 'a continuation of nothing',
+    sent: frame(FRAME.continuation, { stream: 1, payload: Buffer.alloc(1) }),
+  },
+  { it: 'a frame that is too long', sent: frame(FRAME.data, { stream: 1, payload: Buffer.alloc(20_000) }) },
+  {
+    it: 'fields that cannot be unpacked',
+    sent: frame(FRAME.headers, {
+      stream: 3,
+      flags: END_HEADERS,
+      payload: Buffer.from([0xff, 0xff, 0xff, 0xff, 0x7f]),
+    }),
+  },
+];
+
+test('a client that breaks the protocol is disconnected, and its request ends', async (t) => {
+  const { port: silent } = await startPeer(t, 'silent', () => undefined);
+  const gw = await startGateway(
+    t,
+    `http2 on; client_header_timeout 500ms; server { location /status { stub_status; } location / { proxy_pass http://127.0.0.1:${silent}; } }`,
+  );
+  for (const { sent } of BROKEN) {
+    const client = await openFrames(gw.port);
+    client.send(getFrame(1, '/'), sent);
+  }
+  const active = async (): Promise<string> => (await callHttp2(gw.port, '/status')).body.split('\n')[0] ?? '';
+  await expect.poll(active).toBe('Active connections: 1 ');
+  expect(gw.read('access.log').match(/"GET \/ HTTP\/2\.0" 499/g)?.length).toBeGreaterThanOrEqual(
+    BROKEN.length - 1,
+  );
+});
+
+test('a connection on which nothing moves stays while its client responds to pings', async (t) => {
+  const { port: silent } = await startPeer(t, 'late', (_, response) =>
+    setTimeout(() => response.end('late'), 4_000),
+  );
+  const gw = await startGateway(
+    t,
+    `http2 on; client_header_timeout 300ms; server { location / { proxy_pass http://127.0.0.1:${silent}; } }`,
+  );
+  expect((await callHttp2(gw.port, '/')).body).toBe('late');
+});
+
 test('a client that stops within a body loses the stream after client_body_timeout', async (t) => {
   const gw = await startGateway(
     t,

@@ -1,21 +1,12 @@
-/** A connection that may receive much and carry little. */
-export interface WatchedConnection {
-  /** Bytes received so far, and how many of all bytes were part of requests or responses. */
-  readonly traffic: { readonly receivedBytes: number; readonly payloadBytes: number };
-  /** Closes the connection because of what its client sends. */
-  refuse(complaint: string): void;
+/** A connection that is looked at from time to time. */
+interface WatchedConnection {
+  look(nowMs: number): void;
 }
 
 const PERIOD_MS = 1_000;
-/** Bytes that a client may send without use. */
-const SPARE_BYTES = 1_048_576;
 
-/**
- * Closes HTTP/2 connections whose clients send frames without use: pings, settings, window updates, headers of streams that
- * are refused. As in nginx (ngx_http_v2_module: "http2 flood detected") no more than seven eighths of what is received
- * may be such frames, beyond the first megabyte.
- */
-export class FloodWatch {
+/** Looks at each HTTP/2 connection once per second, for what Node.js tells nobody. */
+export class ConnectionWatch {
   readonly #connections = new Set<WatchedConnection>();
   #timer: NodeJS.Timeout | undefined = undefined;
 
@@ -32,9 +23,7 @@ export class FloodWatch {
   }
 
   readonly #look = (): void => {
-    for (const connection of this.#connections) {
-      const { receivedBytes, payloadBytes } = connection.traffic;
-      if (receivedBytes / 8 > payloadBytes + SPARE_BYTES) connection.refuse('http2 flood detected');
-    }
+    const nowMs = Date.now();
+    for (const connection of this.#connections) connection.look(nowMs);
   };
 }

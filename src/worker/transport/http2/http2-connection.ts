@@ -8,8 +8,8 @@ import {
 import type { HeadRules, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../guarded.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
-import type { WatchedConnection } from './flood-watch.ts';
 import { type StreamConnection, StreamWire } from './stream-wire.ts';
+import { isFlood, Silence } from './traffic.ts';
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
 
@@ -20,6 +20,9 @@ const CONNECTION_WINDOW_BYTES = 1_048_576;
 /** Most megabytes that Node.js holds for a connection: at most 64 KB per stream wait for its client. */
 const SESSION_MEGABYTES = 32;
 
+/** How long a client that is disconnected has to read why. */
+const GOAWAY_MS = 1_000;
+
 /** Tells whether a client begins with HTTP/2; `undefined`: more bytes are needed. */
 export function beginsHttp2(bytes: Buffer): boolean | undefined {
   const known = Math.min(bytes.length, PREFACE.length);
@@ -28,10 +31,11 @@ export function beginsHttp2(bytes: Buffer): boolean | undefined {
 }
 
 /** One HTTP/2 connection. Node.js reads its frames; each stream carries one request. */
-export class Http2Connection extends SocketConnection implements StreamConnection, WatchedConnection {
+export class Http2Connection extends SocketConnection implements StreamConnection {
   readonly #session: ServerHttp2Session;
   readonly #wires = new Set<StreamWire>();
   readonly #resets: ResetLimit;
+  readonly #silence = new Silence();
   /** Bytes of the requests and responses that are finished. */
   #payloadBytes = 0;
   #isOver = false;
@@ -63,15 +67,26 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
       'end',
       guarded(this, () => this.cut()),
     );
-    open.floods.add(this);
+    open.watch.add(this);
     open.sessions.add(this);
     this.#wait(head.timeoutMs);
   }
 
-  get traffic(): { receivedBytes: number; payloadBytes: number } {
+  /** Called once per second. */
+  look(nowMs: number): void {
     let payloadBytes = this.#payloadBytes;
     for (const wire of this.#wires) payloadBytes += payloadOf(wire);
-    return { receivedBytes: this.socket.bytesRead, payloadBytes };
+    const { bytesRead: receivedBytes, bytesWritten: sentBytes } = this.socket;
+    const traffic = { receivedBytes, sentBytes, payloadBytes };
+    if (isFlood(traffic)) return this.#refuse('http2 flood detected');
+    // An idle connection has a timeout of its own.
+    const timeoutMs = this.#wires.size > 0 ? this.open.current.port.head.timeoutMs : Infinity;
+    const verdict = this.#silence.verdict(traffic, nowMs, timeoutMs);
+    if (verdict === 'ping') this.#session.ping(() => undefined);
+    else if (verdict === 'dead') {
+      this.#writeLog('client timed out (110: Connection timed out) while processing HTTP/2 connection');
+      this.cut();
+    }
   }
 
   finished(wire: StreamWire, wasReset: boolean): void {
@@ -84,7 +99,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
 
   /** Counts a request that the client has reset. */
   #wasReset(): void {
-    if (!this.#resets.admits()) this.refuse('client sent too many RST_STREAM frames');
+    if (!this.#resets.admits()) this.#refuse('client sent too many RST_STREAM frames');
   }
 
   /** Waits for the next request if there is no other. */
@@ -98,7 +113,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     this.#close();
   }
 
-  refuse(complaint: string): void {
+  #refuse(complaint: string): void {
     this.#writeLog(`${complaint} while processing HTTP/2 connection`);
     this.#end(NGHTTP2_ENHANCE_YOUR_CALM);
   }
@@ -110,6 +125,8 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
 
   override cut(): void {
     this.#session.destroy();
+    // The session would wait for a client that never reads.
+    this.socket.destroy();
     this.over();
   }
 
@@ -160,6 +177,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     if (this.#session.destroyed) return;
     this.#session.goaway(code);
     this.#session.destroy();
+    this.arm(GOAWAY_MS, () => this.cut());
   }
 
   #fault({ message }: Error): void {
@@ -174,7 +192,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     if (this.#isOver) return;
     this.#isOver = true;
     this.open.idle.delete(this);
-    this.open.floods.delete(this);
+    this.open.watch.delete(this);
     this.open.sessions.delete(this);
     for (const wire of this.#wires) wire.leave();
     this.release();

@@ -1,74 +1,102 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { ResponseStream } from '../../../http/index.ts';
-import { guarded } from '../guarded.ts';
-import type { StreamOwner } from '../transport.ts';
+import { type Failing, guarded } from '../guarded.ts';
 
-/** A response that is sent piece by piece on an HTTP/2 stream. */
+/** Options of a `ResponseWriter`. */
+interface WriterOptions {
+  /** -1 if the length is unknown. */
+  readonly lengthBytes: number;
+  readonly timeoutMs: number;
+  readonly wrote: (bytes: number) => void;
+  /** The body is shorter than its length. */
+  readonly cut: () => void;
+  /** The client has taken nothing for `timeoutMs`. */
+  readonly timedOut: () => void;
+}
+
+/**
+ * Writes the body of a response on an HTTP/2 stream. A client that takes none of it for `timeoutMs` is reported: the timeout of
+ * `node:http2` counts whatever is sent on the connection, the responses to pings too.
+ */
 export class ResponseWriter implements ResponseStream {
   readonly #stream: ServerHttp2Stream;
-  readonly #owner: StreamOwner;
-  readonly #timeoutMs: number;
+  readonly #owner: Failing;
+  readonly #options: WriterOptions;
   #left: number;
   #ended = false;
   #complete = false;
   #waiting: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined = undefined;
 
-  /** `lengthBytes` is -1 if the length is unknown. */
-  constructor(
-    stream: ServerHttp2Stream,
-    owner: StreamOwner,
-    { lengthBytes, timeoutMs }: { lengthBytes: number; timeoutMs: number },
-  ) {
+  constructor(stream: ServerHttp2Stream, owner: Failing, options: WriterOptions) {
     this.#stream = stream;
     this.#owner = owner;
-    this.#timeoutMs = timeoutMs;
-    this.#left = lengthBytes < 0 ? Infinity : lengthBytes;
+    this.#options = options;
+    this.#left = options.lengthBytes < 0 ? Infinity : options.lengthBytes;
+  }
+
+  /** The whole body has been written, if not yet sent. */
+  get isComplete(): boolean {
+    return this.#complete;
   }
 
   write(chunk: string | Uint8Array): boolean {
-    if (this.#ended || this.#owner.x.aborted || chunk.length === 0) return !this.#isFull;
+    if (this.#ended || chunk.length === 0) return !this.#isFull;
     const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.#left);
     this.#left -= bytes.length;
-    this.#owner.x.wrote(bytes.length);
+    this.#options.wrote(bytes.length);
     this.#stream.write(bytes, this.#taken);
     return !this.#isFull;
   }
 
-  /** A client that grants no window for the send timeout loses the stream. */
   drained(): Promise<void> {
     if (this.#ended || !this.#isFull) return Promise.resolve();
-    this.#stream.setTimeout(this.#timeoutMs);
+    this.#watch();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   /** Ends the body. If it is shorter than its length, the stream is reset, so that the client does not take it for complete. */
   end(): void {
-    if (this.#ended || this.#owner.x.aborted) return;
+    if (this.#ended) return;
     this.#ended = true;
-    if (this.#left > 0 && this.#left !== Infinity) return this.#owner.x.abort();
+    if (this.#left > 0 && this.#left !== Infinity) return this.#options.cut();
     this.#complete = true;
-    this.#stream.setTimeout(this.#timeoutMs);
+    this.#watch();
     this.#stream.end();
   }
 
-  /** Called when the stream is closed: nobody has to wait any more. */
-  release(): void {
-    this.#ended = true;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+  /** Writes and ends a body that is small enough for one piece. */
+  endWith(body: string | Uint8Array): void {
+    this.#ended = this.#complete = true;
+    this.#watch();
+    this.#stream.end(body);
   }
 
-  /** The writer has ended the whole body. */
-  get isComplete(): boolean {
-    return this.#complete;
+  /** Called when the stream is closed or its body is sent: nobody has to wait any more. */
+  release(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   get #isFull(): boolean {
     return this.#stream.writableLength > 0;
   }
 
+  #watch(): void {
+    this.#timer ??= setTimeout(guarded(this.#owner, this.#options.timedOut), this.#options.timeoutMs);
+    this.#timer.refresh();
+  }
+
   readonly #taken = (): void => {
-    if (this.#isFull || this.#waiting.length === 0) return;
-    this.#stream.setTimeout(0);
-    for (const resolve of this.#waiting.splice(0)) guarded(this.#owner.x, resolve)();
+    if (this.#isFull) {
+      this.#timer?.refresh();
+      return;
+    }
+    if (!this.#complete) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    for (const resolve of this.#waiting.splice(0)) guarded(this.#owner, resolve)();
   };
 }

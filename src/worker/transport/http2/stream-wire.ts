@@ -8,6 +8,7 @@ import {
   type PortFacts,
   type ResponseStream,
   type Wire,
+  writePieces,
 } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
 import { joinStreams } from '../node/node-stream.ts';
@@ -21,6 +22,9 @@ import { ResponseWriter } from './response-writer.ts';
 import { StreamBody } from './stream-body.ts';
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+
+/** Larger bodies are sent in pieces, so that a slow client is told from one that takes nothing. */
+const PIECE_BYTES = 65_536;
 
 /** A connection as the wire of one of its streams uses it. */
 export interface StreamConnection {
@@ -57,8 +61,8 @@ export class StreamWire implements Wire, StreamOwner {
   #writer: ResponseWriter | undefined = undefined;
   #awaitsContinue: boolean;
   #isTunnel = false;
-  /** The whole response was handed over at once. */
-  #isWhole = false;
+  /** The response has no body. */
+  #isHeadOnly = false;
   #isFinished = false;
 
   constructor({ stream, head, connection, open }: ReceivedStream) {
@@ -94,10 +98,6 @@ export class StreamWire implements Wire, StreamOwner {
     stream.on(
       'close',
       guarded(x, () => this.#leave(true)),
-    );
-    stream.on(
-      'timeout',
-      guarded(x, () => this.#timeOut()),
     );
     // The event `close` follows.
     stream.on('error', () => undefined);
@@ -138,18 +138,29 @@ export class StreamWire implements Wire, StreamOwner {
   }
 
   write(body: string | Uint8Array): void {
-    const length = Buffer.byteLength(body);
-    if (!this.#respond(length) || this.#isBare || length === 0) return;
-    // The frames refer to the body, so that a large one is not in memory twice.
-    this.#isWhole = true;
-    this.#stream.setTimeout(this.x.rules.sendTimeoutMs);
-    this.#stream.end(body);
+    const lengthBytes = Buffer.byteLength(body);
+    if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return;
+    const { x } = this;
+    // The exchange has counted a whole body.
+    const writer = this.#write(lengthBytes, () => undefined);
+    if (body.length <= PIECE_BYTES) writer.endWith(body);
+    else void writePieces(writer, Buffer.from(body as string), () => x.aborted);
   }
 
   open(lengthBytes: number): ResponseStream | undefined {
     if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return undefined;
-    const timeoutMs = this.x.rules.sendTimeoutMs;
-    this.#writer = new ResponseWriter(this.#stream, this, { lengthBytes, timeoutMs });
+    return this.#write(lengthBytes, (bytes) => this.x.wrote(bytes));
+  }
+
+  #write(lengthBytes: number, wrote: (bytes: number) => void): ResponseWriter {
+    const { x } = this;
+    this.#writer = new ResponseWriter(this.#stream, x, {
+      lengthBytes,
+      timeoutMs: x.rules.sendTimeoutMs,
+      wrote,
+      cut: () => x.abort(),
+      timedOut: () => this.#timeOut(),
+    });
     return this.#writer;
   }
 
@@ -171,7 +182,7 @@ export class StreamWire implements Wire, StreamOwner {
   finished(): void {
     if (this.#isTunnel || this.#isFinished) return;
     // Node.js ends a stream, too, that the client or the connection has given up.
-    if (!this.#isWhole && this.#writer?.isComplete !== true) return this.#leave(true);
+    if (!this.#isHeadOnly && this.#writer?.isComplete !== true) return this.#leave(true);
     // The client need not send the rest of its body (RFC 9113, 8.1).
     if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
     this.#body?.drop();
@@ -203,7 +214,7 @@ export class StreamWire implements Wire, StreamOwner {
     const endStream = this.#isBare || lengthBytes === 0;
     const waitForTrailers = !endStream && x.response.trailers !== undefined;
     const fields = responseFields(this.#common(hasLength ? lengthBytes : undefined), x.response.headers);
-    this.#isWhole = endStream;
+    this.#isHeadOnly = endStream;
     stream.respond(fields, { endStream, waitForTrailers });
     if (waitForTrailers) {
       stream.on(
@@ -227,7 +238,6 @@ export class StreamWire implements Wire, StreamOwner {
   #leave(wasReset: boolean): void {
     if (this.#isFinished) return;
     this.#body?.abort();
-    this.#writer?.release();
     this.x.leave();
     this.#finish(wasReset);
   }
@@ -235,7 +245,7 @@ export class StreamWire implements Wire, StreamOwner {
   #finish(wasReset: boolean): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
-    this.#stream.setTimeout(0);
+    this.#writer?.release();
     this.#usage.inFlight--;
     this.#open.connections.writing.add(-1);
     this.x.finish();

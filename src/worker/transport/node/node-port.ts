@@ -5,7 +5,7 @@ import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { SilenceWatch } from '../request-body.ts';
 import type { Heartbeat } from '../transport.ts';
-import type { FloodWatch } from '../http2/flood-watch.ts';
+import type { ConnectionWatch } from '../http2/connection-watch.ts';
 import { StreamHeadReader } from '../http2/request-head.ts';
 import { type Head, HeadReader } from './head-reader.ts';
 import type { RequestSource } from './request-source.ts';
@@ -61,7 +61,7 @@ export interface NodePort {
   /** The idle connections of all ports, the longest waiting first. */
   readonly idle: Set<IdleConnection>;
   /** The HTTP/2 connections of all ports. */
-  readonly floods: FloodWatch;
+  readonly watch: ConnectionWatch;
   /** The HTTP/2 connections of this port, which have to be told when it drains. */
   readonly sessions: Set<DrainingConnection>;
   readonly log: ErrorLog;

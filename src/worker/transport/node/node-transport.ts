@@ -8,7 +8,7 @@ import type { Admission } from '../admission.ts';
 import { type Failing, guarded } from '../guarded.ts';
 import { SilenceWatch } from '../request-body.ts';
 import { admitEverybody } from '../socket-address.ts';
-import { FloodWatch } from '../http2/flood-watch.ts';
+import { ConnectionWatch } from '../http2/connection-watch.ts';
 import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
 import { PrefaceReader } from './preface-reader.ts';
 import { NodeConnection } from './node-connection.ts';
@@ -150,7 +150,7 @@ export class NodeTransport implements Transport, Failing {
   readonly #admission: Admission;
   readonly #heartbeat: Heartbeat;
   readonly #idle = new Set<IdleConnection>();
-  readonly #floods = new FloodWatch();
+  readonly #watch = new ConnectionWatch();
   #serial = 0;
 
   constructor({ log, connections, admission, heartbeat }: Omit<EngineParts, 'acceptor'>) {
@@ -170,7 +170,7 @@ export class NodeTransport implements Transport, Failing {
       connections: this.#connections,
       heartbeat: this.#heartbeat,
       idle: this.#idle,
-      floods: this.#floods,
+      watch: this.#watch,
       sessions: new Set(),
       tlsServers: this.#tlsServers,
       nextSerial: () => ++this.#serial,
