@@ -1,53 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Peer } from '../upstream/index.ts';
+import type { Carrier, HeadToSend } from './carrier.ts';
 import type { Inlet } from './inlet.ts';
 import { closedEarly, type Stage, systemFault, timedOut, type UpstreamFault } from './fault.ts';
 import type { BodyFraming, Caller, ResponseReader, Switch } from './response-reader.ts';
-
-/** The timeout for a silent peer. One timer serves all waits of a connection: to start or end a wait only moves a deadline. */
-class SilenceTimer {
-  readonly #broken: () => void;
-  #deadlineMs = Infinity;
-  #timer: NodeJS.Timeout | undefined = undefined;
-  #firesAtMs = Infinity;
-
-  /** `broken` is called when the peer was silent for too long. */
-  constructor(broken: () => void) {
-    this.#broken = broken;
-  }
-
-  /** Starts a wait of this many milliseconds; ends the previous one. */
-  expect(ms: number): void {
-    this.#deadlineMs = performance.now() + ms;
-    if (this.#deadlineMs < this.#firesAtMs) this.#arm(ms);
-  }
-
-  /** Ends the wait. */
-  rest(): void {
-    this.#deadlineMs = Infinity;
-  }
-
-  /** Stops the timer for good. */
-  stop(): void {
-    this.#deadlineMs = this.#firesAtMs = Infinity;
-    clearTimeout(this.#timer);
-  }
-
-  #arm(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#firesAtMs = performance.now() + ms;
-    this.#timer = setTimeout(this.#fire, ms);
-  }
-
-  readonly #fire = (): void => {
-    this.#firesAtMs = Infinity;
-    if (this.#deadlineMs === Infinity) return;
-    const leftMs = this.#deadlineMs - performance.now();
-    if (leftMs > 0) return this.#arm(Math.ceil(leftMs));
-    this.#deadlineMs = Infinity;
-    this.#broken();
-  };
-}
+import { SilenceTimer } from './silence-timer.ts';
 
 /** Keeps connections between requests. */
 export interface ConnectionOwner {
@@ -65,17 +22,8 @@ interface ConnectionParts {
   readonly reader: ResponseReader;
 }
 
-/** The head of a request as it is sent. */
-interface HeadToSend {
-  readonly head: string | Uint8Array;
-  /** Of a text; default: utf8. In latin1 a character is a byte. */
-  readonly encoding?: 'latin1' | undefined;
-  /** How the body behind it is framed. */
-  readonly framing?: BodyFraming | undefined;
-}
-
 /** One connection to a peer. It carries one request at a time; its reader knows the protocol of the responses. */
-export class Connection {
+export class Connection implements Carrier {
   /** Requests sent on it so far. */
   requests = 0;
   readonly openedMs = performance.now();
@@ -110,14 +58,15 @@ export class Connection {
     socket.on('close', this.#ended);
   }
 
+  get isKept(): boolean {
+    return this.requests > 0;
+  }
+
   get isOpen(): boolean {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /**
-   * Sends the head of a request, and its body if it is complete. Otherwise `write` and `finish` follow, and the head waits for the
-   * first of them, or for `flush`: head and first piece are one packet.
-   */
+  /** Unless the body is complete, the head waits for its first piece, or for `flush`: the two are one packet. */
   begin(caller: Caller, request: HeadToSend, body: Uint8Array | 'follows' | undefined): void {
     const { head, framing } = request;
     const encoding = request.encoding ?? 'utf8';
@@ -140,7 +89,6 @@ export class Connection {
     if (this.#sent) this.#awaitResponse(caller);
   }
 
-  /** Sends a piece of the body. False: wait for `drained`. */
   write(piece: Uint8Array): boolean {
     const isTaken = this.#put(piece);
     this.flush();
@@ -170,14 +118,12 @@ export class Connection {
     this.#socket.write(end);
   }
 
-  /** Sends the head if it still waits for the body. */
   flush(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#socket.uncork();
   }
 
-  /** To be called when the body is complete. */
   finish(): void {
     this.#putEnd();
     this.flush();
@@ -190,7 +136,6 @@ export class Connection {
     this.#silence.expect(this.#socket.writableLength > 0 ? sendTimeoutMs : readTimeoutMs);
   }
 
-  /** Stops reading from the peer while the client is slow. The timeout is suspended. */
   pause(): void {
     this.#socket.pause();
     this.#silence.rest();
@@ -203,7 +148,6 @@ export class Connection {
     if (caller) this.#silence.expect(caller.readTimeoutMs);
   }
 
-  /** Closes the connection; the caller is not called any more. */
   destroy(): void {
     this.#reader.caller = undefined;
     this.#silence.stop();

@@ -40,6 +40,8 @@ export interface ConnectorSettings {
   readonly localAddress?: string;
   readonly tcpKeepalive: boolean;
   readonly tls?: TlsSettings;
+  /** What the peer is told in the TLS handshake that it will be spoken to in; default: HTTP/1.1. */
+  readonly protocol?: 'h2';
 }
 
 /** `proxy_ssl_*`, with the contents of the files. */
@@ -87,12 +89,12 @@ const KEEPALIVE_DELAY_MS = 60_000;
 /** Opens connections to the peers of one group over TCP or Unix sockets, with TLS if configured; TLS sessions are resumed. */
 export class Connector {
   readonly settings: ConnectorSettings;
-  readonly #buffer: Buffer;
+  readonly #buffer: Buffer | undefined;
   readonly #sessions: LRUCache<string, Buffer> | undefined;
   #context: SecureContext | undefined = undefined;
 
-  /** `buffer` is read into; see `readBuffer`. */
-  constructor(settings: ConnectorSettings, buffer: Buffer) {
+  /** `buffer` is read into (see `readBuffer`); without it, sockets are read as any stream. */
+  constructor(settings: ConnectorSettings, buffer?: Buffer) {
     const { tls } = settings;
     this.settings = settings;
     this.#buffer = buffer;
@@ -115,8 +117,10 @@ export class Connector {
   }
 
   #dial({ address }: Destination, attempt: Attempt): void {
+    const options = this.#optionsOf(address, WAITING_BYTES);
+    if (!this.#buffer) return attempt.follow(connect(options));
     const inlet = new Inlet(this.#buffer);
-    attempt.follow(connect({ ...this.#optionsOf(address, WAITING_BYTES), onread: inlet.onread }), inlet);
+    attempt.follow(connect({ ...options, onread: inlet.onread }), inlet);
   }
 
   #dialTls({ address, name, sendsName }: Destination, tls: TlsSettings): Socket {
@@ -129,7 +133,7 @@ export class Connector {
     const socket = connectTls({
       ...this.#optionsOf(address, WAITING_TLS_BYTES),
       secureContext: this.#context,
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [this.settings.protocol ?? 'http/1.1'],
       // The certificate is checked after the handshake, so that the log can say what is wrong with it.
       rejectUnauthorized: false,
       checkServerIdentity: () => undefined,

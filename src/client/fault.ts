@@ -14,10 +14,21 @@ export type Stage =
 /** Why a peer gave no complete response. The message is nginx's and goes to the error log only. */
 export class UpstreamFault extends Error {
   readonly kind: FaultKind;
+  /** The peer has not begun with the request, so it may be sent again whatever its method is (RFC 9113, 8.7). */
+  readonly isUnprocessed: boolean = false;
 
   constructor(kind: FaultKind, message: string) {
     super(message);
     this.kind = kind;
+  }
+}
+
+/** The peer has refused a request, or its connection ended, before it looked at it. */
+export class UnprocessedFault extends UpstreamFault {
+  override readonly isUnprocessed = true;
+
+  constructor(message: string) {
+    super('error', message);
   }
 }
 

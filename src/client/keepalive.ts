@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { KeepaliveConfig, Peer } from '../upstream/index.ts';
+import type { Carriers } from './carrier.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import type { Connector, Destination, DialCallbacks } from './connector.ts';
 import type { Inlet } from './inlet.ts';
@@ -12,7 +13,7 @@ const DEFAULT_IDLE = 32;
 /**
  * The connections of one group. Idle ones are kept for later requests; if there are too many, the least recently used is closed.
  */
-export class Connections implements ConnectionOwner {
+export class Connections implements Carriers, ConnectionOwner {
   readonly #connector: Connector;
   readonly #keepalive: KeepaliveConfig;
   readonly #reader: () => ResponseReader;
@@ -32,7 +33,6 @@ export class Connections implements ConnectionOwner {
     this.#most = keepalive.connections ?? DEFAULT_IDLE;
   }
 
-  /** Gives an idle connection to the peer, if there is one. */
   take({ address }: Peer, name: string): Connection | undefined {
     const kept = this.#kept;
     for (let at = kept.length - 1; at >= 0; at--) {
@@ -44,7 +44,6 @@ export class Connections implements ConnectionOwner {
     return undefined;
   }
 
-  /** Opens a new connection; gives a function that cancels the attempt. */
   open(peer: Peer, to: Omit<Destination, 'address'>, dialled: ConnectionCallbacks): () => void {
     const name = this.#connector.settings.tls ? to.name : '';
     const opened = (socket: Socket, inlet: Inlet | undefined): void =>

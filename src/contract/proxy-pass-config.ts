@@ -1,6 +1,8 @@
 import type { TlsConfig } from '../client/index.ts';
 import type { ComplexValue } from '../config/index.ts';
-import type { TryingConfig } from '../forwarding/index.ts';
+import type { HeaderRule, TryingConfig } from '../forwarding/index.ts';
+
+export type { HeaderRule } from '../forwarding/index.ts';
 
 /** The target of `proxy_pass`. */
 export type PassTarget = LiteralTarget | { readonly kind: 'variables'; readonly value: ComplexValue };
@@ -19,15 +21,9 @@ export interface LiteralTarget {
   readonly url: string;
 }
 
-/** `proxy_set_header name value`. */
-export interface HeaderRule {
-  readonly name: string;
-  readonly value: ComplexValue;
-}
-
 /** The part of the proxy module's config that other modules, rules and active checks read. */
 export interface ProxyPassConfig extends TryingConfig, TlsConfig {
   readonly pass?: PassTarget;
   readonly setHeaders?: readonly HeaderRule[];
-  readonly httpVersion: '1.0' | '1.1';
+  readonly httpVersion: '1.0' | '1.1' | '2';
 }

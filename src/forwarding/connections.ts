@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import {
+  type Carriers,
   Connections,
   Connector,
   type ConnectorSettings,
+  Http2Connections,
   readBuffer,
   type ResponseReader,
   type TlsSettings,
@@ -20,7 +22,7 @@ import type { Target } from './protocol.ts';
 export interface Provisioned {
   readonly upstreams: Upstreams;
   /** Gives the connections to the peers of a group, plain or encrypted, from one local address ('': any). */
-  connections(group: UpstreamGroup, isTls: boolean, localAddress?: string): Connections;
+  connections(group: UpstreamGroup, isTls: boolean, localAddress?: string): Carriers;
   readonly caches: Caches;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
@@ -39,6 +41,8 @@ interface Use {
   readonly protocol: string;
   /** Present if connections may be encrypted. */
   readonly tls?: TlsSettings | undefined;
+  /** Requests share connections, as streams of HTTP/2. */
+  readonly isHttp2?: boolean;
   /** Makes what reads the responses on one connection; absent: HTTP/1. */
   readonly reader?: () => ResponseReader;
 }
@@ -52,12 +56,12 @@ export function provisionForwarding(
   scope: Scope,
   use: Use,
 ): Provisioned {
-  const known = new Map<string, Connections>();
+  const known = new Map<string, Carriers>();
   const buffer = scope.share('forwarding: read buffer', readBuffer, () => undefined);
-  const open = (group: UpstreamGroup, settings: ConnectorSettings): Connections =>
+  const open = (group: UpstreamGroup, settings: ConnectorSettings): Carriers =>
     scope.share(
       keyOf(group, { protocol: use.protocol, settings }),
-      () => new Connections(new Connector(settings, buffer), group.keepalive, use.reader),
+      () => makeCarriers(group, settings, { ...use, buffer }),
       (connections) => connections.close(),
     );
   return {
@@ -75,6 +79,7 @@ export function provisionForwarding(
       if (known.size >= MAX_SETS) throw new Error('requests name too many different local addresses');
       const settings: ConnectorSettings = {
         tcpKeepalive: socketKeepalive,
+        ...(use.isHttp2 && { protocol: 'h2' }),
         ...(localAddress !== '' && { localAddress }),
         ...(isTls && use.tls && { tls: use.tls }),
       };
@@ -83,6 +88,15 @@ export function provisionForwarding(
       return opened;
     },
   };
+}
+
+function makeCarriers(
+  { keepalive }: UpstreamGroup,
+  settings: ConnectorSettings,
+  { isHttp2, reader, buffer }: Use & { readonly buffer: Buffer },
+): Carriers {
+  if (isHttp2) return new Http2Connections(new Connector(settings), keepalive);
+  return new Connections(new Connector(settings, buffer), keepalive, reader);
 }
 
 function keyOf(
@@ -113,7 +127,7 @@ export function compileConnections({
   config,
   provisioned,
   build,
-}: Tools): (x: Exchange, group: UpstreamGroup, isTls: boolean) => Connections {
+}: Tools): (x: Exchange, group: UpstreamGroup, isTls: boolean) => Carriers {
   const fixed = fixedLocalAddress(config);
   if (fixed !== undefined) return (_x, group, isTls) => provisioned.connections(group, isTls, fixed);
   const localAddress = build.value(config.bind as ComplexValue);

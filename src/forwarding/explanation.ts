@@ -1,4 +1,4 @@
-import type { Connections } from '../client/index.ts';
+import type { Carriers } from '../client/index.ts';
 import type { Caches } from '../cache/index.ts';
 import type { Exchange } from '../http/index.ts';
 import { PieceBuffers } from '../send-file.ts';
@@ -47,7 +47,7 @@ export function unconnected(scope: Scope): Unconnected {
   };
 }
 
-const NOTHING_OPEN = {} as Connections;
+const NOTHING_OPEN = {} as Carriers;
 
 /** A group for a host that a request names; it has no peers. */
 function unresolved(name: string): UpstreamGroup {

@@ -1,4 +1,4 @@
-import { type ResponseHead, type Caller, type Connection, UpstreamFault } from '../client/index.ts';
+import { type ResponseHead, type Caller, type Carrier, UpstreamFault } from '../client/index.ts';
 import type { Socket } from 'node:net';
 import { failRequest, type Exchange, logContext } from '../http/index.ts';
 import type { ErrorLog, Level } from '../log/index.ts';
@@ -38,6 +38,9 @@ interface OutgoingRequest {
   readonly keeper?: ResponseKeeper;
 }
 
+/** How often a request is sent again for nothing after a peer has refused it: a peer that always refuses fails. */
+const MOST_REFUSALS = 2;
+
 /** Sends one request to the peers of a group in turn, until one of them responds or none is left. */
 export class Forwarding implements Caller {
   readonly x: Exchange;
@@ -55,9 +58,10 @@ export class Forwarding implements Caller {
   readonly #startedMs: number;
   #tries = 0;
   #current: Try | undefined = undefined;
-  #connection: Connection | undefined = undefined;
+  #connection: Carrier | undefined = undefined;
   #giveUp: (() => void) | undefined = undefined;
   #isReused = false;
+  #refusals = 0;
   #relay: BodyTaker | undefined = undefined;
 
   constructor(
@@ -94,6 +98,7 @@ export class Forwarding implements Caller {
       return this.#tryNext();
     }
     this.#selection.headArrived();
+    this.#outgoing.upload?.forget();
     this.#relay = (this.#outgoing.keeper ?? this.#rules.delivery).take(this.x, head, this);
     if (!this.#relay) this.#moveOn('ok');
   }
@@ -135,15 +140,20 @@ export class Forwarding implements Caller {
       this.#settle('ok');
       return relay.cut();
     }
-    // nginx: a kept connection that the peer has closed meanwhile does not use up a try.
-    const isStale = this.#isReused && fault.kind === 'error';
+    const outcome = this.#outcomeOf(fault);
     const status = fault.kind === 'timeout' ? 504 : 502;
     if (this.#current && this.#current.status === 0) this.#current.status = status;
-    const progress = this.#progress(isStale);
-    this.#settle(isStale ? 'stale' : 'failed');
+    const progress = this.#progress(fault.isUnprocessed, outcome !== 'failed');
+    this.#settle(outcome);
     if (this.x.done) return this.#outgoing.keeper?.drop();
     if (this.#rules.next.afterFault(fault, progress)) this.#tryNext();
     else this.#fail(status, fault.kind);
+  }
+
+  #outcomeOf(fault: UpstreamFault): 'stale' | 'unprocessed' | 'failed' {
+    if (fault.isUnprocessed && this.#refusals++ < MOST_REFUSALS) return 'unprocessed';
+    // nginx: a kept connection that the peer has closed meanwhile does not use up a try.
+    return this.#isReused && fault.kind === 'error' ? 'stale' : 'failed';
   }
 
   drained(): void {
@@ -207,14 +217,14 @@ export class Forwarding implements Caller {
     const name = tls && connections.isTls ? tls.nameOf(this.x, target).replace(/:\d+$/, '') : '';
     const idle = connections.take(peer, name);
     this.#connection = undefined;
-    this.#isReused = idle !== undefined;
+    this.#isReused = idle?.isKept === true;
     if (idle) return this.#use(idle);
     const { connectTimeoutMs: timeoutMs } = this.#rules.config;
     const sendsName = tls?.sendsName === true;
     this.#giveUp = connections.open(peer, { timeoutMs, name, sendsName }, this);
   }
 
-  opened(connection: Connection): void {
+  opened(connection: Carrier): void {
     this.#guard(() => this.#use(connection));
   }
 
@@ -223,7 +233,7 @@ export class Forwarding implements Caller {
     this.fault(fault);
   };
 
-  #use(connection: Connection): void {
+  #use(connection: Carrier): void {
     const { head, upload } = this.#outgoing;
     this.#giveUp = undefined;
     this.#connection = connection;
@@ -233,15 +243,16 @@ export class Forwarding implements Caller {
   }
 
   /** Gives the state of the request. To be called before the peer is released. */
-  #progress(isStale = false): Progress {
+  #progress(isUnprocessed = false, isFree = false): Progress {
+    const { upload } = this.#outgoing;
     const others = Math.min(this.#selection.tries - 1, this.#rules.next.maxTries - this.#tries);
-    const isSent = this.#connection !== undefined;
+    const isSent = this.#connection !== undefined && !isUnprocessed;
     return {
       method: this.method,
       isSent,
-      isSpent: isSent && this.#outgoing.upload?.isSpent === true,
+      isSpent: upload?.isSpent === true && !(isUnprocessed && upload.isKept),
       startedMs: this.#startedMs,
-      triesLeft: isStale ? Math.max(others, 1) : others,
+      triesLeft: isFree ? Math.max(others, 1) : others,
     };
   }
 
@@ -281,6 +292,13 @@ export class Forwarding implements Caller {
     this.#giveUp = this.#connection = undefined;
     giveUp?.();
     connection?.destroy();
+  }
+
+  bodyLost(): void {
+    const relay = this.#connection && this.#relay;
+    this.withdraw();
+    if (this.x.aborted) relay?.drop();
+    else relay?.cut();
   }
 
   log(level: Level, message: string): void {

@@ -12,6 +12,17 @@ export { cgiProtocol } from './cgi-protocol.ts';
 export { type ExplainedLocation, explainForwarding, unconnected, type Unconnected } from './explanation.ts';
 export { compileForwarding } from './handler.ts';
 export type { HeaderRewrite, HeadWriter, Protocol, Target } from './protocol.ts';
+export { explainHttpRequest } from './explain-request.ts';
+export {
+  applicableRules,
+  checkedValue,
+  type HeaderRule,
+  headerRule,
+  NOT_PASSED,
+  withHops,
+} from './header-rules.ts';
+export { compileHttp2Head } from './http2-head.ts';
+export { checkedMethod, passedTarget, queryOf, rewrittenTarget, sendable } from './request-target.ts';
 export { asksForPieces } from './slice/compile-sliced.ts';
 export { sliceRange } from './slice/slice-range.ts';
 export { type Try, upstreamFacts, type UpstreamFacts } from './tries.ts';

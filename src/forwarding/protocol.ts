@@ -1,4 +1,4 @@
-import type { BodyFraming, Connections } from '../client/index.ts';
+import type { BodyFraming, Carriers } from '../client/index.ts';
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
 import type { UpstreamGroup } from '../upstream/index.ts';
@@ -6,7 +6,7 @@ import type { UpstreamGroup } from '../upstream/index.ts';
 /** The destination of one request. */
 export interface Target {
   readonly group: UpstreamGroup;
-  readonly connections: Connections;
+  readonly connections: Carriers;
   /** In front of addresses in the log: `http`, `fastcgi`. */
   readonly scheme: string;
   /** `$proxy_host` and `$proxy_port`, in protocols that have them. */
@@ -32,6 +32,8 @@ export interface RequestHead {
   readonly encoding?: 'latin1';
   /** How the body is framed; absent: it is sent as it is. */
   readonly framing?: BodyFraming;
+  /** Instead of `head`, in HTTP/2: name, value …; a character is a byte. */
+  readonly fields?: readonly string[];
   readonly method: string;
   /** The request asks for another protocol, so the upstream may respond with 101. */
   readonly upgrades: boolean;

@@ -1,4 +1,4 @@
-import type { Connection } from '../client/index.ts';
+import type { Carrier } from '../client/index.ts';
 import type { Exchange } from '../http/index.ts';
 import type { SpooledBody } from '../spool.ts';
 
@@ -6,8 +6,8 @@ import type { SpooledBody } from '../spool.ts';
 interface Sender {
   /** The body could not be read. */
   fault(error: Error): void;
-  /** The request has got a response already, or its client has gone. */
-  withdraw(): void;
+  /** The rest of the body will not come: the client has been refused, or has gone. */
+  bodyLost(): void;
 }
 
 /** The body of a request on its way to a peer: either complete, or passed on while the client sends it. */
@@ -18,9 +18,13 @@ export interface Upload {
   readonly bytes: Uint8Array | undefined;
   /** The body was passed on while it was received, so it cannot be sent to another peer. */
   readonly isSpent: boolean;
-  begin(connection: Connection, sender: Sender): void;
+  /** What was passed on is still kept, for a peer that takes the place of one that has refused it unseen. */
+  readonly isKept: boolean;
+  begin(connection: Carrier, sender: Sender): void;
   /** The connection can take more. */
   drained(): void;
+  /** A response has begun, so the body will not be sent again. */
+  forget(): void;
 }
 
 /** A larger body is sent in pieces, so that the timeout between writes applies and an early response is noticed. */
@@ -31,9 +35,10 @@ export class WholeUpload implements Upload {
   readonly bodyBytes: number;
   readonly bytes: Uint8Array | undefined;
   readonly isSpent = false;
+  readonly isKept = true;
   readonly #all: Buffer;
   #at = 0;
-  #connection: Connection | undefined = undefined;
+  #connection: Carrier | undefined = undefined;
 
   constructor(all: Buffer) {
     this.#all = all;
@@ -41,7 +46,7 @@ export class WholeUpload implements Upload {
     this.bytes = all.length <= PIECE_BYTES ? all : undefined;
   }
 
-  begin(connection: Connection): void {
+  begin(connection: Carrier): void {
     if (this.bytes) return;
     this.#connection = connection;
     this.#at = 0;
@@ -61,7 +66,12 @@ export class WholeUpload implements Upload {
     this.#connection = undefined;
     connection.finish();
   }
+
+  forget(): void {}
 }
+
+/** Bytes of a passed body that are kept for another peer. */
+const KEPT_BYTES = 65_536;
 
 /** A body that is passed on while it is received (`proxy_request_buffering off`). */
 export class PassingUpload implements Upload {
@@ -69,6 +79,11 @@ export class PassingUpload implements Upload {
   readonly bodyBytes: number;
   isSpent = false;
   readonly #x: Exchange;
+  /** All that was received; `undefined`: that is too much to be kept, or is not needed any more. */
+  #kept: Buffer[] | undefined = [];
+  #keptBytes = 0;
+  #connection: Carrier | undefined = undefined;
+  #isWhole = false;
   #taken: (() => void) | undefined = undefined;
 
   constructor(x: Exchange) {
@@ -76,25 +91,56 @@ export class PassingUpload implements Upload {
     this.bodyBytes = x.request.contentLength;
   }
 
-  begin(connection: Connection, sender: Sender): void {
+  get isKept(): boolean {
+    return this.#kept !== undefined;
+  }
+
+  begin(connection: Carrier, sender: Sender): void {
+    this.#connection = connection;
+    if (this.isSpent) return this.#repeat(connection);
     this.isSpent = true;
-    const receive = (piece: Buffer): void | Promise<void> => {
-      if (!connection.isOpen) return undefined;
-      return connection.write(piece) ? undefined : new Promise((resolve) => (this.#taken = resolve));
-    };
-    this.#x.readPieces(receive).then(
-      (isWhole) => {
-        if (!isWhole) return sender.withdraw();
-        return connection.finish();
-      },
-      (error: unknown) => sender.fault(error as Error),
-    );
+    this.#x.onEnd(() => this.drained());
+    this.#x
+      .readPieces((piece) => this.#pass(piece))
+      .then(
+        (isWhole) => {
+          this.#isWhole = isWhole;
+          return isWhole ? this.#connection?.finish() : sender.bodyLost();
+        },
+        (error: unknown) => sender.fault(error as Error),
+      );
     connection.flush();
+  }
+
+  #repeat(connection: Carrier): void {
+    for (const piece of this.#kept ?? []) connection.write(piece);
+    if (this.#isWhole) connection.finish();
+    this.drained();
+  }
+
+  #pass(piece: Buffer): void | Promise<void> {
+    this.#keep(piece);
+    const connection = this.#connection;
+    // Without a connection, another peer may be asked: it gets this piece with the others.
+    const isTaken = connection?.isOpen ? connection.write(piece) : !this.#kept || this.#x.done;
+    return isTaken ? undefined : new Promise((resolve) => (this.#taken = resolve));
+  }
+
+  #keep(piece: Buffer): void {
+    if (!this.#kept) return;
+    this.#keptBytes += piece.length;
+    if (this.#keptBytes > KEPT_BYTES && this.#connection?.isOpen) this.#kept = undefined;
+    else this.#kept.push(piece);
   }
 
   drained(): void {
     this.#taken?.();
     this.#taken = undefined;
+  }
+
+  forget(): void {
+    this.#kept = undefined;
+    if (!this.#connection?.isOpen) this.drained();
   }
 }
 
@@ -102,9 +148,10 @@ export class PassingUpload implements Upload {
 export class SpooledUpload implements Upload {
   readonly bytes = undefined;
   readonly isSpent = false;
+  readonly isKept = true;
   readonly bodyBytes: number;
   readonly #body: SpooledBody;
-  #connection: Connection | undefined = undefined;
+  #connection: Carrier | undefined = undefined;
   #taken: (() => void) | undefined = undefined;
 
   constructor(body: SpooledBody) {
@@ -112,7 +159,7 @@ export class SpooledUpload implements Upload {
     this.bodyBytes = body.length;
   }
 
-  begin(connection: Connection, sender: Sender): void {
+  begin(connection: Carrier, sender: Sender): void {
     this.#connection = connection;
     // Wakes up the loop that wrote to the previous peer: it sees that it is no longer current and ends.
     this.drained();
@@ -124,7 +171,9 @@ export class SpooledUpload implements Upload {
     this.#taken = undefined;
   }
 
-  async #send(connection: Connection): Promise<void> {
+  forget(): void {}
+
+  async #send(connection: Carrier): Promise<void> {
     let leftBytes = this.bodyBytes;
     for await (const piece of this.#body.pieces()) {
       if (!this.#isCurrent(connection)) return;
@@ -137,7 +186,7 @@ export class SpooledUpload implements Upload {
     if (this.#isCurrent(connection)) connection.finish();
   }
 
-  #isCurrent(connection: Connection): boolean {
+  #isCurrent(connection: Carrier): boolean {
     return this.#connection === connection && connection.isOpen;
   }
 }

@@ -174,7 +174,7 @@ export class Exchange implements StateHolder {
     return this.#parent ? this.#parent.readBody(limitBytes) : takeBody(this, { limitBytes });
   }
 
-  /** Reads the request body piece by piece. Returns false where `readBody`, its alternative, returns `undefined`. */
+  /** Reads the request body in pieces, also while a response is sent. Returns false where `readBody` returns `undefined`. */
   async readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
     if (this.request.contentLength === 0) return !this.done;
     if (this.#parent) return this.#parent.readPieces(receive, limitBytes);

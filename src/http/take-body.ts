@@ -37,7 +37,9 @@ export function takeBody(
     const settle = (outcome: BodyOutcome): void => {
       try {
         if (typeof outcome === 'string') refuseUnread(x, outcome);
-        resolve(typeof outcome === 'string' || x.done ? undefined : outcome);
+        // What is read in pieces may be of use although a response has begun: a stream goes both ways.
+        const isLost = typeof outcome === 'string' || (x.done && !receive);
+        resolve(isLost ? undefined : outcome);
       } catch (error) {
         reject(error as Error);
       }

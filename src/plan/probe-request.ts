@@ -39,7 +39,7 @@ export function forwardedRequest(
   return {
     uri: check.uri,
     headers: headersOf(proxy, known),
-    version: httpVersion,
+    version: httpVersion === '1.0' ? '1.0' : '1.1',
     timeoutMs: check.timeoutMs ?? connectTimeoutMs + sendTimeoutMs + readTimeoutMs,
     connectTimeoutMs,
     sendTimeoutMs,

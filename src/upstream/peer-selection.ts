@@ -26,6 +26,11 @@ function isNew({ id, address, hash }: PeerBinding): boolean {
   return id === '' && address === undefined && hash === undefined;
 }
 
+/** Tells whether a request to a peer uses up one of its tries. */
+function isTry(outcome: Outcome): boolean {
+  return outcome !== 'stale' && outcome !== 'unprocessed';
+}
+
 /** The selection of peers for one request, with nginx's accounting of failures. */
 export class PeerSelection implements Selection {
   readonly #ground: GroupState;
@@ -88,10 +93,10 @@ export class PeerSelection implements Selection {
     if (outcome === 'ok') this.#progress.ask.binding?.ended?.(peer);
     if (isTimed && outcome === 'ok') table.locked(() => this.#measure(peer, ms));
     if (this.#progress.set.isSingle) {
-      this.#tries = outcome === 'stale' ? 1 : 0;
+      this.#tries = isTry(outcome) ? 0 : 1;
       return;
     }
-    if (outcome !== 'stale') this.#tries = Math.max(0, this.#tries - 1);
+    if (isTry(outcome)) this.#tries = Math.max(0, this.#tries - 1);
     if (isFailure) table.locked(() => this.#blame(peer));
     else if (peer.state.fails > 0) table.locked(() => this.#clear(peer, outcome));
   }
@@ -140,7 +145,7 @@ export class PeerSelection implements Selection {
   /** After a successful trial, the peer is available again. If the trial was not used, the next request may try. */
   #clear({ state, maxFails, slowStartMs }: LivePeer, outcome: Outcome): void {
     if (state.accessed >= state.checked) return;
-    if (outcome === 'unused') {
+    if (outcome === 'unused' || outcome === 'unprocessed') {
       if (this.#trial?.second === state.checked) state.checked = this.#trial.before;
       return;
     }

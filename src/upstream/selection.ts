@@ -17,10 +17,11 @@ export interface Peer {
 
 /**
  * The result of a request to a peer. `failed` counts against the peer. `stale`: a kept-alive connection had been
- * closed; counts as a failure, but not as a try. `unused`: nothing was learnt, because the client closed its
+ * closed; counts as a failure, but not as a try. `unprocessed`: the peer has refused the request without looking at it, as
+ * when it closes a shared connection; counts as neither. `unused`: nothing was learnt, because the client closed its
  * connection.
  */
-export type Outcome = 'ok' | 'failed' | 'stale' | 'unused';
+export type Outcome = 'ok' | 'failed' | 'stale' | 'unprocessed' | 'unused';
 
 /** The selection of peers for one request: `next`, `done`, `next`, `done` … */
 export interface Selection {

@@ -1,7 +1,8 @@
-import type { ExplainedFact, ModuleExplanation } from '../../contract/index.ts';
+import type { ModuleExplanation } from '../../contract/index.ts';
 import {
   type ExplainedLocation,
   explainForwarding,
+  explainHttpRequest,
   type Provisioned,
   unconnected,
   type Unconnected,
@@ -23,25 +24,9 @@ export const explanation: ModuleExplanation<ProxyConfig, Provisioned> = {
       protocol,
       prefix: 'proxy',
       tell(x, asked, isForCache) {
-        const { head } = (isForCache ? heads.cache : heads.client)(x, asked);
-        return requestFacts(String(head));
+        return explainHttpRequest((isForCache ? heads.cache : heads.client)(x, asked));
       },
     };
     return { content: explainForwarding(location, build) };
   },
 };
-
-function requestFacts(head: string): readonly ExplainedFact[] {
-  const [line = '', ...fields] = head.trimEnd().split('\r\n');
-  return [
-    { label: 'request', value: line },
-    ...fields.map((field) => ({ label: 'header', value: withoutLogin(field) })),
-  ];
-}
-
-/** Masks credentials in the headers of the request. */
-function withoutLogin(field: string): string {
-  return field.replace(/^((?:proxy-)?authorization|cookie):(?: (\w+) (?=\S))?.*$/i, (_all, name, scheme) =>
-    scheme === undefined ? `${name}: ***` : `${name}: ${scheme} ***`,
-  );
-}

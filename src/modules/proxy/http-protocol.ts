@@ -1,6 +1,11 @@
 import type { Build, HeaderRule, PassTarget } from '../../contract/index.ts';
 import type { ComplexValue } from '../../config/index.ts';
-import type { Protocol, Provisioned } from '../../forwarding/index.ts';
+import {
+  compileHttp2Head,
+  type HeadWriter,
+  type Protocol,
+  type Provisioned,
+} from '../../forwarding/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { compileRewrites } from './replacements.ts';
 import { compileRequestHead, compileRequestTarget } from './request-head.ts';
@@ -9,7 +14,7 @@ import { compileTarget, type HttpTarget } from './target.ts';
 /** nginx hides these, besides `X-Accel-…` (ngx_http_proxy_hide_headers). */
 const HIDDEN: readonly string[] = ['Date', 'Server', 'X-Pad'];
 
-/** Compiles what HTTP/1 brings along for a `proxy_pass`. */
+/** Compiles what HTTP brings along for a `proxy_pass`. */
 export function compileHttp(
   pass: PassTarget,
   config: ProxyConfig,
@@ -19,7 +24,7 @@ export function compileHttp(
   return {
     targetOf: compileTarget(pass, config, { provisioned, build }),
     uriOf: (x, { pass: { uri, isEvaluated } }) => uriOf(x, { uri, isEvaluated }),
-    compileHead: (isForCache) => compileRequestHead(isForCache ? forCache(config) : config, build),
+    compileHead: (isForCache) => compileHead(isForCache ? forCache(config) : config, build),
     // HTTP/1.0 has no chunked bodies.
     takesUnknownLength: config.httpVersion !== '1.0',
     range: rangeOf(config),
@@ -29,6 +34,11 @@ export function compileHttp(
     passesTrailers: config.passTrailers,
     tls: { nameOf: compileSslName(config, build), sendsName: config.sslServerName },
   };
+}
+
+function compileHead(config: ProxyConfig, build: Build): HeadWriter<HttpTarget> {
+  if (config.httpVersion !== '2') return compileRequestHead(config, build);
+  return compileHttp2Head(config, { authorityOf: (_x, { proxyHost }: HttpTarget) => proxyHost }, build);
 }
 
 /** The `Range` that is sent instead of the client's. */

@@ -67,7 +67,8 @@ export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
   },
   provision: (config, worker) =>
     provisionForwarding(config, worker, {
-      protocol: 'http',
+      protocol: config.httpVersion === '2' ? 'h2' : 'http',
+      isHttp2: config.httpVersion === '2',
       tls: config.pass ? tlsSettings(config) : undefined,
     }),
   compile(config, provisioned, build) {

@@ -1,24 +1,20 @@
 import { constantText } from '../../config/index.ts';
 import type { Build, HeaderRule, LocationFacts } from '../../contract/index.ts';
-import {
-  encodePath,
-  type Exchange,
-  HttpFault,
-  isSafeHeaderName,
-  isSafeHeaderValue,
-  rewritePhaseOf,
-} from '../../http/index.ts';
-import {
-  CHUNK_END,
-  chunkStart,
-  connectionOptions,
-  headerLine,
-  HOP_BY_HOP,
-  lastChunk,
-  requestLine,
-} from '../../http1/index.ts';
+import { encodePath, type Exchange } from '../../http/index.ts';
+import { CHUNK_END, chunkStart, headerLine, lastChunk, requestLine } from '../../http1/index.ts';
 import type { BodyFraming } from '../../client/index.ts';
-import type { HeadWriter } from '../../forwarding/index.ts';
+import {
+  applicableRules,
+  checkedMethod,
+  checkedValue,
+  type HeadWriter,
+  NOT_PASSED,
+  passedTarget,
+  queryOf,
+  rewrittenTarget,
+  sendable,
+  withHops,
+} from '../../forwarding/index.ts';
 import type { ProxyConfig } from './config.ts';
 import type { HttpTarget, PassUri } from './target.ts';
 
@@ -31,48 +27,11 @@ export function compileRequestTarget({ kind, path }: LocationFacts): (x: Exchang
   const prefixLength = kind === 'prefix' || kind === 'exact' ? path.length : 0;
   return (x, { uri, isEvaluated }) => {
     if (isEvaluated && uri !== '') return sendable(uri);
-    if (uri === '' && x.isOriginalUri) return originForm(x.request.requestUri);
-    const query = x.args === '' ? '' : `?${sendable(x.args)}`;
-    if (uri === '' || rewritePhaseOf(x)?.hasLeftLocation) return encodePath(x.uri) + query;
-    return sendable(uri) + encodePath(x.uri.slice(Math.min(prefixLength, x.uri.length))) + query;
+    if (uri === '') return passedTarget(x);
+    const rest = x.uri.slice(Math.min(prefixLength, x.uri.length));
+    return rewrittenTarget(x) ?? sendable(uri) + encodePath(rest) + queryOf(x);
   };
 }
-
-/** Reduces an absolute-form target to its path: upstreams get origin-form targets only. */
-function originForm(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '').replace(/^(?!\/)/, '/');
-}
-
-const UNSAFE = /[^\x21-\x7e]+/g;
-
-/** Percent-encodes blanks, control bytes and bytes that are not ASCII; leaves everything else unchanged. */
-function sendable(text: string): string {
-  return text.replace(UNSAFE, (run) =>
-    Buffer.from(run).reduce((out, byte) => `${out}%${byte.toString(16).toUpperCase().padStart(2, '0')}`, ''),
-  );
-}
-
-/** Headers of the client that are not passed on, besides the hop-by-hop ones: gw writes its own. */
-const NOT_PASSED: readonly string[] = [
-  ...HOP_BY_HOP,
-  'expect',
-  // CGI programs would see it as the environment variable HTTP_PROXY.
-  'proxy',
-  'host',
-  'content-length',
-];
-
-/** Headers that are passed on even if `Connection` names them: without them the request would mean something else. */
-const NEVER_HOP: ReadonlySet<string> = new Set([
-  'host',
-  'authorization',
-  'content-length',
-  'cookie',
-  'content-type',
-]);
-
-/** Headers that `proxy_set_header` cannot set: they must agree with the body that gw sends. */
-const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
 const AFTER_CHUNK = Buffer.from(CHUNK_END);
 
@@ -87,9 +46,10 @@ type Line = (x: Exchange, target: HttpTarget) => string;
 
 /** Compiles the head of requests to the upstream: configured headers, then gw's own, then the client's, in nginx's order. */
 export function compileRequestHead(config: ProxyConfig, build: Build): HeadWriter<HttpTarget> {
-  const rules = (config.setHeaders ?? []).filter(({ name }) => !FRAMING.has(name.toLowerCase()));
+  const version = config.httpVersion === '1.0' ? '1.0' : '1.1';
+  const rules = applicableRules(config.setHeaders);
   const names = new Set(rules.map(({ name }) => name.toLowerCase()));
-  const lines = compileLines(onlyOneHost(rules), build);
+  const lines = compileLines(rules, build);
   if (!names.has('host')) lines.push((_x, { proxyHost }) => headerLine('Host', proxyHost));
   const dropped = new Set([...NOT_PASSED, ...names]);
   const passed = config.passRequestHeaders ? compilePassed(dropped, build) : (): string => '';
@@ -97,19 +57,13 @@ export function compileRequestHead(config: ProxyConfig, build: Build): HeadWrite
   const readMethod = config.method && build.value(config.method);
   const asksUpgrade = compileUpgrade(rules, build);
   return (x, { target, uri, bodyBytes, method: forced }) => {
-    const method = forced ?? (readMethod ? methodOf(readMethod(x)) : x.method);
-    let text = requestLine(method, uri, config.httpVersion);
+    const method = forced ?? (readMethod ? checkedMethod(readMethod(x)) : x.method);
+    let text = requestLine(method, uri, version);
     for (const line of lines) text += line(x, target);
     text += framingLine(x, bodyBytes);
     const head = { head: `${text}${passed(x)}\r\n`, method, upgrades: asksUpgrade(x) };
     return bodyBytes < 0 ? { ...head, framing: CHUNKS } : head;
   };
-}
-
-/** Keeps the first configured `Host` only. nginx would send all of them, and two parsers could choose different ones. */
-function onlyOneHost(rules: readonly HeaderRule[]): readonly HeaderRule[] {
-  const host = rules.find(({ name }) => name.toLowerCase() === 'host');
-  return rules.filter((rule) => rule === host || rule.name.toLowerCase() !== 'host');
 }
 
 function compileLines(rules: readonly HeaderRule[], build: Build): Line[] {
@@ -122,9 +76,7 @@ function compileLines(rules: readonly HeaderRule[], build: Build): Line[] {
 }
 
 function configuredLine(name: string, value: string): string {
-  if (value === '') return '';
-  if (isSafeHeaderValue(value)) return headerLine(name, value);
-  throw new HttpFault(500, `control character in the value of "${name}" for an upstream`);
+  return value === '' ? '' : headerLine(name, checkedValue(name, value));
 }
 
 /**
@@ -152,34 +104,11 @@ function compilePassed(dropped: ReadonlySet<string>, build: Build): (x: Exchange
   };
 }
 
-function withHops(known: ReadonlySet<string> | undefined, value: string): ReadonlySet<string> | undefined {
-  if (COMMON.has(value)) return known;
-  const named = connectionOptions(value).filter(
-    (option) => option !== 'close' && option !== 'keep-alive' && !NEVER_HOP.has(option),
-  );
-  return named.length === 0 ? known : new Set([...(known ?? []), ...named]);
-}
-
-const COMMON: ReadonlySet<string> = new Set([
-  'keep-alive',
-  'close',
-  'upgrade',
-  'Keep-Alive',
-  'Close',
-  'Upgrade',
-]);
-
 function withoutHops(text: string, hops: ReadonlySet<string>): string {
   const lines = text
     .split('\r\n')
     .filter((line) => !hops.has(line.slice(0, line.indexOf(':')).toLowerCase()));
   return lines.join('\r\n');
-}
-
-function methodOf(text: string): string {
-  // A method is a token, as header names are (RFC 9110, 9.1).
-  if (isSafeHeaderName(text)) return text.toUpperCase();
-  throw new HttpFault(500, 'the method for an upstream is not a token');
 }
 
 /** Tells whether a 101 is passed on: only if gw sends `Upgrade` and the client sent one too (nginx). */

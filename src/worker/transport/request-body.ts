@@ -146,7 +146,8 @@ export class RequestBody implements WatchedBody, Failing {
     if (this.#failure) return reader.fail(this.#failure.error);
     this.#reader = reader;
     this.#bytes.limit(reader.limitBytes);
-    if (this.#proceed(reader)) return;
+    // A reader that still needs time for what was buffered holds the client back.
+    if (this.#proceed(reader) || this.#delivering) return;
     this.#resume();
     this.#silence.add(this);
   }

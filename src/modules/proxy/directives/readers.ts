@@ -1,21 +1,6 @@
 import type { Word } from '../../../../grammar/index.ts';
 import { type ArgReader, readers, readRegex, type ReadScope } from '../../../config/index.ts';
-import type { HeaderRule } from '../../../contract/index.ts';
 import type { CookieFlagsRule, CookieRule, Pattern, RedirectRule, Replacement } from '../config.ts';
-
-/** Characters of a header name (RFC 9110, 5.6.2). */
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-/** `proxy_set_header name value`. */
-export const headerRule: ArgReader<HeaderRule> = readers.words(
-  { syntax: 'name value', min: 2, max: 2 },
-  (words, scope) => {
-    const [name, value] = words as [Word, Word];
-    if (TOKEN.test(name.value)) return { name: name.value, value: scope.complexValue(value) };
-    scope.report.emerg(`invalid header name "${name.value}"`, name.span);
-    return undefined;
-  },
-);
 
 /** `proxy_redirect default | off | redirect replacement`. */
 export const redirectRule: ArgReader<RedirectRule> = readers.words(

@@ -7,9 +7,9 @@ import {
   uses,
 } from '../../../config/index.ts';
 import type { LiteralTarget, LocationMatch, PassTarget } from '../../../contract/index.ts';
+import { headerRule } from '../../../forwarding/index.ts';
 import { allowedHosts } from '../../../upstream/index.ts';
 import type { ProxyConfig } from '../config.ts';
-import { headerRule } from './readers.ts';
 
 /** `proxy_pass URL`. */
 const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, scope) => {
@@ -128,10 +128,11 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
   },
   proxy_http_version: {
     contexts: HSL,
-    args: oneOf('1.0', '1.1'),
+    args: oneOf('1.0', '1.1', '2'),
     into: 'httpVersion',
     default: '1.1',
-    summary: 'HTTP version of requests to the upstream.',
+    summary:
+      'HTTP version of requests to the upstream; with 2, requests share connections, over TLS or without it.',
     source: source('proxy_http_version'),
   },
 });

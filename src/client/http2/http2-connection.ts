@@ -1,0 +1,192 @@
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
+import { closedEarly, type Stage, timedOut, UpstreamFault } from '../fault.ts';
+import { SilenceTimer } from '../silence-timer.ts';
+import { RequestStream, type StreamOwner } from './request-stream.ts';
+import { connectionFault, errorName } from './stream-head.ts';
+
+/** Streams of one connection at most, whatever its peer allows: they share its congestion window and its losses. */
+const MOST_STREAMS = 250;
+/** Bytes of one response that wait for a slow client at most. */
+const STREAM_WINDOW_BYTES = 262_144;
+/** Node acknowledges what a connection receives at once, so this holds nothing in memory. */
+const CONNECTION_WINDOW_BYTES = 4_194_304;
+/** No `proxy_buffer_size` allows more; Node refuses larger heads before it keeps them. */
+const MOST_HEAD_BYTES = 1_048_576;
+const MOST_FIELDS = 1_000;
+/** Megabytes. What is kept per stream is bounded already. */
+const SESSION_MEMORY = 1_000;
+
+/** Fields of which Node sends one only. */
+const SINGLE: ReadonlySet<string> = new Set(
+  `access-control-max-age access-control-request-method age authorization content-encoding content-language content-length
+   content-location content-md5 content-range content-type date dnt etag expires from host if-match if-modified-since
+   if-none-match if-range if-unmodified-since last-modified location max-forwards proxy-authorization range referer
+   retry-after tk upgrade-insecure-requests user-agent x-content-type-options`.split(/\s+/),
+);
+
+/** Gives fields as Node takes them. Of those that may occur once only the first is sent: two parsers could choose two. */
+function outgoing(fields: readonly string[]): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = Object.create(null) as OutgoingHttpHeaders;
+  for (let index = 0; index < fields.length; index += 2) {
+    const name = fields[index] as string;
+    const value = fields[index + 1] as string;
+    const before = headers[name];
+    if (before === undefined) headers[name] = value;
+    else if (Array.isArray(before)) before.push(value);
+    else if (!SINGLE.has(name)) headers[name] = [String(before), value];
+  }
+  return headers;
+}
+
+/** Keeps shared connections. */
+export interface ConnectionKeeper {
+  readonly keepalive: KeepaliveConfig;
+  /** The peer's settings have arrived: requests may begin. */
+  ready(connection: Http2Connection): void;
+  /** No stream is left. */
+  idle(connection: Http2Connection): void;
+  /** The connection has ended. Before it was ready, the fault tells why. */
+  gone(connection: Http2Connection, fault: UpstreamFault): void;
+}
+
+/** One connection to a peer that speaks HTTP/2: it carries many requests at once. */
+export class Http2Connection implements StreamOwner {
+  readonly peer: Peer;
+  /** The name that the peer's certificate was checked for; '' without TLS. */
+  readonly name: string;
+  broken: ((stage: Stage) => UpstreamFault) | undefined = undefined;
+  readonly #keeper: ConnectionKeeper;
+  readonly #session: ClientHttp2Session;
+  readonly #streams = new Set<RequestStream>();
+  readonly #openedMs = performance.now();
+  readonly #idle = new SilenceTimer(() => this.#expire());
+  #requests = 0;
+  #mostStreams = 0;
+  #isRetired = false;
+  #hasSettings = false;
+
+  constructor(
+    socket: Socket,
+    { peer, name }: { readonly peer: Peer; readonly name: string },
+    keeper: ConnectionKeeper,
+  ) {
+    this.peer = peer;
+    this.name = name;
+    this.#keeper = keeper;
+    // Before Node's own listeners, which end the streams.
+    socket.once('close', () => (this.broken ??= closedEarly));
+    const session = connect('http://localhost', {
+      createConnection: () => socket,
+      maxSessionMemory: SESSION_MEMORY,
+      maxHeaderListPairs: MOST_FIELDS,
+      settings: {
+        enablePush: false,
+        initialWindowSize: STREAM_WINDOW_BYTES,
+        maxHeaderListSize: MOST_HEAD_BYTES,
+      },
+    });
+    this.#session = session;
+    session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
+    session.on('remoteSettings', ({ maxConcurrentStreams = Infinity }) => this.#allow(maxConcurrentStreams));
+    session.on('goaway', (code: number, lastId: number) => this.#retire(code, lastId));
+    session.on('error', (error: Error) => this.#break(error));
+    session.on('close', () => this.#end());
+  }
+
+  /** How many streams the peer allows. */
+  get mostStreams(): number {
+    return this.#mostStreams;
+  }
+
+  get isIdle(): boolean {
+    return this.#streams.size === 0;
+  }
+
+  /** Whether another request may begin. */
+  get hasRoom(): boolean {
+    return this.#streams.size < this.#mostStreams && !this.isWorn;
+  }
+
+  /** It takes no further requests: it ends with those that it has. */
+  get isWorn(): boolean {
+    const { requests, timeMs } = this.#keeper.keepalive;
+    const { closed, destroyed } = this.#session;
+    if (this.#isRetired || this.broken || closed || destroyed) return true;
+    return this.#requests >= requests || performance.now() - this.#openedMs >= timeMs;
+  }
+
+  /** Takes the place of one stream. To be called if there is room. */
+  stream(): RequestStream {
+    const stream = new RequestStream(this, this.isIdle && this.#requests > 0);
+    this.#streams.add(stream);
+    this.#requests++;
+    this.#idle.rest();
+    return stream;
+  }
+
+  request(fields: readonly string[], endsHere: boolean): ClientHttp2Stream {
+    return this.#session.request(outgoing(fields), { endStream: endsHere });
+  }
+
+  released(stream: RequestStream): void {
+    this.#streams.delete(stream);
+    if (this.isIdle) this.#keeper.idle(this);
+  }
+
+  suspect(): void {
+    this.#isRetired = true;
+  }
+
+  /** Closes the connection if it is not used for this long, or if the peer does not tell its settings within it. */
+  waitIdle(timeoutMs: number): void {
+    this.#idle.expect(timeoutMs);
+  }
+
+  /** Closes the connection, whatever it carries. */
+  close(): void {
+    this.broken ??= closedEarly;
+    this.#idle.stop();
+    this.#session.destroy();
+  }
+
+  #expire(): void {
+    if (!this.#hasSettings) this.broken ??= timedOut;
+    this.close();
+  }
+
+  #allow(mostStreams: number): void {
+    this.#mostStreams = Math.min(mostStreams, MOST_STREAMS);
+    if (this.#hasSettings) return;
+    this.#hasSettings = true;
+    this.#idle.rest();
+    this.#keeper.ready(this);
+  }
+
+  #retire(code: number, lastId: number): void {
+    this.#isRetired = true;
+    for (const stream of this.#streams) stream.refuseAbove(lastId);
+    if (code !== constants.NGHTTP2_NO_ERROR) {
+      const message = `upstream sent goaway with error ${errorName(code)}`;
+      this.broken = (stage) => new UpstreamFault('error', `${message} while ${stage}`);
+    }
+    if (this.isIdle) this.#keeper.idle(this);
+  }
+
+  #break(error: Error): void {
+    if (this.broken && this.broken !== closedEarly) return;
+    this.broken = (stage) => connectionFault(error, stage);
+  }
+
+  #end(): void {
+    this.#idle.stop();
+    this.#keeper.gone(this, (this.broken ?? closedEarly)('connecting to upstream'));
+  }
+}

@@ -1,0 +1,1 @@
+export { Http2Connections } from './http2-connections.ts';

@@ -1,0 +1,263 @@
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import type { Carrier, HeadToSend } from '../carrier.ts';
+import {
+  closedEarly,
+  invalidResponse,
+  type Stage,
+  timedOut,
+  UnprocessedFault,
+  type UpstreamFault,
+} from '../fault.ts';
+import type { Caller } from '../response-reader.ts';
+import { SilenceTimer } from '../silence-timer.ts';
+import { connectionFault, errorName, measured, readFields, readStreamHead } from './stream-head.ts';
+
+const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM, NGHTTP2_FLAG_END_STREAM } = constants;
+
+/** Maximum number of interim responses such as 103 to one request: each of them restarts `proxy_read_timeout`. */
+const MAX_INTERIM_RESPONSES = 16;
+const READING = 'reading response header from upstream';
+
+/** The connection that a stream belongs to. */
+export interface StreamOwner {
+  /** Begins a stream. Throws if the connection takes none any more. */
+  request(fields: readonly string[], endsHere: boolean): ClientHttp2Stream;
+  /** The stream is over, and another request may take its place. */
+  released(stream: RequestStream): void;
+  /** The peer was silent for too long: further requests had better take another connection. */
+  suspect(): void;
+  /** Why the connection has ended; `undefined`: it has not. */
+  readonly broken: ((stage: Stage) => UpstreamFault) | undefined;
+}
+
+/** One request and its response on a connection that others share. */
+export class RequestStream implements Carrier {
+  readonly isKept: boolean;
+  bytesSent = 0;
+  bytesReceived = 0;
+  readonly #owner: StreamOwner;
+  readonly #silence = new SilenceTimer(() => this.#timedOut());
+  #stream: ClientHttp2Stream | undefined = undefined;
+  #caller: Caller | undefined = undefined;
+  #isSent = false;
+  #hasHead = false;
+  #interims = 0;
+  #trailers: readonly string[] | undefined = undefined;
+  #isRefused = false;
+  /** The response has ended, but before its last byte. */
+  #isCut: boolean | undefined = undefined;
+  #error: (Error & { readonly code?: string }) | undefined = undefined;
+
+  constructor(owner: StreamOwner, isKept: boolean) {
+    this.#owner = owner;
+    this.isKept = isKept;
+  }
+
+  get isOpen(): boolean {
+    return this.#caller !== undefined;
+  }
+
+  begin(caller: Caller, { fields = [] }: HeadToSend, body: Uint8Array | 'follows' | undefined): void {
+    this.#caller = caller;
+    this.bytesSent = measured(fields, Infinity, READING);
+    let stream: ClientHttp2Stream;
+    try {
+      stream = this.#owner.request(fields, body === undefined);
+    } catch (error) {
+      // The caller is about to begin with the body.
+      return queueMicrotask(() => this.#fail(new UnprocessedFault(`${(error as Error).message}`)));
+    }
+    this.#stream = stream;
+    this.#watchEnd(stream);
+    this.#listen(stream);
+    if (typeof body === 'object') this.#end(body);
+    else if (body === undefined) this.#awaitResponse(true);
+  }
+
+  /**
+   * Node ends the readable side of a stream that its peer resets without an error, too. It is closed by then, while one whose
+   * response is whole is not.
+   */
+  #watchEnd(stream: ClientHttp2Stream): void {
+    const push = stream.push.bind(stream);
+    stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+      if (chunk === null) this.#isCut ??= stream.closed;
+      return push(chunk, encoding);
+    };
+  }
+
+  #listen(stream: ClientHttp2Stream): void {
+    const on = <A extends unknown[]>(event: string, act: (...args: A) => void): void =>
+      void stream.on(event, (...args: A) => this.#guard(() => act(...args)));
+    on('response', (_: unknown, flags: number, block: readonly string[]) => this.#readHead(block, flags));
+    on('headers', () => this.#readInterim());
+    on('data', (bytes: Buffer) => this.#readPiece(bytes));
+    on('trailers', (_: unknown, _flags: number, block: readonly string[]) => this.#readTrailers(block));
+    on('end', () => this.#ended());
+    on('drain', () => this.#drained());
+    on('finish', () => this.#awaitResponse(true));
+    // The event `close` follows.
+    stream.on('error', (error: Error) => (this.#error = error));
+    on('close', () => this.#fail(this.#faultOf(stream.rstCode)));
+  }
+
+  /** Handles an event unless the request is over. */
+  #guard(act: () => void): void {
+    if (!this.#caller) return;
+    try {
+      act();
+    } catch (error) {
+      this.#abandon(error as UpstreamFault);
+    }
+  }
+
+  write(piece: Uint8Array): boolean {
+    const caller = this.#caller;
+    if (!caller || !this.#stream) return true;
+    this.bytesSent += piece.byteLength;
+    const isTaken = this.#stream.write(piece);
+    if (!isTaken) this.#silence.expect(caller.sendTimeoutMs);
+    return isTaken;
+  }
+
+  finish(): void {
+    if (this.#caller && !this.#isSent) this.#end(undefined);
+  }
+
+  flush(): void {}
+
+  #end(body: Uint8Array | undefined): void {
+    this.#isSent = true;
+    this.bytesSent += body?.byteLength ?? 0;
+    this.#stream?.end(body);
+    this.#awaitResponse(false);
+  }
+
+  /** `isOut`: the whole request has been sent, as far as the peer's window allows. */
+  #awaitResponse(isOut: boolean): void {
+    const caller = this.#caller;
+    if (!caller || this.#stream?.isPaused()) return;
+    if (isOut) this.#isSent = true;
+    this.#silence.expect(isOut || this.#hasHead ? caller.readTimeoutMs : caller.sendTimeoutMs);
+  }
+
+  pause(): void {
+    this.#stream?.pause();
+    this.#silence.rest();
+  }
+
+  resume(): void {
+    const caller = this.#caller;
+    if (!caller || !this.#stream?.isPaused()) return;
+    this.#stream.resume();
+    this.#silence.expect(caller.readTimeoutMs);
+  }
+
+  destroy(): void {
+    this.#settle();
+    const stream = this.#stream;
+    if (!stream || stream.destroyed) return;
+    stream.close(NGHTTP2_CANCEL);
+    stream.destroy();
+  }
+
+  /** The peer will not look at the request any more: its number is above the last one that a GOAWAY names. */
+  refuseAbove(lastId: number): void {
+    const id = this.#stream?.id;
+    if (id === undefined || id > lastId) this.#isRefused = true;
+  }
+
+  #readHead(block: readonly string[], flags: number): void {
+    const caller = this.#caller as Caller;
+    this.bytesReceived += measured(block, caller.headLimitBytes, READING);
+    const isBare = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
+    this.#hasHead = true;
+    this.#silence.expect(caller.readTimeoutMs);
+    caller.head(readStreamHead(block, { method: caller.method, isBare }));
+    if (this.#caller === caller && !isBare) caller.follow();
+  }
+
+  #readInterim(): void {
+    if (++this.#interims > MAX_INTERIM_RESPONSES)
+      throw invalidResponse('upstream sent too many interim responses');
+    if (this.#isSent) this.#awaitResponse(true);
+  }
+
+  #readTrailers(block: readonly string[]): void {
+    const { headLimitBytes } = this.#caller as Caller;
+    this.bytesReceived += measured(block, headLimitBytes, 'reading upstream');
+    this.#trailers = readFields(block);
+  }
+
+  #readPiece(bytes: Buffer): void {
+    const caller = this.#caller as Caller;
+    this.bytesReceived += bytes.length;
+    caller.piece(bytes);
+    if (this.#caller === caller && !this.#stream?.isPaused()) this.#silence.expect(caller.readTimeoutMs);
+  }
+
+  #drained(): void {
+    const caller = this.#caller as Caller;
+    if (this.#hasHead) this.#awaitResponse(true);
+    else if (!this.#isSent) this.#silence.rest();
+    caller.drained();
+  }
+
+  /** The event `close` tells why a response is not whole. */
+  #ended(): void {
+    const stream = this.#stream as ClientHttp2Stream;
+    const isReset = (stream.rstCode ?? NGHTTP2_NO_ERROR) !== NGHTTP2_NO_ERROR;
+    if (!this.#hasHead || this.#isCut || isReset) return;
+    const caller = this.#caller as Caller;
+    this.#settle();
+    // The peer needs no more of the request than it has read.
+    if (!this.#isSent) {
+      stream.close(NGHTTP2_NO_ERROR);
+      stream.destroy();
+    }
+    caller.end(this.#trailers);
+  }
+
+  #stage(): Stage {
+    if (this.#hasHead) return 'reading upstream';
+    return this.#isSent ? READING : 'sending request to upstream';
+  }
+
+  #timedOut(): void {
+    this.#owner.suspect();
+    this.#abandon(timedOut(this.#stage()));
+  }
+
+  /** Tells the caller why there is no response, and the peer that it is not needed. */
+  #abandon(fault: UpstreamFault): void {
+    const caller = this.#caller;
+    this.destroy();
+    caller?.fault(fault);
+  }
+
+  #faultOf(code: number | undefined): UpstreamFault {
+    const stage = this.#stage();
+    if (!this.#hasHead && (this.#isRefused || code === NGHTTP2_REFUSED_STREAM))
+      return new UnprocessedFault(`upstream refused the stream while ${stage}`);
+    const { broken } = this.#owner;
+    if (broken) return broken(stage);
+    const error = this.#error;
+    if (error && error.code !== 'ERR_HTTP2_STREAM_ERROR') return connectionFault(error, stage);
+    if (code === undefined || code === NGHTTP2_NO_ERROR) return closedEarly(stage);
+    return invalidResponse(`upstream rejected request with error ${errorName(code)}`, stage);
+  }
+
+  #fail(fault: UpstreamFault): void {
+    const caller = this.#caller;
+    if (!caller) return;
+    this.#settle();
+    caller.fault(fault);
+  }
+
+  #settle(): void {
+    if (!this.#caller) return;
+    this.#caller = undefined;
+    this.#silence.stop();
+    this.#owner.released(this);
+  }
+}

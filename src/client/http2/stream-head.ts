@@ -1,0 +1,86 @@
+import { isUtf8 } from 'node:buffer';
+import { constants } from 'node:http2';
+import { statusLine } from '../../http/index.ts';
+import { CHUNKED } from '../../http1/index.ts';
+import { invalidResponse, type Stage, systemFault, UpstreamFault } from '../fault.ts';
+import type { ResponseHead } from '../response-head.ts';
+
+/** A block of header fields as it arrives: name, value … in latin1. */
+type FieldBlock = readonly string[];
+
+const NOT_PLAIN = /[^\t\x20-\x7e]/;
+const LENGTH = /^\d{1,15}$/;
+
+/** Gives the head of a response from its header fields. `isBare`: no body follows. Throws an `UpstreamFault`. */
+export function readStreamHead(
+  block: FieldBlock,
+  { method, isBare }: { readonly method: string; readonly isBare: boolean },
+): ResponseHead {
+  const status = Number(block[block.indexOf(':status') + 1]);
+  const headers = readFields(block);
+  const length = lengthOf(headers);
+  const hasNone = isBare || method === 'HEAD' || status === 204 || status === 304;
+  return {
+    status,
+    reason: statusLine(status).slice(4),
+    headers,
+    isPlain: headers.every((text) => !NOT_PLAIN.test(text)),
+    // A body without a length may have trailers behind it, as a chunked one.
+    bodyBytes: hasNone ? 0 : length < 0 ? CHUNKED : length,
+    announcedBytes: isBare ? Math.max(length, 0) : length,
+    keepsAlive: true,
+  };
+}
+
+/** Gives the fields of a block without its pseudo-headers; values that are UTF-8 are decoded. */
+export function readFields(block: FieldBlock): readonly string[] {
+  const fields: string[] = [];
+  for (let index = 0; index < block.length; index += 2) {
+    const name = block[index] as string;
+    if (!name.startsWith(':')) fields.push(name, decoded(block[index + 1] as string));
+  }
+  return fields;
+}
+
+function decoded(text: string): string {
+  if (!NOT_PLAIN.test(text)) return text;
+  const bytes = Buffer.from(text, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : text;
+}
+
+/** Gives the size of a block, as its lines would take in HTTP/1. Throws an `UpstreamFault` if that is too much. */
+export function measured(block: FieldBlock, mostBytes: number, stage: Stage): number {
+  let bytes = 0;
+  for (const text of block) bytes += text.length + 2;
+  if (bytes <= mostBytes) return bytes;
+  const what = stage === 'reading upstream' ? 'trailers' : 'header';
+  throw invalidResponse(`upstream sent too big ${what}`, stage);
+}
+
+/** -1: the response has no valid length. nghttp2 has compared it with the body that arrived. */
+function lengthOf(headers: readonly string[]): number {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'content-length');
+  const value = headers[at + 1] ?? '';
+  return at >= 0 && LENGTH.test(value) ? Number(value) : -1;
+}
+
+/** Gives the fault for an error that ends a connection: one of the operating system, or of nghttp2. */
+export function connectionFault(error: Error & { readonly code?: string }, stage: Stage): UpstreamFault {
+  if (error.code?.startsWith('ERR_') !== true) return systemFault(error, stage);
+  return new UpstreamFault('error', `upstream violated HTTP/2: ${error.message} while ${stage}`);
+}
+
+/** Names of error codes (RFC 9113, 7), for the log. */
+export function errorName(code: number): string {
+  const found = Object.entries(constants).find(
+    ([name, value]) => value === code && /^NGHTTP2_(?:NO_ERROR|[A-Z_0-9]+)$/.test(name) && CODES.has(name),
+  );
+  return found ? `${code} (${found[0].slice(8)})` : String(code);
+}
+
+const CODES: ReadonlySet<string> = new Set(
+  `NO_ERROR PROTOCOL_ERROR INTERNAL_ERROR FLOW_CONTROL_ERROR SETTINGS_TIMEOUT STREAM_CLOSED FRAME_SIZE_ERROR
+   REFUSED_STREAM CANCEL COMPRESSION_ERROR CONNECT_ERROR ENHANCE_YOUR_CALM INADEQUATE_SECURITY HTTP_1_1_REQUIRED`
+    .split(/\s+/)
+    .map((name) => `NGHTTP2_${name}`),
+);

@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import {
+  createSecureServer,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type Settings,
+} from 'node:http2';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import type { Owner } from './owner.ts';
+
+/** A real HTTP/2 server, by Node's own implementation. */
+export interface Http2Upstream {
+  readonly port: number;
+  /** Of all connections so far, in their order. */
+  readonly sessions: readonly ServerHttp2Session[];
+  /** Number of open connections. */
+  open(): number;
+  /** Header fields of the requests so far. */
+  readonly heard: IncomingHttpHeaders[];
+}
+
+interface Http2Options {
+  readonly settings?: Settings;
+  readonly tls?: SecureServerOptions;
+  /** A Unix socket instead of a port of 127.0.0.1. */
+  readonly path?: string;
+}
+
+type Respond = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+
+function sayOk(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 200 });
+  stream.end('ok');
+}
+
+/** Listens until its owner ends. */
+export async function startHttp2(
+  t: Owner,
+  respond: Respond = sayOk,
+  { settings = {}, tls, path }: Http2Options = {},
+): Promise<Http2Upstream> {
+  const server: Http2Server = tls ? createSecureServer({ settings, ...tls }) : createServer({ settings });
+  const sessions: ServerHttp2Session[] = [];
+  const heard: IncomingHttpHeaders[] = [];
+  server.on('session', (session: ServerHttp2Session) => {
+    sessions.push(session);
+    session.on('error', () => undefined);
+  });
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    heard.push(headers);
+    stream.on('error', () => undefined);
+    respond(stream, headers);
+  });
+  await once(path === undefined ? server.listen(0, '127.0.0.1') : server.listen(path), 'listening');
+  t.onTestFinished(async () => {
+    for (const session of sessions) session.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    port: path === undefined ? (server.address() as AddressInfo).port : 0,
+    sessions,
+    open: () => sessions.filter(({ destroyed }) => !destroyed).length,
+    heard,
+  };
+}
+
+/** Types of frames (RFC 9113, 6). */
+export const FRAME = {
+  DATA: 0,
+  HEADERS: 1,
+  RST: 3,
+  SETTINGS: 4,
+  PING: 6,
+  GOAWAY: 7,
+  WINDOW: 8,
+  CONTINUATION: 9,
+} as const;
+export const END_STREAM = 1;
+export const END_HEADERS = 4;
+
+/** Gives the bytes of a frame. */
+export function frame(
+  type: number,
+  { flags = 0, id = 0 }: { readonly flags?: number; readonly id?: number },
+  payload: Uint8Array | readonly number[] = [],
+): Buffer {
+  const bytes = Buffer.alloc(9 + payload.length);
+  bytes.writeUIntBE(payload.length, 0, 3);
+  bytes[3] = type;
+  bytes[4] = flags;
+  bytes.writeUInt32BE(id, 5);
+  bytes.set(payload, 9);
+  return bytes;
+}
+
+/** Gives the bytes of a field, without compression; both texts shorter than 127 bytes. */
+export function field(name: string, value: string): Buffer {
+  return Buffer.concat([
+    Buffer.from([0, name.length]),
+    Buffer.from(name, 'latin1'),
+    Buffer.from([value.length]),
+    Buffer.from(value, 'latin1'),
+  ]);
+}
+
+/** `:status: 200` in the static table. */
+export const OK_STATUS = Buffer.from([0x88]);
+
+/** Gives 32-bit numbers as bytes. */
+export function words(...numbers: number[]): Buffer {
+  const bytes = Buffer.alloc(4 * numbers.length);
+  numbers.forEach((number, index) => bytes.writeUInt32BE(number, 4 * index));
+  return bytes;
+}
+
+/** One frame that a raw peer has received. */
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly id: number;
+  readonly payload: Buffer;
+}
+
+/** An HTTP/2 server that sends the frames of a test, whatever the protocol says. */
+export interface RawPeer {
+  readonly port: number;
+  /** All frames so far. */
+  readonly frames: Frame[];
+  connections(): number;
+  open(): number;
+}
+
+const PREFACE_BYTES = 24;
+
+/** Listens until its owner ends. `react` is called for each frame with its connection, of which 0 is the first. */
+export async function startRawHttp2(
+  t: Owner,
+  react: (socket: Socket, received: Frame, connection: number) => void,
+  greeting: Uint8Array = frame(FRAME.SETTINGS, {}),
+): Promise<RawPeer> {
+  const frames: Frame[] = [];
+  const sockets = new Set<Socket>();
+  let count = 0;
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    const nth = count++;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
+    socket.on('end', () => socket.end());
+    socket.write(greeting);
+    let bytes = Buffer.alloc(0);
+    let skipped = 0;
+    socket.on('data', (piece: Buffer) => {
+      bytes = Buffer.concat([bytes, piece]);
+      if (skipped === 0 && bytes.length < PREFACE_BYTES) return;
+      if (skipped === 0) bytes = bytes.subarray((skipped = PREFACE_BYTES));
+      for (let one = takeFrame(bytes); one; one = takeFrame(bytes)) {
+        bytes = bytes.subarray(9 + one.payload.length);
+        frames.push(one);
+        react(socket, one, nth);
+      }
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await once(server.close(), 'close');
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, frames, connections: () => count, open: () => sockets.size };
+}
+
+function takeFrame(bytes: Buffer): Frame | undefined {
+  if (bytes.length < 9 || bytes.length < 9 + bytes.readUIntBE(0, 3)) return undefined;
+  const payload = bytes.subarray(9, 9 + bytes.readUIntBE(0, 3));
+  return {
+    type: bytes[3] as number,
+    flags: bytes[4] as number,
+    id: bytes.readUInt32BE(5) & 0x7fffffff,
+    payload,
+  };
+}

@@ -1,0 +1,323 @@
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Gateway, oneGateway, type Owner } from '../../harness/gateway.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  field,
+  FRAME,
+  type Frame,
+  frame,
+  OK_STATUS,
+  type RawPeer,
+  startHttp2,
+  startRawHttp2,
+  words,
+} from '../../harness/http2-upstream.ts';
+import { connectRaw, exchangeRaw } from '../../harness/raw.ts';
+
+const load = oneGateway();
+
+/** A gateway in front of peers that are asked in turn. */
+function passing(t: Owner, ports: readonly number[], location = 'proxy_read_timeout 1s;'): Promise<Gateway> {
+  const servers = ports.map((port) => `server 127.0.0.1:${port};`).join(' ');
+  return load(
+    t,
+    `upstream h2 { ${servers} }
+     server { location / { proxy_http_version 2; proxy_connect_timeout 1s;
+       ${location} proxy_pass http://h2; }
+       location = /own { return 200 own; } }`,
+  );
+}
+
+type React = (socket: Socket, received: Frame, connection: number) => void;
+
+/** Reacts to the heads of requests. */
+const toRequests =
+  (...bytes: ((id: number) => Uint8Array)[]): React =>
+  (socket, { type, id }) => {
+    if (type !== FRAME.HEADERS) return;
+    for (const make of bytes) socket.write(make(id));
+  };
+
+const head =
+  (...fields: Uint8Array[]) =>
+  (id: number) =>
+    frame(FRAME.HEADERS, { flags: END_HEADERS, id }, Buffer.concat([OK_STATUS, ...fields]));
+const part =
+  (text: string, flags = 0) =>
+  (id: number) =>
+    frame(FRAME.DATA, { flags, id }, Buffer.from(text));
+const reset = (code: number) => (id: number) => frame(FRAME.RST, { id }, words(code));
+const trailersOf = (fields: readonly Uint8Array[]) => (id: number) =>
+  frame(FRAME.HEADERS, { flags: END_HEADERS + END_STREAM, id }, Buffer.concat(fields));
+const large = Array.from({ length: 60 }, (_, n) => field(`x-${n}`, 'v'.repeat(100)));
+const goaway = (lastId: number, code: number) => () => frame(FRAME.GOAWAY, {}, words(lastId, code));
+
+/** Faults before the head of a response: the client gets a status, the log a reason. */
+const faults: readonly { it: string; react: React; status?: number; says: RegExp; greeting?: Uint8Array }[] =
+  [
+    {
+      it: 'resets the stream',
+      react: toRequests(reset(2)),
+      says: /upstream rejected request with error 2 \(INTERNAL_ERROR\) while reading response header/,
+    },
+    {
+      it: 'cancels the stream',
+      react: toRequests(reset(8)),
+      says: /upstream rejected request with error 8 \(CANCEL\)/,
+    },
+    { it: 'always refuses streams', react: toRequests(reset(7)), says: /upstream refused the stream/ },
+    {
+      it: 'ends the connection with an error',
+      react: toRequests(goaway(1, 11)),
+      says: /upstream sent goaway with error 11 \(ENHANCE_YOUR_CALM\)/,
+    },
+    {
+      it: 'closes the connection',
+      react: (socket, { type }) => void (type === FRAME.HEADERS && socket.end()),
+      says: /upstream prematurely closed connection while reading response header/,
+    },
+    {
+      it: 'breaks the connection',
+      react: (socket, { type }) => void (type === FRAME.HEADERS && socket.resetAndDestroy()),
+      says: /Connection reset by peer|prematurely closed/,
+    },
+    {
+      it: 'sends DATA without a head',
+      react: toRequests(part('x')),
+      status: 504,
+      says: /upstream timed out/,
+    },
+    {
+      it: 'sends a field that belongs to a connection',
+      react: toRequests(head(field('transfer-encoding', 'chunked'))),
+      says: /rejected request with error 1/,
+    },
+    {
+      it: 'sends a head that is too large',
+      react: toRequests(head(...large)),
+      says: /upstream sent too big header while reading response header/,
+    },
+    {
+      it: 'sends a head without end',
+      react: floodHead,
+      says: /upstream violated HTTP\/2: Too many CONTINUATION frames/,
+    },
+    {
+      it: 'sends too many interim responses',
+      react: toRequests(...Array.from({ length: 20 }, () => interim)),
+      says: /too many interim responses/,
+    },
+    {
+      it: 'is silent',
+      react: () => undefined,
+      status: 504,
+      says: /upstream timed out \(110: Connection timed out\) while reading response header/,
+    },
+    {
+      it: 'never tells its settings',
+      react: () => undefined,
+      greeting: Buffer.alloc(0),
+      status: 504,
+      says: /upstream timed out \(110: Connection timed out\) while connecting to upstream/,
+    },
+    {
+      it: 'speaks HTTP/1',
+      react: () => undefined,
+      greeting: Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      says: /upstream violated HTTP\/2: .*while connecting to upstream/,
+    },
+    {
+      it: 'allows no streams',
+      react: () => undefined,
+      greeting: frame(FRAME.SETTINGS, {}, [0, 3, 0, 0, 0, 0]),
+      says: /upstream allows no streams/,
+    },
+  ];
+
+function interim(id: number): Buffer {
+  return frame(FRAME.HEADERS, { flags: END_HEADERS, id }, field(':status', '103'));
+}
+
+function floodHead(socket: Socket, { type, id }: Frame): void {
+  if (type !== FRAME.HEADERS) return;
+  const block = Buffer.concat(Array.from({ length: 100 }, () => field('x-a', 'v'.repeat(100))));
+  socket.write(frame(FRAME.HEADERS, { id }, OK_STATUS));
+  for (let n = 0; n < 2_000; n++) socket.write(frame(FRAME.CONTINUATION, { id }, block));
+}
+
+for (const { it, react, status = 502, says, greeting } of faults) {
+  test(`an upstream that ${it} gets its client a ${status}`, async (t) => {
+    const { port } = await startRawHttp2(t, react, greeting);
+    const gw = await passing(t, [port]);
+    await gw.expect('GET /', { status });
+    await gw.waitForLog(says);
+    // Whatever the peer did, the gateway serves the next request.
+    await gw.expect('GET /', { status });
+  });
+}
+
+/** Faults behind the head: the client notices that the response is not whole. */
+const cuts: readonly { it: string; react: React; says: RegExp }[] = [
+  {
+    it: 'is reset without an error',
+    react: toRequests(head(), part('hello'), reset(0)),
+    says: /upstream prematurely closed connection while reading upstream/,
+  },
+  {
+    it: 'is reset',
+    react: toRequests(head(), part('hello'), reset(2)),
+    says: /upstream rejected request with error 2 \(INTERNAL_ERROR\) while reading upstream/,
+  },
+  {
+    it: 'is cancelled',
+    react: toRequests(head(), part('hello'), reset(8)),
+    says: /error 8 \(CANCEL\) while reading upstream/,
+  },
+  {
+    it: 'is shorter than its length',
+    react: toRequests(head(field('content-length', '9')), part('hello', END_STREAM)),
+    says: /error 1 \(PROTOCOL_ERROR\) while reading upstream/,
+  },
+  {
+    it: 'falls silent',
+    react: toRequests(head(), part('hello')),
+    says: /upstream timed out .* while reading upstream/,
+  },
+  {
+    it: 'ends with its connection',
+    react: (socket, { type, id }) => {
+      if (type === FRAME.HEADERS) socket.end(Buffer.concat([head()(id), part('hello')(id)]));
+    },
+    says: /upstream prematurely closed connection while reading upstream/,
+  },
+  {
+    it: 'has too large trailers',
+    react: toRequests(head(), part('hello'), trailersOf(large)),
+    says: /upstream sent too big trailers while reading upstream/,
+  },
+];
+
+for (const { it, react, says } of cuts) {
+  test(`a response that ${it} is cut`, async (t) => {
+    const { port } = await startRawHttp2(t, react);
+    const gw = await passing(t, [port]);
+    await expect(gw.fetch('/')).rejects.toThrow(/aborted|reset|closed/);
+    await gw.waitForLog(says);
+  });
+}
+
+/** Requests that a peer has not looked at are sent to another one, whatever their method is. */
+const retries: readonly { it: string; react: React }[] = [
+  { it: 'refuses', react: toRequests(reset(7)) },
+  { it: 'gives up with a GOAWAY', react: toRequests(goaway(0, 0)) },
+  { it: 'gives up with a GOAWAY and an error', react: toRequests(goaway(0, 2)) },
+];
+
+for (const { it, react } of retries) {
+  for (const buffering of ['on', 'off']) {
+    test(`a POST that a peer ${it} goes to the next one with its body (buffering ${buffering})`, async (t) => {
+      const bad = await startRawHttp2(t, react);
+      const good = await startHttp2(t, (stream) => {
+        stream.respond({ ':status': 200 });
+        stream.pipe(stream);
+      });
+      const gw = await passing(t, [bad.port, good.port], `proxy_request_buffering ${buffering};`);
+      for (let n = 0; n < 4; n++)
+        await gw.expect('POST /', { status: 200, body: `body ${n}` }, { body: `body ${n}` });
+      expect(good.heard).toHaveLength(4);
+    });
+  }
+}
+
+test('a GOAWAY lets the streams below it end, and further requests take another connection', async (t) => {
+  const held: (() => void)[] = [];
+  const peer: RawPeer = await startRawHttp2(t, (socket, { type, id }, connection) => {
+    if (type !== FRAME.HEADERS) return;
+    const respond = (): void =>
+      void socket.write(Buffer.concat([head()(id), part(`from ${connection}`, END_STREAM)(id)]));
+    if (connection > 0) return respond();
+    held.push(respond);
+    socket.write(goaway(id, 0)());
+  });
+  const gw = await passing(t, [peer.port]);
+  const first = gw.fetch('/1');
+  await expect.poll(() => held.length).toBe(1);
+  await gw.expect('GET /2', { status: 200, body: 'from 1' });
+  held[0]?.();
+  expect((await first).body).toBe('from 0');
+  await expect.poll(() => peer.open()).toBe(1);
+});
+
+test('a peer that takes no data any more costs its client a 504 after "proxy_send_timeout"', async (t) => {
+  // A window that never opens again.
+  const { port } = await startRawHttp2(t, () => undefined);
+  const gw = await passing(t, [port], 'client_max_body_size 10m; proxy_send_timeout 500ms;');
+  await gw.expect('POST /', { status: 504 }, { body: 'x'.repeat(1_000_000) });
+  await gw.waitForLog(/upstream timed out \(110: Connection timed out\) while/);
+});
+
+test('what no client may get is left out of heads and trailers', async (t) => {
+  const trailers = [field('x-good', 'yes'), field('x-bad', 'a\x01b'), field('content-length', '5')];
+  const { port } = await startRawHttp2(
+    t,
+    toRequests(head(field('x-a', 'a\x01b'), field('x-b', 'b')), part('hello'), trailersOf(trailers)),
+  );
+  const gw = await passing(t, [port], 'proxy_pass_trailers on;');
+  const text = await exchangeRaw(gw.port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*x-b: b\r\n/i);
+  expect(text).not.toContain('\x01');
+});
+
+test('a peer that sends more than its window to a slow client loses the stream', async (t) => {
+  const { port } = await startRawHttp2(
+    t,
+    toRequests(head(), ...Array.from({ length: 2_000 }, () => part('v'.repeat(16_384)))),
+  );
+  const gw = await passing(t, [port], 'proxy_read_timeout 30s;');
+  const client = connect(gw.port, '127.0.0.1')
+    .pause()
+    .on('error', () => undefined);
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await gw.waitForLog(/upstream (?:violated HTTP\/2|rejected request with error 3).* while reading upstream/);
+  expect(client.bytesRead).toBe(0);
+  client.destroy();
+});
+
+const floods = [
+  { it: 'PING', bytes: frame(FRAME.ping, { payload: Buffer.alloc(8) }) },
+  { it: 'SETTINGS', bytes: frame(FRAME.settings) },
+  { it: 'resets', bytes: frame(FRAME.reset, { stream: 1, payload: words(8) }) },
+  { it: 'empty DATA', bytes: frame(FRAME.data, { stream: 1 }) },
+];
+
+test.each(floods)('a peer that floods with $it costs its own client a response', async ({ bytes }) => {
+  const t = { onTestFinished };
+  const { port } = await startRawHttp2(t, (socket, { type }) => {
+    if (type === FRAME.headers)
+      for (let n = 0; n < 200; n++) socket.write(Buffer.alloc(bytes.length * 500, bytes));
+  });
+  const gw = await passing(t, [port]);
+  const flooded = gw.fetch('/');
+  await gw.expect('GET /own', { status: 200, body: 'own' });
+  expect((await flooded).status).toBeGreaterThan(501);
+  await gw.expect('GET /own', { status: 200, body: 'own' });
+});
+
+test('a client that leaves cancels its stream, and the others go on', async (t) => {
+  const peer = await startRawHttp2(t, toRequests(head(), part('hello')));
+  const gw = await passing(t, [peer.port]);
+  const connections = await Promise.all([connectRaw(gw.port), connectRaw(gw.port)]);
+  for (const connection of connections) {
+    connection.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
+    await connection.until(/hello/);
+  }
+  connections[0]?.destroy();
+  const resets = (): readonly Frame[] => peer.frames.filter(({ type }) => type === FRAME.RST);
+  await expect.poll(() => resets().length).toBe(1);
+  expect(resets()[0]?.payload.readUInt32BE(0)).toBe(8);
+  expect(peer.connections()).toBe(1);
+  expect(peer.open()).toBe(1);
+  connections[1]?.destroy();
+});
