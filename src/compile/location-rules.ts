@@ -75,13 +75,31 @@ function withoutRecursion(plain: string, render: (x: Exchange) => string): (x: E
 
 const REDIRECTS: ReadonlySet<unknown> = new Set([301, 302, 303, 307, 308]);
 
-/** Compiles `error_page` of one location. The first directive that names a status wins (nginx). */
+/** The error pages of a location whose module has a format for errors of its own: `has` tells about `error_page` alone. */
+class FormattedErrors extends Map<number, Handler> {
+  readonly #format: Handler;
+
+  constructor(format: Handler) {
+    super();
+    this.#format = format;
+  }
+
+  override get(status: number): Handler | undefined {
+    return super.get(status) ?? (status >= 400 ? this.#format : undefined);
+  }
+}
+
+/**
+ * Compiles `error_page` of one location. The first directive that names a status wins (nginx); `format` responds to what is left.
+ */
 export function compileErrorPages(
   pages: readonly ErrorPageConfig[] | undefined,
+  format: Handler | undefined,
   build: Build,
 ): ReadonlyMap<number, Handler> | undefined {
-  if (!pages) return undefined;
-  const handlers = new Map<number, Handler>();
+  if (!pages && !format) return undefined;
+  const handlers = format ? new FormattedErrors(format) : new Map<number, Handler>();
+  if (!pages) return handlers;
   for (const page of pages) {
     const handler = compilePage(page, build);
     for (const code of page.codes) if (!handlers.has(code)) handlers.set(code, handler);

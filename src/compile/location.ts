@@ -293,8 +293,8 @@ function rulesOf(
   compiled: readonly CompiledPart[],
   { context, newBuild, defining }: PartsContext,
 ): CompiledRules {
-  const used = compiled.filter(({ parts: { filter, bodyFilter, log, tooLarge, quiet } }) =>
-    Boolean(filter ?? bodyFilter ?? log ?? tooLarge ?? quiet),
+  const used = compiled.filter(({ parts: { filter, bodyFilter, log, tooLarge, ownErrors, quiet } }) =>
+    Boolean(filter ?? bodyFilter ?? log ?? tooLarge ?? ownErrors ?? quiet),
   );
   const make = (): CompiledRules => {
     const build = newBuild();
@@ -342,7 +342,7 @@ function compileRules(
     bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
     logs: watch ? [] : [...logs, ...watching, ...compilePostAction(core.postAction)],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
-    errorPages: compileErrorPages(core.errorPages, build),
+    errorPages: compileErrorPages(core.errorPages, parts.find((part) => part.ownErrors)?.ownErrors, build),
     router: context.router,
     writeLog: (message, x, level = 'error') => log.write(level, message, logContext(x)),
     subrequestLogs: core.logSubrequest && !watch ? logs : [],

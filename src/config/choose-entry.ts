@@ -12,7 +12,7 @@ interface Refusal {
 
 /** Directives that gw does not support, with the reason or an alternative. */
 const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
-  [/^(grpc|tunnel)_/, 'gw does not speak this protocol to its upstreams'],
+  [/^tunnel_/, 'gw does not speak this protocol to its upstreams'],
   [/^redis2?_/, 'use kv_pass'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],

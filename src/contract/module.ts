@@ -116,6 +116,10 @@ export interface LocationParts {
   readonly slashRedirect?: true;
   /** Responds to a request whose body is too large (413) in the module's own format. */
   readonly tooLarge?: Handler;
+  /**
+   * Responds in the module's own format to an error of this server that no `error_page` is for; `x.errorStatus` is its status.
+   */
+  readonly ownErrors?: Handler;
   readonly filter?: HeaderFilter;
   readonly bodyFilter?: BodyFilter;
   /**

@@ -55,16 +55,20 @@ export interface TryingConfig {
   readonly nextUpstreamTimeoutMs: number;
 }
 
-/** What is passed on of requests and responses. */
-export interface PassingConfig {
-  readonly passRequestHeaders: boolean;
-  readonly passRequestBody: boolean;
-  readonly requestBuffering: boolean;
-  readonly ignoreClientAbort: boolean;
+/** Which parts of a response's head clients are shown. */
+export interface ShownHeadersConfig {
   readonly hideHeaders?: readonly string[];
   readonly passHeaders?: readonly string[];
   readonly ignoreHeaders?: readonly (readonly IgnoredHeader[])[];
   readonly interceptErrors: boolean;
+}
+
+/** What is passed on of requests and responses. */
+export interface PassingConfig extends ShownHeadersConfig {
+  readonly passRequestHeaders: boolean;
+  readonly passRequestBody: boolean;
+  readonly requestBuffering: boolean;
+  readonly ignoreClientAbort: boolean;
   readonly limitRate?: ComplexValue;
   readonly buffering: boolean;
   readonly buffers: Buffers;

@@ -39,7 +39,7 @@ interface OutgoingRequest {
 }
 
 /** How often a request is sent again for nothing after a peer has refused it: a peer that always refuses fails. */
-const MOST_REFUSALS = 2;
+const MOST_REFUSALS = 3;
 
 /** Sends one request to the peers of a group in turn, until one of them responds or none is left. */
 export class Forwarding implements Caller {

@@ -20,7 +20,7 @@ interface HeadDefaults<T extends Target> {
 }
 
 /** Fields that belong to a connection of HTTP/1: in HTTP/2 they make a request malformed (RFC 9113, 8.2.2). */
-const CONNECTION_SPECIFIC: ReadonlySet<string> = new Set([
+export const CONNECTION_SPECIFIC: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
   'keep-alive',

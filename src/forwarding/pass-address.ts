@@ -16,8 +16,11 @@ export type PassAddress =
 /** The schemes that may stand in front of an address, and what the log calls them. */
 type Schemes = Readonly<Record<string, string>>;
 
+/** The port of an address without one, by scheme if it depends on that; 0: it has to have one. */
+type DefaultPort = number | Readonly<Record<string, number>>;
+
 /** Makes the reader of an address; '' in `schemes` is what an address without a scheme belongs to. */
-export function passAddress(schemes: Schemes, defaultPort: number): ArgReader<PassAddress> {
+export function passAddress(schemes: Schemes, defaultPort: DefaultPort): ArgReader<PassAddress> {
   return readers.oneWord('address', (word: Word, scope) => {
     const value = scope.complexValue(word);
     if (constantText(value) === undefined) return { kind: 'variables', value };
@@ -30,18 +33,19 @@ export function passAddress(schemes: Schemes, defaultPort: number): ArgReader<Pa
 
 interface Reading {
   readonly schemes: Schemes;
-  readonly defaultPort: number;
+  readonly defaultPort: DefaultPort;
 }
 
 const ADDRESS = /^(unix:.+|\[[0-9a-f:.]+\]|[^/?:[\]]+)(?::(\d+))?$/is;
 
 function readAddress(
   text: string,
-  { schemes, defaultPort }: Reading,
+  { schemes, defaultPort: usual }: Reading,
 ): { readonly scheme: string; readonly address: UpstreamAddress } | string {
   const [, prefix = '', rest = ''] = /^(\w+:\/\/)?(.*)$/s.exec(text) ?? [];
   const scheme = schemes[prefix.replace('://', '').toLowerCase()];
   if (scheme === undefined) return 'invalid URL prefix';
+  const defaultPort = typeof usual === 'number' ? usual : (usual[scheme] ?? 0);
   if (/^unix:/i.test(rest)) {
     if (rest.length === 5) return `no path in the unix domain socket in upstream "${rest}"`;
     return { scheme, address: { host: rest.replace(/:$/, ''), defaultPort } };

@@ -1,3 +1,4 @@
+import type { TlsConfig } from '../client/index.ts';
 import type { ForwardingConfig } from './config.ts';
 
 /** Takes the faults of a location; see `ConfigReport`. */
@@ -35,4 +36,21 @@ function validateBuffers(prefix: string, config: ForwardingConfig, report: Repor
       `"${prefix}_max_temp_file_size" must be equal to zero to disable temporary files usage or must be equal to or greater than ${both}`,
     );
   }
+}
+
+interface TlsReport {
+  phrase(field: 'sslVerify' | 'sslCertificate', message: string): void;
+}
+
+/** Checks that directives about TLS have those that they need (nginx: ngx_http_…_set_ssl). */
+export function validateTls(
+  prefix: string,
+  { sslVerify, sslTrustedCertificate, sslCertificate, sslCertificateKey }: TlsConfig,
+  report: TlsReport,
+): void {
+  if (sslVerify && sslTrustedCertificate === undefined)
+    report.phrase('sslVerify', `no ${prefix}_ssl_trusted_certificate for ${prefix}_ssl_verify`);
+  if (sslCertificate === undefined || sslCertificateKey !== undefined) return;
+  const message = `no "${prefix}_ssl_certificate_key" is defined for certificate "${sslCertificate.path}"`;
+  report.phrase('sslCertificate', message);
 }

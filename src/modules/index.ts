@@ -13,6 +13,7 @@ import { dbrest } from './dbrest/index.ts';
 import { dynamicUpstreams } from './dynamic_upstreams/index.ts';
 import { fastcgi } from './fastcgi/index.ts';
 import { geo } from './geo/index.ts';
+import { grpc } from './grpc/index.ts';
 import { gunzip } from './gunzip.ts';
 import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
@@ -81,6 +82,7 @@ export const MODULES: readonly AnyModule[] = [
   cache,
   proxy,
   fastcgi,
+  grpc,
   uwsgi,
   scgi,
   memcached,

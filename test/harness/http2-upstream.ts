@@ -10,6 +10,7 @@ import {
   type Settings,
 } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { FRAME, frame } from './http2-frames.ts';
 import type { Owner } from './owner.ts';
 
 /** A real HTTP/2 server, by Node's own implementation. */
@@ -68,48 +69,6 @@ export async function startHttp2(
   };
 }
 
-/** Types of frames (RFC 9113, 6). */
-export const FRAME = {
-  DATA: 0,
-  HEADERS: 1,
-  RST: 3,
-  SETTINGS: 4,
-  PING: 6,
-  GOAWAY: 7,
-  WINDOW: 8,
-  CONTINUATION: 9,
-} as const;
-export const END_STREAM = 1;
-export const END_HEADERS = 4;
-
-/** Gives the bytes of a frame. */
-export function frame(
-  type: number,
-  { flags = 0, id = 0 }: { readonly flags?: number; readonly id?: number },
-  payload: Uint8Array | readonly number[] = [],
-): Buffer {
-  const bytes = Buffer.alloc(9 + payload.length);
-  bytes.writeUIntBE(payload.length, 0, 3);
-  bytes[3] = type;
-  bytes[4] = flags;
-  bytes.writeUInt32BE(id, 5);
-  bytes.set(payload, 9);
-  return bytes;
-}
-
-/** Gives the bytes of a field, without compression; both texts shorter than 127 bytes. */
-export function field(name: string, value: string): Buffer {
-  return Buffer.concat([
-    Buffer.from([0, name.length]),
-    Buffer.from(name, 'latin1'),
-    Buffer.from([value.length]),
-    Buffer.from(value, 'latin1'),
-  ]);
-}
-
-/** `:status: 200` in the static table. */
-export const OK_STATUS = Buffer.from([0x88]);
-
 /** Gives 32-bit numbers as bytes. */
 export function words(...numbers: number[]): Buffer {
   const bytes = Buffer.alloc(4 * numbers.length);
@@ -140,7 +99,7 @@ const PREFACE_BYTES = 24;
 export async function startRawHttp2(
   t: Owner,
   react: (socket: Socket, received: Frame, connection: number) => void,
-  greeting: Uint8Array = frame(FRAME.SETTINGS, {}),
+  greeting: Uint8Array = frame(FRAME.settings),
 ): Promise<RawPeer> {
   const frames: Frame[] = [];
   const sockets = new Set<Socket>();

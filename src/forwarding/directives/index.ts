@@ -1,7 +1,7 @@
 import type { TlsConfig } from '../../client/index.ts';
 import { type AnyRow, type ArgReader, type Context, readers, type Rows } from '../../config/index.ts';
-import type { ForwardingConfig, TryingConfig } from '../config.ts';
-import { passingRows } from './passing.ts';
+import type { ForwardingConfig, ShownHeadersConfig, TryingConfig } from '../config.ts';
+import { passingRows, shownHeadersRows } from './passing.ts';
 import { storingRows } from './storing.ts';
 import { tlsRows } from './tls.ts';
 import { tryingRows } from './trying.ts';
@@ -21,6 +21,11 @@ export function forwardingDirectives(prefix: string, defaults: Defaults = {}): R
 /** Gives the directives about connections alone. */
 export function tryingDirectives(prefix: string): Rows<TryingConfig> {
   return prefixed(prefix, tryingRows, {}) as Rows<TryingConfig>;
+}
+
+/** Gives the directives about heads of responses alone. */
+export function shownHeadersDirectives(prefix: string, defaults: Defaults = {}): Rows<ShownHeadersConfig> {
+  return prefixed(prefix, shownHeadersRows, defaults) as Rows<ShownHeadersConfig>;
 }
 
 /** Gives the directives about TLS. */

@@ -1,10 +1,47 @@
 import { directivesFor, readers } from '../../config/index.ts';
-import { IGNORED_HEADERS, type PassingConfig } from '../config.ts';
+import { IGNORED_HEADERS, type PassingConfig, type ShownHeadersConfig } from '../config.ts';
 import { buffers } from './readers.ts';
 
 const { flag, size, text, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 const source = 'nginx';
+
+/** The rows about heads of responses, without the prefix of their protocol. */
+export const shownHeadersRows = directivesFor<ShownHeadersConfig>()({
+  hide_header: {
+    contexts: HSL,
+    args: text,
+    into: 'hideHeaders',
+    repeat: 'append',
+    defaultText: 'X-Accel-*',
+    summary: 'A header of the response that is not passed to the client.',
+    source,
+  },
+  pass_header: {
+    contexts: HSL,
+    args: text,
+    into: 'passHeaders',
+    repeat: 'append',
+    summary: 'A header of the response that is passed to the client although it is hidden by default.',
+    source,
+  },
+  ignore_headers: {
+    contexts: HSL,
+    args: readers.someOf(IGNORED_HEADERS),
+    into: 'ignoreHeaders',
+    repeat: 'append',
+    summary: 'Headers of the response that gw does not process.',
+    source,
+  },
+  intercept_errors: {
+    contexts: HSL,
+    args: flag,
+    into: 'interceptErrors',
+    default: false,
+    summary: 'Whether "error_page" applies to responses of the upstream.',
+    source,
+  },
+});
 
 /** The rows about what is passed on, without the prefix of their protocol. */
 export const passingRows = directivesFor<PassingConfig>()({
@@ -40,39 +77,7 @@ export const passingRows = directivesFor<PassingConfig>()({
     summary: 'Whether the request to the upstream goes on after the client has closed its connection.',
     source,
   },
-  hide_header: {
-    contexts: HSL,
-    args: text,
-    into: 'hideHeaders',
-    repeat: 'append',
-    defaultText: 'X-Accel-*',
-    summary: 'A header of the response that is not passed to the client.',
-    source,
-  },
-  pass_header: {
-    contexts: HSL,
-    args: text,
-    into: 'passHeaders',
-    repeat: 'append',
-    summary: 'A header of the response that is passed to the client although it is hidden by default.',
-    source,
-  },
-  ignore_headers: {
-    contexts: HSL,
-    args: readers.someOf(IGNORED_HEADERS),
-    into: 'ignoreHeaders',
-    repeat: 'append',
-    summary: 'Headers of the response that gw does not process.',
-    source,
-  },
-  intercept_errors: {
-    contexts: HSL,
-    args: flag,
-    into: 'interceptErrors',
-    default: false,
-    summary: 'Whether "error_page" applies to responses of the upstream.',
-    source,
-  },
+  ...shownHeadersRows,
   limit_rate: {
     contexts: HSL,
     args: value,

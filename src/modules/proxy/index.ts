@@ -7,6 +7,7 @@ import {
   provisionForwarding,
   stickyFilter,
   validateForwarding,
+  validateTls,
 } from '../../forwarding/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
@@ -20,30 +21,13 @@ import { variables } from './variables.ts';
 /** Checks the buffer sizes against one another, and directives that need one another (nginx ngx_http_proxy_merge_loc_conf). */
 function validate(config: ProxyConfig, report: ConfigReport<ProxyConfig>): void {
   validateForwarding('proxy', config, report);
-  const {
-    redirects = [],
-    pass,
-    sslVerify,
-    sslTrustedCertificate,
-    sslCertificate,
-    sslCertificateKey,
-  } = config;
+  const { redirects = [], pass } = config;
   const at = redirects.indexOf('default');
   if (pass?.kind === 'variables' && at >= 0) {
     const message = '"proxy_redirect default" cannot be used with "proxy_pass" directive with variables';
     report.phrase('redirects', message, { index: at });
   }
-  const isTls = pass?.kind === 'variables' || pass?.scheme === 'https';
-  if (!pass || !isTls) return;
-  if (sslVerify && sslTrustedCertificate === undefined) {
-    report.phrase('sslVerify', 'no proxy_ssl_trusted_certificate for proxy_ssl_verify');
-  }
-  if (sslCertificate !== undefined && sslCertificateKey === undefined) {
-    report.phrase(
-      'sslCertificate',
-      `no "proxy_ssl_certificate_key" is defined for certificate "${sslCertificate.path}"`,
-    );
-  }
+  if (pass?.kind === 'variables' || pass?.scheme === 'https') validateTls('proxy', config, report);
 }
 
 /** `proxy_set_body` */

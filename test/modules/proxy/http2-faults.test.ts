@@ -1,19 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Gateway, oneGateway, type Owner } from '../../harness/gateway.ts';
-import {
-  END_HEADERS,
-  END_STREAM,
-  field,
-  FRAME,
-  type Frame,
-  frame,
-  OK_STATUS,
-  type RawPeer,
-  startHttp2,
-  startRawHttp2,
-  words,
-} from '../../harness/http2-upstream.ts';
+import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from '../../harness/http2-frames.ts';
+import { type Frame, type RawPeer, startHttp2, startRawHttp2, words } from '../../harness/http2-upstream.ts';
 import { connectRaw, exchangeRaw } from '../../harness/raw.ts';
 
 const load = oneGateway();
@@ -30,29 +19,32 @@ function passing(t: Owner, ports: readonly number[], location = 'proxy_read_time
   );
 }
 
+const field = (name: string, value: string): Buffer => fieldBlock([[name, value]]);
+const OK_STATUS = field(':status', '200');
+
 type React = (socket: Socket, received: Frame, connection: number) => void;
 
 /** Reacts to the heads of requests. */
 const toRequests =
   (...bytes: ((id: number) => Uint8Array)[]): React =>
   (socket, { type, id }) => {
-    if (type !== FRAME.HEADERS) return;
+    if (type !== FRAME.headers) return;
     for (const make of bytes) socket.write(make(id));
   };
 
 const head =
   (...fields: Uint8Array[]) =>
   (id: number) =>
-    frame(FRAME.HEADERS, { flags: END_HEADERS, id }, Buffer.concat([OK_STATUS, ...fields]));
+    frame(FRAME.headers, { flags: END_HEADERS, stream: id, payload: Buffer.concat([OK_STATUS, ...fields]) });
 const part =
   (text: string, flags = 0) =>
   (id: number) =>
-    frame(FRAME.DATA, { flags, id }, Buffer.from(text));
-const reset = (code: number) => (id: number) => frame(FRAME.RST, { id }, words(code));
+    frame(FRAME.data, { flags, stream: id, payload: Buffer.from(text) });
+const reset = (code: number) => (id: number) => frame(FRAME.reset, { stream: id, payload: words(code) });
 const trailersOf = (fields: readonly Uint8Array[]) => (id: number) =>
-  frame(FRAME.HEADERS, { flags: END_HEADERS + END_STREAM, id }, Buffer.concat(fields));
+  frame(FRAME.headers, { flags: END_HEADERS + END_STREAM, stream: id, payload: Buffer.concat(fields) });
 const large = Array.from({ length: 60 }, (_, n) => field(`x-${n}`, 'v'.repeat(100)));
-const goaway = (lastId: number, code: number) => () => frame(FRAME.GOAWAY, {}, words(lastId, code));
+const goaway = (lastId: number, code: number) => () => frame(FRAME.goaway, { payload: words(lastId, code) });
 
 /** Faults before the head of a response: the client gets a status, the log a reason. */
 const faults: readonly { it: string; react: React; status?: number; says: RegExp; greeting?: Uint8Array }[] =
@@ -75,12 +67,12 @@ const faults: readonly { it: string; react: React; status?: number; says: RegExp
     },
     {
       it: 'closes the connection',
-      react: (socket, { type }) => void (type === FRAME.HEADERS && socket.end()),
+      react: (socket, { type }) => void (type === FRAME.headers && socket.end()),
       says: /upstream prematurely closed connection while reading response header/,
     },
     {
       it: 'breaks the connection',
-      react: (socket, { type }) => void (type === FRAME.HEADERS && socket.resetAndDestroy()),
+      react: (socket, { type }) => void (type === FRAME.headers && socket.resetAndDestroy()),
       says: /Connection reset by peer|prematurely closed/,
     },
     {
@@ -131,20 +123,20 @@ const faults: readonly { it: string; react: React; status?: number; says: RegExp
     {
       it: 'allows no streams',
       react: () => undefined,
-      greeting: frame(FRAME.SETTINGS, {}, [0, 3, 0, 0, 0, 0]),
+      greeting: frame(FRAME.settings, { payload: Buffer.from([0, 3, 0, 0, 0, 0]) }),
       says: /upstream allows no streams/,
     },
   ];
 
 function interim(id: number): Buffer {
-  return frame(FRAME.HEADERS, { flags: END_HEADERS, id }, field(':status', '103'));
+  return frame(FRAME.headers, { flags: END_HEADERS, stream: id, payload: field(':status', '103') });
 }
 
 function floodHead(socket: Socket, { type, id }: Frame): void {
-  if (type !== FRAME.HEADERS) return;
+  if (type !== FRAME.headers) return;
   const block = Buffer.concat(Array.from({ length: 100 }, () => field('x-a', 'v'.repeat(100))));
-  socket.write(frame(FRAME.HEADERS, { id }, OK_STATUS));
-  for (let n = 0; n < 2_000; n++) socket.write(frame(FRAME.CONTINUATION, { id }, block));
+  socket.write(frame(FRAME.headers, { stream: id, payload: OK_STATUS }));
+  for (let n = 0; n < 2_000; n++) socket.write(frame(FRAME.continuation, { stream: id, payload: block }));
 }
 
 for (const { it, react, status = 502, says, greeting } of faults) {
@@ -188,7 +180,7 @@ const cuts: readonly { it: string; react: React; says: RegExp }[] = [
   {
     it: 'ends with its connection',
     react: (socket, { type, id }) => {
-      if (type === FRAME.HEADERS) socket.end(Buffer.concat([head()(id), part('hello')(id)]));
+      if (type === FRAME.headers) socket.end(Buffer.concat([head()(id), part('hello')(id)]));
     },
     says: /upstream prematurely closed connection while reading upstream/,
   },
@@ -234,7 +226,7 @@ for (const { it, react } of retries) {
 test('a GOAWAY lets the streams below it end, and further requests take another connection', async (t) => {
   const held: (() => void)[] = [];
   const peer: RawPeer = await startRawHttp2(t, (socket, { type, id }, connection) => {
-    if (type !== FRAME.HEADERS) return;
+    if (type !== FRAME.headers) return;
     const respond = (): void =>
       void socket.write(Buffer.concat([head()(id), part(`from ${connection}`, END_STREAM)(id)]));
     if (connection > 0) return respond();
@@ -314,7 +306,7 @@ test('a client that leaves cancels its stream, and the others go on', async (t) 
     await connection.until(/hello/);
   }
   connections[0]?.destroy();
-  const resets = (): readonly Frame[] => peer.frames.filter(({ type }) => type === FRAME.RST);
+  const resets = (): readonly Frame[] => peer.frames.filter(({ type }) => type === FRAME.reset);
   await expect.poll(() => resets().length).toBe(1);
   expect(resets()[0]?.payload.readUInt32BE(0)).toBe(8);
   expect(peer.connections()).toBe(1);

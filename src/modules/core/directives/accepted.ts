@@ -1,18 +1,11 @@
 import { type ArgReader, type Context, readers, type Rows } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 
-/** Directives that nginx has for each upstream protocol, behind `fastcgi_`, `uwsgi_` … */
-const ALIKE = `bind buffer_size connect_timeout ignore_headers intercept_errors next_upstream next_upstream_timeout
-  next_upstream_tries read_timeout send_timeout socket_keepalive`;
-
-const TLS = `ssl_certificate ssl_certificate_cache ssl_certificate_key ssl_ciphers ssl_conf_command ssl_crl ssl_name
-  ssl_password_file ssl_protocols ssl_server_name ssl_session_reuse ssl_trusted_certificate ssl_verify ssl_verify_depth`;
-
 const PROTOCOLS: Readonly<Record<string, string>> = {
   fastcgi: 'allow_upstream',
   uwsgi: 'allow_upstream string',
   scgi: 'allow_upstream',
-  grpc: `${ALIKE} ${TLS} allow_upstream hide_header pass_header set_header`,
+  grpc: 'allow_upstream',
   memcached: 'allow_upstream',
 };
 

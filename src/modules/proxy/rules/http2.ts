@@ -1,0 +1,43 @@
+import type { DirectiveNode } from '../../../../grammar/index.ts';
+import type { ModuleRule, Problem } from '../../../contract/index.ts';
+import { CONNECTION_SPECIFIC } from '../../../forwarding/index.ts';
+import type { ProxyConfig } from '../config.ts';
+
+const connectionHeaderInHttp2: ModuleRule<ProxyConfig> = {
+  id: 'GW436',
+  slug: 'connection-header-in-http2',
+  severity: 'warning',
+  summary: 'a header of HTTP/1 connections beside "proxy_http_version 2"',
+  why: 'HTTP/2 has no "Connection" and no "Upgrade": gw does not send them, so WebSockets fail behind this location.',
+  fix: 'Remove the header; where WebSockets pass, say "proxy_http_version 1.1".',
+  bad: {
+    text: 'location / {\n    proxy_http_version 2;\n    proxy_set_header Upgrade $http_upgrade;\n    proxy_set_header Connection upgrade;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  good: {
+    text: 'location / {\n    proxy_http_version 2;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const { block } of config.uses('proxy_pass')) {
+      if (config.configIn(block).httpVersion !== '2') continue;
+      for (const node of block.effective('proxy_set_header').filter(isOfConnection)) {
+        if (told.has(node)) continue;
+        told.add(node);
+        const name = node.args[0]?.value ?? '';
+        yield {
+          at: node,
+          message: `"${name}" is never sent over HTTP/2`,
+          hint: 'remove it, or say "proxy_http_version 1.1" where connections are upgraded',
+        };
+      }
+    }
+  },
+};
+
+/** An empty value takes the header away, which is what happens. */
+function isOfConnection({ args: [name, value] }: DirectiveNode): boolean {
+  return CONNECTION_SPECIFIC.has(name?.value.toLowerCase() ?? '') && value?.value !== '';
+}
+
+/** The rules about HTTP/2 to upstreams. */
+export const PROXY_HTTP2_RULES: readonly ModuleRule<ProxyConfig>[] = [connectionHeaderInHttp2];
