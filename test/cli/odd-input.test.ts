@@ -57,9 +57,9 @@ const cases: readonly { args: readonly string[]; code: number; stderr: string }[
   },
   { args: ['why', 'GW88'], code: 2, stderr: 'there is no rule "GW88"' },
   {
-    args: ['why', 'grpc_pass'],
+    args: ['why', 'xslt_stylesheet'],
     code: 2,
-    stderr: '"grpc_pass" is not supported\n  gw does not speak this protocol to its upstreams',
+    stderr: '"xslt_stylesheet" is not supported\n  this nginx module is not available in gw',
   },
   {
     args: ['why', 'proxy_pas'],
@@ -119,13 +119,13 @@ test('gw check of a directory skips what cannot be read', async (t) => {
 test('gw check lets a piece include from the directory of the configuration above them', async (t) => {
   const dir = directoryWith(t, {
     'nginx.conf': 'events {}\nhttp {}\n',
-    'grpc.conf': 'grpc_set_header A b;\n',
-    'snippets/rpc.conf': 'include grpc.conf;\ngrpc_hide_header b;\n',
+    'disk.conf': 'proxy_store on;\n',
+    'snippets/files.conf': 'include disk.conf;\nproxy_send_lowat 1;\n',
   });
-  const { code, stdout } = await gw(dir, ['check', '-f', 'concise', 'snippets/rpc.conf']);
+  const { code, stdout } = await gw(dir, ['check', '-f', 'concise', 'snippets/files.conf']);
   expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
-    'snippets/rpc.conf:2:1:',
-    'grpc.conf:1:1:',
+    'snippets/files.conf:2:1:',
+    'disk.conf:1:1:',
     '',
   ]);
   expect(code).toBe(0);

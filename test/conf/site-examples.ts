@@ -9,6 +9,8 @@ import { expect } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Owner } from '../harness/owner.ts';
 import { call } from '../harness/http.ts';
+import { callHttp2 } from '../harness/http2-client.ts';
+import { startHttp2 } from '../harness/http2-upstream.ts';
 import { freePort } from '../harness/ports.ts';
 import { type ProgramRequest, startProgram } from '../harness/scripted-program.ts';
 import type { Example } from './example.ts';
@@ -27,6 +29,16 @@ async function application(
     await new Promise((resolve) => server.close(resolve));
   });
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A service of gRPC that responds to each call with its name; gives its port. */
+async function callee(t: Owner, name: string): Promise<number> {
+  const { port } = await startHttp2(t, (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.end(name);
+  });
+  return port;
 }
 
 /** Responds with the request that it got. */
@@ -113,6 +125,25 @@ export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
       const { events } = JSON.parse((await call(operatorsPort, '/events')).body) as { events: unknown[] };
       expect(events).toMatchObject([{ type: 'purged' }, { type: 'purged' }]);
       expect((await call(operatorsPort, '/metrics')).body).toContain('gw_cache_entries{zone="pages"} 0');
+    },
+  },
+  'grpc.conf': {
+    env: async (t) => {
+      const ports = await Promise.all(['a', 'b'].map((name) => callee(t, name)));
+      return { ORDERS_A: `127.0.0.1:${ports[0]}`, ORDERS_B: `127.0.0.1:${ports[1]}` };
+    },
+    calls: async (gw) => {
+      const ask = (path: string) =>
+        callHttp2(gw.port, path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/grpc' },
+          body: 'x',
+        });
+      const calls = await Promise.all(['/shop.Orders/List', '/shop.Orders/List', '/shop.Feed/Open'].map(ask));
+      expect(new Set(calls.map(({ body }) => body))).toEqual(new Set(['a', 'b']));
+      expect(calls.map(({ trailers }) => trailers['grpc-status'])).toEqual(['0', '0', '0']);
+      expect(await ask('/other')).toMatchObject({ status: 404 });
+      await expect.poll(() => gw.read('calls.log')).toMatch(/"\/shop.Orders\/List" 200 grpc=0 /);
     },
   },
   'wordpress-site.conf': {
