@@ -76,11 +76,12 @@ export class MessageReader implements ResponseReader {
     return outcome;
   }
 
-  /** Interim responses are not passed to the client (nginx); a 101 that was asked for ends HTTP on this connection. */
+  /** Of the interim responses only a 103 is of use (nginx); a 101 that was asked for ends HTTP on this connection. */
   #readInterim(head: ResponseHead, rest: Buffer): 'complete' | Switch | undefined {
     if (head.status !== 101) {
       if (++this.#interims > MAX_INTERIM_RESPONSES)
         throw invalidResponse('upstream sent too many interim responses');
+      if (head.status === 103) this.caller?.hints?.(head);
       return rest.length > 0 ? this.#readHead(rest, 0) : undefined;
     }
     if (!this.caller?.upgrades) throw invalidResponse('upstream sent unexpected status 101');

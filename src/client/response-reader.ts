@@ -14,6 +14,8 @@ export interface Caller {
   /** The request asks for another protocol; with a 101 the socket is handed over. */
   readonly upgrades: boolean;
   head(head: ResponseHead): void;
+  /** A 103 has arrived: headers of the response that will follow. */
+  hints?(head: ResponseHead): void;
   piece(bytes: Buffer): void;
   /** The bytes that came with the head were passed on; the rest of the response follows. */
   follow(): void;

@@ -35,6 +35,12 @@ export const texts: ArgReader<readonly string[]> = words(
 /** A text with variables. */
 export const value: ArgReader<ComplexValue> = oneWord('value', (word, scope) => scope.complexValue(word));
 
+/** Texts with variables. */
+export const values: ArgReader<readonly ComplexValue[]> = words(
+  { syntax: 'string ...', min: 1, max: Infinity },
+  (list, scope) => list.map((word) => scope.complexValue(word)),
+);
+
 /** The name in `$name`, in lower case, of a variable that the directive defines. Any other word is reported. */
 export function readVariableName(word: Word, scope: ReadScope, how?: 'assigned'): string | undefined {
   const name = /^\$(\w+)$/.exec(word.value)?.[1]?.toLowerCase();

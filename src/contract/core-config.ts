@@ -176,6 +176,7 @@ export interface CoreConfig {
   readonly lingeringTimeMs: number;
   readonly lingeringTimeoutMs: number;
   readonly resetTimedoutConnection: boolean;
+  readonly earlyHints?: readonly (readonly ComplexValue[])[];
   readonly serverTokens: 'on' | 'off' | 'build' | ComplexValue;
   readonly errorPages?: readonly ErrorPageConfig[];
   readonly internal?: true;

@@ -9,6 +9,8 @@ import type { Counters } from '../zone/index.ts';
 interface ResponseRules {
   /** `slice`; 0: responses are fetched whole. */
   readonly sliceBytes: number;
+  /** `early_hints`: conditions for passing on 103 responses. */
+  readonly earlyHints?: readonly (readonly ComplexValue[])[];
   /** `cache_tag_header`: the response header with tags, named for this location. */
   readonly tagHeader?: string;
   /** `cache_tags`: responses have tags, in the header of `cacheTagsHeader`. */

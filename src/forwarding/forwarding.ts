@@ -156,6 +156,10 @@ export class Forwarding implements Caller {
     return this.#isReused && fault.kind === 'error' ? 'stale' : 'failed';
   }
 
+  hints(head: ResponseHead): void {
+    this.#rules.delivery.hint(this.x, head);
+  }
+
   drained(): void {
     this.#outgoing.upload?.drained();
   }

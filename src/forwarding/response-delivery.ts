@@ -14,7 +14,7 @@ import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { ResponseProtocol } from './protocol.ts';
 import { type BodyTaker, Relay, type Source } from '../relay.ts';
-import type { AcceptedResponse, Delivery } from '../upstream-cache/index.ts';
+import { type AcceptedResponse, compilePredicate, type Delivery } from '../upstream-cache/index.ts';
 import { upstreamFacts } from './tries.ts';
 
 /** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */
@@ -75,6 +75,7 @@ export class ResponseDelivery implements Delivery {
   readonly #protocol: ResponseProtocol;
   readonly #readAheadBytes: number;
   readonly #rate: (x: Exchange) => number;
+  readonly #passesHints: (x: Exchange) => boolean;
 
   constructor(config: ForwardingConfig, protocol: ResponseProtocol, build: ForwardingBuild) {
     this.#config = config;
@@ -82,7 +83,15 @@ export class ResponseDelivery implements Delivery {
     this.#protocol = protocol;
     this.#readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
     const readRate = config.limitRate && build.value(config.limitRate);
+    this.#passesHints = compilePredicate(build.core.earlyHints, build);
     this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
+  }
+
+  /** Passes on a 103, if `early_hints` says so. */
+  hint(x: Exchange, head: ResponseHead): void {
+    if (x.done || !x.wire.sendHints || !this.#passesHints(x)) return;
+    const headers = this.#headers.hints(head);
+    if (headers.length > 0) x.wire.sendHints(headers);
   }
 
   /** Gives what takes the body; `undefined` if the body is not needed. */

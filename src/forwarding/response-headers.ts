@@ -75,6 +75,19 @@ export class ResponseHeaders {
     }
   }
 
+  /** Gives the headers of a 103 that are passed on. */
+  hints({ headers }: ResponseHead): readonly string[] {
+    const fields: string[] = [];
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      const value = headers[index + 1] as string;
+      const treatment = this.#known.get(name) ?? this.#learn(name);
+      const isPassed = treatment !== 'drop' && treatment !== 'connection' && treatment !== 'check';
+      if (isPassed && isSafeHeaderValue(value)) fields.push(name, value);
+    }
+    return fields;
+  }
+
   /** Gives the instructions of the response, without those that `proxy_ignore_headers` names. */
   accel({ headers }: ResponseHead): Accel {
     let accel: Accel = NO_ACCEL;

@@ -43,6 +43,8 @@ export interface Wire {
   keepPeer(): void;
   /** Passes the body to a reader; called at most once per request, and only if it has a body. */
   readBody(reader: BodyReader): void;
+  /** Sends a 103 before the response; `headers`: name, value … Absent where the engine cannot. */
+  sendHints?(headers: readonly string[]): void;
   /** Sends head and body; the head only if method or status allow no body. */
   write(body: string | Uint8Array): void;
   /** Sends the head. Returns `undefined` if no body may follow. `lengthBytes` is -1 if the length is unknown. */

@@ -1,5 +1,5 @@
 import type { Word } from '../../grammar/index.ts';
-import { type ArgReader, type ComplexValue, readers } from '../config/index.ts';
+import { type ArgReader, readers } from '../config/index.ts';
 
 /** `proxy_cache_valid`. */
 export interface CacheValidConfig {
@@ -24,12 +24,6 @@ const STALE_CONDITIONS = [
   'updating',
   'off',
 ] as const;
-
-/** Words that may hold variables. */
-export const values: ArgReader<readonly ComplexValue[]> = readers.words(
-  { syntax: 'string ...', min: 1, max: Infinity },
-  (words, scope) => words.map((word) => scope.complexValue(word)),
-);
 
 /** `[code …] time` (nginx ngx_http_file_cache_valid_set_slot); `usual`: the codes if none is given. */
 export const validFor = (usual: readonly number[]): ArgReader<CacheValidConfig> =>

@@ -90,7 +90,7 @@ export class RequestStream implements Carrier {
     const on = <A extends unknown[]>(event: string, act: (...args: A) => void): void =>
       void stream.on(event, (...args: A) => this.#guard(() => act(...args)));
     on('response', (_: unknown, flags: number, block: readonly string[]) => this.#readHead(block, flags));
-    on('headers', () => this.#readInterim());
+    on('headers', (_: unknown, _flags: number, block: readonly string[]) => this.#readInterim(block));
     on('data', (bytes: Buffer) => this.#readPiece(bytes));
     on('trailers', (_: unknown, _flags: number, block: readonly string[]) => this.#readTrailers(block));
     on('end', () => this.#ended());
@@ -177,9 +177,13 @@ export class RequestStream implements Carrier {
     if (this.#caller === caller && !isBare) caller.follow();
   }
 
-  #readInterim(): void {
+  #readInterim(block: readonly string[]): void {
+    const caller = this.#caller as Caller;
+    this.bytesReceived += measured(block, caller.headLimitBytes, READING);
     if (++this.#interims > MAX_INTERIM_RESPONSES)
       throw invalidResponse('upstream sent too many interim responses');
+    const head = readStreamHead(block, { method: caller.method, isBare: true });
+    if (head.status === 103) caller.hints?.(head);
     if (this.#isSent) this.#awaitResponse(true);
   }
 

@@ -54,7 +54,7 @@ export const storingRows = directivesFor<StoringConfig>()({
   },
   cache_bypass: {
     contexts: HSL,
-    args: cacheReaders.values,
+    args: readers.values,
     into: 'cacheBypass',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not taken from the cache.',
@@ -62,7 +62,7 @@ export const storingRows = directivesFor<StoringConfig>()({
   },
   no_cache: {
     contexts: HSL,
-    args: cacheReaders.values,
+    args: readers.values,
     into: 'noCache',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not stored.',
@@ -147,7 +147,7 @@ export const storingRows = directivesFor<StoringConfig>()({
   },
   cache_purge: {
     contexts: HSL,
-    args: cacheReaders.values,
+    args: readers.values,
     into: 'cachePurge',
     repeat: 'append',
     summary:

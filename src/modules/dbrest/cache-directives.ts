@@ -53,7 +53,7 @@ const storing = directivesFor<DbrestCacheConfig>()({
   },
   dbrest_cache_bypass: {
     contexts: EVERYWHERE,
-    args: cacheReaders.values,
+    args: readers.values,
     into: 'cacheBypass',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not taken from the cache.',
@@ -61,7 +61,7 @@ const storing = directivesFor<DbrestCacheConfig>()({
   },
   dbrest_cache_no_cache: {
     contexts: EVERYWHERE,
-    args: cacheReaders.values,
+    args: readers.values,
     into: 'noCache',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the response is not stored.',

@@ -41,7 +41,7 @@ export const cacheDirectives = directivesFor<KvCacheConfig>()({
   },
   kv_cache_bypass: {
     contexts: EVERYWHERE,
-    args: cacheReaders.values,
+    args: readers.values,
     into: 'cacheBypass',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the reply is not taken from the cache.',
@@ -49,7 +49,7 @@ export const cacheDirectives = directivesFor<KvCacheConfig>()({
   },
   kv_cache_no_cache: {
     contexts: EVERYWHERE,
-    args: cacheReaders.values,
+    args: readers.values,
     into: 'noCache',
     repeat: 'append',
     summary: 'If one of the values is neither empty nor 0, the reply is not stored.',

@@ -99,12 +99,6 @@ const GROUPS: readonly Group[] = [
   },
   { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
   { contexts: HSL, args: text, names: 'aio directio' },
-  {
-    contexts: HSL,
-    args: some('string ...', 1, Infinity),
-    why: 'gw does not pass on interim responses',
-    names: 'early_hints',
-  },
   { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
   {
     contexts: HSL,

@@ -2,7 +2,7 @@ import { AT, directivesFor, readers, uses } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorPage, readTypes, serverTokens } from './readers.ts';
 
-const { flag, integer, oneOf, present, text, time } = readers;
+const { flag, integer, oneOf, present, text, time, values } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
 /** Directives about responses and access to them. */
@@ -25,6 +25,15 @@ export const responses = directivesFor<CoreConfig>()({
     defaultText: 'text/html html; image/gif gif; image/jpeg jpg;',
     summary: 'Content types by file name extension.',
     source: 'nginx ngx_http_core_module#types',
+  },
+  early_hints: {
+    contexts: HSL,
+    args: values,
+    into: 'earlyHints',
+    repeat: 'append',
+    summary:
+      'If one of the values is neither empty nor 0, 103 responses of the upstream are passed on; uWebSockets.js cannot send them.',
+    source: 'nginx ngx_http_core_module#early_hints',
   },
   if_modified_since: {
     contexts: HSL,

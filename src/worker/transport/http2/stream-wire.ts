@@ -137,6 +137,11 @@ export class StreamWire implements Wire, StreamOwner {
     this.x.end(status);
   }
 
+  sendHints(headers: readonly string[]): void {
+    if (this.#isFinished || this.#stream.headersSent) return;
+    this.#stream.additionalHeaders(plainFields(headers, 103));
+  }
+
   write(body: string | Uint8Array): void {
     const lengthBytes = Buffer.byteLength(body);
     if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return;

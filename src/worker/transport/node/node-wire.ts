@@ -7,6 +7,7 @@ import {
   statusLine,
   type Wire,
 } from '../../../http/index.ts';
+import { headerLines } from '../../../http1/index.ts';
 import { guarded } from '../guarded.ts';
 import { RequestBody } from '../request-body.ts';
 import type { StreamOwner } from '../transport.ts';
@@ -149,6 +150,11 @@ export class NodeWire implements Wire, StreamOwner {
     this.#usage.inFlight--;
     this.#nodePort.connections.writing.add(-1);
     this.x.finish();
+  }
+
+  sendHints(headers: readonly string[]): void {
+    if (this.#isFinished || this.x.request.httpVersion !== '1.1') return;
+    this.#connection.write(`HTTP/1.1 103 Early Hints\r\n${headerLines(headers)}\r\n`);
   }
 
   write(body: string | Uint8Array): void {
