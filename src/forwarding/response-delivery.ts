@@ -12,6 +12,7 @@ import { ResponseHeaders } from './response-headers.ts';
 import { CHUNKED, HOP_BY_HOP } from '../http1/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
+import { compileForcedRange } from './forced-range.ts';
 import type { ResponseProtocol } from './protocol.ts';
 import { type BodyTaker, Relay, type Source } from '../relay.ts';
 import { type AcceptedResponse, compilePredicate, type Delivery } from '../upstream-cache/index.ts';
@@ -76,6 +77,8 @@ export class ResponseDelivery implements Delivery {
   readonly #readAheadBytes: number;
   readonly #rate: (x: Exchange) => number;
   readonly #passesHints: (x: Exchange) => boolean;
+  /** Passes on a response: gives what takes its body. */
+  readonly pass: (x: Exchange, accepted: AcceptedResponse) => BodyTaker;
 
   constructor(config: ForwardingConfig, protocol: ResponseProtocol, build: ForwardingBuild) {
     this.#config = config;
@@ -83,6 +86,7 @@ export class ResponseDelivery implements Delivery {
     this.#protocol = protocol;
     this.#readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
     const readRate = config.limitRate && build.value(config.limitRate);
+    this.pass = config.forceRanges ? compileForcedRange(relay, build) : relay;
     this.#passesHints = compilePredicate(build.core.earlyHints, build);
     this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
   }
@@ -127,15 +131,6 @@ export class ResponseDelivery implements Delivery {
     };
   }
 
-  /** Passes on a response: gives what takes its body. */
-  pass(x: Exchange, accepted: AcceptedResponse): BodyTaker {
-    const { head, contentType } = accepted;
-    if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return bare(x, head, contentType);
-    const { source, readAheadBytes, rate } = accepted;
-    const { status, announcedBytes: lengthBytes } = head;
-    return new Relay(x, source, { status, contentType, lengthBytes, readAheadBytes, rate });
-  }
-
   serves(x: Exchange, headers: readonly string[]): void {
     const facts = upstreamFacts(x);
     if (facts) facts.responseHeaders = headers;
@@ -175,6 +170,14 @@ export class ResponseDelivery implements Delivery {
     x.args = args;
     void x.redirectToPath(path);
   }
+}
+
+function relay(x: Exchange, accepted: AcceptedResponse): BodyTaker {
+  const { head, contentType } = accepted;
+  if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return bare(x, head, contentType);
+  const { source, readAheadBytes, rate } = accepted;
+  const { status, announcedBytes: lengthBytes } = head;
+  return new Relay(x, source, { status, contentType, lengthBytes, readAheadBytes, rate });
 }
 
 /** A response without a body. It is sent when the connection to the upstream is free for the next request. */

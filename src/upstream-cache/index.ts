@@ -12,5 +12,5 @@ export {
 } from './policy.ts';
 export * as cacheReaders from './readers.ts';
 export type { AcceptedResponse, Delivery, ResponseKeeper } from './response-keeper.ts';
-export { type Part, StoredDelivery } from './stored-delivery.ts';
+export { type Part, StoredDelivery, validatorsOf } from './stored-delivery.ts';
 export { fetchOwn, ownDelivery } from './own-response.ts';

@@ -96,7 +96,7 @@ export class StoredDelivery {
       hidesLength: sizeBytes < 0 && head.bodyBytes !== 0,
     };
     if (status !== 200) return whole;
-    const validators = validatorsOfHead(head);
+    const validators = validatorsOf(head);
     if (this.#isDecided(x, validators)) return undefined;
     if (!offersRanges || sizeBytes < 0) return whole;
     x.response.removeHeader('Content-Range');
@@ -142,7 +142,8 @@ function headOf(
   };
 }
 
-function validatorsOfHead({ headers }: ResponseHead): Validators {
+/** Gives what conditions and ranges of a response depend on. */
+export function validatorsOf({ headers }: ResponseHead): Validators {
   const [lastModified = ''] = valuesOf(headers, 'last-modified');
   const [etag = ''] = valuesOf(headers, 'etag');
   return { lastModified, etag, modifiedSeconds: parseHttpDate(lastModified) ?? Number.NaN };

@@ -159,7 +159,8 @@ export const storingRows = directivesFor<StoringConfig>()({
     args: flag,
     into: 'forceRanges',
     default: false,
-    summary: 'Serves ranges of stored responses even if the upstream did not send Accept-Ranges.',
+    summary:
+      'Serves ranges even if the upstream did not send Accept-Ranges; of a response that is not stored one range, and the upstream sends the whole body.',
     source: 'nginx',
   },
 });

@@ -27,6 +27,11 @@ function escaped(key: string): string {
   return key.replace(UNSAFE, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 }
 
+/** nginx serves ranges of values, although memcached knows none. */
+function rangesForced(own: MemcachedConfig): MemcachedConfig & ForwardingConfig {
+  return { ...plainForwarding(own), forceRanges: true };
+}
+
 /** Compiles what memcached brings along: a command, and values whose type their path tells. */
 function compileMemcached(
   { address, key }: MemcachedPass,
@@ -81,7 +86,7 @@ export const memcached = moduleFor<MemcachedConfig>()<Provisioned>({
     }),
   compile(own, provisioned, build) {
     if (!own.pass) return {};
-    const config = plainForwarding(own);
+    const config = rangesForced(own);
     const protocol = compileMemcached(own.pass, config, { provisioned, build });
     const handle = compileForwarding({ config, provisioned, protocol }, build);
     return { content: onlyReads(handle, build), slashRedirect: true, ...stickyFilter(provisioned) };
@@ -90,7 +95,7 @@ export const memcached = moduleFor<MemcachedConfig>()<Provisioned>({
     provision: (_config, scope) => unconnected(scope),
     explain(own, provisioned, build) {
       if (!own.pass) return {};
-      const config = plainForwarding(own);
+      const config = rangesForced(own);
       const protocol = compileMemcached(own.pass, config, { provisioned, build });
       const headOf = protocol.compileHead(false);
       const tell = (...[x, asked]: Parameters<HeadWriter<Target>>) => [

@@ -8,4 +8,6 @@ export interface UwsgiConfig extends ForwardingConfig, TlsConfig {
   /** The numbers that tell the server how to serve a request; 0, 0: as a WSGI application. */
   readonly modifier1: number;
   readonly modifier2: number;
+  /** What follows the parameters. */
+  readonly string: string;
 }

@@ -44,6 +44,14 @@ const own = directivesFor<UwsgiConfig>()({
     summary: 'The second number that tells uWSGI how to serve the request.',
     source: source('uwsgi_modifier2'),
   },
+  uwsgi_string: {
+    contexts: HSL,
+    args: readers.text,
+    into: 'string',
+    default: '',
+    summary: 'A text behind the parameters, for modifiers that take one, such as code to evaluate.',
+    source: source('uwsgi_string'),
+  },
 });
 
 /** nginx's uwsgi module. */

@@ -7,6 +7,8 @@ import {
   type Provisioned,
   provisionForwarding,
   stickyFilter,
+  validateForwarding,
+  validateTls,
 } from '../../forwarding/index.ts';
 import type { UwsgiConfig } from './config.ts';
 import { directives } from './directives.ts';
@@ -17,6 +19,11 @@ export const uwsgi = moduleFor<UwsgiConfig>()<Provisioned>({
   name: 'uwsgi',
   directives,
   ...addressModule<UwsgiConfig>('uwsgi'),
+  validate(config, report) {
+    validateForwarding('uwsgi', config, report);
+    const { pass } = config;
+    if (pass?.kind === 'variables' || pass?.scheme === 'suwsgi') validateTls('uwsgi', config, report);
+  },
   enabled: ({ pass }) => pass !== undefined,
   provision: (config, worker) =>
     provisionForwarding(config, worker, {

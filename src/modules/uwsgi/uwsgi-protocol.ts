@@ -35,6 +35,7 @@ const MOST_BYTES = 65_535;
 /** Compiles the packet in front of the body: its header and the parameters (uWSGI documentation, "The uwsgi Protocol"). */
 function compileHead(config: UwsgiConfig, isForCache: boolean, build: Build): HeadWriter<Target> {
   const { params = [], passRequestHeaders: passesHeaders, modifier1, modifier2 } = config;
+  const behind = Buffer.from(config.string);
   const giveParams = compileParams({ params, passesHeaders, isForCache }, build);
   return (x, { method }) => {
     const parts: Buffer[] = [];
@@ -42,7 +43,7 @@ function compileHead(config: UwsgiConfig, isForCache: boolean, build: Build): He
     const size = parts.reduce((sum, { length }) => sum + length, 0);
     const header = Buffer.from([modifier1, size & 0xff, size >> 8, modifier2].map((byte) => byte & 0xff));
     if (size > MOST_BYTES) throw new HttpFault(500, `uwsgi request is too large: ${size} bytes`);
-    return { head: Buffer.concat([header, ...parts]), method: method ?? x.method, upgrades: false };
+    return { head: Buffer.concat([header, ...parts, behind]), method: method ?? x.method, upgrades: false };
   };
 }
 

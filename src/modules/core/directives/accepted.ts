@@ -3,7 +3,7 @@ import type { CoreConfig } from '../../../contract/index.ts';
 
 const PROTOCOLS: Readonly<Record<string, string>> = {
   fastcgi: 'allow_upstream',
-  uwsgi: 'allow_upstream string',
+  uwsgi: 'allow_upstream',
   scgi: 'allow_upstream',
   grpc: 'allow_upstream',
   memcached: 'allow_upstream',
