@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
@@ -6,7 +7,7 @@ import { startSupervised } from './processes.ts';
 import { sabotage, SABOTAGED } from './saboteur.ts';
 
 const WORKERS = 3;
-const TRIES = 600;
+const TRIES = 6_000;
 
 /** Where requests go: a port of 127.0.0.1, or a Unix socket. */
 type Target = { readonly port: number } | { readonly socketPath: string };
@@ -49,6 +50,18 @@ test('all workers accept connections of a port of the node engine', async (t) =>
   const gw = await startSupervised(t, `server { ${SHOWN} }`, OPTIONS);
   expect(await workersOf({ port: gw.port })).toBe(WORKERS);
   expect(gw.errorLog()).not.toContain('alone');
+});
+
+test('the gateway stops, too, while a worker waits for its socket', async (t) => {
+  for (const delayMs of [0, 20, 60, 120, 200]) {
+    const gw = await startSupervised(t, `server { ${SHOWN} }`, OPTIONS);
+    const added = await freePort();
+    gw.write(`server { ${SHOWN} } server { listen 127.0.0.1:${added}; ${SHOWN} }`);
+    gw.signal('SIGHUP');
+    await sleep(delayMs);
+    await gw.stop();
+    expect(gw.read('gw.pid')).toBe('');
+  }
 });
 
 test('so they do without a supervisor', async (t) => {

@@ -13,6 +13,7 @@ export class SharedSockets {
   /** Keys that were bound for a configuration that does not serve yet. */
   readonly #fresh = new Set<string>();
   readonly #copies = new SocketCopies();
+  #isClosed = false;
 
   /** The openings of one worker. */
   async openings(ports: readonly PortPlan[], workers: number): Promise<Openings> {
@@ -40,6 +41,7 @@ export class SharedSockets {
 
   /** Closes all sockets, so that no client waits on one that no worker accepts from. */
   close(): void {
+    this.#isClosed = true;
     this.#close(() => true);
     this.#copies.close();
   }
@@ -48,6 +50,7 @@ export class SharedSockets {
     const key = addressText(port.address);
     const known = this.#sockets.get(key);
     if (!known && (workers === 1 || !isShared(port))) return undefined;
+    if (this.#isClosed) return { kind: 'refused', reason: `bind() to ${key} failed (the gateway stops)` };
     const socket = known ?? bindAddress(port.address);
     // The port has been probed: worker 1 has opened it for itself, or the address stands beside its wildcard.
     if (typeof socket === 'number') return this.#hasWildcardOf(port) ? { kind: 'beside' } : undefined;
@@ -57,6 +60,7 @@ export class SharedSockets {
     }
     const copy = await this.#copies.copy(socket);
     if (copy) return { kind: 'descriptor', fd: copy.fd };
+    // It has been closed meanwhile, or nobody listens on it.
     return { kind: 'refused', reason: `bind() to ${key} failed (no copy of its socket came)` };
   }
 

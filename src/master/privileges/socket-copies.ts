@@ -9,6 +9,8 @@ interface SocketCopy {
 
 /** How long the process waits for the next copy. */
 const IDLE_MS = 2_000;
+/** How long a copy may take: the process has to start first. */
+const COPY_MS = 10_000;
 
 /**
  * Copies sockets of this process, so that several threads can listen on one. Node.js can copy a descriptor only on its way to
@@ -27,6 +29,7 @@ export class SocketCopies {
     const copies = (this.#process ??= this.#start());
     const id = ++this.#count;
     clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.close(), COPY_MS);
     // Nothing else may keep this process alive yet.
     copies.ref();
     return new Promise((resolve) => {
@@ -52,21 +55,24 @@ export class SocketCopies {
     this.#waiting.get(id)?.(copy);
     this.#waiting.delete(id);
     if (this.#waiting.size > 0) return;
-    this.#process?.unref();
     clearTimeout(this.#idle);
+    if (!this.#process) return;
+    this.#process.unref();
     this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
   }
 
   #end(copies: ChildProcess): void {
-    if (this.#process !== copies) return;
-    this.#process = undefined;
-    for (const id of this.#waiting.keys()) this.#settle(id, undefined);
+    if (this.#process === copies) this.close();
   }
 
-  /** Ends the process; the next copy starts another. */
+  /** Ends the process, and all waits for copies; the next copy starts another. */
   close(): void {
     clearTimeout(this.#idle);
-    if (this.#process?.connected) this.#process.disconnect();
+    const copies = this.#process;
     this.#process = undefined;
+    // Node.js fails if sockets wait to be sent on a channel that it has disconnected.
+    if (this.#waiting.size > 0) copies?.kill('SIGKILL');
+    else if (copies?.connected) copies.disconnect();
+    for (const id of this.#waiting.keys()) this.#settle(id, undefined);
   }
 }
