@@ -115,7 +115,8 @@ export class FastcgiReader implements ResponseReader {
   }
 
   #endContent(): void {
-    if (this.#type === RECORD.STDERR) this.#tellErrors();
+    // An empty record ends the stream.
+    if (this.#type === RECORD.STDERR && this.#errors.length > 0) this.#tellErrors();
     if (this.#paddingBytes === 0) this.#endRecord();
   }
 

@@ -36,6 +36,12 @@ function paramsOf({ params }: ProgramRequest): Record<string, string> {
   return Object.fromEntries(params);
 }
 
+test("the end of a program's standard error is no error", async (t) => {
+  const { gw } = await passing(t, { respond: () => ['!', ...OK, '!'] });
+  await gw.expect('GET /', { status: 200, body: 'ok' });
+  expect(gw.errorLog()).not.toContain('stderr');
+});
+
 test('headers of a request are parameters; those of the same name are one', async (t) => {
   const { gw, program } = await passing(t, { location: 'fastcgi_param HTTP_X_OWN "";' });
   const headers = {
