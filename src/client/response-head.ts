@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { hasNoBody } from '../http/index.ts';
 import {
   CHUNKED,
   Framing,
@@ -26,6 +27,8 @@ export interface ResponseHead {
   readonly announcedBytes: number;
   /** The peer keeps the connection open. */
   readonly keepsAlive: boolean;
+  /** Trailers may follow a body with a length, too, as in HTTP/2; otherwise only one in chunks. */
+  readonly mayHaveTrailers?: boolean;
 }
 
 /** Parses a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently. */
@@ -41,7 +44,7 @@ export function readHead(text: string, { method }: { readonly method: string }):
     throw invalidHeader(invalid);
   }
   const { bodyBytes } = reading.framing;
-  const isBare = method === 'HEAD' || status === 204 || status === 304 || status < 200;
+  const isBare = method === 'HEAD' || hasNoBody(status) || status < 200;
   return {
     status,
     reason: isPlain ? reason : decoded(reason),
@@ -67,7 +70,7 @@ export function readCgiHead(text: string, { method }: { readonly method: string 
   if (invalid !== undefined) throw invalidHeader(invalid);
   const { status, reason } = cgiStatus(reading.headers);
   const bodyBytes = untilEnd(reading.framing.bodyBytes);
-  const isBare = method === 'HEAD' || status === 204 || status === 304;
+  const isBare = method === 'HEAD' || hasNoBody(status);
   return {
     status,
     reason: isPlain ? reason : decoded(reason),

@@ -1,6 +1,6 @@
 import { placeText } from '../../grammar/index.ts';
 import type { ExplainedAction, ExplainedFact } from '../contract/index.ts';
-import { statusLine } from '../http/index.ts';
+import { hasNoBody, statusLine } from '../http/index.ts';
 import { locationText } from '../plan/index.ts';
 import type { AccountResponse, Branch } from './account.ts';
 import type { AccountInput } from './server.ts';
@@ -123,7 +123,7 @@ function doesOf(
 }
 
 function bodyText({ body, contentType, status }: TracedResponse): string | undefined {
-  if (status === 204 || status === 304) return undefined;
+  if (hasNoBody(status)) return undefined;
   if (body === undefined || !SHOWN_TYPE.test(contentType) || body.length === 0 || status >= 600)
     return undefined;
   const text = typeof body === 'string' ? body : Buffer.from(body).toString();

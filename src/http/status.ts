@@ -153,3 +153,8 @@ export class HttpFault extends Error {
 export function describeFailure(error: unknown): string {
   return `unexpected failure: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
+
+/** Tells whether responses with this status end with their head (RFC 9110, 15.3.5 and 15.4.5). */
+export function hasNoBody(status: number): boolean {
+  return status === 204 || status === 304;
+}

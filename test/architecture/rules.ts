@@ -32,6 +32,7 @@ const LAYERS = [
   'send-file',
   'http',
   'http1',
+  'http2-fields',
   'config',
   'log',
   'grammar',

@@ -93,8 +93,11 @@ function handlersOf(heard: Hear): Record<keyof typeof SERVICE, UntypedHandleCall
       else if (wanted !== 'stall') call.end();
     },
     Chat(call: ServerDuplexStream<Buffer, Buffer>) {
-      heard(call);
-      call.on('data', (part: Buffer) => call.write(part));
+      const wanted = heard(call);
+      call.on('data', (part: Buffer) => {
+        call.write(part);
+        if (wanted === 'once') call.end();
+      });
       call.on('end', () => call.end());
     },
   };

@@ -94,6 +94,16 @@ test('a server that has enough of a stream ends it, and the connection goes on',
   expect(await client.call('Unary', { messages: ['next'] })).toMatchObject({ messages: ['next'] });
 });
 
+test('a server that ends a stream after its first message still tells how', async (t) => {
+  const { client } = await passing(t);
+  const outcome = await client.call('Chat', {
+    messages: ['a'],
+    metadata: { 'x-do': 'once' },
+    keepsOpen: true,
+  });
+  expect(outcome).toMatchObject({ code: status.OK, messages: ['a'] });
+});
+
 test('a deadline of the client reaches the server, and its end cancels the call there', async (t) => {
   const { client, server } = await passing(t);
   const outcome = await client.call('Unary', { metadata: { 'x-do': 'stall' }, deadlineMs: 300 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { oneGateway } from '../../harness/gateway.ts';
-import { callHttp2, callOn, openHttp2 } from '../../harness/http2-client.ts';
+import { callHttp2, callOn, openHttp2, responseOn } from '../../harness/http2-client.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 
-const CONF = `http2 on; client_max_body_size 1m; large_client_header_buffers 2 1k;
+const CONF = `log_format completed "$status $request_completion"; http2 on; client_max_body_size 1m; large_client_header_buffers 2 1k;
 server {
   server_name a.example;
   location / { return 200 "$request|$server_protocol|$http2|$host|$http_host|$http_cookie|$scheme|$http_x_eight"; }
@@ -12,11 +12,14 @@ server {
   location = /bytes { add_header X-Umlaut "ü €"; return 200 ""; }
   location = /trailers { add_trailer X-End "$body_bytes_sent"; return 200 "body"; }
   location = /204 { return 204; }
+  location = /205 { return 205 "text"; }
+  location = /unread { add_trailer X-End "$body_bytes_sent"; return 200 "body"; }
   location = /444 { return 444; }
   location = /echo { proxy_pass http://127.0.0.1:PORT/length; }
   location = /length { client_max_body_size 0; proxy_pass http://127.0.0.1:PORT/count; }
   location = /count { return 200 "$request_method $http_content_length $http_transfer_encoding"; }
   location = /small { client_max_body_size 10; proxy_pass http://127.0.0.1:PORT/count; }
+  location = /head { access_log heads.log completed; return 200 "body"; }
   location = /rewritten { rewrite ^ /last?a=1 last; }
 }`;
 
@@ -162,6 +165,12 @@ const RESPONSES: readonly {
     body: '',
   },
   {
+    it: 'with the status 205 has no body',
+    path: '/205',
+    fields: [':status', '205', 'content-type', 'text/plain', 'content-length', '0'],
+    body: '',
+  },
+  {
     it: 'with trailers has no length',
     path: '/trailers',
     fields: [':status', '200', 'content-type', 'text/plain'],
@@ -194,6 +203,29 @@ for (const { it, path, host } of [
 test('trailers end a response over HTTP/2', async (t) => {
   const { port } = await start(t);
   expect((await callHttp2(port, '/trailers')).trailers).toMatchObject({ 'x-end': '4' });
+});
+
+test('trailers end a response whose request has not ended', async (t) => {
+  const { port } = await start(t);
+  const session = openHttp2(port);
+  const stream = session.request({ ':method': 'POST', ':path': '/unread', ':authority': 'a.example' });
+  stream.write('the beginning');
+  const response = await responseOn(stream);
+  expect([response.body, response.trailers]).toMatchObject(['body', { 'x-end': '4' }]);
+  expect(stream.rstCode).toBe(0);
+  session.destroy();
+});
+
+test('requests with HEAD are complete, and none counts as reset', async (t) => {
+  const gw = await start(t);
+  const session = openHttp2(gw.port);
+  for (let round = 0; round < 6; round++) {
+    const heads = Array.from({ length: 100 }, () => callOn(session, '/head', { method: 'HEAD' }));
+    expect(new Set((await Promise.all(heads)).map(({ status }) => status))).toEqual(new Set([200]));
+  }
+  session.destroy();
+  await expect.poll(() => gw.read('heads.log').split('\n').length).toBe(601);
+  expect(new Set(gw.read('heads.log').trimEnd().split('\n'))).toEqual(new Set(['200 OK']));
 });
 
 test('return 444 resets the stream, and the others of its connection go on', async (t) => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { oneGateway, type Owner } from '../../harness/gateway.ts';
 import { callOn, openHttp2 } from '../../harness/http2-client.ts';
@@ -27,6 +28,7 @@ async function startEcho(t: Owner): Promise<{ port: number; seen: Record<string,
     );
     const echo = (bytes: Buffer): void => void socket.write(bytes.toString().toUpperCase());
     if (head.length > 0) echo(head);
+    if (url === '/sink') return void socket.resume();
     socket.on('data', echo).on('end', () => socket.end('bye'));
   });
   server.listen(0, '127.0.0.1');
@@ -45,7 +47,7 @@ async function start(t: Owner): Promise<{ session: ClientHttp2Session; seen: Rec
   const gw = await load(
     t,
     `http2 on; server {
-      location /chat { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; }
+      location ~ ^/(?:chat|sink) { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; }
       location /plain { proxy_pass http://127.0.0.1:${port}; }
       location / { return 200 "$request_method $http_upgrade"; }
     }`,
@@ -106,6 +108,19 @@ test('an extended CONNECT reaches a WebSocket upstream as an upgrade, and bytes 
       key: expect.stringMatching(/^[\w+/]{22}==$/) as string,
     },
   ]);
+});
+
+test('a client may send through its tunnel as much as it wants', async (t) => {
+  const { session } = await start(t);
+  const stream = openTunnel(session, '/sink');
+  await statusOf(stream);
+  stream.resume();
+  const piece = Buffer.alloc(1_048_576, 'x');
+  for (let count = 0; count < 20; count++) if (!stream.write(piece)) await once(stream, 'drain');
+  // The connection is looked at once per second.
+  await sleep(2_500);
+  expect((await callOn(session, '/')).status).toBe(200);
+  expect(stream.closed).toBe(false);
 });
 
 for (const { it, path, status } of [

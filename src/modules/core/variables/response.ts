@@ -1,5 +1,12 @@
 import { readers } from '../../../config/index.ts';
-import { changeRate, type Exchange, type Getter, rateOf, statusLine } from '../../../http/index.ts';
+import {
+  changeRate,
+  type Exchange,
+  type Getter,
+  hasNoBody,
+  rateOf,
+  statusLine,
+} from '../../../http/index.ts';
 import { type Families, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
 /** `HTTP/1.1 `, and the line ends of the status line and of the head. */
@@ -28,7 +35,7 @@ function headBytes(x: Exchange): number {
 
 /** Gives the bytes of the header line that frames the body. */
 function lengthBytes({ status, response }: Exchange): number {
-  if (status === 204 || status === 304) return 0;
+  if (hasNoBody(status)) return 0;
   if (response.lengthBytes < 0) return lineBytes('Transfer-Encoding', 'chunked');
   return lineBytes('Content-Length', String(response.lengthBytes));
 }

@@ -1,5 +1,7 @@
+import { type Failing, guarded } from '../guarded.ts';
+
 /** A connection that is looked at from time to time. */
-interface WatchedConnection {
+interface WatchedConnection extends Failing {
   look(nowMs: number): void;
 }
 
@@ -24,6 +26,6 @@ export class ConnectionWatch {
 
   readonly #look = (): void => {
     const nowMs = Date.now();
-    for (const connection of this.#connections) connection.look(nowMs);
+    for (const connection of this.#connections) guarded(connection, () => connection.look(nowMs))();
   };
 }

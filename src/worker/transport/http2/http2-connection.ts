@@ -74,6 +74,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
 
   /** Called once per second. */
   look(nowMs: number): void {
+    if (this.#session.destroyed) return;
     let payloadBytes = this.#payloadBytes;
     for (const wire of this.#wires) payloadBytes += payloadOf(wire);
     const { bytesRead: receivedBytes, bytesWritten: sentBytes } = this.socket;

@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
+import { byteText, CONNECTION_FIELDS, SINGLE_FIELDS } from '../../../http2-fields.ts';
 
 /** The fields that every response has. */
 interface CommonFields {
@@ -10,29 +11,6 @@ interface CommonFields {
   /** `undefined` sends no `Content-Length`. */
   readonly lengthBytes: number | undefined;
 }
-
-/** Fields about a connection of HTTP/1; in HTTP/2 a response with one of them is malformed (RFC 9113, 8.2.2). */
-const OF_CONNECTIONS: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-/** Fields that Node.js sends once at most. Several of them are joined, which means the same (RFC 9110, 5.3). */
-const ONCE: ReadonlySet<string> = new Set(
-  `access-control-allow-credentials access-control-max-age access-control-request-method age authorization content-encoding
-  content-language content-length content-location content-md5 content-range content-type date dnt etag expires from host
-  if-match if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards
-  proxy-authorization range referer retry-after tk upgrade-insecure-requests user-agent x-content-type-options`.split(
-    /\s+/,
-  ),
-);
-
-const BEYOND_ASCII = /[^\0-\x7f]/;
 
 /** Returns the fields of a response in nginx's order; `headers`: name, value, name, value … */
 export function responseFields(common: CommonFields, headers: readonly string[] = []): OutgoingHttpHeaders {
@@ -64,14 +42,14 @@ function addAll(fields: OutgoingHttpHeaders, headers: readonly string[]): Outgoi
 }
 
 function add(fields: OutgoingHttpHeaders, name: string, text: string): void {
-  if (OF_CONNECTIONS.has(name)) return;
+  // `te` is a field of requests.
+  if (CONNECTION_FIELDS.has(name) || name === 'te') return;
   // A value with blanks around it is malformed (RFC 9113, 8.2.1).
-  const trimmed = text.trim();
-  // Node.js sends the low byte of each character.
-  const value = BEYOND_ASCII.test(trimmed) ? Buffer.from(trimmed).toString('latin1') : trimmed;
+  const value = byteText(text.trim());
   const known = fields[name];
   if (known === undefined) fields[name] = value;
-  else if (ONCE.has(name)) fields[name] = `${String(known)}, ${value}`;
+  // Joined, they mean the same (RFC 9110, 5.3).
+  else if (SINGLE_FIELDS.has(name)) fields[name] = `${String(known)}, ${value}`;
   else if (Array.isArray(known)) known.push(value);
   else fields[name] = [String(known), value];
 }

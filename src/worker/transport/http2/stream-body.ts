@@ -17,14 +17,17 @@ export class StreamBody implements BodySource {
 
   onData(handler: (chunk: Buffer, isLast: boolean) => void): void {
     const take = guarded(this.#owner, handler);
-    this.#stream.on('data', (chunk: Buffer) => {
-      this.receivedBytes += chunk.length;
-      take(chunk, false);
-    });
+    this.count();
+    this.#stream.on('data', (chunk: Buffer) => take(chunk, false));
     // After a reset the body ends as well, but it is not whole.
     this.#stream.on('end', () => {
       if (!this.#stream.aborted) take(NOTHING, true);
     });
+  }
+
+  /** Counts what arrives. To be called where something reads it in the same turn. */
+  count(): void {
+    this.#stream.on('data', (chunk: Buffer) => (this.receivedBytes += chunk.length));
   }
 
   pause(): void {

@@ -5,6 +5,7 @@ import {
   type ConnectionFacts,
   Exchange,
   forgetBody,
+  hasNoBody,
   type PortFacts,
   type ResponseStream,
   type Wire,
@@ -63,6 +64,7 @@ export class StreamWire implements Wire, StreamOwner {
   #isTunnel = false;
   /** The response has no body. */
   #isHeadOnly = false;
+  #hasTrailers = false;
   #isFinished = false;
 
   constructor({ stream, head, connection, open }: ReceivedStream) {
@@ -97,7 +99,7 @@ export class StreamWire implements Wire, StreamOwner {
     );
     stream.on(
       'close',
-      guarded(x, () => this.#leave(true)),
+      guarded(x, () => this.#closed()),
     );
     // The event `close` follows.
     stream.on('error', () => undefined);
@@ -175,6 +177,7 @@ export class StreamWire implements Wire, StreamOwner {
     const headers = x.response.headers ?? [];
     const kept = headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== 'sec-websocket-accept');
     this.#isTunnel = true;
+    this.#source.count();
     this.#stream.respond(responseFields({ ...this.#common(undefined), status: 200, contentType: '' }, kept));
     joinStreams(this.#stream, peer, {
       wrote: (bytes) => x.wrote(bytes),
@@ -188,10 +191,21 @@ export class StreamWire implements Wire, StreamOwner {
     if (this.#isTunnel || this.#isFinished) return;
     // Node.js ends a stream, too, that the client or the connection has given up.
     if (!this.#isHeadOnly && this.#writer?.isComplete !== true) return this.#leave(true);
-    // The client need not send the rest of its body (RFC 9113, 8.1).
-    if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
+    // Trailers are still to come; Node.js sends none on a stream that is closed.
+    if (!this.#hasTrailers) this.#refuseRest();
     this.#body?.drop();
     this.#finish(false);
+  }
+
+  /** The client need not send the rest of its body (RFC 9113, 8.1). */
+  #refuseRest(): void {
+    if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
+  }
+
+  #closed(): void {
+    // The event `finish` of a response to HEAD comes before anybody can listen to it.
+    if (this.#isHeadOnly && this.#stream.rstCode === NGHTTP2_NO_ERROR) this.finished();
+    else this.#leave(true);
   }
 
   /** Called when the connection is closed. */
@@ -202,7 +216,7 @@ export class StreamWire implements Wire, StreamOwner {
   /** The response has a head only. */
   get #isBare(): boolean {
     const { status, request } = this.x;
-    return request.method === 'HEAD' || status === 204 || status === 304 || this.tunnels;
+    return request.method === 'HEAD' || hasNoBody(status) || status === 205 || this.tunnels;
   }
 
   /** Sends the head; `lengthBytes` is -1 if the length is unknown. Returns false if the stream is closed. */
@@ -215,19 +229,32 @@ export class StreamWire implements Wire, StreamOwner {
     }
     // No upstream has accepted the extended CONNECT, and a 2xx would open its tunnel.
     if (this.tunnels && x.status < 300) x.status = 501;
-    const hasLength = lengthBytes >= 0 && x.status !== 204 && x.status !== 304 && !this.tunnels;
     const endStream = this.#isBare || lengthBytes === 0;
     const waitForTrailers = !endStream && x.response.trailers !== undefined;
-    const fields = responseFields(this.#common(hasLength ? lengthBytes : undefined), x.response.headers);
+    const fields = responseFields(this.#common(this.#announced(lengthBytes)), x.response.headers);
     this.#isHeadOnly = endStream;
+    this.#hasTrailers = waitForTrailers;
     stream.respond(fields, { endStream, waitForTrailers });
-    if (waitForTrailers) {
+    if (waitForTrailers)
       stream.on(
         'wantTrailers',
-        guarded(x, () => stream.sendTrailers(plainFields(x.response.trailerFields()))),
+        guarded(x, () => this.#sendTrailers()),
       );
-    }
     return true;
+  }
+
+  /** The length that the head tells; `undefined`: none. */
+  #announced(lengthBytes: number): number | undefined {
+    const { status } = this.x;
+    if (lengthBytes < 0 || hasNoBody(status) || this.tunnels) return undefined;
+    // Node.js sends no body with a 205 (RFC 9110, 15.3.6).
+    return status === 205 ? 0 : lengthBytes;
+  }
+
+  #sendTrailers(): void {
+    this.#stream.sendTrailers(plainFields(this.x.response.trailerFields()));
+    // Node.js sends them in the next turn.
+    setImmediate(guarded(this.x, () => this.#refuseRest()));
   }
 
   #common(lengthBytes: number | undefined): Parameters<typeof responseFields>[0] {

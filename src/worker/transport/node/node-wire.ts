@@ -3,6 +3,7 @@ import {
   type BodyReader,
   Exchange,
   forgetBody,
+  hasNoBody,
   type ResponseStream,
   statusLine,
   type Wire,
@@ -159,7 +160,7 @@ export class NodeWire implements Wire, StreamOwner {
 
   write(body: string | Uint8Array): void {
     const { status, request } = this.x;
-    const isBare = status === 204 || status === 304;
+    const isBare = hasNoBody(status);
     const head = this.#headText({ lengthBytes: isBare ? undefined : Buffer.byteLength(body) });
     if (isBare || request.method === 'HEAD') this.#connection.write(head);
     else if (body.length > PIECE_BYTES) return void this.#writePieces(head, Buffer.from(body as string));
@@ -170,7 +171,7 @@ export class NodeWire implements Wire, StreamOwner {
 
   open(lengthBytes: number): ResponseStream | undefined {
     const { x } = this;
-    const isBare = x.status === 204 || x.status === 304;
+    const isBare = hasNoBody(x.status);
     if (x.request.method === 'HEAD' || lengthBytes === 0 || isBare) {
       const length = lengthBytes < 0 || isBare ? undefined : lengthBytes;
       this.#connection.write(this.#headText({ lengthBytes: length }));

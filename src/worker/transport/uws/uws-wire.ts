@@ -4,6 +4,7 @@ import type { PortHandler } from '../../../compile/index.ts';
 import {
   type BodyReader,
   Exchange,
+  hasNoBody,
   type RequestFacts,
   type ResponseStream,
   statusLine,
@@ -232,8 +233,7 @@ export class UwsWire implements Wire, StreamOwner {
     const closes = this.#closes();
     if (lengthBytes > 0 && closes) return this.#writeLast('', lengthBytes);
     this.#writeHead();
-    if (lengthBytes >= 0 && status !== 204 && status !== 304)
-      this.#res.writeHeader('Content-Length', String(lengthBytes));
+    if (lengthBytes >= 0 && !hasNoBody(status)) this.#res.writeHeader('Content-Length', String(lengthBytes));
     // Unless the client has asked for it, the client must close: `endWithoutBody` cannot.
     if (closes) this.#res.writeHeader('Connection', 'close');
     this.#res.endWithoutBody();
@@ -243,7 +243,7 @@ export class UwsWire implements Wire, StreamOwner {
 
   #writeWhole(body: string | Uint8Array): void {
     const { status, request } = this.x;
-    const bare = status === 204 || status === 304;
+    const bare = hasNoBody(status);
     const isHead = request.method === 'HEAD';
     const size = bare || !isHead ? 0 : Buffer.byteLength(body);
     if (this.#closes()) return this.#writeLast(bare || isHead ? '' : body, size);
