@@ -1,5 +1,6 @@
 import { type ComplexValue, constantText } from '../config/index.ts';
-import type { Exchange } from '../http/index.ts';
+import { type Exchange, isSafeHeaderName } from '../http/index.ts';
+import { byteText, CONNECTION_FIELDS } from '../http2-fields.ts';
 import type { ForwardingBuild } from './build.ts';
 import { applicableRules, checkedValue, type HeaderRule, NOT_PASSED, withHops } from './header-rules.ts';
 import type { HeadWriter, Target } from './protocol.ts';
@@ -19,23 +20,6 @@ interface HeadDefaults<T extends Target> {
   readonly fields?: readonly (readonly [name: string, value: string])[];
 }
 
-/** Fields that belong to a connection of HTTP/1: in HTTP/2 they make a request malformed (RFC 9113, 8.2.2). */
-export const CONNECTION_SPECIFIC: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-const NOT_ASCII = /[^\0-\x7f]/;
-
-/** In HTTP/2 a character of a value is a byte. */
-function bytesOf(value: string): string {
-  return NOT_ASCII.test(value) ? Buffer.from(value).toString('latin1') : value;
-}
-
 type AddFields = (x: Exchange, fields: string[]) => void;
 
 /**
@@ -51,7 +35,7 @@ export function compileHttp2Head<T extends Target>(
   const readHost = compileHost(rules, build);
   const addConfigured = compileConfigured(rules, build);
   const own = defaults.filter(([name]) => !names.has(name)).flat();
-  const dropped = new Set([...NOT_PASSED, ...CONNECTION_SPECIFIC, ...names]);
+  const dropped = new Set([...NOT_PASSED, ...CONNECTION_FIELDS, ...names]);
   const addPassed = config.passRequestHeaders ? compilePassed(dropped, build) : (): void => undefined;
   build.needHeader('content-length');
   const readMethod = config.method && build.value(config.method);
@@ -59,7 +43,7 @@ export function compileHttp2Head<T extends Target>(
     const method = forced ?? (readMethod ? checkedMethod(readMethod(x)) : x.method);
     const authority = readHost?.(x) ?? authorityOf(x, target);
     const scheme = target.connections.isTls ? 'https' : 'http';
-    const fields = [':method', method, ':scheme', scheme, ':authority', bytesOf(authority), ':path', uri];
+    const fields = [':method', method, ':scheme', scheme, ':authority', byteText(authority), ':path', uri];
     addConfigured(x, fields);
     fields.push(...own);
     if (bodyBytes > 0) fields.push('content-length', String(bodyBytes));
@@ -83,14 +67,14 @@ function compileHost(
 function compileConfigured(rules: readonly HeaderRule[], build: ForwardingBuild): AddFields {
   const compiled = rules.flatMap(({ name, value }) => {
     const lowerCase = name.toLowerCase();
-    if (lowerCase === 'host' || CONNECTION_SPECIFIC.has(lowerCase) || constantText(value) === '') return [];
+    if (lowerCase === 'host' || CONNECTION_FIELDS.has(lowerCase) || constantText(value) === '') return [];
     return [{ name: lowerCase, shown: name, render: build.value(value) }];
   });
   return (x, fields) => {
     for (const { name, shown, render } of compiled) {
       const value = checkedValue(shown, render(x).trim());
       // "trailers" is the only value that HTTP/2 allows.
-      if (value !== '' && (name !== 'te' || value === 'trailers')) fields.push(name, bytesOf(value));
+      if (value !== '' && (name !== 'te' || value === 'trailers')) fields.push(name, byteText(value));
     }
   };
 }
@@ -105,7 +89,8 @@ function compilePassed(dropped: ReadonlySet<string>, build: ForwardingBuild): Ad
       const name = (headers[index] as string).toLowerCase();
       const value = headers[index + 1] as string;
       if (name === 'connection') hops = withHops(hops, value);
-      else if (!dropped.has(name)) fields.push(name, bytesOf(value));
+      // Without "ignore_invalid_headers" names may arrive that HTTP/2 cannot carry (RFC 9113, 8.2.1).
+      else if (!dropped.has(name) && isSafeHeaderName(name)) fields.push(name, byteText(value));
     }
     if (hops) removeHops(fields, from, hops);
   };

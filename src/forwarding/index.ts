@@ -32,7 +32,7 @@ export {
   NOT_PASSED,
   withHops,
 } from './header-rules.ts';
-export { compileHttp2Head, CONNECTION_SPECIFIC } from './http2-head.ts';
+export { compileHttp2Head } from './http2-head.ts';
 export { checkedMethod, passedTarget, queryOf, rewrittenTarget, sendable } from './request-target.ts';
 export { asksForPieces } from './slice/compile-sliced.ts';
 export { sliceRange } from './slice/slice-range.ts';

@@ -60,7 +60,11 @@ function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEn
   if (x.tunnel(protocol, socket)) return;
   socket.destroy();
   x.response.headers = x.response.reason = undefined;
-  x.writeLog(`"${protocol}" cannot be spoken here: only "listen ... engine=node" hands over connections`);
+  const why =
+    x.request.httpVersion === '2.0'
+      ? 'over HTTP/2 only an extended CONNECT opens a tunnel'
+      : 'only "listen ... engine=node" hands over connections';
+  x.writeLog(`"${protocol}" cannot be spoken here: ${why}`);
   x.end(502);
 }
 
@@ -118,7 +122,7 @@ export class ResponseDelivery implements Delivery {
       return 'intercepted';
     }
     const contentType = this.#headers.apply(x, head);
-    if (this.#protocol.passesTrailers && head.bodyBytes === CHUNKED) {
+    if (this.#protocol.passesTrailers && (head.bodyBytes === CHUNKED || head.mayHaveTrailers)) {
       x.response.trailers = () => passedTrailers(source.trailers);
     }
     const buffers = accel.buffering ?? this.#config.buffering;

@@ -6,6 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import { SINGLE_FIELDS } from '../../http2-fields.ts';
 import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
 import { closedEarly, type Stage, timedOut, UpstreamFault } from '../fault.ts';
 import { SilenceTimer } from '../silence-timer.ts';
@@ -21,16 +22,10 @@ const CONNECTION_WINDOW_BYTES = 4_194_304;
 /** No `proxy_buffer_size` allows more; Node refuses larger heads before it keeps them. */
 const MOST_HEAD_BYTES = 1_048_576;
 const MOST_FIELDS = 1_000;
-/** Megabytes. What is kept per stream is bounded already. */
-const SESSION_MEMORY = 1_000;
-
-/** Fields of which Node sends one only. */
-const SINGLE: ReadonlySet<string> = new Set(
-  `access-control-max-age access-control-request-method age authorization content-encoding content-language content-length
-   content-location content-md5 content-range content-type date dnt etag expires from host if-match if-modified-since
-   if-none-match if-range if-unmodified-since last-modified location max-forwards proxy-authorization range referer
-   retry-after tk upgrade-insecure-requests user-agent x-content-type-options`.split(/\s+/),
-);
+/** What is kept per stream is bounded already. */
+const SESSION_MEGABYTES = 1_000;
+/** How long a connection that is closed may take for it: a peer that does not read would keep it open for good. */
+const CLOSE_MS = 1_000;
 
 /** Gives fields as Node takes them. Of those that may occur once only the first is sent: two parsers could choose two. */
 function outgoing(fields: readonly string[]): OutgoingHttpHeaders {
@@ -41,7 +36,7 @@ function outgoing(fields: readonly string[]): OutgoingHttpHeaders {
     const before = headers[name];
     if (before === undefined) headers[name] = value;
     else if (Array.isArray(before)) before.push(value);
-    else if (!SINGLE.has(name)) headers[name] = [String(before), value];
+    else if (!SINGLE_FIELDS.has(name)) headers[name] = [String(before), value];
   }
   return headers;
 }
@@ -65,6 +60,8 @@ export class Http2Connection implements StreamOwner {
   broken: ((stage: Stage) => UpstreamFault) | undefined = undefined;
   readonly #keeper: ConnectionKeeper;
   readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
+  #closing: NodeJS.Timeout | undefined = undefined;
   readonly #streams = new Set<RequestStream>();
   readonly #openedMs = performance.now();
   readonly #idle = new SilenceTimer(() => this.#expire());
@@ -81,11 +78,12 @@ export class Http2Connection implements StreamOwner {
     this.peer = peer;
     this.name = name;
     this.#keeper = keeper;
+    this.#socket = socket;
     // Before Node's own listeners, which end the streams.
     socket.once('close', () => (this.broken ??= closedEarly));
     const session = connect('http://localhost', {
       createConnection: () => socket,
-      maxSessionMemory: SESSION_MEMORY,
+      maxSessionMemory: SESSION_MEGABYTES,
       maxHeaderListPairs: MOST_FIELDS,
       settings: {
         enablePush: false,
@@ -155,6 +153,7 @@ export class Http2Connection implements StreamOwner {
     this.broken ??= closedEarly;
     this.#idle.stop();
     this.#session.destroy();
+    this.#closing ??= setTimeout(() => this.#socket.destroy(), CLOSE_MS);
   }
 
   #expire(): void {
@@ -187,6 +186,7 @@ export class Http2Connection implements StreamOwner {
 
   #end(): void {
     this.#idle.stop();
+    clearTimeout(this.#closing);
     this.#keeper.gone(this, (this.broken ?? closedEarly)('connecting to upstream'));
   }
 }

@@ -158,9 +158,13 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
 
   idle(connection: Http2Connection): void {
     if (this.#closed || this.#most === 0 || connection.isWorn) return connection.close();
-    const [oldest] = this.#idle.add(connection);
-    if (this.#idle.size > this.#most) oldest?.close();
+    this.#idle.add(connection);
     connection.waitIdle(this.keepalive.timeoutMs);
+    for (const oldest of this.#idle) {
+      if (this.#idle.size <= this.#most) return;
+      this.#idle.delete(oldest);
+      oldest.close();
+    }
   }
 
   gone(connection: Http2Connection, fault: UpstreamFault): void {

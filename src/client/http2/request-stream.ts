@@ -6,13 +6,25 @@ import {
   type Stage,
   timedOut,
   UnprocessedFault,
-  type UpstreamFault,
+  UpstreamFault,
 } from '../fault.ts';
 import type { Caller } from '../response-reader.ts';
 import { SilenceTimer } from '../silence-timer.ts';
 import { connectionFault, errorName, measured, readFields, readStreamHead } from './stream-head.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM, NGHTTP2_FLAG_END_STREAM } = constants;
+
+/** The session ended, or has no stream left, before the request began. */
+const NO_STREAM: ReadonlySet<unknown> = new Set([
+  'ERR_HTTP2_INVALID_SESSION',
+  'ERR_HTTP2_GOAWAY_SESSION',
+  'ERR_HTTP2_OUT_OF_STREAMS',
+]);
+
+function notBegun(error: Error & { readonly code?: unknown }): UpstreamFault {
+  const message = `${error.message} while sending request to upstream`;
+  return NO_STREAM.has(error.code) ? new UnprocessedFault(message) : new UpstreamFault('error', message);
+}
 
 /** Maximum number of interim responses such as 103 to one request: each of them restarts `proxy_read_timeout`. */
 const MAX_INTERIM_RESPONSES = 16;
@@ -65,7 +77,7 @@ export class RequestStream implements Carrier {
       stream = this.#owner.request(fields, body === undefined);
     } catch (error) {
       // The caller is about to begin with the body.
-      return queueMicrotask(() => this.#fail(new UnprocessedFault(`${(error as Error).message}`)));
+      return queueMicrotask(() => this.#fail(notBegun(error as Error)));
     }
     this.#stream = stream;
     this.#watchEnd(stream);
@@ -215,7 +227,7 @@ export class RequestStream implements Carrier {
     const caller = this.#caller as Caller;
     this.#settle();
     // The peer needs no more of the request than it has read.
-    if (!this.#isSent) {
+    if (!stream.writableFinished) {
       stream.close(NGHTTP2_NO_ERROR);
       stream.destroy();
     }

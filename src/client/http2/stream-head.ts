@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:http2';
-import { statusLine } from '../../http/index.ts';
+import { hasNoBody, statusLine } from '../../http/index.ts';
 import { CHUNKED } from '../../http1/index.ts';
 import { invalidResponse, type Stage, systemFault, UpstreamFault } from '../fault.ts';
 import type { ResponseHead } from '../response-head.ts';
@@ -19,7 +19,7 @@ export function readStreamHead(
   const status = Number(block[block.indexOf(':status') + 1]);
   const headers = readFields(block);
   const length = lengthOf(headers);
-  const hasNone = isBare || method === 'HEAD' || status === 204 || status === 304;
+  const hasNone = isBare || method === 'HEAD' || hasNoBody(status);
   return {
     status,
     reason: statusLine(status).slice(4),
@@ -29,6 +29,7 @@ export function readStreamHead(
     bodyBytes: hasNone ? 0 : length < 0 ? CHUNKED : length,
     announcedBytes: isBare ? Math.max(length, 0) : length,
     keepsAlive: true,
+    mayHaveTrailers: !hasNone,
   };
 }
 

@@ -102,6 +102,18 @@ test('a server that closes its connections now and then ends its calls, and lose
   expect(server.sessions.length).toBeGreaterThan(5);
 });
 
+test('trailers pass behind a response with a length, too', async (t) => {
+  const server = await startHttp2(t, (stream) => {
+    const head = { ':status': 200, 'content-type': 'application/grpc', 'content-length': 5 };
+    stream.respond(head, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.end(Buffer.alloc(5));
+  });
+  const gw = await load(t, `http2 on; server { location / { grpc_pass 127.0.0.1:${server.port}; } }`);
+  const { bytes, trailers } = await callHttp2(gw.port, '/test.Echo/Unary', CALL);
+  expect([bytes.length, trailers['grpc-status']]).toEqual([5, '0']);
+});
+
 /** Responses that break off: the client of the call must not take them for whole ones. */
 const breaks = [
   { it: 'is reset', frames: (id: number) => [frame(FRAME.reset, { stream: id, payload: words(2) })] },

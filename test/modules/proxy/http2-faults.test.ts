@@ -1,6 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Gateway, oneGateway, type Owner } from '../../harness/gateway.ts';
+import { type Gateway, oneGateway, type Owner, startGateway } from '../../harness/gateway.ts';
 import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from '../../harness/http2-frames.ts';
 import { type Frame, type RawPeer, startHttp2, startRawHttp2, words } from '../../harness/http2-upstream.ts';
 import { connectRaw, exchangeRaw } from '../../harness/raw.ts';
@@ -276,6 +277,58 @@ test('a peer that sends more than its window to a slow client loses the stream',
   expect(client.bytesRead).toBe(0);
   client.destroy();
 });
+
+test('a header whose name HTTP/2 cannot carry is left out, and nobody else notices', async (t) => {
+  const held: (() => void)[] = [];
+  const upstream = await startHttp2(t, (stream, headers) => {
+    const respond = (): void => {
+      stream.respond({ ':status': 200 });
+      stream.end(JSON.stringify(headers));
+    };
+    if (headers[':path'] === '/held') held.push(respond);
+    else respond();
+  });
+  const gw = await startGateway(
+    t,
+    `server { ignore_invalid_headers off;
+       location / { proxy_http_version 2; proxy_pass http://127.0.0.1:${upstream.port}; } }`,
+    { main: 'http_engine node;' },
+  );
+  const first = gw.fetch('/held');
+  await expect.poll(() => held.length).toBe(1);
+  const text = await exchangeRaw(
+    gw.port,
+    'GET / HTTP/1.1\r\nHost: a\r\nX@Y: 1\r\nX-Z: 2\r\nConnection: close\r\n\r\n',
+  );
+  expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  expect(text).toContain('"x-z":"2"');
+  expect(text).not.toContain('x@y');
+  held[0]?.();
+  expect((await first).status).toBe(200);
+  expect(upstream.sessions).toHaveLength(1);
+});
+
+/** Connections to a port of 127.0.0.1 that a process of this machine holds open. */
+function connectionsTo(port: number): number {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  return lines.filter((line) => /^ *\d+: \S+ (\S+) (01|08)/.exec(line)?.[1] === remote).length;
+}
+
+test.runIf(existsSync('/proc/net/tcp'))(
+  'the connection of a peer that does not read is closed',
+  async (t) => {
+    const window = words(0x7f000000);
+    const { port } = await startRawHttp2(t, (socket, { type, id }) => {
+      if (type !== FRAME.headers) return;
+      socket.write(frame(FRAME.windowUpdate, { payload: window }));
+      socket.write(frame(FRAME.windowUpdate, { stream: id, payload: window }), () => socket.pause());
+    });
+    const gw = await passing(t, [port], 'client_max_body_size 50m; proxy_send_timeout 300ms;');
+    await gw.expect('POST /', { status: 504 }, { body: 'x'.repeat(30_000_000) });
+    await expect.poll(() => connectionsTo(port), { timeout: 5_000 }).toBe(0);
+  },
+);
 
 const floods = [
   { it: 'PING', bytes: frame(FRAME.ping, { payload: Buffer.alloc(8) }) },

@@ -125,6 +125,19 @@ test('an idle connection is closed after "keepalive_timeout"', async (t) => {
   await expect.poll(() => upstream.open()).toBe(0);
 });
 
+test('more connections than "keepalive" says are closed as soon as they are idle', async (t) => {
+  const waiting: (() => void)[] = [];
+  const upstream = await startHttp2(t, (stream) => waiting.push(() => answer(stream, 'ok')), {
+    settings: { maxConcurrentStreams: 1 },
+  });
+  const gw = await passing(t, upstream, { upstream: 'keepalive 1;' });
+  const responses = Array.from({ length: 5 }, () => gw.fetch('/'));
+  await expect.poll(() => waiting.length).toBe(5);
+  for (const respond of waiting) respond();
+  for (const response of responses) expect((await response).status).toBe(200);
+  await expect.poll(() => upstream.open()).toBe(1);
+});
+
 test('a client that does not read holds its upstream back', async (t) => {
   let taken = 0;
   const upstream = await startHttp2(t, (stream) => {

@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { ModuleRule, Problem } from '../../../contract/index.ts';
-import { CONNECTION_SPECIFIC } from '../../../forwarding/index.ts';
+import { CONNECTION_FIELDS } from '../../../http2-fields.ts';
 import type { ProxyConfig } from '../config.ts';
 
 const connectionHeaderInHttp2: ModuleRule<ProxyConfig> = {
@@ -36,7 +36,7 @@ const connectionHeaderInHttp2: ModuleRule<ProxyConfig> = {
 
 /** An empty value takes the header away, which is what happens. */
 function isOfConnection({ args: [name, value] }: DirectiveNode): boolean {
-  return CONNECTION_SPECIFIC.has(name?.value.toLowerCase() ?? '') && value?.value !== '';
+  return CONNECTION_FIELDS.has(name?.value.toLowerCase() ?? '') && value?.value !== '';
 }
 
 /** The rules about HTTP/2 to upstreams. */
