@@ -326,13 +326,14 @@ export class LocationBuild implements Build {
     const own = this.#definition(name);
     if (own) return own.compile(this);
     const [prefix, family] = this.#family(name) ?? [];
+    // nginx: a prefix alone is a variable without a value.
+    if (prefix === name) return () => undefined;
     return prefix === undefined ? undefined : family?.compile(name.slice(prefix.length), this);
   }
 
   #family(name: string): readonly [prefix: string, family: VariableFamily] | undefined {
     for (const { families = {} } of this.#context.modules) {
-      for (const entry of Object.entries(families))
-        if (name.startsWith(entry[0]) && name.length > entry[0].length) return entry;
+      for (const entry of Object.entries(families)) if (name.startsWith(entry[0])) return entry;
     }
     return undefined;
   }

@@ -1,8 +1,9 @@
-import { classSource, SHORTHAND_SETS, verticalSpace, withBothCases } from './character-class.ts';
+import { classSource, SHORTHAND_SETS, verticalSpace } from './character-class.ts';
+import { withBothCases } from './code-points.ts';
+import { readProperty } from './properties.ts';
 import {
   type Flags,
   noEquivalent,
-  noEquivalentProperty,
   octal,
   readCharacterEscape,
   type Scanner,
@@ -164,7 +165,7 @@ export function readEscapedAtom(reading: Reading): Atom {
 function letterEscape(reading: Reading, letter: string): Atom {
   const { scanner } = reading;
   const start = scanner.at - 1;
-  if (/[pP]/.test(letter)) throw noEquivalentProperty(scanner);
+  if (/[pP]/.test(letter)) return character(classSource(readProperty(scanner), false));
   if (!/[bBAzZKRNGXCgk]/.test(letter)) throw unknownEscape(scanner);
   scanner.at += 1;
   if (letter === 'b' || letter === 'B') return fixed(`\\${letter}`);

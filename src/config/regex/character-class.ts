@@ -1,45 +1,17 @@
 import {
-  type Flags,
-  noEquivalentProperty,
-  octal,
-  readCharacterEscape,
-  type Scanner,
-  unknownEscape,
-} from './scanner.ts';
+  type CodePoints,
+  complement,
+  intersect,
+  LAST_CODE_POINT,
+  merge,
+  type Range,
+  withBothCases,
+} from './code-points.ts';
+import { readProperty } from './properties.ts';
+import { type Flags, octal, readCharacterEscape, type Scanner, unknownEscape } from './scanner.ts';
 
-/** Code points from the first to the last, both included. */
-type Range = readonly [first: number, last: number];
-type CodePoints = readonly Range[];
-
-const LAST_CODE_POINT = 0x10ffff;
 const FIRST_ASTRAL = 0x10000;
 const SURROGATES: Range = [0xd800, 0xdfff];
-const CASE_DISTANCE = 0x20;
-
-/** The code points that are not in the set. */
-function complement(set: CodePoints): CodePoints {
-  const rest: Range[] = [];
-  let from = 0;
-  for (const [first, last] of merge(set)) {
-    if (first > from) rest.push([from, first - 1]);
-    from = last + 1;
-  }
-  if (from <= LAST_CODE_POINT) rest.push([from, LAST_CODE_POINT]);
-  return rest;
-}
-
-/** The set with both cases of its ASCII letters. Only these have a case, because nginx compiles patterns without UTF. */
-export function withBothCases(set: CodePoints): CodePoints {
-  const upper = intersect(set, [0x41, 0x5a]).map(([first, last]): Range => [
-    first + CASE_DISTANCE,
-    last + CASE_DISTANCE,
-  ]);
-  const lower = intersect(set, [0x61, 0x7a]).map(([first, last]): Range => [
-    first - CASE_DISTANCE,
-    last - CASE_DISTANCE,
-  ]);
-  return merge([...set, ...upper, ...lower]);
-}
 
 /**
  * A JavaScript pattern (without the `u` flag) for one character in the set, or not in it. Characters beyond U+FFFF are pairs
@@ -56,26 +28,26 @@ export function classSource(set: CodePoints, negated: boolean): string {
 
 function alternationSource(set: CodePoints): string {
   const units = [...intersect(set, [0, SURROGATES[0] - 1]), ...intersect(set, [SURROGATES[1] + 1, 0xffff])];
-  const pairs = intersect(set, [FIRST_ASTRAL, LAST_CODE_POINT]).flatMap(pairSources);
   const plain = units.length === 0 ? [] : [`[${units.map(rangeSource).join('')}]`];
-  return `(?:${[...plain, ...pairs].join('|')})`;
+  return `(?:${[...plain, ...pairSources(intersect(set, [FIRST_ASTRAL, LAST_CODE_POINT]))].join('|')})`;
 }
 
-/** The pairs of an astral range, split where the high surrogate changes; whole blocks stay together. */
-function pairSources([first, last]: Range): string[] {
-  const [firstHigh, lastHigh] = [highOf(first), highOf(last)];
-  if (firstHigh === lastHigh) return [pairSource([firstHigh, firstHigh], [lowOf(first), lowOf(last)])];
-  const sources: string[] = [];
-  const startsBlock = lowOf(first) === 0xdc00;
-  const endsBlock = lowOf(last) === 0xdfff;
-  if (!startsBlock) sources.push(pairSource([firstHigh, firstHigh], [lowOf(first), 0xdfff]));
-  const whole: Range = [startsBlock ? firstHigh : firstHigh + 1, endsBlock ? lastHigh : lastHigh - 1];
-  if (whole[0] <= whole[1]) sources.push(pairSource(whole, [0xdc00, 0xdfff]));
-  if (!endsBlock) sources.push(pairSource([lastHigh, lastHigh], [0xdc00, lowOf(last)]));
-  return sources;
+/** The pairs of astral ranges: high surrogates with the same low ones behind them stand together. */
+function pairSources(astral: CodePoints): string[] {
+  const lowsOf = new Map<number, string>();
+  for (const [first, last] of astral) {
+    for (let high = highOf(first); high <= highOf(last); high++) {
+      const low = high === highOf(first) ? lowOf(first) : LOWS[0];
+      const lows = rangeSource([low, high === highOf(last) ? lowOf(last) : LOWS[1]]);
+      lowsOf.set(high, (lowsOf.get(high) ?? '') + lows);
+    }
+  }
+  const highsOf = new Map<string, Range[]>();
+  for (const [high, lows] of lowsOf) highsOf.set(lows, [...(highsOf.get(lows) ?? []), [high, high]]);
+  return [...highsOf].map(([lows, highs]) => `[${merge(highs).map(rangeSource).join('')}][${lows}]`);
 }
 
-const pairSource = (high: Range, low: Range): string => `[${rangeSource(high)}][${rangeSource(low)}]`;
+const LOWS: Range = [0xdc00, 0xdfff];
 const highOf = (codePoint: number): number => 0xd800 + ((codePoint - FIRST_ASTRAL) >> 10);
 const lowOf = (codePoint: number): number => 0xdc00 + ((codePoint - FIRST_ASTRAL) & 0x3ff);
 
@@ -88,23 +60,6 @@ function unitSource(unit: number): string {
   const character = String.fromCharCode(unit);
   if (/[\w ~!"#$%&'()*+,./:;<=>?@`{|}]/.test(character)) return character;
   return unit < 0x80 && unit > 0x20 ? `\\${character}` : `\\u${unit.toString(16).padStart(4, '0')}`;
-}
-
-function intersect(set: CodePoints, [low, high]: Range): CodePoints {
-  return set
-    .filter(([first, last]) => last >= low && first <= high)
-    .map(([first, last]): Range => [Math.max(first, low), Math.min(last, high)]);
-}
-
-/** The set sorted, with overlapping and adjacent ranges joined. */
-function merge(set: CodePoints): CodePoints {
-  const merged: [number, number][] = [];
-  for (const [first, last] of [...set].sort((a, b) => a[0] - b[0])) {
-    const previous = merged.at(-1);
-    if (previous && first <= previous[1] + 1) previous[1] = Math.max(previous[1], last);
-    else merged.push([first, last]);
-  }
-  return merged;
 }
 
 const digit: CodePoints = [[0x30, 0x39]];
@@ -189,12 +144,16 @@ type Item = number | CodePoints;
 export function readBracket(scanner: Scanner, flags: Flags): string {
   const negated = scanner.eat('^');
   const ranges: Range[] = [];
+  const sets: Range[] = [];
   const items = new ClassItems(scanner, flags);
   for (let item = items.read(true); item !== undefined; item = items.read(false)) {
-    ranges.push(...(typeof item === 'number' ? [items.rangeFrom(item)] : item));
-    if (typeof item !== 'number') items.refuseRange();
+    if (typeof item === 'number') ranges.push(items.rangeFrom(item));
+    else {
+      sets.push(...item);
+      items.refuseRange();
+    }
   }
-  return classSource(flags.caseless ? withBothCases(ranges) : ranges, negated);
+  return classSource([...(flags.caseless ? withBothCases(ranges) : ranges), ...sets], negated);
 }
 
 class ClassItems {
@@ -289,7 +248,7 @@ class ClassItems {
       throw scanner.fault('escape sequence is invalid in character class');
     }
     if (scanner.next === 'N') throw scanner.fault('\\N is not supported in a class', scanner.at + 1);
-    if (/[pP]/.test(scanner.next)) throw noEquivalentProperty(scanner);
+    if (/[pP]/.test(scanner.next)) return readProperty(scanner);
     throw unknownEscape(scanner);
   }
 }

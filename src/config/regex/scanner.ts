@@ -160,14 +160,6 @@ export function unknownEscape(scanner: Scanner): Error {
   return scanner.fault('unrecognized character follows \\');
 }
 
-/** The fault of `\p{…}`, which JavaScript supports only with the `u` flag, which the linear engine declines. */
-export function noEquivalentProperty(scanner: Scanner): Error {
-  const start = scanner.at - 1;
-  const property = scanner.take(/[pP](?:\{[^}]*\}|[A-Z])/y);
-  if (!property) return scanner.fault('malformed \\P or \\p sequence', start + 2);
-  return noEquivalent(`\\${property[0]}`, start);
-}
-
 /** The value of octal digits. */
 export const octal = (digits: string): number => Number.parseInt(digits, 8);
 

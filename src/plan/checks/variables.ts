@@ -30,7 +30,7 @@ export function checkVariables(
       report.emerg(`the duplicate "${name}" variable`, span, DUPLICATE);
   }
   for (const { name, span } of uses) {
-    if (builtIn.has(name) || defined.has(name) || families.some((prefix) => isOfFamily(name, prefix)))
+    if (builtIn.has(name) || defined.has(name) || families.some((prefix) => name.startsWith(prefix)))
       continue;
     const message = `unknown "${name}" variable`;
     if (skipUnsupported && isNginxVariable(name))
@@ -85,8 +85,4 @@ function likeOf(name: string, prefix: string): string[] {
   const words = prefix.split('_').length - 1;
   const rest = name.split('_').slice(words).join('_');
   return rest === '' ? [] : [prefix + rest];
-}
-
-function isOfFamily(name: string, prefix: string): boolean {
-  return name.startsWith(prefix) && name.length > prefix.length;
 }
