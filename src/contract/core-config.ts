@@ -18,6 +18,8 @@ export interface NamedAddress {
 /** One `listen` directive. */
 export interface ListenConfig {
   readonly address: ListenAddress;
+  /** The last port of a range that begins with the port of the address. */
+  readonly lastPort?: number;
   readonly defaultServer: boolean;
   readonly ssl?: true;
   /** Connections begin with a PROXY protocol header. */

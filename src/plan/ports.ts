@@ -43,13 +43,15 @@ export function planPorts(
     for (const [nth, listen] of listensOf(server).entries()) {
       if (listen.quic) continue;
       const ssl = listen.ssl ?? isSslOn(server.level);
-      addListen({
-        ports,
-        listen: { ...listen, ...(ssl && { ssl: true }) },
-        index,
-        span: spans[nth] ?? server.block.node?.name.span,
-        report,
-      });
+      const span = spans[nth] ?? server.block.node?.name.span;
+      for (const address of addressesOf(listen))
+        addListen({
+          ports,
+          listen: { ...listen, address, ...(ssl && { ssl: true }) },
+          index,
+          span,
+          report,
+        });
     }
   }
   for (const port of ports.values()) {
@@ -67,6 +69,15 @@ export function planPorts(
     const plan = portPlan(port, servers);
     return { ...plan, engine: engineOf(port, plan.http2 ? 'node' : httpEngine) };
   });
+}
+
+/** One address for each port. */
+function addressesOf({ address, lastPort }: ListenConfig): readonly ListenAddress[] {
+  if (address.kind === 'unix' || lastPort === undefined) return [address];
+  return Array.from({ length: lastPort - address.port + 1 }, (_, index) => ({
+    ...address,
+    port: address.port + index,
+  }));
 }
 
 /** True for a server with the deprecated `ssl on`. */

@@ -31,6 +31,16 @@ test('a plan is frozen in depth', () => {
   }
 });
 
+test('a range of ports is one port each, and one server serves them all', () => {
+  const text = 'http { server { listen [::1]:9001-9003 default_server; } server { listen [::1]:9003; } }';
+  const { plan: loaded } = load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text });
+  expect(loaded?.ports.map(({ address, servers }) => [address, servers])).toEqual([
+    [{ kind: 'inet', host: '::1', port: 9001 }, [0]],
+    [{ kind: 'inet', host: '::1', port: 9002 }, [0]],
+    [{ kind: 'inet', host: '::1', port: 9003 }, [0, 1]],
+  ]);
+});
+
 test('loading the same text twice gives the same plan', () => {
   expect(plan()).toEqual(plan());
 });

@@ -26,7 +26,7 @@ const WITHOUT_EFFECT =
   /^(reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
 
 const SYNTAX =
-  'address[:port] | port | unix:path [default_server] [ssl] [http2] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
+  'address[:port[-port]] | port[-port] | unix:path [default_server] [ssl] [http2] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
 
 /** The parameters with an effect. */
 const MEANINGS: ReadonlyMap<string, Partial<ListenConfig>> = new Map<string, Partial<ListenConfig>>([
@@ -45,14 +45,14 @@ const listen: ArgReader<ListenConfig> = readers.words(
   { syntax: SYNTAX, min: 1, max: Infinity },
   (words, scope) => {
     const [target, ...parameters] = words as [Word, ...Word[]];
-    const address = parseListenAddress(target.value);
-    if (typeof address === 'string') {
-      scope.report.emerg(`${address} in "${target.value}" of the "listen" directive`, target.span);
+    const listened = parseListened(target.value);
+    if (typeof listened === 'string') {
+      scope.report.emerg(`${listened} in "${target.value}" of the "listen" directive`, target.span);
       return undefined;
     }
     if (!parameters.every((word) => checkParameter(word, scope))) return undefined;
     const meanings = parameters.map(({ value }) => MEANINGS.get(value));
-    return Object.assign({ address, defaultServer: false }, ...meanings) as ListenConfig;
+    return Object.assign({ ...listened, defaultServer: false }, ...meanings) as ListenConfig;
   },
 );
 
@@ -78,7 +78,17 @@ function checkParameter({ value, span }: Word, { report }: ReadScope): boolean {
   return false;
 }
 
-/** Parses the address; a text describes the fault in nginx's words. */
+/** Parses an address with a port, or with a range of ports (nginx 1.15.10); a text describes the fault in nginx's words. */
+function parseListened(text: string): Pick<ListenConfig, 'address' | 'lastPort'> | string {
+  const [, start = text, last] = /^(?!unix:)(.*\d)-(\d+)$/.exec(text) ?? [];
+  const address = parseListenAddress(start);
+  if (typeof address === 'string') return address;
+  if (last === undefined) return { address };
+  if (address.kind === 'unix' || !/(?:^|:)\d+$/.test(start) || !isPort(last)) return 'invalid port';
+  return Number(last) < address.port ? 'invalid port range' : { address, lastPort: Number(last) };
+}
+
+/** Parses an address with one port. */
 function parseListenAddress(text: string): ListenAddress | string {
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length);
