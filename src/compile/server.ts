@@ -136,7 +136,10 @@ export class ServerHandler implements Router {
 
   toNamed(x: Exchange, name: string): void | Promise<void> {
     const handler = this.#named.get(name);
+    const { isOriginalUri } = x;
     return this.#again(x, (again) => {
+      // The URI has not changed (nginx: valid_unparsed_uri).
+      again.isOriginalUri = isOriginalUri;
       if (!handler) throw new HttpFault(500, `could not find named location "${name}"`);
       return handler(again);
     });

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { isSafeHeaderValue } from '../http1/index.ts';
+import { isSafeHeaderValue, withoutBlanks } from '../http1/index.ts';
 import type { Level } from '../log/index.ts';
 import type { BodyTransform } from './body-transform.ts';
 import { isMsie } from './request-head.ts';
@@ -348,14 +348,14 @@ export class Exchange implements StateHolder {
     void handler(this);
   }
 
-  /** Responds with a redirect. Illegal characters are escaped, so the location cannot end its header line. */
+  /** Responds with a redirect. Illegal characters are escaped. With a blank in front the location is no path (nginx). */
   redirect(status: number, location: string): void {
     if (this.done) return;
-    const target = encodeLocation(location);
+    const target = encodeLocation(withoutBlanks(location));
     const mayRefresh = this.rules.msieRefresh && (status === 301 || status === 302);
     if (mayRefresh && isMsie(this.header('user-agent') ?? ''))
       return this.send(200, 'text/html', refreshPage(target));
-    this.response.setHeader('Location', this.absolute(target));
+    this.response.replaceHeader('Location', location.startsWith('/') ? this.absolute(target) : target);
     this.end(status);
   }
 

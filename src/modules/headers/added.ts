@@ -47,14 +47,27 @@ export function isGood(x: Exchange): boolean {
   return GOOD_STATUSES.has(x.status);
 }
 
+/** A control byte could end the line. nginx sends it, as in the lines of `$ssl_client_cert`; here it becomes a blank. */
+// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+const CONTROL_BYTES = /[\0-\x08\x0a-\x1f\x7f]/g;
+
+/** Compiles the value of a header, which fits into one line. */
+function compileText(value: ComplexValue, build: Build): (x: Exchange) => string {
+  const render = build.value(value);
+  return (x) => {
+    const text = render(x);
+    return isSafeHeaderValue(text) ? text : text.replaceAll(CONTROL_BYTES, ' ');
+  };
+}
+
 /** Compiles one header; with an empty value it is not added (nginx). */
 export function compileAdded({ name, value, always }: AddedHeader, build: Build): HeaderFilter {
-  const render = build.value(value);
+  const render = compileText(value, build);
   const isSingle = SINGLE.has(name.toLowerCase());
   const add = (x: Exchange): void => {
     const rendered = render(x);
     if (isSingle) x.response.removeHeader(name);
-    if (rendered !== '') x.response.setHeader(name, rendered);
+    if (rendered !== '') x.response.setKnownHeader(name, rendered);
   };
   return always ? add : (x) => (isGood(x) ? add(x) : undefined);
 }
@@ -64,7 +77,11 @@ export function compileAdded({ name, value, always }: AddedHeader, build: Build)
  */
 export function compileTrailers(trailers: readonly AddedHeader[], build: Build): HeaderFilter | undefined {
   if (trailers.length === 0) return undefined;
-  const compiled = trailers.map(({ name, value, always }) => ({ name, always, render: build.value(value) }));
+  const compiled = trailers.map(({ name, value, always }) => ({
+    name,
+    always,
+    render: compileText(value, build),
+  }));
   return (x) => {
     const wanted = isGood(x) ? compiled : compiled.filter(({ always }) => always);
     if (wanted.length === 0) return;
@@ -74,7 +91,7 @@ export function compileTrailers(trailers: readonly AddedHeader[], build: Build):
       try {
         for (const { name, render } of wanted) {
           const value = render(x);
-          if (value !== '' && isSafeHeaderValue(value)) fields.push(name, value);
+          if (value !== '') fields.push(name, value);
         }
       } finally {
         x.response.trailers = evaluate;

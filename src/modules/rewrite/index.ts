@@ -8,7 +8,7 @@ import {
   type SetStep,
   type Step,
 } from '../../contract/index.ts';
-import { changeRewritePhase, type Handler } from '../../http/index.ts';
+import { changeRewritePhase, type Handler, rewritePhaseOf } from '../../http/index.ts';
 import { compileOperand, type Compiling } from './captures.ts';
 import { compileCondition } from './condition.ts';
 import { directives } from './directives.ts';
@@ -76,7 +76,8 @@ function compileStep(step: Step, compiling: Compiling): Handler {
 
 /** Stays in the location, with the current URI. */
 const endHere: Handler = (x) => {
-  changeRewritePhase(x, { isEnded: true, relocates: false });
+  const hasLeftLocation = rewritePhaseOf(x)?.relocates;
+  changeRewritePhase(x, { isEnded: true, relocates: false, ...(hasLeftLocation && { hasLeftLocation }) });
 };
 
 function compileSet({ variable, value }: SetStep, { build }: Compiling): Handler {

@@ -3,15 +3,14 @@ import { oneGateway } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
-test('a header whose value would split the response is left out and logged', async (t) => {
+test('a control byte in the value of a header is a blank, so that it cannot split the response', async (t) => {
   const gw = await load(
     t,
     'server { location ~ ^/(.*)$ { add_header X-Path "$1"; add_header X-Text "a\\r\\nX-Evil: 1"; return 200 ok; } }',
   );
   const response = await gw.raw('GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   expect(response).toMatch(/\r\nX-Path: a\r\n/);
-  expect(response).not.toContain('X-Evil');
-  await gw.waitForLog(/header "X-Text" is dropped: control character in its value/);
+  expect(response).toMatch(/\r\nX-Text: a {2}X-Evil: 1\r\n/);
 });
 
 test('a redirect to a decoded path cannot split the response', async (t) => {
