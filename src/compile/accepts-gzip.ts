@@ -1,5 +1,5 @@
 import type { Build, CoreConfig, RegexConfig } from '../contract/index.ts';
-import { acceptsGzip, compileRegex, type Exchange, isMsie6 } from '../http/index.ts';
+import { acceptsCoding, compileRegex, type Exchange, isMsie6 } from '../http/index.ts';
 
 type Gzip = Pick<CoreConfig, 'gzipHttpVersion' | 'gzipProxied' | 'gzipDisable'>;
 
@@ -15,7 +15,7 @@ export function compileAcceptsGzip({ gzipHttpVersion, gzipProxied, gzipDisable }
   const isDisabled = gzipDisable && compileDisabled(gzipDisable, build);
   return (x) => {
     const accepted = x.header('accept-encoding');
-    if (accepted === undefined || x.main !== x || !acceptsGzip(accepted)) return false;
+    if (accepted === undefined || x.main !== x || !acceptsCoding(accepted, 'gzip')) return false;
     if (x.request.httpVersion < gzipHttpVersion) return false;
     return (x.header('via') === undefined || isServed(x)) && !isDisabled?.(x);
   };

@@ -15,14 +15,13 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/^tunnel_/, 'gw does not speak this protocol to its upstreams'],
   [/^redis2?_/, 'use kv_pass'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
+  [/^echo_/, 'of the echo module gw has "echo" only'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],
   [/^js_(?!shared_dict_zone$)/, 'njs is not available in gw'],
   [/^perl(_|$)/, 'Perl is not available in gw'],
   [/^(dav_|create_full_put_path$|min_delete_depth$)/, 'WebDAV is not available in gw'],
-  [
-    /^(image_filter|xslt_|xml_entities$|geoip2?(_|$)|mp4|flv|hls|f4f)/,
-    'this nginx module is not available in gw',
-  ],
+  [/^geoip(_|$)/, 'its databases are no longer made: use geoip2'],
+  [/^(image_filter|xslt_|xml_entities$|mp4|flv|hls|f4f)/, 'this nginx module is not available in gw'],
   [
     /^(modern_browser|ancient_browser|google_perftools_profiles|degrad|eventport_|kqueue_|devpoll_|iocp_)/,
     'this nginx module is not available in gw',
@@ -31,9 +30,12 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     /^(status_zone|api|state|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)/,
     'it belongs to the commercial nginx',
   ],
-  [/^(more_(set|clear)_|headers_more_)/, 'use add_header'],
   [
-    /^(brotli|zstd|vhost_traffic_status|modsecurity|upload_|pagespeed|auth_pam|nchan_|echo|rds_|drizzle_|postgres_|push_stream|passenger)/,
+    /^(more_(set|clear)_input_headers$)/,
+    'headers of requests are set towards upstreams only: use proxy_set_header',
+  ],
+  [
+    /^(zstd|vhost_traffic_status|modsecurity|upload_|pagespeed|auth_pam|nchan_|rds_|drizzle_|postgres_|push_stream|passenger)/,
     'this third-party nginx module is not available in gw',
   ],
 ];
@@ -42,7 +44,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
 const NGINX = /^(ssi(_\w+)?|subrequest_output_buffer_size)$/;
 
 /** Variables of nginx that this version of gw does not have. */
-const NGINX_VARIABLES = /^((geoip2?|jwt|grpc)_\w+|modern_browser|ancient_browser|msie)$/;
+const NGINX_VARIABLES = /^((geoip|jwt|grpc)_\w+|modern_browser|ancient_browser|msie)$/;
 
 /** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
 export function refusalOf(directive: string): Refusal | undefined {

@@ -177,6 +177,8 @@ type Repeated<K, V> =
          * The field that decides how the list is inherited: `on` as usual, `off` not at all, `merge` after the block's own.
          */
         readonly inheritBy?: string;
+        /** As for a single value. */
+        readonly completedBy?: (own: NonNullable<V>, above: NonNullable<V>) => NonNullable<V>;
         readonly into: K;
         readonly args: ArgReader<E>;
         readonly repeat: 'append';

@@ -15,7 +15,7 @@ interface Accel {
 }
 
 /** What is done with a header of a response, by its name. `check`: the name is no token, so it is not passed on. */
-type Treatment = 'pass' | 'check' | 'drop' | 'type' | 'connection' | 'rewrite' | 'replace';
+type Treatment = 'pass' | 'check' | 'drop' | 'type' | 'connection' | 'rewrite' | 'once';
 
 /** nginx hides these, whatever the protocol. */
 const HIDDEN: readonly string[] =
@@ -25,6 +25,8 @@ const HIDDEN: readonly string[] =
  * it names.
  */
 const HOPS = [...HOP_BY_HOP.filter((name) => name !== 'connection' && name !== 'trailer'), 'content-length'];
+/** Of these the first one counts (nginx ngx_http_upstream_process_header_line). */
+const ONCE: readonly string[] = ['server', 'date', 'expires', 'last-modified', 'etag', 'location'];
 const MAX_NAMES = 1_000;
 
 /** Copies the headers of a response into the exchange, in the order in which they were received. */
@@ -32,6 +34,8 @@ export class ResponseHeaders {
   readonly #fixed: ReadonlyMap<string, Treatment>;
   readonly #ignored: ReadonlySet<IgnoredHeader>;
   readonly #rewrites: ReadonlyMap<string, HeaderRewrite>;
+  /** Of these the client gets those of the upstream, or none. */
+  readonly #upstreamOnly: readonly ('server' | 'date')[];
   /** Treatments by name as upstreams write it: the same few names recur, so lower-casing each is avoided. */
   readonly #known = new Map<string, Treatment>();
 
@@ -39,6 +43,10 @@ export class ResponseHeaders {
     this.#ignored = new Set(config.ignoreHeaders?.flat());
     this.#rewrites = rewrites;
     this.#fixed = this.#treatments(config, hiddenHeaders);
+    this.#upstreamOnly = (['server', 'date'] as const).filter(
+      (name) =>
+        this.#fixed.get(name) !== 'drop' && hiddenHeaders.some((hidden) => hidden.toLowerCase() === name),
+    );
   }
 
   /** Sets the headers of the response and gives its content type, '' without one. */
@@ -56,6 +64,7 @@ export class ResponseHeaders {
         if (!KEPT.has(value)) hops = connectionOptions(value);
       } else if (treatment !== 'drop') this.#rewrite(x, { name, value, treatment });
     }
+    for (const name of this.#upstreamOnly) x.response.omit(name);
     for (const hop of hops ?? []) if (!KEPT.has(hop)) x.response.removeHeader(hop);
     if (status !== 200 || reason !== 'OK') setReason(x, status, reason);
     return type;
@@ -102,11 +111,11 @@ export class ResponseHeaders {
 
   #listen(accel: Accel, name: string, value: string): void {
     if ([...this.#ignored].some((ignored) => ignored.toLowerCase() === name)) return;
-    if (name === 'x-accel-redirect') accel.redirect = value;
+    if (name === 'x-accel-redirect') accel.redirect ??= value;
     else if (name === 'x-accel-buffering')
-      accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
-    else if (name === 'x-accel-limit-rate' && /^\d{1,15}$/.test(value)) accel.limitRate = Number(value);
-    else if (name === 'x-accel-charset') accel.charset = value;
+      accel.buffering ??= /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
+    else if (name === 'x-accel-limit-rate' && /^\d{1,15}$/.test(value)) accel.limitRate ??= Number(value);
+    else if (name === 'x-accel-charset') accel.charset ||= value;
   }
 
   #learn(name: string): Treatment {
@@ -119,9 +128,10 @@ export class ResponseHeaders {
     x: Exchange,
     { name, value, treatment }: { name: string; value: string; treatment: Treatment },
   ): void {
-    if (treatment === 'replace') return x.response.replaceHeader(name, value);
-    const rewrite = this.#rewrites.get(name.toLowerCase());
-    x.response.setHeader(name, rewrite?.(x, value) ?? value);
+    const key = name.toLowerCase();
+    const before = treatment === 'once' || key === 'location' ? x.response.header(key) : undefined;
+    if (before !== undefined) return x.writeLog(duplicateLine(name, value, before), 'warn');
+    x.response.setHeader(name, this.#rewrites.get(key)?.(x, value) ?? value);
   }
 
   #treatments(
@@ -135,13 +145,16 @@ export class ResponseHeaders {
     return new Map<string, Treatment>([
       ['content-type', 'type'],
       ['connection', 'connection'],
+      ...ONCE.map((name) => [name, 'once'] as const),
       ...[...this.#rewrites.keys()].map((name) => [name, 'rewrite'] as const),
-      ['server', 'replace'],
-      ['date', 'replace'],
       ...hidden.map((name) => [name, 'drop'] as const),
       ...HOPS.map((name) => [name, 'drop'] as const),
     ]);
   }
+}
+
+function duplicateLine(name: string, value: string, before: string): string {
+  return `upstream sent duplicate header line: "${name}: ${value}", previous value: "${name}: ${before}", ignored`;
 }
 
 const NO_ACCEL: Accel = {

@@ -1,5 +1,14 @@
-export { isSafeHeaderName, isSafeHeaderValue } from '../http1/index.ts';
-export { acceptsGzip, isMsie6, methodRefusal } from './request-head.ts';
+export { cleanHeaderValue, isSafeHeaderName, isSafeHeaderValue } from '../http1/index.ts';
+export {
+  type Codec,
+  type Compression,
+  compressionFilter,
+  compressionTest,
+  compressor,
+  isUncoded,
+  varyByEncoding,
+} from './compression.ts';
+export { acceptsCoding, isMsie6, methodRefusal } from './request-head.ts';
 export {
   CHARSET_OVERRIDE,
   charsetOf,
@@ -68,3 +77,4 @@ export {
 } from './uri.ts';
 export { isOwnName, readRefusal, SITE_HEADERS, writeRefusal, type KnowsHost } from './own-site.ts';
 export { logContext } from './log-context.ts';
+export { forwardedAddress } from './forwarded-address.ts';

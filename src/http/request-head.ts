@@ -15,13 +15,15 @@ export function methodRefusal(method: string, anyMethod: boolean): 0 | 400 | 405
   return anyMethod && !REFUSED.has(method) ? 0 : 405;
 }
 
+const CODINGS = { gzip: /(?:^|[, ])gzip(.*)$/is, br: /(?:^|[, ])br(.*)$/is };
+
 /**
- * Tells whether an `Accept-Encoding` accepts gzip, by nginx's rules: the first `gzip` at the start or after a comma or
+ * Tells whether an `Accept-Encoding` accepts a coding, by nginx's rules: the first one at the start or after a comma or
  * blank counts; `q=0` or a malformed quality refuses it (nginx: ngx_http_gzip_accept_encoding).
  */
-export function acceptsGzip(acceptEncoding: string): boolean {
-  if (acceptEncoding.startsWith('gzip,')) return true;
-  const [, rest] = /(?:^|[, ])gzip(.*)$/is.exec(acceptEncoding) ?? [];
+export function acceptsCoding(acceptEncoding: string, coding: keyof typeof CODINGS): boolean {
+  if (coding === 'gzip' && acceptEncoding.startsWith('gzip,')) return true;
+  const [, rest] = CODINGS[coding].exec(acceptEncoding) ?? [];
   if (rest === undefined) return false;
   const [, separator, parameter = ''] = /^ *(?:([,;])(.*))?$/s.exec(rest) ?? [undefined, 'other'];
   if (separator !== ';') return separator !== 'other';

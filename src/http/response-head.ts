@@ -9,6 +9,9 @@ interface WarningSink {
   writeLog(message: string): void;
 }
 
+/** A header that engines add to a response without one; uWebSockets.js always adds its own `Date`. */
+type OwnHeader = 'server' | 'date';
+
 /** The head of a response until it is sent. */
 export class ResponseHead {
   /** The reason phrase, if it is not the standard one. */
@@ -24,6 +27,7 @@ export class ResponseHead {
   /** The head as sent, if the engine writes it itself. */
   sentText: string | undefined = undefined;
   readonly #owner: WarningSink;
+  #omitted: Set<OwnHeader> | undefined = undefined;
 
   constructor(owner: WarningSink) {
     this.#owner = owner;
@@ -60,6 +64,23 @@ export class ResponseHead {
     removeAll(this.headers, name);
   }
 
+  /** Removes the headers whose names, in lower case, are meant. */
+  removeHeaders(isMeant: (name: string) => boolean): void {
+    const { headers } = this;
+    for (let index = (headers?.length ?? 0) - 2; headers && index >= 0; index -= 2)
+      if (isMeant((headers[index] as string).toLowerCase())) headers.splice(index, 2);
+  }
+
+  /** Engines do not add such a header. */
+  omit(name: OwnHeader): void {
+    (this.#omitted ??= new Set()).add(name);
+  }
+
+  /** Whether the engine adds its own header. */
+  adds(name: OwnHeader): boolean {
+    return this.#omitted?.has(name) !== true && (!this.headers || this.header(name) === undefined);
+  }
+
   /** Sets the reason phrase. A phrase that is too long or has a control character is dropped, and that is logged. */
   setReason(phrase: string): void {
     if (phrase.length <= LONGEST_REASON && isSafeHeaderValue(phrase)) this.reason = phrase;
@@ -78,6 +99,6 @@ export class ResponseHead {
 
   /** Removes everything that configuration and modules have added. */
   clear(): void {
-    this.headers = this.reason = this.trailers = undefined;
+    this.headers = this.reason = this.trailers = this.#omitted = undefined;
   }
 }

@@ -20,6 +20,15 @@ export function isSafeHeaderValue(value: string): boolean {
   return !CONTROL_BUT_TAB.test(value);
 }
 
+/** A control byte could end the line. */
+// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+const CONTROL_BYTES = /[\0-\x08\x0a-\x1f\x7f]/g;
+
+/** Returns the value with control bytes as blanks. nginx sends them, as in the lines of `$ssl_client_cert`. */
+export function cleanHeaderValue(value: string): string {
+  return isSafeHeaderValue(value) ? value : value.replaceAll(CONTROL_BYTES, ' ');
+}
+
 /**
  * Returns a header's value without surrounding blanks (RFC 9110, 5.5). `trim` would remove more characters, which may
  * be parts of multi-byte characters or be read differently by another parser. Runs in linear time.

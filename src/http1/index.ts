@@ -1,6 +1,6 @@
 export { CHUNK_END, ChunkReader, chunkStart, CLIENT_CHUNKS, lastChunk, UPSTREAM_CHUNKS } from './chunks.ts';
 export { connectionOptions, HOP_BY_HOP, joinConnection, keepsAlive } from './connection.ts';
-export { isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './field.ts';
+export { cleanHeaderValue, isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './field.ts';
 export { CHUNKED, Framing, type FramingFault, NO_LENGTH } from './framing.ts';
 export {
   emptyLineAt,

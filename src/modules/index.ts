@@ -4,6 +4,7 @@ import { accessLog } from './access_log/index.ts';
 import { addition } from './addition.ts';
 import { authBasic } from './auth_basic/index.ts';
 import { authRequest } from './auth_request.ts';
+import { brotli } from './brotli.ts';
 import { cache } from './cache/index.ts';
 import { cachePurge } from './cache_purge/index.ts';
 import { charset } from './charset/index.ts';
@@ -11,12 +12,15 @@ import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
 import { dynamicUpstreams } from './dynamic_upstreams/index.ts';
+import { echo } from './echo.ts';
 import { fastcgi } from './fastcgi/index.ts';
 import { geo } from './geo/index.ts';
+import { geoip2 } from './geoip2/index.ts';
 import { grpc } from './grpc/index.ts';
 import { gunzip } from './gunzip.ts';
 import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
+import { headersMore } from './headers_more.ts';
 import { health } from './health/index.ts';
 import { kv } from './kv/index.ts';
 import { limitConn } from './limit_conn/index.ts';
@@ -56,6 +60,7 @@ export const MODULES: readonly AnyModule[] = [
   rewrite,
   map,
   geo,
+  geoip2,
   splitClients,
   upstream,
   health,
@@ -70,12 +75,14 @@ export const MODULES: readonly AnyModule[] = [
   limitRate,
   // nginx's order of filters: first those that add headers, last the one that compresses the body. What `addition` inserts has
   // passed the filters of its own location.
+  headersMore,
   headers,
   userid,
   gunzip,
   subFilter,
   charset,
   addition,
+  brotli,
   gzip,
   mirror,
   accessLog,
@@ -86,6 +93,7 @@ export const MODULES: readonly AnyModule[] = [
   uwsgi,
   scgi,
   memcached,
+  echo,
   kv,
   workerEvents,
   dynamicUpstreams,

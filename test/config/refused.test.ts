@@ -8,8 +8,8 @@ const notYet = 'ssi ssi_types subrequest_output_buffer_size'.split(' ');
 
 const never = `stream mail tunnel_pass tunnel_buffer_size perl_set js_import
   lua_shared_dict access_by_lua_block rewrite_by_lua_file xslt_stylesheet image_filter dav_methods mp4 flv geoip_country
-  geoip2 status_zone keyval_zone auth_jwt more_set_headers brotli brotli_static modsecurity
-  vhost_traffic_status_zone nchan_pubsub echo redis_pass api`.split(/\s+/);
+  status_zone keyval_zone auth_jwt more_set_input_headers zstd modsecurity
+  vhost_traffic_status_zone nchan_pubsub echo_sleep redis_pass api`.split(/\s+/);
 
 for (const { names, is } of [
   { names: notYet, is: 'not available in this version of gw' },

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { oneGateway, type Owner } from '../harness/gateway.ts';
 import { responseLine } from './response-line.ts';
-import { HAS_NGINX, startNginx } from './nginx.ts';
+import { HAS_NGINX, hasModules, modulesOf, startNginx } from './nginx.ts';
 import { makeSite } from './site.ts';
 
 /*
  * cases/*.case: the content of `http`, a line of dashes, then `request => response` lines. The responses were recorded from a
  * real nginx (RECORD=1 writes them again); where nginx is on the PATH it still has to give them, and gw always. A line
  * `# show: vary etag` in the configuration adds headers to the responses, `# file name: content` a file beside it, `# alerts`
- * allows alerts in the error log; `SITE` is a directory with the files of site.ts.
+ * allows alerts in the error log, `# modules: http_echo` needs dynamic modules of nginx; `SITE` is a directory with the files of site.ts.
  */
 const directory = new URL('cases/', import.meta.url);
 const DASHES = '----------\n';
@@ -46,6 +46,7 @@ for (const file of readdirSync(directory)) {
   const shown = /^# show: (.*)$/m.exec(http)?.[1]?.split(' ') ?? [];
 
   for (const { name, start } of servers) {
+    if (name === 'nginx' && !hasModules(modulesOf(http))) continue;
     test(`${name} serves the requests of ${file.replace('.case', '')} as recorded`, async (t) => {
       const site = http.includes('SITE') ? makeSite(t) : '';
       const port = await start(t, http.replaceAll('SITE', site), filesOf(http));

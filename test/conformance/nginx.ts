@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +12,20 @@ import { connectRaw } from '../harness/raw.ts';
 
 /** Whether a real nginx confirms the recorded cases; that does not depend on our engine, so one run of the tests is enough. */
 export const HAS_NGINX = !ON_NODE_ENGINE && spawnSync('nginx', ['-v']).error === undefined;
+
+/** Where Debian's packages put dynamic modules. */
+const MODULES = '/usr/lib/nginx/modules';
+const modulePath = (name: string): string => join(MODULES, `ngx_${name}_module.so`);
+
+/** Whether nginx can load these dynamic modules. */
+export function hasModules(names: readonly string[]): boolean {
+  return names.every((name) => existsSync(modulePath(name)));
+}
+
+/** The dynamic modules that a configuration names in `# modules: http_echo http_geoip2`. */
+export function modulesOf(http: string): readonly string[] {
+  return /^# modules: (.*)$/m.exec(http)?.[1]?.split(' ') ?? [];
+}
 
 /**
  * Starts the real nginx on the content of `http`, with the port in place of `PORT` and where a server has no `listen`.
@@ -31,7 +45,10 @@ export async function startNginx(
   for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content);
   writeFileSync(
     join(dir, 'nginx.conf'),
-    `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log; events {}
+    `${modulesOf(http)
+      .map((name) => `load_module ${modulePath(name)};`)
+      .join(' ')}
+     daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log; events {}
      http { access_log off; ${temp.join(' ')} ${withListen(http.replaceAll('PORT', String(port)), port)} }`,
   );
   const nginx = launch('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf')], { cwd: dir });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { type CallInit, type ReceivedResponse, call } from '../harness/http.ts';
 import { maskPort } from './mask-port.ts';
 
@@ -21,7 +21,7 @@ interface ResponseLineOptions {
 }
 
 /**
- * Sends `METHOD target [| Header: value]... [<< body]` and gives the response as one line. Bodies in gzip show unpacked,
+ * Sends `METHOD target [| Header: value]... [<< body]` and gives the response as one line. Bodies in gzip or Brotli show unpacked,
  * `padding` is how often a built-in page repeats it.
  */
 export async function responseLine(
@@ -44,8 +44,7 @@ export async function responseLine(
 /** `200 text/plain X-A=1: the body`; a built-in page shows as its title. */
 function describe({ status, headers, bytes }: ReceivedResponse, shown: readonly string[]): string {
   const location = headers.get('location');
-  const isGzip = headers.get('content-encoding') === 'gzip' && bytes[0] === 0x1f;
-  const body = (isGzip ? gunzipSync(bytes) : bytes).toString('utf8');
+  const body = unpacked(bytes, headers.get('content-encoding')).toString('utf8');
   const padding = [...body.matchAll(PADDING)];
   const plain = body.replaceAll(PADDING, '').replaceAll(PRODUCT, 'PRODUCT').replaceAll(BOUNDARY, 'BOUNDARY');
   const [, title] = BUILT_IN.exec(plain) ?? [];
@@ -63,6 +62,16 @@ function describe({ status, headers, bytes }: ReceivedResponse, shown: readonly 
   ];
   const response = `${facts.filter(Boolean).join(' ')}: ${content}`;
   return response.replaceAll(PRODUCT, 'PRODUCT').replaceAll(BOUNDARY, 'BOUNDARY').trimEnd();
+}
+
+/** Gives the body without its coding; some responses only say that they are packed. */
+function unpacked(bytes: Buffer, coding: string | null): Buffer {
+  if (coding === 'gzip' && bytes[0] === 0x1f) return gunzipSync(bytes);
+  try {
+    return coding === 'br' ? brotliDecompressSync(bytes) : bytes;
+  } catch {
+    return bytes;
+  }
 }
 
 function shownText(text: string): string {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Owner } from '../harness/owner.ts';
 
 /** 29 February 2024, 12:34:56 UTC: the time of every file and directory, so that validators are the same on every machine. */
@@ -43,6 +43,9 @@ const FILES: Readonly<Record<string, string | Buffer | number>> = {
   'img/a.gif': 'a\n',
   'imgs/secret.txt': 'beside\n',
   'second/index.htm': 'second index\n',
+  'second/packed.html': 'page\n',
+  'second/packed.html.gz': packed,
+  'second/packed.html.br': brotliCompressSync('page in Brotli\n'),
   'spa/app.html': 'app\n',
   'one/only.txt': 'only\n',
   'list/a.txt': 'aaa',

@@ -14,7 +14,7 @@ const hovers = [
   {
     it: 'a directive',
     text: 'http { server { list|en 80; } }',
-    shows: ['listen address[:port]', 'Context: server', 'nginx.org/en/docs'],
+    shows: ['listen address[:port[-port]]', 'Context: server', 'nginx.org/en/docs'],
   },
   {
     it: 'the first letter of a directive',

@@ -1,38 +1,8 @@
-import { addressBytes, AT, contains, defines, directivesFor, type Network } from '../../config/index.ts';
+import { AT, defines, directivesFor } from '../../config/index.ts';
 import { type Build, moduleFor } from '../../contract/index.ts';
-import type { Getter } from '../../http/index.ts';
+import { forwardedAddress, type Getter } from '../../http/index.ts';
 import { type GeoConfig, type GeosConfig, lookUp } from './lookup.ts';
 import { readGeo } from './read-geo.ts';
-
-/** `1.2.3.4:80`, `[2001:db8::1]` and `[2001:db8::1]:80`. */
-const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i;
-
-interface Proxies {
-  readonly proxies: readonly Network[];
-  readonly recursive: boolean;
-}
-
-/**
- * Gives the client behind trusted proxies (nginx ngx_http_get_forwarded_addr): the last address of `X-Forwarded-For`, or with
- * `recursive` the last one that is not a trusted proxy itself. An invalid address ends the search.
- */
-function forwardedAddress(peer: string, forwarded: string, { proxies, recursive }: Proxies): string {
-  const hops = forwarded.split(/[ ,]+/).filter((hop) => hop !== '');
-  let address = peer;
-  for (let hop = hops.pop(); hop !== undefined && isProxy(address, proxies); hop = hops.pop()) {
-    const [, ipv4, ipv6] = WITH_PORT.exec(hop) ?? [];
-    const next = ipv4 ?? ipv6 ?? hop;
-    if (!addressBytes(next)) break;
-    address = next;
-    if (!recursive) break;
-  }
-  return address;
-}
-
-function isProxy(address: string, proxies: readonly Network[]): boolean {
-  const bytes = addressBytes(address);
-  return bytes !== undefined && proxies.some((network) => contains(network, bytes));
-}
 
 /** Compiles the variable of a `geo` block. */
 function compileGeo(geo: GeoConfig, build: Build): Getter {

@@ -1,16 +1,17 @@
-import { constants, createGzip, gzipSync } from 'node:zlib';
+import { constants, createGzip, type Gzip, gzipSync } from 'node:zlib';
 import { directivesFor, readers } from '../../config/index.ts';
-import { type Build, moduleFor } from '../../contract/index.ts';
+import { moduleFor } from '../../contract/index.ts';
 import {
-  markTransformed,
-  type BodyFilter,
-  type BodyTransform,
-  EngineTransform,
+  type Codec,
+  compressionFilter,
+  compressionTest,
   type Exchange,
   type HeaderFilter,
+  isUncoded,
   mediaTypeTest,
   PARTS_TYPE,
   stateKey,
+  varyByEncoding,
 } from '../../http/index.ts';
 
 interface GzipConfig {
@@ -64,16 +65,6 @@ const directives = directivesFor<GzipConfig>()({
   },
 });
 
-/** Settings for the compression of one body. */
-export interface Compression {
-  /** 1 … 9. */
-  readonly level: number;
-  /** -1: unknown; then each piece is flushed, so that the client can read it at once. */
-  readonly lengthBytes: number;
-  /** Called with the number of bytes before and after compression. */
-  readonly measure: ((inBytes: number, outBytes: number) => void) | undefined;
-}
-
 /** Above this level compression takes so long that only short bodies are compressed synchronously. */
 const QUICK_LEVEL = 6;
 const SHORT_BYTES = 32_768;
@@ -81,65 +72,20 @@ const SHORT_BYTES = 32_768;
 const LEAST_ROOM_BYTES = 512;
 const MOST_ROOM_BYTES = 16_384;
 
-/** Gives a transform that compresses one body. */
-export function compressor(compression: Compression): BodyTransform {
-  const { level, lengthBytes } = compression;
-  const takesLong = level > QUICK_LEVEL && lengthBytes > SHORT_BYTES;
-  return takesLong ? new Packing(compression) : new QuickPacking(compression);
+/** Gives gzip at a level from 1 to 9. */
+export function gzipCodec(level: number): Codec {
+  return {
+    coding: 'gzip',
+    quickBytes: level > QUICK_LEVEL ? SHORT_BYTES : Infinity,
+    pack: (body) => {
+      const chunkSize = Math.max(LEAST_ROOM_BYTES, Math.min(body.byteLength, MOST_ROOM_BYTES));
+      return gzipSync(body, { level, chunkSize });
+    },
+    open: () => createGzip({ level, chunkSize: MOST_ROOM_BYTES }),
+    flush: (engine, done) => (engine as Gzip).flush(constants.Z_SYNC_FLUSH, done),
+  };
 }
 
-/** Compresses piece by piece. The zlib stream takes a quarter of a megabyte, so it is created with the first piece. */
-class Packing implements BodyTransform {
-  protected readonly compression: Compression;
-  #engine: EngineTransform | undefined = undefined;
-  #inBytes = 0;
-  #outBytes = 0;
-
-  constructor(compression: Compression) {
-    this.compression = compression;
-  }
-
-  write(piece: Uint8Array): AsyncIterable<Uint8Array> {
-    this.#inBytes += piece.byteLength;
-    return this.#count((this.#engine ??= this.#open()).write(piece));
-  }
-
-  async *end(): AsyncIterable<Uint8Array> {
-    yield* this.#count((this.#engine ??= this.#open()).end());
-    this.compression.measure?.(this.#inBytes, this.#outBytes);
-  }
-
-  close(): void {
-    this.#engine?.close();
-  }
-
-  #open(): EngineTransform {
-    const { level, lengthBytes } = this.compression;
-    const engine = createGzip({ level, chunkSize: MOST_ROOM_BYTES });
-    if (lengthBytes >= 0) return new EngineTransform(engine);
-    return new EngineTransform(engine, (done) => engine.flush(constants.Z_SYNC_FLUSH, done));
-  }
-
-  async *#count(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    for await (const piece of pieces) {
-      this.#outBytes += piece.byteLength;
-      yield piece;
-    }
-  }
-}
-
-/** Compresses a body that arrives as a whole synchronously, and others piece by piece. */
-class QuickPacking extends Packing {
-  whole(body: Uint8Array): Uint8Array {
-    const { level, measure } = this.compression;
-    const chunkSize = Math.max(LEAST_ROOM_BYTES, Math.min(body.byteLength, MOST_ROOM_BYTES));
-    const packed = gzipSync(body, { level, chunkSize });
-    measure?.(body.byteLength, packed.byteLength);
-    return packed;
-  }
-}
-
-const STATUSES: ReadonlySet<number> = new Set([200, 403, 404]);
 const RATIO = stateKey<string>('gzip_ratio');
 
 /** nginx's gzip module: compresses responses for clients that accept it (nginx ngx_http_gzip_filter_module). */
@@ -154,58 +100,31 @@ export const gzip = moduleFor<GzipConfig>()({
   },
   enabled: (config) => config.gzip,
   compile(config, _resources, build) {
-    const fits = compileTest(config);
+    const fits = compressionTest(config);
+    const accepts = build.acceptsGzip();
+    const measured = (x: Exchange, inBytes: number, outBytes: number): void =>
+      x.setState(RATIO, (inBytes / outBytes).toFixed(2));
     return {
       ...(build.core.gzipVary && { filter: vary(fits, config) }),
-      bodyFilter: compileFilter(fits, config, build),
+      bodyFilter: compressionFilter(
+        gzipCodec(config.level),
+        (x) => fits(x) && accepts(x),
+        build.uses('gzip_ratio') ? measured : undefined,
+      ),
     };
   },
   rules: () => import('./rules.ts'),
 });
 
-type Test = (x: Exchange) => boolean;
-
-/** Tells whether a response should be compressed, regardless of the client. */
-function compileTest({ types, minLengthBytes }: GzipConfig): Test {
-  const hasType = mediaTypeTest(types.flat());
-  return (x) =>
-    STATUSES.has(x.status) &&
-    (x.response.lengthBytes < 0 || x.response.lengthBytes >= minLengthBytes) &&
-    hasType(x) &&
-    isPlain(x);
-}
-
-function isPlain(x: Exchange): boolean {
-  return (x.response.header('Content-Encoding') ?? '') === '';
-}
-
 /** Sets `Vary` before `add_header`, as nginx does; also for ranges, whose full response may be compressed. */
-function vary(fits: Test, { types }: GzipConfig): HeaderFilter {
+function vary(fits: (x: Exchange) => boolean, { types }: GzipConfig): HeaderFilter {
   const hasType = mediaTypeTest(types.flat());
-  const isRange: Test = (x) =>
+  const isRange = (x: Exchange): boolean =>
     x.status === 206 &&
     (x.state(PARTS_TYPE) !== undefined || x.response.header('Content-Range') !== undefined) &&
     hasType(x, x.state(PARTS_TYPE)) &&
-    isPlain(x);
+    isUncoded(x);
   return (x) => {
-    // `gzip_static` has set it already.
-    if ((fits(x) || isRange(x)) && x.response.header('Vary') !== 'Accept-Encoding')
-      (x.response.headers ??= []).unshift('Vary', 'Accept-Encoding');
-  };
-}
-
-function compileFilter(fits: Test, { level }: GzipConfig, build: Build): BodyFilter {
-  const accepts = build.acceptsGzip();
-  const isMeasured = build.uses('gzip_ratio');
-  return {
-    wants: (x: Exchange) => fits(x) && accepts(x),
-    open(x) {
-      x.response.setHeader('Content-Encoding', 'gzip');
-      markTransformed(x);
-      const measure = isMeasured
-        ? (inBytes: number, outBytes: number) => x.setState(RATIO, (inBytes / outBytes).toFixed(2))
-        : undefined;
-      return compressor({ level, lengthBytes: x.response.lengthBytes, measure });
-    },
+    if (fits(x) || isRange(x)) varyByEncoding(x);
   };
 }

@@ -1,7 +1,13 @@
 import type { Word } from '../../../grammar/index.ts';
 import { type ArgReader, type ComplexValue, readers } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, type HeaderFilter, isSafeHeaderName, isSafeHeaderValue } from '../../http/index.ts';
+import {
+  cleanHeaderValue,
+  type Exchange,
+  type HeaderFilter,
+  isSafeHeaderName,
+  isSafeHeaderValue,
+} from '../../http/index.ts';
 
 /** `add_header name value [always]` and `add_trailer`. */
 export interface AddedHeader {
@@ -47,22 +53,28 @@ export function isGood(x: Exchange): boolean {
   return GOOD_STATUSES.has(x.status);
 }
 
-/** A control byte could end the line. nginx sends it, as in the lines of `$ssl_client_cert`; here it becomes a blank. */
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
-const CONTROL_BYTES = /[\0-\x08\x0a-\x1f\x7f]/g;
-
-/** Compiles the value of a header, which fits into one line. */
-function compileText(value: ComplexValue, build: Build): (x: Exchange) => string {
+/** Compiles the value of a header, which fits into one line; '' leaves the header out. */
+function compileText(name: string, value: ComplexValue, build: Build): (x: Exchange) => string {
   const render = build.value(value);
+  if (!isStored(value)) return (x) => cleanHeaderValue(render(x));
   return (x) => {
     const text = render(x);
-    return isSafeHeaderValue(text) ? text : text.replaceAll(CONTROL_BYTES, ' ');
+    if (isSafeHeaderValue(text)) return text;
+    x.writeLog(`header "${name}" is dropped: control character in its value`);
+    return '';
   };
+}
+
+/** Whether a value comes from Redis: changed by blanks it would be another one. */
+function isStored({ parts }: ComplexValue): boolean {
+  return parts.some(
+    (part) => typeof part === 'object' && 'variable' in part && part.variable.startsWith('kv_'),
+  );
 }
 
 /** Compiles one header; with an empty value it is not added (nginx). */
 export function compileAdded({ name, value, always }: AddedHeader, build: Build): HeaderFilter {
-  const render = compileText(value, build);
+  const render = compileText(name, value, build);
   const isSingle = SINGLE.has(name.toLowerCase());
   const add = (x: Exchange): void => {
     const rendered = render(x);
@@ -80,7 +92,7 @@ export function compileTrailers(trailers: readonly AddedHeader[], build: Build):
   const compiled = trailers.map(({ name, value, always }) => ({
     name,
     always,
-    render: compileText(value, build),
+    render: compileText(name, value, build),
   }));
   return (x) => {
     const wanted = isGood(x) ? compiled : compiled.filter(({ always }) => always);

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type ComplexValue, constantText } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { encodePath, type Exchange, type Handler } from '../../http/index.ts';
+import { encodePath, type Exchange, type Handler, varyByEncoding } from '../../http/index.ts';
 import type { FileResponse } from './file-response.ts';
 import { readEntries } from './autoindex.ts';
 import { exactFault, type FileFault, isAbsent, isFault, severityOf } from './files.ts';
@@ -31,41 +31,47 @@ function redirectToDirectory(x: Exchange): void {
   x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`);
 }
 
-/** The handlers for the compressed file, and for the plain one that is the fallback. */
-interface GzipStaticParts {
+/** How precompressed files are found, and the handlers for such a file and for the plain one. */
+interface PrecompressedParts {
   readonly mode: 'on' | 'always';
+  readonly coding: 'gzip' | 'br';
+  /** With the dot. */
+  readonly extension: '.gz' | '.br';
+  readonly accepts: (x: Exchange) => boolean;
   readonly respond: FileResponse;
   readonly plain: Handler;
 }
 
 /**
- * Compiles `gzip_static`: a precompressed file beside the plain one is sent in its place (nginx: ngx_http_gzip_static_handler).
+ * Compiles `gzip_static` and `brotli_static`: a precompressed file beside the plain one is sent in its place (nginx:
+ * ngx_http_gzip_static_handler).
  */
-export function compileGzipStatic(
-  { mode, respond, plain }: GzipStaticParts,
+export function compilePrecompressed(
+  { mode, coding, extension, accepts: isAcceptedBy, respond, plain }: PrecompressedParts,
   { paths, files, faults }: Site,
   build: Build,
 ): Handler {
-  const accepts = mode === 'always' ? (): boolean => true : build.acceptsGzip();
+  const accepts = mode === 'always' ? (): boolean => true : isAcceptedBy;
   const varies = build.core.gzipVary && mode === 'on';
   return (x: Exchange) => {
     if (x.method !== 'GET' && x.method !== 'HEAD') return plain(x);
     const isAccepted = accepts(x);
-    const path = paths.of(x, x.uri);
-    if (path === undefined || (!isAccepted && !varies)) return plain(x);
-    const file = files.open(`${path}.gz`, x);
+    const plainPath = paths.of(x, x.uri);
+    if (plainPath === undefined || (!isAccepted && !varies)) return plain(x);
+    const path = plainPath + extension;
+    const file = files.open(path, x);
     if (isFault(file)) {
-      if (!isAbsent(file)) faults.note(x, `${path}.gz`, { ...file, level: severityOf(file).level });
+      if (!isAbsent(file)) faults.note(x, path, { ...file, level: severityOf(file).level });
       return plain(x);
     }
-    if (varies) x.response.setHeader('Vary', 'Accept-Encoding');
+    if (varies) varyByEncoding(x);
     if (isAccepted && file.kind === 'file') {
-      x.response.setHeader('Content-Encoding', 'gzip');
-      return respond(x, file, `${path}.gz`);
+      x.response.setHeader('Content-Encoding', coding);
+      return respond(x, file, path);
     }
     const { kind } = file;
     file.release();
-    return isAccepted && kind === 'other' ? faults.notRegular(x, `${path}.gz`) : plain(x);
+    return isAccepted && kind === 'other' ? faults.notRegular(x, path) : plain(x);
   };
 }
 

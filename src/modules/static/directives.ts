@@ -50,6 +50,7 @@ export interface StaticConfig {
   readonly randomIndex: boolean;
   readonly emptyGif?: true;
   readonly gzipStatic: 'on' | 'off' | 'always';
+  readonly brotliStatic: 'on' | 'off' | 'always';
 
   readonly etag: boolean;
   readonly logNotFound: boolean;
@@ -268,6 +269,14 @@ const responses = directivesFor<StaticConfig>()({
     default: 'off',
     summary: 'Sends the precompressed file with the extension .gz, to clients that accept gzip or to all.',
     source: 'nginx ngx_http_gzip_static_module#gzip_static',
+  },
+  brotli_static: {
+    contexts: HSL,
+    args: oneOf('on', 'off', 'always'),
+    into: 'brotliStatic',
+    default: 'off',
+    summary: 'Sends the precompressed file with the extension .br, to clients that accept Brotli or to all.',
+    source: 'ngx_brotli#brotli_static',
   },
   etag: {
     contexts: HSL,

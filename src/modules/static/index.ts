@@ -7,18 +7,19 @@ import {
   moduleFor,
   type WorkerScope,
 } from '../../contract/index.ts';
-import type { Exchange, Handler } from '../../http/index.ts';
+import { acceptsCoding, type Exchange, type Handler } from '../../http/index.ts';
 import { FileSender, PieceBuffers } from '../../send-file.ts';
 import {
   type ApplyValidators,
   compileEmptyGif,
   compileFileResponse,
+  type FileResponse,
   compileValidators,
 } from './file-response.ts';
 import { compileAutoindex } from './autoindex.ts';
 import {
   compileContent,
-  compileGzipStatic,
+  compilePrecompressed,
   compileIndex,
   compileRandomIndex,
   compileServeFile,
@@ -195,22 +196,42 @@ interface Parts {
 function compileFiles(config: StaticConfig, { site, validators, buffers }: Parts, build: Build): Handler {
   const sender = new FileSender(buffers, build.log);
   const plain = compileServeFile(site, compileFileResponse(config, { validators, sender }, build));
-  const mode = config.gzipStatic;
-  const packed = { validators, sender, ranges: false } as const;
+  const packed = compileFileResponse(config, { validators, sender, ranges: false }, build);
   const index = compileIndex(config.index.flat(), site, build);
   return compileContent(
     {
       indexes: config.randomIndex ? [compileRandomIndex(site), index] : [index],
       autoindex: config.autoindex ? compileAutoindex(config, site) : undefined,
-      file:
-        mode === 'off'
-          ? plain
-          : compileGzipStatic(
-              { mode, plain, respond: compileFileResponse(config, packed, build) },
-              site,
-              build,
-            ),
+      file: compileFile(config, { site, plain, packed }, build),
     },
     site,
   );
+}
+
+interface FileHandlers {
+  readonly site: Site;
+  readonly plain: Handler;
+  readonly packed: FileResponse;
+}
+
+/** Compiles the handler of a file: a precompressed one is looked for first, in Brotli before gzip. */
+function compileFile(
+  { gzipStatic, brotliStatic }: StaticConfig,
+  { site, plain, packed: respond }: FileHandlers,
+  build: Build,
+): Handler {
+  let handler = plain;
+  if (gzipStatic !== 'off') {
+    const accepts = build.acceptsGzip();
+    const gzip = { mode: gzipStatic, coding: 'gzip', extension: '.gz', accepts } as const;
+    handler = compilePrecompressed({ ...gzip, respond, plain: handler }, site, build);
+  }
+  if (brotliStatic !== 'off') {
+    build.needHeader('accept-encoding');
+    const accepts = (x: Exchange): boolean =>
+      x.main === x && acceptsCoding(x.header('accept-encoding') ?? '', 'br');
+    const brotli = { mode: brotliStatic, coding: 'br', extension: '.br', accepts } as const;
+    handler = compilePrecompressed({ ...brotli, respond, plain: handler }, site, build);
+  }
+  return handler;
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { type Compression, compressor } from '../../../src/modules/gzip/index.ts';
+import { type Compression, compressor } from '../../../src/http/index.ts';
+import { gzipCodec } from '../../../src/modules/gzip/index.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { GET, lines, serve } from '../../worker/serve.ts';
 import { connectRaw } from '../../harness/raw.ts';
@@ -13,7 +14,7 @@ const TEXT = Buffer.from('a line of text that comes again and again\n'.repeat(2_
 test('a body that is packed whole or in pieces unpacks to the same', async () => {
   const measured: [number, number][] = [];
   const measure = (...bytes: [number, number]): number => measured.push(bytes);
-  const compression: Compression = { level: 5, lengthBytes: TEXT.byteLength, measure };
+  const compression: Compression = { codec: gzipCodec(5), lengthBytes: TEXT.byteLength, measure };
   const whole = compressor(compression).whole?.(TEXT) as Uint8Array;
   expect(gunzipSync(whole)).toEqual(TEXT);
 
@@ -35,7 +36,9 @@ for (const [it, level, lengthBytes, isWhole] of [
   ['longer body at a quick level at once', 6, 100_000, true],
 ] as const) {
   test(`packs a ${it}`, () => {
-    expect(compressor({ level, lengthBytes, measure: undefined }).whole !== undefined).toBe(isWhole);
+    expect(compressor({ codec: gzipCodec(level), lengthBytes, measure: undefined }).whole !== undefined).toBe(
+      isWhole,
+    );
   });
 }
 
@@ -46,7 +49,7 @@ test('a client that does not read holds back the writer of a packed response', a
   const end = new Promise<void>((resolve) => (ended = resolve));
   const filter = {
     wants: () => true,
-    open: () => compressor({ level: 1, lengthBytes: -1, measure: undefined }),
+    open: () => compressor({ codec: gzipCodec(1), lengthBytes: -1, measure: undefined }),
   };
   const port = await serve(t, {
     rules: { bodyFilters: [filter], sendTimeoutMs: 60_000 },

@@ -39,6 +39,11 @@ const cases: readonly {
     passed: { 'x-b': '1' },
     absent: ['x(a)'],
   },
+  {
+    it: 'gives the first one of headers that occur once',
+    head: 'ETag: "a"\r\nETag: "b"\r\nExpires: 0\r\nExpires: -1\r\nLocation: /a\r\nLocation: /b\r\nX-Accel-Charset: a\r\n',
+    passed: { etag: '"a"', expires: '0', location: expect.stringMatching(/\/a$/) as string },
+  },
 ];
 
 for (const { it, head, passed, absent = [] } of cases) {
@@ -59,3 +64,16 @@ for (const { it, head, passed, absent = [] } of cases) {
     expect(response.endsWith('hi')).toBe(true);
   });
 }
+
+test('a duplicate header line of an upstream is ignored and logged', async (t) => {
+  const text = JSON.stringify('HTTP/1.1 200 OK\r\nServer: a\r\nServer: b\r\nContent-Length: 0\r\n\r\n');
+  const { port } = await startScriptedUpstream(t, readScripts(`script: ${text}`));
+  const gw = await load(
+    t,
+    `server { location / { proxy_pass_header Server; proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  expect((await gw.fetch('/~script')).headers.get('server')).toBe('a');
+  await gw.waitForLog(
+    /\[warn\] .*upstream sent duplicate header line: "Server: b", previous value: "Server: a", ignored/,
+  );
+});

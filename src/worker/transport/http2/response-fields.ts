@@ -6,6 +6,7 @@ interface CommonFields {
   readonly status: number;
   /** '' sends no `Server`. */
   readonly serverToken: string;
+  /** '' sends no `Date`. */
   readonly date: string;
   readonly contentType: string;
   /** `undefined` sends no `Content-Length`. */
@@ -16,8 +17,8 @@ interface CommonFields {
 export function responseFields(common: CommonFields, headers: readonly string[] = []): OutgoingHttpHeaders {
   const { status, serverToken, date, contentType, lengthBytes } = common;
   const fields = statusField(status);
-  if (serverToken !== '' && !has(headers, 'server')) add(fields, 'server', serverToken);
-  if (!has(headers, 'date')) fields['date'] = date;
+  if (serverToken !== '') add(fields, 'server', serverToken);
+  if (date !== '') fields['date'] = date;
   if (contentType !== '') add(fields, 'content-type', contentType);
   if (lengthBytes !== undefined) fields['content-length'] = lengthBytes;
   return addAll(fields, headers);
@@ -52,8 +53,4 @@ function add(fields: OutgoingHttpHeaders, name: string, text: string): void {
   else if (SINGLE_FIELDS.has(name)) fields[name] = `${String(known)}, ${value}`;
   else if (Array.isArray(known)) known.push(value);
   else fields[name] = [String(known), value];
-}
-
-function has(headers: readonly string[], name: string): boolean {
-  return headers.some((text, index) => index % 2 === 0 && text.toLowerCase() === name);
 }

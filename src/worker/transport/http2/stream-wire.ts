@@ -259,7 +259,13 @@ export class StreamWire implements Wire, StreamOwner {
 
   #common(lengthBytes: number | undefined): Parameters<typeof responseFields>[0] {
     const { status, serverToken, response } = this.x;
-    return { status, serverToken, date: this.#open.date.text(), contentType: response.type, lengthBytes };
+    return {
+      status,
+      serverToken: response.adds('server') ? serverToken : '',
+      date: response.adds('date') ? this.#open.date.text() : '',
+      contentType: response.type,
+      lengthBytes,
+    };
   }
 
   #timeOut(): void {

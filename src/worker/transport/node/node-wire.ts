@@ -215,8 +215,8 @@ export class NodeWire implements Wire, StreamOwner {
     const { response, serverToken, rules } = this.x;
     return {
       line: statusLine(status, response.reason),
-      serverToken,
-      date: this.#nodePort.date.text(),
+      serverToken: response.adds('server') ? serverToken : '',
+      date: response.adds('date') ? this.#nodePort.date.text() : '',
       keepAlive: rules.connection.keepaliveHeader,
       headers: response.headers,
     };

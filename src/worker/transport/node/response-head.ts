@@ -6,6 +6,7 @@ export interface CommonHeadFields {
   readonly line: string;
   /** '' sends no `Server`. */
   readonly serverToken: string;
+  /** '' sends no `Date`. */
   readonly date: string;
   /** Value of `Keep-Alive`; `undefined` sends none. */
   readonly keepAlive: string | undefined;
@@ -39,13 +40,7 @@ export function upgradeHeadText(facts: CommonHeadFields, protocol: string): stri
   return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${headerLines(facts.headers ?? [])}\r\n`;
 }
 
-/** Returns the status line, `Server` and `Date`. A proxied response may have its own `Server` and `Date`. */
-function firstLines({ line, headers, serverToken, date }: CommonHeadFields): string {
-  let text = responseLine(line);
-  if (serverToken !== '' && !has(headers, 'server')) text += `Server: ${serverToken}\r\n`;
-  return has(headers, 'date') ? text : `${text}Date: ${date}\r\n`;
-}
-
-function has(headers: readonly string[] | undefined, name: string): boolean {
-  return headers?.some((text, index) => index % 2 === 0 && text.toLowerCase() === name) ?? false;
+function firstLines({ line, serverToken, date }: CommonHeadFields): string {
+  const text = serverToken === '' ? responseLine(line) : `${responseLine(line)}Server: ${serverToken}\r\n`;
+  return date === '' ? text : `${text}Date: ${date}\r\n`;
 }

@@ -292,7 +292,7 @@ export class UwsWire implements Wire, StreamOwner {
     const { reason, headers } = response;
     if (status !== 200 || reason !== undefined) res.writeStatus(statusLine(status, reason));
     // A proxied response may have its own `Server` (`proxy_pass_header`).
-    const token = response.header('server') === undefined ? x.serverToken : '';
+    const token = response.adds('server') ? x.serverToken : '';
     writeHeaders(res, headers ?? NO_HEADERS, this.#socket.headLines.serverAnd(response.type, token));
     const { keepaliveHeader } = x.rules.connection;
     if (keepaliveHeader !== undefined && !this.#closes())

@@ -1,0 +1,36 @@
+import { addressBytes, contains, type Network } from '../config/index.ts';
+
+/** `1.2.3.4:80`, `[2001:db8::1]` and `[2001:db8::1]:80`. */
+const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i;
+
+/** The proxies whose `X-Forwarded-For` is used. */
+interface TrustedProxies {
+  readonly proxies: readonly Network[];
+  readonly recursive: boolean;
+}
+
+/**
+ * Gives the client behind trusted proxies (nginx ngx_http_get_forwarded_addr): the last address of `X-Forwarded-For`, or with
+ * `recursive` the last one that is not a trusted proxy itself. An invalid address ends the search.
+ */
+export function forwardedAddress(
+  peer: string,
+  forwarded: string,
+  { proxies, recursive }: TrustedProxies,
+): string {
+  const hops = forwarded.split(/[ ,]+/).filter((hop) => hop !== '');
+  let address = peer;
+  for (let hop = hops.pop(); hop !== undefined && isProxy(address, proxies); hop = hops.pop()) {
+    const [, ipv4, ipv6] = WITH_PORT.exec(hop) ?? [];
+    const next = ipv4 ?? ipv6 ?? hop;
+    if (!addressBytes(next)) break;
+    address = next;
+    if (!recursive) break;
+  }
+  return address;
+}
+
+function isProxy(address: string, proxies: readonly Network[]): boolean {
+  const bytes = addressBytes(address);
+  return bytes !== undefined && proxies.some((network) => contains(network, bytes));
+}
