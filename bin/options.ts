@@ -18,6 +18,8 @@ export interface Options {
   readonly prefix?: string;
   readonly globals?: string;
   readonly errorLog?: string;
+  /** `--compat=skip`: what gw does not support is left out, and what depends on it is not served. */
+  readonly compat?: 'skip';
 }
 
 /** The values of `-s`. */
@@ -43,6 +45,7 @@ const LONG: Readonly<Record<string, Options>> = {
   '--version': { version: 'short' },
   '--tree': { test: 'check', tree: true },
   '--strict': { test: 'check', strict: true },
+  '--compat=skip': { compat: 'skip' },
 };
 
 /** Options with a value, which is the rest of the word or the next word, and nginx's name for a missing value. */
@@ -108,6 +111,10 @@ export const NGINX_OPTIONS: readonly OptionLine[] = [
     names: ['--strict'],
     summary: 'test configuration with all rules of gw check, fail at warnings, and exit',
   },
+  {
+    names: ['--compat=skip'],
+    summary: 'serve what can be served: 501 where a directive is not supported, instead of refusing the file',
+  },
   { names: ['-q'], summary: 'suppress non-error messages during configuration testing' },
   {
     names: ['-s'],
@@ -153,10 +160,10 @@ function lines(pairs: readonly (readonly [name: string, summary: string])[]): st
 }
 
 /** The source of the configuration according to the options; relative files start from the prefix, as in nginx. */
-export function sourceOf({ confFile, prefix = '.', globals, errorLog }: Options): ConfigSource {
+export function sourceOf({ confFile, prefix = '.', globals, errorLog, compat }: Options): ConfigSource {
   const directory = resolve(prefix);
   const name = confFile ?? defaultName(directory);
-  return { prefix: directory, confFile: resolve(directory, name), name, globals, errorLog };
+  return { prefix: directory, confFile: resolve(directory, name), name, globals, errorLog, compat };
 }
 
 /** The default files. The last ones are those of a service without options: gw's own, or that of the nginx it replaces. */

@@ -18,7 +18,7 @@ interface Parsed {
  *
  *     config    = { statement | "}" (fault) }
  *     statement = directive | ";" (fault) | block (fault)
- *     directive = word { word } ( ";" | block | luaBlock (fault) | (fault) )
+ *     directive = word { word } ( ";" | block | luaBlock | (fault) )
  *     block     = "{" { statement } [ "}" ]
  */
 class ConfigParser extends EmbeddedActionsParser {
@@ -80,8 +80,8 @@ class ConfigParser extends EmbeddedActionsParser {
       { ALT: () => this.SUBRULE(this.block, { ARGS: [into, words] }) },
       {
         ALT: () => {
-          this.CONSUME(LuaBlock);
-          this.ACTION(() => this.#builder.luaBlock(words));
+          const lua = this.CONSUME(LuaBlock);
+          this.ACTION(() => this.#builder.luaBlock(words, lua, into));
         },
       },
       { ALT: () => this.ACTION(() => this.#builder.unterminated(words, this.LA(1), into)) },

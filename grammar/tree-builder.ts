@@ -256,12 +256,10 @@ export class TreeBuilder {
     this.#cutOff(this.#read(tokens), { next: undefined, endsText }, into);
   }
 
-  luaBlock(tokens: readonly IToken[]): void {
-    const { value, span } = this.#read(tokens)[0]!;
-    this.#input.report.emerg(`unknown directive "${value}"`, span, {
-      rule: 'unsupported-module',
-      hint: 'gw runs no Lua',
-    });
+  /** Adds a directive with Lua in place of a block, which stays unread. */
+  luaBlock(tokens: readonly IToken[], lua: IToken, into: DirectiveNode[]): void {
+    const end = lua.startOffset + lua.image.length;
+    into.push({ ...this.#node(this.#read(tokens), end), block: [] });
   }
 
   straySemicolon({ startOffset: start }: IToken): void {

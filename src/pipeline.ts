@@ -2,7 +2,15 @@ import { dirname } from 'node:path';
 import { type ConfigTree, type Glob, loadTree, type ReadFile, Report } from '../grammar/index.ts';
 import type { Catalogue, Finding, Review, ReviewOptions } from './check/index.ts';
 import { type CompiledGateway, compileGateway } from './compile/index.ts';
-import { bind, type BoundConfig, refusalOf, Registry, secretSpans } from './config/index.ts';
+import {
+  bind,
+  type BoundConfig,
+  type Compat,
+  compatOf,
+  refusalOf,
+  Registry,
+  secretSpans,
+} from './config/index.ts';
 import type { MasterScope, WorkerScope } from './contract/index.ts';
 import type { Account, Question } from './explain/index.ts';
 import { MODULES } from './modules/index.ts';
@@ -29,6 +37,8 @@ export interface ConfigSource {
   readonly errorLog?: string | undefined;
   /** The text of the main file, if it has been read already. */
   readonly text?: string | undefined;
+  /** `--compat`: what happens to directives that gw does not support; default: what the configuration says. */
+  readonly compat?: Compat | undefined;
   /** Reads the configuration's files; a language server has unsaved texts. */
   readonly readFile?: ReadFile | undefined;
   /** Expands a pattern of `include`; default: in the file system. */
@@ -48,15 +58,10 @@ export interface Loaded {
 interface LoadOptions {
   /** Also reports directives without effect. */
   readonly advise?: boolean;
-  /** Ignores directives that gw deliberately does not support, instead of refusing the configuration. */
-  readonly skipUnsupported?: boolean;
 }
 
 /** Turns text into a plan. Reads files, but opens no connection and starts no thread. */
-export function load(
-  source: ConfigSource,
-  { advise = false, skipUnsupported = false }: LoadOptions = {},
-): Loaded {
+export function load(source: ConfigSource, { advise = false }: LoadOptions = {}): Loaded {
   const { confFile, prefix, errorLog } = source;
   const report = new Report();
   const registry = new Registry(MODULES);
@@ -64,12 +69,13 @@ export function load(
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
+  const compat = source.compat ?? compatOf(tree);
   const config = bind(tree, {
     registry,
     report,
     prefix,
     advise,
-    skipUnsupported,
+    compat,
     confDir: dirname(confFile),
   });
   const plan = makePlan(config, {
@@ -80,7 +86,7 @@ export function load(
     confFile,
     errorLog,
     version: VERSION,
-    skipUnsupported,
+    compat,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
 }

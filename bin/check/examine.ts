@@ -110,8 +110,8 @@ export async function examine(
   { settings, baseline }: Examination,
   texts: Texts = new Map(),
 ): Promise<Review> {
-  const { skipUnsupported, rules, severity } = settings;
-  const loaded = load(withTexts(input.source, texts), { advise: true, skipUnsupported });
+  const { compat, rules, severity } = settings;
+  const loaded = load({ ...withTexts(input.source, texts), ...(compat && { compat }) }, { advise: true });
   const found = withoutWrapper(await review(loaded, rules), input);
   const shown = {
     ...found,

@@ -23,7 +23,7 @@ export function addChecking(gw: Command, finish: Finish): void {
     .option('--fail-on <least>', 'exit with 1 from there on: error, warning, info, never (default: warning)')
     .option('--strict', 'rules that are off by default too, and everything fails')
     .option('--live', 'also ask the databases and stores that are configured')
-    .option('--compat <how>', 'ignore: leave out the directives of modules that gw does not have');
+    .option('--compat <how>', 'ignore, skip: leave out the directives of modules that gw does not have');
   addFixing(check);
   check.action(async (files: string[], options: CheckCommandOptions) => {
     finish(await (await import('./check.ts')).check(files, options));

@@ -1,4 +1,4 @@
-import { nearest } from '../../src/config/index.ts';
+import { type Compat, nearest } from '../../src/config/index.ts';
 import type { RuleSeverity } from '../../src/contract/index.ts';
 import {
   type Catalogue,
@@ -47,7 +47,7 @@ export interface CheckSettings extends Pick<
   /** The lowest severity that is shown. */
   readonly severity: RuleSeverity;
   readonly failOn: RuleSeverity | 'never';
-  readonly skipUnsupported: boolean;
+  readonly compat?: Compat;
   readonly fixes: 'none' | 'safe' | 'all';
   readonly writeBaseline?: string;
 }
@@ -77,7 +77,7 @@ export function settingsOf(options: CheckCommandOptions, catalogue: Catalogue): 
   if (context !== undefined) {
     for (const name of context.split(',')) mustBe(name.trim(), FRAGMENT_CONTEXTS, 'context');
   }
-  if (options.compat !== undefined) mustBe(options.compat, ['ignore'], '--compat');
+  if (options.compat !== undefined) mustBe(options.compat, ['ignore', 'skip'], '--compat');
   const wantsFixes = options.fix === true || diff === true;
   return {
     ...(prefix !== undefined && { prefix }),
@@ -92,7 +92,7 @@ export function settingsOf(options: CheckCommandOptions, catalogue: Catalogue): 
     rules: { select, ignore, strict, live, fingerprints: true },
     severity: mustBe(options.severity ?? 'info', SEVERITIES, '--severity') as RuleSeverity,
     failOn: mustBe(options.failOn ?? (strict ? 'info' : 'warning'), FAIL_ON, '--fail-on') as RuleSeverity,
-    skipUnsupported: options.compat === 'ignore',
+    ...(options.compat !== undefined && { compat: options.compat as Compat }),
     fixes: options.unsafeFixes === true ? 'all' : wantsFixes ? 'safe' : 'none',
   };
 }

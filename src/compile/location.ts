@@ -115,7 +115,7 @@ export async function compileLocation(
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
-    rewrite: rewrite.length > 0 ? rewriteSequence(rewrite) : undefined,
+    rewrite: rewriteOf(plan, rewrite),
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
   };
 }
@@ -216,6 +216,19 @@ function respondOf(plan: LocationPlan, compiled: readonly CompiledPart[], contex
     return sequence([...all('preaccess'), access, all('precontent'), content].flat());
   };
   return sharedBy(context.shared.respond, [core], { used, make });
+}
+
+function rewriteOf({ core: { skipped } }: LocationPlan, steps: readonly Handler[]): Handler | undefined {
+  if (skipped !== undefined) return notServed(skipped);
+  return steps.length > 0 ? rewriteSequence(steps) : undefined;
+}
+
+/** Responds where a directive is not supported and the configuration loads all the same (`compat skip`). */
+function notServed(directive: string): Handler {
+  return (x) => {
+    x.writeLog(`not served: "${directive}" is not supported`);
+    x.end(501);
+  };
 }
 
 interface Blocks {

@@ -103,7 +103,7 @@ function locationFacts(
   modules: readonly AnyModule[],
 ): Omit<LocationView, 'locations'> {
   const { match, place, core } = location;
-  const answeredBy = answeringDirective(location, modules);
+  const answeredBy = core.skipped ?? answeringDirective(location, modules);
   return {
     text: match ? locationText(match) : '',
     kind: match?.kind ?? 'server',

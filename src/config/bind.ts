@@ -8,8 +8,17 @@ import {
   splitValue,
 } from '../../grammar/index.ts';
 import { chooseEntry } from './choose-entry.ts';
+import { isNginxVariable, refusalOf } from './refusals.ts';
 import type { Entry, Registry } from './registry.ts';
 import type { AnyRow, ComplexValue, Context, ReadScope } from './row.ts';
+import {
+  type Compat,
+  definedBySkipped,
+  isDecisive,
+  type PlacedUse,
+  skipDependents,
+  type VariableUse,
+} from './skipping.ts';
 
 /** The value of a field of a module's config that one block sets, and the directives that set it. */
 export interface BoundField {
@@ -31,12 +40,6 @@ export interface BoundBlock {
   readonly args: unknown;
   readonly own: ReadonlyMap<string, ReadonlyMap<string, BoundField>>;
   readonly children: readonly BoundBlock[];
-}
-
-/** A variable that a text uses, with its span. */
-export interface VariableUse {
-  readonly name: string;
-  readonly span: Span;
 }
 
 /** The typed configuration: the main block, and the variables that its texts use and define. */
@@ -73,14 +76,14 @@ interface BindOptions {
   readonly prefix: string;
   /** True: directives that are accepted without effect are reported as notices. */
   readonly advise?: boolean;
-  /** True: directives that gw does not support are left out instead of refused. */
-  readonly skipUnsupported?: boolean;
+  readonly compat: Compat;
 }
 
 /** Binds each directive to its row: checks name, context, arity and duplicates, and reads its words into a value. */
 export function bind(tree: ConfigTree, options: BindOptions): BoundConfig {
   const binder = new Binder(options);
   const main = binder.block({ context: 'main', node: undefined, nth: 0, args: undefined }, tree.directives);
+  if (options.compat === 'skip') binder.skipDependents();
   return { main, uses: binder.uses, defined: binder.defined, fixed: binder.fixed, captured: binder.captured };
 }
 
@@ -99,6 +102,9 @@ class Binder {
   readonly fixed = new Set<string>();
   readonly captured = new Set<string>();
   readonly #options: BindOptions;
+  /** Variables of directives that gw does not support. */
+  readonly #missing = new Set<string>();
+  readonly #placedUses: PlacedUse[] = [];
 
   constructor(options: BindOptions) {
     this.#options = options;
@@ -110,6 +116,7 @@ class Binder {
     const seen = new Map<string, Span>();
     for (const [nth, node] of nodes.entries()) {
       const entry = chooseEntry(node, opened.context, this.#options);
+      if (!entry) this.#skip(node, opened.context, own);
       if (!entry || this.#isDuplicate(entry, node, seen)) continue;
       const child = this.#directive(entry, { node, nth, block: opened }, own);
       if (child) children.push(child);
@@ -120,7 +127,7 @@ class Binder {
   #directive(entry: Entry, placed: PlacedNode, own: OwnFields): BoundBlock | undefined {
     const { name, row } = entry;
     const { node, nth } = placed;
-    const scope = this.#scope(name, placed);
+    const scope = this.#scope(name, placed, own);
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
     if (value !== undefined) this.#keep(entry, { value, node }, own);
@@ -167,8 +174,28 @@ class Binder {
     return true;
   }
 
-  #scope(directive: string, { node, nth, block }: PlacedNode): ReadScope {
+  /** Leaves out a directive that gw does not support. */
+  #skip({ name: { value: name, span }, args }: DirectiveNode, context: Context, own: OwnFields): void {
+    if (this.#options.compat !== 'skip' || !refusalOf(name, context)) return;
+    for (const variable of definedBySkipped(args.map(({ value }) => value))) {
+      this.#missing.add(variable);
+      this.fixed.add(variable);
+      if (!this.defined.has(variable)) this.defined.set(variable, span);
+    }
+    if (isDecisive(name, context)) markSkipped(own, { directive: name, span });
+  }
+
+  /** Skips the blocks that depend on variables which gw does not have. */
+  skipDependents(): void {
+    const { report } = this.#options;
+    const isMissing = (name: string): boolean => this.#missing.has(name) || isNginxVariable(name);
+    skipDependents(this.#placedUses, { isMissing, report });
+  }
+
+  #scope(directive: string, { node, nth, block }: PlacedNode, own: OwnFields): ReadScope {
     const { report, confDir, prefix } = this.#options;
+    const defines: string[] = [];
+    const { context } = block;
     return {
       directive,
       nth,
@@ -179,18 +206,31 @@ class Binder {
       prefix,
       complexValue: (word) => {
         const parts = splitValue(word, report);
-        for (const part of parts)
-          if ('variable' in part) this.uses.push({ name: part.variable.toLowerCase(), span: part.span });
+        for (const part of parts) {
+          if (!('variable' in part)) continue;
+          const use = { name: part.variable.toLowerCase(), span: part.span };
+          this.uses.push(use);
+          const skipBlock = (): void => markSkipped(own, { directive: `$${use.name}`, span: use.span });
+          this.#placedUses.push({ ...use, directive, context, defines, skipBlock });
+        }
         return { parts: parts.map(plainPart) };
       },
       defineVariable: (name, span, how) => {
         const lowerCase = name.toLowerCase();
+        defines.push(lowerCase);
         if (how !== 'assigned') this.fixed.add(lowerCase);
         if (how === 'captured') this.captured.add(lowerCase);
         if (!this.defined.has(lowerCase)) this.defined.set(lowerCase, span);
       },
     };
   }
+}
+
+/** Makes a block one whose requests are not served, because of a directive or a variable. */
+function markSkipped(own: OwnFields, { directive, span }: { directive: string; span: Span }): void {
+  const core = own.get('core') ?? new Map<string, BoundField>();
+  own.set('core', core);
+  if (!core.has('skipped')) core.set('skipped', { directive, spans: [span], nodes: [], value: directive });
 }
 
 function isRepeatable(row: AnyRow): boolean {

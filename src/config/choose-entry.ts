@@ -1,68 +1,14 @@
 import type { DirectiveNode, Fix, Report, Word } from '../../grammar/index.ts';
 import { nearest, renaming } from './nearest.ts';
 import type { Entry, Registry } from './registry.ts';
+import { refusalOf } from './refusals.ts';
 import type { AnyRow, Context } from './row.ts';
-
-/** The reason for refusing a directive of nginx. */
-interface Refusal {
-  /** Completes `"directive" directive is …`. */
-  readonly is: string;
-  readonly reason?: string;
-}
-
-/** Directives that gw does not support, with the reason or an alternative. */
-const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
-  [/^tunnel_/, 'gw does not speak this protocol to its upstreams'],
-  [/^redis2?_/, 'use kv_pass'],
-  [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
-  [/^echo_/, 'of the echo module gw has "echo" only'],
-  [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],
-  [/^js_(?!shared_dict_zone$)/, 'njs is not available in gw'],
-  [/^perl(_|$)/, 'Perl is not available in gw'],
-  [/^(dav_|create_full_put_path$|min_delete_depth$)/, 'WebDAV is not available in gw'],
-  [/^geoip(_|$)/, 'its databases are no longer made: use geoip2'],
-  [/^(image_filter|xslt_|xml_entities$|mp4|flv|hls|f4f)/, 'this nginx module is not available in gw'],
-  [
-    /^(modern_browser|ancient_browser|google_perftools_profiles|degrad|eventport_|kqueue_|devpoll_|iocp_)/,
-    'this nginx module is not available in gw',
-  ],
-  [
-    /^(status_zone|api|state|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)/,
-    'it belongs to the commercial nginx',
-  ],
-  [
-    /^(more_(set|clear)_input_headers$)/,
-    'headers of requests are set towards upstreams only: use proxy_set_header',
-  ],
-  [
-    /^(zstd|vhost_traffic_status|modsecurity|upload_|pagespeed|auth_pam|nchan_|rds_|drizzle_|postgres_|push_stream|passenger)/,
-    'this third-party nginx module is not available in gw',
-  ],
-];
-
-/** Directives of nginx's own modules that gw may support later. A directive that has a row is never looked up here. */
-const NGINX = /^(ssi(_\w+)?|subrequest_output_buffer_size)$/;
-
-/** Variables of nginx that this version of gw does not have. */
-const NGINX_VARIABLES = /^((geoip|jwt|grpc)_\w+|modern_browser|ancient_browser|msie)$/;
-
-/** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
-export function refusalOf(directive: string): Refusal | undefined {
-  const reason = NOT_SUPPORTED.find(([names]) => names.test(directive))?.[1];
-  if (reason !== undefined) return { is: 'not supported', reason };
-  return NGINX.test(directive) ? { is: 'not available in this version of gw' } : undefined;
-}
-
-/** Whether nginx has a variable of this name. Variables that gw has are never looked up here. */
-export function isNginxVariable(name: string): boolean {
-  return NGINX_VARIABLES.test(name);
-}
+import { type Compat, consequenceOf } from './skipping.ts';
 
 interface ChoiceOptions {
   readonly registry: Registry;
   readonly report: Report;
-  /** True: directives that gw does not support are left out instead of refused. */
-  readonly skipUnsupported?: boolean | undefined;
+  readonly compat: Compat;
 }
 
 /** The row of a directive in a context. Reports an unknown name, a wrong context, a wrong shape or arity. */
@@ -74,7 +20,8 @@ export function chooseEntry(
   const { registry, report } = choosing;
   const name = node.name.value;
   const rows = registry.named(name);
-  if (rows.length === 0) return reportUnknown(node, context, choosing);
+  if (rows.length === 0 || (name === 'check' && context === 'upstream'))
+    return reportUnknown(node, context, choosing);
   const entry = rows.find(({ row }) => row.contexts.includes(context));
   if (!entry) {
     const legal = contextsText(
@@ -109,16 +56,18 @@ export function syntaxOf(name: string, row: AnyRow): string {
   return 'opens' in row ? `${words} { ... }` : words;
 }
 
+const LEVELS = { refuse: 'emerg', ignore: 'notice', skip: 'warn' } as const;
+
 function reportUnknown(
   node: DirectiveNode,
   context: Context,
-  { registry, report, skipUnsupported = false }: ChoiceOptions,
+  { registry, report, compat }: ChoiceOptions,
 ): undefined {
   const name = node.name.value;
-  const refusal = refusalOf(name);
+  const refusal = refusalOf(name, context);
   if (refusal) {
-    const level = skipUnsupported ? 'notice' : 'emerg';
-    report[level](`"${name}" directive is ${refusal.is}`, node.name.span, {
+    const skipped = compat === 'skip' ? `, ${consequenceOf(name, context)}` : '';
+    report[LEVELS[compat]](`"${name}" directive is ${refusal.is}${skipped}`, node.name.span, {
       rule: 'unsupported-module',
       hint: refusal.reason,
     });

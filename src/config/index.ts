@@ -17,15 +17,10 @@ export {
   type PathRole,
   type WordRole,
 } from './row.ts';
-export {
-  bind,
-  type BoundBlock,
-  type BoundConfig,
-  type BoundField,
-  type VariableUse,
-  firstAt,
-} from './bind.ts';
-export { syntaxOf, isNginxVariable, refusalOf } from './choose-entry.ts';
+export { bind, type BoundBlock, type BoundConfig, type BoundField, firstAt } from './bind.ts';
+export { syntaxOf } from './choose-entry.ts';
+export { isNginxVariable, refusalOf } from './refusals.ts';
+export { type Compat, compatOf, type VariableUse } from './skipping.ts';
 export { groupBy, BlockView, serverOf } from './block-view.ts';
 export { byHeader, droppedIn, type Dropping, headerOf } from './header-lists.ts';
 export { hostOf, isLocal, isName } from './host.ts';

@@ -119,6 +119,7 @@ export interface UserConfig {
 
 /** The configuration of the core. Each level has the fields that are legal there. */
 export interface CoreConfig {
+  readonly compat: 'refuse' | 'skip';
   readonly daemon: boolean;
   readonly masterProcess: boolean;
   readonly workerProcesses: number | 'auto';
@@ -186,6 +187,8 @@ export interface CoreConfig {
   readonly satisfy: 'all' | 'any';
   /** Delay of a 401. */
   readonly authDelayMs: number;
+  /** The directive or variable that gw does not support, on which the block depends: its requests get 501 (`compat skip`). */
+  readonly skipped?: string;
   readonly absoluteRedirect: boolean;
   readonly serverNameInRedirect: boolean;
   readonly portInRedirect: boolean;

@@ -108,6 +108,8 @@ async function begin(
   surviveFaults(log);
   tellLastEnd(log, candidate);
   tellUser(core, log);
+  const skips = source.compat === 'skip' || core.compat === 'skip';
+  if (skips && !log.writesTo('stderr')) logFaults(candidate.faults, log);
   const stopped = untilStopped(master, log);
   return (await starts(master, accepted, log)) ? { log, stopped } : undefined;
 }
@@ -148,7 +150,7 @@ async function starts(master: Master, candidate: AcceptedCandidate, log: ThreadL
 
 /**
  * Writes the faults of a reload to the log, one line each, because a reload has no terminal. Warnings of the first load are printed on the
- * terminal.
+ * terminal, and logged only if they tell what is not served.
  */
 function logFaults(faults: readonly LoadFault[], log: ThreadLog): void {
   for (const { severity, message, place } of faults) {

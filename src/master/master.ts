@@ -83,6 +83,8 @@ export class Master {
   #reopenWaits = false;
   #stopping: Promise<void> | undefined;
   readonly #hurry = new AbortController();
+  /** Ends the search for findings. */
+  #judging = new AbortController();
 
   /** `candidate` is the configuration to start with; it is not kept, because its text and tree may be large. */
   constructor({ plan, faults }: AcceptedCandidate, options: MasterOptions) {
@@ -218,9 +220,14 @@ export class Master {
   /** Logs the findings of `gw check` if the log level takes them; requests are served meanwhile. */
   async #tellFindings(tellsFindings: boolean): Promise<void> {
     const { log, privileges } = this.#options;
+    // Those of the configuration before are of no use any more.
+    this.#judging.abort();
     if (!tellsFindings || !log.takes('warn')) return;
-    const lines = await privileges.findings(this.#hurry.signal).catch((error: unknown) => [String(error)]);
-    if (this.#stopping) return;
+    const judging = new AbortController();
+    this.#judging = judging;
+    const signal = AbortSignal.any([this.#hurry.signal, judging.signal]);
+    const lines = await privileges.findings(signal).catch((error: unknown) => [String(error)]);
+    if (signal.aborted || this.#stopping) return;
     this.#memory.threadEnded();
     for (const line of lines) log.write('warn', line);
   }

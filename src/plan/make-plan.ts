@@ -6,6 +6,7 @@ import {
   type Registry,
   resolve,
   type ResolvedConfigs,
+  type Compat,
 } from '../config/index.ts';
 import { type CachePlan, cacheZone } from '../cache/index.ts';
 import { type AnyModule, configOf, type CoreConfig } from '../contract/index.ts';
@@ -47,13 +48,12 @@ interface PlanOptions {
   /** The error log of the command line; an `error_log` in the main context replaces it. */
   readonly errorLog?: string | undefined;
   readonly version: string;
-  /** True: directives that only nginx has are left out instead of refused. */
-  readonly skipUnsupported?: boolean;
+  readonly compat: Compat;
 }
 
 /** The plan of a typed configuration. Faults go to the report; the plan of a failed load must not be used. */
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
-  const { registry, modules, report, skipUnsupported } = options;
+  const { registry, modules, report, compat } = options;
   const main = resolve(registry, config.main, undefined);
   const upstreams = new UpstreamCollector({ registry, report });
   const locations = new LocationPlanner({ registry, modules, report, upstreams, prefix: options.prefix });
@@ -81,7 +81,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     health: upstreams.checks.plan,
     caches,
     zones: locations.zones.declarations,
-    variables: checkVariables(config, { modules, report, skipUnsupported }),
+    variables: checkVariables(config, { modules, report, compat }),
     countsRequests: locations.countsRequests,
   });
 }

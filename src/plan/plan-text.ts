@@ -81,6 +81,7 @@ const EVERYWHERE: ReadonlySet<string> = new Set([
 
 /** The modules in use in a location, without those of every location. */
 function contentText({ modules, core }: LocationPlan): string {
+  if (core.skipped !== undefined) return ` → 501, "${core.skipped}" is not supported`;
   const acting = Object.keys(modules).filter((name) => !EVERYWHERE.has(name));
   const words = [...acting, ...(core.internal ? ['internal'] : [])];
   return words.length === 0 ? '' : ` → ${words.join(', ')}`;

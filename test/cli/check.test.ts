@@ -40,6 +40,11 @@ const runs: readonly { args: readonly string[]; code: number; says: RegExp; talk
   { args: ['broken.conf', '--select', 'GW3'], code: 1, says: /GW105/ },
   { args: ['perl.conf'], code: 1, says: /error GW118/ },
   { args: ['perl.conf', '--compat=ignore'], code: 0, says: /info GW118/ },
+  {
+    args: ['perl.conf', '--compat=skip'],
+    code: 1,
+    says: /warning GW118 .*, (left out|its requests get 501)/,
+  },
   { args: ['php.conf'], code: 1, says: /error GW112/ },
   {
     args: ['php.conf', '--compat=ignore'],

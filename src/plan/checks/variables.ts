@@ -1,5 +1,11 @@
 import type { FaultDetails, Fix, Report, Span } from '../../../grammar/index.ts';
-import { type BoundConfig, isNginxVariable, nearest, type VariableUse } from '../../config/index.ts';
+import {
+  type BoundConfig,
+  type Compat,
+  isNginxVariable,
+  nearest,
+  type VariableUse,
+} from '../../config/index.ts';
 import type { AnyModule } from '../../contract/index.ts';
 import type { VariablePlan } from '../plan.ts';
 
@@ -9,8 +15,7 @@ const NOT_AVAILABLE = 'this variable of nginx is not available in this version o
 interface CheckOptions {
   readonly modules: readonly AnyModule[];
   readonly report: Report;
-  /** True: variables that only nginx has are not reported, because their directives are left out, too. */
-  readonly skipUnsupported?: boolean | undefined;
+  readonly compat: Compat;
 }
 
 /**
@@ -19,7 +24,7 @@ interface CheckOptions {
  */
 export function checkVariables(
   { uses, defined, fixed, captured }: BoundConfig,
-  { modules, report, skipUnsupported = false }: CheckOptions,
+  { modules, report, compat }: CheckOptions,
 ): VariablePlan {
   const definitions = modules.flatMap(({ variables = {} }) => Object.entries(variables));
   const builtIn = new Set(definitions.map(([name]) => name));
@@ -29,17 +34,21 @@ export function checkVariables(
     if (builtIn.has(name) && !changeable.has(name))
       report.emerg(`the duplicate "${name}" variable`, span, DUPLICATE);
   }
+  /** Variables of nginx, which stay empty. */
+  const empty = new Set<string>();
   for (const { name, span } of uses) {
     if (builtIn.has(name) || defined.has(name) || families.some((prefix) => name.startsWith(prefix)))
       continue;
     const message = `unknown "${name}" variable`;
-    if (skipUnsupported && isNginxVariable(name))
-      report.notice(message, span, { rule: 'unsupported-module', hint: NOT_AVAILABLE });
-    else report.emerg(message, span, () => detailsFor({ name, span }, { builtIn, families, defined }));
+    if (compat !== 'refuse' && isNginxVariable(name)) {
+      empty.add(name);
+      if (compat === 'ignore')
+        report.notice(message, span, { rule: 'unsupported-module', hint: NOT_AVAILABLE });
+    } else report.emerg(message, span, () => detailsFor({ name, span }, { builtIn, families, defined }));
   }
   const own = [...defined.keys()].filter((name) => !builtIn.has(name));
   return {
-    slots: Object.fromEntries(own.map((name, slot) => [name, slot])),
+    slots: Object.fromEntries([...own, ...empty].map((name, slot) => [name, slot])),
     assigned: Object.fromEntries(own.filter((name) => !fixed.has(name)).map((name) => [name, true])),
     captured: Object.fromEntries(own.filter((name) => captured.has(name)).map((name) => [name, true])),
     used: [...new Set(uses.map(({ name }) => name))],

@@ -110,6 +110,6 @@ function takesVariable(text: string, context: Context): boolean {
   const source = { file: '/etc/gw/gw.conf', name: 'gw.conf', env: {}, report };
   const tree = loadTree({ ...source, text: `http { map $uri $probe { } ${http} }` });
   if (!tree) return false;
-  const { uses } = bind(tree, { registry, report, confDir: '/etc/gw', prefix: '/etc/gw' });
+  const { uses } = bind(tree, { registry, report, confDir: '/etc/gw', prefix: '/etc/gw', compat: 'refuse' });
   return !report.failed && uses.some(({ name }) => name === 'probe');
 }

@@ -95,6 +95,16 @@ export const processes = directivesFor<CoreConfig>()({
       'Starts the supervisor, which restarts the process if it dies; off leaves that to systemd or a container.',
     source: 'nginx ngx_core_module#master_process',
   },
+  compat: {
+    contexts: ['main'],
+    args: oneOf('refuse', 'skip'),
+    into: 'compat',
+    default: 'refuse',
+    summary:
+      'What happens to directives of nginx that gw does not support: they refuse the configuration, or what depends on them ' +
+      'is not served (501) and the rest is. `--compat=skip` on the command line does the same.',
+    source: 'gw',
+  },
   user: {
     contexts: ['main'],
     args: user,
