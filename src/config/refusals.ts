@@ -37,9 +37,6 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Directives of nginx's own modules that gw may support later. A directive that has a row is never looked up here. */
-const NGINX = /^(ssi(_\w+)?|subrequest_output_buffer_size)$/;
-
 /** Directives of the upstream_check module, of which one has the name of a block of gw. */
 const UPSTREAM_CHECK = {
   names: /^check_(http_|fastcgi_|keepalive_|shm_size$|status$)/,
@@ -54,8 +51,7 @@ export function refusalOf(directive: string, context?: Context): Refusal | undef
   const isCheck = (directive === 'check' && context === 'upstream') || UPSTREAM_CHECK.names.test(directive);
   if (isCheck) return { is: 'not supported', reason: UPSTREAM_CHECK.reason };
   const reason = NOT_SUPPORTED.find(([names]) => names.test(directive))?.[1];
-  if (reason !== undefined) return { is: 'not supported', reason };
-  return NGINX.test(directive) ? { is: 'not available in this version of gw' } : undefined;
+  return reason === undefined ? undefined : { is: 'not supported', reason };
 }
 
 /** Whether nginx has a variable of this name. Variables that gw has are never looked up here. */

@@ -78,3 +78,4 @@ export {
 export { isOwnName, readRefusal, SITE_HEADERS, writeRefusal, type KnowsHost } from './own-site.ts';
 export { logContext } from './log-context.ts';
 export { forwardedAddress } from './forwarded-address.ts';
+export { DATE_FORMAT } from './date-format.ts';

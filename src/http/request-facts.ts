@@ -45,10 +45,10 @@ export interface SubrequestFacts {
   /** `parent` sends the body of the client's request. Default: none. */
   readonly body?: 'parent' | 'none';
   /**
-   * What to do with the response: keep its head only, or pass each piece of its body to a function, which resolves when
-   * it can take the next one.
+   * What to do with the response: keep its head only, or pass each piece of its body, with its status, to a function, which
+   * resolves when it can take the next one.
    */
-  readonly keep: 'head' | ((piece: Uint8Array) => Promise<void>);
+  readonly keep: 'head' | ((piece: Uint8Array, status: number) => Promise<void>);
 }
 
 /** A client address that a trusted proxy sent. */

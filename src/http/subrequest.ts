@@ -47,7 +47,8 @@ class SubrequestWire implements Wire {
   }
 
   write(body: string | Uint8Array): void {
-    if (this.#keep !== 'head' && body.length > 0) void this.#keep(Buffer.from(body as Uint8Array));
+    if (this.#keep !== 'head' && body.length > 0)
+      void this.#keep(Buffer.from(body as Uint8Array), this.x.status);
     this.#end();
   }
 
@@ -57,7 +58,7 @@ class SubrequestWire implements Wire {
     return {
       write: (chunk) => {
         if (keep === 'head') return true;
-        taken = keep(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+        taken = keep(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, this.x.status);
         return false;
       },
       drained: () => taken,

@@ -36,6 +36,7 @@ import { rewrite } from './rewrite/index.ts';
 import { scgi } from './scgi/index.ts';
 import { secureLink } from './secure_link.ts';
 import { splitClients } from './split_clients.ts';
+import { ssi } from './ssi/index.ts';
 import { ssl } from './ssl/index.ts';
 import { staticFiles } from './static/index.ts';
 import { stubStatus } from './stub_status.ts';
@@ -81,6 +82,7 @@ export const MODULES: readonly AnyModule[] = [
   gunzip,
   subFilter,
   charset,
+  ssi,
   addition,
   brotli,
   gzip,

@@ -25,6 +25,7 @@ const SHAPES: Readonly<Record<string, readonly string[]>> = {
   limit_req_zone: ['$probe zone=own:1m rate=1000r/s'],
   log_format: ['own $probe', 'own escape=json $probe'],
   proxy_cookie_flags: ['x $probe', '$probe secure'],
+  more_set_headers: ['"X-A: $probe"'],
   proxy_pass: ['$probe', 'http://$probe', 'http://127.0.0.1:1/$probe'],
   rewrite: ['^ /x$probe', '^ /x?$probe last', '^ http://127.0.0.1:1/$probe'],
 };

@@ -72,8 +72,8 @@ export function locationOf(form: Form, nth: number, places: Places): Location {
 }
 
 function contentOf({ directive, module, text }: Form, { port, redisPort }: Places): string {
-  if (directive.endsWith('_pass') || module === 'static' || directive === 'alias' || directive === 'root')
-    return '';
+  const answers = directive.endsWith('_pass') || directive === 'echo' || module === 'static';
+  if (answers || directive === 'alias' || directive === 'root') return '';
   if (module === 'kv') return `kv_pass 127.0.0.1:${redisPort};`;
   if (module === 'worker_events')
     return 'worker_events_api; worker_events_zone bus; worker_events_channel x;';

@@ -101,12 +101,6 @@ const GROUPS: readonly Group[] = [
   { contexts: HSL, args: text, names: 'aio directio' },
   { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
   {
-    contexts: HSL,
-    args: size,
-    why: 'gw holds the whole response to a subrequest',
-    names: 'subrequest_output_buffer_size',
-  },
-  {
     contexts: [...HSL, 'location if'],
     args: some('parameter ...', 1, Infinity),
     why: 'gw has no use for it',

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { addressBytes } from '../../../config/index.ts';
-import type { Exchange, Getter, ProxyProtocolFacts } from '../../../http/index.ts';
+import { DATE_FORMAT, type Exchange, type Getter, type ProxyProtocolFacts } from '../../../http/index.ts';
 import { dateGmt, dateLocal, timeIso8601, timeLocal } from '../../../log/index.ts';
 import { VERSION } from '../../../version.ts';
 import { type Families, live, ofPeer, plain, portText, seconds, type Variables } from './reading.ts';
@@ -133,6 +133,10 @@ export const ofClock: Variables = {
   msec: live('Time in seconds with milliseconds.', () => seconds(Date.now())),
   time_local: live('Time in the common log format.', () => timeLocal(Date.now())),
   time_iso8601: live('Time in ISO 8601.', () => timeIso8601(Date.now())),
-  date_local: live('Time in words, in the time zone of this machine.', () => dateLocal(Date.now())),
-  date_gmt: live('Time in words, in GMT.', () => dateGmt(Date.now())),
+  date_local: live('Time in words, in the time zone of this machine; SSI pages choose the format.', (x) =>
+    (x.state(DATE_FORMAT)?.local ?? dateLocal)(Date.now()),
+  ),
+  date_gmt: live('Time in words, in GMT; SSI pages choose the format.', (x) =>
+    (x.state(DATE_FORMAT)?.gmt ?? dateGmt)(Date.now()),
+  ),
 };

@@ -1,0 +1,10 @@
+import { stateKey } from './request-state.ts';
+
+/** How a page writes times, given in milliseconds since the epoch. */
+interface DateFormat {
+  local(ms: number): string;
+  gmt(ms: number): string;
+}
+
+/** Value: how `$date_local` and `$date_gmt` of a request look (SSI `config timefmt`). */
+export const DATE_FORMAT = stateKey<DateFormat>('format of dates');

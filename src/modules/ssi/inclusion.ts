@@ -1,0 +1,90 @@
+import { type Exchange, Handover } from '../../http/index.ts';
+import { SsiFault, textOf } from './values.ts';
+
+/** Where an `include` leads: a decoded path and its query. */
+interface IncludedUri {
+  readonly uri: string;
+  readonly args: string;
+}
+
+/** Reads the target of `include`: `%XX` of the path is decoded once; a `%3F` begins no query. */
+export function includedUri(target: string, page: string): IncludedUri {
+  const [path = '', args = ''] = splitQuery(target);
+  const absolute = path.startsWith('/') ? path : page.slice(0, page.lastIndexOf('/') + 1) + path;
+  const uri = textOf(
+    absolute.replaceAll(/%([\dA-Fa-f]{2})/g, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    ),
+  );
+  if (uri.split('/').includes('..') || uri.includes('\0'))
+    throw new SsiFault(`unsafe URI "${target}" was detected`);
+  return { uri, args };
+}
+
+function splitQuery(target: string): readonly string[] {
+  const at = target.indexOf('?');
+  return at < 0 ? [target] : [target.slice(0, at), target.slice(at + 1)];
+}
+
+/** A response that becomes a part of a page. It is asked for when it begins, and read as fast as the client takes it. */
+export class Inclusion {
+  readonly hasStub: boolean;
+  readonly #x: Exchange;
+  readonly #target: IncludedUri;
+  readonly #response = new Handover();
+  #isBegun = false;
+  /** A part of the response has been taken. */
+  #hasOutput = false;
+
+  constructor(x: Exchange, target: IncludedUri, hasStub: boolean) {
+    this.#x = x;
+    this.#target = target;
+    this.hasStub = hasStub;
+  }
+
+  begin(): void {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    const keep = (piece: Uint8Array, status: number): Promise<void> => {
+      // A stub takes the place of an error.
+      if (this.hasStub && !this.#hasOutput && status >= 400) return Promise.resolve();
+      this.#hasOutput = true;
+      return this.#response.give(piece);
+    };
+    void this.#x.subrequest({ ...this.#target, keep }).then(() => this.#response.end());
+  }
+
+  async *pieces(): AsyncIterable<Uint8Array> {
+    this.begin();
+    yield* this.#response.pieces();
+  }
+
+  /** Whether the stub is shown; known when all pieces are taken. */
+  get needsStub(): boolean {
+    return this.hasStub && !this.#hasOutput;
+  }
+
+  close(): void {
+    this.#response.close();
+  }
+}
+
+/** Keeps a response in memory for a variable; `undefined` if it is none of success. */
+export async function includedText(
+  x: Exchange,
+  target: IncludedUri,
+  limitBytes: number,
+): Promise<string | undefined> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  const response = await x.subrequest({
+    ...target,
+    keep: (piece) => {
+      bytes += piece.byteLength;
+      if (bytes <= limitBytes) pieces.push(Uint8Array.from(piece));
+      return Promise.resolve();
+    },
+  });
+  if (bytes > limitBytes) throw new Error(`too big subrequest response: ${bytes}`);
+  return response.status < 300 ? Buffer.concat(pieces).toString('latin1') : undefined;
+}
