@@ -56,5 +56,5 @@ function versionOf(name: string | undefined): TlsVersion | undefined {
 }
 
 function textOf<K extends string>(field: K, text: string | undefined): Partial<Record<K, string>> {
-  return (text === undefined ? {} : { [field]: text }) as Partial<Record<K, string>>;
+  return (text === undefined || text === '' ? {} : { [field]: text }) as Partial<Record<K, string>>;
 }

@@ -5,7 +5,13 @@ import type { Balancing, ResolverConfig, ServerConfig, Sticky } from '../upstrea
 
 /** An address of `listen`: an address with a port, or a Unix socket. */
 export type ListenAddress =
-  | { readonly kind: 'inet'; readonly host: string; readonly port: number }
+  | {
+      readonly kind: 'inet';
+      readonly host: string;
+      readonly port: number;
+      /** An IPv6 socket that takes IPv4 connections, too (`ipv6only=off`). */
+      readonly isDual?: true;
+    }
   | { readonly kind: 'unix'; readonly path: string };
 
 /** A listen address and its text. */

@@ -14,6 +14,8 @@ export type VerifyClient = 'off' | 'on' | 'optional' | 'optional_no_ca';
 export interface FileName {
   readonly text: string;
   readonly path: string;
+  /** The path contains `$ssl_server_name`: the file is read in each handshake. */
+  readonly isChosen?: true;
 }
 
 /** The TLS settings of a server (nginx ngx_http_ssl_module). */
@@ -28,11 +30,14 @@ export interface SslConfig {
   readonly preferServerCiphers: boolean;
   readonly curves: string;
   readonly dhParam?: FileName;
-  readonly commands?: readonly (readonly [name: string, value: string])[];
+  /** `file`: the value as the name of a file, for commands that take one. */
+  readonly commands?: readonly (readonly [name: string, value: string, file: FileName])[];
   readonly sessionCache: SessionCache;
   readonly sessionTimeoutMs: number;
   readonly sessionTickets: boolean;
   readonly ticketKeys?: readonly FileName[];
+  /** An OCSP response in DER, which is stapled as it is. */
+  readonly staplingFile?: FileName;
   readonly clientCertificate?: FileName;
   readonly trustedCertificate?: FileName;
   readonly verifyClient: VerifyClient;

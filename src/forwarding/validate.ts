@@ -48,9 +48,9 @@ export function validateTls(
   { sslVerify, sslTrustedCertificate, sslCertificate, sslCertificateKey }: TlsConfig,
   report: TlsReport,
 ): void {
-  if (sslVerify && sslTrustedCertificate === undefined)
+  if (sslVerify && !sslTrustedCertificate?.path)
     report.phrase('sslVerify', `no ${prefix}_ssl_trusted_certificate for ${prefix}_ssl_verify`);
-  if (sslCertificate === undefined || sslCertificateKey !== undefined) return;
+  if (!sslCertificate?.path || sslCertificateKey?.path) return;
   const message = `no "${prefix}_ssl_certificate_key" is defined for certificate "${sslCertificate.path}"`;
   report.phrase('sslCertificate', message);
 }

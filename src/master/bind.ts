@@ -31,13 +31,15 @@ const { _createServerHandle: create } = net as typeof net & Binding;
 export function bindInet({
   host,
   port,
+  isDual,
 }: {
   readonly host: string;
   readonly port: number;
+  readonly isDual?: true;
 }): BoundSocket | number {
   const isIPv6 = net.isIPv6(host);
   // nginx separates the address families: `listen [::]:80` does not conflict with `listen 80`.
-  const bound = create(host, port, isIPv6 ? 6 : 4, undefined, isIPv6 ? UV_TCP_IPV6ONLY : 0);
+  const bound = create(host, port, isIPv6 ? 6 : 4, undefined, isIPv6 && !isDual ? UV_TCP_IPV6ONLY : 0);
   // libuv delays the failure of a bind until someone listens.
   return typeof bound === 'number' || isBoundTo(bound, port) ? bound : EADDRINUSE;
 }

@@ -16,4 +16,11 @@ export {
   placedLocations,
   type PlacedLocation,
 } from './walk-plan.ts';
-export { canShakeHands, secureContextOptions, verifierOf, type TlsPlan } from './tls/index.ts';
+export {
+  canShakeHands,
+  readCertificate,
+  readKey,
+  secureContextOptions,
+  verifierOf,
+  type TlsPlan,
+} from './tls/index.ts';

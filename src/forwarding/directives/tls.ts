@@ -11,6 +11,8 @@ import { systemReason } from '../../system/index.ts';
  */
 function loadedFile(what: string): ArgReader<LoadedFile> {
   return readers.oneWord('file', (word, { report, confDir }) => {
+    // An empty name cancels an inherited one (nginx).
+    if (word.value === '') return { path: '', text: '' };
     const path = resolve(confDir, word.value);
     try {
       return { path, text: readFileSync(path, 'utf8') };

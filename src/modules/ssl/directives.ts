@@ -21,7 +21,6 @@ const NO_STAPLING = 'OCSP responses are not stapled';
 const LIST: readonly (readonly [name: string, args: ArgReader<unknown>, why: string])[] = [
   ['ssl_stapling', flag, NO_STAPLING],
   ['ssl_stapling_verify', flag, NO_STAPLING],
-  ['ssl_stapling_file', text, NO_STAPLING],
   ['ssl_stapling_responder', text, NO_STAPLING],
   ['ssl_ocsp_responder', text, 'OCSP is not asked'],
   ['ssl_ocsp_cache', text, 'OCSP is not asked'],
@@ -56,17 +55,27 @@ const VERSIONS: readonly TlsVersion[] = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', '
 /** Reads the name of a file, relative to the configuration. */
 const file: ArgReader<FileName> = readers.oneWord('file', (word, scope) => readFile(word, scope));
 
-/** Reads the name of a certificate or key file; variables and OpenSSL engines are not supported. */
+/** A reference to the only variable that a handshake knows. */
+const SERVER_NAME = /\$(?:ssl_server_name\b|\{ssl_server_name\})/gi;
+
+/**
+ * Reads the name of a certificate or key file, with or without OpenSSL's `store:file:`. It may contain `$ssl_server_name`; other
+ * variables, and other engines and stores, are not supported.
+ */
 const secretFile: ArgReader<FileName> = readers.oneWord('file', (word, scope) => {
-  const { value, span } = word;
-  const refusal = value.includes('$')
-    ? ['variables are not supported in the name of a certificate', 'name one server per certificate']
+  const value = word.value.replace(/^store:file:(\/\/)?/, '');
+  const rest = value.replaceAll(SERVER_NAME, '');
+  const refusal = rest.includes('$')
+    ? ['variables other than $ssl_server_name are not supported in the name of a certificate', undefined]
     : /^(engine|data|store):/.test(value) && [
         `"${value.split(':', 1)[0]}:" is not supported`,
         'name a PEM file',
       ];
-  if (!refusal) return readFile(word, scope);
-  scope.report.emerg(`${refusal[0]} by "${scope.directive}"`, span, refusal[1]);
+  if (!refusal) {
+    const name = readFile({ ...word, value }, scope);
+    return rest === value ? name : { ...name, isChosen: true };
+  }
+  scope.report.emerg(`${refusal[0]} by "${scope.directive}"`, word.span, refusal[1]);
   return undefined;
 });
 
@@ -124,9 +133,9 @@ function readCache(word: Word, scope: ReadScope): SessionCache | undefined {
 }
 
 /** Reads `ssl_conf_command name value`. */
-const command: ArgReader<readonly [string, string]> = readers.words(
+const command: ArgReader<readonly [string, string, FileName]> = readers.words(
   { syntax: 'name value', min: 2, max: 2 },
-  ([name, value]) => [(name as Word).value, (value as Word).value],
+  ([name, value], scope) => [(name as Word).value, (value as Word).value, readFile(value as Word, scope)],
 );
 
 const source = (name: string): string => `nginx ngx_http_ssl_module#${name}`;
@@ -158,6 +167,14 @@ export const directives = directivesFor<SslConfig>()({
     summary: 'PEM file with the key of the corresponding certificate.',
     roles: pathFrom('confDir'),
     source: source('ssl_certificate_key'),
+  },
+  ssl_stapling_file: {
+    contexts: HS,
+    args: file,
+    into: 'staplingFile',
+    summary: 'File with an OCSP response (DER), which is sent to clients that ask for one.',
+    roles: pathFrom('confDir'),
+    source: source('ssl_stapling_file'),
   },
   ssl_password_file: {
     contexts: HS,
@@ -214,7 +231,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'commands',
     repeat: 'append',
     summary:
-      'OpenSSL settings by name: CipherString, Ciphersuites, Curves, Groups, MinProtocol, MaxProtocol, Options, SignatureAlgorithms.',
+      'OpenSSL settings by name: Certificate, PrivateKey, CipherString, Ciphersuites, Curves, Groups, MinProtocol, MaxProtocol, Options, SignatureAlgorithms.',
     source: source('ssl_conf_command'),
   },
   ssl_session_cache: {

@@ -74,6 +74,15 @@ export function readPasswords(file: FileName | undefined): readonly string[] {
     .filter((line) => line !== '');
 }
 
+/** The OCSP response of a file, in base64. */
+export function readStaple(file: FileName): string {
+  try {
+    return readFileSync(file.path).toString('base64');
+  } catch (error) {
+    throw new TlsFault(`BIO_new_file("${file.path}") failed (${systemReason(error)})`);
+  }
+}
+
 /** The ticket key in the form of node:tls, in base64: name, HMAC key, AES key of 16 bytes each. */
 export function readTicketKey(file: FileName): string {
   let bytes: Buffer;

@@ -7,13 +7,15 @@ import {
   readKey,
   readPasswords,
   readText,
+  readStaple,
   readTicketKey,
   reasonOf,
   TlsFault,
 } from './files.ts';
 import { readSettings } from './settings.ts';
-import { secureContextOptions, type TlsPlan } from './tls-plan.ts';
+import { openKey, secureContextOptions, type TlsPlan } from './tls-plan.ts';
 
+export { readCertificate, readKey } from './files.ts';
 export { secureContextOptions, verifierOf, type TlsPlan } from './tls-plan.ts';
 
 /**
@@ -32,7 +34,7 @@ export function planTls(level: ResolvedConfigs, report: Report): TlsPlan | undef
 
 /** Whether a server can take part in a handshake, if only to reject it. */
 export function canShakeHands(tls: TlsPlan | undefined): tls is TlsPlan {
-  return tls !== undefined && (tls.certificates.length > 0 || tls.rejectHandshake);
+  return tls !== undefined && (tls.certificates.length + tls.chosen.length > 0 || tls.rejectHandshake);
 }
 
 type SpanOf = (field: keyof SslConfig, index?: number) => Span | undefined;
@@ -52,10 +54,15 @@ class TlsPlanner {
   plan(): TlsPlan | undefined {
     const { certificates = [], keys = [], ...config } = this.#config;
     const passwords = this.#try('passwordFile', () => readPasswords(config.passwordFile)) ?? [];
-    const pairs = certificates.map((file, index) => this.#pair(file, keys[index], { index, passwords }));
+    const pairs = lastOfEachType([
+      ...certificates.map((file, index) => this.#pair(file, keys[index], { index, passwords })),
+      this.#commandPair(passwords),
+    ]);
     const settings = this.#try(config.commands ? 'commands' : 'protocols', () => readSettings(this.#config));
     const dhParam = this.#text('dhParam', (path) => `BIO_new_file("${path}")`);
     const crl = this.#text('crl', (path) => `X509_LOOKUP_load_file("${path}")`);
+    const { staplingFile } = config;
+    const staple = staplingFile && this.#try('staplingFile', () => readStaple(staplingFile));
     const ticketKey = config.ticketKeys?.map((file, index) =>
       this.#try('ticketKeys', () => readTicketKey(file), index),
     )[0];
@@ -63,8 +70,10 @@ class TlsPlanner {
     if (this.#failed || !settings) return undefined;
     const plan: TlsPlan = {
       ...settings,
-      certificates: pairs.flatMap((pair) => pair?.certificate ?? []),
-      keys: pairs.flatMap((pair) => pair?.key ?? []),
+      certificates: pairs.map(({ certificate }) => certificate),
+      keys: pairs.map(({ key }) => key),
+      chosen: certificates.flatMap((file, index) => chosenPair(file, keys[index]) ?? []),
+      passwords,
       sessionCache: config.sessionCache,
       sessionTimeoutSeconds: Math.ceil(config.sessionTimeoutMs / 1000),
       verify: config.verifyClient,
@@ -72,7 +81,8 @@ class TlsPlanner {
       authorities,
       rejectHandshake: config.rejectHandshake,
       ...(dhParam !== undefined && { dhParam }),
-      ...(crl !== undefined && { crl }),
+      crls: crl === undefined ? [] : splitPem(crl, 'X509 CRL'),
+      ...(staple !== undefined && { staple }),
       ...(ticketKey !== undefined && { ticketKey }),
     };
     this.#tryContext(plan);
@@ -83,7 +93,8 @@ class TlsPlanner {
     file: FileName,
     keyFile: FileName | undefined,
     { index, passwords }: { index: number; passwords: readonly string[] },
-  ): { certificate: string; key: TlsPlan['keys'][number] } | undefined {
+  ): Pair | undefined {
+    if (keyFile && chosenPair(file, keyFile)) return undefined;
     if (!keyFile) {
       const message = `no "ssl_certificate_key" is defined for certificate "${file.text}"`;
       this.#fail(new TlsFault(message), 'certificates', index);
@@ -95,17 +106,31 @@ class TlsPlanner {
     return key && { certificate, key };
   }
 
+  /** The pair of `ssl_conf_command Certificate` and `PrivateKey`, which replaces one of the directives. */
+  #commandPair(passwords: readonly string[]): Pair | undefined {
+    const files = new Map(this.#config.commands?.map(([name, , file]) => [name.toLowerCase(), file]));
+    const [certificateFile, keyFile] = [files.get('certificate'), files.get('privatekey')];
+    if (!certificateFile) return undefined;
+    return this.#try('commands', () => {
+      const certificate = readCertificate(certificateFile);
+      return { certificate, key: readKey(keyFile ?? certificateFile, { certificate, passwords }) };
+    });
+  }
+
   /** The authorities for client certificates. Like nginx, it reads them only if clients are verified. */
   #authorities(): readonly string[] {
     const { verifyClient, clientCertificate, trustedCertificate } = this.#config;
     if (verifyClient === 'off') return [];
-    if (verifyClient !== 'optional_no_ca' && !clientCertificate && !trustedCertificate) {
+    // A server without a certificate shows that of the default server, and asks for none.
+    const shakesHands = this.#config.certificates !== undefined || this.#config.rejectHandshake;
+    const isNeeded = verifyClient !== 'optional_no_ca' && shakesHands;
+    if (isNeeded && !clientCertificate && !trustedCertificate) {
       this.#fail(new TlsFault('no ssl_client_certificate for ssl_verify_client'), 'verifyClient');
     }
     const load = (path: string): string => `SSL_CTX_load_verify_locations("${path}")`;
     return (['clientCertificate', 'trustedCertificate'] as const).flatMap((field) => {
       const pem = this.#text(field, load);
-      return pem === undefined ? [] : splitPem(pem);
+      return pem === undefined ? [] : splitPem(pem, 'CERTIFICATE');
     });
   }
 
@@ -119,13 +144,13 @@ class TlsPlanner {
 
   /** Checks that OpenSSL accepts each setting, and all of them together. */
   #tryContext(plan: TlsPlan): void {
-    const { certificates: cert, keys: key, ciphers, curves, dhParam, authorities, crl } = plan;
+    const { certificates: cert, keys: key, ciphers, curves, dhParam, authorities, crls } = plan;
     const alone: readonly (readonly [keyof SslConfig, string, SecureContextOptions])[] = [
       ['ciphers', `SSL_CTX_set_cipher_list("${this.#config.ciphers}")`, { ciphers }],
       ['curves', `SSL_CTX_set1_curves_list("${curves}")`, { ecdhCurve: curves }],
       ['dhParam', 'PEM_read_bio_DHparams()', { dhparam: dhParam }],
       ['clientCertificate', 'SSL_CTX_load_verify_locations()', { ca: [...authorities] }],
-      ['crl', 'X509_LOOKUP_load_file()', { crl }],
+      ['crl', 'X509_LOOKUP_load_file()', crls.length > 0 ? { crl: [...crls] } : {}],
     ];
     for (const [field, what, options] of alone) {
       if (!this.#failed) this.#try(field, () => tryOptions(what, options));
@@ -162,7 +187,32 @@ function tryOptions(what: string, options: SecureContextOptions): void {
   }
 }
 
-/** The certificates of a PEM text, one text each, as node:tls requires for authorities. */
-function splitPem(pem: string): readonly string[] {
-  return pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [pem];
+/** A certificate with its chain, and its key. */
+interface Pair {
+  readonly certificate: string;
+  readonly key: TlsPlan['keys'][number];
+}
+
+/** Of several pairs with one type of key the last one counts, as in OpenSSL. */
+function lastOfEachType(pairs: readonly (Pair | undefined)[]): readonly Pair[] {
+  const byType = new Map<string | undefined, Pair>();
+  for (const pair of pairs) {
+    if (!pair) continue;
+    const type = openKey(pair.key.pem, pair.key.passphrase).asymmetricKeyType;
+    byType.delete(type);
+    byType.set(type, pair);
+  }
+  return [...byType.values()];
+}
+
+/** The paths of a pair of which a file depends on the client. */
+function chosenPair(certificate: FileName, key: FileName | undefined): TlsPlan['chosen'][number] | undefined {
+  if (!key || !(certificate.isChosen || key.isChosen)) return undefined;
+  return { certificate: certificate.path, key: key.path };
+}
+
+/** The parts of a PEM text with this label, one text each, as node:tls requires. */
+function splitPem(pem: string, label: 'CERTIFICATE' | 'X509 CRL'): readonly string[] {
+  const part = new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----[^]*?-----END [A-Z0-9 ]*${label}-----`, 'g');
+  return pem.match(part) ?? [pem];
 }

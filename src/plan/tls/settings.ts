@@ -77,7 +77,8 @@ function applyCommand(settings: MutableSettings, name: string, value: string): v
     if (!version) throw new TlsFault(`SSL_CONF_cmd("${name}", "${value}") failed (SSL: bad value)`);
     settings[known === 'minprotocol' ? 'minVersion' : 'maxVersion'] = version;
   } else if (known === 'options') applyOptions(settings, value);
-  else throw new TlsFault(`SSL_CONF_cmd("${name}", "${value}") failed (SSL: unknown cmd name:cmd=${name})`);
+  else if (known !== 'certificate' && known !== 'privatekey')
+    throw new TlsFault(`SSL_CONF_cmd("${name}", "${value}") failed (SSL: unknown cmd name:cmd=${name})`);
 }
 
 function applyOptions(settings: MutableSettings, value: string): void {

@@ -8,6 +8,12 @@ export interface TlsPlan {
   readonly certificates: readonly string[];
   /** PEM texts in the order of the certificates. */
   readonly keys: readonly { readonly pem: string; readonly passphrase?: string }[];
+  /** Pairs that are read in each handshake: absolute paths with `$ssl_server_name`. */
+  readonly chosen: readonly { readonly certificate: string; readonly key: string }[];
+  /** For the keys of `chosen`. */
+  readonly passwords: readonly string[];
+  /** An OCSP response in base64. */
+  readonly staple?: string;
   /** Cipher suites, those of TLS 1.3 included. */
   readonly ciphers: string;
   readonly honorCipherOrder: boolean;
@@ -26,13 +32,14 @@ export interface TlsPlan {
   readonly verifyDepth: number;
   /** PEM texts of the authorities for client certificates. */
   readonly authorities: readonly string[];
-  readonly crl?: string;
+  /** PEM texts of revocation lists. */
+  readonly crls: readonly string[];
   readonly rejectHandshake: boolean;
 }
 
 /** The options of a `node:tls` context. */
 export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
-  const { dhParam, signatureAlgorithms, crl } = plan;
+  const { dhParam, signatureAlgorithms, crls } = plan;
   return {
     cert: [...plan.certificates],
     key: plan.keys.map(({ pem, passphrase }) => ({ pem, ...(passphrase !== undefined && { passphrase }) })),
@@ -47,7 +54,7 @@ export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
     ca: [...plan.authorities],
     ...(dhParam !== undefined && { dhparam: dhParam }),
     ...(signatureAlgorithms !== undefined && { sigalgs: signatureAlgorithms }),
-    ...(crl !== undefined && { crl }),
+    ...(crls.length > 0 && { crl: [...crls] }),
   };
 }
 
@@ -57,6 +64,6 @@ export function openKey(pem: string, passphrase?: string): ReturnType<typeof cre
 }
 
 /** A key for the settings that verify client certificates: servers with the same key accept the same clients. */
-export function verifierOf({ authorities, crl = '', verifyDepth }: TlsPlan): string {
-  return [verifyDepth, crl, ...authorities].join('\n');
+export function verifierOf({ authorities, crls, verifyDepth }: TlsPlan): string {
+  return [verifyDepth, ...crls, ...authorities].join('\n');
 }

@@ -60,6 +60,8 @@ async function startTls(
 const cases: readonly {
   it: string;
   conf: string;
+  /** On the level of `http`. */
+  http?: string;
   server?: () => ServerOptions;
   body?: string;
   log?: RegExp;
@@ -102,6 +104,13 @@ const cases: readonly {
     body: '- TLSv1.3 client.example',
   },
   {
+    it: 'sends no inherited certificate where an empty name cancels it',
+    conf: `proxy_ssl_certificate ""; proxy_ssl_certificate_key "";`,
+    http: `proxy_ssl_certificate ${dir}/client.pem; proxy_ssl_certificate_key ${dir}/client.key;`,
+    server: () => ({ requestCert: true, rejectUnauthorized: false, ca: pem('ca.pem') }),
+    body: '- TLSv1.3 -',
+  },
+  {
     it: 'decrypts the key of the client certificate',
     conf: `proxy_ssl_certificate ${dir}/client.pem; proxy_ssl_certificate_key ${dir}/locked.key; proxy_ssl_password_file password;`,
     server: () => ({ requestCert: true, ca: pem('ca.pem') }),
@@ -131,12 +140,16 @@ const cases: readonly {
   },
 ];
 
-for (const { it, conf, server, body, log } of cases) {
+for (const { it, conf, http = '', server, body, log } of cases) {
   test(`TLS to an upstream ${it}`, async (t) => {
     const port = await startTls(t, server?.());
-    const gw = await load(t, `server { location / { ${conf} proxy_pass https://127.0.0.1:${port}; } }`, {
-      password: 'secret\n',
-    });
+    const gw = await load(
+      t,
+      `${http} server { location / { ${conf} proxy_pass https://127.0.0.1:${port}; } }`,
+      {
+        password: 'secret\n',
+      },
+    );
     await gw.expect('GET /?name=up', body === undefined ? { status: 502 } : { status: 200, body });
     if (log) await gw.waitForLog(log);
   });

@@ -197,3 +197,104 @@ for (const [it, host, certificate, status] of [
     expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 }
+
+test.runIf(HAS_OPENSSL)(
+  'files of certificates are read in each handshake where their names have $ssl_server_name',
+  async (t) => {
+    const gw = await load(
+      t,
+      (dir, port) => `server { listen 127.0.0.1:${port} ssl;
+        ssl_certificate ${dir}/$ssl_server_name.crt; ssl_certificate_key ${dir}/\${ssl_server_name}.key;
+        location / { return 200 ok; } }`,
+      { 'first.crt': certificates.read('first.crt'), 'first.key': certificates.read('first.key') },
+    );
+    expect(nameOf(await shakeHands(gw.port, { servername: 'first' }))).toBe('first');
+    await expect(shakeHands(gw.port, { servername: 'second' })).rejects.toThrow(/disconnected|ECONNRESET/);
+    await gw.waitForLog(
+      /\[error\] .*cannot load certificate ".*\/second\.crt": BIO_new_file\(\) failed .*while SSL handshaking/,
+    );
+    // They may come and change while the gateway runs.
+    writeFileSync(join(gw.dir, 'second.crt'), certificates.read('second.crt'));
+    writeFileSync(join(gw.dir, 'second.key'), certificates.read('second.key'));
+    expect(nameOf(await shakeHands(gw.port, { servername: 'second' }))).toBe('second');
+    writeFileSync(join(gw.dir, 'first.crt'), certificates.read('second.crt'));
+    writeFileSync(join(gw.dir, 'first.key'), certificates.read('second.key'));
+    expect(nameOf(await shakeHands(gw.port, { servername: 'first' }))).toBe('second');
+  },
+);
+
+test.runIf(HAS_OPENSSL)(
+  'files of certificates never stand outside of their directory, whatever name a client asks for',
+  async (t) => {
+    const gw = await load(
+      t,
+      (dir, port) => `server { listen 127.0.0.1:${port} ssl;
+        ssl_certificate ${dir}/in/$ssl_server_name; ssl_certificate_key ${dir}/in/$ssl_server_name;
+        location / { return 200 ok; } }`,
+      { 'first.crt': certificates.read('first.crt') + certificates.read('first.key') },
+    );
+    for (const servername of ['../first.crt', '..', '.', 'a/../../first.crt'])
+      await expect(shakeHands(gw.port, { servername })).rejects.toThrow(/disconnected|ECONNRESET/);
+    await gw.waitForLog(/unsafe server name "\.\.\/first\.crt" while SSL handshaking/);
+  },
+);
+
+test.runIf(HAS_OPENSSL)('a later pair replaces an earlier one with the same type of key', async (t) => {
+  const gw = await load(
+    t,
+    (_, port) => `server { listen 127.0.0.1:${port} ssl;
+        ssl_certificate server.crt; ssl_certificate_key server.key;
+        ssl_certificate second.crt; ssl_certificate_key store:file:second.key;
+        location / { return 200 ok; } }`,
+    {
+      ...firstFiles(),
+      'second.crt': certificates.read('second.crt'),
+      'second.key': certificates.read('second.key'),
+    },
+  );
+  expect(nameOf(await shakeHands(gw.port))).toBe('second');
+});
+
+test.runIf(HAS_OPENSSL)('ssl_conf_command names a pair', async (t) => {
+  const gw = await load(
+    t,
+    (_, port) =>
+      conf(port, 'ssl_conf_command Certificate second.crt; ssl_conf_command PrivateKey second.key;'),
+    {
+      ...firstFiles(),
+      'second.crt': certificates.read('second.crt'),
+      'second.key': certificates.read('second.key'),
+    },
+  );
+  expect(nameOf(await shakeHands(gw.port))).toBe('second');
+});
+test.runIf(HAS_OPENSSL)('ssl_stapling_file is sent to clients that ask for it', async (t) => {
+  const gw = await load(t, (_, port) => conf(port, 'ssl_stapling_file staple.der;'), {
+    ...firstFiles(),
+    'staple.der': 'not really DER',
+  });
+  const asking = { port: gw.port, host: '127.0.0.1', rejectUnauthorized: false, requestOCSP: true };
+  const socket = connect(asking);
+  const staple = await new Promise<Buffer>((resolve) => {
+    socket.once('OCSPResponse', (response: Buffer) => resolve(response));
+  });
+  socket.destroy();
+  expect(staple.toString()).toBe('not really DER');
+});
+
+test.runIf(HAS_OPENSSL)(
+  'a server without a certificate asks for none, and refuses clients without one',
+  async (t) => {
+    const gw = await load(
+      t,
+      (_, port) =>
+        `${conf(port, '')} server { listen 127.0.0.1:${port} ssl; server_name b.example; ssl_verify_client on; return 200 in; }`,
+      firstFiles(),
+    );
+    const socket = await shakeHands(gw.port, { servername: 'b.example' });
+    socket.setEncoding('utf8').write('GET / HTTP/1.0\r\nHost: b.example\r\n\r\n');
+    let received = '';
+    for await (const text of socket) received += String(text);
+    expect(received).toMatch(/^HTTP\/1\.1 400 .*No required SSL certificate was sent/s);
+  },
+);

@@ -52,7 +52,16 @@ const listen: ArgReader<ListenConfig> = readers.words(
     }
     if (!parameters.every((word) => checkParameter(word, scope))) return undefined;
     const meanings = parameters.map(({ value }) => MEANINGS.get(value));
-    return Object.assign({ ...listened, defaultServer: false }, ...meanings) as ListenConfig;
+    const isDual = parameters.some(({ value }) => value.toLowerCase() === 'ipv6only=off');
+    const { address } = listened;
+    return Object.assign(
+      {
+        ...listened,
+        ...(isDual && address.kind === 'inet' && { address: { ...address, isDual } }),
+        defaultServer: false,
+      },
+      ...meanings,
+    ) as ListenConfig;
   },
 );
 

@@ -120,7 +120,8 @@ function socketOf(
 ): ListenOptions & { fd?: number; reusePort?: boolean } {
   if (opening?.kind === 'descriptor') return { fd: opening.fd };
   if (address.kind === 'unix') return { path: address.path };
-  return { host: address.host, port: address.port, ipv6Only: true, exclusive: true, reusePort: true };
+  const { host, port, isDual = false } = address;
+  return { host, port, ipv6Only: !isDual, exclusive: true, reusePort: true };
 }
 
 function bind(server: Server, { address, key, opening }: PortToOpen): Promise<void> {

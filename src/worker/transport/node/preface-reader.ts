@@ -194,22 +194,23 @@ export class PrefaceReader implements Failing {
     const socket = this.#release();
     const done = (secure: TLSSocket): void => {
       if (isNameless(secure, open)) return void secure.destroy();
-      const tlsFacts = new SocketTlsFacts(secure, hello, target);
-      const opened = { socket: secure, open, facts: { proxyProtocol, tls: tlsFacts } };
+      const opened = {
+        socket: secure,
+        open,
+        facts: { proxyProtocol, tls: new SocketTlsFacts(secure, hello, target) },
+      };
       // eslint-disable-next-line no-new -- it lives as long as its socket
       if (http2 && secure.alpnProtocol === 'h2') new Http2Connection(opened, http2);
       // eslint-disable-next-line no-new -- so does this
       else new NodeConnection(opened);
     };
-    const failed = (error: Error): void => {
-      const client = socket.remoteAddress ?? '';
-      open.log.write('info', `SSL_do_handshake() failed (SSL: ${error.message}) while SSL handshaking`, {
-        client,
-      });
+    const failed = (message: string, level: 'info' | 'error'): void => {
+      open.log.write(level, `${message} while SSL handshaking`, { client: socket.remoteAddress ?? '' });
       socket.destroy();
     };
     return open.tlsServers.begin(target.plan, socket, {
       handshake: { done: guarded(this, done), failed: guarded(this, failed) },
+      serverName: hello.serverName,
       http2: target.http2,
       ticketKey: tls.ticketKey,
       timeoutMs: head.timeoutMs,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { secureContextOptions, type TlsPlan } from '../../../plan/index.ts';
+import { ChosenCertificates } from './chosen-certificates.ts';
 
 /** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
 class TlsSessions {
@@ -28,7 +29,7 @@ class TlsSessions {
 interface Handshake {
   /** `socket` is the encrypted socket. */
   done(socket: TLSSocket): void;
-  failed(error: Error): void;
+  failed(message: string, level: 'info' | 'error'): void;
 }
 
 /** Settings of a handshake that are not in the plan. */
@@ -37,6 +38,8 @@ interface HandshakeRules {
   readonly http2: boolean;
   readonly ticketKey: string;
   readonly timeoutMs: number;
+  /** As the client sent it; '' if it sent none. */
+  readonly serverName: string;
 }
 
 const HTTP_1: readonly string[] = ['http/1.1', 'http/1.0', 'http/0.9'];
@@ -46,6 +49,7 @@ export class TlsServers {
   readonly #byPlan = { http1: new WeakMap<TlsPlan, Server>(), http2: new WeakMap<TlsPlan, Server>() };
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
+  readonly #chosen = new ChosenCertificates();
 
   /** Begins a handshake on a paused plain socket; bytes already read must have been given back to it. */
   begin(
@@ -54,7 +58,12 @@ export class TlsServers {
     { handshake, ...rules }: HandshakeRules & { handshake: Handshake },
   ): void {
     this.#handshakes.set(socket, handshake);
-    this.#serverOf(plan, rules).emit('connection', socket);
+    if (plan.chosen.length === 0) return void this.#serverOf(plan, rules).emit('connection', socket);
+    try {
+      this.#serverOf(this.#chosen.plan(plan, rules.serverName), rules).emit('connection', socket);
+    } catch (error) {
+      handshake.failed((error as Error).message, 'error');
+    }
   }
 
   #serverOf(plan: TlsPlan, rules: HandshakeRules): Server {
@@ -76,7 +85,14 @@ export class TlsServers {
       if (handshake) handshake.done(secure);
       else secure.destroy();
     });
-    server.on('tlsClientError', (error, secure) => this.#handshakeOf(secure)?.failed(error));
+    const { staple } = plan;
+    if (staple !== undefined)
+      server.on('OCSPRequest', (_, __, done: (error: Error | null, response: Buffer) => void) =>
+        done(null, Buffer.from(staple, 'base64')),
+      );
+    server.on('tlsClientError', ({ message }, secure) =>
+      this.#handshakeOf(secure)?.failed(`SSL_do_handshake() failed (SSL: ${message})`, 'info'),
+    );
     if (typeof plan.sessionCache !== 'string') this.#keepSessions(server, plan, plan.sessionCache);
     servers.set(plan, server);
     return server;
