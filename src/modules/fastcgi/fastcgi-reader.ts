@@ -11,6 +11,8 @@ import { HEADER_BYTES, RECORD, REQUEST_ID } from './records.ts';
 const READING_HEAD = 'reading response header from upstream';
 const READING = 'reading upstream';
 
+/** Lines of the log for the standard error of one response: a program that writes without an end must not fill the disk. */
+const MOST_ERROR_LINES = 1_000;
 /** Bytes of the standard error that are shown in one line of the log. */
 const MOST_ERROR_BYTES = 1_900;
 
@@ -34,6 +36,7 @@ export class FastcgiReader implements ResponseReader {
   #type = 0;
   #contentBytes = 0;
   #paddingBytes = 0;
+  #errorLines = 0;
   #isOutputClosed = false;
   /** The response has all bytes of its `Content-Length`. */
   #isWhole = false;
@@ -169,7 +172,11 @@ export class FastcgiReader implements ResponseReader {
     this.#errors = [];
     const stage = this.hasHead ? READING : READING_HEAD;
     const shown = text.slice(0, MOST_ERROR_BYTES).replace(/[\s.]+$/, '');
-    this.caller?.note?.('error', `FastCGI sent in stderr: "${shown}" while ${stage}`);
+    this.#errorLines++;
+    if (this.#errorLines <= MOST_ERROR_LINES)
+      this.caller?.note?.('error', `FastCGI sent in stderr: "${shown}" while ${stage}`);
+    if (this.#errorLines === MOST_ERROR_LINES)
+      this.caller?.note?.('error', `FastCGI sends more in stderr, which is left out, while ${stage}`);
     if (!this.hasHead && this.#rules.catches.some((part) => text.includes(part)))
       throw invalidResponse('upstream sent what "fastcgi_catch_stderr" names');
   }

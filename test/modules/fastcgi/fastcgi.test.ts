@@ -132,6 +132,14 @@ test('what a program writes to its standard error is in the log, with the place 
   expect(gw.errorLog()).toMatch(/FastCGI sent in stderr: "later" while reading upstream/);
 });
 
+test('a program that writes to its standard error without an end does not fill the log', async (t) => {
+  const respond = (): string[] => [...Array<string>(1_500).fill('!again'), ...OK];
+  const { gw } = await passing(t, { respond });
+  await gw.expect('GET /', { status: 200, body: 'ok' });
+  await gw.waitForLog(/FastCGI sends more in stderr, which is left out/);
+  expect(gw.errorLog().match(/FastCGI sent in stderr/g)).toHaveLength(1_000);
+});
+
 test('"fastcgi_catch_stderr" makes a response invalid, and another peer is asked', async (t) => {
   const broken = await startProgram(t, 'fastcgi', () => ['!PHP Fatal error: x', ...OK]);
   const sound = await startProgram(t, 'fastcgi', () => ['Content-Type: text/plain\r\n\r\n', 'sound']);
