@@ -67,7 +67,7 @@ const UNDECLARED: Readonly<
   cache: ({ name, directive }) => ({
     message: `"${directive}" zone "${name}" is unknown`,
     rule: 'bad-reference',
-    hint: `declare it: proxy_cache_path cache keys_zone=${name}:10m`,
+    hint: `declare it: ${/^(?:fastcgi|uwsgi|scgi)/.exec(directive)?.[0] ?? 'proxy'}_cache_path cache keys_zone=${name}:10m`,
   }),
 };
 

@@ -12,7 +12,7 @@ import { LOCATION_RULES } from './locations.ts';
 import { ORIGIN_RULES } from './origins.ts';
 import { PATTERN_RULES } from './patterns.ts';
 import { PLAIN_HTTP_RULES } from './plain-http.ts';
-import { REALIP_RULES } from './realip.ts';
+import { ENGINE_RULES } from './engines.ts';
 import { RESOLVER_RULES } from './resolver.ts';
 import { REWRITE_RULES } from './rewrite.ts';
 import { SECRET_RULES } from './secrets.ts';
@@ -35,7 +35,7 @@ export const OWN_RULES: readonly Rule[] = [
   ...HEADER_RULES,
   ...ORIGIN_RULES,
   ...SECRET_RULES,
-  ...REALIP_RULES,
+  ...ENGINE_RULES,
   ...LIMIT_RULES,
   ...PLAIN_HTTP_RULES,
   ...CIPHER_RULES,

@@ -9,8 +9,8 @@ const unitPitfall: Rule = {
   summary: 'a number that most likely has the wrong unit',
   why: 'A bare number counts seconds or bytes, and "M" in a time means months: a timeout of hours is none, and a body of ten bytes is never sent.',
   fix: 'Write the unit: "5000ms", "5s", "5m", "10m".',
-  bad: { text: 'client_header_timeout 5000;' },
-  good: { text: 'client_header_timeout 5000ms;' },
+  bad: { text: 'send_timeout 5000;' },
+  good: { text: 'send_timeout 5000ms;' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const block of config.blocks()) {
       for (const node of block.own()) {

@@ -70,11 +70,12 @@ const fastcgiNoScript: ModuleRule<FastcgiConfig> = {
   *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('fastcgi_pass')) {
       if (!isForPhp(block, node) || scriptFilename(config, block)) continue;
-      const [own] = block.own('fastcgi_param');
+      const above = block.outer?.effective('fastcgi_param') ?? [];
+      const isReplaced = above.some(({ args }) => args[0]?.value === 'SCRIPT_FILENAME');
       yield {
         at: node,
         message: 'PHP gets no "SCRIPT_FILENAME", so it does not know which script to run',
-        hint: own
+        hint: isReplaced
           ? 'the "fastcgi_param" of this level replace those above: repeat them here'
           : `add "${SCRIPT.slice(0, -1)}"`,
       };
@@ -106,6 +107,36 @@ const fastcgiPathInfo: ModuleRule<FastcgiConfig> = {
         message: '"try_files $uri" tests the whole path, so every path behind a script is a 404',
         hint: 'test "$fastcgi_script_name" instead',
       };
+    }
+  },
+};
+
+const fastcgiEmptyPathInfo: ModuleRule<FastcgiConfig> = {
+  id: 'GW437',
+  slug: 'fastcgi-empty-path-info',
+  severity: 'info',
+  summary: '"$fastcgi_path_info" without "fastcgi_split_path_info"',
+  why: 'The variable is what "fastcgi_split_path_info" takes from the end of the path; without it, it is always empty.',
+  fix: 'Add "fastcgi_split_path_info ^(.+?\\.php)(/.*)$;", or leave the parameter out.',
+  bad: {
+    text: `location ~ \\.php$ {\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_param PATH_INFO $fastcgi_path_info;\n    fastcgi_pass 127.0.0.1:9000;\n}`,
+  },
+  good: {
+    text: `location ~ \\.php$ {\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_param QUERY_STRING $query_string;\n    fastcgi_pass 127.0.0.1:9000;\n}`,
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const { block } of config.uses('fastcgi_pass')) {
+      if (config.configIn(block).splitPathInfo) continue;
+      for (const at of block.effective('fastcgi_param')) {
+        if (told.has(at) || !/^\$\{?fastcgi_path_info\b/.test(at.args[1]?.value ?? '')) continue;
+        told.add(at);
+        yield {
+          at,
+          message: '"$fastcgi_path_info" is always empty: there is no "fastcgi_split_path_info"',
+          hint: 'add "fastcgi_split_path_info ^(.+?\\.php)(/.*)$"',
+        };
+      }
     }
   },
 };
@@ -152,5 +183,6 @@ export const rules: readonly ModuleRule<FastcgiConfig>[] = [
   fastcgiAnyScript,
   fastcgiNoScript,
   fastcgiPathInfo,
+  fastcgiEmptyPathInfo,
   fastcgiCacheKey,
 ];

@@ -67,7 +67,7 @@ const directives = directivesFor<SsiConfig>()({
     default: 4096,
     defaultText: '4k',
     summary:
-      'Longest response that `include … set` keeps in a variable, and longest `block`; a longer response ends the page.',
+      'Longest response that `include` keeps with `set` in a variable, and longest `block`; a longer response ends the page.',
     source: 'nginx ngx_http_core_module#subrequest_output_buffer_size',
   },
   ssi_min_file_chunk: {

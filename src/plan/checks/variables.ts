@@ -68,6 +68,7 @@ function detailsFor(
   if (name.startsWith('flag_')) return flagUndefined(name);
   const rule = 'unknown-variable';
   if (isNginxVariable(name)) return { rule, hint: NOT_AVAILABLE };
+  if (name === 'memcached_key') return { rule, hint: 'set it: set $memcached_key "$uri?$args"' };
   const near = nearest(name, [
     ...builtIn,
     ...defined.keys(),
