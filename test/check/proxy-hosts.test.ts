@@ -99,5 +99,11 @@ testRule('resolver-external', [
     text: 'resolver 1.1.1.1:53 [2001:4860:4860::8888] 10.0.0.1 valid=10s;',
     says: ['"1.1.1.1" is a public name server', '"2001:4860:4860::8888" is a public name server'],
   },
+  { it: 'accepts one that is asked for OCSP only', text: 'resolver 8.8.8.8; ssl_stapling on;' },
+  {
+    it: 'finds one that is asked for upstreams, too',
+    text: 'resolver 8.8.8.8; ssl_stapling on; location / { proxy_pass http://$arg_a; }',
+    says: ['"8.8.8.8" is a public name server'],
+  },
   { it: 'accepts other networks', text: 'resolver 127.0.0.11 169.254.169.253 8.8.9.9 ipv6=off;' },
 ]);

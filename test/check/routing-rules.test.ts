@@ -76,6 +76,20 @@ const CASES: readonly {
   },
   {
     rule: 'if-is-evil',
+    it: 'accepts headers where nothing else of the location is lost',
+    conf: 'location / { expires 1h; if ($arg_x) { add_header X y; expires 1d; } proxy_pass http://127.0.0.1; }',
+  },
+  {
+    rule: 'if-is-evil',
+    it: 'finds headers that replace those of the location, or another "if"',
+    conf: 'location /a { add_header X y; if ($arg_x) { add_header Z z; } } location /b { if ($arg_x) { expires 1d; } if ($arg_y) { set $a 1; } }',
+    says: [
+      '"add_header" in "if" in a location is not reliable',
+      '"expires" in "if" in a location is not reliable',
+    ],
+  },
+  {
+    rule: 'if-is-evil',
     it: 'names the first directive that is in doubt',
     conf: 'location / { if ($arg_x) { set $a 1; proxy_pass http://127.0.0.1; add_header X y; } }',
     says: ['"proxy_pass" in "if" in a location is not reliable'],
@@ -83,7 +97,7 @@ const CASES: readonly {
   {
     rule: 'if-is-evil',
     it: 'does not count a rewrite that stays',
-    conf: 'location / { if ($arg_x) { rewrite ^ /a break; add_header X y; } }',
+    conf: 'location / { try_files $uri =404; if ($arg_x) { rewrite ^ /a break; add_header X y; } }',
     says: ['"add_header" in "if" in a location is not reliable'],
   },
   {

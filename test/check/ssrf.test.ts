@@ -92,3 +92,8 @@ test('the upstream host of the request is one of the names where another server 
     'server { listen 127.0.0.1:1; return 444; } server { listen 127.0.0.1:1; server_name a.example; resolver 127.0.0.1; location / { proxy_pass http://$host; } }';
   expect(said(text, 'ssrf')).toEqual([]);
 });
+
+test("the upstream host is not the client's alone where a subrequest decides about the request", () => {
+  const text = 'resolver 127.0.0.1; location / { auth_request /ask; proxy_pass http://$arg_host; }';
+  expect(said(text, 'ssrf')).toEqual([]);
+});

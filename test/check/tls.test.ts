@@ -146,6 +146,11 @@ testRule('hsts-on-http', [
     ...inHttp,
     text: 'server { listen 80; set_real_ip_from 10.0.0.1; add_header Strict-Transport-Security max-age=1; }',
   },
+  {
+    it: 'accepts a value that a map chooses by the scheme',
+    ...inHttp,
+    text: 'map $scheme $hsts { https max-age=1; } server { listen 80; add_header Strict-Transport-Security $hsts; }',
+  },
 ]);
 
 testRule('no-http-redirect', [

@@ -117,12 +117,22 @@ const hstsOnHttp: Rule = {
       const server = serverOf(block);
       if (node.args[0]?.value.toLowerCase() !== 'strict-transport-security' || !server) continue;
       // A server behind a proxy may be reached over TLS.
+      if (dependsOnScheme(config, node.args[1]?.value ?? '')) continue;
       const isBehindProxy = !config.isPublic(server) || block.effective('set_real_ip_from').length > 0;
       if (!tls.has(server) && !isBehindProxy)
         yield { at: node, message: '"Strict-Transport-Security" over plain HTTP is ignored by browsers' };
     }
   },
 };
+
+/** The value is a variable that a `map` of the scheme chooses, and so empty without TLS. */
+function dependsOnScheme(config: CheckedConfig, value: string): boolean {
+  return config
+    .uses('map')
+    .some(({ node: { args } }) => args[1]?.value === value && SCHEMES.test(args[0]?.value ?? ''));
+}
+
+const SCHEMES = /^\$\{?(?:scheme|https|http_x_forwarded_proto|ssl_protocol)\b/;
 
 const TLS_SERVER = `server {\n    ${SHOP.text.replaceAll('\n', '\n    ')}\n}`;
 

@@ -143,6 +143,7 @@ const resolverExternal: Rule = {
   bad: { text: 'resolver 8.8.8.8;' },
   good: { text: 'resolver 127.0.0.53;' },
   *check(config: CheckedConfig): Iterable<Problem> {
+    if (asksForStaplesOnly(config)) return;
     for (const { node } of config.uses('resolver')) {
       for (const word of node.args) {
         const host = hostOf(word.value);
@@ -152,6 +153,15 @@ const resolverExternal: Rule = {
     }
   },
 };
+
+/** With stapling on, and no host that is looked up while requests are served: OCSP responses are signed. */
+function asksForStaplesOnly(config: CheckedConfig): boolean {
+  if (!config.uses('ssl_stapling').some(({ node }) => node.args[0]?.value === 'on')) return false;
+  const looksUp = passes(config).some(({ target }) => target.kind !== 'literal');
+  return (
+    !looksUp && !config.uses('server').some(({ node }) => node.args.some(({ value }) => value === 'resolve'))
+  );
+}
 
 /** The rules about resolving upstreams. */
 export const RESOLVER_RULES: readonly Rule[] = [missingResolver, staticDns, resolverExternal];

@@ -45,6 +45,8 @@ function problemOf(
   const [word] = node.args;
   if (!word?.value.includes('$')) return undefined;
   if (block.effective(LISTS[node.name.value] ?? '').length > 0) return undefined;
+  // A service has seen the request, and decides where it may go.
+  if (block.effective('auth_request').some(({ args }) => args[0]?.value !== 'off')) return undefined;
   for (const alternative of taints.alternativesOf(word, { node, block })) {
     for (const { source, bad } of hostSources(alternative, SCHEMES[node.name.value] ?? '')) {
       if (/^\$(?:http_)?host$/.test(source.name) && !takesAnyHost(block, first)) continue;

@@ -1,5 +1,5 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { BlockView } from '../../config/index.ts';
+import { type BlockView, droppedIn } from '../../config/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
 /** Directives of the rewrite module, which are safe in "if". */
@@ -15,12 +15,15 @@ const ifIsEvil: Rule = {
   summary: 'a directive in an "if" of a location that is not one of the rewrite module',
   why: 'The last "if" whose condition is true replaces the whole location: other "if" blocks and a "try_files" beside it have no effect. Only "return" and "rewrite ... last" work as expected (nginx: If is Evil).',
   fix: 'Decide by a "map" and use its variable in the directive, or send the request to a location of its own.',
-  bad: { in: 'location', text: 'if ($arg_debug) { add_header X-Debug on; }' },
-  good: { in: 'location', text: 'if ($arg_debug) { return 404; }' },
+  bad: {
+    in: 'location',
+    text: 'try_files $uri =404;\nif ($arg_debug) { add_header X-Debug on; }',
+  },
+  good: { in: 'location', text: 'try_files $uri =404;\nif ($arg_debug) { return 404; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const block of config.blocks('location if')) {
       const other = block.own().find(({ name }) => !OF_REWRITE.has(name.value) && !HARMLESS.has(name.value));
-      if (!other || isLeft(block)) continue;
+      if (!other || isLeft(block) || losesNothing(block)) continue;
       yield {
         at: other,
         message: `"${other.name.value}" in "if" in a location is not reliable`,
@@ -29,6 +32,19 @@ const ifIsEvil: Rule = {
     }
   },
 };
+
+/** What an `if` may set without changing how the location is served. */
+const ADDED: ReadonlySet<string> = new Set(['add_header', 'add_trailer', 'expires', 'etag']);
+
+/** The location has no other `if`, no `try_files`, and no headers that those of this block would replace. */
+function losesNothing(block: BlockView): boolean {
+  const { outer } = block;
+  if (!outer || outer.own('if').length > 1 || outer.own('try_files').length > 0) return false;
+  const adds = block
+    .own()
+    .every(({ name: { value } }) => ADDED.has(value) || OF_REWRITE.has(value) || HARMLESS.has(value));
+  return adds && !droppedIn(block, 'add_header');
+}
 
 /** The block responds at once or redirects the request, so nothing else of the location is used. */
 function isLeft(block: BlockView): boolean {
