@@ -48,7 +48,7 @@ export {
   effectiveBlock,
   type EffectiveBlock,
 } from './dump.ts';
-export { directiveFacts, factsOf, type DirectiveFacts, referenceText } from './reference.ts';
+export { directiveFacts, factsOf, type DirectiveFacts, INCLUDE, referenceText } from './reference.ts';
 export {
   addressBytes,
   canonicalAddress,

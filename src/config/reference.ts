@@ -18,9 +18,21 @@ export interface DirectiveFacts {
   readonly accepted?: string;
 }
 
+/** The facts about `include`, which has no row because the loader resolves it. */
+export const INCLUDE: DirectiveFacts = {
+  name: 'include',
+  module: 'core',
+  syntax: 'include file | mask;',
+  contexts: ['any'],
+  summary: 'Reads the directives of other files here; a mask that matches nothing is fine.',
+  nginx: 'https://nginx.org/en/docs/ngx_core_module.html#include',
+  repeatable: true,
+  secret: false,
+};
+
 /** The facts about every directive, grouped by module. */
 export function directiveFacts(registry: Registry): readonly DirectiveFacts[] {
-  return registry.entries.map((entry) => factsOf(entry, registry));
+  return [INCLUDE, ...registry.entries.map((entry) => factsOf(entry, registry))];
 }
 
 /** The facts about one directive. */

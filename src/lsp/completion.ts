@@ -9,19 +9,14 @@ import {
 import {
   type AnyRow,
   type Entry,
+  INCLUDE,
   type NameRole,
   type PathRole,
   type Registry,
   syntaxOf,
 } from '../config/index.ts';
 import { rangeOf } from './files.ts';
-import {
-  definitionMarkdown,
-  directiveMarkdown,
-  INCLUDE,
-  includeMarkdown,
-  variableMarkdown,
-} from './hover.ts';
+import { definitionMarkdown, directiveMarkdown, includeMarkdown, variableMarkdown } from './hover.ts';
 import { type TextPosition, type Cursor, cursorAt, blockKindsAt, serverAt, type Session } from './session.ts';
 import { wordsOf } from './syntax-words.ts';
 import { entryOf, type BlockKind } from './walk.ts';

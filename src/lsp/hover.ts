@@ -1,6 +1,6 @@
 import { type Hover, MarkupKind } from 'vscode-languageserver/node';
 import type { Span } from '../../grammar/index.ts';
-import { type Entry, factsOf, type Registry } from '../config/index.ts';
+import { type Entry, factsOf, INCLUDE, type Registry } from '../config/index.ts';
 import type { VariableFacts } from '../lookups.ts';
 import { rangeOf } from './files.ts';
 import { builtInNamed, definitionsOf, type Occurrence } from './name-index.ts';
@@ -9,13 +9,6 @@ import { entryOf } from './walk.ts';
 
 /** Most lines that are shown of a definition. */
 const MAX_LINES = 12;
-
-/** The facts about `include`, which has no row because the loader resolves it. */
-export const INCLUDE = {
-  name: 'include',
-  syntax: 'include file | mask;',
-  summary: 'Reads the directives of other files here; a mask that matches nothing is fine.',
-};
 
 /** The hover text of a directive. */
 export function directiveMarkdown(entry: Entry, table: Registry): string {
