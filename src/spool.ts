@@ -184,6 +184,8 @@ export interface SpoolRules {
   readonly bodyTempPath?: { readonly path: string; readonly levels: readonly number[] } | undefined;
   /** `clean` and `on`: always in a named file; `on` keeps it. */
   readonly bodyInFileOnly: 'off' | 'clean' | 'on';
+  /** Files have names although `bodyInFileOnly` is off, for `$request_body_file`; they are removed as with `clean`. */
+  readonly namesFiles?: boolean;
 }
 
 /** A complete request body that can be sent several times. */
@@ -207,6 +209,19 @@ const SPOOLED = stateKey<SpooledBody>('spooled body');
 /** Returns the body that `spoolBody` has stored, for variables. */
 export function spooledBody(x: Pick<Exchange, 'state'>): SpooledBody | undefined {
   return x.state(SPOOLED);
+}
+
+/** Stores a body that was passed on while it was received, for variables and for other locations of the request. */
+export function keepBody(x: Pick<Exchange, 'setState'>, bytes: Buffer): void {
+  x.setState(SPOOLED, new BodyInMemory(bytes));
+}
+
+/** Returns the rules of a location; its files have names if its configuration asks for them by `$request_body_file`. */
+export function spoolRules<Rules extends SpoolRules>(build: {
+  readonly core: Rules;
+  uses(variable: string): boolean;
+}): Rules {
+  return build.uses('request_body_file') ? { ...build.core, namesFiles: true } : build.core;
 }
 
 /**
@@ -273,7 +288,8 @@ class BodySpool {
 
   async finishInFile(): Promise<SpooledBody> {
     const file = this.#file && this.#waitingBytes === 0 ? this.#file : await this.#spill();
-    return new BodyInFile(file, this.#length, this.#rules.bodyInFileOnly);
+    const removes = this.#isNamed && this.#rules.bodyInFileOnly !== 'on';
+    return new BodyInFile(file, this.#length, { isNamed: this.#isNamed, removes });
   }
 
   /** Drops the body. */
@@ -282,7 +298,11 @@ class BodySpool {
     const file = await this.#opening?.catch(() => undefined);
     if (!file) return;
     await file.close();
-    if (this.#rules.bodyInFileOnly !== 'off') await rm(file.path, { force: true });
+    if (this.#isNamed) await rm(file.path, { force: true });
+  }
+
+  get #isNamed(): boolean {
+    return this.#rules.bodyInFileOnly !== 'off' || this.#rules.namesFiles === true;
   }
 
   /** Most that waits for the next write. Others may watch a file that has a name, so it is written at once. */
@@ -295,8 +315,7 @@ class BodySpool {
   }
 
   async #spill(): Promise<SpoolFile> {
-    const { bodyTempPath, bodyInFileOnly } = this.#rules;
-    this.#opening ??= SpoolFile.create({ ...bodyTempPath, named: bodyInFileOnly !== 'off' });
+    this.#opening ??= SpoolFile.create({ ...this.#rules.bodyTempPath, named: this.#isNamed });
     this.#file ??= await this.#opening;
     await this.#file.append(this.#take());
     return this.#file;
@@ -341,11 +360,11 @@ class BodyInFile implements SpooledBody {
   readonly #file: SpoolFile;
   readonly #removes: boolean;
 
-  constructor(file: SpoolFile, length: number, inFileOnly: SpoolRules['bodyInFileOnly']) {
+  constructor(file: SpoolFile, length: number, { isNamed, removes }: { isNamed: boolean; removes: boolean }) {
     this.#file = file;
     this.length = length;
-    this.path = inFileOnly === 'off' ? undefined : file.path;
-    this.#removes = inFileOnly === 'clean';
+    this.path = isNamed ? file.path : undefined;
+    this.#removes = removes;
   }
 
   pieces(): AsyncIterable<Buffer> {

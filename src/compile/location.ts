@@ -16,6 +16,7 @@ import {
   type Handler,
   logContext,
   type LogStep,
+  type RangeRules,
   type ResponseRules,
   type Router,
   stateKey,
@@ -241,14 +242,26 @@ async function compileBlocks({ blocks = [] }: LocationPlan, context: LocationCon
   let except: LocationHandler['except'];
   for (const { kind, nth, args, plan } of blocks) {
     const handler = await compileLocation(plan, context, true);
-    if (kind === 'if') ifs.set(nth, enterBlock(handler));
+    if (kind === 'if') ifs.set(nth, enterBlock(handler, passes(plan, context.modules)));
     else except = { methods: new Set(args as readonly string[]), handler };
   }
   return { ifs, except };
 }
 
-/** Value: the phases that replace the location's own after the rewrite phase. */
-export const AFTER_REWRITE = stateKey<Handler | undefined>('after rewrite');
+/** Whether a directive such as `proxy_pass` responds in a location. */
+function passes({ modules }: LocationPlan, known: readonly AnyModule[]): boolean {
+  return known.some(({ name, content = [] }) =>
+    [content].flat().some((key) => (modules[name] as Record<string, unknown> | undefined)?.[key] !== undefined),
+  );
+}
+
+/** The phases that replace the location's own after the rewrite phase. */
+interface AfterRewrite {
+  readonly passes: boolean;
+  readonly respond: Handler;
+}
+
+export const AFTER_REWRITE = stateKey<AfterRewrite | undefined>('after rewrite');
 
 /** Begins the rewrite phase of a location. */
 export function beginLocationRewrite(x: Exchange): void {
@@ -256,14 +269,25 @@ export function beginLocationRewrite(x: Exchange): void {
   if (x.state(AFTER_REWRITE)) x.setState(AFTER_REWRITE, undefined);
 }
 
-/** Enters an `if` block. The last one entered replaces the location (nginx ngx_http_script_if_code). */
-function enterBlock({ rules, needsPeer, rewrite, respond }: LocationHandler): Handler {
+/**
+ * Enters an `if` block. The last one entered replaces the location (nginx ngx_http_script_if_code), but if an earlier one
+ * passes requests on and the last does not, a request is passed on without an upstream, which fails.
+ */
+function enterBlock({ rules, needsPeer, rewrite, respond }: LocationHandler, doesPass: boolean): Handler {
+  const own: AfterRewrite = { passes: doesPass, respond };
+  const lost: AfterRewrite = { passes: true, respond: failWithoutUpstream };
   return (x: Exchange) => {
+    const isLost = !doesPass && x.state(AFTER_REWRITE)?.passes === true;
     enter(x, rules);
     if (needsPeer) x.wire.keepPeer();
-    x.setState(AFTER_REWRITE, respond);
+    x.setState(AFTER_REWRITE, isLost ? lost : own);
     return rewrite?.(x);
   };
+}
+
+function failWithoutUpstream(x: Exchange): void {
+  x.writeLog('no upstream in the last "if" that was true, while an earlier one passes requests on');
+  x.end(500);
 }
 
 /** A module that is used in this location. */
@@ -353,6 +377,7 @@ function compileRules(
     recursiveErrorPages: core.recursiveErrorPages,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
+    ranges: Object.assign({}, ...parts.map(({ ranges }) => ranges)) as RangeRules,
     logs: watch ? [] : [...logs, ...watching, ...compilePostAction(core.postAction)],
     tooLarge: parts.find((part) => part.tooLarge)?.tooLarge,
     errorPages: compileErrorPages(core.errorPages, parts.find((part) => part.ownErrors)?.ownErrors, build),

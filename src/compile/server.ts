@@ -193,7 +193,7 @@ export class ServerHandler implements Router {
     if (!found) {
       enter(x, this.#root.rules);
       if (this.#root.needsPeer) x.wire.keepPeer();
-      return this.#root.respond(x);
+      return isTooLarge(x) ? x.refuseBody() : this.#root.respond(x);
     }
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
     return this.#enter(found.target.handler, x);
@@ -206,10 +206,7 @@ export class ServerHandler implements Router {
     enter(x, rules);
     if (needsPeer) x.wire.keepPeer();
     if (location.internal && !x.internal) return x.end(404);
-    // A body whose announced length is too large is refused before it is read; the error page for that is served all
-    // the same.
-    if (x.request.contentLength > rules.maxBodyBytes && rules.maxBodyBytes > 0 && !x.inErrorPage)
-      return x.refuseBody();
+    if (isTooLarge(x)) return x.refuseBody();
     if (!rewrite) return handler.respond(x);
     beginLocationRewrite(x);
     const round = x.internalRedirects;
@@ -220,7 +217,7 @@ export class ServerHandler implements Router {
 
   /** Continues after the rewrite phase of a location. */
   #goOn(x: Exchange, respond: Handler): void | Promise<void> {
-    return rewritePhaseOf(x)?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE) ?? respond)(x);
+    return rewritePhaseOf(x)?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE)?.respond ?? respond)(x);
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {
@@ -252,6 +249,14 @@ export class ServerHandler implements Router {
       captures: match?.kind === 'regex' ? capturesOf(match.regex, this.#context.variables) : [],
     };
   }
+}
+
+/**
+ * Whether the announced length of the body is too large: then the request is refused before the body is read. The error
+ * page for that is served all the same.
+ */
+function isTooLarge({ request, rules, inErrorPage }: Exchange): boolean {
+  return rules.maxBodyBytes > 0 && request.contentLength > rules.maxBodyBytes && !inErrorPage;
 }
 
 function add(level: LocationLevel<Target>, match: LocationMatch, entry: LocationEntry<Target>): void {

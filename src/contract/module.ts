@@ -3,6 +3,7 @@ import type { ComplexValue, Rows } from '../config/index.ts';
 import type {
   AccessCheck,
   BodyFilter,
+  RangeRules,
   Exchange,
   Getter,
   Handler,
@@ -122,6 +123,7 @@ export interface LocationParts {
   readonly ownErrors?: Handler;
   readonly filter?: HeaderFilter;
   readonly bodyFilter?: BodyFilter;
+  readonly ranges?: RangeRules;
   /**
    * Requests are not counted by location and not shown in the log tail; otherwise monitoring pages would show
    * themselves.

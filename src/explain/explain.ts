@@ -186,6 +186,7 @@ function connectionOf(
   return {
     requests: 1,
     startedMs: Date.now(),
+    isPipelined: false,
     proxyProtocol: undefined,
     tls: {
       protocol: 'TLSv1.3',

@@ -25,6 +25,7 @@ export interface ForwardingBuild extends CacheBuild {
   value(value: ComplexValue): (x: Exchange) => string;
   variable(name: string): Getter;
   readonly metrics: Counters;
+  uses(variable: string): boolean;
   usesFamily(prefix: string): boolean;
   needPeer(): void;
   needAnyMethod(): void;

@@ -1,5 +1,5 @@
 import type { Exchange, Handler } from '../http/index.ts';
-import { spoolBody, spooledBody, type SpooledBody } from '../spool.ts';
+import { spoolBody, spoolRules, spooledBody, type SpooledBody } from '../spool.ts';
 import { type Fetch, mayCache } from '../upstream-cache/index.ts';
 import { compileBalancingInput } from './balancing-input.ts';
 import type { ForwardingBuild } from './build.ts';
@@ -112,14 +112,16 @@ function compileClientBody(
   build: ForwardingBuild,
 ): ReadUpload {
   if (!config.passRequestBody) return () => undefined;
+  const rules = spoolRules(build);
+  const keptBytes = build.uses('request_body') ? rules.bodyBufferBytes : 0;
   return (x) => {
     if (x.request.contentLength === 0) return undefined;
     const needsLength = !takesUnknownLength && x.request.contentLength < 0;
-    if (!config.requestBuffering && !needsLength) return new PassingUpload(x);
+    if (!config.requestBuffering && !needsLength) return new PassingUpload(x, keptBytes);
     // The body was read already if this is a mirrored request, or a retry in another location.
     const known = spooledBody(x.main);
     if (known) return uploadOf(known);
-    return spoolBody(x, build.core).then((body) => body && spooledUpload(x, body));
+    return spoolBody(x, rules).then((body) => body && spooledUpload(x, body));
   };
 }
 

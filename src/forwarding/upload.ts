@@ -1,6 +1,6 @@
 import type { Carrier } from '../client/index.ts';
 import type { Exchange } from '../http/index.ts';
-import type { SpooledBody } from '../spool.ts';
+import { keepBody, type SpooledBody } from '../spool.ts';
 
 /** The sender of the request that a body belongs to. */
 interface Sender {
@@ -82,13 +82,20 @@ export class PassingUpload implements Upload {
   /** All that was received; `undefined`: that is too much to be kept, or is not needed any more. */
   #kept: Buffer[] | undefined = [];
   #keptBytes = 0;
+  /** All that was received, for `$request_body`; `undefined`: that is too much, or the variable is not used. */
+  #remembered: Buffer[] | undefined;
+  #receivedBytes = 0;
+  readonly #rememberedBytes: number;
   #connection: Carrier | undefined = undefined;
   #isWhole = false;
   #taken: (() => void) | undefined = undefined;
 
-  constructor(x: Exchange) {
+  /** `rememberedBytes`: the largest body that stays available to variables. */
+  constructor(x: Exchange, rememberedBytes: number) {
     this.#x = x;
     this.bodyBytes = x.request.contentLength;
+    this.#rememberedBytes = rememberedBytes;
+    this.#remembered = rememberedBytes > 0 ? [] : undefined;
   }
 
   get isKept(): boolean {
@@ -105,6 +112,7 @@ export class PassingUpload implements Upload {
       .then(
         (isWhole) => {
           this.#isWhole = isWhole;
+          if (isWhole && this.#remembered) keepBody(this.#x, Buffer.concat(this.#remembered));
           return isWhole ? this.#connection?.finish() : sender.bodyLost();
         },
         (error: unknown) => sender.fault(error as Error),
@@ -120,10 +128,17 @@ export class PassingUpload implements Upload {
 
   #pass(piece: Buffer): void | Promise<void> {
     this.#keep(piece);
+    this.#remember(piece);
     const connection = this.#connection;
     // Without a connection, another peer may be asked: it gets this piece with the others.
     const isTaken = connection?.isOpen ? connection.write(piece) : !this.#kept || this.#x.done;
     return isTaken ? undefined : new Promise((resolve) => (this.#taken = resolve));
+  }
+
+  #remember(piece: Buffer): void {
+    this.#receivedBytes += piece.length;
+    if (this.#receivedBytes > this.#rememberedBytes) this.#remembered = undefined;
+    else this.#remembered?.push(piece);
   }
 
   #keep(piece: Buffer): void {

@@ -18,6 +18,11 @@ export interface BodyTransform {
   close?(): void;
 }
 
+/** Frees the resources of transforms whose response ended early. */
+export function closeTransforms(transforms: readonly BodyTransform[]): void {
+  for (const transform of transforms) transform.close?.();
+}
+
 /** Flushes an engine that buffers its input to compress it better. */
 type Flush = (done: () => void) => void;
 

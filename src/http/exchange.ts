@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
 import { isSafeHeaderValue, withoutBlanks } from '../http1/index.ts';
 import type { Level } from '../log/index.ts';
-import type { BodyTransform } from './body-transform.ts';
+import { type BodyTransform, closeTransforms } from './body-transform.ts';
 import { isMsie } from './request-head.ts';
 import { requestHeaderOf } from './header-list.ts';
-import { rateOf, ThrottledStream } from './rate.ts';
+import { isThrottled, throttled } from './rate.ts';
 import { redirectTarget, refreshPage } from './redirect.ts';
 import type { RemoteFacts, RequestFacts, SubrequestFacts } from './request-facts.ts';
 import type { StateHolder, StateKey } from './request-state.ts';
@@ -27,8 +27,16 @@ export type Handler = (x: Exchange) => void | Promise<void>;
 export interface BodyFilter {
   /** Decides by the status, the response's type and length, and the headers. Has no side effects. */
   wants(x: Exchange): boolean;
-  /** May change response headers. The response's length is removed afterwards. */
+  /** May change response headers. The response's length is removed afterwards unless the filter keeps it. */
   open(x: Exchange): BodyTransform;
+  /** True if each byte becomes one byte, so that ranges may be cut before the filter. */
+  keepsLength?(x: Exchange): boolean;
+}
+
+/** What header filters will change: the type of each part of several ranges, and the date of `Last-Modified` in seconds. */
+export interface RangeRules {
+  readonly typeOfParts?: ((x: Exchange, type: string) => string) | undefined;
+  readonly modified?: ((x: Exchange) => number | undefined) | undefined;
 }
 
 /** Routes a request within its server. The returned promises never reject. */
@@ -58,6 +66,7 @@ export interface ResponseRules extends ResponseSettings {
   readonly filters: readonly ((x: Exchange) => void)[];
   /** A body passes them in this order. */
   readonly bodyFilters: readonly BodyFilter[];
+  readonly ranges: RangeRules;
   readonly logs: readonly ((x: Exchange) => void)[];
   /** Responds to too large a body in the location's own format. Default: the 413 page. */
   readonly tooLarge?: Handler | undefined;
@@ -208,7 +217,7 @@ export class Exchange implements StateHolder {
       this.response.lengthBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
     this.#decide(status, contentType);
-    if (bodyFilters.length > 0 || this.#bytesPerSecond > 0 || this.#endsInTrailers)
+    if (bodyFilters.length > 0 || isThrottled(this) || this.#endsInTrailers)
       return this.#sendThrough(body);
     if (this.request.method !== 'HEAD') this.bodyBytesSent = Math.max(this.response.lengthBytes, 0);
     this.wire.write(body);
@@ -219,7 +228,7 @@ export class Exchange implements StateHolder {
     const transforms = this.#openFilters();
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const isHead = this.request.method === 'HEAD';
-    const inPieces = this.#bytesPerSecond > 0 || this.#endsInTrailers || (isHead && transforms.length > 0);
+    const inPieces = isThrottled(this) || this.#endsInTrailers || (isHead && transforms.length > 0);
     const whole = inPieces ? undefined : transformWhole(bytes, transforms);
     if (whole) {
       if (!isHead) this.bodyBytesSent = whole.byteLength;
@@ -246,30 +255,18 @@ export class Exchange implements StateHolder {
   }
 
   #begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
-    let stream = this.wire.open(this.#endsInTrailers ? -1 : this.response.lengthBytes);
+    const stream = this.wire.open(this.#endsInTrailers ? -1 : this.response.lengthBytes);
+    if (stream && transforms.length === 0) return throttled(stream, this);
     if (!stream) {
-      for (const transform of transforms) transform.close?.();
+      closeTransforms(transforms);
       return undefined;
     }
-    const bytesPerSecond = this.#bytesPerSecond;
-    if (bytesPerSecond > 0) {
-      const rate = { bytesPerSecond, afterBytes: rateOf(this)?.afterBytes ?? 0 };
-      stream = new ThrottledStream(stream, rate, () => this.aborted);
-    }
-    if (transforms.length === 0) return stream;
-    this.onAbort(() => {
-      for (const transform of transforms) transform.close?.();
-    });
-    return new FilteredStream(stream, transforms, (error) => {
+    this.onAbort(() => closeTransforms(transforms));
+    return new FilteredStream(throttled(stream, this), transforms, (error) => {
       // The head is already sent: all that is left is to close the connection.
       this.writeLog(`the body of a response could not be made: ${String(error)}`);
       this.abort();
     });
-  }
-
-  /** The rate limit of the body in bytes per second; 0: no limit. */
-  get #bytesPerSecond(): number {
-    return rateOf(this)?.bytesPerSecond ?? 0;
   }
 
   /** Opens the transforms in order: each filter sees the headers that those before it have set. */
@@ -277,11 +274,11 @@ export class Exchange implements StateHolder {
     const open: BodyTransform[] = [];
     if (this.failed) return open;
     const { bodyFilters } = this.rules;
-    for (let index = 0; index < bodyFilters.length; index++) {
-      const filter = bodyFilters[index] as BodyFilter;
+    for (const filter of bodyFilters) {
       if (!filter.wants(this)) continue;
+      const keeps = filter.keepsLength?.(this) === true;
       open.push(filter.open(this));
-      this.response.lengthBytes = -1;
+      if (!keeps) this.response.lengthBytes = -1;
     }
     return open;
   }
@@ -353,8 +350,10 @@ export class Exchange implements StateHolder {
     if (this.done) return;
     const target = encodeLocation(withoutBlanks(location));
     const mayRefresh = this.rules.msieRefresh && (status === 301 || status === 302);
-    if (mayRefresh && isMsie(this.header('user-agent') ?? ''))
+    if (mayRefresh && isMsie(this.header('user-agent') ?? '')) {
+      this.errorStatus = 0;
       return this.send(200, 'text/html', refreshPage(target));
+    }
     this.response.replaceHeader('Location', location.startsWith('/') ? this.absolute(target) : target);
     this.end(status);
   }
@@ -386,8 +385,8 @@ export class Exchange implements StateHolder {
 
   /** Sends 101, then relays bytes between client and `peer`. False: the engine cannot (uWS: WebSocket only). */
   tunnel(protocol: string, peer: Duplex): boolean {
-    if (this.done || !this.wire.tunnels || this.request.httpVersion === '1.0' || !isSafeHeaderValue(protocol))
-      return false;
+    const { httpVersion } = this.request;
+    if (this.done || !this.wire.tunnels || httpVersion === '1.0' || !isSafeHeaderValue(protocol)) return false;
     this.#decide(101, '');
     this.wire.tunnel(protocol, peer);
     return true;

@@ -22,6 +22,7 @@ export { EngineTransform, type BodyTransform } from './body-transform.ts';
 export { markTransformed, weakenEtag } from './transformed.ts';
 export {
   type BodyFilter,
+  type RangeRules,
   Exchange,
   type ExchangeWatch,
   type Handler,

@@ -2,7 +2,7 @@ import { type HeaderNeed, parseHttpDate, type Validators } from './conditions.ts
 import type { Exchange } from './exchange.ts';
 import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
 import { PARTS_TYPE } from './response-type.ts';
-import { isTransformed, passFilters } from './transformed.ts';
+import { passFilters, transformation } from './transformed.ts';
 
 /** Responds that no byte of the ranges exists. */
 export function refuseRange(x: Exchange, { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>): void {
@@ -32,11 +32,20 @@ export function compileRanges(
   build.needHeader('range');
   build.needHeader('if-range');
   return (x, { sizeBytes, validators, type }) => {
-    if (!isPlain(x) || isTransformed(x, { status: 200, type, lengthBytes: sizeBytes })) return 'not offered';
+    if (!isPlain(x)) return 'not offered';
+    const changes = transformation(x, { status: 200, type, lengthBytes: sizeBytes });
+    if (changes === 'length') return 'not offered';
     const range = x.request.headers.length === 0 ? undefined : x.header('range');
-    if (range === undefined || !isStillThat(x.header('if-range'), validators)) return 'whole';
-    return parseRanges(range, { sizeBytes, maxRanges });
+    if (range === undefined || !isStillThat(x.header('if-range'), sentValidators(x, validators))) return 'whole';
+    // The filter would recode the lines between the parts of a response with several ranges, too.
+    return parseRanges(range, { sizeBytes, maxRanges: changes === 'bytes' ? 1 : maxRanges });
   };
+}
+
+/** The date is the one that the client gets (`add_header Last-Modified`). */
+function sentValidators(x: Exchange, validators: Validators): Validators {
+  const { modified } = x.rules.ranges;
+  return modified ? { ...validators, modifiedSeconds: modified(x) ?? validators.modifiedSeconds } : validators;
 }
 
 /** Evaluates `If-Range`: a tag or a date that must match the resource exactly. */
@@ -57,9 +66,10 @@ export function partialBody(
   { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
 ): FileBody {
   const [only] = ranges;
+  x.setState(PARTS_TYPE, type);
   if (!only || ranges.length > 1) {
-    x.setState(PARTS_TYPE, type);
-    return multipartBody(ranges, { contentType: type, sizeBytes });
+    const contentType = x.rules.ranges.typeOfParts?.(x, type) ?? type;
+    return multipartBody(ranges, { contentType, sizeBytes });
   }
   x.response.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
   return singleBody(only, type);

@@ -22,11 +22,25 @@ export function changeRate(x: StateHolder, change: Partial<Rate>): void {
   x.setState(RATE, { ...x.state(RATE), ...change });
 }
 
+/** Whether the body of a response is sent at a limited rate. */
+export function isThrottled(x: StateHolder): boolean {
+  return (x.state(RATE)?.bytesPerSecond ?? 0) > 0;
+}
+
+/** Gives the stream that sends a response at its rate. */
+export function throttled(
+  stream: ResponseStream,
+  x: StateHolder & { readonly aborted: boolean },
+): ResponseStream {
+  if (!isThrottled(x)) return stream;
+  return new ThrottledStream(stream, { bytesPerSecond: 0, afterBytes: 0, ...x.state(RATE) }, () => x.aborted);
+}
+
 /** Each piece holds a tenth of a second's bytes, so that slow clients receive a steady flow. */
 const PIECES_PER_SECOND = 10;
 
 /** Sends a response at a limited rate (nginx: `limit_rate`). */
-export class ThrottledStream implements ResponseStream {
+class ThrottledStream implements ResponseStream {
   readonly #inner: ResponseStream;
   readonly #rate: Rate;
   readonly #isGone: () => boolean;

@@ -109,6 +109,8 @@ export interface ConnectionFacts {
   readonly requests: number;
   /** Milliseconds since the epoch. */
   readonly startedMs: number;
+  /** The request was received before the response to the one before it was complete. */
+  readonly isPipelined: boolean;
   readonly proxyProtocol: ProxyProtocolFacts | undefined;
   readonly tls: TlsFacts | undefined;
 }

@@ -7,7 +7,7 @@ export const CONFIGURED_TYPE = stateKey<string>('configured type');
  * its extension.
  */
 export const KEPT_TYPE = stateKey<string>('kept type');
-/** Value: the type of the parts of a `multipart/byteranges` response. */
+/** Value: the type of a response of which gw sends ranges. */
 export const PARTS_TYPE = stateKey<string>('type of the parts');
 /** Value: the charset that an upstream asked for. */
 export const CHARSET_OVERRIDE = stateKey<string>('charset override');

@@ -27,11 +27,13 @@ function expect(x: Exchange, { status, type, lengthBytes }: ExpectedResponse): v
   x.response.lengthBytes = lengthBytes;
 }
 
-/** Tells whether a body filter would transform such a response, so that its length is not known in advance. */
-export function isTransformed(x: Exchange, expected: ExpectedResponse): boolean {
-  if (x.rules.bodyFilters.length === 0) return false;
+/** Tells what body filters would change in such a response: nothing, its bytes, or its length too. */
+export function transformation(x: Exchange, expected: ExpectedResponse): 'nothing' | 'bytes' | 'length' {
+  if (x.rules.bodyFilters.length === 0) return 'nothing';
   expect(x, expected);
-  return x.rules.bodyFilters.some((filter) => filter.wants(x));
+  const applied = x.rules.bodyFilters.filter((filter) => filter.wants(x));
+  if (applied.length === 0) return 'nothing';
+  return applied.every((filter) => filter.keepsLength?.(x)) ? 'bytes' : 'length';
 }
 
 /**

@@ -3,8 +3,8 @@ import { isIPv6 } from 'node:net';
 /** A path that decoding and normalising would not change: no `%`, no empty segment, none that begins with a dot. */
 const NORMAL = /^\/(?:[\w~!$&'()*+,;=:@[\]-][\w~!$&'()*+,;=:@[\].-]*(?:\/|$))*$/;
 
-/** RFC 3986's reserved and unreserved characters and `%`, except `?` and `#`, which end a path. */
-const PATH_CHARACTERS = /^\/[\w.~!$&'()*+,;=:@[\]/%-]*$/;
+/** Every printable ASCII character but `\\`, which some programs take for a slash, and `?` and `#`, which end a path. */
+const PATH_CHARACTERS = /^\/[!"$->@-[\]-~]*$/;
 
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const CONTROL = /[\0-\x1f\x7f]/;
@@ -19,8 +19,8 @@ const ESCAPED_IN_ARGUMENT = /[^!$'-*,-:=@-[\]_a-z~]+/g;
 
 /**
  * Returns the path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged if
- * `mergeSlashes`. `undefined` means 400: a character outside RFC 3986, a malformed `%`, a decoded control byte, invalid
- * UTF-8, or a `..` above the root. As in nginx, `%2F` becomes a slash, and `%3F` and `%23` become plain characters of
+ * `mergeSlashes`. `undefined` means 400: a backslash, an 8-bit byte, a malformed `%`, a decoded control byte, invalid
+ * UTF-8, or a `..` above the root. As in nginx, browsers may send `"<>^`{|}` unescaped. As in nginx, `%2F` becomes a slash, and `%3F` and `%23` become plain characters of
  * the path.
  */
 export function normalizePath(raw: string, mergeSlashes: boolean): string | undefined {
@@ -124,10 +124,14 @@ function parseName(name: string): string | undefined {
   return plain.length <= MAX_NAME_LENGTH && NAME.test(plain) ? plain.toLowerCase() : undefined;
 }
 
+/** A future version of IP literals (RFC 3986, 3.2.2: IPvFuture). */
+const FUTURE_LITERAL = /^v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+$/i;
+
 // A zone id (`%eth0`) is meaningful on one machine only, so it is not allowed in a Host (RFC 6874).
 function parseLiteral(name: string): string | undefined {
   const address = name.slice(1, -1);
-  return isIPv6(address) && !address.includes('%') ? name.toLowerCase() : undefined;
+  const isLiteral = (isIPv6(address) && !address.includes('%')) || FUTURE_LITERAL.test(address);
+  return isLiteral ? name.toLowerCase() : undefined;
 }
 
 /**

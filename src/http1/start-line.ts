@@ -31,9 +31,12 @@ export function isMethod(text: string): boolean {
   return METHOD.test(text);
 }
 
+/** A host and a port (RFC 9112, 3.2.3). */
+const AUTHORITY = /^(?:[\w.~-]+|\[[\da-f:.]+\]):\d{1,5}$/i;
+
 /**
  * Reads a request line, or returns the status that refuses it. As in nginx, blanks may repeat, a line without a version
- * is HTTP/0.9, and neither `*` nor `host:port` is a valid target.
+ * is HTTP/0.9, and `*` is not a valid target. CONNECT is refused: 405 with the target that it must have, otherwise 400.
  */
 export function readRequestLine(line: string): RequestLine | number {
   const [, method = '', target = '', major, minor] = REQUEST_LINE.exec(line) ?? [];
@@ -41,6 +44,7 @@ export function readRequestLine(line: string): RequestLine | number {
   if (major !== undefined && major !== '1') return 505;
   if (major === undefined && method !== 'GET') return 400;
   const version = major === undefined ? '0.9' : minor === '0' ? '1.0' : '1.1';
+  if (method === 'CONNECT') return AUTHORITY.test(target) ? 405 : 400;
   if (target.startsWith('/')) return { method, target, pathAndQuery: target, authority: '', version };
   const [, authority, rest = ''] = ABSOLUTE.exec(target) ?? [];
   if (authority === undefined) return 400;

@@ -1,7 +1,7 @@
 import { type ArgReader, directivesFor, readers } from '../config/index.ts';
 import { type CoreConfig, moduleFor, type Explainer } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
-import { spoolBody, type SpooledBody } from '../spool.ts';
+import { spoolBody, spoolRules, type SpooledBody } from '../spool.ts';
 
 interface MirrorConfig {
   readonly targets?: readonly (string | 'off')[];
@@ -40,7 +40,7 @@ export const mirror = moduleFor<MirrorConfig>()({
   compile: ({ targets = [], body }, _resources, build) => ({
     precontent: targets.includes('off')
       ? () => undefined
-      : compileMirror(targets, body ? build.core : undefined),
+      : compileMirror(targets, body ? spoolRules(build) : undefined),
   }),
   explanation: {
     explain: ({ targets = [] }): { precontent?: Explainer } =>

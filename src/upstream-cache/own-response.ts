@@ -22,7 +22,7 @@ export function fetchOwn(
   const made = new OwnResponse(x, keeper, storing);
   const copy = detachedFrom(x, method, {
     receiver: made,
-    rules: { filters: [], bodyFilters: [] },
+    rules: { filters: [], bodyFilters: [], ranges: {} },
   });
   changeRate(copy, { bytesPerSecond: 0 });
   made.begin(copy);

@@ -33,6 +33,7 @@ export const RULES: Omit<ResponseRules, 'writeLog'> = {
   recursiveErrorPages: false,
   filters: [],
   bodyFilters: [],
+  ranges: {},
   logs: [],
   subrequestLogs: [],
   router: NOWHERE,

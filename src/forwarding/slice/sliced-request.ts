@@ -80,7 +80,7 @@ export class SlicedRequest {
         opens: () => this.#opens(),
         closes: () => this.#cut(),
       },
-      rules: { filters: [], bodyFilters: [], ...this.#detours() },
+      rules: { filters: [], bodyFilters: [], ranges: {}, ...this.#detours() },
       headers: this.#headers,
     });
     const state = beginSlice(x, { at, sizeBytes: this.#rules.sizeBytes });

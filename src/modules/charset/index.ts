@@ -89,7 +89,12 @@ export const charset = moduleFor<CharsetConfig>()({
     constantText(target) !== 'off' || sourceCharset !== undefined || maps !== undefined,
   compile(config, _resources, build) {
     const decide = compileDecision(config, build);
-    return { filter: nameCharset(decide), ...(config.maps && { bodyFilter: recodeBody(decide) }) };
+    const filter = nameCharset(decide);
+    return {
+      filter,
+      ranges: { typeOfParts: typeOfParts(filter) },
+      ...(config.maps && { bodyFilter: recodeBody(decide) }),
+    };
   },
 });
 
@@ -179,13 +184,23 @@ function nameCharset(decide: Decide): HeaderFilter {
   };
 }
 
+/** Gives the type that a whole response would have. */
+function typeOfParts(filter: HeaderFilter): (x: Exchange, type: string) => string {
+  return (x, type) => {
+    x.response.type = type;
+    filter(x);
+    return x.response.type;
+  };
+}
+
 function recodeBody(decide: Decide): BodyFilter {
   return {
     wants: (x) => decide(x).recoding !== undefined,
+    keepsLength: (x) => decide(x).recoding?.keepsLength === true,
     open(x) {
       const { name, recoding } = decide(x);
       setCharset(x, name as string);
-      return (recoding as Recoding)();
+      return (recoding as Recoding).open();
     },
   };
 }

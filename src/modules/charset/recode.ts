@@ -57,8 +57,13 @@ function isOneCharacter(bytes: readonly number[]): boolean {
   return text.length === 1 && text !== '\ufffd';
 }
 
-/** Creates the transform for one response. */
-export type Recoding = () => BodyTransform;
+/** A recoding from one charset to another. */
+export interface Recoding {
+  /** Creates the transform for one response. */
+  open(): BodyTransform;
+  /** Each byte becomes one byte. */
+  readonly keepsLength: boolean;
+}
 
 const UNKNOWN = 0x3f;
 const ASCII = 0x80;
@@ -82,15 +87,15 @@ function compileRecodings(maps: readonly CharsetMap[]): Recodings {
     const [from, to] = [map.from.toLowerCase(), map.to.toLowerCase()];
     if (to === UTF8) {
       const [wide, narrow] = [utf8Table(map), narrowTable(map)];
-      recodings.set(`${from} ${to}`, () => new ToUtf8(wide));
-      recodings.set(`${to} ${from}`, () => new FromUtf8(narrow));
+      recodings.set(`${from} ${to}`, { open: () => new ToUtf8(wide), keepsLength: false });
+      recodings.set(`${to} ${from}`, { open: () => new FromUtf8(narrow), keepsLength: false });
     } else {
       const there = byteTable(
         Object.entries(map.bytes).map(([source, [target]]) => [Number(source), target]),
       );
       const back = byteTable(Object.entries(map.bytes).map(([source, [target]]) => [target, Number(source)]));
-      recodings.set(`${from} ${to}`, () => new ByteForByte(there));
-      recodings.set(`${to} ${from}`, () => new ByteForByte(back));
+      recodings.set(`${from} ${to}`, { open: () => new ByteForByte(there), keepsLength: true });
+      recodings.set(`${to} ${from}`, { open: () => new ByteForByte(back), keepsLength: true });
     }
   }
   return recodings;

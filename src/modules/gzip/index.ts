@@ -116,12 +116,12 @@ export const gzip = moduleFor<GzipConfig>()({
   rules: () => import('./rules.ts'),
 });
 
-/** Sets `Vary` before `add_header`, as nginx does; also for ranges, whose full response may be compressed. */
+/** Sets `Vary` before `add_header`, as nginx does; also for ranges that gw cuts from a response which may be compressed. */
 function vary(fits: (x: Exchange) => boolean, { types }: GzipConfig): HeaderFilter {
   const hasType = mediaTypeTest(types.flat());
   const isRange = (x: Exchange): boolean =>
     x.status === 206 &&
-    (x.state(PARTS_TYPE) !== undefined || x.response.header('Content-Range') !== undefined) &&
+    x.state(PARTS_TYPE) !== undefined &&
     hasType(x, x.state(PARTS_TYPE)) &&
     isUncoded(x);
   return (x) => {

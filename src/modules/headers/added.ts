@@ -7,6 +7,7 @@ import {
   type HeaderFilter,
   isSafeHeaderName,
   isSafeHeaderValue,
+  parseHttpDate,
 } from '../../http/index.ts';
 
 /** `add_header name value [always]` and `add_trailer`. */
@@ -82,6 +83,17 @@ export function compileAdded({ name, value, always }: AddedHeader, build: Build)
     if (rendered !== '') x.response.setKnownHeader(name, rendered);
   };
   return always ? add : (x) => (isGood(x) ? add(x) : undefined);
+}
+
+/** Gives the date of a `Last-Modified` that is added to every range: `If-Range` is compared with it (nginx). */
+export function addedDate(
+  added: readonly AddedHeader[],
+  build: Build,
+): ((x: Exchange) => number | undefined) | undefined {
+  const last = added.findLast(({ name }) => name.toLowerCase() === 'last-modified');
+  if (!last) return undefined;
+  const render = build.value(last.value);
+  return (x) => parseHttpDate(render(x)) ?? NaN;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { HeaderFilter } from '../../http/index.ts';
-import { addedHeader, type AddedHeader, compileAdded, compileTrailers, findTrailer } from './added.ts';
+import { addedDate, addedHeader, type AddedHeader, compileAdded, compileTrailers, findTrailer } from './added.ts';
 import { compileExpires, expires, type Expires } from './expires.ts';
 
 /** `on`: a level with headers of its own drops those of the outer level. */
@@ -80,7 +80,8 @@ export const headers = moduleFor<HeadersConfig>()({
     const expiry = expires && compileExpires(expires, build);
     const adding = added.map((header) => compileAdded(header, build));
     const filters = [expiry ?? [], adding, compileTrailers(trailers, build) ?? []].flat();
-    return filters.length > 0 ? { filter: allOf(filters) } : {};
+    const modified = addedDate(added, build);
+    return filters.length > 0 ? { filter: allOf(filters), ...(modified && { ranges: { modified } }) } : {};
   },
   rules: () => import('./rules.ts'),
 });

@@ -38,11 +38,11 @@ function compileReplacement({ pattern, by }: Replacement, match: Match, build: B
       return text.startsWith(prefix) ? render(x) + text.slice(prefix.length) : undefined;
     };
   }
-  // nginx: a leading dot is ignored, in the rule and in the cookie.
+  // nginx: a leading dot is ignored in the rule; that of the cookie stays.
   return (x, text) => {
     const whole = withoutDot(readPattern(x)).toLowerCase();
     if (withoutDot(text).toLowerCase() !== whole) return undefined;
-    return text.startsWith('.') ? `.${render(x)}` : render(x);
+    return text.startsWith('.') ? `.${withoutDot(render(x))}` : withoutDot(render(x));
   };
 }
 
@@ -82,11 +82,34 @@ function firstOf(rewrites: readonly Rewrite[]): Rewrite {
   };
 }
 
+/** An attribute of a cookie; the first is its name and value. */
+interface CookieAttribute {
+  readonly key: string;
+  /** Absent: it has no `=`. */
+  readonly value: string | undefined;
+}
+
+/** Blanks around names and values do not count (nginx: ngx_http_proxy_parse_cookie). */
+function parseCookie(cookie: string): readonly CookieAttribute[] {
+  return cookie.split(';').map((attribute) => {
+    const [, key = '', value] = ATTRIBUTE.exec(attribute) ?? [];
+    return { key, value };
+  });
+}
+
+const ATTRIBUTE = /^ *([^=]*?) *(?:= *(.*?) *)?$/;
+
+function writeCookie(attributes: readonly CookieAttribute[]): string {
+  return attributes.map(({ key, value }) => (value === undefined ? key : `${key}=${value}`)).join('; ');
+}
+
+type EditCookie = (x: Exchange, attributes: readonly CookieAttribute[]) => readonly CookieAttribute[];
+
 /** `proxy_cookie_flags`: applies the flags of the first rule that matches the cookie. */
 function compileCookieFlags(
   rules: readonly CookieFlagsRule[] | undefined,
   build: Build,
-): ((x: Exchange, name: string, attributes: string[]) => string[]) | undefined {
+): EditCookie | undefined {
   const compiled = (rules ?? [])
     .filter((rule) => rule !== 'off')
     .map(({ cookie, flags }) => ({
@@ -94,7 +117,8 @@ function compileCookieFlags(
       flags: flags.map((flag) => build.value(flag)),
     }));
   if (compiled.length === 0) return undefined;
-  return (x, name, attributes) => {
+  return (x, attributes) => {
+    const name = attributes[0]?.key ?? '';
     const rule = compiled.find(({ isIt }) => isIt(x, name));
     return rule
       ? withFlags(
@@ -115,14 +139,20 @@ function compileName(cookie: Pattern, build: Build): (x: Exchange, name: string)
 }
 
 /** Adds and removes flags. A flag that is present keeps its position; others are appended. */
-function withFlags(attributes: readonly string[], flags: readonly string[]): string[] {
+function withFlags(
+  attributes: readonly CookieAttribute[],
+  flags: readonly string[],
+): readonly CookieAttribute[] {
   let changed = [...attributes];
   for (const flag of flags) {
-    const kind = kindOf(flag);
-    const at = changed.findIndex((attribute) => attributeName(attribute) === kind);
-    if (flag.startsWith('no')) changed = changed.filter((attribute) => attributeName(attribute) !== kind);
-    else if (at < 0 && flag !== '') changed.push(WRITTEN[flag] ?? flag);
-    else if (kind === 'samesite') changed[at] = WRITTEN[flag] ?? flag;
+    const kind = flag.replace(/^no(?=secure|httponly|samesite)/, '').split('=')[0] as string;
+    const isIt = (attribute: CookieAttribute, at: number): boolean =>
+      at > 0 && attribute.key.toLowerCase() === kind;
+    const at = changed.findIndex(isIt);
+    const [key = flag, value] = (WRITTEN[flag] ?? flag).split('=');
+    if (flag.startsWith('no')) changed = changed.filter((attribute, index) => !isIt(attribute, index));
+    else if (at < 0 && flag !== '') changed.push({ key, value });
+    else if (kind === 'samesite') changed[at] = { key, value };
   }
   return changed;
 }
@@ -136,15 +166,10 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'samesite=none': 'SameSite=None',
 };
 
-function kindOf(flag: string): string {
-  return flag.replace(/^no(?=secure|httponly|samesite)/, '').split('=')[0] as string;
-}
-
-function attributeName(attribute: string): string {
-  return attribute.split('=', 1)[0]?.trim().toLowerCase() ?? '';
-}
-
-/** Rewrites a `Set-Cookie` header by `proxy_cookie_domain`, `_path` and `_flags`; `undefined` if none is configured. */
+/**
+ * Rewrites a `Set-Cookie` header by `proxy_cookie_domain`, `_path` and `_flags`; `undefined` if none is configured. A cookie
+ * that no rule matches stays as it is; another one is written anew (nginx: ngx_http_proxy_rewrite_cookie).
+ */
 function compileCookies(
   config: ProxyConfig,
   build: Build,
@@ -153,18 +178,21 @@ function compileCookies(
   const path = compileRules(config.cookiePaths, 'prefix', build);
   const flags = compileCookieFlags(config.cookieFlags, build);
   if (!domain && !path && !flags) return undefined;
+  const rewriteValue = (x: Exchange, attribute: CookieAttribute): CookieAttribute => {
+    const { key, value } = attribute;
+    const name = key.toLowerCase();
+    const rewrite = name === 'domain' ? domain : name === 'path' ? path : undefined;
+    const rewritten = value === undefined ? undefined : rewrite?.(x, value);
+    return rewritten === undefined ? attribute : { key, value: rewritten };
+  };
   return (x, cookie) => {
-    const [pair = '', ...rest] = cookie.split(';');
-    const attributes = rest.map((attribute) => {
-      const equals = attribute.indexOf('=');
-      const name = attribute.slice(0, equals).trim().toLowerCase();
-      const rewrite: Rewrite | undefined = name === 'domain' ? domain : name === 'path' ? path : undefined;
-      const value = equals < 0 ? undefined : rewrite?.(x, attribute.slice(equals + 1).trim());
-      return value === undefined ? attribute : attribute.slice(0, equals + 1) + value;
-    });
-    if (!flags) return [pair, ...attributes].join(';');
-    const name = pair.split('=', 1)[0]?.trim() ?? '';
-    return [pair, ...flags(x, name, attributes).map((attribute) => ` ${attribute.trim()}`)].join(';');
+    const attributes = parseCookie(cookie);
+    const [pair] = attributes;
+    if (pair?.value === undefined) return cookie;
+    const rewritten = attributes.map((attribute) => (attribute === pair ? pair : rewriteValue(x, attribute)));
+    const edited = flags?.(x, rewritten) ?? rewritten;
+    const isSame = edited === rewritten && rewritten.every((attribute, at) => attribute === attributes[at]);
+    return isSame ? cookie : writeCookie(edited);
   };
 }
 

@@ -98,12 +98,15 @@ function ofResponse(
   };
 }
 
+/** Blanks around the `=` do not count (nginx: ngx_http_parse_set_cookie_lines). */
+const PAIR = /^([^= ]+) *= *(.*)$/;
+
 function cookieOf({ responseHeaders }: UpstreamFacts, name: string): string | undefined {
   for (let index = 0; index < responseHeaders.length; index += 2) {
     if ((responseHeaders[index] as string).toLowerCase() !== 'set-cookie') continue;
     const [pair = ''] = (responseHeaders[index + 1] as string).split(';', 1);
-    const equals = pair.indexOf('=');
-    if (equals === name.length && pair.slice(0, equals).toLowerCase() === name) return pair.slice(equals + 1);
+    const [, key, value] = PAIR.exec(pair) ?? [];
+    if (key?.toLowerCase() === name) return value;
   }
   return undefined;
 }

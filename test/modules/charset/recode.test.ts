@@ -12,7 +12,7 @@ const recodings = recodingsOf([
 ]);
 
 function recode(names: string, pieces: readonly Uint8Array[]): Buffer {
-  const recoding = recodings.get(names)?.();
+  const recoding = recodings.get(names)?.open();
   if (!recoding) throw new Error(`there is no recoding ${names}`);
   const parts = [...pieces.map((piece) => recoding.write(piece)), recoding.end()];
   return Buffer.concat(parts as Uint8Array[]);

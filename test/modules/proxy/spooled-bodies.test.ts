@@ -117,3 +117,46 @@ test('a client that leaves in the middle leaves no file', async (t) => {
   client.destroy();
   await expect.poll(() => files(join(gw.dir, 'bodies'))).toEqual([]);
 });
+
+test('$request_body_file names a body beyond its buffer, and the file is removed', async (t) => {
+  const port = await peer(t, (request, response) => {
+    const path = String(request.headers['x-file'] ?? '');
+    const inFile = path && readFileSync(path).length;
+    request.resume().on('end', () => response.end(`${path.split('/').at(-2)} ${inFile}`));
+  });
+  const gw = await load(
+    t,
+    `client_body_temp_path named;
+     server { location / { proxy_pass http://127.0.0.1:${port}; proxy_set_header X-File $request_body_file; } }`,
+  );
+  const { body } = await gw.fetch('/', { method: 'POST', body: randomBytes(20_000) });
+  expect(body).toBe('named 20000');
+  const { body: small } = await gw.fetch('/', { method: 'POST', body: 'small' });
+  expect(small).toBe('undefined ');
+  await expect.poll(() => files(join(gw.dir, 'named'))).toEqual([]);
+});
+
+const remembered = [
+  { it: 'holds a body that fits the buffer', length: 16_384, holds: 16_384 },
+  { it: 'is empty behind a larger one', length: 16_385, holds: 0 },
+];
+
+for (const { it, length, holds } of remembered) {
+  test(`without buffering $request_body ${it}`, async (t) => {
+    const port = await peer(t, (request, response) =>
+      request.resume().on('end', () => response.writeHead(502).end()),
+    );
+    const gw = await load(
+      t,
+      `server {
+         location / {
+           client_body_in_file_only on; proxy_request_buffering off; proxy_pass http://127.0.0.1:${port};
+           proxy_intercept_errors on; error_page 502 =200 /page;
+         }
+         location /page { return 200 $request_body; }
+       }`,
+    );
+    const { status, body } = await gw.fetch('/', { method: 'POST', body: 'h'.repeat(length) });
+    expect([status, body]).toEqual([200, 'h'.repeat(holds)]);
+  });
+}

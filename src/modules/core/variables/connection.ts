@@ -38,7 +38,9 @@ export const ofConnection: Variables = {
     'Seconds since the connection was opened; empty on uWebSockets.js.',
     (x) => x.request.connection && seconds(Date.now() - x.request.connection.startedMs),
   ),
-  pipe: plain('`.`: no request waits in line behind another one in gw.', () => '.'),
+  pipe: live('`p` if the request was there already when the one before it had ended, else `.`.', (x) =>
+    x.request.connection?.isPipelined ? 'p' : '.',
+  ),
   tcpinfo_rtt: plain('Empty: not known.', UNKNOWN),
   tcpinfo_rttvar: plain('Empty: not known.', UNKNOWN),
   tcpinfo_snd_cwnd: plain('Empty: not known.', UNKNOWN),

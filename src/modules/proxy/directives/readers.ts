@@ -7,7 +7,7 @@ export const redirectRule: ArgReader<RedirectRule> = readers.words(
   { syntax: 'default | off | redirect replacement', min: 1, max: 2 },
   (words, scope) => {
     const [first, second] = words as [Word, Word?];
-    if (second) return replacement(first, second, scope);
+    if (second) return replacement(first, second, { scope, caseless: false });
     if (first.value === 'off' || first.value === 'default') return first.value;
     scope.report.emerg(
       `invalid parameter "${first.value}"`,
@@ -22,7 +22,8 @@ export const redirectRule: ArgReader<RedirectRule> = readers.words(
 export function cookieRule(kind: 'domain' | 'path'): ArgReader<CookieRule> {
   return readers.words({ syntax: `off | ${kind} replacement`, min: 1, max: 2 }, (words, scope) => {
     const [first, second] = words as [Word, Word?];
-    if (second) return replacement(first, second, scope);
+    const caseless = kind === 'domain';
+    if (second) return replacement(first, second, { scope, caseless });
     if (first.value === 'off') return 'off';
     scope.report.emerg(`invalid parameter "${first.value}"`, first.span, 'expected off, or two values');
     return undefined;
@@ -64,20 +65,26 @@ export const cookieFlagsRule: ArgReader<CookieFlagsRule> = readers.words(
       );
       return undefined;
     }
-    const pattern = readPattern(cookie, scope);
+    const pattern = readPattern(cookie, { scope, caseless: true });
     return pattern && { cookie: pattern, flags: rest.map((flag) => scope.complexValue(flag)) };
   },
 );
 
-function replacement(what: Word, by: Word, scope: ReadScope): Replacement | undefined {
-  const pattern = readPattern(what, scope);
-  return pattern && { pattern, by: scope.complexValue(by) };
+interface PatternScope {
+  readonly scope: ReadScope;
+  /** Whether regexes ignore case even if they do not begin with `~*`. */
+  readonly caseless: boolean;
 }
 
-function readPattern(word: Word, scope: ReadScope): Pattern | undefined {
+function replacement(what: Word, by: Word, where: PatternScope): Replacement | undefined {
+  const pattern = readPattern(what, where);
+  return pattern && { pattern, by: where.scope.complexValue(by) };
+}
+
+function readPattern(word: Word, { scope, caseless }: PatternScope): Pattern | undefined {
   const { value } = word;
   if (!value.startsWith('~')) return { kind: 'text', value: scope.complexValue(word) };
-  const caseless = value.startsWith('~*');
-  const regex = readRegex(word, { skip: caseless ? 2 : 1, caseless }, scope);
+  const hasStar = value.startsWith('~*');
+  const regex = readRegex(word, { skip: hasStar ? 2 : 1, caseless: caseless || hasStar }, scope);
   return regex && { kind: 'regex', regex };
 }

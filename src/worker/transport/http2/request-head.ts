@@ -98,7 +98,7 @@ export class StreamHeadReader {
       facts: {
         method,
         requestUri: pathAndQuery,
-        uri: uri ?? path,
+        uri: uri ?? '',
         args,
         host: host ?? '',
         hostHeader: scan.host,

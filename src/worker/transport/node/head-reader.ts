@@ -179,7 +179,7 @@ export class HeadReader implements LineReceiver {
       facts: {
         method,
         requestUri: pathAndQuery,
-        uri: uri ?? path,
+        uri: uri ?? '',
         args,
         host: host ?? '',
         hostHeader: this.#scan.host,
@@ -193,8 +193,7 @@ export class HeadReader implements LineReceiver {
       complaint: isMalformed ? `client sent invalid header line ${IN_HEADERS}` : this.#scan.complaint,
       isHttp09: version === '0.9',
       keepsAlive: keepsAlive(this.#connection, version === '1.1'),
-      expectsContinue:
-        version === '1.1' && this.#expect.toLowerCase() === '100-continue' && contentLength !== 0,
+      expectsContinue: version === '1.1' && this.#expect.toLowerCase() === '100-continue',
     };
   }
 
@@ -238,6 +237,7 @@ export class HeadReader implements LineReceiver {
 }
 
 const COMPLAINTS: Readonly<Record<number, string>> = {
+  405: `client sent CONNECT method ${IN_LINE}`,
   414: `client sent too long URI ${IN_LINE}`,
   494: `client sent too long header line ${IN_HEADERS}`,
   505: `client sent invalid version ${IN_LINE}`,

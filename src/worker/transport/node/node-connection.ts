@@ -194,6 +194,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
 
   #idle(): void {
     this.#step = 'head';
+    this.isPipelined = this.#pending !== undefined;
     if (!this.#pending) this.open.idle.add(this);
     this.socket.setTimeout(0);
     this.socket.resume();

@@ -233,10 +233,9 @@ export class NodeWire implements Wire, StreamOwner {
     if (!x.aborted) guarded(x, () => this.finished())();
   }
 
-  /** Sends a 100 to a client that expects it. */
+  /** Sends a 100 to a client that expects it, even if its body is there already (nginx ngx_http_test_expect). */
   #continue(): void {
-    if (this.#awaitsContinue && !this.x.aborted && this.#source.wireBytes === 0)
-      this.#connection.write(CONTINUE);
+    if (this.#awaitsContinue && !this.x.aborted) this.#connection.write(CONTINUE);
     this.#awaitsContinue = false;
   }
 }

@@ -20,6 +20,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   readonly proxyProtocol: ConnectionFacts['proxyProtocol'];
   readonly tls: ConnectionFacts['tls'];
   requests = 0;
+  isPipelined = false;
   protected readonly socket: Socket;
   protected readonly open: NodePort;
   #timer: NodeJS.Timeout | undefined = undefined;

@@ -190,7 +190,7 @@ export class UwsTransport implements Transport, Failing {
     return {
       method,
       requestUri: query === undefined ? path : `${path}?${query}`,
-      uri: uri ?? path,
+      uri: uri ?? '',
       args,
       host: host ?? '',
       hostHeader: scan.host,
