@@ -38,6 +38,8 @@ function verifyFault(code: string): UpstreamFault {
 /** Settings that all connections to the peers of one group share; plain data. */
 export interface ConnectorSettings {
   readonly localAddress?: string;
+  /** Only one connection to a peer can have it at a time. */
+  readonly localPort?: number;
   readonly tcpKeepalive: boolean;
   readonly tls?: TlsSettings;
   /** What the peer is told in the TLS handshake that it will be spoken to in; default: HTTP/1.1. */
@@ -145,7 +147,7 @@ export class Connector {
   }
 
   #optionsOf(address: string, highWaterMark: number): SocketConnectOpts & StreamOptions {
-    const { tcpKeepalive, localAddress } = this.settings;
+    const { tcpKeepalive, localAddress, localPort } = this.settings;
     if (address.startsWith('unix:')) return { path: address.slice(5), highWaterMark };
     const colon = address.lastIndexOf(':');
     const host = address.slice(0, colon);
@@ -157,6 +159,7 @@ export class Connector {
       keepAlive: tcpKeepalive,
       keepAliveInitialDelay: KEEPALIVE_DELAY_MS,
       localAddress,
+      localPort,
     };
   }
 }

@@ -53,8 +53,22 @@ const CALLS: Readonly<Record<Stage, string>> = {
   'reading upstream': 'recv()',
 };
 
+/** The local address of a connection is not available, which is no fault of the peer. */
+export class LocalFault extends UpstreamFault {
+  constructor(message: string) {
+    super('error', message);
+  }
+}
+
 /** Gives the fault for an error of the operating system. */
-export function systemFault(error: Error & { readonly code?: string }, stage: Stage): UpstreamFault {
+export function systemFault(
+  error: NodeJS.ErrnoException & { address?: string; port?: number },
+  stage: Stage,
+): UpstreamFault {
+  if (error.syscall === 'bind') {
+    const { address = '', port = 0 } = error;
+    return new LocalFault(`bind(${address}:${port}) failed (${systemReason(error)}) while ${stage}`);
+  }
   if (error.code === 'ETIMEDOUT') return timedOut(stage);
   return new UpstreamFault('error', `${CALLS[stage]} failed (${systemReason(error)}) while ${stage}`);
 }

@@ -3,7 +3,7 @@ export type { Carrier, Carriers } from './carrier.ts';
 export type { Connection } from './connection.ts';
 export type { BodyFraming, Caller, ResponseReader } from './response-reader.ts';
 export { Connector, type ConnectorSettings, type TlsSettings } from './connector.ts';
-export { invalidResponse, UpstreamFault } from './fault.ts';
+export { invalidResponse, LocalFault, UpstreamFault } from './fault.ts';
 export { Http2Connections } from './http2/index.ts';
 export { readBuffer } from './inlet.ts';
 export { Connections } from './keepalive.ts';

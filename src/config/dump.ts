@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   type ConfigTree,
   type DirectiveNode,
@@ -27,10 +28,10 @@ const PASSWORDS = [
 
 const MAY_HOLD_PASSWORD = /:\/\/|password|basic|bearer/i;
 
-/** The output of `-T`: each file once under its name, with secrets masked according to the rows. */
+/** The output of `-T`: each file once under its absolute name, with secrets masked according to the rows. */
 export function dumpConfig(tree: ConfigTree, registry: Registry): string {
   return maskedFiles(tree, registry)
-    .map(({ name, text }) => `# configuration file ${name}:\n${text}\n`)
+    .map(({ name, text }) => `# configuration file ${resolve(name)}:\n${text}\n`)
     .join('');
 }
 

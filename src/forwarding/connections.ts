@@ -13,16 +13,17 @@ import type { Caches } from '../cache/index.ts';
 import { type ComplexValue, constantText } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
 import { PieceBuffers } from '../send-file.ts';
-import type { UpstreamGroup, Upstreams } from '../upstream/index.ts';
+import type { KeepaliveConfig, UpstreamGroup, Upstreams } from '../upstream/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import type { TryingConfig } from './config.ts';
+import { type LocalAddress, readLocalAddress } from './local-address.ts';
 import type { Target } from './protocol.ts';
 
 /** The upstreams and connections that a location forwards requests through. */
 export interface Provisioned {
   readonly upstreams: Upstreams;
-  /** Gives the connections to the peers of a group, plain or encrypted, from one local address ('': any). */
-  connections(group: UpstreamGroup, isTls: boolean, localAddress?: string): Carriers;
+  /** Gives the connections to the peers of a group, plain or encrypted, from one local address (default: any). */
+  connections(group: UpstreamGroup, isTls: boolean, local?: LocalAddress): Carriers;
   readonly caches: Caches;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
@@ -72,17 +73,20 @@ export function provisionForwarding(
       () => new PieceBuffers(),
       () => undefined,
     ),
-    connections(group, isTls, localAddress = '') {
-      const set = `${isTls ? 'tls' : 'plain'} ${localAddress} ${group.connectionSet}`;
-      const found = known.get(set);
+    connections(group, isTls, local) {
+      const set = `${isTls ? 'tls' : 'plain'} ${local?.localAddress ?? ''} ${group.connectionSet}`;
+      const hasPort = local?.localPort !== undefined;
+      const found = hasPort ? undefined : known.get(set);
       if (found) return found;
-      if (known.size >= MAX_SETS) throw new Error('requests name too many different local addresses');
       const settings: ConnectorSettings = {
         tcpKeepalive: socketKeepalive,
         ...(use.isHttp2 && { protocol: 'h2' }),
-        ...(localAddress !== '' && { localAddress }),
+        ...local,
         ...(isTls && use.tls && { tls: use.tls }),
       };
+      // The port of one connection is of no use to the next request.
+      if (hasPort) return makeCarriers({ ...group, keepalive: NOT_KEPT }, settings, { ...use, buffer });
+      if (known.size >= MAX_SETS) throw new Error('requests name too many different local addresses');
       const opened = open(group, settings);
       known.set(set, opened);
       return opened;
@@ -90,8 +94,10 @@ export function provisionForwarding(
   };
 }
 
+const NOT_KEPT: KeepaliveConfig = { connections: 0, requests: 1, timeMs: 0, timeoutMs: 0 };
+
 function makeCarriers(
-  { keepalive }: UpstreamGroup,
+  { keepalive }: Pick<UpstreamGroup, 'keepalive'>,
   settings: ConnectorSettings,
   { isHttp2, reader, buffer }: Use & { readonly buffer: Buffer },
 ): Carriers {
@@ -110,10 +116,11 @@ function keyOf(
   return `${protocol} ${connectionSet} ${digest}`;
 }
 
-/** Gives the local address that all requests share ('': any); `undefined` if it depends on the request. */
-function fixedLocalAddress({ bind }: Pick<TryingConfig, 'bind'>): string | undefined {
-  if (bind === undefined || bind === 'off') return '';
-  return constantText(bind);
+/** Gives the local address that all requests share; `undefined` if it depends on the request. */
+function fixedLocalAddress({ bind }: Pick<TryingConfig, 'bind'>): LocalAddress | 'any' | undefined {
+  if (bind === undefined || bind === 'off') return 'any';
+  const fixed = constantText(bind);
+  return fixed === undefined ? undefined : (readLocalAddress(fixed) ?? 'any');
 }
 
 interface Tools {
@@ -129,9 +136,18 @@ export function compileConnections({
   build,
 }: Tools): (x: Exchange, group: UpstreamGroup, isTls: boolean) => Carriers {
   const fixed = fixedLocalAddress(config);
-  if (fixed !== undefined) return (_x, group, isTls) => provisioned.connections(group, isTls, fixed);
-  const localAddress = build.value(config.bind as ComplexValue);
-  return (x, group, isTls) => provisioned.connections(group, isTls, localAddress(x));
+  if (fixed !== undefined) return (_x, group, isTls) => provisioned.connections(group, isTls, given(fixed));
+  const render = build.value(config.bind as ComplexValue);
+  return (x, group, isTls) => {
+    const text = render(x);
+    const local = readLocalAddress(text);
+    if (!local && text !== '') x.writeLog(`invalid local address "${text}"`);
+    return provisioned.connections(group, isTls, local);
+  };
+}
+
+function given(local: LocalAddress | 'any'): LocalAddress | undefined {
+  return local === 'any' ? undefined : local;
 }
 
 /** Compiles the target of a location whose upstream is known at load time. */
@@ -141,11 +157,11 @@ export function compileKnownTarget<T extends Target>(
   tools: Tools,
 ): (x: Exchange) => T {
   const fixed = fixedLocalAddress(tools.config);
-  if (fixed === undefined) {
+  if (fixed === undefined || (fixed !== 'any' && fixed.localPort !== undefined)) {
     const connectionsOf = compileConnections(tools);
     return (x) => ({ ...target, connections: connectionsOf(x, target.group, isTls) }) as T;
   }
-  const connections = tools.provisioned.connections(target.group, isTls, fixed);
+  const connections = tools.provisioned.connections(target.group, isTls, given(fixed));
   const whole = { ...target, connections } as T;
   return () => whole;
 }

@@ -1,6 +1,6 @@
-import { type ResponseHead, type Caller, type Carrier, UpstreamFault } from '../client/index.ts';
+import { type ResponseHead, type Caller, type Carrier, LocalFault, UpstreamFault } from '../client/index.ts';
 import type { Socket } from 'node:net';
-import { failRequest, type Exchange, logContext } from '../http/index.ts';
+import { failRequest, type Exchange, HttpFault, logContext } from '../http/index.ts';
 import type { ErrorLog, Level } from '../log/index.ts';
 import type { Peer, Selection } from '../upstream/index.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
@@ -128,11 +128,11 @@ export class Forwarding implements Caller {
 
   #judge(fault: Error): void {
     const relay = this.#relay;
-    if (!(fault instanceof UpstreamFault)) {
+    if (!(fault instanceof UpstreamFault) || fault instanceof LocalFault) {
       this.withdraw();
       if (relay) return relay.cut();
       this.#outgoing.keeper?.drop();
-      return failRequest(this.x, fault);
+      return failRequest(this.x, fault instanceof LocalFault ? new HttpFault(500, fault.message) : fault);
     }
     this.log('error', fault.message);
     if (relay) {

@@ -118,6 +118,7 @@ export class Master {
     this.#busy = this.#busy.then(async () => {
       this.#reloadWaits = false;
       if (this.#stopping) return;
+      this.#options.log.write('notice', 'reconfiguring');
       const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
       this.#memory.loaded();
       const { log, privileges } = this.#options;

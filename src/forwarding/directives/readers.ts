@@ -1,6 +1,7 @@
 import type { Word } from '../../../grammar/index.ts';
-import { type ArgReader, type ComplexValue, readers } from '../../config/index.ts';
+import { type ArgReader, type ComplexValue, constantText, readers } from '../../config/index.ts';
 import type { Buffers } from '../config.ts';
+import { readLocalAddress } from '../local-address.ts';
 
 /** `number size`, at least two of them. */
 export const buffers: ArgReader<Buffers> = readers.words(
@@ -30,6 +31,12 @@ export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
       const message = '"transparent" has no effect: gw does not change routes';
       scope.report.warn(message, transparent.span, { rule: 'ignored-directive' });
     }
-    return address.value === 'off' ? 'off' : scope.complexValue(address);
+    if (address.value === 'off') return 'off';
+    const value = scope.complexValue(address);
+    const fixed = constantText(value);
+    if (fixed === undefined || readLocalAddress(fixed)) return value;
+    const hint = 'expected an IP address, with or without a port';
+    scope.report.emerg(`invalid address "${fixed}"`, address.span, hint);
+    return undefined;
   },
 );

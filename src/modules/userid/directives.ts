@@ -49,7 +49,8 @@ const flags: ArgReader<readonly string[]> = readers.words(
       report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedNames(word, FLAGS));
       return undefined;
     }
-    return words.map(({ value }) => value);
+    // They stand in the cookie in this order (nginx).
+    return FLAGS.filter((flag) => words.some(({ value }) => value === flag));
   },
 );
 

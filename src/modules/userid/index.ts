@@ -94,12 +94,15 @@ class Visitors {
   readonly #config: UserIdConfig;
   readonly #source: UserIdSource;
   readonly #cookieOf: Getter;
+  /** `$uid_reset`, which may also come from a map. */
+  readonly #resetOf: Getter;
   readonly #build: Build;
 
   constructor(config: UserIdConfig, source: UserIdSource, build: Build) {
     this.#config = config;
     this.#source = source;
     this.#build = build;
+    this.#resetOf = build.variable('uid_reset');
     this.#cookieOf = build.variable(`cookie_${config.name.toLowerCase()}`);
   }
 
@@ -159,7 +162,7 @@ class Visitors {
     const { got, cookie } = visitor;
     const { mark, name } = this.#config;
     if (isId(got)) {
-      const reset = readReset(x) ?? '';
+      const reset = this.#resetOf(x) ?? '';
       if (reset === '' || reset === '0')
         return mark === '' || cookie.slice(22, 24) === `${mark}=` ? null : got;
       visitor.isReset = true;

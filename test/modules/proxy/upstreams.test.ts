@@ -1,10 +1,12 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { oneGateway, startGateway, type Owner } from '../../harness/gateway.ts';
+import { freePort } from '../../harness/ports.ts';
 import { startScriptedUpstream } from '../../harness/scripted-upstream.ts';
 
 const load = oneGateway();
@@ -50,6 +52,27 @@ test('proxy_bind sets the local address of connections, also from variables', as
   await gw.expect('GET /variable/?last=7', { body: '127.0.0.7' });
   await gw.expect('GET /variable/?last=8', { body: '127.0.0.8' });
   await gw.expect('GET /off/', { body: '127.0.0.1' });
+});
+
+test('proxy_bind takes a port, for one connection at a time', async (t) => {
+  const server = await listen(t, (request, response) => response.end(String(request.socket.remotePort)));
+  const port = await freePort();
+  const gw = await load(
+    t,
+    `upstream two { server 127.0.0.1:${portOf(server)}; server 127.0.0.1:${portOf(server)} backup; }
+     server {
+       location / { proxy_bind 127.0.0.5:${port}; proxy_pass http://127.0.0.1:${portOf(server)}; }
+       location /variable/ { proxy_bind $arg_to; proxy_pass http://two; }
+     }`,
+  );
+  await gw.expect('GET /', { body: String(port) });
+  await gw.expect(`GET /variable/?to=127.0.0.6:${port}`, { body: String(port) });
+  await gw.expect(`GET /variable/?to=127.0.0.1:${gw.port}`, { status: 500 });
+  await gw.expect('GET /variable/?to=127.0.0', { status: 200 });
+  await gw.expect('GET /variable/?to=', { status: 200 });
+  const log = readFileSync(join(gw.dir, 'error.log'), 'utf8');
+  expect(log).toContain(`bind(127.0.0.1:${gw.port}) failed (98: Address already in use)`);
+  expect(log).toContain('invalid local address "127.0.0"');
 });
 
 const keepalives: readonly { it: string; conf: string; connections: number }[] = [

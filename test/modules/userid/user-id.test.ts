@@ -69,6 +69,16 @@ test('a visitor gets an id once and keeps it, and the variable shows it', async 
   expect(again.body).toBe(`${body.trim()} `);
 });
 
+test('a map gives $uid_reset as well', async (t) => {
+  const gw = await load(
+    t,
+    'map $arg_reset $uid_reset { default ""; yes 1; no 0; } server { location / { userid on; return 200 $uid_set; } }',
+  );
+  const headers = { cookie: 'uid=fwAAAWk4aWkAAAAAAwMDAg==' };
+  expect((await gw.fetch('/?reset=no', { headers })).body).toBe('');
+  expect((await gw.fetch('/?reset=yes', { headers })).body).toMatch(/^uid=/);
+});
+
 test('a visitor who is reset gets another id, which can be logged', async (t) => {
   const gw = await load(t, CONF);
   const cookie = 'uid=fwAAAWk4aWkAAAAAAwMDAg==';
