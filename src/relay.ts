@@ -32,8 +32,6 @@ interface RelayRules {
   readonly lengthBytes: number;
   /** Maximum number of bytes that are kept for a slow client before the upstream is paused. */
   readonly readAheadBytes: number;
-  /** Bytes per second that are read from the upstream; 0: no limit. */
-  readonly rate: number;
 }
 
 /** A response of known length up to this size is sent in one piece. */
@@ -52,7 +50,6 @@ export class Relay implements BodyTaker {
   #isBlocked = false;
   #isPaused = false;
   #isOver: 'no' | 'whole' | 'cut' = 'no';
-  readonly #pace: Pace | undefined;
   #totalBytes = 0;
   #last: Buffer | undefined = undefined;
 
@@ -60,7 +57,6 @@ export class Relay implements BodyTaker {
     this.#x = x;
     this.#source = source;
     this.#rules = rules;
-    this.#pace = rules.rate > 0 ? new Pace(rules.rate, () => this.#due()) : undefined;
     const { lengthBytes } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
     this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES;
@@ -69,8 +65,6 @@ export class Relay implements BodyTaker {
 
   piece(bytes: Buffer): void {
     this.#totalBytes += bytes.length;
-    this.#pace?.read(bytes.length);
-    if (this.#pace?.isAhead) this.#hold();
     // The exchange ends and is logged with the last byte, and the upstream variables must be final by then: `end` sends it.
     if (this.#totalBytes === this.#rules.lengthBytes) this.#last = bytes;
     else if (this.#isCollecting) this.#waiting.push(bytes);
@@ -83,7 +77,6 @@ export class Relay implements BodyTaker {
   }
 
   end(): void {
-    this.#pace?.stop();
     this.#isOver = 'whole';
     if (this.#isCollecting) return this.#sendWhole();
     if (this.#last && this.#isBlocked) this.#queue(this.#last);
@@ -92,7 +85,6 @@ export class Relay implements BodyTaker {
   }
 
   cut(): void {
-    this.#pace?.stop();
     this.#isOver = 'cut';
     if (this.#isCollecting) this.#stopCollecting();
     if (!this.#isBlocked) this.#finish();
@@ -105,7 +97,6 @@ export class Relay implements BodyTaker {
   }
 
   drop(): void {
-    this.#pace?.stop();
     this.#waiting = [];
   }
 
@@ -149,7 +140,7 @@ export class Relay implements BodyTaker {
     this.#writeWaiting();
     if (this.#isBlocked) return;
     if (this.#isOver !== 'no') return this.#finish();
-    if (this.#isPaused && !this.#pace?.isAhead) {
+    if (this.#isPaused) {
       this.#isPaused = false;
       this.#source.resume();
     }
@@ -165,49 +156,117 @@ export class Relay implements BodyTaker {
     }
   }
 
-  #due(): void {
-    if (!this.#isBlocked) this.#goOn();
-  }
-
   #finish(): void {
     if (this.#isOver === 'whole') this.#stream?.end();
     else this.#x.abort();
   }
 }
 
-/** Applies `proxy_limit_rate`: tells when the bytes that were read are ahead of their time. */
-export class Pace {
+/**
+ * Applies `proxy_limit_rate`: the taker that `make` gives gets so many bytes per second, those of the first second at once;
+ * 0: no limit. While bytes wait for their time, nothing is read from the source.
+ */
+export function pacedBody<Taker extends BodyTaker | undefined>(
+  source: Source,
+  bytesPerSecond: number,
+  make: (source: Source) => Taker,
+): Taker | PacedBody {
+  if (bytesPerSecond === 0) return make(source);
+  const paced = new PacedBody(source, bytesPerSecond);
+  const taker = make(paced);
+  if (!taker) return taker;
+  paced.taker = taker;
+  return paced;
+}
+
+/** Between a source and a taker: for each it stands for the other. */
+class PacedBody implements BodyTaker, Source {
+  taker: BodyTaker | undefined = undefined;
+  readonly #source: Source;
   readonly #bytesPerSecond: number;
-  readonly #due: () => void;
   readonly #startedMs = performance.now();
-  #totalBytes = 0;
+  #passedBytes = 0;
+  #waiting: Buffer[] = [];
   #timer: NodeJS.Timeout | undefined = undefined;
+  #isHeldByTaker = false;
+  #isOver = false;
 
-  /** `due` is called when reading may go on. */
-  constructor(bytesPerSecond: number, due: () => void) {
+  constructor(source: Source, bytesPerSecond: number) {
+    this.#source = source;
     this.#bytesPerSecond = bytesPerSecond;
-    this.#due = due;
   }
 
-  /** Reading has to wait. */
-  get isAhead(): boolean {
-    return this.#timer !== undefined;
+  get trailers(): readonly string[] {
+    return this.#source.trailers;
   }
 
-  /** To be called with what was read. */
-  read(bytes: number): void {
-    this.#totalBytes += bytes;
+  pause(): void {
+    this.#isHeldByTaker = true;
+    if (!this.#timer) this.#source.pause();
+  }
+
+  resume(): void {
+    this.#isHeldByTaker = false;
+    if (!this.#timer) this.#source.resume();
+  }
+
+  piece(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    if (!this.#timer) this.#flow();
+  }
+
+  follow(): void {
+    this.taker?.follow();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    if (!this.#timer) this.taker?.end();
+  }
+
+  cut(): void {
+    this.#stop();
+    for (const bytes of this.#waiting.splice(0)) this.taker?.piece(bytes);
+    this.taker?.cut();
+  }
+
+  drop(): void {
+    this.taker?.drop();
+    // Other takers may store the rest.
+    if (!(this.taker instanceof Relay)) return;
+    this.#stop();
+    this.#waiting = [];
+  }
+
+  #flow(): void {
     const passedMs = performance.now() - this.#startedMs;
-    const aheadMs = (this.#totalBytes / this.#bytesPerSecond) * 1000 - passedMs;
-    if (aheadMs <= 1 || this.#timer) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#due();
-    }, aheadMs);
+    let room = Math.floor((passedMs / 1000 + 1) * this.#bytesPerSecond) - this.#passedBytes;
+    while (room > 0 && this.#waiting.length > 0) {
+      const bytes = this.#waiting.shift() as Buffer;
+      const now = bytes.subarray(0, room);
+      if (now.length < bytes.length) this.#waiting.unshift(bytes.subarray(now.length));
+      room -= now.length;
+      this.#passedBytes += now.length;
+      this.taker?.piece(now);
+    }
+    if (this.#waiting.length === 0) return;
+    if (!this.#isHeldByTaker && !this.#isOver) this.#source.pause();
+    this.#timer = setTimeout(() => this.#goOn(), PACE_MS);
   }
 
-  stop(): void {
+  #goOn(): void {
+    this.#timer = undefined;
+    this.#flow();
+    if (this.#timer) return;
+    if (this.#isOver) this.taker?.end();
+    else if (!this.#isHeldByTaker) this.#source.resume();
+  }
+
+  #stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 }
+
+/** Time between two portions of a paced body. */
+const PACE_MS = 100;

@@ -78,12 +78,7 @@ export function provisionForwarding(
       const hasPort = local?.localPort !== undefined;
       const found = hasPort ? undefined : known.get(set);
       if (found) return found;
-      const settings: ConnectorSettings = {
-        tcpKeepalive: socketKeepalive,
-        ...(use.isHttp2 && { protocol: 'h2' }),
-        ...local,
-        ...(isTls && use.tls && { tls: use.tls }),
-      };
+      const settings = { ...settingsOf(use, isTls), tcpKeepalive: socketKeepalive, ...local };
       // The port of one connection is of no use to the next request.
       if (hasPort) return makeCarriers({ ...group, keepalive: NOT_KEPT }, settings, { ...use, buffer });
       if (known.size >= MAX_SETS) throw new Error('requests name too many different local addresses');
@@ -92,6 +87,10 @@ export function provisionForwarding(
       return opened;
     },
   };
+}
+
+function settingsOf({ isHttp2, tls }: Use, isTls: boolean): Pick<ConnectorSettings, 'protocol' | 'tls'> {
+  return { ...(isHttp2 && { protocol: 'h2' }), ...(isTls && tls && { tls }) };
 }
 
 const NOT_KEPT: KeepaliveConfig = { connections: 0, requests: 1, timeMs: 0, timeoutMs: 0 };

@@ -14,7 +14,7 @@ import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
 import { compileForcedRange } from './forced-range.ts';
 import type { ResponseProtocol } from './protocol.ts';
-import { type BodyTaker, Relay, type Source } from '../relay.ts';
+import { type BodyTaker, pacedBody, Relay, type Source } from '../relay.ts';
 import { type AcceptedResponse, compilePredicate, type Delivery } from '../upstream-cache/index.ts';
 import { upstreamFacts } from './tries.ts';
 
@@ -181,7 +181,8 @@ function relay(x: Exchange, accepted: AcceptedResponse): BodyTaker {
   if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return bare(x, head, contentType);
   const { source, readAheadBytes, rate } = accepted;
   const { status, announcedBytes: lengthBytes } = head;
-  return new Relay(x, source, { status, contentType, lengthBytes, readAheadBytes, rate });
+  const rules = { status, contentType, lengthBytes, readAheadBytes };
+  return pacedBody(source, rate, (paced) => new Relay(x, paced, rules));
 }
 
 /** A response without a body. It is sent when the connection to the upstream is free for the next request. */

@@ -167,8 +167,8 @@ export const ownDelivery: Delivery = {
     if (head.reason !== '') x.response.setReason(head.reason);
     return { head, contentType, source, readAheadBytes: AHEAD_BYTES, rate: 0 };
   },
-  pass(x, { head, contentType, source, readAheadBytes, rate }) {
+  pass(x, { head, contentType, source, readAheadBytes }) {
     const { status, announcedBytes: lengthBytes } = head;
-    return new Relay(x, source, { status, contentType, lengthBytes, readAheadBytes, rate });
+    return new Relay(x, source, { status, contentType, lengthBytes, readAheadBytes });
   },
 };

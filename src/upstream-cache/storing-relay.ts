@@ -1,19 +1,18 @@
 import type { Fill } from '../cache/index.ts';
 import type { Exchange, ResponseStream } from '../http/index.ts';
-import { type BodyTaker, Pace } from '../relay.ts';
-import type { StoredSource } from './response-keeper.ts';
+import type { BodyTaker, Source } from '../relay.ts';
 import type { Part } from './stored-delivery.ts';
 
 /** A response that is stored while a client gets it, or a part of it. */
 interface StoringParts {
   readonly fill: Fill;
-  readonly source: StoredSource;
+  readonly source: Source;
+  /** Gives up the request: nobody needs the response any more. */
+  readonly withdraw: () => void;
   /** `undefined`: the client has got its response already. */
   readonly part: Part | undefined;
   /** Bytes that are kept in memory for a slow client. */
   readonly readAheadBytes: number;
-  /** Bytes per second that are read from the upstream; 0: no limit. */
-  readonly rate: number;
 }
 
 /** A response of known length up to this size is sent in one piece. */
@@ -46,12 +45,10 @@ export class StoringRelay implements BodyTaker {
   #isPaused = false;
   #holdsFile = false;
   #isOver: 'no' | 'whole' | 'cut' = 'no';
-  readonly #rate: Pace | undefined;
 
   constructor(x: Exchange, parts: StoringParts) {
     this.#x = x;
     this.#parts = parts;
-    this.#rate = parts.rate > 0 ? new Pace(parts.rate, () => this.#pace()) : undefined;
     parts.fill.onProgress = () => this.#advance();
     const { part } = parts;
     const [range] = part?.body.parts ?? [];
@@ -67,7 +64,6 @@ export class StoringRelay implements BodyTaker {
     const at = this.#receivedBytes;
     this.#receivedBytes += bytes.length;
     this.#parts.fill.add(bytes);
-    this.#rate?.read(bytes.length);
     if (this.#hasClient) this.#queue(at, bytes);
     this.#advance();
   }
@@ -80,7 +76,6 @@ export class StoringRelay implements BodyTaker {
 
   end(): void {
     this.#isOver = 'whole';
-    this.#rate?.stop();
     void this.#parts.fill.finish();
     const { part } = this.#parts;
     if (!this.#isCollecting || !part) return this.#advance();
@@ -95,7 +90,6 @@ export class StoringRelay implements BodyTaker {
 
   cut(): void {
     this.#isOver = 'cut';
-    this.#rate?.stop();
     this.#parts.fill.drop('incomplete');
     if (this.#isCollecting) this.#stopCollecting();
     this.#advance();
@@ -141,7 +135,7 @@ export class StoringRelay implements BodyTaker {
     if (this.#stream && !this.#isBusy) this.#pump(this.#stream);
     this.#leaveToFile();
     if (!this.#hasClient && !this.#parts.fill.isStoring && this.#isOver === 'no')
-      this.#parts.source.withdraw();
+      this.#parts.withdraw();
     this.#pace();
   }
 
@@ -226,10 +220,9 @@ export class StoringRelay implements BodyTaker {
     if (this.#isOver !== 'no') return;
     const most = this.#isCollecting ? Infinity : readAheadBytes + (fill.isStoring ? DISK_BYTES : 0);
     const isBehind = fill.waitingBytes > DISK_BYTES || (this.#windowBytes > most && this.#isBusy);
-    const isAhead = isBehind || this.#rate?.isAhead === true;
-    if (isAhead === this.#isPaused) return;
-    this.#isPaused = isAhead;
-    if (isAhead) source.pause();
+    if (isBehind === this.#isPaused) return;
+    this.#isPaused = isBehind;
+    if (isBehind) source.pause();
     else source.resume();
   }
 }

@@ -7,7 +7,7 @@ import {
   type Variants,
 } from '../cache/index.ts';
 import type { Exchange } from '../http/index.ts';
-import type { BodyTaker } from '../relay.ts';
+import { type BodyTaker, pacedBody } from '../relay.ts';
 import type { AcceptedResponse, StoredSource } from './response-keeper.ts';
 import type { Part } from './stored-delivery.ts';
 import { StoringRelay } from './storing-relay.ts';
@@ -69,7 +69,13 @@ export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | u
     return undefined;
   }
   const { x, source, decide, readAheadBytes, rate } = receiver;
-  return new StoringRelay(x, { fill, source, part: decide(), readAheadBytes, rate });
+  const part = decide();
+  const withdraw = (): void => source.withdraw();
+  return pacedBody(
+    source,
+    rate,
+    (paced) => new StoringRelay(x, { fill, source: paced, withdraw, part, readAheadBytes }),
+  );
 }
 
 /** Gives the variants that a response belongs to; new ones if it depends on other headers than those before it. */

@@ -201,13 +201,26 @@ test('a body larger than client_max_body_size never reaches the upstream', async
 });
 
 test('proxy_limit_rate slows the reading from the upstream', async (t) => {
-  const port = await startUpstream(t, (_, response) => response.end(Buffer.alloc(300_000)));
+  const port = await startUpstream(t, (_, response) => response.end(Buffer.alloc(800_000)));
   const gw = await load(
     t,
     `server { location / { proxy_limit_rate 500k; proxy_pass http://127.0.0.1:${port}; } }`,
   );
   const began = performance.now();
   const { bytes } = await gw.fetch('/');
-  expect(bytes.length).toBe(300_000);
-  expect(performance.now() - began).toBeGreaterThan(300);
+  expect(bytes.length).toBe(800_000);
+  // The bytes of the first second come at once.
+  expect(performance.now() - began).toBeGreaterThan(500);
+});
+
+test('proxy_limit_rate holds for what one read has brought, too', async (t) => {
+  const port = await startUpstream(t, (_, response) => response.end(Buffer.alloc(24_576)));
+  const gw = await load(
+    t,
+    `server { location / { proxy_limit_rate 8k; proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const began = performance.now();
+  const { bytes } = await gw.fetch('/');
+  expect(bytes.length).toBe(24_576);
+  expect(performance.now() - began).toBeGreaterThan(1_900);
 });
