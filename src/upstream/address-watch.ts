@@ -1,5 +1,6 @@
 import type { ServerAddress } from './peer-group.ts';
-import { lookUpHost, NameFault, type NameResolver } from './name-resolver.ts';
+import { lookUpHost } from './known-names.ts';
+import { NameFault, type NameResolver } from './name-resolver.ts';
 import { addressOf, type ServerConfig } from './plan.ts';
 
 /** The addresses of a name, and when to look it up again (`undefined`: never). */

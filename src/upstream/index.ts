@@ -33,7 +33,7 @@ export {
   upstreamZoneName,
 } from './plan.ts';
 export type { PeerChecks, ProbedGroup, ProbedPeer } from './probing.ts';
-export { lookUpHost } from './name-resolver.ts';
+export { lookUpHost } from './known-names.ts';
 export type {
   BalancingInput,
   MemberLookup,
