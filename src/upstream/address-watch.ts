@@ -18,6 +18,8 @@ interface WatchOptions {
   readonly found: (addresses: readonly ServerAddress[]) => void;
   /** Called for the first failure until addresses are found again. */
   readonly failed: (error: Error) => void;
+  /** There are no addresses yet. */
+  readonly isUrgent: boolean;
 }
 
 const FIRST_RETRY_MS = 1000;
@@ -39,6 +41,11 @@ export class AddressWatch {
 
   constructor(watching: WatchOptions) {
     this.#watching = watching;
+  }
+
+  /** True if there were no addresses when the watch began. */
+  get isUrgent(): boolean {
+    return this.#watching.isUrgent;
   }
 
   /** Looks the addresses up. Resolves after the first result or failure; never rejects. */

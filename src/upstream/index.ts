@@ -26,11 +26,11 @@ export {
   type ServerTarget,
   type Sticky,
   type UpstreamPlan,
+  addressesZone,
   membershipZone,
   readServerAddress,
   sessionsZone,
   upstreamZone,
-  upstreamZoneName,
 } from './plan.ts';
 export type { PeerChecks, ProbedGroup, ProbedPeer } from './probing.ts';
 export { lookUpHost } from './known-names.ts';
