@@ -19,6 +19,8 @@ import type { Resolving } from './selection.ts';
 /** What the name servers have responded about one name: its records, or the name that it is an alias of. */
 export interface Known {
   readonly records: readonly DnsRecord[];
+  /** Of these records, IPv4 first. */
+  readonly addresses: readonly string[];
   /** Set if there are no records. */
   readonly alias?: string;
   /** In the time of `performance.now`. */
@@ -152,8 +154,9 @@ function combine(questions: readonly Question[], responses: readonly DnsResponse
   });
   const records = chains.flatMap(({ found }) => found);
   const ttlSeconds = Math.min(...chains.map((chain) => chain.ttlSeconds));
-  if (records.length > 0) return { records, ttlSeconds };
+  const addresses = records.flatMap((record) => ('address' in record ? record.address : []));
+  if (records.length > 0) return { records, addresses, ttlSeconds };
   if (codes.includes(TIMED_OUT)) return TIMED_OUT;
   const alias = chains.map(({ end }) => end).find((end) => end !== questions[0]?.name);
-  return alias === undefined ? NOT_FOUND : { records, alias, ttlSeconds };
+  return alias === undefined ? NOT_FOUND : { records, addresses, alias, ttlSeconds };
 }

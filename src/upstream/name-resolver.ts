@@ -165,11 +165,8 @@ function inTime<T>(lookup: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT
   });
 }
 
-function resolvedName({ records, untilMs }: Known): ResolvedName {
-  return {
-    addresses: records.flatMap((record) => ('address' in record ? record.address : [])),
-    validMs: validUntil(untilMs),
-  };
+function resolvedName({ addresses, untilMs }: Known): ResolvedName {
+  return { addresses, validMs: validUntil(untilMs) };
 }
 
 function validUntil(untilMs: number): number {

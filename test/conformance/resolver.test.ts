@@ -71,13 +71,20 @@ const requests = [
   ['GET /both?to=other-half.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
   ['GET /both?to=empty6.test', '200: peer'],
   ['GET /both?to=alias.test', '200: peer'],
+  // Two name servers in turn: the second one knows no name.
+  ['GET /turns?to=one.test', '200: peer'],
+  ['GET /turns?to=two.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /turns?to=two.test', '200: peer'],
+  ['GET /turns?to=same.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /turns?to=one.test', '200: peer'],
+  ['GET /turns?to=same.test', '200: peer'],
   ['GET /none?to=one.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
   ['GET /none?to=127.0.0.1', '200: peer'],
   ['GET /block?to=group', '200: peer'],
   ['GET /block?to=GROUP', '200: peer'],
 ] as const;
 
-const confOf = (dns: DnsServer, peerPort: number): string => `
+const confOf = ([dns, other]: readonly [DnsServer, DnsServer], peerPort: number): string => `
   upstream group { server 127.0.0.1:${peerPort}; }
   server {
     proxy_http_version 1.1;
@@ -87,6 +94,10 @@ const confOf = (dns: DnsServer, peerPort: number): string => `
     }
     location /both {
       resolver 127.0.0.1:${dns.port}; resolver_timeout 300ms;
+      proxy_pass http://$arg_to:${peerPort};
+    }
+    location /turns {
+      resolver 127.0.0.1:${dns.port} 127.0.0.1:${other.port} ipv6=off;
       proxy_pass http://$arg_to:${peerPort};
     }
     location /none { proxy_pass http://$arg_to:${peerPort}; }
@@ -100,7 +111,7 @@ const servers: readonly { name: string; start: (t: Owner, http: string) => Promi
     start: async (t, http) => {
       const port = await freePort();
       // nginx sends requests wherever clients say.
-      await startGateway(t, `proxy_allow_hosts 127.0.0.0/8; ${http}`, { port, workers: 2 });
+      await startGateway(t, `proxy_allow_hosts 127.0.0.0/8; ${http}`, { port });
       return port;
     },
   },
@@ -109,8 +120,12 @@ const servers: readonly { name: string; start: (t: Owner, http: string) => Promi
 for (const { name, start } of servers) {
   let port = 0;
   beforeAll(async () => {
-    const [dns, peer] = await Promise.all([startDnsServer(owner, NAMES), startPeer(owner, 'peer')]);
-    port = await start(owner, confOf(dns, peer.port));
+    const [dns, other, peer] = await Promise.all([
+      startDnsServer(owner, NAMES),
+      startDnsServer(owner, {}),
+      startPeer(owner, 'peer'),
+    ]);
+    port = await start(owner, confOf([dns, other], peer.port));
   });
 
   for (const [index, [request, response]] of requests.entries()) {

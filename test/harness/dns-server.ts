@@ -21,6 +21,8 @@ export interface DnsRecords {
   readonly silentAbout?: 'A' | 'AAAA';
   /** Over UDP, the answer has no records and says that it is truncated. */
   readonly truncated?: boolean;
+  /** Connections that ask for the name are closed. */
+  readonly closesTcp?: boolean;
   /** Messages that are sent before the answer, made of it. */
   readonly forged?: (answer: Buffer) => readonly Buffer[];
 }
@@ -48,20 +50,22 @@ export async function startDnsServer(
   names: Readonly<Record<string, DnsRecords>>,
 ): Promise<DnsServer> {
   const server = { names: new Map(Object.entries(names)), asked: [] as string[], sources: [] as string[] };
-  const answersTo = (query: Buffer, via: 'udp' | 'tcp', port: number): readonly Buffer[] => {
+  const answersTo = (query: Buffer, via: 'udp' | 'tcp', port: number): readonly Buffer[] | 'close' => {
     const { name, type, end } = readQuestion(query);
     server.asked.push(`${TYPES[type] ?? type} ${name}`);
     server.sources.push(`${via} ${port} ${query.readUInt16BE(0)}`);
     const records = server.names.get(name);
     if (records?.fault === 'silent' || (records?.silentAbout ?? '') === TYPES[type]) return [];
     const answer = answerTo(query.subarray(0, end), type, records);
+    if (via === 'tcp' && records?.closesTcp) return 'close';
     if (via === 'udp' && records?.truncated) return [truncated(answer, end)];
     return [...(records?.forged?.(answer) ?? []), answer];
   };
   const port = await listenTcp(t, (query, from) => answersTo(query, 'tcp', from));
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
-    for (const answer of answersTo(query, 'udp', from.port)) socket.send(answer, from.port, from.address);
+    const answers = answersTo(query, 'udp', from.port);
+    if (answers !== 'close') for (const answer of answers) socket.send(answer, from.port, from.address);
   });
   socket.bind(port, '127.0.0.1');
   await once(socket, 'listening');
@@ -75,13 +79,14 @@ export async function startDnsServer(
 /** Answers over TCP on a free port, which it returns. */
 async function listenTcp(
   t: Owner,
-  answersTo: (query: Buffer, from: number) => readonly Buffer[],
+  answersTo: (query: Buffer, from: number) => readonly Buffer[] | 'close',
 ): Promise<number> {
   const server = createServer((connection) => {
     connection.on('error', () => undefined);
     connection.on('data', (data) => {
-      for (const answer of answersTo(data.subarray(2), connection.remotePort ?? 0))
-        connection.write(Buffer.concat([numbers(answer.length), answer]));
+      const answers = answersTo(data.subarray(2), connection.remotePort ?? 0);
+      if (answers === 'close') connection.destroy();
+      else for (const answer of answers) connection.write(Buffer.concat([numbers(answer.length), answer]));
     });
   });
   server.listen(0, '127.0.0.1');

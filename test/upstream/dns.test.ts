@@ -284,6 +284,21 @@ test('a query without an answer goes to the next name server', async (t) => {
   expect(servers.map(({ asked }) => asked)).toEqual([['A a.test'], ['A a.test']]);
 });
 
+test('a name server that closes its TCP connections is no better than one that cannot be reached', async (t) => {
+  const long = { addresses: ['10.0.0.1'], truncated: true };
+  const servers = await Promise.all([
+    startDnsServer(t, { 'a.test': { ...long, closesTcp: true } }),
+    startDnsServer(t, { 'a.test': long }),
+  ]);
+  const resolver = resolverFor(t, servers, { ipv6: false, timeoutMs: 1000 });
+  expect(await resolved(resolver, 'a.test')).toEqual(['10.0.0.1']);
+  const transports = servers.map(({ sources }) => sources.map((source) => source.split(' ')[0]));
+  expect(transports).toEqual([
+    ['udp', 'tcp'],
+    ['udp', 'tcp'],
+  ]);
+});
+
 test('a query is repeated until the only name server answers', async (t) => {
   const dns = await startDnsServer(t, { 'a.test': { fault: 'silent' } });
   const found = resolved(resolverFor(t, [dns], { ipv6: false }), 'a.test');
