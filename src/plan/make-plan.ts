@@ -10,7 +10,7 @@ import {
 } from '../config/index.ts';
 import { type CachePlan, cacheZone } from '../cache/index.ts';
 import { type AnyModule, configOf, type CoreConfig } from '../contract/index.ts';
-import { membershipZone, sessionsZone, upstreamZone } from '../upstream/index.ts';
+import { addressesZone, membershipZone, sessionsZone, upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
 import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
 import { LocationPlanner } from './locations.ts';
@@ -90,8 +90,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
 function planNames(locations: LocationPlanner, upstreams: UpstreamCollector, workers: number): void {
   for (const { plan, span } of upstreams.declared) {
     locations.zones.add(upstreamZone(plan, workers), span);
-    const members = membershipZone(plan);
-    if (members) locations.zones.add(members, span);
+    for (const text of [membershipZone(plan), addressesZone(plan)]) if (text) locations.zones.add(text, span);
     if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
   }
   upstreams.checks.checkZones(locations.zones.declarations);

@@ -1,5 +1,6 @@
 import type { ServerAddress } from './peer-group.ts';
-import { lookUpHost, NameFault, type NameResolver } from './name-resolver.ts';
+import { lookUpHost } from './known-names.ts';
+import { NameFault, type NameResolver } from './name-resolver.ts';
 import { addressOf, type ServerConfig } from './plan.ts';
 
 /** The addresses of a name, and when to look it up again (`undefined`: never). */
@@ -17,6 +18,8 @@ interface WatchOptions {
   readonly found: (addresses: readonly ServerAddress[]) => void;
   /** Called for the first failure until addresses are found again. */
   readonly failed: (error: Error) => void;
+  /** There are no addresses yet. */
+  readonly isUrgent: boolean;
 }
 
 const FIRST_RETRY_MS = 1000;
@@ -38,6 +41,11 @@ export class AddressWatch {
 
   constructor(watching: WatchOptions) {
     this.#watching = watching;
+  }
+
+  /** True if there were no addresses when the watch began. */
+  get isUrgent(): boolean {
+    return this.#watching.isUrgent;
   }
 
   /** Looks the addresses up. Resolves after the first result or failure; never rejects. */

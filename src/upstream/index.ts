@@ -26,14 +26,14 @@ export {
   type ServerTarget,
   type Sticky,
   type UpstreamPlan,
+  addressesZone,
   membershipZone,
   readServerAddress,
   sessionsZone,
   upstreamZone,
-  upstreamZoneName,
 } from './plan.ts';
 export type { PeerChecks, ProbedGroup, ProbedPeer } from './probing.ts';
-export { lookUpHost } from './name-resolver.ts';
+export { lookUpHost } from './known-names.ts';
 export type {
   BalancingInput,
   MemberLookup,

@@ -222,6 +222,9 @@ function readPort(text: string): number | undefined {
 const NAME_ADDRESSES = 8;
 const RESOLVED_ADDRESSES = 32;
 
+/** The number of servers with `resolve` is rounded up. */
+const RESOLVED_STEP = 4;
+
 /** The number of threads is rounded up, so that a few more workers do not lose the state of peers. */
 const THREADS_STEP = 16;
 
@@ -253,6 +256,17 @@ export function membershipZone(plan: UpstreamPlan): MembershipDeclaration | unde
   const { key, managedPeers: peers } = plan;
   if (peers === undefined) return undefined;
   return { name: `members ${key} ${configuredDigest(plan)}`, kind: 'membership', peers };
+}
+
+/**
+ * Returns the shared memory of the addresses of the servers with `resolve`; `undefined` if there is none. A few more of them
+ * leave its size, and so its content, alone.
+ */
+export function addressesZone({ key, servers }: UpstreamPlan): MembershipDeclaration | undefined {
+  const count = servers.filter(({ resolve }) => resolve).length;
+  if (count === 0) return undefined;
+  const step = RESOLVED_STEP * NAME_ADDRESSES;
+  return { name: `addresses ${key}`, kind: 'membership', peers: step * Math.ceil(count / RESOLVED_STEP) };
 }
 
 /** Identifies the servers of a block as they are written. */

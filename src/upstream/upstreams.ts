@@ -3,8 +3,10 @@ import { type Counters, MembershipText, openDictionary, PeerTable } from '../zon
 import { PeerGroup } from './peer-group.ts';
 import { upstreamKey } from './implicit-upstream.ts';
 import { AddressWatch, addressLookup } from './address-watch.ts';
+import { KnownAddresses } from './known-addresses.ts';
 import { NameResolver } from './name-resolver.ts';
 import {
+  addressesZone,
   membershipZone,
   type ServerConfig,
   sessionsZone,
@@ -64,7 +66,10 @@ export class OpenUpstreams implements Upstreams {
     this.#watches = asks ? opened.flatMap(({ plan, group }) => this.#watch(plan, group)) : [];
   }
 
-  /** Opens the groups. Resolves when their names have been looked up, or after a timeout. Never rejects. */
+  /**
+   * Opens the groups. Resolves when the names without known addresses have been looked up, or after a timeout. Never
+   * rejects.
+   */
   static async open(plans: readonly UpstreamPlan[], scope: UpstreamScope): Promise<OpenUpstreams> {
     const upstreams = new OpenUpstreams(plans, scope, true);
     await upstreams.#start();
@@ -124,7 +129,9 @@ export class OpenUpstreams implements Upstreams {
     const patience = new Promise((resolve) => {
       timer = setTimeout(resolve, START_MS);
     });
-    await Promise.race([Promise.all(this.#watches.map((watch) => watch.ask())), patience]);
+    const asked = this.#watches.map((watch) => ({ watch, result: watch.ask() }));
+    const urgent = asked.filter(({ watch }) => watch.isUrgent).map(({ result }) => result);
+    await Promise.race([Promise.all(urgent), patience]);
     clearTimeout(timer);
   }
 
@@ -150,15 +157,23 @@ export class OpenUpstreams implements Upstreams {
     return resolver;
   }
 
-  /** Creates a watch for each server with a name. */
+  /** Creates a watch for each server with a name. Until its lookup succeeds, the server has the addresses known before. */
   #watch(plan: UpstreamPlan, group: PeerGroup): AddressWatch[] {
     const { resolver, resolverTimeoutMs: timeoutMs } = plan;
+    const zone = addressesZone(plan);
+    const kept = zone && new KnownAddresses(this.#scope.zone(zone.name), this.#scope.workerId);
     return plan.servers.flatMap((server, index) => {
       const names = server.resolve && resolver ? this.#resolver({ resolver, timeoutMs }) : undefined;
       const ask = addressLookup(server, names);
       if (!ask) return [];
-      const found: Watcher['found'] = (addresses) => group.setAddresses(index, addresses);
-      return new AddressWatch({ ask, found, failed: this.#lookupFailed(server) });
+      const known = server.resolve ? (kept?.of(server) ?? []) : [];
+      if (known.length > 0) group.setAddresses(index, known);
+      const found: Watcher['found'] = (addresses) => {
+        group.setAddresses(index, addresses);
+        if (server.resolve) kept?.keep(server, addresses);
+      };
+      const failed = this.#lookupFailed(server);
+      return new AddressWatch({ ask, found, failed, isUrgent: known.length === 0 });
     });
   }
 

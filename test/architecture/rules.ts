@@ -46,6 +46,7 @@ const HOMES: Readonly<Record<string, string>> = {
   'uWebSockets.js-node24': 'src/worker/transport/',
   pg: 'src/modules/dbrest/',
   lmdb: 'src/modules/kv/',
+  'dns-packet': 'src/upstream/dns/',
   'vscode-languageserver': 'src/lsp/',
   'vscode-languageserver-textdocument': 'src/lsp/',
   refa: 'src/check/',

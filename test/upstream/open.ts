@@ -1,5 +1,5 @@
 import { load } from '../../src/pipeline.ts';
-import { OpenUpstreams, upstreamZone, upstreamZoneName } from '../../src/upstream/index.ts';
+import { addressesZone, OpenUpstreams, upstreamZone } from '../../src/upstream/index.ts';
 import { createZone } from '../../src/zone/index.ts';
 import { aloneCounters } from '../harness/counters.ts';
 import type { Owner } from '../harness/owner.ts';
@@ -17,9 +17,11 @@ export async function openUpstreams(
   });
   const { plan, report } = loaded;
   if (!plan) throw new Error(report.faults.map(({ message }) => message).join('; '));
-  const zones = new Map(
-    plan.upstreams.map((upstream) => [upstreamZoneName(upstream), createZone(upstreamZone(upstream, 1))]),
-  );
+  const declared = plan.upstreams.flatMap((upstream) => [
+    upstreamZone(upstream, 1),
+    addressesZone(upstream) ?? [],
+  ]);
+  const zones = new Map(declared.flat().map((zone) => [zone.name, createZone(zone)]));
   const logged: string[] = [];
   const upstreams = await OpenUpstreams.open(plan.upstreams, {
     workerId: 1,

@@ -103,6 +103,35 @@ test('a server with "resolve" moves with its name while requests go on', async (
   }, FAST);
 });
 
+const resolvedServers = [
+  { it: 'a name', server: (port: number) => `server p.test:${port} resolve;` },
+  { it: 'a service', server: () => 'server p.test service=http resolve;' },
+];
+
+for (const { it, server } of resolvedServers) {
+  test(`after a reload, a group begins with the known addresses of ${it}, though the name server fails`, async (t) => {
+    const peer = await startPeer(t, 'p');
+    const dns = await startDnsServer(t, {
+      'p.test': { addresses: ['127.0.0.1'] },
+      '_http._tcp.p.test': { services: [{ priority: 1, weight: 1, port: peer.port, target: 'p.test' }] },
+    });
+    const confOf = (more: string): string =>
+      `resolver 127.0.0.1:${dns.port} ipv6=off;
+       upstream u { zone u 64k; ${server(peer.port)} ${more} }
+       server {
+         proxy_http_version 1.1;
+         location / { proxy_pass http://u; }
+       }`;
+    const gw = await startGateway(t, confOf(''), { workers: 2 });
+    await gw.expect('GET /', { body: 'p' });
+    for (const name of dns.names.keys()) dns.names.set(name, { fault: 2 });
+    expect(await gw.reload(confOf('server q.test resolve; keepalive 4;'))).toBe('done');
+    for (let n = 0; n < 8; n++) await gw.expect('GET /', { body: 'p' });
+    expect(await gw.reload(confOf('').replaceAll('p.test', 'q.test'))).toBe('done');
+    await gw.expect('GET /', { status: 502 });
+  });
+}
+
 test('requests may name any number of hosts, and hosts with the same address share kept connections', async (t) => {
   const peer = await startPeer(t, 'p');
   const dns = await startDnsServer(t, {});

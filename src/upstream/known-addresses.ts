@@ -1,0 +1,43 @@
+import { MembershipText } from '../zone/index.ts';
+import type { ServerAddress } from './peer-group.ts';
+import type { ServerConfig } from './plan.ts';
+
+type Server = Pick<ServerConfig, 'target' | 'resolve'>;
+
+/**
+ * The addresses of the servers with `resolve` of one upstream, in shared memory: after a reload, and in a worker that
+ * replaces another one, the group begins with them, even if no name server responds.
+ */
+export class KnownAddresses {
+  readonly #text: MembershipText;
+
+  constructor(buffer: SharedArrayBuffer, threadId: number) {
+    this.#text = new MembershipText(buffer, threadId);
+  }
+
+  /** Returns the addresses that were found last for the same name, port and service. */
+  of(server: Server): readonly ServerAddress[] {
+    return read(this.#text.read()?.text ?? '')[keyOf(server)] ?? [];
+  }
+
+  /** Replaces the addresses of a server. */
+  keep(server: Server, addresses: readonly ServerAddress[]): void {
+    const key = keyOf(server);
+    const change = this.#text.change((text) => {
+      const next = JSON.stringify({ ...read(text), [key]: addresses });
+      return next === text ? undefined : next;
+    });
+    // Servers that are no longer configured may fill the memory.
+    if (change !== 'too long') return;
+    const alone = this.#text.change(() => JSON.stringify({ [key]: addresses }));
+    if (alone === 'too long') this.#text.change(() => '');
+  }
+}
+
+function read(text: string): Readonly<Record<string, readonly ServerAddress[]>> {
+  return text === '' ? {} : (JSON.parse(text) as Record<string, readonly ServerAddress[]>);
+}
+
+function keyOf({ target, resolve }: Server): string {
+  return JSON.stringify([target, resolve?.service ?? '']).toLowerCase();
+}
