@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView } from '../config/index.ts';
 import {
@@ -91,7 +91,8 @@ export function certificatesOf(server: BlockView): readonly ShownCertificate[] {
 
 function readCertificate(path: string): X509Certificate | undefined {
   try {
-    return new X509Certificate(readFileSync(path));
+    // A pipe has nothing more to give.
+    return statSync(path).isFile() ? new X509Certificate(readFileSync(path)) : undefined;
   } catch {
     return undefined;
   }

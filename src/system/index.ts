@@ -3,3 +3,4 @@ export { systemFailure, systemReason, unreachableReason } from './failure.ts';
 export { intermediatesOf, verifyError } from './openssl.ts';
 export { chmodSocket, openAsRoot, rootPath } from './root-files.ts';
 export { sharesPorts } from './shares-ports.ts';
+export { type ReadFile, readerOf } from './read-once.ts';

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Word } from '../../../grammar/index.ts';
 import type { LoadedFile, TlsConfig, TlsVersion } from '../../client/index.ts';
 import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../config/index.ts';
-import { systemReason } from '../../system/index.ts';
+import { readerOf, systemReason } from '../../system/index.ts';
 
 /**
  * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time because the
@@ -15,7 +14,7 @@ function loadedFile(what: string): ArgReader<LoadedFile> {
     if (word.value === '') return { path: '', text: '' };
     const path = resolve(confDir, word.value);
     try {
-      return { path, text: readFileSync(path, 'utf8') };
+      return { path, text: readerOf(report)(path).toString() };
     } catch (error) {
       report.emerg(`cannot load ${what} "${path}": open() failed (${systemReason(error)})`, word.span);
       return undefined;

@@ -267,7 +267,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'ticketKeys',
     repeat: 'append',
     summary:
-      'File of 48 or 80 random bytes for encrypting tickets; of several the first is used. Without it the workers share a random key until the next reload.',
+      'File of 48 or 80 random bytes for encrypting tickets; of several the first is used. Without it the workers share a random key; with a shared session cache it changes with each ssl_session_timeout.',
     roles: pathFrom('confDir'),
     source: source('ssl_session_ticket_key'),
   },

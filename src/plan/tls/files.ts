@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FileName } from '../../contract/index.ts';
-import { systemFailure, systemReason } from '../../system/index.ts';
+import { type ReadFile, systemFailure, systemReason } from '../../system/index.ts';
 import { openKey, type TlsPlan } from './tls-plan.ts';
 
 /** A fault of a TLS setting in nginx's words. */
@@ -16,17 +16,21 @@ export class TlsFault extends Error {
 }
 
 /** The text of a file; `what` gives the beginning of the message on failure. */
-export function readText({ path }: FileName, what: (path: string) => string): string {
+export function readText(
+  { path }: FileName,
+  what: (path: string) => string,
+  read: ReadFile = readFileSync,
+): string {
   try {
-    return readFileSync(path, 'utf8');
+    return read(path).toString();
   } catch (error) {
     throw new TlsFault(`${what(path)} failed (${systemReason(error)})`);
   }
 }
 
 /** Reads a certificate with its chain. */
-export function readCertificate(file: FileName): string {
-  const pem = readText(file, (path) => `cannot load certificate "${path}": BIO_new_file()`);
+export function readCertificate(file: FileName, read?: ReadFile): string {
+  const pem = readText(file, (path) => `cannot load certificate "${path}": BIO_new_file()`, read);
   try {
     certificateOf(pem);
     return pem;
@@ -42,9 +46,9 @@ const certificateOf = (pem: string): X509Certificate => new X509Certificate(pem)
 /** Reads the key of a certificate and decrypts it with one of the passwords if necessary. */
 export function readKey(
   file: FileName,
-  { certificate, passwords }: { certificate: string; passwords: readonly string[] },
+  { certificate, passwords, read }: { certificate: string; passwords: readonly string[]; read?: ReadFile },
 ): TlsPlan['keys'][number] {
-  const pem = readText(file, (path) => `cannot load certificate key "${path}": BIO_new_file()`);
+  const pem = readText(file, (path) => `cannot load certificate key "${path}": BIO_new_file()`, read);
   let fault: unknown;
   for (const passphrase of [undefined, ...passwords]) {
     try {
@@ -67,27 +71,27 @@ export function readKey(
 }
 
 /** Reads a file with one password per line. */
-export function readPasswords(file: FileName | undefined): readonly string[] {
+export function readPasswords(file: FileName | undefined, read?: ReadFile): readonly string[] {
   if (!file) return [];
-  return readText(file, (path) => `open() "${path}"`)
+  return readText(file, (path) => `open() "${path}"`, read)
     .split(/\r?\n/)
     .filter((line) => line !== '');
 }
 
 /** The OCSP response of a file, in base64. */
-export function readStaple(file: FileName): string {
+export function readStaple(file: FileName, read: ReadFile): string {
   try {
-    return readFileSync(file.path).toString('base64');
+    return read(file.path).toString('base64');
   } catch (error) {
     throw new TlsFault(`BIO_new_file("${file.path}") failed (${systemReason(error)})`);
   }
 }
 
 /** The ticket key in the form of node:tls, in base64: name, HMAC key, AES key of 16 bytes each. */
-export function readTicketKey(file: FileName): string {
+export function readTicketKey(file: FileName, read: ReadFile): string {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(file.path);
+    bytes = read(file.path);
   } catch (error) {
     throw new TlsFault(systemFailure('open', file.path, error));
   }

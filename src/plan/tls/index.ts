@@ -2,6 +2,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Report, Span } from '../../../grammar/index.ts';
 import type { ResolvedConfigs } from '../../config/index.ts';
 import { configOf, type FileName, type SslConfig } from '../../contract/index.ts';
+import { type ReadFile, readerOf } from '../../system/index.ts';
 import {
   readCertificate,
   readKey,
@@ -43,17 +44,19 @@ class TlsPlanner {
   readonly #config: SslConfig;
   readonly #report: Report;
   readonly #spanOf: SpanOf;
+  readonly #read: ReadFile;
   #failed = false;
 
   constructor(config: SslConfig, report: Report, spanOf: SpanOf) {
     this.#config = config;
     this.#report = report;
     this.#spanOf = spanOf;
+    this.#read = readerOf(report);
   }
 
   plan(): TlsPlan | undefined {
     const { certificates = [], keys = [], ...config } = this.#config;
-    const passwords = this.#try('passwordFile', () => readPasswords(config.passwordFile)) ?? [];
+    const passwords = this.#try('passwordFile', () => readPasswords(config.passwordFile, this.#read)) ?? [];
     const pairs = lastOfEachType([
       ...certificates.map((file, index) => this.#pair(file, keys[index], { index, passwords })),
       this.#commandPair(passwords),
@@ -62,9 +65,9 @@ class TlsPlanner {
     const dhParam = this.#text('dhParam', (path) => `BIO_new_file("${path}")`);
     const crl = this.#text('crl', (path) => `X509_LOOKUP_load_file("${path}")`);
     const { staplingFile } = config;
-    const staple = staplingFile && this.#try('staplingFile', () => readStaple(staplingFile));
+    const staple = staplingFile && this.#try('staplingFile', () => readStaple(staplingFile, this.#read));
     const ticketKey = config.ticketKeys?.map((file, index) =>
-      this.#try('ticketKeys', () => readTicketKey(file), index),
+      this.#try('ticketKeys', () => readTicketKey(file, this.#read), index),
     )[0];
     const authorities = this.#authorities();
     if (this.#failed || !settings) return undefined;
@@ -100,9 +103,13 @@ class TlsPlanner {
       this.#fail(new TlsFault(message), 'certificates', index);
       return undefined;
     }
-    const certificate = this.#try('certificates', () => readCertificate(file), index);
+    const certificate = this.#try('certificates', () => readCertificate(file, this.#read), index);
     if (certificate === undefined) return undefined;
-    const key = this.#try('keys', () => readKey(keyFile, { certificate, passwords }), index);
+    const key = this.#try(
+      'keys',
+      () => readKey(keyFile, { certificate, passwords, read: this.#read }),
+      index,
+    );
     return key && { certificate, key };
   }
 
@@ -112,8 +119,11 @@ class TlsPlanner {
     const [certificateFile, keyFile] = [files.get('certificate'), files.get('privatekey')];
     if (!certificateFile) return undefined;
     return this.#try('commands', () => {
-      const certificate = readCertificate(certificateFile);
-      return { certificate, key: readKey(keyFile ?? certificateFile, { certificate, passwords }) };
+      const certificate = readCertificate(certificateFile, this.#read);
+      return {
+        certificate,
+        key: readKey(keyFile ?? certificateFile, { certificate, passwords, read: this.#read }),
+      };
     });
   }
 
@@ -139,7 +149,7 @@ class TlsPlanner {
     what: (path: string) => string,
   ): string | undefined {
     const file = this.#config[field];
-    return file && this.#try(field, () => readText(file, what));
+    return file && this.#try(field, () => readText(file, what, this.#read));
   }
 
   /** Checks that OpenSSL accepts each setting, and all of them together. */

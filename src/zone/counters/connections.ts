@@ -6,7 +6,7 @@ export interface ConnectionTotals {
   readonly accepted: number;
   readonly handled: number;
   readonly requests: number;
-  /** Always 0: uWebSockets.js reports a request when its head is complete. */
+  /** Those of the node engine: uWebSockets.js reports a request when its head is complete. */
   readonly reading: number;
   /** Unfinished requests, including the one that reads this. */
   readonly writing: number;
@@ -48,6 +48,7 @@ export class Connections {
   readonly refused: Counter;
   readonly requests: Counter;
   readonly active: Gauge;
+  readonly reading: Gauge;
   readonly writing: Gauge;
   readonly #counters: Counters;
 
@@ -58,6 +59,7 @@ export class Connections {
     this.refused = counters.counter(REFUSED);
     this.requests = counters.counter(REQUESTS);
     this.active = counters.gauge(ACTIVE);
+    this.reading = counters.gauge(READING);
     this.writing = counters.gauge(WRITING);
   }
 
@@ -67,21 +69,22 @@ export class Connections {
   }
 
   totals(): ConnectionTotals {
-    const [active, writing] = [this.#total(this.active), this.#total(this.writing)];
+    const [active, reading, writing] = [this.active, this.reading, this.writing].map((gauge) =>
+      this.#total(gauge),
+    ) as [number, number, number];
     return {
       active,
       accepted: this.#total(this.accepted),
       handled: this.#total(this.handled),
       requests: this.#total(this.requests),
-      reading: 0,
+      reading,
       writing,
-      waiting: Math.max(0, active - writing),
+      waiting: Math.max(0, active - reading - writing),
     };
   }
 
   /** Publishes the metrics that are derived from others. */
   publish(): void {
-    this.#counters.collect('gauge', { metric: READING, read: () => this.totals().reading });
     this.#counters.collect('gauge', { metric: WAITING, read: () => this.totals().waiting });
     this.#counters.collect('gauge', { metric: UP, read: () => 1 });
   }

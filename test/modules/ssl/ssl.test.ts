@@ -1,9 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { oneGateway, startGateway, type Gateway, type Owner } from '../../harness/gateway.ts';
+
+import { movableClock } from '../proxy/cache/origin.ts';
 
 const load = oneGateway();
 
@@ -98,6 +102,33 @@ for (const { it, directives, second } of SESSIONS) {
     }
   });
 }
+
+test.runIf(HAS_OPENSSL)('with a shared cache the ticket keys change in time', async (t) => {
+  const clock = movableClock(t);
+  const directives = 'ssl_session_cache shared:s:1m; ssl_session_timeout 1h;';
+  const files = firstFiles();
+  const gw = await startGateway(t, (_, port) => conf(port, directives), { files, ...clock.options });
+  const { session } = await visit(gw.port);
+  expect((await visit(gw.port, { ...(session && { session }) })).body).toBe('r');
+  clock.move(3600);
+  expect((await visit(gw.port, { ...(session && { session }) })).body).toBe('.');
+});
+
+test.runIf(HAS_OPENSSL)('a certificate may come from a pipe, for several servers', async (t) => {
+  const pipe = join(certificates.dir, `pipe-${process.pid}`);
+  execFileSync('mkfifo', [pipe]);
+  const feeding = writeFile(pipe, certificates.read('first.crt'));
+  const files = firstFiles();
+  const gw = await startGateway(
+    t,
+    (_, port) => `ssl_certificate ${pipe}; ssl_certificate_key server.key;
+      server { listen 127.0.0.1:${port} ssl; return 200 one; }
+      server { listen 127.0.0.1:${port} ssl; server_name two; return 200 two; }`,
+    { files },
+  );
+  await feeding;
+  expect((await visit(gw.port, { servername: 'two' })).body).toBe('one');
+});
 
 test.runIf(HAS_OPENSSL)(
   'a reload reads the certificate again, and open connections keep the old one',

@@ -70,6 +70,21 @@ test('connections that are kept open are waiting', async (t) => {
   for (const connection of kept) connection.destroy();
 });
 
+test('a connection whose request head is not complete is read', async (t) => {
+  const gw = await startGateway(
+    t,
+    (_, port) => `server { listen 127.0.0.1:${port} engine=node; location / { stub_status; } }`,
+  );
+  const client = await connectRaw(gw.port);
+  client.write('GET / HTTP/1.1\r\nHo');
+  await vi.waitFor(async () => expect((await numbers(gw.port, '/')).slice(4)).toEqual([1, 1, 0]));
+  client.write('st: a\r\n\r\n');
+  expect(await client.until(/Waiting: \d/)).toMatch(/Reading: 0 Writing: 1 Waiting: 0/);
+  client.write('GET');
+  client.destroy();
+  await vi.waitFor(async () => expect((await numbers(gw.port, '/')).slice(4)).toEqual([0, 1, 0]));
+});
+
 test('a server without a matching location serves its own stub_status', async (t) => {
   const gw = await startGateway(t, 'server { stub_status; location /a { return 200 a; } location /b { } }');
   await gw.expect('GET /', { status: 200, body: SHAPE });

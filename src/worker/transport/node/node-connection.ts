@@ -123,15 +123,21 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     if (!head) {
       if (this.#ended) this.socket.destroySoon();
       else if (!this.#headBegun && this.#pending) this.arm(port.head.timeoutMs, () => this.#timeOutHead());
-      this.#headBegun = this.#pending !== undefined;
+      this.#beginHead(this.#pending !== undefined);
       return false;
     }
     this.#seen.reset();
     this.disarm();
-    this.#headBegun = false;
+    this.#beginHead(false);
     this.#consume(head.bytes);
     this.#begin(head);
     return true;
+  }
+
+  /** Notes whether a head has begun and is not complete. */
+  #beginHead(hasBegun: boolean): void {
+    if (hasBegun !== this.#headBegun) this.open.connections.reading.add(hasBegun ? 1 : -1);
+    this.#headBegun = hasBegun;
   }
 
   #begin(head: Head): void {
@@ -245,6 +251,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     if (this.#step === 'over') return;
     this.#step = 'over';
     this.open.idle.delete(this);
+    this.#beginHead(false);
     this.#pending = undefined;
     this.#wire?.leave();
     this.release();

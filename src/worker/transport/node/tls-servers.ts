@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { secureContextOptions, type TlsPlan } from '../../../plan/index.ts';
 import { ChosenCertificates } from './chosen-certificates.ts';
@@ -50,6 +50,8 @@ export class TlsServers {
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
   readonly #chosen = new ChosenCertificates();
+  /** The period of the ticket keys of each server. */
+  readonly #ticketPeriods = new WeakMap<Server, number>();
 
   /** Begins a handshake on a paused plain socket; bytes already read must have been given back to it. */
   begin(
@@ -69,7 +71,10 @@ export class TlsServers {
   #serverOf(plan: TlsPlan, rules: HandshakeRules): Server {
     const servers = this.#byPlan[rules.http2 ? 'http2' : 'http1'];
     const known = servers.get(plan);
-    if (known) return known;
+    if (known) {
+      this.#renewTicketKeys(known, plan, rules);
+      return known;
+    }
     const server = createServer({
       ...secureContextOptions(plan),
       ALPNProtocols: rules.http2 ? ['h2', ...HTTP_1] : [...HTTP_1],
@@ -95,7 +100,22 @@ export class TlsServers {
     );
     if (typeof plan.sessionCache !== 'string') this.#keepSessions(server, plan, plan.sessionCache);
     servers.set(plan, server);
+    this.#renewTicketKeys(server, plan, rules);
     return server;
+  }
+
+  /** As in nginx, keys that no file gives change with each `ssl_session_timeout` where there is a shared cache. */
+  #renewTicketKeys(server: Server, plan: TlsPlan, { ticketKey }: HandshakeRules): void {
+    const { sessionCache, sessionTimeoutSeconds } = plan;
+    const isShared = typeof sessionCache !== 'string' && sessionCache.name !== '';
+    if (plan.ticketKey !== undefined || !isShared || sessionTimeoutSeconds === 0) return;
+    const period = Math.floor(Date.now() / 1000 / sessionTimeoutSeconds);
+    if (this.#ticketPeriods.get(server) === period) return;
+    this.#ticketPeriods.set(server, period);
+    // All workers derive the same keys without asking one another.
+    const secret = Buffer.from(ticketKey, 'base64');
+    const salt = String(sessionTimeoutSeconds);
+    server.setTicketKeys(Buffer.from(hkdfSync('sha256', secret, salt, String(period), secret.length)));
   }
 
   /** This old undocumented property is the only way to find the plain socket under a TLS socket. */
