@@ -6,7 +6,6 @@ import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { oneGateway, startGateway, type Gateway, type Owner } from '../../harness/gateway.ts';
-
 import { movableClock } from '../proxy/cache/origin.ts';
 
 const load = oneGateway();
