@@ -5,6 +5,8 @@ import type { TlsSettings } from './connector.ts';
 export interface LoadedFile {
   readonly path: string;
   readonly text: string;
+  /** The name depends on the request: nothing was read, and `path` is what the directive says. */
+  readonly named?: { readonly value: ComplexValue; readonly directory: string };
 }
 
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';

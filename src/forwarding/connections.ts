@@ -10,11 +10,16 @@ import {
   type TlsSettings,
 } from '../client/index.ts';
 import type { Caches } from '../cache/index.ts';
-import { type ComplexValue, constantText } from '../config/index.ts';
+import { constantText } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
 import { PieceBuffers } from '../send-file.ts';
 import type { KeepaliveConfig, UpstreamGroup, Upstreams } from '../upstream/index.ts';
 import type { ForwardingBuild } from './build.ts';
+import {
+  type CertificateConfig,
+  type ClientCertificate,
+  compileClientCertificate,
+} from './client-certificate.ts';
 import type { TryingConfig } from './config.ts';
 import { type LocalAddress, readLocalAddress } from './local-address.ts';
 import type { Target } from './protocol.ts';
@@ -22,8 +27,8 @@ import type { Target } from './protocol.ts';
 /** The upstreams and connections that a location forwards requests through. */
 export interface Provisioned {
   readonly upstreams: Upstreams;
-  /** Gives the connections to the peers of a group, plain or encrypted, from one local address (default: any). */
-  connections(group: UpstreamGroup, isTls: boolean, local?: LocalAddress): Carriers;
+  /** Gives the connections to the peers of a group, plain or encrypted. */
+  connections(group: UpstreamGroup, isTls: boolean, own?: OwnSettings): Carriers;
   readonly caches: Caches;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
@@ -48,7 +53,14 @@ interface Use {
   readonly reader?: () => ResponseReader;
 }
 
-/** Maximum number of connection sets that requests may create by naming local addresses. */
+/** What the connections for a request have of their own. */
+export interface OwnSettings {
+  /** Default: any. */
+  readonly local?: LocalAddress | undefined;
+  readonly certificate?: ClientCertificate | undefined;
+}
+
+/** Maximum number of connection sets that requests may create by naming local addresses or certificates. */
 const MAX_SETS = 1_000;
 
 /** Opens no connection yet. The connections of groups that do not change outlive a reload. */
@@ -58,6 +70,7 @@ export function provisionForwarding(
   use: Use,
 ): Provisioned {
   const known = new Map<string, Carriers>();
+  const certified = new CertifiedSets();
   const buffer = scope.share('forwarding: read buffer', readBuffer, () => undefined);
   const open = (group: UpstreamGroup, settings: ConnectorSettings): Carriers =>
     scope.share(
@@ -68,19 +81,19 @@ export function provisionForwarding(
   return {
     upstreams: scope.upstreams,
     caches: scope.caches,
-    buffers: scope.share(
-      'forwarding: cache buffers',
-      () => new PieceBuffers(),
-      () => undefined,
-    ),
-    connections(group, isTls, local) {
+    buffers: cacheBuffers(scope),
+    connections(group, isTls, { local, certificate } = {}) {
       const set = `${isTls ? 'tls' : 'plain'} ${local?.localAddress ?? ''} ${group.connectionSet}`;
       const hasPort = local?.localPort !== undefined;
-      const found = hasPort ? undefined : known.get(set);
+      const found = hasPort || certificate ? undefined : known.get(set);
       if (found) return found;
-      const settings = { ...settingsOf(use, isTls), tcpKeepalive: socketKeepalive, ...local };
+      const settings = { ...settingsOf(use, isTls, certificate), tcpKeepalive: socketKeepalive, ...local };
       // The port of one connection is of no use to the next request.
       if (hasPort) return makeCarriers({ ...group, keepalive: NOT_KEPT }, settings, { ...use, buffer });
+      if (certificate)
+        return certified.take(`${set} ${certificate.id}`, () =>
+          makeCarriers(group, settings, { ...use, buffer }),
+        );
       if (known.size >= MAX_SETS) throw new Error('requests name too many different local addresses');
       const opened = open(group, settings);
       known.set(set, opened);
@@ -89,8 +102,38 @@ export function provisionForwarding(
   };
 }
 
-function settingsOf({ isHttp2, tls }: Use, isTls: boolean): Pick<ConnectorSettings, 'protocol' | 'tls'> {
-  return { ...(isHttp2 && { protocol: 'h2' }), ...(isTls && tls && { tls }) };
+function cacheBuffers(scope: Scope): PieceBuffers {
+  return scope.share(
+    'forwarding: cache buffers',
+    () => new PieceBuffers(),
+    () => undefined,
+  );
+}
+
+/** The connection sets of certificates whose names depend on requests; the one that was used last comes last. */
+class CertifiedSets {
+  readonly #sets = new Map<string, Carriers>();
+
+  take(name: string, make: () => Carriers): Carriers {
+    const carriers = this.#sets.get(name) ?? make();
+    this.#sets.delete(name);
+    this.#sets.set(name, carriers);
+    const [oldest] = this.#sets;
+    if (oldest && this.#sets.size > MAX_SETS) {
+      this.#sets.delete(oldest[0]);
+      oldest[1].close();
+    }
+    return carriers;
+  }
+}
+
+function settingsOf(
+  { isHttp2, tls }: Use,
+  isTls: boolean,
+  certificate: ClientCertificate | undefined,
+): Pick<ConnectorSettings, 'protocol' | 'tls'> {
+  const shown = certificate && { cert: certificate.cert, key: certificate.key };
+  return { ...(isHttp2 && { protocol: 'h2' }), ...(isTls && tls && { tls: { ...tls, ...shown } }) };
 }
 
 const NOT_KEPT: KeepaliveConfig = { connections: 0, requests: 1, timeMs: 0, timeoutMs: 0 };
@@ -115,38 +158,44 @@ function keyOf(
   return `${protocol} ${connectionSet} ${digest}`;
 }
 
-/** Gives the local address that all requests share; `undefined` if it depends on the request. */
-function fixedLocalAddress({ bind }: Pick<TryingConfig, 'bind'>): LocalAddress | 'any' | undefined {
-  if (bind === undefined || bind === 'off') return 'any';
-  const fixed = constantText(bind);
-  return fixed === undefined ? undefined : (readLocalAddress(fixed) ?? 'any');
-}
-
 interface Tools {
-  readonly config: Pick<TryingConfig, 'bind'>;
+  readonly config: Pick<TryingConfig, 'bind'> & Partial<CertificateConfig>;
   readonly provisioned: Provisioned;
   readonly build: Pick<ForwardingBuild, 'value'>;
 }
 
-/** Compiles what gives the connections of a request to a group. */
-export function compileConnections({
-  config,
-  provisioned,
-  build,
-}: Tools): (x: Exchange, group: UpstreamGroup, isTls: boolean) => Carriers {
-  const fixed = fixedLocalAddress(config);
-  if (fixed !== undefined) return (_x, group, isTls) => provisioned.connections(group, isTls, given(fixed));
-  const render = build.value(config.bind as ComplexValue);
-  return (x, group, isTls) => {
+/** Compiles what gives the settings of a request; they are no function if all requests share them. */
+function compileOwnSettings({ config, build }: Tools): OwnSettings | ((x: Exchange) => OwnSettings) {
+  const local = compileLocalAddress(config, build);
+  const certificate = compileClientCertificate(config, build);
+  if (certificate === undefined && typeof local !== 'function') return { local };
+  return (x) => ({ local: typeof local === 'function' ? local(x) : local, certificate: certificate?.(x) });
+}
+
+function compileLocalAddress(
+  { bind }: Pick<TryingConfig, 'bind'>,
+  build: Pick<ForwardingBuild, 'value'>,
+): LocalAddress | undefined | ((x: Exchange) => LocalAddress | undefined) {
+  if (bind === undefined || bind === 'off') return undefined;
+  const fixed = constantText(bind);
+  if (fixed !== undefined) return readLocalAddress(fixed);
+  const render = build.value(bind);
+  return (x) => {
     const text = render(x);
     const local = readLocalAddress(text);
     if (!local && text !== '') x.writeLog(`invalid local address "${text}"`);
-    return provisioned.connections(group, isTls, local);
+    return local;
   };
 }
 
-function given(local: LocalAddress | 'any'): LocalAddress | undefined {
-  return local === 'any' ? undefined : local;
+/** Compiles what gives the connections of a request to a group. */
+export function compileConnections(
+  tools: Tools,
+): (x: Exchange, group: UpstreamGroup, isTls: boolean) => Carriers {
+  const { provisioned } = tools;
+  const own = compileOwnSettings(tools);
+  if (typeof own !== 'function') return (_x, group, isTls) => provisioned.connections(group, isTls, own);
+  return (x, group, isTls) => provisioned.connections(group, isTls, own(x));
 }
 
 /** Compiles the target of a location whose upstream is known at load time. */
@@ -155,12 +204,12 @@ export function compileKnownTarget<T extends Target>(
   isTls: boolean,
   tools: Tools,
 ): (x: Exchange) => T {
-  const fixed = fixedLocalAddress(tools.config);
-  if (fixed === undefined || (fixed !== 'any' && fixed.localPort !== undefined)) {
+  const own = compileOwnSettings(tools);
+  if (typeof own === 'function' || own.local?.localPort !== undefined) {
     const connectionsOf = compileConnections(tools);
     return (x) => ({ ...target, connections: connectionsOf(x, target.group, isTls) }) as T;
   }
-  const connections = tools.provisioned.connections(target.group, isTls, given(fixed));
+  const connections = tools.provisioned.connections(target.group, isTls, own);
   const whole = { ...target, connections } as T;
   return () => whole;
 }

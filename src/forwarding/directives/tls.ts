@@ -1,17 +1,28 @@
 import { resolve } from 'node:path';
 import type { Word } from '../../../grammar/index.ts';
 import type { LoadedFile, TlsConfig, TlsVersion } from '../../client/index.ts';
-import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../config/index.ts';
+import {
+  type ArgReader,
+  constantText,
+  directivesFor,
+  pathFrom,
+  readers,
+  type ReadScope,
+} from '../../config/index.ts';
 import { readerOf, systemReason } from '../../system/index.ts';
 
 /**
  * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time because the
  * process that serves requests may not have the right to read it.
  */
-function loadedFile(what: string): ArgReader<LoadedFile> {
-  return readers.oneWord('file', (word, { report, confDir }) => {
+function loadedFile(what: string, takesVariables = false): ArgReader<LoadedFile> {
+  return readers.oneWord('file', (word, scope) => {
+    const { report, confDir } = scope;
     // An empty name cancels an inherited one (nginx).
     if (word.value === '') return { path: '', text: '' };
+    const value = takesVariables ? scope.complexValue(word) : undefined;
+    if (value && constantText(value) === undefined)
+      return { path: word.value, text: '', named: { value, directory: confDir } };
     const path = resolve(confDir, word.value);
     try {
       return { path, text: readerOf(report)(path).toString() };
@@ -111,15 +122,16 @@ export const tlsRows = directivesFor<TlsConfig>()({
   },
   ssl_certificate: {
     contexts: HSL,
-    args: loadedFile('certificate'),
+    args: loadedFile('certificate', true),
     into: 'sslCertificate',
-    summary: "The gateway's client certificate (PEM).",
+    summary:
+      "The gateway's client certificate (PEM). With variables in its name it is read for each request, unless its file is the same as before.",
     roles: pathFrom('confDir'),
     source: 'nginx',
   },
   ssl_certificate_key: {
     contexts: HSL,
-    args: loadedFile('certificate key'),
+    args: loadedFile('certificate key', true),
     into: 'sslCertificateKey',
     summary: "The key of the gateway's client certificate (PEM).",
     roles: pathFrom('confDir'),

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -185,6 +185,48 @@ for (const { it, conf, resumed } of sessions) {
     expect(said.join(' ')).toBe(resumed);
   });
 }
+
+test('the client certificate may depend on the request', async (t) => {
+  const port = await startTls(t, { requestCert: true, rejectUnauthorized: false, ca: pem('ca.pem') });
+  const gw = await load(
+    t,
+    `server { location / {
+       proxy_ssl_certificate ${dir}/$arg_name.pem; proxy_ssl_certificate_key ${dir}/$arg_name.key;
+       proxy_pass https://127.0.0.1:${port};
+     } location /named { proxy_ssl_certificate $arg_name; proxy_ssl_certificate_key $arg_name;
+       proxy_pass https://127.0.0.1:${port}; } }`,
+  );
+  await gw.expect('GET /?name=client', { body: '- TLSv1.3 client.example' });
+  await gw.expect('GET /?name=up', { body: '- TLSv1.3 up.example' });
+  await gw.expect('GET /?name=client', { body: '- TLSv1.3 client.example' });
+  await gw.expect('GET /named', { body: '- TLSv1.3 -' });
+  const log = 'cannot load certificate "';
+  await gw.expect('GET /?name=none', { status: 500 });
+  await gw.waitForLog(new RegExp(`${log}${dir}/none.pem": BIO_new_file\\(\\) failed \\(2: No such file`));
+  await gw.expect('GET /?name=ca', { status: 200 });
+  await gw.expect('GET /?name=../x', { status: 500 });
+  await gw.waitForLog(/unsafe certificate name ".*\.\.\/x\.pem"/);
+  writeFileSync(join(dir, 'garbage.pem'), 'no certificate');
+  writeFileSync(join(dir, 'garbage.key'), 'no key');
+  await gw.expect('GET /?name=garbage', { status: 500 });
+  await gw.waitForLog(new RegExp(`${log}${dir}/garbage.pem": .*SSL`));
+});
+
+test('a file of the client certificate that has changed is read again', async (t) => {
+  const port = await startTls(t, { requestCert: true, rejectUnauthorized: false, ca: pem('ca.pem') });
+  const gw = await load(
+    t,
+    `server { location / {
+       proxy_ssl_certificate ${dir}/$arg_name.pem; proxy_ssl_certificate_key ${dir}/$arg_name.key;
+       proxy_pass https://127.0.0.1:${port};
+     } }`,
+  );
+  for (const name of ['client', 'up']) {
+    writeFileSync(join(dir, 'rotated.pem'), pem(`${name}.pem`));
+    writeFileSync(join(dir, 'rotated.key'), pem(`${name}.key`));
+    await gw.expect('GET /?name=rotated', { body: `- TLSv1.3 ${name}.example` });
+  }
+});
 
 test('plain HTTP behind https is a 502', async (t) => {
   const upstream = await startScriptedUpstream(t, readScripts(''), 'HTTP/1.1 400 Bad Request\r\n\r\n');
