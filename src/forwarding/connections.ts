@@ -54,7 +54,7 @@ interface Use {
 }
 
 /** What the connections for a request have of their own. */
-export interface OwnSettings {
+interface OwnSettings {
   /** Default: any. */
   readonly local?: LocalAddress | undefined;
   readonly certificate?: ClientCertificate | undefined;
