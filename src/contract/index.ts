@@ -72,6 +72,7 @@ export { conditionOf, configOf, matchOf, nodesOf } from './shared-configs.ts';
 export {
   TICKET_KEY,
   type FileName,
+  type OcspCache,
   type SessionCache,
   type SslConfig,
   type TlsVersion,

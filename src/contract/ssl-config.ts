@@ -18,6 +18,13 @@ export interface FileName {
   readonly isChosen?: true;
 }
 
+/** The statuses of client certificates that a worker keeps. */
+export interface OcspCache {
+  readonly name: string;
+  /** 0: none are kept. */
+  readonly entries: number;
+}
+
 /** The TLS settings of a server (nginx ngx_http_ssl_module). */
 export interface SslConfig {
   /** `ssl on`: every `listen` of the server speaks TLS. */
@@ -44,7 +51,12 @@ export interface SslConfig {
   readonly verifyDepth: number;
   readonly crl?: FileName;
   readonly rejectHandshake: boolean;
+  readonly stapling: boolean;
+  readonly staplingVerify: boolean;
+  readonly staplingResponder?: string;
   readonly ocsp: 'on' | 'off' | 'leaf';
+  readonly ocspResponder?: string;
+  readonly ocspCache: OcspCache;
 }
 
 /** The key under which `provided` returns the encryption key of session tickets, shared by all workers. */

@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate } from 'node:tls';
 
 /** OpenSSL 3's number and message (X509_verify_cert_error_string) of each verification error, by the code of node:tls. */
@@ -40,4 +41,9 @@ export function intermediatesOf(leaf: DetailedPeerCertificate): number {
   )
     count++;
   return count;
+}
+
+/** Returns the URL of the OCSP responder that a certificate names. */
+export function ocspResponderOf({ infoAccess }: X509Certificate): string | undefined {
+  return /^OCSP - URI:(http:\/\/\S+)$/im.exec(infoAccess ?? '')?.[1];
 }

@@ -47,6 +47,8 @@ const HOMES: Readonly<Record<string, string>> = {
   pg: 'src/modules/dbrest/',
   lmdb: 'src/modules/kv/',
   'dns-packet': 'src/upstream/dns/',
+  pkijs: 'src/worker/transport/node/ocsp/',
+  asn1js: 'src/worker/transport/node/ocsp/',
   'vscode-languageserver': 'src/lsp/',
   'vscode-languageserver-textdocument': 'src/lsp/',
   refa: 'src/check/',

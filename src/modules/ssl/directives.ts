@@ -10,20 +10,14 @@ import {
   type Rows,
   shares,
 } from '../../config/index.ts';
-import type { FileName, SessionCache, SslConfig, TlsVersion } from '../../contract/index.ts';
+import type { FileName, OcspCache, SessionCache, SslConfig, TlsVersion } from '../../contract/index.ts';
 
 const { flag, integer, oneOf, size, text, texts, time } = readers;
 const HS: readonly Context[] = ['http', 'server'];
 
 const ONLY_TUNES = 'it tunes how nginx sends and keeps things';
-const NO_STAPLING = 'OCSP responses are not stapled';
 
 const LIST: readonly (readonly [name: string, args: ArgReader<unknown>, why: string])[] = [
-  ['ssl_stapling', flag, NO_STAPLING],
-  ['ssl_stapling_verify', flag, NO_STAPLING],
-  ['ssl_stapling_responder', text, NO_STAPLING],
-  ['ssl_ocsp_responder', text, 'OCSP is not asked'],
-  ['ssl_ocsp_cache', text, 'OCSP is not asked'],
   ['ssl_early_data', flag, 'early data is not taken, which is the safe choice'],
   ['ssl_buffer_size', size, ONLY_TUNES],
   ['ssl_certificate_cache', texts, ONLY_TUNES],
@@ -132,6 +126,29 @@ function readCache(word: Word, scope: ReadScope): SessionCache | undefined {
   return { name, sessions: Math.floor(bytes / SESSION_BYTES) };
 }
 
+/** Reads the URL of an OCSP responder. */
+const responder: ArgReader<string> = readers.oneWord('URL', (word, { report, directive }) => {
+  if (/^http:\/\/[^/\s]/i.test(word.value) && URL.canParse(word.value)) return word.value;
+  const hint = 'expected a URL that begins with "http://"';
+  report.emerg(`invalid URL prefix in OCSP responder "${word.value}" in "${directive}"`, word.span, hint);
+  return undefined;
+});
+
+/** Size of a status in nginx's shared cache. */
+const STATUS_BYTES = 128;
+
+/** Reads `ssl_ocsp_cache`. */
+const ocspCache: ArgReader<OcspCache> = readers.oneWord('off | shared:name:size', (word, scope) => {
+  if (word.value === 'off') return { name: '', entries: 0 };
+  const [, name, size] = /^shared:([^:]+):([^:]+)$/.exec(word.value) ?? [];
+  const bytes = size === undefined ? undefined : readers.size.read([{ ...word, value: size }], scope);
+  if (name !== undefined && bytes !== undefined && bytes >= SMALLEST_CACHE_BYTES)
+    return { name, entries: Math.floor(bytes / STATUS_BYTES) };
+  const fault = name === undefined || bytes === undefined ? 'invalid OCSP cache' : 'OCSP cache is too small:';
+  scope.report.emerg(`${fault} "${word.value}"`, word.span);
+  return undefined;
+});
+
 /** Reads `ssl_conf_command name value`. */
 const command: ArgReader<readonly [string, string, FileName]> = readers.words(
   { syntax: 'name value', min: 2, max: 2 },
@@ -167,6 +184,32 @@ export const directives = directivesFor<SslConfig>()({
     summary: 'PEM file with the key of the corresponding certificate.',
     roles: pathFrom('confDir'),
     source: source('ssl_certificate_key'),
+  },
+  ssl_stapling: {
+    contexts: HS,
+    args: flag,
+    into: 'stapling',
+    default: false,
+    summary:
+      'Whether OCSP responses about the certificate are sent to clients that ask for one. Each worker asks the responder when the first client does, and again within the hour.',
+    source: source('ssl_stapling'),
+  },
+  ssl_stapling_verify: {
+    contexts: HS,
+    args: flag,
+    into: 'staplingVerify',
+    default: false,
+    summary:
+      'Accepted: a response is sent only if the issuer, a responder that it has authorized, or a certificate of ssl_trusted_certificate has signed it.',
+    source: source('ssl_stapling_verify'),
+  },
+  ssl_stapling_responder: {
+    contexts: HS,
+    args: { ...text, syntax: 'URL' },
+    into: 'staplingResponder',
+    defaultText: 'the one that the certificate names',
+    summary: 'URL of the OCSP responder: http only.',
+    source: source('ssl_stapling_responder'),
   },
   ssl_stapling_file: {
     contexts: HS,
@@ -325,8 +368,27 @@ export const directives = directivesFor<SslConfig>()({
     args: oneOf('on', 'off', 'leaf'),
     into: 'ocsp',
     default: 'off',
-    summary: 'Accepted with a warning: client certificates are checked against ssl_crl only.',
+    summary:
+      'Whether the status of client certificates is asked for by OCSP: of the whole chain, or of the leaf only. A request waits for it; where it is not good, the response is 400.',
     source: source('ssl_ocsp'),
+  },
+  ssl_ocsp_responder: {
+    contexts: HS,
+    args: responder,
+    into: 'ocspResponder',
+    defaultText: 'the one that the certificate names',
+    summary: 'URL of the OCSP responder for client certificates: http only.',
+    source: source('ssl_ocsp_responder'),
+  },
+  ssl_ocsp_cache: {
+    contexts: HS,
+    args: ocspCache,
+    into: 'ocspCache',
+    default: { name: '', entries: 0 },
+    defaultText: 'off',
+    summary:
+      'Keeps the statuses of client certificates for as long as they are valid; each worker has its own cache.',
+    source: source('ssl_ocsp_cache'),
   },
   ...ACCEPTED,
 });

@@ -87,10 +87,9 @@ export const ssl = moduleFor<SslConfig>()({
   variables,
   enabled: ({ certificates }) => certificates !== undefined,
 
-  validate({ ocsp }, report) {
-    if (ocsp === 'off') return;
-    const predicate = 'is accepted without effect: revoked certificates are known by "ssl_crl" only';
-    report.warn('ocsp', predicate, { rule: 'ignored-directive' });
+  validate({ ocsp, verifyClient }, report) {
+    if (ocsp !== 'off' && verifyClient === 'optional_no_ca')
+      report.on('ocsp', 'is incompatible with "ssl_verify_client optional_no_ca"');
   },
 
   /** Prepares the ticket key: a ticket of one worker is valid in all of them. */

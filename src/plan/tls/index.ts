@@ -1,8 +1,9 @@
+import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Report, Span } from '../../../grammar/index.ts';
 import type { ResolvedConfigs } from '../../config/index.ts';
 import { configOf, type FileName, type SslConfig } from '../../contract/index.ts';
-import { type ReadFile, readerOf } from '../../system/index.ts';
+import { ocspResponderOf, type ReadFile, readerOf } from '../../system/index.ts';
 import {
   readCertificate,
   readKey,
@@ -84,6 +85,8 @@ class TlsPlanner {
       authorities,
       rejectHandshake: config.rejectHandshake,
       ...(dhParam !== undefined && { dhParam }),
+      ...this.#stapling(pairs),
+      ...this.#ocsp(),
       crls: crl === undefined ? [] : splitPem(crl, 'X509 CRL'),
       ...(staple !== undefined && { staple }),
       ...(ticketKey !== undefined && { ticketKey }),
@@ -144,6 +147,30 @@ class TlsPlanner {
     });
   }
 
+  /** nginx ignores `ssl_stapling` with a warning where nobody can be asked. */
+  #stapling(pairs: readonly Pair[]): Pick<TlsPlan, 'stapling'> {
+    const { stapling, staplingFile, staplingResponder: responder, certificates = [] } = this.#config;
+    if (!stapling || staplingFile) return {};
+    const trusted = this.#text('trustedCertificate', (path) => `SSL_CTX_load_verify_locations("${path}")`);
+    const issuers = [...pairs.map(({ certificate }) => certificate), trusted ?? ''].flatMap((pem) =>
+      pem === '' ? [] : splitPem(pem, 'CERTIFICATE'),
+    );
+    const faults = pairs.map(({ certificate }) =>
+      staplingFault(new X509Certificate(certificate), { responder, issuers }),
+    );
+    for (const [index, fault] of faults.entries()) {
+      const file = certificates[index]?.path ?? '';
+      const span = this.#spanOf('stapling');
+      if (fault) this.#report.warn(`"ssl_stapling" ignored, ${fault} certificate "${file}"`, span);
+    }
+    return faults.includes(undefined) ? { stapling: { responder, issuers } } : {};
+  }
+
+  #ocsp(): Pick<TlsPlan, 'ocsp'> {
+    const { ocsp: mode, ocspResponder: responder, ocspCache: cache, verifyClient } = this.#config;
+    return mode === 'off' || verifyClient === 'off' ? {} : { ocsp: { mode, responder, cache } };
+  }
+
   #text(
     field: 'dhParam' | 'crl' | 'clientCertificate' | 'trustedCertificate',
     what: (path: string) => string,
@@ -195,6 +222,18 @@ function tryOptions(what: string, options: SecureContextOptions): void {
   } catch (error) {
     throw new TlsFault(`${what} failed (SSL: ${reasonOf(error)})`);
   }
+}
+
+/** Why no OCSP response about a certificate can be had, in nginx's words. */
+function staplingFault(
+  certificate: X509Certificate,
+  { responder, issuers }: NonNullable<TlsPlan['stapling']>,
+): string | undefined {
+  const mayBeIssuer = (pem: string): boolean => certificate.checkIssued(new X509Certificate(pem));
+  if (!issuers.some(mayBeIssuer)) return 'issuer certificate not found for';
+  if (responder !== undefined && !/^http:\/\/[^/]/i.test(responder))
+    return `invalid URL prefix in OCSP responder "${responder}" in the`;
+  return (responder ?? ocspResponderOf(certificate)) ? undefined : 'no OCSP responder URL in the';
 }
 
 /** A certificate with its chain, and its key. */

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
-import type { SessionCache, VerifyClient } from '../../contract/index.ts';
+import type { OcspCache, SessionCache, VerifyClient } from '../../contract/index.ts';
 
 /** The TLS settings of a server with the content of all files, which are read once per load. */
 export interface TlsPlan {
@@ -14,6 +14,14 @@ export interface TlsPlan {
   readonly passwords: readonly string[];
   /** An OCSP response in base64. */
   readonly staple?: string;
+  /** OCSP responses are asked for and stapled. `issuers`: PEM texts of certificates that may have signed the server's own. */
+  readonly stapling?: { readonly responder: string | undefined; readonly issuers: readonly string[] };
+  /** The status of client certificates is asked for. */
+  readonly ocsp?: {
+    readonly mode: 'on' | 'leaf';
+    readonly responder: string | undefined;
+    readonly cache: OcspCache;
+  };
   /** Cipher suites, those of TLS 1.3 included. */
   readonly ciphers: string;
   readonly honorCipherOrder: boolean;

@@ -142,7 +142,7 @@ function bind(server: Server, { address, key, opening }: PortToOpen): Promise<vo
 export class NodeTransport implements Transport, Failing {
   readonly #silence = new SilenceWatch();
   readonly #date = new HttpDate();
-  readonly #tlsServers = new TlsServers();
+  readonly #tlsServers = new TlsServers((message) => this.#log.write('error', message));
   readonly #listeners = new Listeners((error) =>
     this.#log.write('alert', `accept() failed: ${error.message}`),
   );

@@ -192,12 +192,12 @@ export class PrefaceReader implements Failing {
       return undefined;
     }
     const socket = this.#release();
-    const done = (secure: TLSSocket): void => {
+    const done = (secure: TLSSocket, statusFault?: string): void => {
       if (isNameless(secure, open)) return void secure.destroy();
       const opened = {
         socket: secure,
         open,
-        facts: { proxyProtocol, tls: new SocketTlsFacts(secure, hello, target) },
+        facts: { proxyProtocol, tls: new SocketTlsFacts(secure, hello, { ...target, statusFault }) },
       };
       // eslint-disable-next-line no-new -- it lives as long as its socket
       if (http2 && secure.alpnProtocol === 'h2') new Http2Connection(opened, http2);

@@ -85,6 +85,13 @@ function hex(number: number): string {
   return `0x${number.toString(16).padStart(4, '0')}`;
 }
 
+interface HandshakeResult {
+  readonly plan: TlsPlan;
+  readonly namesServer: boolean;
+  /** What is wrong with the status of the client's certificates. */
+  readonly statusFault?: string | undefined;
+}
+
 /** The result of a connection's handshake. Most values are read from the socket when a variable needs them. */
 export class SocketTlsFacts implements TlsFacts {
   readonly serverName: string;
@@ -95,16 +102,12 @@ export class SocketTlsFacts implements TlsFacts {
   readonly #socket: TLSSocket;
   readonly #hello: ClientHello;
 
-  constructor(
-    socket: TLSSocket,
-    hello: ClientHello,
-    { plan, namesServer }: { plan: TlsPlan; namesServer: boolean },
-  ) {
+  constructor(socket: TLSSocket, hello: ClientHello, { plan, namesServer, statusFault }: HandshakeResult) {
     this.#socket = socket;
     this.#hello = hello;
     this.serverName = hello.serverName;
     this.namesServer = namesServer;
-    this.client = plan.verify === 'off' ? undefined : clientOf(socket, plan);
+    this.client = plan.verify === 'off' ? undefined : clientOf(socket, plan, statusFault);
   }
 
   get protocol(): string {
@@ -137,16 +140,25 @@ export class SocketTlsFacts implements TlsFacts {
   }
 }
 
-function clientOf(socket: TLSSocket, plan: TlsPlan): ClientCertificate | undefined {
+function clientOf(
+  socket: TLSSocket,
+  plan: TlsPlan,
+  statusFault: string | undefined,
+): ClientCertificate | undefined {
   // Must come first: after `getPeerX509Certificate` Node no longer finds the chain.
   const isTooDeep = intermediatesOf(socket.getPeerCertificate(true)) > plan.verifyDepth;
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return undefined;
   const verifier = verifierOf(plan);
-  if (socket.authorized && !isTooDeep) return { certificate, verifier };
+  if (socket.authorized && !isTooDeep)
+    return { certificate, verifier, ...(statusFault !== undefined && { fault: statusFaultOf(statusFault) }) };
   // Beyond the depth, OpenSSL does not look for an issuer.
   const code = socket.authorized ? 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' : String(socket.authorizationError);
   return { certificate, verifier, fault: { code, text: verifyError(code).message } };
+}
+
+function statusFaultOf(text: string): NonNullable<ClientCertificate['fault']> {
+  return { code: 'OCSP_STATUS', text };
 }
 
 /**

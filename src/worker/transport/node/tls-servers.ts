@@ -1,6 +1,7 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { secureContextOptions, type TlsPlan } from '../../../plan/index.ts';
+import { CertificateStatus } from './certificate-status.ts';
 import { ChosenCertificates } from './chosen-certificates.ts';
 
 /** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
@@ -27,8 +28,8 @@ class TlsSessions {
 
 /** Receives the result of a handshake. */
 interface Handshake {
-  /** `socket` is the encrypted socket. */
-  done(socket: TLSSocket): void;
+  /** `socket` is the encrypted socket; `statusFault` says what is wrong with the status of the client's certificates. */
+  done(socket: TLSSocket, statusFault?: string): void;
   failed(message: string, level: 'info' | 'error'): void;
 }
 
@@ -42,6 +43,8 @@ interface HandshakeRules {
   readonly serverName: string;
 }
 
+type GiveStaple = (error: Error | null, response: Buffer | null) => void;
+
 const HTTP_1: readonly string[] = ['http/1.1', 'http/1.0', 'http/0.9'];
 
 /** One `tls.Server` per TLS plan, with and without HTTP/2. None of them listens; they get connections whose first bytes have been read. */
@@ -50,8 +53,14 @@ export class TlsServers {
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
   readonly #chosen = new ChosenCertificates();
+  readonly #status: CertificateStatus;
   /** The period of the ticket keys of each server. */
   readonly #ticketPeriods = new WeakMap<Server, number>();
+
+  /** `note` writes to the error log. */
+  constructor(note: (message: string) => void) {
+    this.#status = new CertificateStatus(note);
+  }
 
   /** Begins a handshake on a paused plain socket; bytes already read must have been given back to it. */
   begin(
@@ -87,14 +96,11 @@ export class TlsServers {
     });
     server.on('secureConnection', (secure) => {
       const handshake = this.#handshakeOf(secure);
-      if (handshake) handshake.done(secure);
-      else secure.destroy();
+      if (!handshake) secure.destroy();
+      else if (plan.ocsp) void this.#askStatus(secure, plan, handshake);
+      else handshake.done(secure);
     });
-    const { staple } = plan;
-    if (staple !== undefined)
-      server.on('OCSPRequest', (_, __, done: (error: Error | null, response: Buffer) => void) =>
-        done(null, Buffer.from(staple, 'base64')),
-      );
+    this.#staple(server, plan);
     server.on('tlsClientError', ({ message }, secure) =>
       this.#handshakeOf(secure)?.failed(`SSL_do_handshake() failed (SSL: ${message})`, 'info'),
     );
@@ -102,6 +108,36 @@ export class TlsServers {
     servers.set(plan, server);
     this.#renewTicketKeys(server, plan, rules);
     return server;
+  }
+
+  /** Staples the response of a file, or the one of a responder. */
+  #staple(server: Server, plan: TlsPlan): void {
+    const { staple, stapling } = plan;
+    if (staple === undefined && !stapling) return;
+    server.on('OCSPRequest', (certificate: Buffer, issuer: Buffer | null, done: GiveStaple) => {
+      if (staple !== undefined) return done(null, Buffer.from(staple, 'base64'));
+      return void this.#askStaple(plan, [certificate, issuer], done);
+    });
+  }
+
+  async #askStaple(
+    plan: TlsPlan,
+    [certificate, issuer]: readonly [Buffer, Buffer | null],
+    done: GiveStaple,
+  ): Promise<void> {
+    // Without a response the handshake goes on.
+    const der = await this.#status.stapleFor(plan, certificate, issuer).catch(() => null);
+    done(null, der);
+  }
+
+  /** Requests wait for the status of the client's certificates. */
+  async #askStatus(secure: TLSSocket, plan: TlsPlan, handshake: Handshake): Promise<void> {
+    const ignore = (): void => undefined;
+    secure.on('error', ignore);
+    const fault = await this.#status.faultOf(secure, plan);
+    if (secure.destroyed) return;
+    handshake.done(secure, fault);
+    secure.off('error', ignore);
   }
 
   /** As in nginx, keys that no file gives change with each `ssl_session_timeout` where there is a shared cache. */
