@@ -145,8 +145,6 @@ export interface RequestNeeds {
   readonly headers: Set<string>;
   allHeaders: boolean;
   peer: boolean;
-  /** True if some location forwards requests of any method. */
-  anyMethod: boolean;
 }
 
 /** The values that all locations of one compile share. */
@@ -365,10 +363,6 @@ export class LocationBuild implements Build {
 
   needAllHeaders(): void {
     this.#context.needs.allHeaders = true;
-  }
-
-  needAnyMethod(): void {
-    this.#context.needs.anyMethod = true;
   }
 
   needPeer(): void {

@@ -84,7 +84,7 @@ export async function compileGateway(
     version: plan.main.version,
     variables: plan.variables,
     matchers: new Matchers(plan.variables),
-    needs: { headers: new Set(), allHeaders: false, peer: false, anyMethod: false },
+    needs: { headers: new Set(), allHeaders: false, peer: false },
     provisioned: new Map(),
     turns: new Turns(),
   };

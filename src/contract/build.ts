@@ -61,6 +61,4 @@ export interface Build {
   needHeader(lowerCaseName: string): void;
   needAllHeaders(): void;
   needPeer(): void;
-  /** Admits requests of any method, not only of those that gw's own modules serve. */
-  needAnyMethod(): void;
 }

@@ -138,10 +138,10 @@ const HEADER_FRAME_BYTES = 4;
 
 /** The refusal of a port before a server is chosen, as in the engines; `undefined` if there is none. */
 export function refusalBy(
-  { head, needs }: Pick<PortHandler, 'head' | 'needs'>,
+  { head }: Pick<PortHandler, 'head'>,
   { method, requestUri, headers, refusal }: ReadQuestion,
 ): Refusal | undefined {
-  const status = methodRefusal(method, needs.anyMethod);
+  const status = methodRefusal(method);
   if (status === 400) return { status, why: `"${method}" is no method` };
   if (status === 405) return { status, why: `the method "${method}" is not served` };
   const sizes = headerSizes(headers);

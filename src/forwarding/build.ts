@@ -28,5 +28,4 @@ export interface ForwardingBuild extends CacheBuild {
   uses(variable: string): boolean;
   usesFamily(prefix: string): boolean;
   needPeer(): void;
-  needAnyMethod(): void;
 }

@@ -27,7 +27,6 @@ export function compileForwarding<T extends Target>(
   location: ForwardingLocation<T>,
   build: ForwardingBuild,
 ): Handler {
-  build.needAnyMethod();
   const { config, protocol, provisioned, body } = location;
   const readUpload: ReadUpload = body
     ? (x) => new WholeUpload(body(x))

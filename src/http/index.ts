@@ -15,7 +15,7 @@ export {
   CONFIGURED_TYPE,
   KEPT_TYPE,
   mediaTypeTest,
-  PARTS_TYPE,
+  RANGED,
 } from './response-type.ts';
 export { failRequest } from './fail-request.ts';
 export { EngineTransform, type BodyTransform } from './body-transform.ts';

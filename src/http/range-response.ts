@@ -1,7 +1,7 @@
 import { type HeaderNeed, parseHttpDate, type Validators } from './conditions.ts';
 import type { Exchange } from './exchange.ts';
 import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
-import { PARTS_TYPE } from './response-type.ts';
+import { RANGED } from './response-type.ts';
 import { passFilters, transformation } from './transformed.ts';
 
 /** Responds that no byte of the ranges exists. */
@@ -66,7 +66,7 @@ export function partialBody(
   { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
 ): FileBody {
   const [only] = ranges;
-  x.setState(PARTS_TYPE, type);
+  x.setState(RANGED, { type, sizeBytes });
   if (!only || ranges.length > 1) {
     const contentType = x.rules.ranges.typeOfParts?.(x, type) ?? type;
     return multipartBody(ranges, { contentType, sizeBytes });

@@ -1,18 +1,16 @@
 import { isMethod } from '../http1/index.ts';
 
-/** Methods that gw serves. Other well-formed methods get 405, malformed ones 400. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Always refused, as in nginx. */
+/** Refused everywhere, as in nginx. */
 const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /**
- * Returns the status that refuses a method, or 0. `anyMethod`: some location forwards requests, so methods that gw
- * itself does not serve are allowed; WebDAV has two dozen of them.
+ * Returns the status that refuses a method, or 0. A location decides about all others: upstreams know two dozen of WebDAV,
+ * and `return` responds to any (nginx).
  */
-export function methodRefusal(method: string, anyMethod: boolean): 0 | 400 | 405 {
-  if (method === 'GET' || METHODS.has(method)) return 0;
+export function methodRefusal(method: string): 0 | 400 | 405 {
+  if (method === 'GET') return 0;
   if (!isMethod(method)) return 400;
-  return anyMethod && !REFUSED.has(method) ? 0 : 405;
+  return REFUSED.has(method) ? 405 : 0;
 }
 
 const CODINGS = { gzip: /(?:^|[, ])gzip(.*)$/is, br: /(?:^|[, ])br(.*)$/is };

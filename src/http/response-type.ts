@@ -7,8 +7,8 @@ export const CONFIGURED_TYPE = stateKey<string>('configured type');
  * its extension.
  */
 export const KEPT_TYPE = stateKey<string>('kept type');
-/** Value: the type of a response of which gw sends ranges. */
-export const PARTS_TYPE = stateKey<string>('type of the parts');
+/** Value: the response of which gw sends ranges. */
+export const RANGED = stateKey<{ readonly type: string; readonly sizeBytes: number }>('ranged response');
 /** Value: the charset that an upstream asked for. */
 export const CHARSET_OVERRIDE = stateKey<string>('charset override');
 

@@ -50,7 +50,7 @@ export async function serve(
     head: HEAD,
     serverName: 'a',
     mergeSlashes: true,
-    needs: { headers: new Set(), allHeaders: false, peer: false, anyMethod: false },
+    needs: { headers: new Set(), allHeaders: false, peer: false },
     usage: { inFlight: 0 },
     serve: (x) => x.send(200, '', 'fine'),
     rules: { ...RULES, writeLog: (message) => void lines.push(message), ...rules },

@@ -25,7 +25,6 @@ test('a failure before the request is admitted closes the connection and is logg
       headers: Object.assign(new Set(['host']), { has: broken }),
       allHeaders: false,
       peer: false,
-      anyMethod: false,
     },
   });
   expect(await responseTo(port, GET)).toBe('');

@@ -37,7 +37,6 @@ export function compileTagsApi(
 ): Handler {
   const isAllowed = compileAllowlist(config, build);
   for (const name of SITE_HEADERS) build.needHeader(name);
-  build.needAnyMethod();
   return async (x) => {
     if (x.method === 'GET' || x.method === 'HEAD') return show(x, stores, metrics);
     if (x.method !== 'DELETE') {

@@ -9,7 +9,7 @@ import {
   type HeaderFilter,
   isUncoded,
   mediaTypeTest,
-  PARTS_TYPE,
+  RANGED,
   stateKey,
   varyByEncoding,
 } from '../../http/index.ts';
@@ -117,13 +117,12 @@ export const gzip = moduleFor<GzipConfig>()({
 });
 
 /** Sets `Vary` before `add_header`, as nginx does; also for ranges that gw cuts from a response which may be compressed. */
-function vary(fits: (x: Exchange) => boolean, { types }: GzipConfig): HeaderFilter {
+function vary(fits: (x: Exchange) => boolean, { types, minLengthBytes }: GzipConfig): HeaderFilter {
   const hasType = mediaTypeTest(types.flat());
-  const isRange = (x: Exchange): boolean =>
-    x.status === 206 &&
-    x.state(PARTS_TYPE) !== undefined &&
-    hasType(x, x.state(PARTS_TYPE)) &&
-    isUncoded(x);
+  const isRange = (x: Exchange): boolean => {
+    const whole = x.status === 206 ? x.state(RANGED) : undefined;
+    return whole !== undefined && whole.sizeBytes >= minLengthBytes && hasType(x, whole.type) && isUncoded(x);
+  };
   return (x) => {
     if (fits(x) || isRange(x)) varyByEncoding(x);
   };

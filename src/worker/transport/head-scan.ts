@@ -106,7 +106,7 @@ export class HeadScan {
   /** Returns the status that refuses the request, or 0. */
   refusal(method: string, isHttp11 = true): number {
     const { lineBytes, bytes, maxHeaders } = this.#limits;
-    const refused = methodRefusal(method, this.#needs.anyMethod);
+    const refused = methodRefusal(method);
     if (refused === 405) return this.refuse(405, `client sent ${method} method ${IN_HEADERS}`);
     if (refused === 400) return this.refuse(400, `client sent invalid method ${IN_LINE}`);
     if (this.#forbidden) return this.refuse(400, `client sent invalid header line ${IN_HEADERS}`);

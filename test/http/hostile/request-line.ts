@@ -1,18 +1,18 @@
 import { get, head, refused, served, shows, type HostileCase } from './case.ts';
 
-const TOKENS_NOT_SERVED = ['TRACE', 'TRACK', 'FOO', 'PROPFIND', 'GETX', 'M-SEARCH'];
+const REFUSED_METHODS = ['TRACE', 'TRACK'];
 const NOT_TOKENS = ['G@T', '(GET)', 'get', 'Get', 'G"T', '', 'G\x7fT', '[GET]', 'GET:'];
 
 /** Guard 1. */
 export const methods: readonly HostileCase[] = [
-  ...['GET', 'OPTIONS'].map((method) =>
+  ...['GET', 'OPTIONS', 'FOO', 'PROPFIND', 'GETX', 'M-SEARCH'].map((method) =>
     served(1, `the method ${method} is served`, head(`${method} / HTTP/1.1`)),
   ),
   ...NOT_TOKENS.map((method) =>
     refused(400)(1, `the method ${JSON.stringify(method)} is no token`, head(`${method} / HTTP/1.1`)),
   ),
-  ...TOKENS_NOT_SERVED.map((method) =>
-    refused(405)(1, `the method ${method} is unknown`, head(`${method} / HTTP/1.1`)),
+  ...REFUSED_METHODS.map((method) =>
+    refused(405)(1, `the method ${method} is refused`, head(`${method} / HTTP/1.1`)),
   ),
 ];
 

@@ -11,7 +11,7 @@ export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
     engine: 'node',
     proxyProtocol: false,
     mergeSlashes: true,
-    needs: { headers: new Set(), allHeaders: true, peer: false, anyMethod: false },
+    needs: { headers: new Set(), allHeaders: true, peer: false },
     usage: { inFlight: 0 },
     serve: () => undefined,
     rules: {} as ResponseRules,

@@ -1,0 +1,245 @@
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import { request as requestTls } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
+import { ON_NODE_ENGINE } from '../harness/engine.ts';
+import { GW } from '../harness/gateway.ts';
+import { type CallInit, call, type ReceivedResponse } from '../harness/http.ts';
+import { launch } from '../harness/launch.ts';
+import type { Owner } from '../harness/owner.ts';
+import { freePort } from '../harness/ports.ts';
+import { startProgram } from '../harness/scripted-program.ts';
+import { maskPort } from './mask-port.ts';
+import { HAS_NGINX } from './nginx.ts';
+import { responseLine } from './response-line.ts';
+import { makeSite } from './site.ts';
+
+/*
+ * sites/NAME/: a configuration as a distribution, a framework or a generator of configurations ships it, in its own files; `nginx.conf`
+ * is the first of them. Names between `@` stand for ports, directories and the user. sites/NAME.recorded has the responses to a
+ * hundred requests, recorded from a real nginx (RECORD=1 writes them again); where nginx is on the PATH it still has to give them, and
+ * gw always.
+ */
+const directory = fileURLToPath(new URL('sites/', import.meta.url));
+
+const PATHS = [
+  '/ /index.html /page.html /page /alpha.txt /empty.txt /data.bin /picture.gif /no-extension /UPPER.HTML',
+  '/none /none.html /none.php /index.php /index.php/more/path?x=1 /wp-login.php /wp-admin /wp-json/wp/v2/posts?per_page=2',
+  '/docs /docs/ /docs/other.html /docs/../page.html //page.html /%70age.html /docs/..%2fpage.html /with%20space%20%25.txt',
+  '/.hidden /.git/config /.htaccess /list/.hidden /alpha.txt.bak /.well-known/acme-challenge/token /.well-known/carddav',
+  '/robots.txt /favicon.ico /50x.html /style.123.css /picture.1.gif /?a=b /none?x=1&y=%20 /api/items?id=7 /health',
+  '/remote.php/webdav /config/x /img/a.gif /spa/deep/route',
+].flatMap((line) => line.split(' '));
+
+const REQUESTS: readonly string[] = [
+  ...PATHS.map((path) => `GET ${path}`),
+  ...PATHS.filter((_, index) => index % 3 === 0).map((path) => `HEAD ${path}`),
+  ...PATHS.filter((_, index) => index % 3 === 1).map((path) => `GET ${path} | Accept-Encoding: gzip`),
+  ...PATHS.filter((_, index) => index % 5 === 2).map((path) => `GET ${path} | Host: www.example.com`),
+  ...['/', '/none', '/alpha.txt'].map((path) => `GET ${path} | Host: other.example`),
+  ...['/', '/index.php', '/alpha.txt', '/none', '/api/x'].map((path) => `POST ${path} << a=1&b=2`),
+  'GET /alpha.txt | Range: bytes=2-5',
+  'GET /alpha.txt | If-Modified-Since: Thu, 29 Feb 2024 12:34:56 GMT',
+  'GET / | Cookie: wordpress_logged_in=1 | X-Forwarded-For: 10.0.0.1 | X-Forwarded-Proto: https',
+  'GET / | Origin: https://sub.example.com | User-Agent: DavClnt/1.0',
+  'DELETE /alpha.txt',
+  'OPTIONS /alpha.txt',
+  'PROPFIND /docs/',
+];
+
+const TLS_REQUESTS: readonly string[] = [
+  '/',
+  '/alpha.txt',
+  '/none',
+  '/.hidden',
+  '/index.php',
+  '/docs',
+].flatMap((path) => [`GET ${path}`, `HEAD ${path}`, `GET ${path} | Host: www.example.com`]);
+
+const SHOWN = [
+  'accept-ranges allow cache-control content-encoding content-range content-security-policy etag expires last-modified',
+  'access-control-allow-origin cross-origin-opener-policy permissions-policy referrer-policy strict-transport-security vary',
+].flatMap((line) => line.split(' '));
+
+let certificates: Certificates;
+
+beforeAll(() => {
+  if (!HAS_OPENSSL) return;
+  certificates = new Certificates();
+  certificates.authority('ca');
+  certificates.signed('site', 'ca', { names: ['example.com', 'www.example.com'] });
+});
+
+afterAll(() => {
+  if (HAS_OPENSSL) rmSync(certificates.dir, { recursive: true, force: true });
+});
+
+/** What a FastCGI program shows of its parameters. */
+const PARAMS = ['SCRIPT_FILENAME', 'SCRIPT_NAME', 'PATH_INFO', 'QUERY_STRING', 'REQUEST_URI', 'HTTPS'];
+
+/** The values of the names between `@`. */
+type Names = Readonly<Record<string, string>>;
+
+async function namesFor(t: Owner, dir: string, site: string): Promise<Names> {
+  const program = await startProgram(t, 'fastcgi', ({ params, body }) => {
+    const known = new Map(params);
+    const lines = PARAMS.map((name) => `${name}=${known.get(name) ?? '-'}`);
+    return [`Content-Type: text/html\r\nX-Powered-By: PHP\r\n\r\n${[...lines, body.toString()].join(' ')}`];
+  });
+  const upstream = createServer(({ method, url, rawHeaders }, response) =>
+    response.setHeader('Content-Type', 'text/plain').end(`${method} ${url} ${shownHeaders(rawHeaders)}`),
+  );
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => {
+    upstream.closeAllConnections();
+    upstream.close();
+  });
+  return {
+    DIR: dir,
+    SITE: site,
+    USER: userInfo().username,
+    PORT: String(await freePort()),
+    TLS: String(await freePort()),
+    FASTCGI: String(program.port),
+    UPSTREAM: String((upstream.address() as AddressInfo).port),
+  };
+}
+
+/** uWebSockets.js tells names in lower case; `Connection: close` is nginx's default until 1.29.7, as is HTTP/1.0. */
+function shownHeaders(raw: readonly string[]): string {
+  const shown = raw.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text)).join('|');
+  return shown.replace(/\|?connection\|close/, '');
+}
+
+/** Puts values in place of the names in all files of a directory. */
+function fillIn(dir: string, names: Names): void {
+  for (const entry of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
+    const path = join(dir, entry);
+    if (!statSync(path).isFile()) continue;
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(
+      path,
+      text.replaceAll(/@([A-Z]+)@/g, (_, name: string) => names[name] ?? ''),
+    );
+  }
+}
+
+interface Server {
+  readonly name: string;
+  readonly command: (conf: string, dir: string) => readonly [program: string, args: string[]];
+}
+
+const NGINX: Server = {
+  name: 'nginx',
+  command: (conf, dir) => ['nginx', ['-p', dir, '-c', conf, '-g', 'daemon off; master_process off;']],
+};
+
+const servers: readonly Server[] = [
+  ...(HAS_NGINX ? [NGINX] : []),
+  { name: 'gw', command: (conf) => [process.execPath, [GW, '-c', conf]] },
+];
+
+async function start(t: Owner, site: string, { name, command }: Server): Promise<Names> {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-site-'));
+  t.onTestFinished(async () => rmSync(dir, { recursive: true, force: true }));
+  cpSync(join(directory, site), dir, { recursive: true });
+  for (const folder of ['temp', 'tls']) mkdirSync(join(dir, folder));
+  const names = await namesFor(t, dir, makeSite(t));
+  fillIn(dir, names);
+  writeFileSync(join(dir, 'tls/cert.pem'), certificates.read('site.crt'));
+  writeFileSync(join(dir, 'tls/key.pem'), certificates.read('site.key'));
+  const conf = join(dir, 'nginx.conf');
+  if (ON_NODE_ENGINE) writeFileSync(conf, `http_engine node;\n${readFileSync(conf, 'utf8')}`);
+  const [program, args] = command(conf, dir);
+  const server = launch(program, args, { cwd: dir });
+  t.onTestFinished(async () => {
+    await server.stop('SIGTERM');
+  });
+  await expect
+    .poll(
+      () => {
+        if (server.exit()) throw new Error(`${name} did not start: ${server.output()}`);
+        return readdirSync(dir).includes('nginx.pid');
+      },
+      { timeout: 10_000 },
+    )
+    .toBe(true);
+  await expect.poll(() => call(Number(names['PORT']), '/').then(() => true, isClosed)).toBe(true);
+  return names;
+}
+
+/** A server may close a connection that it has accepted, as with `return 444`. */
+const isClosed = (error: Error & { code?: string }): boolean => error.code !== 'ECONNREFUSED';
+
+function callTls(port: number, path: string, init: CallInit = {}): Promise<ReceivedResponse> {
+  const headers = init.headers as Record<string, string>;
+  return new Promise((resolve, reject) => {
+    const options = { port, path, method: init.method, headers, agent: false, rejectUnauthorized: false };
+    const sending = requestTls({ host: '127.0.0.1', servername: 'example.com', ...options }, (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('end', () => {
+        const bytes = Buffer.concat(pieces);
+        const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [
+          name,
+          String(value),
+        ]);
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: new Headers(pairs),
+          bytes,
+          body: bytes.toString(),
+        });
+      });
+    });
+    sending.on('error', reject).end();
+  });
+}
+
+async function responses(names: Names): Promise<string> {
+  let given = '';
+  const mask = (line: string): string => {
+    let masked = line.replaceAll(names['SITE'] ?? '', 'SITE');
+    for (const name of ['TLS', 'UPSTREAM', 'PORT']) masked = maskPort(masked, Number(names[name]), name);
+    return masked;
+  };
+  const withHost = (request: string): string =>
+    request.includes('| Host:') ? request : request.replace(/^(\S+ \S+)/, '$1 | Host: example.com');
+  for (const request of REQUESTS)
+    given += mask(
+      `${request} => ${await responseLine(Number(names['PORT']), withHost(request), { shown: SHOWN })}\n`,
+    );
+  const secure = { shown: SHOWN, send: callTls };
+  for (const request of TLS_REQUESTS)
+    given += mask(
+      `https ${request} => ${await responseLine(Number(names['TLS']), withHost(request), secure)}\n`,
+    );
+  return given;
+}
+
+const sites = readdirSync(directory).filter((name) => !name.includes('.'));
+
+for (const site of sites) {
+  for (const server of servers) {
+    test.runIf(HAS_OPENSSL)(`${server.name} serves a site of ${site} as recorded`, async (t) => {
+      const given = await responses(await start(t, site, server));
+      const file = join(directory, `${site}.recorded`);
+      if (process.env['RECORD'] && server.name === 'nginx') writeFileSync(file, given);
+      else expect(given).toBe(readFileSync(file, 'utf8'));
+    });
+  }
+}
