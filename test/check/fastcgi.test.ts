@@ -12,6 +12,7 @@ testRule('fastcgi-any-script', [
   { it: 'accepts "try_files" of Debian', text: php(`try_files $fastcgi_script_name =404; ${SCRIPT}`) },
   { it: 'accepts "if" about the file', text: php(`if (!-f $request_filename) { return 404; } ${SCRIPT}`) },
   { it: 'accepts one script for all', text: php('fastcgi_param SCRIPT_FILENAME /srv/app/index.php;') },
+  { it: 'accepts a pattern for one script', text: php(SCRIPT, '^/index\\.php(/|$)') },
   {
     it: 'accepts an exact location',
     text: `location = /index.php { ${SCRIPT} fastcgi_pass 127.0.0.1:9000; }`,

@@ -109,6 +109,11 @@ testRule('keepalive-headers', [
   },
   { it: 'accepts what gw does by itself', ...inHttp, text: server('') },
   {
+    it: 'accepts maps of which one may keep the connection',
+    ...inHttp,
+    text: `map $http_upgrade $up { default upgrade; "" $kept; }\nmap $arg_kept $kept { default close; 1 ""; }\n${server('proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $up;')}`,
+  },
+  {
     it: 'accepts a group that keeps nothing',
     ...inHttp,
     text: server('proxy_http_version 1.0;').replace('keepalive 4; ', ''),

@@ -81,7 +81,7 @@ beforeAll(() => {
   if (!HAS_OPENSSL) return;
   certificates = new Certificates();
   certificates.authority('ca');
-  certificates.signed('site', 'ca', { names: ['example.com', 'www.example.com'] });
+  certificates.signed('site', 'ca', { names: ['example.com', '*.example.com'] });
 });
 
 afterAll(() => {
@@ -153,7 +153,8 @@ const servers: readonly Server[] = [
   { name: 'gw', command: (conf) => [process.execPath, [GW, '-c', conf]] },
 ];
 
-async function start(t: Owner, site: string, { name, command }: Server): Promise<Names> {
+/** Makes the directory of a site. */
+async function build(t: Owner, site: string): Promise<Names> {
   const dir = mkdtempSync(join(tmpdir(), 'gw-site-'));
   t.onTestFinished(async () => rmSync(dir, { recursive: true, force: true }));
   cpSync(join(directory, site), dir, { recursive: true });
@@ -161,7 +162,13 @@ async function start(t: Owner, site: string, { name, command }: Server): Promise
   const names = await namesFor(t, dir, makeSite(t));
   fillIn(dir, names);
   writeFileSync(join(dir, 'tls/cert.pem'), certificates.read('site.crt'));
-  writeFileSync(join(dir, 'tls/key.pem'), certificates.read('site.key'));
+  writeFileSync(join(dir, 'tls/key.pem'), certificates.read('site.key'), { mode: 0o600 });
+  return names;
+}
+
+async function start(t: Owner, site: string, { name, command }: Server): Promise<Names> {
+  const names = await build(t, site);
+  const dir = names['DIR'] ?? '';
   const conf = join(dir, 'nginx.conf');
   if (ON_NODE_ENGINE) writeFileSync(conf, `http_engine node;\n${readFileSync(conf, 'utf8')}`);
   const [program, args] = command(conf, dir);
@@ -242,4 +249,39 @@ for (const site of sites) {
       else expect(given).toBe(readFileSync(file, 'utf8'));
     });
   }
+}
+
+/** What `gw check` says of the sites that is more than a note. All of it is true. */
+const FINDINGS: Readonly<Record<string, readonly string[]>> = {
+  debian: ['nginx.conf GW501 weak-protocols'],
+  laravel: ['nginx.conf GW207 no-default-server'],
+  nextcloud: ['nginx.conf GW304 header-redefinition'],
+  'nginx-org': ['conf.d/default.conf GW430 fastcgi-any-script'],
+  'nginx-proxy': ['conf.d/default.conf GW404 proxy-header-redefinition'],
+  nginxconfig: [
+    'sites-enabled/example.com.conf GW207 no-default-server',
+    'sites-enabled/example.com.conf GW116 deprecated',
+    'sites-enabled/example.com.conf GW116 deprecated',
+    'nginxconfig.io/general.conf GW304 header-redefinition',
+  ],
+  rails: ['nginx.conf GW411 keepalive-headers', 'nginx.conf GW405 host-spoofing'],
+};
+
+/** The sites run as the user who runs the tests. */
+const AS_ROOT = 'GW911';
+
+for (const site of sites) {
+  test.runIf(HAS_OPENSSL)(
+    `gw check finds what is wrong with a site of ${site}, and nothing else`,
+    async (t) => {
+      const { DIR = '' } = await build(t, site);
+      const args = [GW, 'check', '--format', 'concise', '--ignore', AS_ROOT, 'nginx.conf'];
+      const checked = launch(process.execPath, args, { cwd: DIR });
+      await checked.exited;
+      const found = [...checked.output().matchAll(/^(\S+?):\d+:\d+: (?:warning|error) (GW\d+ \S+):/gm)];
+      expect(found.map(([, file, rule]) => `${file?.replace(`${DIR}/`, '')} ${rule}`)).toEqual(
+        FINDINGS[site] ?? [],
+      );
+    },
+  );
 }

@@ -52,8 +52,9 @@ function* endings(
   const connection = headersSent(block).get('connection');
   const value = connection?.args[1];
   if (!connection || !value) return;
-  const closes = config.textsOf(value.value).some((text) => text.toLowerCase() === 'close');
-  if (!closes) return;
+  const texts = config.textsOf(value.value).map((text) => text.toLowerCase());
+  // Where a variable may be empty, connections are kept for most requests.
+  if (!texts.includes('close') || texts.includes('')) return;
   const isConstant = !value.value.includes('$');
   const fix = { title: 'say ""', safe: false, edits: [{ span: value.span, text: '""' }] };
   yield {

@@ -26,7 +26,7 @@ const fastcgiAnyScript: ModuleRule<FastcgiConfig> = {
   },
   *check(config): Iterable<Problem> {
     for (const { node, block } of config.uses('fastcgi_pass')) {
-      if (matchOf(block)?.kind !== 'regex' || !isForPhp(block, node) || testsFiles(block)) continue;
+      if (!takesAnyScript(block) || !isForPhp(block, node) || testsFiles(block)) continue;
       if (namesFixedScript(config, block)) continue;
       yield {
         at: node,
@@ -36,6 +36,12 @@ const fastcgiAnyScript: ModuleRule<FastcgiConfig> = {
     }
   },
 };
+
+/** Whether the pattern of a location takes a path with a script that is no file; `^/index\.php(/|$)` takes one script only. */
+function takesAnyScript(block: BlockView): boolean {
+  const match = matchOf(block);
+  return match?.kind === 'regex' && new RegExp(match.regex.source).test('/avatar.png/x.php');
+}
 
 /** A `try_files` in the block, or an `if` about files, lets only scripts pass that exist. */
 function testsFiles(block: BlockView): boolean {
