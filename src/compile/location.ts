@@ -251,7 +251,9 @@ async function compileBlocks({ blocks = [] }: LocationPlan, context: LocationCon
 /** Whether a directive such as `proxy_pass` responds in a location. */
 function passes({ modules }: LocationPlan, known: readonly AnyModule[]): boolean {
   return known.some(({ name, content = [] }) =>
-    [content].flat().some((key) => (modules[name] as Record<string, unknown> | undefined)?.[key] !== undefined),
+    [content]
+      .flat()
+      .some((key) => (modules[name] as Record<string, unknown> | undefined)?.[key] !== undefined),
   );
 }
 

@@ -217,8 +217,7 @@ export class Exchange implements StateHolder {
       this.response.lengthBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
     this.#decide(status, contentType);
-    if (bodyFilters.length > 0 || isThrottled(this) || this.#endsInTrailers)
-      return this.#sendThrough(body);
+    if (bodyFilters.length > 0 || isThrottled(this) || this.#endsInTrailers) return this.#sendThrough(body);
     if (this.request.method !== 'HEAD') this.bodyBytesSent = Math.max(this.response.lengthBytes, 0);
     this.wire.write(body);
   }
@@ -386,7 +385,8 @@ export class Exchange implements StateHolder {
   /** Sends 101, then relays bytes between client and `peer`. False: the engine cannot (uWS: WebSocket only). */
   tunnel(protocol: string, peer: Duplex): boolean {
     const { httpVersion } = this.request;
-    if (this.done || !this.wire.tunnels || httpVersion === '1.0' || !isSafeHeaderValue(protocol)) return false;
+    if (this.done || !this.wire.tunnels || httpVersion === '1.0' || !isSafeHeaderValue(protocol))
+      return false;
     this.#decide(101, '');
     this.wire.tunnel(protocol, peer);
     return true;

@@ -36,7 +36,8 @@ export function compileRanges(
     const changes = transformation(x, { status: 200, type, lengthBytes: sizeBytes });
     if (changes === 'length') return 'not offered';
     const range = x.request.headers.length === 0 ? undefined : x.header('range');
-    if (range === undefined || !isStillThat(x.header('if-range'), sentValidators(x, validators))) return 'whole';
+    if (range === undefined || !isStillThat(x.header('if-range'), sentValidators(x, validators)))
+      return 'whole';
     // The filter would recode the lines between the parts of a response with several ranges, too.
     return parseRanges(range, { sizeBytes, maxRanges: changes === 'bytes' ? 1 : maxRanges });
   };
@@ -45,7 +46,9 @@ export function compileRanges(
 /** The date is the one that the client gets (`add_header Last-Modified`). */
 function sentValidators(x: Exchange, validators: Validators): Validators {
   const { modified } = x.rules.ranges;
-  return modified ? { ...validators, modifiedSeconds: modified(x) ?? validators.modifiedSeconds } : validators;
+  return modified
+    ? { ...validators, modifiedSeconds: modified(x) ?? validators.modifiedSeconds }
+    : validators;
 }
 
 /** Evaluates `If-Range`: a tag or a date that must match the resource exactly. */

@@ -134,8 +134,7 @@ export class StoringRelay implements BodyTaker {
   #advance(): void {
     if (this.#stream && !this.#isBusy) this.#pump(this.#stream);
     this.#leaveToFile();
-    if (!this.#hasClient && !this.#parts.fill.isStoring && this.#isOver === 'no')
-      this.#parts.withdraw();
+    if (!this.#hasClient && !this.#parts.fill.isStoring && this.#isOver === 'no') this.#parts.withdraw();
     this.#pace();
   }
 

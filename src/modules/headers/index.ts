@@ -1,7 +1,14 @@
 import { directivesFor, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { HeaderFilter } from '../../http/index.ts';
-import { addedDate, addedHeader, type AddedHeader, compileAdded, compileTrailers, findTrailer } from './added.ts';
+import {
+  addedDate,
+  addedHeader,
+  type AddedHeader,
+  compileAdded,
+  compileTrailers,
+  findTrailer,
+} from './added.ts';
 import { compileExpires, expires, type Expires } from './expires.ts';
 
 /** `on`: a level with headers of its own drops those of the outer level. */
