@@ -225,9 +225,9 @@ export class Follower implements CompileWatch {
   }
 
   /** Keeps the changes to the head; no body is sent. */
-  #bodyFilter(module: string, { wants, open }: BodyFilter): BodyFilter {
+  #bodyFilter(module: string, { open, ...filter }: BodyFilter): BodyFilter {
     return {
-      wants,
+      ...filter,
       open: (x) => {
         this.tracer.filters.add(module);
         open(x).close?.();

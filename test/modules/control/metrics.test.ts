@@ -116,7 +116,7 @@ test('labels come from the configuration and never from the request', async (t) 
     'gw_http_requests_total{server="a",location="/moved",method="GET",code="301"}': 1,
     'gw_http_requests_total{server="a",location="@named",method="GET",code="200"}': 1,
     'gw_http_requests_total{server="a",location="",method="GET",code="404"}': 2,
-    'gw_http_requests_total{server="a",location="",method="other",code="405"}': 1,
+    'gw_http_requests_total{server="a",location="= /exact",method="other",code="204"}': 1,
   });
 });
 

@@ -233,7 +233,7 @@ test('a client that breaks the protocol is disconnected, and its request ends', 
     client.send(getFrame(1, '/'), sent);
   }
   const active = async (): Promise<string> => (await callHttp2(gw.port, '/status')).body.split('\n')[0] ?? '';
-  await expect.poll(active).toBe('Active connections: 1 ');
+  await expect.poll(active, { timeout: 10_000 }).toBe('Active connections: 1 ');
   expect(gw.read('access.log').match(/"GET \/ HTTP\/2\.0" 499/g)?.length).toBeGreaterThanOrEqual(
     BROKEN.length - 1,
   );
