@@ -59,8 +59,3 @@ test('with a proxied location, methods of every kind are served', async (t) => {
   );
   for (const { it, bytes, says } of cases) expect(await exchangeRaw(gw.port, bytes), it).toMatch(says);
 });
-
-test('without a proxied location, a method that gw does not serve is refused', async (t) => {
-  const gw = await startGateway(t, 'server { location / { return 200 $request_method; } }');
-  expect(await exchangeRaw(gw.port, ask('PROPFIND /'))).toMatch(/^HTTP\/1\.1 405 Not Allowed\r\n/);
-});
