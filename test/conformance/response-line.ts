@@ -79,8 +79,8 @@ function shownText(text: string): string {
   return `${text.length} characters, SHA-1 ${createHash('sha1').update(text).digest('hex')}`;
 }
 
-/** A date within weeks of the response as the seconds between them, to the nearest ten: a second may have passed in between. */
+/** A date that follows from that of the response as the seconds between them, to the nearest ten: a second may have passed in between. */
 function steadyDate(value: string, headers: Headers): string {
   const seconds = (Date.parse(value) - Date.parse(headers.get('date') ?? '')) / 1000;
-  return Math.abs(seconds) < 1e7 ? `${Math.round(seconds / 10) * 10}s` : value;
+  return seconds > -1e7 && seconds < 1e8 ? `${Math.round(seconds / 10) * 10}s` : value;
 }
