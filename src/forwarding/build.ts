@@ -21,6 +21,8 @@ interface ResponseRules {
 /** What compiling needs of the location. */
 export interface ForwardingBuild extends CacheBuild {
   readonly core: CacheBuild['core'] & SpoolRules & ResponseRules;
+  /** Absolute; relative paths start here. */
+  readonly prefix: string;
   readonly log: ErrorLog;
   value(value: ComplexValue): (x: Exchange) => string;
   variable(name: string): Getter;

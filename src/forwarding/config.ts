@@ -1,5 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { OriginCacheConfig, UpstreamCacheConfig } from '../upstream-cache/index.ts';
+import type { StoredFileConfig } from './stored-file.ts';
 
 /** A condition of `proxy_next_upstream` and its kin. */
 export type NextCondition = (typeof NEXT_CONDITIONS)[number];
@@ -77,7 +78,8 @@ export interface PassingConfig extends ShownHeadersConfig {
 }
 
 /** Which responses of a location are stored, and how they are served. */
-export interface StoringConfig extends UpstreamCacheConfig, Omit<OriginCacheConfig, 'ignoreHeaders'> {
+export interface StoringConfig
+  extends UpstreamCacheConfig, Omit<OriginCacheConfig, 'ignoreHeaders'>, StoredFileConfig {
   readonly cacheMethods?: readonly string[];
   readonly cachePurge?: readonly (readonly ComplexValue[])[];
   readonly forceRanges: boolean;
@@ -100,6 +102,8 @@ const NOTHING_STORED: Omit<ForwardingConfig, keyof TryingConfig> = {
   buffering: true,
   buffers: { number: 8, sizeBytes: 4096 },
   maxTempFileBytes: 0,
+  store: 'off',
+  storeAccess: 0o600,
   cache: { parts: ['off'] },
   cacheMinUses: 1,
   cacheLock: false,

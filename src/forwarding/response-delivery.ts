@@ -14,6 +14,7 @@ import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
 import { compileForcedRange } from './forced-range.ts';
 import type { ResponseProtocol } from './protocol.ts';
+import { compileStoredFile } from './stored-file.ts';
 import { type BodyTaker, pacedBody, Relay, type Source } from '../relay.ts';
 import { type AcceptedResponse, compilePredicate, type Delivery } from '../upstream-cache/index.ts';
 import { upstreamFacts } from './tries.ts';
@@ -90,7 +91,8 @@ export class ResponseDelivery implements Delivery {
     this.#protocol = protocol;
     this.#readAheadBytes = config.buffers.number * config.buffers.sizeBytes;
     const readRate = config.limitRate && build.value(config.limitRate);
-    this.pass = config.forceRanges ? compileForcedRange(relay, build) : relay;
+    const passes = config.forceRanges ? compileForcedRange(relay, build) : relay;
+    this.pass = compileStoredFile(passes, config, build);
     this.#passesHints = compilePredicate(build.core.earlyHints, build);
     this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
   }

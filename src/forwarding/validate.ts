@@ -1,17 +1,22 @@
 import type { TlsConfig } from '../client/index.ts';
+import { mayCache } from '../upstream-cache/index.ts';
 import type { ForwardingConfig } from './config.ts';
 
 /** Takes the faults of a location; see `ConfigReport`. */
 export interface Report {
   phrase(
-    field: 'buffers' | 'bufferSizeBytes' | 'busyBuffersBytes' | 'maxTempFileBytes',
+    field: 'buffers' | 'bufferSizeBytes' | 'busyBuffersBytes' | 'maxTempFileBytes' | 'store',
     message: string,
+    options?: { readonly hint: string },
   ): void;
 }
 
 /** Checks what all protocols have in common (nginx: ngx_http_…_merge_loc_conf). */
 export function validateForwarding(prefix: string, config: ForwardingConfig, report: Report): void {
   validateBuffers(prefix, config, report);
+  if (config.store === 'off' || !mayCache(config)) return;
+  const message = `"${prefix}_store" directive is incompatible with "${prefix}_cache"`;
+  report.phrase('store', message, { hint: `a location that writes files needs "${prefix}_cache off;"` });
 }
 
 /** Checks the buffer sizes against one another (nginx ngx_http_upstream_… merge functions). */

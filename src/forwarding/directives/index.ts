@@ -14,8 +14,7 @@ type Defaults = Readonly<Record<string, string>>;
 /** Gives the directives that `proxy_pass` and its kin have in common; `prefix`: the name of the module in nginx. */
 export function forwardingDirectives(prefix: string, defaults: Defaults = {}): Rows<ForwardingConfig> {
   const rows: Rows<ForwardingConfig> = { ...tryingRows, ...passingRows, ...storingRows };
-  const own = prefixed(prefix, rows, defaults) as Rows<ForwardingConfig>;
-  return { ...own, ...withoutEffect<ForwardingConfig>(prefix, FILES) };
+  return prefixed(prefix, rows, defaults) as Rows<ForwardingConfig>;
 }
 
 /** Gives the directives about connections alone. */
@@ -56,22 +55,12 @@ function prefixed(prefix: string, rows: AnyRows, defaults: Defaults): AnyRows {
   );
 }
 
-/** Words that may hold variables. */
-const values = (syntax: string, min = 1, max = Infinity): ArgReader<unknown> =>
-  readers.words({ syntax, min, max }, (words, scope) => words.map((word) => scope.complexValue(word)));
 const words = (syntax: string, max = Infinity): ArgReader<unknown> => ({ ...readers.texts, syntax, max });
 
 interface Ineffective {
   readonly args: ArgReader<unknown>;
   readonly why: string;
 }
-
-const NO_FILES = 'files of responses are kept in caches only';
-
-const FILES: Readonly<Record<string, Ineffective>> = {
-  store: { args: values('on | off | string', 1, 1), why: NO_FILES },
-  store_access: { args: words('users:permissions ...', 3), why: NO_FILES },
-};
 
 const CERTIFICATES: Readonly<Record<string, Ineffective>> = {
   ssl_certificate_cache: {

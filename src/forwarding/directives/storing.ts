@@ -1,12 +1,44 @@
-import { directivesFor, readers, uses } from '../../config/index.ts';
+import { type ArgReader, directivesFor, readers, uses } from '../../config/index.ts';
 import { cacheReaders } from '../../upstream-cache/index.ts';
 import type { StoringConfig } from '../config.ts';
+import type { StoredFileConfig } from '../stored-file.ts';
 
 const { flag, integer, size, time } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
 /** Methods in nginx's list; GET and HEAD are always cached. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const;
+
+/** Reads `…_store`. */
+const storedFile: ArgReader<StoredFileConfig['store']> = readers.oneWord(
+  'on | off | string',
+  (word, scope) => (word.value === 'on' || word.value === 'off' ? word.value : scope.complexValue(word)),
+);
+
+const SHIFTS: Readonly<Record<string, number>> = { user: 6, group: 3, all: 0 };
+const PERMISSIONS: Readonly<Record<string, number>> = { r: 4, w: 2, rw: 6 };
+
+/** Reads `…_store_access`; the user may always read and write (nginx: ngx_conf_set_access_slot). */
+const storeAccess: ArgReader<number> = readers.words(
+  { syntax: 'users:permissions ...', min: 1, max: 3 },
+  (words, { report }) => {
+    let mode = 0o600;
+    for (const { value, span } of words) {
+      const [who = '', what = ''] = value.split(':');
+      const [shift, permission] = [SHIFTS[who], PERMISSIONS[what]];
+      if (shift === undefined || permission === undefined) {
+        report.emerg(
+          `invalid value "${value}"`,
+          span,
+          'expected user, group or all, and r, w or rw: "group:r"',
+        );
+        return undefined;
+      }
+      mode |= permission << shift;
+    }
+    return mode;
+  },
+);
 
 /** The rows about stored responses, without the prefix of their protocol. */
 export const storingRows = directivesFor<StoringConfig>()({
@@ -152,6 +184,24 @@ export const storingRows = directivesFor<StoringConfig>()({
     repeat: 'append',
     summary:
       'If one of the values is neither empty nor 0, the request removes the response with its key, or with a "*" at the end of the key all that begin so: 204, or 404 if there was none. Who may send it, access rules decide.',
+    source: 'nginx',
+  },
+  store: {
+    contexts: HSL,
+    args: storedFile,
+    into: 'store',
+    default: 'off',
+    summary:
+      'Writes each response with status 200 to a GET to a file: with on the one that the URI stands for, else the one that is named.',
+    source: 'nginx',
+  },
+  store_access: {
+    contexts: HSL,
+    args: storeAccess,
+    into: 'storeAccess',
+    default: 0o600,
+    defaultText: 'user:rw',
+    summary: 'Permissions of the files that responses are written to.',
     source: 'nginx',
   },
   force_ranges: {
