@@ -1,4 +1,4 @@
-import { closeSync, fstatSync } from 'node:fs';
+import { closeSync, fstatSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
 import type { ErrorLog } from './error-log.ts';
@@ -34,8 +34,9 @@ const PIPE_BUF_BYTES = 4096;
 const MAX_BYTES_PER_UNIT = 3;
 
 /**
- * Opens a log for appending. The lines of one turn of the event loop (or of a whole buffer) are written together. Every
- * write consists of whole lines, so that several threads can share a file or pipe.
+ * Opens a log for appending. Without a buffer, the first line of a turn of the event loop is written before the client sees
+ * the end of its response; the other lines of the turn, or of a whole buffer, are written together. Every write consists of
+ * whole lines, so that several threads can share a file or pipe.
  */
 export function openAccessLog(options: AccessLogOptions): AccessLog {
   return new AppendedLog(options);
@@ -47,6 +48,8 @@ class AppendedLog implements AccessLog {
   #waiting = '';
   #flushSoon: NodeJS.Immediate | undefined;
   #flushLater: NodeJS.Timeout | undefined;
+  /** Lines before the next one are still being written, and must stay before it. */
+  #isWriting = false;
   #trouble = '';
   #isClosed = false;
 
@@ -57,6 +60,12 @@ class AppendedLog implements AccessLog {
 
   write(line: string): void {
     if (!this.#file) return;
+    const { boom, promptFd } = this.#file;
+    if (promptFd !== undefined && !this.#flushSoon && !this.#isWriting) {
+      this.#isWriting = !writtenAtOnce(`${line}\n`, boom, promptFd);
+      this.#flushSoon = setImmediate(() => this.#flush());
+      return;
+    }
     if (this.#waiting.length + line.length >= this.#file.chunkLength) this.#flush();
     this.#waiting += `${line}\n`;
     const { bufferBytes, flushMs } = this.#options;
@@ -92,7 +101,9 @@ class AppendedLog implements AccessLog {
     clearImmediate(this.#flushSoon);
     clearTimeout(this.#flushLater);
     this.#flushSoon = this.#flushLater = undefined;
-    if (this.#waiting !== '') this.#file?.boom.write(this.#packed(this.#waiting));
+    if (this.#waiting === '') return;
+    this.#isWriting = true;
+    this.#file?.boom.write(this.#packed(this.#waiting));
     this.#waiting = '';
   }
 
@@ -106,6 +117,7 @@ class AppendedLog implements AccessLog {
       const file = openFile(this.#options);
       file.boom.on('error', (error: Error) => this.#tell(error));
       file.boom.on('write', () => (this.#trouble = ''));
+      file.boom.on('drain', () => (this.#isWriting &&= this.#file !== file));
       return file;
     } catch (error) {
       this.#tell(error as Error);
@@ -120,6 +132,20 @@ class AppendedLog implements AccessLog {
   }
 }
 
+/** Writes a line; what the file does not take at once, later. Returns whether it took all. */
+function writtenAtOnce(text: string, boom: Boom, fd: number): boolean {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  try {
+    written = writeSync(fd, bytes);
+  } catch {
+    // The second attempt tells the error.
+  }
+  if (written === bytes.length) return true;
+  boom.write(bytes.toString('utf8', written));
+  return false;
+}
+
 /** sonic-boom also accepts bytes if it was opened for them, which its types omit. */
 type Boom = Omit<SonicBoom, 'write'> & { write(piece: string | Buffer): boolean };
 
@@ -127,6 +153,8 @@ interface OpenFile {
   readonly boom: Boom;
   /** Largest write, in UTF-16 units. */
   readonly chunkLength: number;
+  /** The descriptor, if lines may be written at once: the file is a plain one, and nothing is buffered. */
+  readonly promptFd: number | undefined;
 }
 
 /** Opens the file immediately, so that missing permission shows at load time and not during a request. */
@@ -140,7 +168,7 @@ function openFile({ path, bufferBytes, gzipLevel }: AccessLogOptions): OpenFile 
     const chunkLength = isPipe ? Math.floor(maxWrite / MAX_BYTES_PER_UNIT) : maxWrite;
     const contentMode = gzipLevel === undefined ? 'utf8' : 'buffer';
     const boom = new SonicBoom({ fd, sync: false, maxWrite, maxLength: MAX_WAITING_BYTES, contentMode });
-    return { boom, chunkLength };
+    return { boom, chunkLength, promptFd: stat.isFile() && bufferBytes === 0 ? fd : undefined };
   } catch (error) {
     if (standard === undefined) closeSync(fd);
     throw error;

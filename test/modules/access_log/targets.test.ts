@@ -48,6 +48,27 @@ test('no value leads out of the directory, and the error log names the request',
   await expect.poll(() => gw.read('named/...log')).toBe('/x|file=..\n');
 });
 
+test('without a buffer, a line is in the file before the client sees the close', async (t) => {
+  const gw = await load(
+    t,
+    `${FORMAT} server {
+       access_log prompt.log short;
+       location / { return 200 text; }
+       location /asked { auth_request /; return 200; }
+     }`,
+    { 'prompt.log': '' },
+  );
+  const close = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  for (let round = 0; round < 25; round += 1) {
+    for (const path of [`/${round}`, `/asked/${round}`]) {
+      const connection = await gw.connect();
+      connection.write(close(path));
+      await connection.closed;
+      expect(gw.read('prompt.log')).toContain(`${path}|-\n`);
+    }
+  }
+});
+
 test('a path whose directory is missing is logged as nginx logs it', async (t) => {
   const gw = await load(t, `server { access_log none/$arg_file.log; return 200; }`);
   await gw.fetch('/?file=a');
