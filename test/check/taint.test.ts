@@ -89,6 +89,10 @@ const closed: readonly Case[] = [
     'location / { set $to $uri; set $to x; return 302 /$to; }',
   ],
   ['is not in a group beside a look-around', 'location ~ ^/(?!a)([^.]+)$ { return 301 /new/$1; }'],
+  [
+    'is not claimed where no request ever gets to',
+    'location ^~ /a { return 204; } location ~ ^/a { if ($arg_x) { return 301 https://a.example$uri; } }',
+  ],
   ['is not claimed of internal locations', 'location /i { internal; proxy_pass http://127.0.0.1:1$uri; }'],
   [
     'is not claimed where another pattern may have matched',

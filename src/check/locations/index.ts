@@ -1,3 +1,4 @@
+import type { BlockView } from '../../config/index.ts';
 import type { CheckedConfig } from '../../contract/index.ts';
 import type { Budget, Patterns } from '../regex/index.ts';
 import { type Reach, reachOf } from './reach.ts';
@@ -17,6 +18,7 @@ export class Locations {
   readonly patterns: Patterns;
   readonly budget: Budget = { states: MAX_STATES };
   #trials = MAX_TRIALS;
+  #unreachable: ReadonlySet<BlockView> | undefined;
   readonly #reaches = new Map<CheckedLocation, Reach>();
 
   constructor(config: CheckedConfig, patterns: Patterns) {
@@ -35,6 +37,14 @@ export class Locations {
         if (!around || !lost.has(around)) yield { location, reach };
       }
     }
+  }
+
+  /** Tells whether no request ever gets to a block, because a location around it is unreachable. */
+  isUnreachable(block: BlockView | undefined): boolean {
+    this.#unreachable ??= new Set(
+      [...this.reached()].flatMap(({ location, reach }) => (reach.kind === 'none' ? [location.block] : [])),
+    );
+    return block !== undefined && (this.#unreachable.has(block) || this.isUnreachable(block.outer));
   }
 
   #reachOf(location: CheckedLocation, tree: LocationTree): Reach {

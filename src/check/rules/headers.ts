@@ -27,11 +27,11 @@ const LINE_BREAK = containing('\n');
 
 function* splittingProblems(word: Word, use: Use, config: CheckedConfig): Iterable<Problem> {
   if (!word.value.includes('$')) return;
-  const { taints } = analysisOf(config);
+  const { taints, locations } = analysisOf(config);
   const told = new Set<string>();
   for (const piece of taints.alternativesOf(word, use).flat()) {
     if (typeof piece === 'string' || told.has(piece.name)) continue;
-    if (taints.badTextOf(piece, LINE_BREAK) === undefined) continue;
+    if (taints.badTextOf(piece, LINE_BREAK) === undefined || locations.isUnreachable(use.block)) continue;
     told.add(piece.name);
     const related = piece.related.filter(({ span }) => !isInside(span, word.span));
     const fix = requestUriFix(word, piece);
