@@ -104,10 +104,13 @@ export class Connection implements Carrier {
       return this.#socket.write(piece);
     }
     let isTaken = true;
+    // The size line, the bytes and the line end of a chunk are one packet.
+    this.#socket.cork();
     for (const part of framing.frame(piece)) {
       this.bytesSent += part.byteLength;
       isTaken = this.#socket.write(part);
     }
+    this.#socket.uncork();
     return isTaken;
   }
 

@@ -60,9 +60,13 @@ export class RequestSource implements BodySource {
     return taken;
   }
 
+  /** Chunks that arrived together are one piece. */
   #takeChunks(chunks: ChunkReader, bytes: Buffer): number {
-    const taken = chunks.read(bytes, 0, (content) => this.#handler(content, false));
-    if (chunks.complete) this.#handler(NOTHING, true);
+    const contents: Buffer[] = [];
+    const taken = chunks.read(bytes, 0, (content) => void contents.push(content));
+    const [first = NOTHING] = contents;
+    if (contents.length > 0 || chunks.complete)
+      this.#handler(contents.length > 1 ? Buffer.concat(contents) : first, chunks.complete);
     return taken;
   }
 }
