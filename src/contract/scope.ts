@@ -116,8 +116,10 @@ export interface MasterScope extends ResourceScope {
 
 /** One worker thread and one loaded configuration; passed to `provision`. */
 export interface WorkerScope extends ResourceScope {
-  /** 1 … worker_processes. */
+  /** From 1; none of those that run has the same. */
   readonly workerId: number;
+  /** One worker does what need be done only once. */
+  readonly isFirst: boolean;
   /** `worker_processes`; with `auto`, the resulting number. */
   readonly workers: number;
   /** Number of this load, counted from 1; refused reloads count too. */

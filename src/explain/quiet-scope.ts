@@ -13,6 +13,7 @@ const MAX_SERIES = 4096;
 /** The worker scope of a compile without a worker: memory of its own, no files, no sockets, no threads. */
 export class QuietScope implements ExplainScope {
   readonly workerId = WORKER_ID;
+  readonly isFirst = true;
   readonly generation = 1;
   readonly draining = false;
   readonly metrics = new Counters(createCounterMemory(MAX_SERIES, WORKER_ID + 1), WORKER_ID);

@@ -23,7 +23,7 @@ import {
 import type { AcceptedCandidate, Candidate } from './candidate.ts';
 import type { Privileges } from './privileges/index.ts';
 import { ProcessMetrics } from './process-metrics.ts';
-import { Workers } from './workers.ts';
+import { largestIdOf, Workers } from './workers.ts';
 
 /** The shared memory of the process by name. Content is kept across reloads as long as name and size stay. */
 class Zones {
@@ -279,7 +279,7 @@ export class Master {
       textOf = undefined;
     }
     const zones = this.#zones.plan(plan.zones);
-    const counters = this.#metrics.memoryFor(plan.main.workers);
+    const counters = this.#metrics.memoryFor(largestIdOf(plan.main.workers));
     return { shipment: { generation: ++this.#generation, plan, zones, counters, provided }, resources };
   }
 }

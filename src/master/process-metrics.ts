@@ -47,9 +47,9 @@ export class ProcessMetrics {
     this.#reloaded = this.#counters.gauge(RELOADED);
   }
 
-  /** The memory with a row for each worker. */
-  memoryFor(workers: number): CounterMemory {
-    return (this.#memory = withRows(this.#memory, workers + 1));
+  /** The memory with a row for each worker, by the largest id that one can have. */
+  memoryFor(largestId: number): CounterMemory {
+    return (this.#memory = withRows(this.#memory, largestId + 1));
   }
 
   /** Records that a configuration was accepted or refused. */

@@ -6,7 +6,8 @@ const INTERRUPT_CHECKS = 4;
 /** Checks without a heartbeat that are allowed while a worker reads a configuration. */
 const LOADING_CHECKS = 14;
 const KILL_CHECKS = 20;
-const MAX_WORKERS = 512;
+/** Ids below this can be watched; that of the master is 0. */
+export const MAX_WORKERS = 512;
 
 interface WatchedWorker {
   count: number;

@@ -1,5 +1,6 @@
 import { Session } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
+import type { BackOff } from './back-off.ts';
 import type { FromWorker, ToWorker, WorkerStart } from '../worker/index.ts';
 
 /**
@@ -35,8 +36,8 @@ class Interruption {
 export interface ThreadEvents {
   /** The thread has ended, on its own or on request. */
   exited(thread: WorkerThread): void;
-  /** An uncaught error ended the thread. */
-  crashed(thread: WorkerThread, reason: string): void;
+  /** An uncaught error has ended the thread, or will: one that stays serves until it is told to stop. */
+  crashed(thread: WorkerThread, reason: string, stays: boolean): void;
 }
 
 type WorkerAnswer = Exclude<FromWorker, { type: 'crashed' }>;
@@ -69,23 +70,32 @@ function startThread(name: string, start: WorkerStart): Worker {
 /** The master's side of one worker thread. */
 export class WorkerThread {
   readonly workerId: number;
+  readonly isFirst: boolean;
+  readonly backOff: BackOff;
   readonly startedMs = performance.now();
   /** True once the thread was asked to stop, so that its end is not a crash. */
   stopping = false;
+  /** True once it has crashed: another worker takes its place. */
+  failed = false;
+  /** True if another worker takes its place before it has ended. */
+  replaced = false;
   readonly #worker: Worker;
   /** Pending questions; answers come in this order. */
   readonly #questions: Question[] = [];
   #interruption: Interruption | undefined;
   #gone = false;
 
-  constructor(start: WorkerStart, events: ThreadEvents) {
+  /** `backOff`: of this worker and those before it in its place. */
+  constructor(start: WorkerStart, events: ThreadEvents, backOff: BackOff) {
     this.workerId = start.workerId;
+    this.isFirst = start.isFirst;
+    this.backOff = backOff;
     this.#worker = startThread(this.#name, start);
     this.#worker.on('message', (message: FromWorker) => {
-      if (message.type === 'crashed') this.#fail(events, message.reason);
+      if (message.type === 'crashed') this.#fail(events, message.reason, message.stays);
       else this.#questions.shift()?.resolve(message);
     });
-    this.#worker.on('error', (error: Error) => this.#fail(events, error.stack ?? error.message));
+    this.#worker.on('error', (error: Error) => this.#fail(events, error.stack ?? error.message, false));
     this.#worker.on('exit', () => {
       this.#gone = true;
       this.#interruption?.close();
@@ -97,6 +107,11 @@ export class WorkerThread {
   /** True while a question is pending, which may take long. */
   get isAsked(): boolean {
     return this.#questions.length > 0;
+  }
+
+  /** True as long as it is to serve: it has neither crashed nor been told to stop. */
+  get isSteady(): boolean {
+    return !this.failed && !this.stopping;
   }
 
   /** Interrupts the JavaScript of the thread, which then ends as after a crash. */
@@ -136,9 +151,9 @@ export class WorkerThread {
     });
   }
 
-  #fail(events: ThreadEvents, reason: string): void {
+  #fail(events: ThreadEvents, reason: string, stays: boolean): void {
     this.#rejectAll(`worker ${this.workerId} crashed`);
-    events.crashed(this, reason);
+    events.crashed(this, reason, stays);
   }
 
   #rejectAll(reason: string): void {

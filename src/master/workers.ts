@@ -4,11 +4,21 @@ import { addressText } from '../plan/index.ts';
 import type { Shipment } from '../worker/index.ts';
 import { BackOff } from './back-off.ts';
 import type { Privileges } from './privileges/index.ts';
-import { Watchdog } from './watchdog.ts';
+import { MAX_WORKERS, Watchdog } from './watchdog.ts';
 import { type ThreadEvents, WorkerThread } from './worker-thread.ts';
 
 /** A worker is restarted at once after the first crash, and with a delay after further ones. */
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
+
+/** A worker that has crashed has this time for its requests when another has taken its place. */
+const LEAVE_MS = 5_000;
+
+const MIN_SPARE_IDS = 4;
+
+/** The largest id of a worker: so many ids are spare that each worker can be replaced while it still serves. */
+export function largestIdOf(workers: number): number {
+  return Math.min(workers + Math.max(workers, MIN_SPARE_IDS), MAX_WORKERS - 1);
+}
 
 /** Options of `Workers`. */
 interface WorkersOptions {
@@ -18,13 +28,16 @@ interface WorkersOptions {
   readonly release: (workerId: number, isAccident: boolean) => void;
 }
 
-/** The worker threads. Their number is that of the configuration, and crashed ones are replaced. */
+/**
+ * The worker threads. Their number is that of the configuration, and crashed ones are replaced: if possible while they still
+ * serve, so that their ports never close.
+ */
 export class Workers implements ThreadEvents {
   readonly #options: WorkersOptions;
   readonly #threads = new Map<number, WorkerThread>();
   /** Ids of workers that are being started. */
   readonly #starting = new Set<number>();
-  readonly #backOffs = new Map<number, BackOff>();
+  #firstStarts = false;
   readonly #watchdog: Watchdog;
   #shipment: Shipment | undefined;
   #stopping = false;
@@ -50,12 +63,12 @@ export class Workers implements ThreadEvents {
     if (this.#stopping) return;
     this.#shipment = shipment;
     this.#watchdog.start();
-    await Promise.all(this.#missing(shipment).map((id) => this.#spawn(id, shipment)));
+    await Promise.all(this.#missing(shipment).map((id) => this.#spawn(id, shipment, new BackOff(RESTART))));
   }
 
   /** Moves all workers to the new configuration, or none. Gives the reason of a refusal. */
   async reload(shipment: Shipment): Promise<string | undefined> {
-    const threads = [...this.#threads.values()].filter(({ stopping }) => !stopping);
+    const threads = this.#steady();
     const known = new Set(this.#shipment?.plan.ports.map(({ address }) => addressText(address)));
     const added = shipment.plan.ports.filter(({ address }) => !known.has(addressText(address)));
     const answers = await Promise.allSettled(threads.map((thread) => this.#prepare(thread, shipment, added)));
@@ -77,7 +90,7 @@ export class Workers implements ThreadEvents {
     shipment: Shipment,
     added: Shipment['plan']['ports'],
   ): ReturnType<WorkerThread['ask']> {
-    const openings = await this.#options.privileges.openings(added, shipment.plan.main.workers);
+    const openings = await this.#options.privileges.openings(added);
     return thread.ask({ type: 'prepare', shipment, openings });
   }
 
@@ -98,55 +111,90 @@ export class Workers implements ThreadEvents {
     return this.#gone;
   }
 
-  crashed({ workerId }: WorkerThread, reason: string): void {
+  crashed(thread: WorkerThread, reason: string, stays: boolean): void {
+    const { workerId, failed } = thread;
     this.#options.log.write('alert', `worker ${workerId} crashed: ${reason.replaceAll('\n', ' ')}`);
+    if (!failed) thread.failed = true;
+    if (!failed && stays && !this.#stopping) void this.#replace(thread);
+  }
+
+  /** Starts another worker while this one serves on, and ends this one then. */
+  async #replace(thread: WorkerThread): Promise<void> {
+    thread.replaced = true;
+    thread.replaced = await this.#fill(thread);
+    thread.tell({ type: 'stop', graceful: true });
+    await delay(LEAVE_MS, undefined, { ref: false });
+    if (this.#threads.get(thread.workerId) === thread) thread.tell({ type: 'stop', graceful: false });
   }
 
   exited(thread: WorkerThread): void {
-    const { workerId, startedMs } = thread;
+    const { workerId, stopping, failed } = thread;
     this.#threads.delete(workerId);
     this.#watchdog.forget(workerId);
-    this.#options.release(workerId, !thread.stopping);
+    this.#options.release(workerId, failed || !stopping);
     this.#endWhenEmpty();
-    if (thread.stopping) void this.#fill(workerId, 0);
-    else void this.#fill(workerId, this.#backOff(workerId).after(performance.now() - startedMs));
+    if (!thread.replaced) void this.#fill(thread);
   }
 
-  /** Starts the worker with this id if the configuration has it and it is not running. */
-  async #fill(workerId: number, delayMs: number): Promise<void> {
+  /** Starts a worker in the place of one that has ended or will, if the configuration has so many. False: no id is free. */
+  async #fill({ workerId, startedMs, stopping, backOff }: WorkerThread): Promise<boolean> {
+    const delayMs = stopping ? 0 : backOff.after(performance.now() - startedMs);
     if (delayMs > 0) await delay(delayMs);
-    if (this.#stopping || !this.#shipment || !this.#missing(this.#shipment).includes(workerId)) return;
+    if (this.#stopping || !this.#shipment) return true;
+    const [id] = this.#missing(this.#shipment);
+    if (id !== undefined) await this.#startAgain(id, { workerId, backOff });
+    return id !== undefined;
+  }
+
+  async #startAgain(id: number, before: Pick<WorkerThread, 'workerId' | 'backOff'>): Promise<void> {
+    const { log } = this.#options;
     try {
-      await this.#spawn(workerId, this.#shipment);
-      this.#options.log.write('notice', `worker ${workerId} was started again`);
+      await this.#spawn(id, this.#shipment as Shipment, before.backOff);
+      const text = id === before.workerId ? '' : ` as worker ${id}`;
+      log.write('notice', `worker ${before.workerId} was started again${text}`);
     } catch (error) {
-      this.#options.log.write('alert', `worker ${workerId} cannot start: ${(error as Error).message}`);
+      log.write('alert', `worker ${id} cannot start: ${(error as Error).message}`);
     }
   }
 
   /** Adapts the number of workers to a changed `worker_processes`. */
   async #resize(shipment: Shipment): Promise<void> {
-    const wanted = shipment.plan.main.workers;
-    for (const [id, thread] of this.#threads) if (id > wanted) thread.tell({ type: 'stop', graceful: true });
-    await Promise.all(this.#missing(shipment).map((id) => this.#fill(id, 0)));
+    const steady = this.#steady().sort((one, other) => Number(other.isFirst) - Number(one.isFirst));
+    for (const thread of steady.slice(shipment.plan.main.workers))
+      thread.tell({ type: 'stop', graceful: true });
+    const missing = this.#missing(shipment);
+    await Promise.all(
+      missing.map((workerId) => this.#startAgain(workerId, { workerId, backOff: new BackOff(RESTART) })),
+    );
   }
 
-  #missing({ plan }: Shipment): readonly number[] {
-    const ids = Array.from({ length: plan.main.workers }, (_, index) => index + 1);
-    return ids.filter((id) => !this.#threads.has(id) && !this.#starting.has(id));
+  #steady(): WorkerThread[] {
+    return [...this.#threads.values()].filter(({ isSteady }) => isSteady);
+  }
+
+  /** Gives free ids for the workers that the configuration has and that neither serve nor start. */
+  #missing({ plan: { main } }: Shipment): readonly number[] {
+    const ids = Array.from({ length: largestIdOf(main.workers) }, (_, index) => index + 1);
+    const lacking = main.workers - this.#steady().length - this.#starting.size;
+    const free = ids.filter((id) => !this.#threads.has(id) && !this.#starting.has(id));
+    return free.slice(0, Math.max(0, lacking));
   }
 
   /** Starts a worker; resolves when it listens. A worker that cannot is ended, which counts as a crash. */
-  async #spawn(workerId: number, shipment: Shipment): Promise<void> {
+  async #spawn(workerId: number, shipment: Shipment, backOff: BackOff): Promise<void> {
     const { privileges } = this.#options;
+    const isFirst = !this.#steady().some((thread) => thread.isFirst) && !this.#firstStarts;
     this.#starting.add(workerId);
-    const openings = await privileges
-      .openings(shipment.plan.ports, shipment.plan.main.workers)
-      .finally(() => this.#starting.delete(workerId));
+    this.#firstStarts ||= isFirst;
+    const openings = await privileges.openings(shipment.plan.ports).finally(() => {
+      this.#starting.delete(workerId);
+      if (isFirst) this.#firstStarts = false;
+    });
     if (this.#stopping) return;
     const heartbeats = this.#watchdog.watch(workerId);
     const acceptor = privileges.connect(workerId);
-    const thread = new WorkerThread({ workerId, heartbeats, shipment, openings, acceptor }, this);
+    const start = { workerId, isFirst, heartbeats, shipment, openings, acceptor };
+    const thread = new WorkerThread(start, this, backOff);
     this.#threads.set(workerId, thread);
     try {
       await thread.listening();
@@ -155,12 +203,6 @@ export class Workers implements ThreadEvents {
       thread.stopping = false;
       throw error;
     }
-  }
-
-  #backOff(workerId: number): BackOff {
-    const known = this.#backOffs.get(workerId) ?? new BackOff(RESTART);
-    this.#backOffs.set(workerId, known);
-    return known;
   }
 
   #endWhenEmpty(): void {

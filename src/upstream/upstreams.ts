@@ -28,6 +28,7 @@ import type {
 /** What the groups of a configuration need of a worker. */
 interface UpstreamScope {
   readonly workerId: number;
+  readonly isFirst: boolean;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   zone(name: string): SharedArrayBuffer;
@@ -179,9 +180,9 @@ export class OpenUpstreams implements Upstreams {
 
   /** Logs a failed lookup. Every worker looks names up, but only the first one logs. */
   #lookupFailed({ name, place, resolve }: ServerConfig): (error: Error) => void {
-    const { log, workerId } = this.#scope;
+    const { log, isFirst } = this.#scope;
     return (error) => {
-      if (workerId !== 1) return;
+      if (!isFirst) return;
       log.write('error', resolve ? error.message : `host not found in upstream "${name}" in ${place}`);
     };
   }

@@ -40,6 +40,7 @@ async function inTime(check: Check): Promise<string | undefined> {
 /** The parts of a worker that its configurations share. */
 export interface WorkerFacts {
   readonly workerId: number;
+  readonly isFirst: boolean;
   readonly shared: SharedResources;
   readonly log: ErrorLog;
   readonly logListeners: LogListeners;
@@ -52,6 +53,7 @@ const IDLE_CHECK_MS = 25;
 /** One configuration in one worker, from compiling to its last request. */
 export class Configuration extends OwnedResources implements WorkerScope {
   readonly workerId: number;
+  readonly isFirst: boolean;
   readonly generation: number;
   readonly metrics: Counters;
   readonly logListeners: LogListeners;
@@ -68,6 +70,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   private constructor(shipment: Shipment, worker: WorkerFacts) {
     super({ ...worker, prefix: shipment.plan.main.prefix });
     this.workerId = worker.workerId;
+    this.isFirst = worker.isFirst;
     this.metrics = worker.metrics;
     this.logListeners = worker.logListeners;
     this.#isDraining = worker.isDraining;

@@ -56,7 +56,7 @@ const POOL_BYTES = 65_536;
 
 /** Runs a worker thread: executes the master's messages until it is told to stop. */
 function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
-  const { workerId, heartbeats, shipment } = start;
+  const { workerId, isFirst, heartbeats, shipment } = start;
   // Buffers for small files and pieces of bodies share an allocation: 0.04 instead of 0.5 microseconds for 4 KB.
   Buffer.poolSize = POOL_BYTES;
   const { core, prefix } = shipment.plan.main;
@@ -66,7 +66,7 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const isDraining = (): boolean => Atomics.load(stopSign, 0) === 1;
   const heartbeat = new Heartbeat(heartbeats, workerId);
   const acceptor = acceptorOf(start);
-  const worker = new Worker({ workerId, log, metrics, isDraining, heartbeat, acceptor });
+  const worker = new Worker({ workerId, isFirst, log, metrics, isDraining, heartbeat, acceptor });
   const tell = (message: FromWorker): void => port.postMessage(message);
   const end = endOnCrash(worker, tell);
   const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
@@ -144,9 +144,13 @@ function crash(error: unknown): void {
   });
 }
 
+/** A worker that nothing has taken the place of ends after this time. */
+const STAY_MS = 10_000;
+
 /**
- * Handles uncaught exceptions and unhandled rejections: reports a crash and ends this thread. Returns the function that
- * does so. A thread that exits with an open uWebSockets.js socket aborts the process, so sockets are closed first.
+ * Handles uncaught exceptions and unhandled rejections: reports a crash, and serves on until another worker has taken the place
+ * of this one, if that can open the same ports. Returns the function that ends the thread at once. A thread that exits with an
+ * open uWebSockets.js socket aborts the process, so sockets are closed first.
  */
 function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reason: string) => void {
   let isEnding = false;
@@ -154,11 +158,14 @@ function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reaso
     // The master repeats an interruption until the thread has ended.
     if (isEnding) return;
     isEnding = true;
-    tell({ type: 'crashed', reason });
+    tell({ type: 'crashed', reason, stays: false });
     void worker.cut().finally(() => leave(1));
   };
   process.on('uncaughtException', (error) => {
-    end(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (isEnding || !worker.canStay) return end(reason);
+    tell({ type: 'crashed', reason, stays: true });
+    setTimeout(() => end('no worker took its place'), STAY_MS);
   });
   return end;
 }

@@ -18,6 +18,8 @@ export interface Shipment {
 /** The start data of a worker thread. */
 export interface WorkerStart {
   readonly workerId: number;
+  /** Does what one worker does for all. */
+  readonly isFirst: boolean;
   /**
    * One `Int32` per worker at the index of its id: a counter that increases as long as the worker's event loop runs.
    * Index 0 is 1 when the gateway is about to stop.
@@ -51,4 +53,5 @@ export type FromWorker =
   | { readonly type: 'prepared' }
   | { readonly type: 'refused'; readonly reason: string }
   | { readonly type: 'switched' }
-  | { readonly type: 'crashed'; readonly reason: string };
+  /** `stays`: it goes on serving until it is told to stop, so that its ports never close. */
+  | { readonly type: 'crashed'; readonly reason: string; readonly stays: boolean };

@@ -210,6 +210,13 @@ export class Worker {
     return this.#stopped;
   }
 
+  /** Tells whether another worker can open the ports of this one while they are open here. */
+  get canStay(): boolean {
+    return (
+      this.#current !== undefined && this.#stopped === undefined && this.#ownPorts(this.#current).length === 0
+    );
+  }
+
   /** Closes every connection immediately. A thread that exits with an open socket would end the process. */
   async cut(): Promise<void> {
     const leaving = [...this.#leaving, ...(this.#next?.ports.added ?? [])];
@@ -242,14 +249,20 @@ export class Worker {
   }
 
   /** Returns the ports that this worker listens on. Ports that several workers cannot share belong to the first one. */
-  #portsOf({ ports, workers }: Configuration): Configuration['ports'] {
-    const { workerId, log } = this.#facts;
-    const alone = ports.filter((port) => !this.#engines.canShare(port, this.#ports.of(port)));
+  #portsOf(configuration: Configuration): Configuration['ports'] {
+    const { workerId, isFirst, log } = this.#facts;
+    const { ports, workers } = configuration;
+    const alone = this.#ownPorts(configuration);
     const text = alone.flatMap(({ address, key }) => (address.kind === 'inet' ? key : [])).join(', ');
-    if (workerId === 1 && workers > 1 && text !== '') {
-      log.write('notice', `worker 1 alone serves ${text} until a restart`);
+    if (isFirst && workers > 1 && text !== '') {
+      log.write('notice', `worker ${workerId} alone serves ${text} until a restart`);
     }
-    return workerId === 1 ? ports : ports.filter((port) => !alone.includes(port));
+    return isFirst ? ports : ports.filter((port) => !alone.includes(port));
+  }
+
+  /** The ports that only one worker can serve. */
+  #ownPorts({ ports }: Configuration): Configuration['ports'] {
+    return ports.filter((port) => !this.#engines.canShare(port, this.#ports.of(port)));
   }
 
   async #close(configuration: Configuration): Promise<void> {

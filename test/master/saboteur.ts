@@ -36,9 +36,11 @@ const acts = {
     readFileSync('silent');
   },
 };
-if (workerData?.workerId) setInterval(() => {
+// A thread that has crashed serves on for a while, and is not made to crash again.
+const timer = workerData?.workerId && setInterval(() => {
   try { renameSync('sabotage', 'sabotage.' + threadId); } catch { return; }
   const act = acts[readFileSync('sabotage.' + threadId, 'utf8')];
+  if (act === acts.throw || act === acts.reject) clearInterval(timer);
   act();
 }, 5).unref();
 `;

@@ -138,5 +138,6 @@ test('a worker that is started again accepts connections, too', async (t) => {
   });
   sabotage(gw, 'throw');
   await gw.waitForLog(/was started again/);
-  expect(await workersOf({ port: gw.port })).toBe(WORKERS);
+  // The one that has crashed serves a moment longer.
+  await expect.poll(() => workersOf({ port: gw.port }), { timeout: 10_000 }).toBe(WORKERS);
 });

@@ -25,6 +25,7 @@ export async function openUpstreams(
   const logged: string[] = [];
   const upstreams = await OpenUpstreams.open(plan.upstreams, {
     workerId: 1,
+    isFirst: true,
     log: { write: (_, line) => void logged.push(line) },
     metrics: aloneCounters(),
     zone: (name) => zones.get(name) as SharedArrayBuffer,

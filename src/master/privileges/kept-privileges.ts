@@ -153,10 +153,10 @@ export class KeptPrivileges implements Privileges {
     for (const port of ports) if (!ofRoot.has(port)) await probePort(port.address);
   }
 
-  async openings(ports: readonly PortPlan[], workers: number): Promise<Openings> {
+  async openings(ports: readonly PortPlan[]): Promise<Openings> {
     const ofRoot = portsOfRoot(ports);
     const own = ports.filter((port) => !ofRoot.includes(port));
-    const openings = new Map<string, Opening>(await this.#shared.openings(own, workers));
+    const openings = new Map<string, Opening>(await this.#shared.openings(own));
     for (const { address, engine } of ofRoot) {
       const key = addressText(address);
       if (engine !== 'node' && this.#acceptor?.accepts(key)) {
@@ -247,17 +247,21 @@ interface KeptQuestion {
 /** The channel to the process that stays root: the supervisor, or a child process if there is no supervisor. */
 export class KeeperChannel {
   readonly #process: NodeJS.Process | ChildProcess;
+  /** The same, if it is a child process: it keeps this one alive only while it is waited for. */
+  readonly #child: ChildProcess | undefined;
   readonly #waiting = new Map<number, (answered: KeptQuestion) => void>();
   /** References that prevent garbage collection from closing descriptors that workers use. */
   readonly #received: ReceivedSocket[] = [];
   #questions = 0;
 
   constructor(source: string) {
-    this.#process = process.env['GW_SUPERVISOR'] === undefined ? forkKeeper(source) : process;
+    this.#child = process.env['GW_SUPERVISOR'] === undefined ? forkKeeper(source) : undefined;
+    this.#process = this.#child ?? process;
     this.#process.on('message', (message: FromKeeper, socket: ReceivedSocket | undefined) => {
       if (socket) this.#received.push(socket);
       this.#waiting.get(message.question)?.({ answer: message, socket });
       this.#waiting.delete(message.question);
+      if (this.#waiting.size === 0) this.#child?.channel?.unref();
     });
     this.#process.on('disconnect', () => {
       for (const answered of this.#waiting.values())
@@ -276,6 +280,8 @@ export class KeeperChannel {
       return Promise.resolve({ answer: { type: 'failed', reason: GONE }, socket: undefined });
     }
     this.tell({ ...asked, question });
+    // Nothing else may keep this process alive before it serves.
+    this.#child?.channel?.ref();
     return new Promise((resolve) => {
       this.#waiting.set(question, resolve);
     });

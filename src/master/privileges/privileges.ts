@@ -19,8 +19,8 @@ export interface Privileges {
   settle(candidate: AcceptedCandidate): Promise<void>;
   /** Rejects if one of these new ports cannot be bound. */
   probe(ports: readonly PortPlan[]): Promise<void>;
-  /** The openings, for one worker, of ports that it cannot bind itself; `workers` is how many there are. */
-  openings(ports: readonly PortPlan[], workers: number): Promise<Openings>;
+  /** The openings, for one worker, of ports that it cannot bind itself. */
+  openings(ports: readonly PortPlan[]): Promise<Openings>;
   /** The message port between a new worker and the acceptor. */
   connect(workerId: number): MessagePort | undefined;
   /** Stops the acceptor from giving connections to a worker that does not respond. */
@@ -73,7 +73,7 @@ export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
     async probe(ports) {
       for (const { address } of ports) await probePort(address);
     },
-    openings: (ports, workers) => shared.openings(ports, workers),
+    openings: (ports) => shared.openings(ports),
     connect: () => undefined,
     hold: () => undefined,
     async serving(candidate) {

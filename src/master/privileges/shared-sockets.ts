@@ -16,11 +16,11 @@ export class SharedSockets {
   #isClosed = false;
 
   /** The openings of one worker. */
-  async openings(ports: readonly PortPlan[], workers: number): Promise<Openings> {
+  async openings(ports: readonly PortPlan[]): Promise<Openings> {
     const openings = new Map<string, Opening>();
     // A wildcard address comes first, since its socket may have to serve other addresses of its port.
     for (const port of ports.toSorted((one, other) => Number(isWildcard(other)) - Number(isWildcard(one)))) {
-      const opening = await this.#openingOf(port, workers);
+      const opening = await this.#openingOf(port);
       if (opening) openings.set(addressText(port.address), opening);
     }
     return openings;
@@ -46,10 +46,10 @@ export class SharedSockets {
     this.#copies.close();
   }
 
-  async #openingOf(port: PortPlan, workers: number): Promise<Opening | undefined> {
+  async #openingOf(port: PortPlan): Promise<Opening | undefined> {
     const key = addressText(port.address);
     const known = this.#sockets.get(key);
-    if (!known && (workers === 1 || !isShared(port))) return undefined;
+    if (!known && !isShared(port)) return undefined;
     if (this.#isClosed) return { kind: 'refused', reason: `bind() to ${key} failed (the gateway stops)` };
     const socket = known ?? bindAddress(port.address);
     // The port has been probed: worker 1 has opened it for itself, or the address stands beside its wildcard.

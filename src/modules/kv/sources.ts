@@ -60,9 +60,9 @@ function checkOf(store: Store): Check {
 
 async function shareEmbedded(dir: string, { timeoutMs }: KvConfig, worker: WorkerScope): Promise<Store> {
   const { open } = await import('lmdb');
-  const { log, workerId } = worker;
+  const { log, isFirst } = worker;
   const versions = versionsOf(`embedded:${dir}`, worker);
-  const parts = { dir, settings: { timeoutMs }, open, sweeps: workerId === 1, log, versions };
+  const parts = { dir, settings: { timeoutMs }, open, sweeps: isFirst, log, versions };
   return worker.share(
     `kv ${dir} ${timeoutMs} ${versions?.epoch ?? ''}`,
     () => new EmbeddedStore(parts),
