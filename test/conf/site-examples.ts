@@ -57,6 +57,8 @@ const publish: RequestListener = ({ headers }, response) => {
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 let operatorsPort = 0;
+/** Requests that the origin of the mirror got. */
+let asked = 0;
 let httpsPort = 0;
 let certificates = '';
 
@@ -197,6 +199,53 @@ export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
       const cached = async (headers = {}) => (await gw.fetch('/app.php', { headers })).headers.get('x-cache');
       await expect.poll(() => cached()).toBe('HIT');
       expect(await cached({ Cookie: 'session=1' })).toBe('BYPASS');
+    },
+  },
+  'composed-pages.conf': {
+    env: async (t) => ({
+      PARTS: await application(t, ({ url, headers }, response) => {
+        if (url === '/broken') response.statusCode = 503;
+        response.setHeader('X-Powered-By', 'test');
+        response.end(`${url} of ${headers.cookie ?? 'nobody'}`);
+      }),
+    }),
+    files: {
+      'pages/index.html':
+        '<!--#block name="empty" -->empty<!--#endblock -->' +
+        '<!--#include virtual="/parts/basket" stub="empty" --> and <!--#include virtual="/parts/broken" stub="empty" -->\n',
+      'pages/style.css': 'p { color: black }\n'.repeat(40),
+    },
+    calls: async (gw) => {
+      const { body, headers } = await gw.fetch('/', { headers: { Cookie: 'session=7' } });
+      expect(body).toBe('/basket of session=7 and empty\n');
+      expect([headers.get('x-powered-by'), headers.get('x-frame-options')]).toEqual([null, 'SAMEORIGIN']);
+      await gw.expect('GET /parts/basket', { status: 404 });
+      const coded = await gw.fetch('/style.css', { headers: { 'Accept-Encoding': 'br' } });
+      expect([coded.headers.get('content-encoding'), coded.headers.get('vary')]).toEqual([
+        'br',
+        'Accept-Encoding',
+      ]);
+    },
+  },
+  'mirror.conf': {
+    env: async (t) => {
+      asked = 0;
+      return {
+        ORIGIN: await application(t, ({ url }, response) => {
+          asked += 1;
+          response.setHeader('Last-Modified', 'Thu, 29 Feb 2024 12:34:56 GMT').end(`file ${url}`);
+        }),
+      };
+    },
+    calls: async (gw) => {
+      await gw.expect('GET /pub/a.tar', { status: 200, body: 'file /pub/a.tar' });
+      await expect.poll(() => gw.read('mirror/pub/a.tar')).toBe('file /pub/a.tar');
+      await gw.expect('GET /pub/a.tar', {
+        status: 200,
+        body: 'file /pub/a.tar',
+        headers: { 'last-modified': 'Thu, 29 Feb 2024 12:34:56 GMT' },
+      });
+      expect(asked).toBe(1);
     },
   },
   'single-page-application.conf': {
