@@ -97,10 +97,8 @@ function addLookups(gw: Command, finish: Finish): void {
 
 /** Adds `gw explain`. */
 export function addExplaining(gw: Command, finish: Finish): void {
-  gw.command('explain <method> <url>')
+  ofConfig(gw.command('explain <method> <url>'))
     .description('tell what would become of a request: server, location, rewrites, access, response')
-    .option('-c, --config <file>', 'configuration file')
-    .option('-p, --prefix <directory>', 'directory that relative paths start from')
     .option('-H, --header <line>', 'a header of the request; may be repeated', collect)
     .option('--from <address>', 'address of the client', address, '127.0.0.1')
     .option('-d, --data <text>', 'body of the request')
@@ -177,5 +175,11 @@ function ofRest(command: Command): Command {
 function ofConfig(command: Command): Command {
   return command
     .option('-c, --config <file>', 'the configuration (default: as a start finds it)')
-    .option('-p, --prefix <directory>', 'directory that relative paths start from');
+    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .addOption(
+      new Option('--compat <how>', 'leave out the directives of modules that gw does not have').choices([
+        'ignore',
+        'skip',
+      ]),
+    );
 }

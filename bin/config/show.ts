@@ -21,6 +21,7 @@ import { columns, fail, visible } from '../terminal.ts';
 interface ConfigOptions {
   readonly config?: string;
   readonly prefix?: string;
+  readonly compat?: 'ignore' | 'skip';
 }
 
 /** A configuration that is not refused. */
@@ -29,13 +30,13 @@ type LoadedConfig = { readonly [K in 'plan' | 'tree' | 'bound']: NonNullable<Loa
 };
 
 /** Loads a configuration and prints its faults; `undefined` if it is refused. */
-function loadConfig({ config, prefix }: ConfigOptions): LoadedConfig | undefined {
+function loadConfig({ config, prefix, compat }: ConfigOptions): LoadedConfig | undefined {
   const source = sourceOf({
     ...(config !== undefined && { confFile: resolve(config) }),
     ...(prefix !== undefined && { prefix }),
   });
   const name = config ?? source.name;
-  const { plan, tree, bound, report } = load({ ...source, name });
+  const { plan, tree, bound, report } = load({ ...source, name, ...(compat && { compat }) });
   process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
   return plan && tree && bound && { plan, tree, bound, name };
 }

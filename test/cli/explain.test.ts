@@ -67,6 +67,15 @@ for (const { it, args, code, ...expected } of cases) {
   });
 }
 
+test('explain --compat=skip explains a file that names modules of others', async (t) => {
+  const lua = 'http { server { listen 127.0.0.1:81; location / { content_by_lua_block { } } } }';
+  const dir = directoryWith(t, { 'gw.conf': lua });
+  const explain = (...words: string[]) =>
+    gw(dir, ['explain', 'GET', 'http://127.0.0.1:81/', '-c', 'gw.conf', ...words]);
+  expect((await explain()).code).toBe(2);
+  expect((await explain('--compat=skip')).stdout).toContain('ANSWER     501 Not Implemented');
+});
+
 test('explain --json prints an account of version 1', async (t) => {
   const dir = directoryWith(t, { 'gw.conf': CONF });
   const { stdout, code } = await gw(dir, [
