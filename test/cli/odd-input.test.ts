@@ -119,7 +119,7 @@ test('gw check of a directory skips what cannot be read', async (t) => {
 test('gw check lets a piece include from the directory of the configuration above them', async (t) => {
   const dir = directoryWith(t, {
     'nginx.conf': 'events {}\nhttp {}\n',
-    'disk.conf': 'proxy_store on;\n',
+    'disk.conf': 'proxy_temp_path temp;\n',
     'snippets/files.conf': 'include disk.conf;\nproxy_send_lowat 1;\n',
   });
   const { code, stdout } = await gw(dir, ['check', '-f', 'concise', 'snippets/files.conf']);
