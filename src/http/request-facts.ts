@@ -18,6 +18,8 @@ export interface RequestFacts {
   readonly args: string;
   /** Host name in lower case, without port; '' if the request has none. */
   readonly host: string;
+  /** Host and port of a target in absolute form; '' or absent in origin form. */
+  readonly authority?: string;
   /** The announced `Content-Length`; 0 without a body, -1 if the body has no announced length. */
   readonly contentLength: number;
   /** `$connection`: the number of the connection, or of the request if the engine does not expose connections. */

@@ -21,6 +21,7 @@ export function requestOf({ facts, headers }: ReadHead, connection: CarryingConn
     uri: facts.uri,
     args: facts.args,
     host: facts.host,
+    authority: facts.authority ?? '',
     hostHeader: facts.hostHeader,
     referrer: facts.referrer,
     contentLength: facts.contentLength,

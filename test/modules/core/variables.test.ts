@@ -4,6 +4,7 @@ import { families, variables } from '../../../src/modules/core/index.ts';
 import { VERSION } from '../../../src/version.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
+import { exchangeRaw } from '../../harness/raw.ts';
 
 /** The value of each variable for the request below; those that depend on the response are read from a log. */
 const inBody: Readonly<Record<string, string | RegExp>> = {
@@ -142,4 +143,17 @@ test('a variable shows that the connection stays open', async () => {
 test('this table names every variable of the core', () => {
   expect(Object.keys(inBody)).toEqual(expect.arrayContaining(Object.keys(variables)));
   for (const prefix of Object.keys(families)) expect(Object.keys(inBody).join()).toContain(prefix);
+});
+
+test('$request_port is that of an absolute target before that of the Host header (nginx 1.29.3)', async (t) => {
+  const gw = await startGateway(
+    t,
+    (_, port) =>
+      `server { listen 127.0.0.1:${port} engine=node; return 200 "[$request_port$is_request_port]"; }`,
+  );
+  const shown = async (target: string): Promise<string | undefined> =>
+    /\[.*\]$/.exec(await exchangeRaw(gw.port, `GET ${target} HTTP/1.1\r\nHost: a:77\r\n\r\n`))?.[0];
+  expect(await shown('/')).toBe('[77:]');
+  expect(await shown('http://b:88/')).toBe('[88:]');
+  expect(await shown('http://b/')).toBe('[]');
 });

@@ -74,9 +74,9 @@ function requestId(x: Exchange): string {
   return made;
 }
 
-/** Gives the port of a `Host` value: behind a name, an address, or an IPv6 literal in brackets. */
+/** Gives the port of an absolute target or of a `Host` value: behind a name, an address, or an IPv6 literal in brackets. */
 function requestPort(host: Getter): Getter {
-  return (x) => /^(?:\[[^\]]*\]|[^:]*):(\d+)$/.exec(host(x) ?? '')?.[1];
+  return (x) => /^(?:\[[^\]]*\]|[^:]*):(\d+)$/.exec(x.request.authority || (host(x) ?? ''))?.[1];
 }
 
 /** Variables about the request, including the URI after rewrites (nginx ngx_http_core_module#variables). */
@@ -105,11 +105,11 @@ export const ofRequest: Variables = {
   ),
   request_body_file: live('The file that has the body, where it has a name.', (x) => spooledBody(x)?.path),
   request_port: {
-    summary: 'The port in the `Host` header.',
+    summary: 'The port in an absolute target, or in the `Host` header.',
     compile: (build) => requestPort(readHeader('host', build)),
   },
   is_request_port: {
-    summary: '`:` if the `Host` header has a port.',
+    summary: '`:` if `$request_port` has a value.',
     compile: (build) => {
       const port = requestPort(readHeader('host', build));
       return (x) => (port(x) === undefined ? '' : ':');

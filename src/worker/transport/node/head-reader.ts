@@ -182,6 +182,7 @@ export class HeadReader implements LineReceiver {
         uri: uri ?? '',
         args,
         host: host ?? '',
+        authority: line.authority,
         hostHeader: this.#scan.host,
         referrer: this.#scan.referrer,
         contentLength: refusal === 0 ? contentLength : 0,
