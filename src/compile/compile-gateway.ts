@@ -37,6 +37,8 @@ export interface PortHandler {
   /** The default server's rules and name, for requests that are refused before a server is chosen. */
   readonly rules: ResponseRules;
   readonly serverName: string;
+  /** Makes a request that is refused that of the server with its host: the response has its headers and error pages. */
+  readonly enter: (x: Exchange) => void;
   /** Never throws and never rejects. */
   readonly serve: Handler;
 }
@@ -116,6 +118,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
   const { needs } = compiled.context;
   const fallback = compiled.servers[port.defaultServer] as ServerHandler;
   const { address } = port;
+  const { enter, serve } = isAlone(port, compiled) ? aloneServing(fallback) : byName(port, compiled);
   const facts: PortFacts = {
     scheme: port.ssl ? 'https' : 'http',
     port: address.kind === 'inet' ? address.port : 0,
@@ -135,7 +138,8 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     usage: compiled.usage,
     rules: fallback.rules,
     serverName: fallback.name,
-    serve: respondingToFailures(isAlone(port, compiled) ? (x) => fallback.serve(x) : byName(port, compiled)),
+    enter,
+    serve: respondingToFailures(serve),
   };
 }
 
@@ -144,6 +148,13 @@ function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled):
   return (
     !ssl && servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex')
   );
+}
+
+/** Serves the requests of a port. */
+type Serving = Pick<PortHandler, 'enter' | 'serve'>;
+
+function aloneServing(server: ServerHandler): Serving {
+  return { enter: (x) => server.enter(x), serve: (x) => server.serve(x) };
 }
 
 /** A server found by name, and the slots for the captures of a regex name. */
@@ -155,7 +166,7 @@ interface NamedServer {
 }
 
 /** Compiles the choice among several servers by the request's host. */
-function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
+function byName(port: PortPlan, { plan, servers, context }: Compiled): Serving {
   const target = (index: number): Omit<NamedServer, 'slots'> => ({
     server: servers[index] as ServerHandler,
     refusal: port.ssl ? compileTlsGate(plan.servers[index]?.tls) : undefined,
@@ -167,10 +178,19 @@ function byName(port: PortPlan, { plan, servers, context }: Compiled): Handler {
       names.add(name, { ...target(index), slots });
     }
   }
-  return (x: Exchange) => {
-    const { server: found, captures } = names.find(x.request.host);
-    if (captures) keepCaptures(x, captures, found.slots);
-    const status = found.refusal?.(x) ?? 0;
-    return status === 0 ? found.server.serve(x) : found.server.refuse(x, status);
+  const find = (x: Exchange): NamedServer => {
+    const { server, captures } = names.find(x.request.host);
+    if (captures) keepCaptures(x, captures, server.slots);
+    return server;
+  };
+  return {
+    enter: (x) => find(x).server.enter(x),
+    serve(x) {
+      const { server, refusal } = find(x);
+      const status = refusal?.(x) ?? 0;
+      if (status === 0) return server.serve(x);
+      server.enter(x);
+      return x.end(status);
+    },
   };
 }

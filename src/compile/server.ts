@@ -103,8 +103,7 @@ export class ServerHandler implements Router {
 
   /** Serves a request of this server. */
   serve(x: Exchange): void | Promise<void> {
-    enter(x, this.#root.rules);
-    x.serverName = this.name;
+    this.enter(x);
     const { postRead } = this.#root;
     if (!postRead) return this.#rewrite(x);
     const round = x.internalRedirects;
@@ -113,11 +112,10 @@ export class ServerHandler implements Router {
     return isOver(x, round) ? undefined : this.#rewrite(x);
   }
 
-  /** Refuses a request with a status. */
-  refuse(x: Exchange, status: number): void {
+  /** Makes a request that of this server, without serving it. */
+  enter(x: Exchange): void {
     enter(x, this.#root.rules);
     x.serverName = this.name;
-    x.end(status);
   }
 
   toUri(x: Exchange, target: string): void | Promise<void> {

@@ -52,6 +52,7 @@ export async function serve(
     mergeSlashes: true,
     needs: { headers: new Set(), allHeaders: false, peer: false },
     usage: { inFlight: 0 },
+    enter: () => undefined,
     serve: (x) => x.send(200, '', 'fine'),
     rules: { ...RULES, writeLog: (message) => void lines.push(message), ...rules },
     ...handler,

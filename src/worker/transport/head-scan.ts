@@ -1,4 +1,4 @@
-import { methodRefusal, parseHost } from '../../http/index.ts';
+import { type Exchange, methodRefusal, parseHost } from '../../http/index.ts';
 import { Framing, isSafeHeaderValue } from '../../http1/index.ts';
 import type { PortHandler, RequestNeeds } from '../../compile/index.ts';
 
@@ -12,6 +12,16 @@ const UNDERSCORED_NAME = /^[a-z0-9_-]+$/;
 /** The ends of nginx's log messages about refused requests. */
 export const IN_HEADERS = 'while reading client request headers';
 export const IN_LINE = 'while reading client request line';
+
+/**
+ * Enters the server that responds to a refused request, and logs why it is refused. Where the request line is at fault, the host
+ * is not known yet (nginx), so it is the default server.
+ */
+export function enterRefused(x: Exchange, port: PortHandler, complaint: string): void {
+  if (complaint.endsWith(IN_LINE)) x.serverName = port.serverName;
+  else port.enter(x);
+  x.writeLog(complaint, 'info');
+}
 
 const NO_HEADERS: string[] = [];
 

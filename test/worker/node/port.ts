@@ -13,6 +13,7 @@ export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
     mergeSlashes: true,
     needs: { headers: new Set(), allHeaders: true, peer: false },
     usage: { inFlight: 0 },
+    enter: () => undefined,
     serve: () => undefined,
     rules: {} as ResponseRules,
     head: {

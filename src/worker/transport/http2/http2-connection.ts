@@ -7,6 +7,7 @@ import {
 } from 'node:http2';
 import type { HeadRules, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../guarded.ts';
+import { enterRefused } from '../head-scan.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
 import { type StreamConnection, StreamWire } from './stream-wire.ts';
 import { isFlood, Silence } from './traffic.ts';
@@ -151,8 +152,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     const { x } = wire;
     if (head.refusal === 0) void port.serve(x);
     else {
-      x.serverName = port.serverName;
-      x.writeLog(head.complaint, 'info');
+      enterRefused(x, port, head.complaint);
       wire.refuse(head.refusal);
     }
     const { maxRequests, lifeMs } = port.rules.connection;

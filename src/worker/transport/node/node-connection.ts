@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectionRules, ResponseRules } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
+import { enterRefused } from '../head-scan.ts';
 import type { FinishedRequest, ExchangeConnection } from './node-port.ts';
 import { type Head, HeadProgress } from './head-reader.ts';
 import { NodeWire } from './node-wire.ts';
@@ -155,8 +156,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     if (x.done || this.#source.isBroken) return;
     if (head.refusal === 0) void open.current.port.serve(x);
     else {
-      x.serverName = open.current.port.serverName;
-      x.writeLog(head.complaint, 'info');
+      enterRefused(x, open.current.port, head.complaint);
       wire.refuse(head.refusal);
     }
   }
@@ -176,7 +176,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
 
   #refuseBroken(wire: NodeWire): void {
     const { x } = wire;
-    if (x.serverName === '') x.serverName = this.open.current.port.serverName;
+    if (x.serverName === '') this.open.current.port.enter(x);
     if (!x.done) x.writeLog('client sent invalid chunked body');
     wire.refuse(400);
   }

@@ -11,7 +11,7 @@ import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
 import { type Failing, guarded } from '../guarded.ts';
-import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
+import { enterRefused, HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 import { SilenceWatch } from '../request-body.ts';
 import { admitEverybody } from '../socket-address.ts';
 import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
@@ -135,8 +135,7 @@ export class UwsTransport implements Transport, Failing {
     if (refusal !== 0) {
       const { complaint } = scan;
       this.#respondLater(wire, () => {
-        x.serverName = port.serverName;
-        x.writeLog(complaint, 'info');
+        enterRefused(x, port, complaint);
         x.end(refusal);
       });
     } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
@@ -176,10 +175,9 @@ export class UwsTransport implements Transport, Failing {
     const args = query ?? '';
     let refusal = scan.refusal(method);
     let uri: string | undefined = path;
-    let host: string | undefined = '';
+    const host = scan.hostName();
     if (refusal === 0) {
       uri = normalizePath(path, port.mergeSlashes);
-      host = scan.hostName();
       const lineLength = path.length + args.length + method.length + 11;
       if (lineLength > port.head.lineBytes) refusal = scan.refuse(414, `client sent too long URI ${IN_LINE}`);
       else if (uri === undefined || !isValidQuery(args))
