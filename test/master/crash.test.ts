@@ -70,7 +70,7 @@ test('the only worker serves on after a crash until another has taken its place'
 });
 
 test('a worker that crashes again and again is restarted after ever longer pauses', async (t) => {
-  const gw = await startSupervised(t, CONF, OPTIONS);
+  const gw = await startSupervised(t, CONF, { ...OPTIONS, workers: 1 });
   const pauses: number[] = [];
   for (let crash = 0; crash < 4; crash++) {
     const from = gw.errorLog().length;
