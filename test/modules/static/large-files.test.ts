@@ -54,8 +54,11 @@ function residentBytes(pid: number): number {
 
 /** The process that serves, which is the one that has the port. */
 function workerPid(gw: Gateway): number {
-  const children = readFileSync(`/proc/${gw.pid}/task/${gw.pid}/children`, 'utf8').trim();
-  return Number(children.split(' ')[0]) || gw.pid;
+  const children = readFileSync(`/proc/${gw.pid}/task/${gw.pid}/children`, 'utf8').trim().split(' ');
+  // A process that copies sockets runs only for a moment.
+  const isServing = (pid: string): boolean =>
+    !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('socket copies');
+  return Number(children.filter(Boolean).find(isServing)) || gw.pid;
 }
 
 for (const location of ['/', '/cached/']) {
