@@ -146,6 +146,8 @@ function crash(error: unknown): void {
 
 /** A worker that nothing has taken the place of ends after this time. */
 const STAY_MS = 10_000;
+/** A worker that has so many uncaught errors is of no more use. */
+const MOST_ERRORS = 10;
 
 /**
  * Handles uncaught exceptions and unhandled rejections: reports a crash, and serves on until another worker has taken the place
@@ -154,6 +156,7 @@ const STAY_MS = 10_000;
  */
 function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reason: string) => void {
   let isEnding = false;
+  let errors = 0;
   const end = (reason: string): void => {
     // The master repeats an interruption until the thread has ended.
     if (isEnding) return;
@@ -163,9 +166,10 @@ function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reaso
   };
   process.on('uncaughtException', (error) => {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    if (isEnding || !worker.canStay) return end(reason);
+    errors += 1;
+    if (isEnding || !worker.canStay || errors === MOST_ERRORS) return end(reason);
     tell({ type: 'crashed', reason, stays: true });
-    setTimeout(() => end('no worker took its place'), STAY_MS);
+    if (errors === 1) setTimeout(() => end('no worker took its place'), STAY_MS);
   });
   return end;
 }

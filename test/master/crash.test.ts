@@ -84,6 +84,14 @@ test('a worker that crashes again and again is restarted after ever longer pause
   await expect.poll(() => gw.fetch('/').then(({ status }) => status, String)).toBe(200);
 });
 
+test('a worker that throws without an end does not fill the log', async (t) => {
+  const gw = await startSupervised(t, CONF, { ...OPTIONS, workers: 1 });
+  sabotage(gw, 'throw without an end');
+  await gw.waitForLog(/was started again/);
+  expect(gw.errorLog().match(/worker \d crashed/g)?.length).toBeLessThan(11);
+  await gw.expect('GET /', { status: 200 });
+});
+
 test('a reload takes effect in a worker that was replaced', async (t) => {
   const gw = await startSupervised(t, CONF, { ...OPTIONS, workers: 1 });
   expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');

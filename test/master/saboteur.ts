@@ -12,6 +12,7 @@ const cell = new Int32Array(new SharedArrayBuffer(4));
 const stay = (ms) => void Atomics.wait(cell, 0, 0, ms);
 const acts = {
   throw: () => { throw new Error('sabotage'); },
+  'throw without an end': () => void setInterval(acts.throw, 1),
   reject: () => void Promise.reject(new Error('sabotage')),
   spin: () => { for (;;); },
   hang: () => { for (;;) stay(5); },
@@ -39,9 +40,9 @@ const acts = {
 // A thread that has crashed serves on for a while, and is not made to crash again.
 const timer = workerData?.workerId && setInterval(() => {
   try { renameSync('sabotage', 'sabotage.' + threadId); } catch { return; }
-  const act = acts[readFileSync('sabotage.' + threadId, 'utf8')];
-  if (act === acts.throw || act === acts.reject) clearInterval(timer);
-  act();
+  const name = readFileSync('sabotage.' + threadId, 'utf8');
+  if (/^(throw|reject)/.test(name)) clearInterval(timer);
+  acts[name]();
 }, 5).unref();
 `;
 
@@ -65,6 +66,7 @@ export const HANGS = WAYS_TO_HANG.slice(0, perTier({ short: 2, long: WAYS_TO_HAN
 
 export type Act =
   | 'throw'
+  | 'throw without an end'
   | 'reject'
   | 'garble'
   | 'acknowledge'
