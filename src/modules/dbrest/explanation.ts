@@ -5,7 +5,7 @@ import { PieceBuffers } from '../../send-file.ts';
 import { explainCache } from '../../upstream-cache/index.ts';
 import { authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
-import type { DbrestConfig } from './directives.ts';
+import type { DbrestConfig } from './directives/index.ts';
 import { catalogueSteps, type RestDatabase } from './database.ts';
 import { type DbrestPass, identityOf } from './dsn.ts';
 import { tokenMetrics } from './metrics.ts';

@@ -5,9 +5,8 @@ import { moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
 import { openAuthenticator } from './auth/index.ts';
-import type { DbrestCacheConfig } from './cache-directives.ts';
 import { Database } from './database.ts';
-import { type DbrestConfig, directives } from './directives.ts';
+import { type DbrestCacheConfig, type DbrestConfig, directives } from './directives/index.ts';
 import { type ConnectionTarget, type DbrestPass, identityOf, readDsn, targetName } from './dsn.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { compileDbrest, type DbrestResources } from './pipeline.ts';
@@ -16,7 +15,7 @@ import { connect, openSession } from './session/index.ts';
 import { Listener } from './watch.ts';
 
 export type * as dbrestTools from './tools/index.ts';
-export type { DbrestConfig } from './directives.ts';
+export type { DbrestConfig } from './directives/index.ts';
 
 /** Loads the functions behind `gw db` and `gw jwt`, which a serving process does not need. */
 export const loadDbrestTools = (): Promise<typeof import('./tools/index.ts')> => import('./tools/index.ts');

@@ -1,7 +1,7 @@
 import type { QueryConfig } from 'pg';
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { unreachableReason } from '../../system/index.ts';
-import type { DbrestConfig } from './directives.ts';
+import type { DbrestConfig } from './directives/index.ts';
 import type { ConnectionTarget } from './dsn.ts';
 import { connect, type WireError } from './session/index.ts';
 

@@ -4,7 +4,7 @@ import type { Exchange } from '../../http/index.ts';
 import type { PieceBuffers } from '../../send-file.ts';
 import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
-import type { DbrestConfig } from './directives.ts';
+import type { DbrestConfig } from './directives/index.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
 import { bodyTooLarge, type DbrestFault } from './fault/index.ts';

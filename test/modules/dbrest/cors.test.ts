@@ -1,6 +1,6 @@
 import type { SentResponse } from '../../harness/test-wire.ts';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
+import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
 

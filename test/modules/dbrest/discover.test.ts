@@ -1,6 +1,6 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
-import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
+import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, onTestFinished } from 'vitest';
-import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
+import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
 

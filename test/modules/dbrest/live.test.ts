@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { LiveScope } from '../../../src/contract/index.ts';
-import type { DbrestConfig } from '../../../src/modules/dbrest/directives.ts';
+import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
 import { probeDatabase } from '../../../src/modules/dbrest/live.ts';
 import { oldPostgres } from '../../check/live/old-postgres.ts';

@@ -17,7 +17,7 @@ import {
   StoredDelivery,
 } from '../../../upstream-cache/index.ts';
 import type { Identity } from '../auth/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { parseJson } from '../json.ts';
 import type { RequestHead } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';

@@ -1,6 +1,6 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { functionPath as functionPathOf } from '../request/index.ts';
 import type { Rights, Schema } from '../schema/index.ts';
 import {

@@ -1,4 +1,4 @@
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import type { CallRequest, ReadRequest, Request, WriteRequest } from '../request/index.ts';
 import type { MediaHandler, RoleSettings, Schema, SchemaCache } from '../schema/index.ts';
 import { findCall, formCall, type FoundCall, type PlannedCall } from './call.ts';

@@ -1,6 +1,6 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import {
   invalidPath,
   lowerAboveUpper,

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
 import { receiveBody } from './body.ts';
 import {

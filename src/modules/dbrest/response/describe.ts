@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { type ApiFacts, writeDocument } from '../openapi/index.ts';
 import type { PlannedDescription, PlannedOptions } from '../plan/index.ts';
 import { EVERY_RIGHT, rightsOf, type Schema } from '../schema/index.ts';

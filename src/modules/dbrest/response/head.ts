@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { malformedResponseHeaders, malformedResponseStatus, offsetBeyond } from '../fault/index.ts';
 import { isObject, parseJson } from '../json.ts';
 import { appliedPreferences, type Media, type RowRange } from '../request/index.ts';

@@ -1,6 +1,6 @@
 import { type CheckedModule, type ModuleRule, type Problem } from '../../../contract/index.ts';
 import { mayCache } from '../../../upstream-cache/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { type ServedDatabase, servedDatabases } from './served.ts';
 
 const location = (text: string): string => `

@@ -1,7 +1,7 @@
 import { groupBy, isLocal } from '../../../config/index.ts';
 import { type CheckedModule, configOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
 import { type ServedDatabase, servedDatabases } from './served.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 
 const dbrestPlainRemote: ModuleRule<DbrestConfig> = {
   id: 'GW609',

@@ -1,5 +1,5 @@
 import type { ModuleRule } from '../../../contract/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { TOKEN_RULES } from './tokens.ts';
 import { ROLE_RULES } from './roles.ts';
 import { SERVED_RULES } from './served.ts';

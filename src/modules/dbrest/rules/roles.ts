@@ -1,6 +1,6 @@
 import type { ModuleRule, Problem } from '../../../contract/index.ts';
 import { servedDatabases } from './served.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 
 const SUPERUSERS: ReadonlySet<string> = new Set(['postgres', 'supabase_admin', 'rdsadmin', 'enterprisedb']);
 

@@ -1,7 +1,7 @@
 import { type DirectiveNode, lengthened } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 
 /** A location with `dbrest_pass`. */
 export interface ServedDatabase {

@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index.ts';
 import { type KeySource, LEAST_SECRET_BYTES } from '../auth/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 
 /** A JSON Web Key. */
 type Jwk = Extract<KeySource, { readonly kind: 'keys' }>['keys'][number];

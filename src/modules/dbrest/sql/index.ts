@@ -1,4 +1,4 @@
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { callWork } from './call.ts';
 import { readWork } from './read.ts';
 import type { Step } from './statement.ts';

@@ -1,4 +1,4 @@
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { isInert, type PlannedRead, type ReadPlan, shownMedia } from '../plan/index.ts';
 import type { CountKind } from '../request/index.ts';
 import { formedStep, guessSql, totalSql } from './shape.ts';

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import type { RoleSettings } from '../schema/index.ts';
 import { quoteIdentifier, type Statement } from './statement.ts';
 

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import type { Plan } from '../plan/index.ts';
 import { callSql, RESPONSE_SETTINGS } from './shape.ts';
 import { compileSettings } from './settings.ts';

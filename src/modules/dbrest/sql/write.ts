@@ -1,4 +1,4 @@
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import {
   type Conflict,
   type FoundWrite,

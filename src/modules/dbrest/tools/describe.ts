@@ -1,5 +1,5 @@
 import { catalogueSteps } from '../database.ts';
-import type { DbrestConfig } from '../directives.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { apiFacts, writeDocument } from '../openapi/index.ts';
 import {
   CatalogueWriter,

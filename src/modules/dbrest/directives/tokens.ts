@@ -1,0 +1,84 @@
+import { directivesFor, readers } from '../../../config/index.ts';
+import { type KeySource, readKeySource, readRolePath, type RolePath } from '../auth/index.ts';
+
+/** Who asks: roles and tokens. */
+export interface TokensConfig {
+  readonly anonRole?: string;
+  readonly jwtKeys?: KeySource;
+  readonly jwtRolePath: RolePath;
+  readonly jwtAudience?: string;
+  /** Treatment of an invalid token: the anonymous role, or 401. */
+  readonly jwtInvalid: 'anon' | 'reject';
+}
+
+const EVERYWHERE = ['http', 'server', 'location'] as const;
+
+/** Rejects `none`, which to PostgreSQL means that requests run as the login role. */
+const role = readers.oneWord<string>('role', (word, { directive, report }) => {
+  if (word.value !== '' && word.value !== 'none') return word.value;
+  report.emerg(`invalid role in "${directive}" directive`, word.span, 'expected the name of a database role');
+  return undefined;
+});
+
+/** Reads a secret, a JWK or a JWK set. */
+const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, { directive, report }) => {
+  const source = readKeySource(word.value);
+  if (!('fault' in source)) return source;
+  report.emerg(`invalid value in "${directive}" directive, ${source.fault}`, word.span);
+  return undefined;
+});
+
+/** Reads the path of the claim that names the role. */
+const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, report }) => {
+  const path = readRolePath(word.value);
+  if (!path)
+    report.emerg(
+      `invalid path in "${directive}" directive`,
+      word.span,
+      `expected a name, or a path such as ".app.roles[0]" or '.roles[?(@ == "author")]'`,
+    );
+  return path;
+});
+
+/** Roles and tokens. */
+export const tokensDirectives = directivesFor<TokensConfig>()({
+  dbrest_anon_role: {
+    contexts: EVERYWHERE,
+    args: role,
+    into: 'anonRole',
+    summary: 'Database role of unauthenticated requests.',
+    source: 'gw',
+  },
+  dbrest_jwt_secret: {
+    contexts: EVERYWHERE,
+    args: keySource,
+    into: 'jwtKeys',
+    secret: 'whole',
+    summary: 'Verifies bearer tokens: the secret of HS256, a JSON Web Key or a set of them.',
+    source: 'gw',
+  },
+  dbrest_jwt_role_claim: {
+    contexts: EVERYWHERE,
+    args: rolePath,
+    into: 'jwtRolePath',
+    default: ['role'],
+    defaultText: 'role',
+    summary: 'Claim of a token that names the database role: a name, or a path that may end in a filter.',
+    source: 'gw',
+  },
+  dbrest_jwt_audience: {
+    contexts: EVERYWHERE,
+    args: readers.text,
+    into: 'jwtAudience',
+    summary: 'Audience that tokens with an "aud" claim must be meant for.',
+    source: 'gw',
+  },
+  dbrest_jwt_invalid: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('anon', 'reject'),
+    into: 'jwtInvalid',
+    default: 'anon',
+    summary: 'What a request with a bad token gets: the anonymous role, or 401.',
+    source: 'gw',
+  },
+});
