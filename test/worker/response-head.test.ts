@@ -34,13 +34,14 @@ for (const [when, serving] of [
   });
 }
 
-test('the head of a response in pieces tells the client to close where the gateway does not keep connections', async (t) => {
-  const connection = await connectRaw(
-    await serve(t, { serve: inPieces, rules: { connection: { ...CONNECTION, keepalive: false } } }),
-  );
-  connection.write(HEAD);
-  expect((await connection.until(/\r\n\r\n/)).match(/^connection: .*/gim)).toEqual(['Connection: close']);
-  connection.destroy();
+test('the head of a response in pieces ends its connection where the gateway does not keep connections', async (t) => {
+  const port = await serve(t, {
+    serve: inPieces,
+    rules: { connection: { ...CONNECTION, keepalive: false } },
+  });
+  const head = await responseTo(port, HEAD);
+  expect(head.match(/^connection: .*/gim)).toEqual(['Connection: close']);
+  expect(head).toMatch(/\r\n\r\n$/);
 });
 
 test.each([

@@ -5,26 +5,12 @@ import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { SilenceWatch } from '../request-body.ts';
 import type { Heartbeat } from '../transport.ts';
+import type { HttpDate } from '../http-date.ts';
 import type { ConnectionWatch } from '../http2/connection-watch.ts';
 import { StreamHeadReader } from '../http2/request-head.ts';
 import { type Head, HeadReader } from './head-reader.ts';
 import type { RequestSource } from './request-source.ts';
 import type { TlsServers } from './tls-servers.ts';
-
-/** The current time in the format of `Date` (RFC 9110, 5.6.7), rendered once per second. */
-export class HttpDate {
-  #second = 0;
-  #made = '';
-
-  text(): string {
-    const second = Math.floor(Date.now() / 1000);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#made = new Date(second * 1000).toUTCString();
-    }
-    return this.#made;
-  }
-}
 
 /** A connection that waits for a request. */
 export interface IdleConnection {

@@ -12,7 +12,8 @@ import { ConnectionWatch } from '../http2/connection-watch.ts';
 import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
 import { PrefaceReader } from './preface-reader.ts';
 import { NodeConnection } from './node-connection.ts';
-import { currentPort, HttpDate, type IdleConnection, type NodePort } from './node-port.ts';
+import { HttpDate } from '../http-date.ts';
+import { currentPort, type IdleConnection, type NodePort } from './node-port.ts';
 import { isNameless, plainAddress } from './socket-connection.ts';
 import { TlsServers } from './tls-servers.ts';
 

@@ -12,6 +12,7 @@ import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
 import { type Failing, guarded } from '../guarded.ts';
 import { enterRefused, HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
+import { HttpDate } from '../http-date.ts';
 import { SilenceWatch } from '../request-body.ts';
 import { admitEverybody } from '../socket-address.ts';
 import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
@@ -83,6 +84,7 @@ export class UwsTransport implements Transport, Failing {
       admission: this.#admission,
       relays: new Set(),
       headLines: new HeadLines(),
+      date: new HttpDate(),
       spare: new SpareResponse(uws),
     };
   }

@@ -14,6 +14,7 @@ import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
 import { guarded } from '../guarded.ts';
 import type { HeadScan } from '../head-scan.ts';
+import type { HttpDate } from '../http-date.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
 import { printedAddress } from '../socket-address.ts';
 import type { StreamOwner } from '../transport.ts';
@@ -37,6 +38,7 @@ export interface SocketState {
   readonly connections: Connections;
   readonly admission: Admission;
   readonly headLines: HeadLines;
+  readonly date: HttpDate;
   readonly spare: SpareResponse;
 }
 
@@ -185,10 +187,9 @@ export class UwsWire implements Wire, StreamOwner {
 
   write(body: string | Uint8Array): void {
     this.#send(() => {
-      const isLarge = body.length > WHOLE_RESPONSE_BYTES && this.x.request.method !== 'HEAD';
-      if (isLarge) return this.#writeLarge(Buffer.from(body as string));
-      this.#writeWhole(body);
-      this.finished();
+      if (this.#isHeadAlone) this.#writeHeadAlone(Buffer.byteLength(body));
+      else if (body.length > WHOLE_RESPONSE_BYTES) this.#writeLarge(Buffer.from(body as string));
+      else this.#writeWhole(body);
     });
   }
 
@@ -199,7 +200,7 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   open(lengthBytes: number): ResponseStream | undefined {
-    if (this.x.request.method === 'HEAD') {
+    if (this.#isHeadAlone) {
       this.#send(() => this.#writeHeadAlone(lengthBytes));
       return undefined;
     }
@@ -227,52 +228,42 @@ export class UwsWire implements Wire, StreamOwner {
     return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, closes, writeHead });
   }
 
-  /** Sends the head of a streamed response. Its length may be unknown; then nothing is said of it, as in nginx. */
+  get #isHeadAlone(): boolean {
+    return this.x.request.method === 'HEAD' || hasNoBody(this.x.status);
+  }
+
+  /** Sends a response without a body. Its length may be unknown; then nothing is said of it, as in nginx. */
   #writeHeadAlone(lengthBytes: number): void {
-    const { status } = this.x;
     const closes = this.#closes();
-    if (lengthBytes > 0 && closes) return this.#writeLast('', lengthBytes);
     this.#writeHead();
-    if (lengthBytes >= 0 && !hasNoBody(status)) this.#res.writeHeader('Content-Length', String(lengthBytes));
-    // Unless the client has asked for it, the client must close: `endWithoutBody` cannot.
-    if (closes) this.#res.writeHeader('Connection', 'close');
+    if (lengthBytes >= 0 && !hasNoBody(this.x.status))
+      this.#res.writeHeader('Content-Length', String(lengthBytes));
+    if (closes) return this.#closeAfterHead();
+    // Any argument, even `undefined`, would add a Content-Length.
     this.#res.endWithoutBody();
     this.#written = true;
     this.finished();
   }
 
   #writeWhole(body: string | Uint8Array): void {
-    const { status, request } = this.x;
-    const bare = hasNoBody(status);
-    const isHead = request.method === 'HEAD';
-    const size = bare || !isHead ? 0 : Buffer.byteLength(body);
-    if (this.#closes()) return this.#writeLast(bare || isHead ? '' : body, size);
+    const closes = this.#closes();
     this.#writeHead();
-    if (bare || isHead) {
-      if (!bare) this.#res.writeHeader('Content-Length', String(size));
-      // Any argument, even `undefined`, would add a second Content-Length.
-      this.#res.endWithoutBody();
-    } else this.#res.end(body);
+    this.#res.end(body, closes);
     this.#written = true;
+    this.finished();
   }
 
   /**
-   * Sends a response that closes its connection. `endWithoutBody` cannot close; for a HEAD with a length, `tryEnd`
-   * announces the body and the connection is closed instead of sending it. `size` is the length that a HEAD announces,
-   * 0 for responses with a body.
+   * Ends a head that is all of its response, and closes the connection. `endWithoutBody` does not close, and `end` would
+   * add a Content-Length. uWebSockets.js writes values unchanged, so the empty line can stand in the last one.
    */
-  #writeLast(body: string | Uint8Array, size: number): void {
-    this.#writeHead();
-    if (size === 0) {
-      this.#res.end(body, true);
-      this.#written = true;
-      return;
-    }
+  #closeAfterHead(): void {
     this.detach();
-    this.#res.writeHeader('Connection', 'close');
-    this.#res.tryEnd('', size);
+    const date = this.#socket.date.text();
+    this.#res.writeHeader('Date', `${date}\r\nConnection: close\r\n`);
     // Closing inside the cork would lose the head.
     setImmediate(guarded(this.x, () => this.x.abort()));
+    this.finished();
   }
 
   /** A partly written head cannot be replaced, so the connection is closed. */
