@@ -15,7 +15,7 @@ const FIXTURE = `
     current_setting('request.jwt') as jwt,
     current_setting('request.jwt.claims')::json as claims,
     current_setting('request.method') as method,
-    current_setting('request.path') as path,
+    current_setting('request.path') as path, current_setting('request.uri') as uri,
     current_setting('request.headers')::json as headers,
     current_setting('request.cookies')::json as cookies;
   create table closed (id int);
@@ -49,7 +49,8 @@ test('the database gets every part of the request, as the anonymous role, read-o
     jwt: 'a.b.c',
     claims: { role: 'anon' },
     method: 'GET',
-    path: '/api/whoami',
+    path: '/whoami',
+    uri: '/api/whoami?role=eq.anon',
     headers: { authorization: 'BEARER a.b.c', host: 'h', 'x-a': '1' },
     cookies: JSON.parse('{"a":"1","__proto__":"2","b":"x=y"}') as object,
   });

@@ -1,6 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
+import type { RequestHead, Resource } from '../request/index.ts';
 import type { RoleSettings } from '../schema/index.ts';
 import { quoteIdentifier, type Statement } from './statement.ts';
 
@@ -15,7 +16,10 @@ interface RequestSettings {
   /** A JSON object. */
   readonly claims: string;
   readonly method: string;
+  /** The path below the location, as PostgREST sees it. */
   readonly path: string;
+  /** Path and query as the client sent them. */
+  readonly uri: string;
   /** JSON objects of headers and cookies. */
   readonly headers: string;
   readonly cookies: string;
@@ -30,6 +34,7 @@ const NAMES = [
   'request.jwt.claims',
   'request.method',
   'request.path',
+  'request.uri',
   'request.headers',
   'request.cookies',
 ];
@@ -59,6 +64,7 @@ function settingsWriter(
       settings.claims,
       settings.method,
       settings.path,
+      settings.uri,
       settings.headers,
       settings.cookies,
       ...extraValues,
@@ -74,7 +80,7 @@ export function searchPath(schemas: readonly string[]): string {
 /** The part of the settings that depends on the plan. Without a time zone the database's own applies. */
 interface SettingsOptions {
   readonly identity: Identity;
-  readonly schema: string;
+  readonly head: Pick<RequestHead, 'schema' | 'resource'>;
   readonly readOnly: boolean;
   readonly timeZone?: string | undefined;
   /** Overrides `dbrest_timeout`; 0 means none. */
@@ -94,24 +100,30 @@ export function compileSettings({
   const names = settings.map(({ name }) => name);
   const values = settings.map(({ value }) => value);
   const writersOf = compileWriters(names);
-  return (x, { identity, schema, readOnly, timeZone, timeoutMs, roleSettings = NO_SETTINGS }) => {
+  return (x, { identity, head, readOnly, timeZone, timeoutMs, roleSettings = NO_SETTINGS }) => {
     const { role, jwt, claims } = identity;
     const { plain, zoned } = writersOf(roleSettings);
     const all: RequestSettings = {
       role,
-      searchPath: paths.get(schema) as string,
+      searchPath: paths.get(head.schema) as string,
       readOnly,
       timeoutMs: timeoutMs ?? Math.min(usualTimeoutMs, roleSettings.timeoutMs ?? Infinity),
       jwt,
       claims,
       method: x.method,
-      path: x.uri,
+      path: pathOf(head.resource),
+      uri: x.request.requestUri,
       headers: headersJson(x.request.headers, identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
       cookies: cookiesJson(x.header('cookie')),
     };
     const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];
     return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, timeZone]);
   };
+}
+
+/** The path of a resource, wherever its location is: `/`, `/items`, `/rpc/add`. */
+function pathOf({ kind, name }: Resource): string {
+  return kind === 'function' ? `/rpc/${name}` : `/${name}`;
 }
 
 const NO_SETTINGS: RoleSettings = { names: [], values: [] };

@@ -73,8 +73,9 @@ export function compileTransaction(
     const { counts, main, behind = [], responds = false, held = false, readOnly, timeoutMs } = work;
     const { repeatable, leaves } = work;
     const isUndone = work.undone === true || rollsBack(config, preferences);
-    const { schema } = request.head;
-    const order = { identity, schema, readOnly, timeZone: preferences.timeZone, timeoutMs, roleSettings };
+    const { head } = request;
+    const { timeZone } = preferences;
+    const order = { identity, head, readOnly, timeZone, timeoutMs, roleSettings };
     const opening: Step[] = [...(isUndone || held ? [BEGIN] : []), { statement: settings(x, order) }];
     const firstCount = opening.length + preRequest.length;
     const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : [];
