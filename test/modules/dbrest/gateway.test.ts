@@ -77,7 +77,7 @@ test('an error has the four keys, its status and its headers', async (t) => {
   });
   await gw.expect('GET /closed/todos', { status: 401, headers: { 'www-authenticate': 'Bearer' } });
   const head = await gw.expect('HEAD /api/todos?select=id', { status: 200, body: '' });
-  expect(head.headers.get('content-length')).toBe(String('[{"id":1}, \n {"id":2}, \n {"id":3}]'.length));
+  expect(head.headers.get('content-length')).toBeNull();
 });
 
 test('a response of two megabytes arrives whole', async (t) => {

@@ -115,7 +115,7 @@ export class PlanCache {
     const isRead = method === 'GET' || method === 'HEAD';
     const profile = x.header(isRead ? 'accept-profile' : 'content-profile');
     const headers = `${lineOf(profile)}${lineOf(x.header('accept'))}${lineOf(x.header('prefer'))}`;
-    const range = isRead ? lineOf(x.header('range')) : '\n';
+    const range = method === 'GET' ? lineOf(x.header('range')) : '\n';
     const lines = `${this.#location} ${role}\n${method} ${x.uri}\n${headers}${range}`;
     return { ...lifted, role, key: lines + lifted.template };
   }

@@ -5,9 +5,12 @@ import type { Context, ReadPlan } from './node.ts';
 /**
  * The shape of the rows that the database returns. The last column is always the number of rows in this response. `whole`:
  * one row with the JSON array; `first`: the first row as JSON; `rows`: one JSON text per row; `columns`: the plain columns;
- * `handled`: one row with the result of the media handler.
+ * `handled`: one row with the result of the media handler; `counted`: one row without a body, for HEAD.
  */
-export type RowShape = 'whole' | 'first' | 'rows' | 'columns' | 'handled';
+export type RowShape = 'whole' | 'first' | 'rows' | 'columns' | 'handled' | 'counted';
+
+/** Shapes with one row for all rows of the response. */
+const IN_ONE_ROW: ReadonlySet<RowShape> = new Set(['whole', 'handled', 'counted']);
 
 /** Additional columns after those of a row, in this order; the number of rows comes last. */
 export interface RowTail {
@@ -39,7 +42,7 @@ export function tailOf(
 ): RowTail | undefined {
   if (format === 'plan') return undefined;
   if (!total && !response) return COUNT_ALONE;
-  return { response, total, padded: shape !== 'whole' && shape !== 'handled' };
+  return { response, total, padded: !IN_ONE_ROW.has(shape) };
 }
 
 /** The media type of the rows; for a query plan that of the explained response. */
@@ -102,11 +105,22 @@ export function shapeOf({ format, handler }: Media, limit: number | undefined): 
   }
 }
 
+/** Formats whose head does not depend on the rows but for their number. */
+const COUNTABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'csv', 'xml', 'geojson']);
+
+/** The shape of the rows of a table; for HEAD their number is enough, so that no body is made. */
+export function readShape(media: Media, limit: number | undefined, method: string): RowShape {
+  const isCounted = method === 'HEAD' && COUNTABLE.has(media.format);
+  return isCounted ? 'counted' : shapeOf(shownMedia(media), limit);
+}
+
+/** What HEAD needs to find out whether the rows fit the format; the count includes the others. */
+const MOST_HEAD_ROWS = 1;
+
 /** The most rows that are needed to respond; `undefined` for all of them. */
 export function mostRows({ format }: Media, shape: RowShape, method: string): number | undefined {
   if (format === 'binary') return 1;
-  // HEAD reports the length of a short response; a long one is not built.
-  return method === 'HEAD' && shape !== 'whole' && shape !== 'handled' ? MOST_WHOLE_ROWS : undefined;
+  return method === 'HEAD' && !IN_ONE_ROW.has(shape) ? MOST_HEAD_ROWS : undefined;
 }
 
 /** Formats that cannot represent every number of rows or columns. */

@@ -7,7 +7,7 @@ import { type RequestHead, rowRange } from './head.ts';
 import { scanJson } from './json-scan.ts';
 import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './filter.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
-import type { QuerySource } from './read.ts';
+import { type QuerySource, rangeOf } from './read.ts';
 import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
 
@@ -31,18 +31,15 @@ export interface ParsedCall extends Pick<CallRequest, 'kind' | 'head' | 'query'>
 }
 
 /** Parses the query of a call. Throws a `DbrestFault`. */
-export function parseCall(
-  head: RequestHead,
-  { args, range }: QuerySource,
-  { maxRows }: DbrestConfig,
-): ParsedCall {
+export function parseCall(head: RequestHead, source: QuerySource, { maxRows }: DbrestConfig): ParsedCall {
+  const { args } = source;
   if (head.method === 'POST') {
     const { rows, columns } = parseWriteQuery(args);
     const query = { ...rows, ...rowRange(rows, undefined, maxRows) };
     return { kind: 'call', head, query, input: undefined, columns };
   }
   const { input, read } = parseCallQuery(args);
-  const query = { ...read, ...rowRange(read, range, maxRows) };
+  const query = { ...read, ...rowRange(read, rangeOf(head, source), maxRows) };
   return { kind: 'call', head, query, input, columns: undefined };
 }
 

@@ -20,11 +20,12 @@ export interface QuerySource {
 }
 
 /** Parses a read. Throws a `DbrestFault`. */
-export function parseRead(
-  head: RequestHead,
-  { args, range }: QuerySource,
-  { maxRows }: DbrestConfig,
-): ReadRequest {
-  const query = parseReadQuery(args);
-  return { kind: 'read', head, query: { ...query, ...rowRange(query, range, maxRows) } };
+export function parseRead(head: RequestHead, source: QuerySource, { maxRows }: DbrestConfig): ReadRequest {
+  const query = parseReadQuery(source.args);
+  return { kind: 'read', head, query: { ...query, ...rowRange(query, rangeOf(head, source), maxRows) } };
+}
+
+/** The header `Range` holds for GET alone (RFC 9110, 14.2). */
+export function rangeOf({ method }: RequestHead, { range }: QuerySource): string | undefined {
+  return method === 'GET' ? range : undefined;
 }

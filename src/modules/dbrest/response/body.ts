@@ -34,8 +34,6 @@ interface BodyParts {
   readonly contentType: string;
   /** Sets the headers. May throw the fault that replaces the response. */
   readonly head: (counts: RowCounts, results: Results) => ResponseStart;
-  /** With more rows than this the body is incomplete and not sent (HEAD). */
-  readonly most?: number | undefined;
   /** The additional columns at the end of each row; absent if there are none. */
   readonly tail?: RowTail | undefined;
   /** Nothing is sent before the transaction has ended. */
@@ -103,7 +101,7 @@ class RowsBody implements RowSink {
 
   /** Sends the rest after the transaction has ended successfully. Throws as `judge` does. */
   end(): void | Promise<void> {
-    const { writer, contentType, head, most = Infinity } = this.#parts;
+    const { writer, contentType, head } = this.#parts;
     this.judge();
     const text = this.#text + (this.#rows === 0 ? (writer.none ?? '') : '') + writer.close;
     if (this.#pieces.length > 0) return this.#sendPieces(text);
@@ -113,7 +111,8 @@ class RowsBody implements RowSink {
     } else if (!this.#x.done) {
       const start = head(this.#counts, this.#results);
       const type = start.contentType ?? contentType;
-      if (this.#counts.rows > most) this.#x.stream(start.status, type);
+      // The body of a HEAD was not made, so its length is not known.
+      if (this.#x.method === 'HEAD') this.#x.stream(start.status, type);
       else this.#x.send(start.status, type, text);
     }
   }
@@ -233,9 +232,9 @@ export function openBody(
   form: RowForm,
   { head, held, guard }: BodyOptions,
 ): RowsBody | BytesBody {
-  const { media, shape, most, tail } = form;
+  const { media, shape, tail } = form;
   const check = checkOf(media, guard);
-  const parts = { contentType: contentType(media), head, check, most, tail, held };
+  const parts = { contentType: contentType(media), head, check, tail, held };
   if (media.format === 'binary' || media.format === 'custom') return new BytesBody(x, parts);
   return new RowsBody(x, { ...parts, writer: writerOf(media, shape) });
 }

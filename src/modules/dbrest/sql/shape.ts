@@ -64,7 +64,7 @@ const COUNT = 'pg_catalog.count(*)';
  * after all rows.
  */
 function numberSql(shape: RowShape, isPadded = false): string {
-  if (shape === 'whole' || shape === 'handled') return COUNT;
+  if (shape === 'whole' || shape === 'handled' || shape === 'counted') return COUNT;
   return isPadded ? '(pg_catalog.count(t.*) over ())' : `(${COUNT} over ())`;
 }
 
@@ -138,6 +138,8 @@ function shapeSql(shape: RowShape, form: ShapeOptions): string {
       return 't.*';
     case 'handled':
       return handledSql(form);
+    case 'counted':
+      return `''`;
   }
 }
 

@@ -30,7 +30,7 @@ test('the database gets every part of the request', async () => {
       jwt: '',
       claims: { role: 'anon' },
       method: 'GET',
-      path: '/api/whoami',
+      path: '/whoami',
       headers: {
         host: `127.0.0.1:${gateway.gw.port}`,
         connection: 'close',
@@ -171,7 +171,8 @@ const hooks: readonly ResponseCase[] = [
     request: '/timed/clients?select=id',
     status: 200,
     headers: {
-      'server-timing': /^jwt;dur=[\d.]+, parse;dur=[\d.]+, plan;dur=[\d.]+, transaction;dur=[\d.]+$/,
+      'server-timing':
+        /^jwt;dur=[\d.]+, parse;dur=[\d.]+, plan;dur=[\d.]+, transaction;dur=[\d.]+, response;dur=[\d.]+$/,
     },
   },
   { request: 'clients?select=id', status: 200, headers: { 'server-timing': null } },
