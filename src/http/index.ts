@@ -66,7 +66,7 @@ export type {
 export { type ResponseStream, writePieces } from './response-stream.ts';
 export { Handover } from './handover.ts';
 export { escapeMarkup } from './markup.ts';
-export { hasNoBody, HttpFault, statusLine } from './status.ts';
+export { hasNoBody, HttpFault, statusLine, usualReason } from './status.ts';
 export { compileRegex, type Regex } from './regex/index.ts';
 export {
   parseHost,

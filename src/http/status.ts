@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { isChrome, isMsie } from './request-head.ts';
 import { escapeMarkup } from './markup.ts';
 
@@ -75,6 +76,15 @@ export function statusOnWire(code: number): number {
  */
 export function statusLine(code: number, reason?: string): string {
   return reason === undefined ? (LINES[code] ?? `${code} `) : `${statusOnWire(code)} ${reason}`;
+}
+
+/** The classes of statuses, for those that have no name of their own (RFC 9110, 15). */
+const CLASSES = ['', 'Informational', 'Successful', 'Redirection', 'Client Error', 'Server Error'];
+
+/** Returns the reason phrase of a status that nginx has none for; `undefined` if it has one. */
+export function usualReason(code: number): string | undefined {
+  if (code in REASONS) return undefined;
+  return STATUS_CODES[code] ?? CLASSES[Math.floor(code / 100)];
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
+import { addVary } from './vary.ts';
 
 /** `dbrest_cors_origins`: all origins, or a list of origins that may read responses; the empty list allows none. */
 export type CorsOrigins = '*' | readonly string[];
@@ -15,7 +16,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.split(', '));
 interface Cors {
   /** Adds the CORS headers to every response, including errors. */
   readonly filter: HeaderFilter;
-  /** Responds to a preflight request. Returns false when it is not a preflight or the origin is not allowed. */
+  /** Sets the headers for a preflight request. Returns false when it is none, or the origin is not allowed. */
   preflight(x: Exchange): boolean;
 }
 
@@ -31,9 +32,10 @@ export function compileCors(origins: CorsOrigins): Cors {
 
   return {
     filter(x) {
-      if (isOpened(x)) return;
+      const isDecided = isOpened(x);
       // A cache must not use the response for one origin for another origin, or for a request without one.
-      if (listed && listed.size > 0) x.response.setHeader('Vary', 'Origin');
+      addVary(x, !isDecided && listed !== undefined && listed.size > 0);
+      if (isDecided) return;
       const origin = x.header('origin');
       if (!allows(origin)) return;
       open(x, origin);
@@ -52,7 +54,6 @@ export function compileCors(origins: CorsOrigins): Cors {
         allowedHeaders(x.header('access-control-request-headers')),
       );
       x.response.setHeader('Access-Control-Max-Age', MAX_AGE_S);
-      x.send(200, '', '');
       return true;
     },
   };

@@ -49,7 +49,7 @@ export function compileDbrest(
   build: Build,
 ): LocationParts {
   const cors = compileCors(config.corsOrigins);
-  const { serve, headOf } = compilePipeline(config, database, build.location);
+  const { serve, headOf, methodsOf } = compilePipeline(config, database, build.location);
   const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
   build.needAllHeaders();
 
@@ -62,7 +62,8 @@ export function compileDbrest(
   };
   const content = async (x: Exchange): Promise<void> => {
     try {
-      if (x.method === 'OPTIONS' && cors.preflight(x)) return;
+      if (x.method === 'OPTIONS' && cors.preflight(x))
+        return await respondToPreflight(x, authenticator, methodsOf);
       const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
       const known = authenticator.identify(authorizationOf(x));
       const identity = known instanceof Promise ? await known : known;
@@ -78,6 +79,22 @@ export function compileDbrest(
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
   return { content, tooLarge, filter: cors.filter, slashRedirect: true };
+}
+
+/** A preflight request has no token, so it learns the methods of what the anonymous role may use. It is always granted. */
+async function respondToPreflight(
+  x: Exchange,
+  authenticator: Authenticator,
+  methodsOf: Pipeline['methodsOf'],
+): Promise<void> {
+  try {
+    const { role } = await authenticator.identify([]);
+    x.response.setHeader('Allow', (await methodsOf(x, role)).join(','));
+  } catch (error) {
+    // The request that follows gets the fault.
+    if (!faultOf(error, { authenticated: false })) return;
+  }
+  x.send(200, '', '');
 }
 
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
@@ -96,15 +113,16 @@ interface Asked {
   readonly shape: RequestShape | undefined;
 }
 
-/** The steps after authentication. The promise rejects with errors that `faultOf` turns into a response. */
-function compilePipeline(
-  config: DbrestConfig,
-  database: RestDatabase,
-  location: LocationFacts,
-): {
+/** The steps after authentication. */
+interface Pipeline {
+  /** Rejects with errors that `faultOf` turns into a response. */
   readonly serve: (x: Exchange, caller: Caller) => Promise<void>;
   readonly headOf: Steps['headOf'];
-} {
+  /** The methods that the resource of a request supports. */
+  readonly methodsOf: (x: Exchange, role: string) => Promise<readonly string[]>;
+}
+
+function compilePipeline(config: DbrestConfig, database: RestDatabase, location: LocationFacts): Pipeline {
   const steps = compileSteps(config, database, location);
   const { askedBy, prepare } = compilePreparation(steps, database);
   const responseOf = compileResponse(config, location);
@@ -113,7 +131,7 @@ function compilePipeline(
     const { identity, stopwatch, planned } = caller;
     const prepared = await prepare(x, asked, identity.role);
     stopwatch?.lap('plan');
-    if ('kind' in prepared) return respondToOptions(x, prepared, config);
+    if ('kind' in prepared) return respondToOptions(x, prepared, { config, stopwatch });
     const { plan } = prepared;
     await planned?.(plan);
     const statements = steps.statementsOf(x, identity, prepared);
@@ -133,7 +151,8 @@ function compilePipeline(
     caller.stopwatch?.lap('parse');
     await retryOnSchemaChange(database, x, () => run(x, asked, caller));
   };
-  return { serve, headOf: steps.headOf };
+  const methodsOf: Pipeline['methodsOf'] = async (x, role) => steps.methodsOf(steps.headOf(x), role);
+  return { serve, headOf: steps.headOf, methodsOf };
 }
 
 interface Preparation {

@@ -6,9 +6,10 @@ import { direct } from './direct.ts';
 
 const FIXTURE = `
   create table items (id int primary key);
+  create table hidden (id int primary key);
   create function open_up() returns void language sql as
     $$ select set_config('response.headers', '[{"Access-Control-Allow-Origin": "https://chosen.example"}]', true) $$;
-  grant select on items to anon;
+  grant all on items to anon;
 `;
 
 let db: TestDatabase;
@@ -19,6 +20,8 @@ beforeAll(async () => {
 const PAGE = 'https://page.example';
 const EXPOSED =
   'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit';
+/** What every response depends on but an error. */
+const VARY = { vary: 'Accept, Prefer, Range' };
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD';
 
 async function ask(
@@ -30,7 +33,10 @@ async function ask(
   const { x, done } = api.start(request, headers);
   await done;
   const { status, headers: all } = x.sent as SentResponse;
-  const cors = Object.entries(all).filter(([name]) => name === 'vary' || name.startsWith('access-control-'));
+  const told = ['vary', 'allow'];
+  const cors = Object.entries(all).filter(
+    ([name]) => told.includes(name) || name.startsWith('access-control-'),
+  );
   return { status, cors: Object.fromEntries(cors) };
 }
 
@@ -46,20 +52,22 @@ describe('the response to a page of any origin', () => {
     ['GET /api/items', 401, { anonRole: undefined as unknown as string }],
   ];
   test.each(cases)('%s gives %i and may be read', async (...[request, status, config]) => {
-    expect(await ask(request, { origin: PAGE }, config)).toEqual({ status, cors: open });
+    const told = await ask(request, { origin: PAGE }, config);
+    expect(told).toMatchObject({ status, cors: { ...open, ...(status < 400 && VARY) } });
+    expect('vary' in told.cors).toBe(status < 400);
   });
 
   test('says nothing to a request without an origin', async () => {
-    expect(await ask('GET /api/items', {})).toEqual({ status: 200, cors: {} });
+    expect(await ask('GET /api/items', {})).toEqual({ status: 200, cors: VARY });
   });
 
   test('has the CORS headers that the database sets, if any', async () => {
     const { cors } = await ask('GET /api/items', { origin: PAGE }, { preRequest: ['open_up'] });
-    expect(cors).toEqual({ 'access-control-allow-origin': 'https://chosen.example' });
+    expect(cors).toEqual({ 'access-control-allow-origin': 'https://chosen.example', ...VARY });
   });
 
   test('has no CORS headers where no origin is allowed', async () => {
-    expect((await ask('GET /api/items', { origin: PAGE }, { corsOrigins: [] })).cors).toEqual({});
+    expect((await ask('GET /api/items', { origin: PAGE }, { corsOrigins: [] })).cors).toEqual(VARY);
   });
 });
 
@@ -80,7 +88,7 @@ describe('with a list of origins', () => {
   test('any other page may not read the response', async () => {
     expect(await ask('GET /api/items', { origin: 'https://page.example.evil' }, config)).toEqual({
       status: 200,
-      cors: { vary: 'Origin' },
+      cors: { vary: 'Accept, Prefer, Range, Origin' },
     });
   });
 });
@@ -96,14 +104,36 @@ const granted = {
   'access-control-allow-methods': METHODS,
   'access-control-allow-headers': 'Authorization, Foo, Bar, Accept, Accept-Language, Content-Language',
   'access-control-max-age': '86400',
+  ...VARY,
 };
+const ALLOW = 'OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE';
 test.each(['/api/', '/api/items', '/api/none', '/api/rpc/f', '/api/a/b'])(
-  'a preflight request of %s is granted without a token',
+  'a preflight request of %s is granted without a token, and tells no methods without an anonymous role',
   async (path) => {
     const config = { anonRole: undefined as unknown as string };
     expect(await ask(`OPTIONS ${path}`, asked, config)).toEqual({ status: 200, cors: granted });
   },
 );
+
+test.each([
+  ['/api/', 'OPTIONS,GET,HEAD'],
+  ['/api/items', ALLOW],
+  ['/api/rpc/open_up', 'OPTIONS,POST'],
+  ['/api/hidden', undefined],
+  ['/api/none', undefined],
+  ['/api/rpc/none', undefined],
+  ['/api/a/b', undefined],
+])('a preflight request of %s tells the methods %s', async (path, allow) => {
+  const cors = { ...granted, ...(allow !== undefined && { allow }) };
+  expect(await ask(`OPTIONS ${path}`, asked)).toEqual({ status: 200, cors });
+});
+
+test('a preflight request is granted while the database cannot be reached', async () => {
+  const api = await direct({ onTestFinished }, 'postgres://nobody@127.0.0.1:1/none');
+  const { x, done } = api.start('OPTIONS /api/items', asked);
+  await done;
+  expect(x.sent).toMatchObject({ status: 200, headers: granted });
+});
 
 test('a preflight request is granted to a listed origin with credentials', async () => {
   const { cors } = await ask('OPTIONS /api/items', asked, { corsOrigins: [PAGE] });
@@ -111,7 +141,8 @@ test('a preflight request is granted to a listed origin with credentials', async
     ...granted,
     'access-control-allow-origin': PAGE,
     'access-control-allow-credentials': 'true',
-    vary: 'Origin',
+    vary: 'Origin, Accept, Prefer, Range',
+    allow: ALLOW,
   });
 });
 

@@ -125,6 +125,8 @@ test.each(ranges)('a response of ?%s names its range %s', async (query, range) =
     'content-range': range,
     'range-unit': 'items',
     'content-type': 'application/json; charset=utf-8',
+    'content-location': `/api/things${query && '?'}${query.split('&').sort().join('&')}`,
+    vary: 'Accept, Prefer, Range',
   });
 });
 

@@ -19,7 +19,7 @@ import {
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { parseJson } from '../json.ts';
-import type { RequestHead } from '../request/index.ts';
+import { type RequestHead, sortedQuery } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan } from '../sql/index.ts';
 import type { DatabaseCaches } from './database-caches.ts';
@@ -151,6 +151,8 @@ function compileKey(
   return (x, identity) => {
     const head = cacheableHead(x, headOf);
     if (!head || head.preferences.tx !== undefined) return undefined;
+    // HEAD ignores it, but is served from the response to GET, which does not.
+    if (x.method === 'HEAD' && x.header('range') !== undefined) return undefined;
     if (head.kind === 'call' && !config.cacheRpc) return undefined;
     const media = mediaOf(head, database.schema.known);
     if (media === undefined) return undefined;
@@ -187,17 +189,6 @@ function mediaOf(
 
 /** Formats that every read has. */
 const SURE: ReadonlySet<string> = new Set(['json', 'object', 'csv']);
-
-/** The order of parameters with different names does not count. */
-function sortedQuery(args: string): string {
-  if (!args.includes('&')) return args;
-  const nameOf = (pair: string): string => pair.split('=', 1)[0] as string;
-  const pairs = args.split('&').map((pair) => [nameOf(pair), pair] as const);
-  return pairs
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([, pair]) => pair)
-    .join('&');
-}
 
 /** Numbers that may lose digits when they are read. */
 const LONG_NUMBER = /\d{16}|\d[.eE]/;

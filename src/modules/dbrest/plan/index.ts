@@ -1,5 +1,5 @@
 import type { DbrestConfig } from '../directives/index.ts';
-import type { CallRequest, ReadRequest, Request, WriteRequest } from '../request/index.ts';
+import type { CallRequest, ReadRequest, Request, RequestHead, WriteRequest } from '../request/index.ts';
 import type { MediaHandler, RoleSettings, Schema, SchemaCache } from '../schema/index.ts';
 import { findCall, formCall, type FoundCall, type PlannedCall } from './call.ts';
 import {
@@ -63,6 +63,8 @@ interface Planning {
   readonly planOf: (request: Request, role: string) => Plan | Promise<Plan>;
   /** Plans a request against one version of the schema. Throws a `DbrestFault`. */
   readonly planIn: (known: Schema, request: Request, role: string) => Plan;
+  /** The methods that a resource supports; an unknown one does not cause the schema to be read again. Rejects as `planOf`. */
+  readonly methodsOf: (head: RequestHead, role: string) => Promise<readonly string[]>;
 }
 
 export function compilePlan(config: DbrestConfig, schema: KnownSchema): Planning {
@@ -87,7 +89,15 @@ export function compilePlan(config: DbrestConfig, schema: KnownSchema): Planning
     const found = withSchema(schema, (known) => find(request, role, known));
     return found instanceof Promise ? found.then(form) : form(found);
   };
-  return { planOf, planIn: (known, request, role) => form(find(request, role, known)) };
+  return {
+    planOf,
+    planIn: (known, request, role) => form(find(request, role, known)),
+    async methodsOf(head, role) {
+      const request = { kind: 'options', head } as const;
+      if (head.resource.kind === 'root') return planRootOptions(request).methods;
+      return planOptions(request, role, await schema.current()).methods;
+    },
+  };
 }
 
 function findRows(request: ReadRequest | WriteRequest | CallRequest, context: Context): FoundRows['found'] {

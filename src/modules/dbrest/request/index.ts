@@ -50,6 +50,7 @@ export {
 } from './preferences.ts';
 export { decodePiece, parametersOf, parseReadQuery } from './query.ts';
 export type { ReadRequest } from './read.ts';
+export { sortedQuery } from './sorted-query.ts';
 export {
   type Aggregate,
   type Field,

@@ -5,7 +5,7 @@ import { type ApiFacts, writeDocument } from '../openapi/index.ts';
 import type { PlannedDescription, PlannedOptions } from '../plan/index.ts';
 import { EVERY_RIGHT, rightsOf, type Schema } from '../schema/index.ts';
 import { inSlices } from '../turn.ts';
-import { type OpenResponse, type ResponseParts, setHead, settingsOf } from './head.ts';
+import { type OpenResponse, type ResponseParts, setHead, setTiming, settingsOf } from './head.ts';
 
 /** Cached descriptions, one per role and schema. */
 const MOST_DOCUMENTS = 16;
@@ -33,12 +33,13 @@ export function respondToDescribe(
 export function respondToOptions(
   x: Exchange,
   { request, methods }: PlannedOptions,
-  config: DbrestConfig,
+  { config, stopwatch }: Pick<ResponseParts, 'config' | 'stopwatch'>,
 ): void {
   if (config.schemas.length > 1) x.response.setHeader('Content-Profile', request.head.schema);
   // PostgREST sends this header with or without an `Origin`.
   if (config.corsOrigins === '*') x.response.setHeader('Access-Control-Allow-Origin', '*');
   x.response.setHeader('Allow', methods.join(','));
+  setTiming(x, stopwatch);
   x.send(200, '', '');
 }
 

@@ -11,6 +11,7 @@ import {
   unexpectedResult,
 } from '../fault/index.ts';
 import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
+import { setUsualReason } from './head.ts';
 
 /** Converts an error to a fault; `undefined` if the client has gone. Rethrows errors that are defects of gw. */
 export function faultOf(
@@ -59,6 +60,7 @@ export function sendFault(x: Exchange, fault: DbrestFault, verbosity: 'verbose' 
   for (let i = 0; i + 1 < fault.headers.length; i += 2) {
     x.response.setHeader(fault.headers[i] as string, fault.headers[i + 1] as string);
   }
-  if (fault.reason !== undefined) x.response.setReason(fault.reason);
+  setUsualReason(x, fault.status);
+  if (fault.reason) x.response.setReason(fault.reason);
   x.send(fault.status, JSON_TYPE, fault.body(verbosity));
 }

@@ -1,10 +1,11 @@
-import type { Exchange } from '../../../http/index.ts';
+import { type Exchange, usualReason } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { malformedResponseHeaders, malformedResponseStatus, offsetBeyond } from '../fault/index.ts';
 import { isObject, parseJson } from '../json.ts';
 import { appliedPreferences, type Media, type RowRange } from '../request/index.ts';
 import type { Results, RowSink, Verdict } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
+import { keepChosenVary } from '../vary.ts';
 import type { ResponseStart } from './body.ts';
 
 /** A response that has been opened before its statements run. */
@@ -48,11 +49,19 @@ export function setHead(
     if (name.toLowerCase() === 'content-type') contentType = value;
     else x.response.setHeader(name, value);
   }
+  if (taken.has('vary')) keepChosenVary(x);
   for (const [name, value] of own) set(name, value);
   if (config.schemas.length > 1) set('Content-Profile', plan.request.head.schema);
   set('Preference-Applied', appliedPreferences(plan.preferences));
-  set('Server-Timing', stopwatch?.toString());
+  if (chosen.status !== undefined) setUsualReason(x, chosen.status);
+  if (!taken.has('server-timing')) setTiming(x, stopwatch);
   return { status: chosen.status ?? status, contentType };
+}
+
+/** No status goes out without a reason phrase, whoever has chosen it. */
+export function setUsualReason(x: Exchange, status: number): void {
+  const reason = usualReason(status);
+  if (reason !== undefined) x.response.setReason(reason);
 }
 
 /** The value of `Content-Range`: `first-last/total`, with `*` for an empty range or an unknown total. */
@@ -113,8 +122,15 @@ function readStatus(text: string): number {
   return Number(text);
 }
 
+/** Ends the last phase, and tells how long each took. */
+export function setTiming(x: Exchange, stopwatch: Stopwatch | undefined): void {
+  if (!stopwatch) return;
+  stopwatch.lap('response');
+  x.response.setHeader('Server-Timing', stopwatch.toString());
+}
+
 /** The phases of a request, named as in PostgREST's `Server-Timing`. */
-type Phase = 'jwt' | 'parse' | 'plan' | 'transaction';
+type Phase = 'jwt' | 'parse' | 'plan' | 'transaction' | 'response';
 
 /** Measures the phases of a request. */
 export class Stopwatch {

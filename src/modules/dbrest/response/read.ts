@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { PlannedRead } from '../plan/index.ts';
+import { sortedQuery } from '../request/index.ts';
 import type { Results } from '../session/index.ts';
 import { countedTotal } from '../sql/index.ts';
 import { openBody, type ResponseStart, type RowCounts } from './body.ts';
@@ -27,9 +28,20 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
         : undefined;
     const status = rangeStatus(query, rows, total);
     const chosen = settingsOf(statements, results);
-    const own = rangeHeaders(form.media, contentRange(query, rows, total));
+    const own = [
+      ...rangeHeaders(form.media, contentRange(query, rows, total)),
+      ['Content-Location', contentLocation(x)] as const,
+    ];
     return setHead(x, { status, own, chosen }, { plan, config, stopwatch });
   };
   const body = openBody(x, form, { head });
   return { sink: body, end: () => body.end() };
+}
+
+/** The URI of the rows as the client named them, with the parameters in an order of their own (PostgREST). */
+function contentLocation({ request: { requestUri } }: Exchange): string {
+  const at = requestUri.indexOf('?');
+  if (at < 0) return requestUri;
+  const query = sortedQuery(requestUri.slice(at + 1));
+  return query === '' ? requestUri.slice(0, at) : `${requestUri.slice(0, at)}?${query}`;
 }
