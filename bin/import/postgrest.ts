@@ -80,6 +80,10 @@ const ONE_TO_ONE: Readonly<Record<string, Carried>> = {
   'db-aggregates-enabled': { directive: 'dbrest_aggregates', args: flag },
   'db-plan-enabled': { directive: 'dbrest_plan', args: flag },
   'openapi-mode': { directive: 'dbrest_openapi', args: (value) => [value === 'disabled' ? 'off' : value] },
+  'db-root-spec': { directive: 'dbrest_root', args: same },
+  'openapi-server-proxy-uri': { directive: 'dbrest_openapi_server', args: same },
+  'server-trace-header': { directive: 'dbrest_trace_header', args: same },
+  'url-use-legacy-target-names': { directive: 'dbrest_legacy_target_names', args: flag },
   'server-timing-enabled': { directive: 'dbrest_server_timing', args: flag },
   'server-cors-allowed-origins': {
     directive: 'dbrest_cors_origins',
@@ -111,7 +115,6 @@ const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'db-config': 'settings that roles have in the database as "pgrst.*" are not read',
   'db-pre-config': 'the configuration is in this file alone',
   'db-hoisted-tx-settings': 'of the settings of a role all are applied',
-  'db-root-spec': 'the root of a location is described by gw itself',
   'db-prepared-statements': 'gw prepares its statements; a pooler in between must allow that',
   'db-use-legacy-gucs': 'request headers, cookies and claims are read as JSON settings',
   'db-pool-max-lifetime': OWN_POOL,
@@ -122,7 +125,6 @@ const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'jwt-cache-max-size': 'the latest 1000 verified tokens are remembered',
   'log-query': 'statements are for the log of the database: log_statement',
   'openapi-security-active': 'the description has its security scheme where there is a secret',
-  'openapi-server-proxy-uri': 'the description names its server relative to where it was read',
   'raw-media-types': 'functions with domains for media types take its place',
   'server-unix-socket-mode': 'the socket is made with the umask of the process',
 });
@@ -221,10 +223,6 @@ class Importer {
       this.#used.add(key);
       const name = key.slice('app.settings.'.length);
       location.add('dbrest_setting', name, secretWord(setting, { keeper: this.#keeper, of: key }));
-    }
-    const header = this.#text('server-trace-header');
-    if (header !== undefined) {
-      location.add('add_header', header, `$http_${header.toLowerCase().replaceAll('-', '_')}`, 'always');
     }
     location.comment(
       'PostgREST takes bodies of any size and lets the database decide how long a request may run:',

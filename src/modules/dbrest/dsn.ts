@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Span, Word } from '../../../grammar/index.ts';
 import { nearest, readers } from '../../config/index.ts';
+import { namesFile } from './file-value.ts';
 
 /** The values of libpq's `sslmode`. */
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
@@ -329,7 +330,9 @@ export const DEFAULT_EMBEDDED_DIR = '.gw/pg';
 /** Reads the arguments of `dbrest_pass`: `embedded[:dir]`, a URI, or keywords, as one quoted word or several words. */
 export const passReader = readers.words<DbrestPass>(
   { syntax: 'dsn | embedded[:dir]', min: 1, max: Infinity },
-  (list, { directive, prefix, report }) => {
+  (list, scope) => {
+    const { directive, prefix, report } = scope;
+    if (namesFile(list[0] as Word, scope)) return undefined;
     const embedded = list.length === 1 ? /^embedded(?::(.+))?$/.exec((list[0] as Word).value) : null;
     if (embedded) return { kind: 'embedded', dir: resolve(prefix, embedded[1] ?? DEFAULT_EMBEDDED_DIR) };
 

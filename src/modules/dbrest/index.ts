@@ -40,11 +40,14 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
   },
 
-  validate({ timeoutMs, poolTimeoutMs }, report) {
+  validate({ timeoutMs, poolTimeoutMs, root = [], schemas }, report) {
     const limits = { timeoutMs, poolTimeoutMs };
     for (const name of ['timeoutMs', 'poolTimeoutMs'] as const) {
       if (limits[name] < 1 || limits[name] > LONGEST_MS) report.on(name, 'must be between 1ms and 1d');
     }
+    const [schema] = root.length > 1 ? root : [];
+    if (schema !== undefined && !schemas.includes(schema))
+      report.on('root', `is in schema "${schema}", which is not one of "dbrest_schemas"`);
   },
 
   async probe(config, live) {

@@ -1,6 +1,6 @@
 import type { Build, LocationFacts, LocationParts, Explainer } from '../../contract/index.ts';
 import type { Caches } from '../../cache/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import type { PieceBuffers } from '../../send-file.ts';
 import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
@@ -78,7 +78,19 @@ export function compileDbrest(
     }
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
-  return { content, tooLarge, filter: cors.filter, slashRedirect: true };
+  return { content, tooLarge, filter: compileFilter(config, cors.filter), slashRedirect: true };
+}
+
+/** What every response of the location gets, errors and those from the cache included. */
+function compileFilter({ traceHeader }: DbrestConfig, cors: HeaderFilter): HeaderFilter {
+  if (traceHeader === undefined) return cors;
+  const name = traceHeader.toLowerCase();
+  return (x) => {
+    cors(x);
+    const value = x.header(name);
+    if (value !== undefined && x.response.header(name) === undefined)
+      x.response.setHeader(traceHeader, value);
+  };
 }
 
 /** A preflight request has no token, so it learns the methods of what the anonymous role may use. It is always granted. */

@@ -39,6 +39,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   txEnd: 'commit',
   plan: false,
   serverTiming: false,
+  legacyTargetNames: true,
   cache: { parts: ['off'] },
   cacheMinUses: 1,
   cacheLock: false,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { GW } from '../../harness/gateway.ts';
 
 const CONF = `events {}
@@ -46,15 +46,16 @@ const SAID = [
 function check(
   t: { onTestFinished(stop: () => void): void },
   conf: string,
-): { status: number | null; said: string[] } {
+): { status: number | null; said: string[]; stderr: string } {
   const dir = mkdtempSync(join(tmpdir(), 'gw-test-'));
   t.onTestFinished(() => rmSync(dir, { recursive: true }));
   writeFileSync(join(dir, 'gw.conf'), conf);
   const { status, stderr } = spawnSync(process.execPath, [GW, '-t', '-p', dir, '-c', join(dir, 'gw.conf')], {
     encoding: 'utf8',
+    env: { ...process.env, SECRET: '@/hidden/name' },
   });
   const said = stderr.split('\n').filter((line) => / in .*gw\.conf:/.test(line));
-  return { status, said: said.map((line) => line.replace(`${dir}/`, '')) };
+  return { status, said: said.map((line) => line.replace(`${dir}/`, '')), stderr };
 }
 
 test('every bad directive is refused in one run, each at its place', (t) => {
@@ -76,4 +77,29 @@ test('time limits out of range are refused', (t) => {
     'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:6:37',
     'gw: [emerg] "dbrest_pool_timeout" must be between 1ms and 1d in gw.conf:6:57',
   ]);
+});
+
+const refused: [directives: string, message: RegExp][] = [
+  ['dbrest_jwt_secret @/run/secrets/jwt;', /^"dbrest_jwt_secret" takes no "@file"/],
+  ['dbrest_jwt_secret @jwt.key;', /^"dbrest_jwt_secret" takes no "@file"/],
+  ['dbrest_jwt_secret ${env:SECRET};', /^"dbrest_jwt_secret" takes no "@file"/],
+  ['dbrest_pass @/run/secrets/dsn;', /^"dbrest_pass" takes no "@file"/],
+  ['dbrest_pass ${env:SECRET};', /^"dbrest_pass" takes no "@file"/],
+  ['dbrest_openapi_server ftp://a;', /^invalid URL in "dbrest_openapi_server" directive/],
+  ['dbrest_openapi_server https://user:pass@a/;', /^invalid URL in/],
+  ['dbrest_openapi_server https://a/?b;', /^invalid URL in/],
+  ['dbrest_trace_header "a b";', /^invalid header "a b" in "dbrest_trace_header" directive/],
+  ['dbrest_trace_header Content-Length;', /^invalid header/],
+  ['dbrest_trace_header Authorization;', /^invalid header/],
+  ['dbrest_root a.b.c;', /^invalid function in "dbrest_root" directive/],
+  [
+    'dbrest_root hidden.f; dbrest_pass postgres://db/x;',
+    /"dbrest_root" is in schema "hidden", which is not one of/,
+  ],
+];
+test.each(refused)('%s is refused by name', (directives, message) => {
+  const conf = `events {} http { server { location / { ${directives} } } }`;
+  const { said, stderr } = check({ onTestFinished }, conf);
+  expect(said.map((line) => line.replace('gw: [emerg] ', ''))).toEqual([expect.stringMatching(message)]);
+  expect(stderr).not.toContain('/hidden/name');
 });

@@ -18,9 +18,17 @@ export interface RequestsConfig {
   readonly rpc: 'auto' | 'on' | 'off';
   /** What the OpenAPI description at the root lists: what the role may use, everything, or nothing. */
   readonly openapi: 'follow-privileges' | 'ignore-privileges' | 'off';
+  /** The function that the root responds with instead of the description: schema and name, or the name alone. */
+  readonly root?: readonly string[];
+  /** The URL of the API in its description. */
+  readonly openapiServer?: string;
+  /** The request header that goes back in the response. */
+  readonly traceHeader?: string;
   readonly corsOrigins: CorsOrigins;
   readonly plan: boolean;
   readonly serverTiming: boolean;
+  /** An embed with an alias may be addressed by its target in filters, orders and limits. */
+  readonly legacyTargetNames: boolean;
 }
 
 /** How the transaction of a request ends, and whether `Prefer: tx` may override it. */
@@ -100,6 +108,33 @@ const corsOrigins = readers.words<CorsOrigins>(
     return origins.map(({ origin }) => origin);
   },
 );
+
+const SERVER_URL = /^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?$/i;
+
+/** Reads the URL that the paths of the API are appended to. */
+const serverUrl = readers.oneWord<string>('url', (word, { directive, report }) => {
+  if (SERVER_URL.test(word.value)) return word.value.replace(/\/+$/, '');
+  report.emerg(`invalid URL in "${directive}" directive`, word.span, 'expected "https://host/path"');
+  return undefined;
+});
+
+/** Headers that frame a response, describe its body, or let its reader log in. */
+const NOT_TRACED: ReadonlySet<string> = new Set(
+  `authorization connection content-encoding content-length content-range content-type cookie date host keep-alive
+   proxy-authorization server set-cookie te trailer transfer-encoding upgrade`.split(/\s+/),
+);
+
+/** Reads the name of a header that may go from a request into its response. */
+const traceHeader = readers.oneWord<string>('name', (word, { directive, report }) => {
+  const name = word.value;
+  if (/^[!#$%&'*+.^_`|~\w-]{1,200}$/.test(name) && !NOT_TRACED.has(name.toLowerCase())) return name;
+  report.emerg(
+    `invalid header "${name}" in "${directive}" directive`,
+    word.span,
+    'for example "X-Request-Id"',
+  );
+  return undefined;
+});
 
 /** What requests may do and how they are answered. */
 export const requestsDirectives = directivesFor<RequestsConfig>()({
@@ -188,6 +223,29 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
       'What the OpenAPI description at the root of a location lists: what the role may use, or everything; "off" disables it.',
     source: 'gw',
   },
+  dbrest_root: {
+    contexts: EVERYWHERE,
+    args: functionName,
+    into: 'root',
+    summary:
+      'Function that GET of the root of a location calls instead of giving the description; a schema must be one of dbrest_schemas.',
+    source: 'gw',
+  },
+  dbrest_openapi_server: {
+    contexts: EVERYWHERE,
+    args: serverUrl,
+    into: 'openapiServer',
+    summary:
+      'The URL of the API in the OpenAPI description; without it, it is relative to where the description is read.',
+    source: 'gw',
+  },
+  dbrest_trace_header: {
+    contexts: EVERYWHERE,
+    args: traceHeader,
+    into: 'traceHeader',
+    summary: 'A request header that the response gets too, for tracing.',
+    source: 'gw',
+  },
   dbrest_cors_origins: {
     contexts: EVERYWHERE,
     args: corsOrigins,
@@ -213,6 +271,16 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     default: false,
     defaultText: 'off',
     summary: 'Reports in "Server-Timing" how long each phase of a request took.',
+    source: 'gw',
+  },
+  dbrest_legacy_target_names: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'legacyTargetNames',
+    default: true,
+    defaultText: 'on',
+    summary:
+      'Whether filters, orders and limits may name an embedded relation that has an alias by its own name. Responses then have a "Warning"; "off" makes it an error.',
     source: 'gw',
   },
 });

@@ -1,4 +1,5 @@
 import { directivesFor, readers } from '../../../config/index.ts';
+import { namesFile } from '../file-value.ts';
 import { type KeySource, readKeySource, readRolePath, type RolePath } from '../auth/index.ts';
 
 /** Who asks: roles and tokens. */
@@ -21,7 +22,9 @@ const role = readers.oneWord<string>('role', (word, { directive, report }) => {
 });
 
 /** Reads a secret, a JWK or a JWK set. */
-const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, { directive, report }) => {
+const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, scope) => {
+  if (namesFile(word, scope)) return undefined;
+  const { directive, report } = scope;
   const source = readKeySource(word.value);
   if (!('fault' in source)) return source;
   report.emerg(`invalid value in "${directive}" directive, ${source.fault}`, word.span);

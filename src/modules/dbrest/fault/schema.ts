@@ -60,6 +60,17 @@ export function notEmbedded(name: string): DbrestFault {
   });
 }
 
+/** PGRST108, 400: the same by the name of an embed that has an alias, with `dbrest_legacy_target_names off`. */
+export function targetHasAlias(name: string, alias: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST108',
+    status: 400,
+    message: `'${name}' is not an embedded resource in this request`,
+    details: 'Target names are not allowed in filters if they have an alias',
+    hint: `Change '${name}' to '${alias}' in filters, orders or limits.`,
+  });
+}
+
 /** PGRST118, 400: an order by an embed that may have many rows. */
 export function noRelatedOrder(origin: string, target: string): DbrestFault {
   return new DbrestFault({

@@ -33,7 +33,7 @@ export function planCondition(logic: Logic, scope: NodeScope, context: Context):
   if (logic.kind !== 'filter') {
     return { ...logic, terms: logic.terms.map((term) => planCondition(term, scope, context)) };
   }
-  const embed = logic.path ? undefined : embedNamed(scope.embeds, logic.column, 'shown name');
+  const embed = logic.path ? undefined : embedNamed(scope.embeds, logic.column);
   const test = embed && emptiness(logic);
   if (embed && test) {
     embed.used = true;

@@ -1,4 +1,10 @@
-import { ambiguousRelationship, noRelationship, notEmbedded, toManyAggregate } from '../fault/index.ts';
+import {
+  ambiguousRelationship,
+  noRelationship,
+  notEmbedded,
+  targetHasAlias,
+  toManyAggregate,
+} from '../fault/index.ts';
 import type { SelectedEmbed } from '../request/index.ts';
 import {
   mayUse,
@@ -25,16 +31,40 @@ function nameOf({ alias, target }: SelectedEmbed): string {
   return alias ?? target;
 }
 
+/** Finds an embed by the name that it has in the response. */
+export function embedNamed(embeds: readonly EmbedDraft[], name: string): EmbedDraft | undefined {
+  return embeds.find(({ item }) => nameOf(item) === name);
+}
+
 /**
- * Finds an embed by its name. With `any name`, the target of an aliased embed is also considered, after all shown names.
+ * Finds what a filter, order or limit names: by the name in the response or, after all of these, by the target of an embed
+ * with an alias. Throws PGRST108 if there is none, or if such targets are not allowed.
  */
-export function embedNamed(
-  embeds: readonly EmbedDraft[],
+export function addressed<T>(
+  embeds: readonly T[],
   name: string,
-  by: 'shown name' | 'any name',
-): EmbedDraft | undefined {
-  const shown = embeds.find(({ item }) => nameOf(item) === name);
-  return shown ?? (by === 'any name' ? embeds.find(({ item }) => item.target === name) : undefined);
+  { itemOf, context }: { readonly itemOf: (embed: T) => SelectedEmbed; readonly context: Context },
+): T {
+  const shown = embeds.find((embed) => nameOf(itemOf(embed)) === name);
+  if (shown) return shown;
+  const legacy = embeds.find((embed) => itemOf(embed).target === name);
+  if (!legacy) throw notEmbedded(name);
+  const alias = nameOf(itemOf(legacy));
+  if (context.legacyTargets === 'refused') throw targetHasAlias(name, alias);
+  context.legacyTargets?.set(name, alias);
+  return legacy;
+}
+
+const MOST_WARNED = 5;
+
+/** The header `Warning` (RFC 7234, 5.5) of a request that names embeds by their targets; `undefined` for others. */
+export function legacyWarning(targets: ReadonlyMap<string, string>): string | undefined {
+  if (targets.size === 0) return undefined;
+  const changes = Array.from(targets, (pair) => pair.map(encodeURIComponent).join(' to ')).slice(
+    0,
+    MOST_WARNED,
+  );
+  return `299 gw "An embedded relation with an alias is named by it in filters, orders and limits: ${changes.join(', ')}"`;
 }
 
 /** The table and the relationship of an embed. */
@@ -213,17 +243,17 @@ function showsOf(embed: EmbedDraft, outputs: readonly Output[]): Output[] {
   });
 }
 
-/** The levels below each embed, with paths relative to it. Throws PGRST108 for an unknown embed. */
+/** The levels below each embed, with paths relative to it. Throws as `addressed` does. */
 export function levelsBelow(
   levels: readonly LevelAt[],
   items: readonly SelectedEmbed[],
+  context: Context,
 ): Map<SelectedEmbed, LevelAt[]> {
   const below = new Map<SelectedEmbed, LevelAt[]>(items.map((item) => [item, []]));
   for (const level of levels) {
     const [name] = level.path;
     if (name === undefined) continue;
-    const item = items.find((embed) => nameOf(embed) === name) ?? items.find(({ target }) => target === name);
-    if (!item) throw notEmbedded(name);
+    const item = addressed(items, name, { itemOf: (embed) => embed, context });
     below.get(item)?.push({ ...level, path: level.path.slice(1) });
   }
   return below;

@@ -10,6 +10,7 @@ import {
   planRootOptions,
 } from './describe.ts';
 import { chooseForm, mediaHandlersOf } from './form.ts';
+import { legacyWarning } from './embed.ts';
 import type { Context } from './node.ts';
 import { findRead, formRead, type FoundRead, type PlannedRead } from './read.ts';
 import { findWrite, formWrite, type FoundWrite, type PlannedWrite } from './write.ts';
@@ -42,7 +43,10 @@ export type {
 } from './write.ts';
 
 /** A planned request: all its names have been found in the schema. */
-export type Plan = PlannedRead | PlannedWrite | PlannedCall | PlannedDescription | PlannedOptions;
+export type Plan = (PlannedRead | PlannedWrite | PlannedCall | PlannedDescription | PlannedOptions) & {
+  /** The header `Warning`. */
+  readonly warning?: string;
+};
 
 /** Planned rows before the media type is chosen. */
 interface FoundRows {
@@ -50,6 +54,7 @@ interface FoundRows {
   readonly found: FoundRead | FoundWrite | FoundCall;
   readonly handlers: readonly MediaHandler[];
   readonly roleSettings: RoleSettings | undefined;
+  readonly warning: string | undefined;
 }
 
 type FoundNames = FoundRows | PlannedDescription | PlannedOptions;
@@ -68,7 +73,7 @@ interface Planning {
 }
 
 export function compilePlan(config: DbrestConfig, schema: KnownSchema): Planning {
-  const { maxRows, aggregates, extraSearchPath } = config;
+  const { maxRows, aggregates, legacyTargetNames, extraSearchPath } = config;
   const searchPaths = new Map(config.schemas.map((name) => [name, [name, ...extraSearchPath]] as const));
 
   const find = (request: Request, role: string, known: Schema): FoundNames => {
@@ -76,10 +81,14 @@ export function compilePlan(config: DbrestConfig, schema: KnownSchema): Planning
     if (request.kind === 'describe') return planDescription(request, role, known);
     const { schema: name, resource } = request.head;
     const searchPath = searchPaths.get(name) ?? [];
-    const context = { schema: name, table: resource.name, role, searchPath, maxRows, aggregates, known };
+    const asked = new Map<string, string>();
+    const legacyTargets = legacyTargetNames ? asked : 'refused';
+    const limits = { maxRows, aggregates, legacyTargets } as const;
+    const context = { schema: name, table: resource.name, role, searchPath, known, ...limits };
     const found = findRows(request, context);
     const handlers = mediaHandlersOf(found.rows, context);
-    return { kind: 'rows', found, handlers, roleSettings: known.roleSettings?.get(role) };
+    const roleSettings = known.roleSettings?.get(role);
+    return { kind: 'rows', found, handlers, roleSettings, warning: legacyWarning(asked) };
   };
   const form = (found: FoundNames): Plan => (found.kind === 'rows' ? formRows(found, config) : found);
 
@@ -111,7 +120,15 @@ function findRows(request: ReadRequest | WriteRequest | CallRequest, context: Co
   }
 }
 
-function formRows({ found, handlers, roleSettings }: FoundRows, { plan: mayExplain }: DbrestConfig): Plan {
+function formRows(rows: FoundRows, config: DbrestConfig): Plan {
+  const plan = formFound(rows, config);
+  return rows.warning === undefined ? plan : { ...plan, warning: rows.warning };
+}
+
+function formFound(
+  { found, handlers, roleSettings }: FoundRows,
+  { plan: mayExplain }: DbrestConfig,
+): PlannedRead | PlannedWrite | PlannedCall {
   const { rows } = found;
   const isMade = found.kind === 'call' && found.call.showsValues;
   const mediaType = isMade ? found.call.called.mediaType : undefined;

@@ -17,6 +17,8 @@ export interface ReadTarget {
 /** The input of every planning step. */
 export interface Context extends ReadTarget {
   readonly known: Schema;
+  /** Targets that the request named instead of the aliases of their embeds, with these; or that is refused. */
+  readonly legacyTargets?: Map<string, string> | 'refused';
 }
 
 /** A level of a request; `path` is relative to the current node. */

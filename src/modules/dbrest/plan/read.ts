@@ -1,4 +1,4 @@
-import { noAggregates, noRelatedOrder, noTable, notEmbedded } from '../fault/index.ts';
+import { noAggregates, noRelatedOrder, noTable } from '../fault/index.ts';
 import {
   type Media,
   only,
@@ -14,7 +14,7 @@ import {
 } from '../request/index.ts';
 import { type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
 import { type NodeScope, planCondition } from './condition.ts';
-import { asEmbed, type EmbedDraft, embedNamed, findEmbedSource, levelsBelow } from './embed.ts';
+import { addressed, asEmbed, type EmbedDraft, findEmbedSource, levelsBelow } from './embed.ts';
 import { mostRows, readShape, type RowForm, shownMedia, tailOf } from './form.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
 import {
@@ -70,8 +70,7 @@ function planSort(term: OrderTerm, { table, embeds }: NodeScope, context: Contex
   const { relation, direction, nulls } = term;
   const ordering = { ...(direction && { direction }), ...(nulls && { nulls }) };
   if (relation === undefined) return { kind: 'value', value: planValue(term, table, context), ...ordering };
-  const embed = embedNamed(embeds, relation, 'any name');
-  if (!embed) throw notEmbedded(relation);
+  const embed = addressed(embeds, relation, { itemOf: ({ item }) => item, context });
   if (!embed.single) throw noRelatedOrder(table.name, relation);
   embed.used = true;
   const index = indexOfOutput(relatedValue(term, embed, context), embed, context);
@@ -128,7 +127,7 @@ const EVERYTHING: LevelAt = { path: [], filters: [], order: [], offset: 0 };
 /** Plans a node and its embeds, depth first. Throws a `DbrestFault`. */
 function planNode(table: Table, { select, levels, spread }: NodeQuery, context: Context): ReadNode {
   const items = select.filter((item) => item.kind === 'embed');
-  const below = levelsBelow(levels, items);
+  const below = levelsBelow(levels, items, context);
   const embeds: EmbedDraft[] = [];
   const outputs = select.flatMap((item): readonly Output[] => {
     if (item.kind !== 'embed') return planOutput(item, table, context);

@@ -1,6 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import { notAcceptable } from '../fault/index.ts';
 import type { RequestHead } from './head.ts';
+import { OPENAPI_TYPE as OPENAPI } from './media.ts';
 
 /** A GET or HEAD request for the root. */
 export interface DescribeRequest {
@@ -15,7 +16,6 @@ export interface OptionsRequest {
   readonly head: RequestHead;
 }
 
-const OPENAPI = 'application/openapi+json';
 const JSON_TYPE = 'application/json';
 
 /** Parses a request for the OpenAPI description. Throws PGRST107. */

@@ -11,7 +11,7 @@ import {
   schemaNotExposed,
 } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
-import { type Accepted, acceptedMedia, type Media } from './media.ts';
+import { type Accepted, acceptedMedia, type Media, withDescription } from './media.ts';
 import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
 import type { ReadQuery } from './tree.ts';
 
@@ -33,13 +33,15 @@ export interface RequestHead {
  * PGRST106, PGRST125, and the fault for a method that the resource does not support.
  */
 export function compileHead(
-  { schemas, rpc, openapi }: DbrestConfig,
+  { schemas, rpc, openapi, root }: DbrestConfig,
   location: LocationFacts,
 ): (x: Exchange) => RequestHead {
   const resourceOf = resourceResolver(location, rpc);
+  const rootCall = root && compileRootCall(root);
   return (x) => {
     const { method } = x;
     const resource = resourceOf(x.uri);
+    if (rootCall && resource.kind === 'root' && READS.has(method)) return rootCall(x, schemas);
     const kind = kindOf(resource, method, openapi);
     const features = undefined;
     if (kind === 'options') {
@@ -51,6 +53,22 @@ export function compileHead(
     const preferences = parsePreferences(x.header('prefer'));
     return { kind, method, resource, schema, accepted, preferences, features };
   };
+}
+
+/** A call of the function of `dbrest_root`. Its JSON is also given as the description that it stands for. */
+function compileRootCall(root: readonly string[]): (x: Exchange, schemas: readonly string[]) => RequestHead {
+  const name = root.at(-1) as string;
+  const own = root.length > 1 ? root[0] : undefined;
+  const resource = { kind: 'function', name, isRoot: true } as const;
+  return (x, schemas) => ({
+    kind: 'call',
+    method: x.method,
+    resource,
+    schema: own ?? chooseSchema(x.header('accept-profile'), schemas),
+    accepted: acceptedMedia(x.header('accept')).map(withDescription),
+    preferences: parsePreferences(x.header('prefer')),
+    features: undefined,
+  });
 }
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -141,6 +159,8 @@ export interface Resource {
   readonly kind: 'root' | 'table' | 'function';
   /** Empty for the root. */
   readonly name: string;
+  /** The function takes the place of the root. */
+  readonly isRoot?: boolean;
 }
 
 const ROOT: Resource = { kind: 'root', name: '' };

@@ -143,6 +143,14 @@ export function acceptedMedia(accept: string | undefined): readonly Accepted[] {
   return ranges.sort((a, b) => b.weight - a.weight || b.exactness - a.exactness);
 }
 
+export const OPENAPI_TYPE = 'application/openapi+json';
+const DESCRIPTION: Media = { format: 'json', stripped: false, name: OPENAPI_TYPE };
+
+/** The same entry of `Accept` where any JSON may be given as a description. */
+export function withDescription(entry: Accepted): Accepted {
+  return entry.type === OPENAPI_TYPE ? { ...entry, media: DESCRIPTION } : entry;
+}
+
 /** Chooses the first acceptable media type; media handlers of the database take precedence. Throws PGRST107. */
 export function chooseMedia(
   accepted: readonly Accepted[],

@@ -22,7 +22,8 @@ export function respondToDescribe(
       const body = await documents.of(plan);
       const chosen = settingsOf(statements, results);
       const said = setHead(x, { status: 200, own: [], chosen }, { plan, config, stopwatch });
-      const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${serverUrl(x.request.requestUri)}}],`);
+      const url = JSON.stringify(config.openapiServer ?? relativeUrl(x.request.requestUri));
+      const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${url}}],`);
       const contentType = said.contentType ?? `${plan.request.mediaType}; charset=utf-8`;
       x.send(said.status, contentType, Buffer.concat([head, body]));
     },
@@ -43,12 +44,12 @@ export function respondToOptions(
   x.send(200, '', '');
 }
 
-/** The URL of the location as JSON, relative to the document, so that it is right behind any proxy. */
-function serverUrl(requestUri: string): string {
+/** The URL of the location, relative to the document, so that it is right behind any proxy. */
+function relativeUrl(requestUri: string): string {
   const path = requestUri.replace(/[?#].*$/s, '');
   const own = path.endsWith('/') ? path.slice(0, -1) : path;
   const name = own.slice(own.lastIndexOf('/') + 1);
-  return JSON.stringify(name === '' ? './' : `${own === path ? './' : '../'}${name}`);
+  return name === '' ? './' : `${own === path ? './' : '../'}${name}`;
 }
 
 /** The cache of descriptions of one location, cleared when the schema changes. */

@@ -52,6 +52,7 @@ export function setHead(
   if (taken.has('vary')) keepChosenVary(x);
   for (const [name, value] of own) set(name, value);
   if (config.schemas.length > 1) set('Content-Profile', plan.request.head.schema);
+  set('Warning', plan.warning);
   set('Preference-Applied', appliedPreferences(plan.preferences));
   if (chosen.status !== undefined) setUsualReason(x, chosen.status);
   if (!taken.has('server-timing')) setTiming(x, stopwatch);

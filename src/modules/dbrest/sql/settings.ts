@@ -122,7 +122,8 @@ export function compileSettings({
 }
 
 /** The path of a resource, wherever its location is: `/`, `/items`, `/rpc/add`. */
-function pathOf({ kind, name }: Resource): string {
+function pathOf({ kind, name, isRoot }: Resource): string {
+  if (isRoot) return '/';
   return kind === 'function' ? `/rpc/${name}` : `/${name}`;
 }
 
