@@ -58,6 +58,8 @@ interface BatchOrder {
   readonly verdict?: Verdict | undefined;
   /** The batch may share a session while its costs, which are known by this text, are small. */
   readonly shares?: string | undefined;
+  /** The time zone that the batch sets. */
+  readonly timeZone?: string | undefined;
 }
 
 interface Order extends BatchOrder {
@@ -78,24 +80,16 @@ const BACKGROUND_RULES: RunRules = {
 /** Limits of health checks. */
 const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
 
+/** Returns the schema of PostGIS, or null. */
 const FEATURES_SQL = `
-select json_build_object(
-  'timeZones', (select json_agg(z.name) from pg_catalog.pg_timezone_names z),
-  'geoSchema', (
-    select n.nspname
-    from pg_catalog.pg_proc p
-    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-    where p.proname = 'st_asgeojson' and p.pronargs - p.pronargdefaults = 1
-      and p.proargtypes[0] in ('pg_catalog.record'::regtype, 'pg_catalog.anyelement'::regtype)
-    limit 1
-  )
-)::text`;
-
-/** Reads the row of `FEATURES_SQL`. */
-function readFeatures(json: string): ServerFeatures {
-  const { timeZones, geoSchema } = JSON.parse(json) as { timeZones: string[]; geoSchema: string | null };
-  return { timeZones: new Set(timeZones), ...(geoSchema !== null && { geoSchema }) };
-}
+select (
+  select n.nspname
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  where p.proname = 'st_asgeojson' and p.pronargs - p.pronargdefaults = 1
+    and p.proargtypes[0] in ('pg_catalog.record'::regtype, 'pg_catalog.anyelement'::regtype)
+  limit 1
+)`;
 
 /**
  * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.
@@ -272,7 +266,7 @@ export class Database {
 
   /** The features of the server, read once. Rejects as `read` does. */
   features(): Promise<ServerFeatures> {
-    this.#features ??= this.#readOnce(FEATURES_SQL).then(readFeatures);
+    this.#features ??= this.#readOnce(FEATURES_SQL).then((geoSchema) => (geoSchema ? { geoSchema } : {}));
     this.#features.catch(() => (this.#features = undefined));
     return this.#features;
   }
@@ -339,7 +333,7 @@ export class Database {
       running = undefined;
       this.#slowClients.end(session);
       this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
-      this.#pool.release(session, session.broken);
+      this.#pool.release(session, session.isSpent);
     }
   }
 
@@ -362,11 +356,15 @@ export class Database {
     }
   }
 
-  #batchRules({ rules, leaves, verdict, shares }: Order, shared?: BatchRules['shared']): BatchRules {
+  #batchRules(
+    { rules, leaves, verdict, shares, timeZone }: Order,
+    shared?: BatchRules['shared'],
+  ): BatchRules {
     return {
       verdict,
       resets: rules.poolReset === 'discard',
       leaves,
+      timeZone,
       shared,
       measured: shares === undefined ? undefined : (cost) => this.#costs.note(shares, cost),
     };

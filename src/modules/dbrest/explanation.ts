@@ -13,7 +13,6 @@ import { KeptPlans } from './plan-cache/index.ts';
 import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
 import {
   needsFeatures,
-  NO_PREFERENCES,
   parametersOf,
   readContent,
   type Request,
@@ -164,8 +163,7 @@ async function statementsOf(
 ): Promise<SqlExplanation | undefined> {
   const dependsOnServer = needsFeatures(head);
   // The query and the body are parsed nevertheless, to find syntax errors.
-  const known = dependsOnServer ? { ...head, preferences: NO_PREFERENCES } : head;
-  const parsed = queryOf(x, known, { args: x.args, range: x.header('range') });
+  const parsed = queryOf(x, head, { args: x.args, range: x.header('range') });
   const content = await readContent(x, parsed);
   if (!content) return undefined;
   const request = requestWith(parsed, content);

@@ -279,12 +279,11 @@ function runStatements(
   database: RestDatabase,
   { x, statements, response, rules }: PreparedRun,
 ): Promise<Results> {
-  const { before, main, after, repeatable, leaves, shares } = statements;
+  const { before, main, after, repeatable, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
-  return repeatable
-    ? database.read(steps, { client: x, rules, leaves, shares })
-    : database.write(steps, { client: x, rules, verdict, leaves, shares });
+  const order = { client: x, rules, leaves, shares, timeZone };
+  return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 
 /** Stands in for a `statement_timeout` of 0, where only the server or the client ends a function. */

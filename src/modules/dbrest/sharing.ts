@@ -136,7 +136,7 @@ export class SharedSessions {
     shared.backlogMs -= turnMs;
     if (shared.users > 0) return;
     this.#sessions.splice(this.#sessions.indexOf(shared), 1);
-    this.#pool.release(shared.session, shared.session.broken);
+    this.#pool.release(shared.session, shared.session.isSpent);
   }
 
   /** A request waits for a session of its own: the one with the fewest users takes no more. */

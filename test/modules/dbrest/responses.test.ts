@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
 
@@ -17,7 +17,6 @@ const FIXTURE = `
   create table parents (id int primary key);
   create table children (id int primary key, parent int references parents);
   insert into parents values (1);
-  create view zone as select current_setting('timezone') as zone;
   create function st_asgeojson(anyelement) returns text language sql immutable
     as $$ select json_build_object('type', 'Feature', 'properties', $1)::text $$;
   create schema other;
@@ -179,21 +178,6 @@ test('dbrest_max_rows bounds responses and decides what an estimate counts', asy
   const { headers, status } = await api.get('/api/numbers?select=id', { prefer: 'count=estimated' });
   expect([status, headers['content-range']]).toEqual([206, '0-99/5000']);
   expect((await api.get('/api/numbers', { range: '10-500' })).headers['content-range']).toBe('10-109/*');
-});
-
-describe('Prefer: timezone', () => {
-  test.each([
-    ['timezone=America/Los_Angeles', 'America/Los_Angeles'],
-    ['timezone=Jupiter/Red_Spot', undefined],
-    ["timezone=UTC'; select 1", undefined],
-  ])('%s gives %s', async (prefer, zone) => {
-    const api = await location({ poolSize: 1 });
-    const before = await api.get('/api/zone');
-    const { body, headers } = await api.get('/api/zone', { prefer });
-    expect(headers['preference-applied']).toBe(zone && prefer);
-    expect(body).toBe(zone === undefined ? before.body : JSON.stringify([{ zone }]));
-    expect((await api.get('/api/zone')).body).toBe(before.body);
-  });
 });
 
 test('handling=strict refuses unknown preferences, handling=lenient ignores them', async () => {

@@ -102,8 +102,8 @@ function kindOf({ kind }: Resource, method: string, openapi: DbrestConfig['opena
 }
 
 /** Returns whether the headers depend on features of the server. */
-export function needsFeatures({ accepted, preferences }: RequestHead): boolean {
-  return preferences.timeZone !== undefined || accepted.some(({ media }) => isGeographic(media));
+export function needsFeatures({ accepted }: RequestHead): boolean {
+  return accepted.some(({ media }) => isGeographic(media));
 }
 
 function isGeographic(media: Media | undefined): boolean {
@@ -116,7 +116,7 @@ export function honouredHead(
   features: ServerFeatures | undefined,
   mayChooseEnd: boolean,
 ): RequestHead {
-  const preferences = honoured(head.preferences, { timeZones: features?.timeZones, tx: mayChooseEnd });
+  const preferences = honoured(head.preferences, mayChooseEnd);
   return preferences === head.preferences && !features ? head : { ...head, preferences, features };
 }
 

@@ -42,7 +42,6 @@ export {
   appliedPreferences,
   type CountKind,
   honoured,
-  NO_PREFERENCES,
   only,
   parsePreferences,
   type Preference,

@@ -13,6 +13,7 @@ export interface Preferences {
   readonly count?: CountKind;
   readonly tx?: TransactionEnd;
   readonly handling?: 'strict' | 'lenient';
+  /** Whatever PostgreSQL takes: it refuses the others itself. */
   readonly timeZone?: string;
   readonly maxAffected?: number;
   /** Preferences that are not understood, as sent. */
@@ -63,24 +64,11 @@ export function only(preferences: Preferences, honours: readonly Preference[]): 
 }
 
 /** Drops what cannot be honoured. Throws PGRST122 if the client asked for strict handling. */
-export function honoured(
-  preferences: Preferences,
-  can: { readonly timeZones: ReadonlySet<string> | undefined; readonly tx: boolean },
-): Preferences {
-  if (preferences === NO_PREFERENCES) return NO_PREFERENCES;
-  const { timeZone, tx, ...rest } = preferences;
-  const zone = timeZone !== undefined && can.timeZones?.has(timeZone) ? timeZone : undefined;
-  const unknown =
-    timeZone === undefined || zone !== undefined
-      ? preferences.unknown
-      : [...preferences.unknown, `timezone=${timeZone}`];
-  if (preferences.handling === 'strict' && unknown.length > 0) throw invalidPreferences(unknown);
-  return {
-    ...rest,
-    unknown,
-    ...(zone !== undefined && { timeZone: zone }),
-    ...(can.tx && tx !== undefined && { tx }),
-  };
+export function honoured(preferences: Preferences, mayChooseEnd: boolean): Preferences {
+  const { tx, ...others } = preferences;
+  const { handling, unknown } = others;
+  if (handling === 'strict' && unknown.length > 0) throw invalidPreferences(unknown);
+  return tx === undefined || mayChooseEnd ? preferences : others;
 }
 
 /** The value of `Preference-Applied`; `undefined` if no preference was applied. */

@@ -188,7 +188,6 @@ export interface Schema {
 
 /** Features of the server that few requests depend on. */
 export interface ServerFeatures {
-  readonly timeZones: ReadonlySet<string>;
   /** The schema of PostGIS; absent if it is not installed. */
   readonly geoSchema?: string;
 }

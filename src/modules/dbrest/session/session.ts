@@ -50,6 +50,8 @@ function silent(text: string): RunStep {
 
 /** As measured, the server needs 30 to 130 bytes for each character of a long statement that is prepared. */
 const PREPARED = { statements: 256, characters: 524_288 } as const;
+/** A time zone that a session has used stays in the memory of its process: 24 kB each, as measured. */
+const MOST_TIME_ZONES = 500;
 const GOODBYE_MS = 1_000;
 const COMMIT: RunStep = { statement: { text: 'commit', values: [] }, silent: true };
 const ROLLBACK: RunStep = { statement: { text: 'rollback', values: [] }, silent: true };
@@ -100,6 +102,8 @@ export interface BatchRules {
   readonly resets?: boolean;
   /** What the batch may leave behind; settings by default. */
   readonly leaves?: Leftovers | undefined;
+  /** The time zone that the batch sets. */
+  readonly timeZone?: string | undefined;
   /** The batch shares the session with others. It must not leave a transaction open. */
   readonly shared?: SharedRules | undefined;
   /** Called at the end of a batch that succeeded. */
@@ -164,6 +168,7 @@ export class Session {
   readonly #reset: (leftovers: Leftovers) => readonly RunStep[];
   /** What the batches that have ended may have left behind. */
   #leftovers: Leftovers = 'nothing';
+  readonly #timeZones = new Set<string>();
   /** The batches that were sent, in the order of their results. */
   readonly #queue: Running[] = [];
   /** A batch that has ended while its cancel request is still on its way. */
@@ -195,6 +200,7 @@ export class Session {
    */
   run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
+    if (rules.timeZone !== undefined) this.#timeZones.add(rules.timeZone);
     return new Promise((resolve, reject) => {
       const batch = this.#newBatch(steps, rules);
       const nowMs = performance.now();
@@ -219,7 +225,12 @@ export class Session {
 
   /** Whether another batch may be sent behind the others. */
   get isOpen(): boolean {
-    return !this.broken && !this.#isCancelling && this.#queue[0]?.isLate === undefined;
+    return !this.isSpent && !this.#isCancelling && this.#queue[0]?.isLate === undefined;
+  }
+
+  /** Whether the session is to be closed once its batches have ended. */
+  get isSpent(): boolean {
+    return this.broken || this.#timeZones.size >= MOST_TIME_ZONES;
   }
 
   get #isCancelling(): boolean {

@@ -117,7 +117,7 @@ export function compileSettings({
       cookies: cookiesJson(x.header('cookie')),
     };
     const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];
-    return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, timeZone]);
+    return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, zoneSetting(timeZone)]);
   };
 }
 
@@ -125,6 +125,14 @@ export function compileSettings({
 function pathOf({ kind, name, isRoot }: Resource): string {
   if (isRoot) return '/';
   return kind === 'function' ? `/rpc/${name}` : `/${name}`;
+}
+
+/**
+ * The value of `timezone`. PostgreSQL would read `+05:30` as a POSIX specification, in which positive offsets are west of
+ * Greenwich; `+5` and `+5.5` are hours east of it. (Documentation of PostgreSQL, B.5.)
+ */
+function zoneSetting(timeZone: string): string {
+  return /^[+-]\d{1,2}:[0-5]\d$/.test(timeZone) ? `interval '${timeZone}'` : timeZone;
 }
 
 const NO_SETTINGS: RoleSettings = { names: [], values: [] };

@@ -39,6 +39,8 @@ export interface Statements extends Pick<Work, 'held' | 'leaves' | 'repeatable' 
   readonly firstCount: number;
   /** The index of the row that ends with the response settings; absent if nothing can set them. */
   readonly response: number | undefined;
+  /** The time zone that the client asks for. */
+  readonly timeZone: string | undefined;
   /**
    * The text that the costs of the transaction are known by, if it may share a session: it must end by itself, and may be
    * rolled back and run again.
@@ -89,6 +91,7 @@ export function compileTransaction(
       held,
       repeatable,
       leaves,
+      timeZone,
       timeoutMs,
       shares:
         !isUndone && !held && timeoutMs === undefined && work.contained ? main.statement.text : undefined,
