@@ -78,6 +78,16 @@ test('a function sets headers, type and status of its response', async () => {
   expect(response.headers.get('content-range')).toBe('7-7/7');
 });
 
+test.each(['X-Own', 'Content-Type'])(
+  'a %s of a function that would split the head is dropped',
+  async (name) => {
+    const headers = JSON.stringify([{ [name]: 'text/x\r\nX-Forged: 1' }]);
+    const response = await calls.it.call(`POST answers_with ${JSON.stringify({ headers })}`);
+    expect([response.status, response.headers.get('x-forged')]).toEqual([200, null]);
+    await calls.it.gw.waitForLog(new RegExp(`header "${name}" is dropped: control character in its value`));
+  },
+);
+
 test('the response settings of a function end with its response', async () => {
   const headers = JSON.stringify([{ 'X-Own': '1' }]);
   await Promise.all(

@@ -1,4 +1,4 @@
-import { type Exchange, usualReason } from '../../../http/index.ts';
+import { type Exchange, isSafeHeaderValue, usualReason } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { malformedResponseHeaders, malformedResponseStatus, offsetBeyond } from '../fault/index.ts';
 import { isObject, parseJson } from '../json.ts';
@@ -46,7 +46,8 @@ export function setHead(
   };
   let contentType: string | undefined;
   for (const [name, value] of chosen.headers) {
-    if (name.toLowerCase() === 'content-type') contentType = value;
+    const isType = name.toLowerCase() === 'content-type' && isSafeHeaderValue(value);
+    if (isType) contentType = value;
     else x.response.setHeader(name, value);
   }
   if (taken.has('vary')) keepChosenVary(x);
