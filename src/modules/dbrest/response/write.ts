@@ -72,10 +72,10 @@ interface WriteOutcome {
 /** The status of a write, as in PostgREST. */
 function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }: WriteOutcome): number {
   if (form.media.plan) return 200;
-  const isUpsert = write.kind === 'insert' && write.conflict !== undefined;
+  const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge';
   switch (request.head.method) {
     case 'POST':
-      return shows === 'rows' && isUpsert && inserted === 0 ? 200 : 201;
+      return shows === 'rows' && isMerge && inserted === 0 ? 200 : 201;
     case 'PUT':
       if (shows !== 'rows') return 204;
       return inserted > 0 ? 201 : 200;

@@ -44,6 +44,13 @@ const upserts: readonly WriteCase[] = [
     expected: { status: 201, json: [{ room: 'C', guest: 'eve' }] },
   },
   {
+    it: 'that ignores duplicates and inserts nothing is 201 too',
+    call: 'POST sensors',
+    body: [{ id: 1, name: 'a' }],
+    prefer: IGNORE,
+    expected: { status: 201, json: [] },
+  },
+  {
     it: 'of nothing new',
     call: 'POST sensors',
     body: [
