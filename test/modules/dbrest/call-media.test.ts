@@ -34,13 +34,8 @@ const shown: readonly [line: string, accept: string, contentType: string, body: 
     'application/vnd.pgrst.array+json;nulls=stripped; charset=utf-8',
     '{"b":1}',
   ],
-  ['GET page?title=Foo', 'text/html', 'text/html; charset=utf-8', '<h1>Foo</h1>'],
-  [
-    'GET page?title=Foo',
-    'text/html;q=0.5, application/json;q=0.4',
-    'text/html; charset=utf-8',
-    '<h1>Foo</h1>',
-  ],
+  ['GET page?title=Foo', 'text/html', 'text/html', '<h1>Foo</h1>'],
+  ['GET page?title=Foo', 'text/html;q=0.5, application/json;q=0.4', 'text/html', '<h1>Foo</h1>'],
   ['GET page?title=Foo', 'application/json', JSON_TYPE, '"<h1>Foo</h1>"'],
   ['GET page', '*/*', JSON_TYPE, '"<h1>Hi</h1>"'],
   ['GET dot', 'image/x-dot', 'image/x-dot', '.\0\ufffd'],
@@ -49,13 +44,9 @@ const shown: readonly [line: string, accept: string, contentType: string, body: 
   ['GET department_list', 'application/vnd.list', 'application/vnd.list', 'Sales;Research;Empty'],
   ['GET department_list?limit=1', 'application/vnd.list', 'application/vnd.list', 'Sales'],
   ['GET department_list?id=gt.9', 'application/vnd.list', 'application/vnd.list', ''],
-  [
-    'GET department_list?select=name',
-    'text/html',
-    'text/html; charset=utf-8',
-    '<p>(Sales)|(Research)|(Empty)|',
-  ],
-  ['GET three_numbers', 'text/html', 'text/html; charset=utf-8', '<p>1|2|3|'],
+  ['GET department_list?select=name', 'text/html', 'text/html', '<p>(Sales)|(Research)|(Empty)|'],
+  ['GET three_numbers', 'text/html', 'text/html', '<p>1|2|3|'],
+  ['GET three_numbers', 'text/plain', 'text/plain; charset=utf-8', '1\n2\n3'],
 ];
 
 test.each(shown)('%s as %s is %s: %s', async (...[line, accept, contentType, body]) => {
@@ -65,6 +56,53 @@ test.each(shown)('%s as %s is %s: %s', async (...[line, accept, contentType, bod
     body,
   });
   expect(response.status).toBe(200);
+});
+
+const unavailable: readonly (readonly [line: string, accept: string])[] = [
+  ['GET add_them?a=1&b=2', 'text/xml'],
+  ['GET three_numbers', 'text/xml'],
+  ['GET echo_json?j={}', 'text/xml'],
+  ['GET page', 'image/x-dot'],
+  ['GET points', 'text/plain'],
+  ['GET points', 'application/octet-stream, text/plain'],
+];
+test.each(unavailable)('%s is not available as %s', async (line, accept) => {
+  const { status, body } = await calls.it.call(line, { accept });
+  expect(status).toBe(406);
+  expect(JSON.parse(body)).toMatchObject({
+    code: 'PGRST107',
+    message: `None of these media types are available: ${accept}`,
+  });
+});
+
+test.each(['text/xml, application/json', 'text/xml;q=0.9, application/json;q=0.1'])(
+  'a value that is no XML is JSON for %s',
+  async (accept) => {
+    const { headers, body } = await calls.it.call('GET add_them?a=1&b=2', { accept });
+    expect([headers.get('content-type'), body]).toEqual([JSON_TYPE, '3']);
+  },
+);
+
+describe('a body of XML', () => {
+  const xml = { accept: 'text/xml', 'content-type': 'text/xml' };
+
+  test('is the argument of a function with one unnamed xml parameter', async () => {
+    const { status, headers, body } = await calls.it.call('POST body_xml <a b="1">c</a>', xml);
+    expect([status, headers.get('content-type'), body]).toEqual([
+      200,
+      'text/xml; charset=utf-8',
+      '<got><a b="1">c</a></got>',
+    ]);
+  });
+
+  test('that is no XML is an error of PostgreSQL', async () => {
+    const { status, body } = await calls.it.call('POST body_xml <a', xml);
+    expect([status, (JSON.parse(body) as { code: string }).code]).toEqual([400, '2200N']);
+  });
+
+  test('fits no function without such a parameter', async () => {
+    expect(await calls.it.call('POST body_text <a/>', xml)).toMatchObject({ status: 404 });
+  });
 });
 
 describe('rows of a table', () => {

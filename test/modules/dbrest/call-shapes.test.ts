@@ -97,8 +97,14 @@ const ranges: readonly [line: string, status: number, contentRange: string][] = 
   ['GET with_nulls', 200, '0-1/2'],
   ['POST all_employees?limit=1 {}', 206, '0-0/5'],
 ];
-describe.each(['application/json', 'text/csv', 'text/xml'])('as %s', (accept) => {
-  test.each(ranges)('%s is counted: %i %s', async (line, status, contentRange) => {
+const ofRows = ranges.filter(([line]) => line.includes('employees'));
+describe.each([
+  ['application/json', ranges],
+  ['text/csv', ranges],
+  // Values that are no XML are not available as XML.
+  ['text/xml', ofRows],
+] as const)('as %s', (accept, counted) => {
+  test.each(counted)('%s is counted: %i %s', async (line, status, contentRange) => {
     const response = await calls.it.call(line, { ...EXACT, accept });
     expect(response.headers.get('content-range')).toBe(contentRange);
     expect(response.status).toBe(status);

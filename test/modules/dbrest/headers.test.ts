@@ -52,7 +52,13 @@ const media: [accept: string | undefined, chosen: string][] = [
     'application/vnd.dbrest.array+json;nulls=stripped; charset=utf-8',
   ],
   ['application/json;nulls="stripped"', 'application/json;nulls=stripped; charset=utf-8'],
-  ['application/vnd.pgrst.array+json', 'application/vnd.pgrst.array+json; charset=utf-8'],
+  ['application/vnd.pgrst.array+json', 'application/json; charset=utf-8'],
+  ['application/vnd.dbrest.array', 'application/json; charset=utf-8'],
+  ['application/vnd.pgrst.array+json;nulls=other', 'application/json; charset=utf-8'],
+  [
+    'application/vnd.pgrst.plan; for="application/vnd.pgrst.array+json"',
+    'application/vnd.pgrst.plan+text; for="application/json"; charset=utf-8',
+  ],
   ['application/vnd.pgrst.plan', 'application/vnd.pgrst.plan+text; for="application/json"; charset=utf-8'],
   [
     'application/vnd.dbrest.plan+json; for="text/csv"; options=buffers|analyze|nonsense',

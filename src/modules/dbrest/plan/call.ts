@@ -16,6 +16,7 @@ import {
   type StoredFunction,
   type Table,
 } from '../schema/index.ts';
+import { baseOf } from './condition.ts';
 import { isConstrained, mostRows, type RowForm, type RowShape, shapeOf, shownMedia, tailOf } from './form.ts';
 import type { Context, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
@@ -145,6 +146,8 @@ export interface CallPlan {
   readonly takesAll: boolean;
   /** The result is shown as values instead of rows. */
   readonly showsValues: boolean;
+  /** The result is a scalar of type `xml`, or of a domain over it. */
+  readonly isXml: boolean;
 }
 
 /** A call before the media type is chosen. */
@@ -167,6 +170,7 @@ export function findCall(request: CallRequest, context: Context): FoundCall {
     input,
     takesAll,
     showsValues: isValue(called) && rows.outputs.every(({ kind }) => kind === 'all'),
+    isXml: called.returns.kind === 'scalar' && baseOf(called.returns.type, context.known) === 'xml',
   };
   return { kind: 'call', request, call, rows };
 }
@@ -211,10 +215,18 @@ export function formCall(
   return { kind, request, call, rows, form, preferences, roleSettings, readOnly, isVoid, held };
 }
 
+/** The media type that the result of a call has by itself, and whether it cannot be XML. A set has no type of its own. */
+export function madeBy({ called, showsValues, isXml }: CallPlan): {
+  readonly mediaType: string | undefined;
+  readonly lacksXml: boolean;
+} {
+  const mediaType = showsValues && !called.returnsSet ? called.mediaType : undefined;
+  return { mediaType, lacksXml: called.returns.kind === 'scalar' && !isXml };
+}
+
 /** An XML value is sent as it is instead of being wrapped in more XML. */
-function asItIs(media: Media, { called: { returns }, showsValues }: CallPlan): Media {
-  const isXml = showsValues && returns.kind === 'scalar' && returns.type === 'xml';
-  return isXml && media.format === 'xml' ? { ...media, format: 'text' } : media;
+function asItIs(media: Media, { showsValues, isXml }: CallPlan): Media {
+  return showsValues && isXml && media.format === 'xml' ? { ...media, format: 'text' } : media;
 }
 
 /** A function that returns no set yields one value instead of an array. */

@@ -1,6 +1,6 @@
-import { chooseMedia, customMedia, isAsked, type Media, type RequestHead } from '../request/index.ts';
+import { chooseMedia, customMedia, isAny, isAsked, type Media, type RequestHead } from '../request/index.ts';
 import type { MediaHandler } from '../schema/index.ts';
-import type { Context, ReadPlan } from './node.ts';
+import { type Context, isInert, type ReadPlan } from './node.ts';
 
 /**
  * The shape of the rows that the database returns. The last column is always the number of rows in this response. `whole`:
@@ -45,6 +45,12 @@ export function tailOf(
   return { response, total, padded: !IN_ONE_ROW.has(shape) };
 }
 
+/** The additional columns of a read. Functions that it runs may set the response settings; they need a row to run for. */
+export function tailOfRead(media: Media, shape: RowShape, rows: ReadPlan): RowTail | undefined {
+  const isQuiet = !shownMedia(media).handler && isInert(rows);
+  return isQuiet || media.plan ? tailOf(media, shape) : { ...COUNT_ALONE, response: true };
+}
+
 /** The media type of the rows; for a query plan that of the explained response. */
 export function shownMedia(media: Media): Media {
   return media.plan?.media ?? media;
@@ -57,29 +63,40 @@ interface ShowableRows {
   readonly handlers: readonly MediaHandler[];
   /** The media type of the result itself. */
   readonly mediaType: string | undefined;
+  /** The rows are values of a function that are no XML. */
+  readonly lacksXml: boolean;
 }
 
 const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson']);
+/** Formats of a single column. */
+const NARROW: ReadonlySet<Media['format']> = new Set(['text', 'binary']);
 
 /** Chooses the media type of a response from `Accept`. Throws PGRST107. */
 export function chooseForm(
   { accepted, features }: RequestHead,
-  { rows, handlers, mediaType }: ShowableRows,
+  { rows, handlers, mediaType, lacksXml }: ShowableRows,
   mayExplain: boolean,
 ): Media {
   const servable = ({ format, plan: question }: Media): boolean => {
     if (format === 'plan') return mayExplain && question !== undefined && servable(question.media);
     if (format === 'geojson' && features?.geoSchema === undefined) return false;
+    if (format === 'xml' && lacksXml) return false;
+    if (NARROW.has(format) && !isNarrow(rows)) return false;
     // Embeds need a format that can nest.
     return EMBEDDABLE.has(format) || rows.embeds.length === 0;
   };
   return chooseMedia(accepted, servable, (type) => {
     if (mediaType !== undefined && isAsked(mediaType, type)) return customMedia(mediaType);
-    const handler = handlers.find(
-      (one) => isAsked(one.mediaType, type) && (one.table || one.mediaType === type),
-    );
+    const handler = handlers.find((one) => {
+      return isAsked(one.mediaType, type) && (one.table || !isAny(one.mediaType) || isAny(type));
+    });
     return handler && customMedia(handler.mediaType, handler);
   });
+}
+
+/** Returns whether rows have a single column. */
+function isNarrow({ outputs: [first, ...others], table }: ReadPlan): boolean {
+  return others.length === 0 && (first?.kind !== 'all' || table.columns.size === 1);
 }
 
 /** For more rows, gw assembles the array, so that neither side has to hold all of it. */
@@ -132,8 +149,8 @@ export function isConstrained({ format }: Media): boolean {
 }
 
 /**
- * The media handlers that accept the rows of a read, nearest in the search path first. A handler for a table needs all
- * columns of that table.
+ * The media handlers that accept the rows of a read, nearest in the search path first, but those of the table for all types
+ * before the others (PostgREST, "The Any Handler"). A handler for a table needs all columns of that table.
  */
 export function mediaHandlersOf(
   plan: ReadPlan,
@@ -147,5 +164,6 @@ export function mediaHandlersOf(
     return isWhole && one.table?.schema === table.schema && one.table.name === table.name;
   };
   const near = [...new Set(searchPath)].flatMap((name) => handlers.filter((one) => one.schema === name));
-  return [...near.filter(isOwn), ...near.filter((one) => !one.table)];
+  const own = near.filter(isOwn).sort((a, b) => Number(isAny(b.mediaType)) - Number(isAny(a.mediaType)));
+  return [...own, ...near.filter((one) => !one.table)];
 }

@@ -1,7 +1,7 @@
 import type { DbrestConfig } from '../directives/index.ts';
 import type { CallRequest, ReadRequest, Request, RequestHead, WriteRequest } from '../request/index.ts';
 import type { MediaHandler, RoleSettings, Schema, SchemaCache } from '../schema/index.ts';
-import { findCall, formCall, type FoundCall, type PlannedCall } from './call.ts';
+import { findCall, formCall, madeBy, type FoundCall, type PlannedCall } from './call.ts';
 import {
   planDescription,
   type PlannedDescription,
@@ -130,9 +130,8 @@ function formFound(
   { plan: mayExplain }: DbrestConfig,
 ): PlannedRead | PlannedWrite | PlannedCall {
   const { rows } = found;
-  const isMade = found.kind === 'call' && found.call.showsValues;
-  const mediaType = isMade ? found.call.called.mediaType : undefined;
-  const media = chooseForm(found.request.head, { rows, handlers, mediaType }, mayExplain);
+  const made = found.kind === 'call' ? madeBy(found.call) : { mediaType: undefined, lacksXml: false };
+  const media = chooseForm(found.request.head, { rows, handlers, ...made }, mayExplain);
   switch (found.kind) {
     case 'read':
       return formRead(found, media, roleSettings);

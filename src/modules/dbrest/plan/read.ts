@@ -15,7 +15,7 @@ import {
 import { type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
 import { type NodeScope, planCondition } from './condition.ts';
 import { addressed, asEmbed, type EmbedDraft, findEmbedSource, levelsBelow } from './embed.ts';
-import { mostRows, readShape, type RowForm, shownMedia, tailOf } from './form.ts';
+import { mostRows, readShape, type RowForm, shownMedia, tailOfRead } from './form.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
 import {
   castType,
@@ -225,7 +225,7 @@ export function formRead(
   const { method, preferences } = request.head;
   const shown = shownMedia(media);
   const shape = readShape(media, rows.limit, method);
-  const form = { media, shape, most: mostRows(shown, shape, method), tail: tailOf(media, shape) };
+  const form = { media, shape, most: mostRows(shown, shape, method), tail: tailOfRead(media, shape, rows) };
   return { kind, request, rows, form, preferences: only(preferences, HONOURED), roleSettings };
 }
 

@@ -34,6 +34,7 @@ export {
   chooseMedia,
   contentType,
   customMedia,
+  isAny,
   isAsked,
   type Media,
   type RowHandler,

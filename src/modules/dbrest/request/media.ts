@@ -69,8 +69,13 @@ function mediaOf(type: string, parameters: ReadonlyMap<string, string>): Media |
 
 /** A media type that the database produces, by the name of its domain. */
 export function customMedia(name: string, handler?: RowHandler): Media {
-  const shown = name === ANY ? 'application/octet-stream' : name.toLowerCase();
+  const shown = name === ANY ? 'application/octet-stream' : name;
   return { format: 'custom', stripped: false, name: shown, ...(handler && { handler }) };
+}
+
+/** Returns whether a media type of the database stands for all. */
+export function isAny(name: string): boolean {
+  return name === ANY;
 }
 
 /** Returns whether a media type of the database matches a requested one. */
@@ -78,10 +83,12 @@ export function isAsked(name: string, type: string): boolean {
   return name === ANY || name.toLowerCase() === type;
 }
 
-/** The `Content-Type` of a response; binary types have no character set. */
+const JSON_NAMES: ReadonlySet<string> = new Set(['application/json', 'application/geo+json']);
+
+/** The `Content-Type` of a response. Types of the database go out as declared, except for those of JSON. */
 export function contentType({ format, name }: Media): string {
-  const isBytes = format === 'binary' || (format === 'custom' && !name.startsWith('text/'));
-  return isBytes ? name : `${name}; charset=utf-8`;
+  const isBare = format === 'binary' || (format === 'custom' && !JSON_NAMES.has(name.toLowerCase()));
+  return isBare ? name : `${name}; charset=utf-8`;
 }
 
 /** Returns whether a media type is a vendor type, which media handlers of the database cannot replace. */
@@ -96,7 +103,9 @@ function vendorMedia(
   const name = `application/vnd.${vendor}.${kind}`;
   if (kind === 'plan') return planMedia(`${name}+${suffix ?? 'text'}`, parameters);
   if (suffix === 'text') return undefined;
-  return json(kind === 'object' ? 'object' : 'json', `${name}+json`, parameters);
+  const media = json(kind === 'object' ? 'object' : 'json', `${name}+json`, parameters);
+  // Without a parameter, an array is what plain JSON is.
+  return media.format === 'json' && !media.stripped ? JSON_MEDIA : media;
 }
 
 function json(format: Format, name: string, parameters: ReadonlyMap<string, string>): Media {
@@ -180,8 +189,15 @@ function readRange(piece: string): MediaRange | undefined {
   const text = [type, ...rest.filter((part) => !/^q\s*=/i.test(part))].join(';');
   const media = weight > 0 ? mediaOf(name, parameters) : undefined;
   const exactness = name === '*/*' ? 0 : name.endsWith('/*') ? 1 : 2;
-  const own = weight > 0 && !isVendor(name) ? { type: name } : {};
-  return { text, weight: Number.isNaN(weight) ? 0 : weight, exactness, ...(media && { media }), ...own };
+  // An array by its vendor type may also be another name of JSON.
+  const own = media === JSON_MEDIA ? JSON_MEDIA.name : isVendor(name) ? undefined : name;
+  return {
+    text,
+    weight: Number.isNaN(weight) ? 0 : weight,
+    exactness,
+    ...(media && { media }),
+    ...(weight > 0 && own !== undefined && { type: own }),
+  };
 }
 
 function readParameter(part: string): [name: string, value: string] {

@@ -248,8 +248,8 @@ function writerOf({ format }: Media, shape: RowShape): RowWriter {
     case 'geojson':
       return joined('{"type" : "FeatureCollection", "features" : [', ELEMENT_SEPARATOR, ']}');
     case 'plan':
-      return joined('', '\n', '');
     case 'text':
+      return joined('', '\n', '');
     case 'binary':
     case 'custom':
       return joined('', '', '');

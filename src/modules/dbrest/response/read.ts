@@ -7,6 +7,7 @@ import { openBody, type ResponseStart, type RowCounts } from './body.ts';
 import {
   type OpenResponse,
   type ResponseParts,
+  responseSettings,
   setHead,
   settingsOf,
   contentRange,
@@ -19,7 +20,7 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
   const { form, request, preferences } = plan;
   const { config, statements, stopwatch } = parts;
   const { query } = request;
-  const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
+  const head = ({ rows, response }: RowCounts, results: Results): ResponseStart => {
     stopwatch?.lap('transaction');
     const { firstCount, before } = statements;
     const total =
@@ -27,7 +28,7 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
         ? countedTotal(preferences.count, results.slice(firstCount), config.maxRows)
         : undefined;
     const status = rangeStatus(query, rows, total);
-    const chosen = settingsOf(statements, results);
+    const chosen = response ? responseSettings(...response) : settingsOf(statements, results);
     const own = [
       ...rangeHeaders(form.media, contentRange(query, rows, total)),
       ['Content-Location', contentLocation(x)] as const,

@@ -33,10 +33,11 @@ const formats: readonly ResponseCase[] = [
   ),
   of(
     'application/vnd.pgrst.array+json',
-    'clients?select=id&id=eq.4',
-    'application/vnd.pgrst.array+json; charset=utf-8',
-    '[{"id":4}]',
+    'clients?select=id,city&id=eq.4',
+    JSON_TYPE,
+    '[{"id":4,"city":null}]',
   ),
+  of('application/vnd.dbrest.array', 'clients?select=id&id=eq.4', JSON_TYPE, '[{"id":4}]'),
   of(
     'application/vnd.dbrest.array+json;nulls=stripped',
     'clients?select=id,city&id=eq.4',
@@ -79,6 +80,13 @@ const formats: readonly ResponseCase[] = [
     'text/csv; charset=utf-8',
     'name,tags\nHammer,"{tool,steel}"\n"100% ""Glue"", (new)",{}',
   ),
+  of(
+    'text/csv',
+    'samples?select=cost,words,grid,levels&id=lt.4&order=id',
+    'text/csv; charset=utf-8',
+    'cost,words,grid,levels\n' +
+      '"(1.50,EUR)","{a,""b c"",NULL,""quo\\""te""}","{{1,2},{3,4}}","{low,high}"\n"(,"""")",{},{},{}\n,,,',
+  ),
   of('text/csv', 'nothing', 'text/csv; charset=utf-8', 'id,strange name\n'),
   of(
     'text/xml',
@@ -94,6 +102,8 @@ const formats: readonly ResponseCase[] = [
   ),
   of('text/xml', 'nothing', 'text/xml; charset=utf-8', `${XML}<root></root>`),
   of('text/plain', 'files?select=name&id=eq.1', 'text/plain; charset=utf-8', 'pixel.bin'),
+  of('text/plain', 'clients?select=id&order=id', 'text/plain; charset=utf-8', '1\n2\n3\n4'),
+  of('text/plain', 'clients?select=id&id=eq.99', 'text/plain; charset=utf-8', ''),
   of('application/octet-stream', 'files?select=name&id=eq.1', 'application/octet-stream', 'pixel.bin'),
   of('application/octet-stream', 'files?select=content&id=eq.2', 'application/octet-stream', ''),
 ];
@@ -112,6 +122,19 @@ const negotiated: readonly ResponseCase[] = [
   of('application/*', 'clients?select=id&id=eq.1', JSON_TYPE, '[{"id":1}]'),
   of(
     'text/csv, application/json;q=0.1',
+    'clients?select=id,orders(id)&id=eq.2',
+    JSON_TYPE,
+    '[{"id":2,"orders":[{"id":3}]}]',
+  ),
+  of('text/plain, application/json', 'clients?select=id,city&id=eq.1', JSON_TYPE, '[{"id":1,"city":"Rome"}]'),
+  of(
+    'application/octet-stream, text/csv',
+    'clients?select=id,city&id=eq.1',
+    'text/csv; charset=utf-8',
+    'id,city\n1,Rome',
+  ),
+  of(
+    'text/plain, application/json',
     'clients?select=id,orders(id)&id=eq.2',
     JSON_TYPE,
     '[{"id":2,"orders":[{"id":3}]}]',
@@ -175,6 +198,7 @@ const refused: readonly (readonly [accept: string, ...FaultCase])[] = [
     none('application/octet-stream'),
   ],
   ['text/plain', 'files?select=name,id', 406, 'PGRST107', none('text/plain')],
+  ['text/plain, image/png', 'files', 406, 'PGRST107', none('text/plain', 'image/png')],
   ['application/geo+json', 'clients', 406, 'PGRST107', none('application/geo+json')],
   ['application/vnd.pgrst.plan', 'clients', 406, 'PGRST107', none('application/vnd.pgrst.plan')],
   ['application/json;q=0', 'clients', 406, 'PGRST107'],
