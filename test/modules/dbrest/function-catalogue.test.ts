@@ -18,6 +18,7 @@ const FIXTURE = `
   create function of_view() returns thing_names language sql as 'select * from thing_names limit 1';
   create function of_pair() returns pair language sql as $$ select (1, 'b')::pair $$;
   create function of_domain() returns tagged language sql as $$ select (1, 'b')::pair::tagged $$;
+  create function of_medias() returns setof "text/x-plain" language sql as $$ select 'x'::"text/x-plain" $$;
   create function of_media() returns "text/x-plain" language sql as $$ select 'x'::"text/x-plain" $$;
   create function of_other() returns "no media type" language sql as $$ select 'x'::"no media type" $$;
   create function of_columns() returns table (n int, m text[]) language sql as $$ select 1, '{}'::text[] $$;
@@ -120,6 +121,7 @@ test.each(['unnamed', 'two_unnamed', 'triggers', 'row_of', 'of_things', 'pg_slee
 
 test('only the domain of a media type is a media type', () => {
   expect(found('of_other')[0]).not.toHaveProperty('mediaType');
+  expect(found('of_medias')[0]).not.toHaveProperty('mediaType');
 });
 
 test('the catalogue has the roles that may call a function', async () => {

@@ -215,12 +215,12 @@ export function formCall(
   return { kind, request, call, rows, form, preferences, roleSettings, readOnly, isVoid, held };
 }
 
-/** The media type that the result of a call has by itself, and whether it cannot be XML. A set has no type of its own. */
+/** The media type that the result of a call has by itself, and whether it cannot be XML. */
 export function madeBy({ called, showsValues, isXml }: CallPlan): {
   readonly mediaType: string | undefined;
   readonly lacksXml: boolean;
 } {
-  const mediaType = showsValues && !called.returnsSet ? called.mediaType : undefined;
+  const mediaType = showsValues ? called.mediaType : undefined;
   return { mediaType, lacksXml: called.returns.kind === 'scalar' && !isXml };
 }
 

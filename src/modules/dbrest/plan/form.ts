@@ -65,6 +65,8 @@ interface ShowableRows {
   readonly mediaType: string | undefined;
   /** The rows are values of a function that are no XML. */
   readonly lacksXml: boolean;
+  /** The response contains the rows, so they must fit its format. */
+  readonly isShown: boolean;
 }
 
 const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson']);
@@ -74,14 +76,14 @@ const NARROW: ReadonlySet<Media['format']> = new Set(['text', 'binary']);
 /** Chooses the media type of a response from `Accept`. Throws PGRST107. */
 export function chooseForm(
   { accepted, features }: RequestHead,
-  { rows, handlers, mediaType, lacksXml }: ShowableRows,
+  { rows, handlers, mediaType, lacksXml, isShown }: ShowableRows,
   mayExplain: boolean,
 ): Media {
   const servable = ({ format, plan: question }: Media): boolean => {
     if (format === 'plan') return mayExplain && question !== undefined && servable(question.media);
     if (format === 'geojson' && features?.geoSchema === undefined) return false;
     if (format === 'xml' && lacksXml) return false;
-    if (NARROW.has(format) && !isNarrow(rows)) return false;
+    if (NARROW.has(format) && isShown && !isNarrow(rows)) return false;
     // Embeds need a format that can nest.
     return EMBEDDABLE.has(format) || rows.embeds.length === 0;
   };

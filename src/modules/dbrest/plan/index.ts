@@ -130,8 +130,10 @@ function formFound(
   { plan: mayExplain }: DbrestConfig,
 ): PlannedRead | PlannedWrite | PlannedCall {
   const { rows } = found;
+  const { head } = found.request;
   const made = found.kind === 'call' ? madeBy(found.call) : { mediaType: undefined, lacksXml: false };
-  const media = chooseForm(found.request.head, { rows, handlers, ...made }, mayExplain);
+  const isShown = found.kind !== 'write' || head.preferences.return === 'representation';
+  const media = chooseForm(head, { rows, handlers, isShown, ...made }, mayExplain);
   switch (found.kind) {
     case 'read':
       return formRead(found, media, roleSettings);

@@ -117,7 +117,7 @@ export function storedFunctionOf(
     returns: returnedOf(entry, relations),
     returnsSet,
     volatility: VOLATILITY[volatility],
-    ...(mediaType !== null && { mediaType }),
+    ...(mediaType !== null && !returnsSet && { mediaType }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     grantees,
     ...(comment !== null && { comment }),

@@ -133,7 +133,7 @@ export interface StoredFunction extends TableName {
   readonly returns: FunctionResult;
   readonly returnsSet: boolean;
   readonly volatility: 'volatile' | 'stable' | 'immutable';
-  /** The media type of its result: the name of the returned domain. */
+  /** The media type of its result: the name of the returned domain. A set has none. */
   readonly mediaType?: string;
   /**
    * Its own `statement_timeout`, 0 for none. gw applies it, because a setting of the function would take effect too late.

@@ -52,6 +52,21 @@ const formats: readonly WriteCase[] = [
     expected: { status: 406, body: /"code":"PGRST107"/ },
   },
   {
+    it: 'the first format of a list that can hold them',
+    call: 'POST sensors',
+    body: { id: 9 },
+    prefer: ROWS,
+    headers: { accept: 'text/plain, application/json' },
+    expected: { status: 201, json: [{ id: 9, name: null }] },
+  },
+  {
+    it: 'no format at all, if they are not shown',
+    call: 'PATCH sensors?id=eq.1',
+    body: { name: 'x' },
+    headers: { accept: 'text/plain' },
+    expected: { status: 204, body: '' },
+  },
+  {
     it: 'a time zone',
     call: 'PATCH shelves?id=eq.1&select=made',
     body: { made: '2024-07-01 12:00:00' },
