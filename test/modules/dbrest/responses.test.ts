@@ -19,6 +19,9 @@ const FIXTURE = `
   insert into parents values (1);
   create function st_asgeojson(anyelement) returns text language sql immutable
     as $$ select json_build_object('type', 'Feature', 'properties', $1)::text $$;
+  create type single as (n int);
+  create table held (id int, one single, many single[], note text);
+  insert into held values (1, row(7), array[row(7)::single], 'a b');
   create schema other;
   create table other.things (id int);
   grant usage on schema other to anon;
@@ -65,6 +68,7 @@ const bodies: [accept: string, query: string, status: number, body: string][] = 
     200,
     'id,name,ok,tags\n1,plain,t,"{a,b}"\n2,"quo""te,\nback\\slash",f,{}\n3,"",,\n4,<&> \u0001,,',
   ],
+  ['text/csv', 'held', 200, 'id,one,many,note\n1,"(7)","{(7)}",a b'],
   ['text/csv', 'nothing', 200, 'id,strange name\n'],
   ['text/csv', 'items?select="a,b\\"":id&limit=1', 200, '"a,b"""\n1'],
   [

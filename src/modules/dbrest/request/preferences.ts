@@ -65,6 +65,7 @@ export function only(preferences: Preferences, honours: readonly Preference[]): 
 
 /** Drops what cannot be honoured. Throws PGRST122 if the client asked for strict handling. */
 export function honoured(preferences: Preferences, mayChooseEnd: boolean): Preferences {
+  if (preferences === NO_PREFERENCES) return NO_PREFERENCES;
   const { tx, ...others } = preferences;
   const { handling, unknown } = others;
   if (handling === 'strict' && unknown.length > 0) throw invalidPreferences(unknown);

@@ -50,8 +50,8 @@ function silent(text: string): RunStep {
 
 /** As measured, the server needs 30 to 130 bytes for each character of a long statement that is prepared. */
 const PREPARED = { statements: 256, characters: 524_288 } as const;
-/** A time zone that a session has used stays in the memory of its process: 24 kB each, as measured. */
-const MOST_TIME_ZONES = 500;
+/** A time zone that a session has used stays in the memory of its process: 24 kB each, as measured. Longer ones are refused. */
+const TIME_ZONES = { most: 500, longest: 255 } as const;
 const GOODBYE_MS = 1_000;
 const COMMIT: RunStep = { statement: { text: 'commit', values: [] }, silent: true };
 const ROLLBACK: RunStep = { statement: { text: 'rollback', values: [] }, silent: true };
@@ -200,7 +200,8 @@ export class Session {
    */
   run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
-    if (rules.timeZone !== undefined) this.#timeZones.add(rules.timeZone);
+    const { timeZone = '' } = rules;
+    if (timeZone !== '' && timeZone.length <= TIME_ZONES.longest) this.#timeZones.add(timeZone);
     return new Promise((resolve, reject) => {
       const batch = this.#newBatch(steps, rules);
       const nowMs = performance.now();
@@ -230,7 +231,7 @@ export class Session {
 
   /** Whether the session is to be closed once its batches have ended. */
   get isSpent(): boolean {
-    return this.broken || this.#timeZones.size >= MOST_TIME_ZONES;
+    return this.broken || this.#timeZones.size >= TIME_ZONES.most;
   }
 
   get #isCancelling(): boolean {
