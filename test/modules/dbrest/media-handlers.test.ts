@@ -91,6 +91,28 @@ test('an aggregate that makes a media type of rows names the file of the respons
   await gw.expect('GET /api/lines', { body: 'id;name\n1;one\n2;two\n' }, { headers: { accept: 'text/csv' } });
 });
 
+test('the execution plan for a media type of the database is that of its aggregate', async () => {
+  const planOf = async (target: string, type: string) => {
+    const accept = `application/vnd.pgrst.plan+json; for="${type}"; options=verbose`;
+    return gw.fetch(`/api/${target}`, { headers: { accept } });
+  };
+  const { status, headers, body } = await planOf('lines', 'text/csv');
+  expect([status, headers.get('content-type')]).toEqual([
+    200,
+    'application/vnd.pgrst.plan+json; for="text/csv"; options=verbose; charset=utf-8',
+  ]);
+  expect(body).toContain('as_csv(');
+  const own = await planOf('rpc/own_case', 'application/vnd.own.case+xml');
+  expect([own.status, own.headers.get('content-type')]).toEqual([
+    200,
+    'application/vnd.pgrst.plan+json; for="application/vnd.Own.Case+xml"; options=verbose; charset=utf-8',
+  ]);
+  expect((await planOf('lines', 'image/png')).status).toBe(406);
+  expect((await planOf('pages', 'application/vnd.pgrst.object+json;nulls=stripped')).body).not.toContain(
+    'pages_any(',
+  );
+});
+
 test('a set of values has no media type of its own', async () => {
   const accept = 'application/vnd.own.case+xml';
   await gw.expect('GET /api/rpc/own_csvs', { status: 406 }, { headers: { accept } });

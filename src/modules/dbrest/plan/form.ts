@@ -69,7 +69,7 @@ interface ShowableRows {
   readonly isShown: boolean;
 }
 
-const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson']);
+const EMBEDDABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'geojson', 'custom']);
 /** Formats of a single column. */
 const NARROW: ReadonlySet<Media['format']> = new Set(['text', 'binary']);
 
@@ -97,8 +97,8 @@ export function chooseForm(
 }
 
 /** Returns whether rows have a single column. */
-function isNarrow({ outputs: [first, ...others], table }: ReadPlan): boolean {
-  return others.length === 0 && (first?.kind !== 'all' || table.columns.size === 1);
+function isNarrow({ outputs, table }: ReadPlan): boolean {
+  return outputs.length === 1 && (outputs[0]?.kind !== 'all' || table.columns.size === 1);
 }
 
 /** For more rows, gw assembles the array, so that neither side has to hold all of it. */

@@ -119,13 +119,18 @@ function planMedia(name: string, parameters: ReadonlyMap<string, string>): Media
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  const media = mediaOf(type, new Map(rest.map((pair) => pair.split('=', 2) as [string, string])));
-  if (!media || media.plan) return undefined;
+  const known = mediaOf(type, new Map(rest.map((pair) => pair.split('=', 2) as [string, string])));
+  if (known?.plan) return undefined;
   const asked = new Set(parameters.get('options')?.split('|'));
   const options = PLAN_OPTIONS.filter((option) => asked.has(option));
   const format = name.endsWith('+json') ? 'json' : 'text';
-  const shown = `${name}; for="${media.name}"${options.length > 0 ? `; options=${options.join('|')}` : ''}`;
-  return { format: 'plan', stripped: false, name: shown, plan: { format, options, media } };
+  // Whether the database has a handler for another type, only its schema tells.
+  return explaining(name, { format, options, media: known ?? customMedia(type) });
+}
+
+function explaining(name: string, plan: ExplainMedia): Media {
+  const options = plan.options.length > 0 ? `; options=${plan.options.join('|')}` : '';
+  return { format: 'plan', stripped: false, name: `${name}; for="${plan.media.name}"${options}`, plan };
 }
 
 /** One entry of `Accept`. */
@@ -168,10 +173,17 @@ export function chooseMedia(
 ): Media {
   for (const { media, type } of accepted) {
     const made = type === undefined ? undefined : custom(type);
-    if (made) return made;
-    if (media && servable(media)) return media;
+    if (made && !media?.plan) return made;
+    const chosen = made && media ? explained(media, made) : media;
+    const isUnknown = !made && media?.plan?.media.format === 'custom';
+    if (chosen && !isUnknown && servable(chosen)) return chosen;
   }
   throw notAcceptable(accepted.map(({ text }) => text));
+}
+
+/** The execution plan of a request for a media type that the database makes. */
+function explained({ name, plan }: Media, media: Media): Media {
+  return plan ? explaining(name.split(';', 1)[0] as string, { ...plan, media }) : media;
 }
 
 interface MediaRange extends Accepted {
@@ -189,8 +201,7 @@ function readRange(piece: string): MediaRange | undefined {
   const text = [type, ...rest.filter((part) => !/^q\s*=/i.test(part))].join(';');
   const media = weight > 0 ? mediaOf(name, parameters) : undefined;
   const exactness = name === '*/*' ? 0 : name.endsWith('/*') ? 1 : 2;
-  // An array by its vendor type may also be another name of JSON.
-  const own = media === JSON_MEDIA ? JSON_MEDIA.name : isVendor(name) ? undefined : name;
+  const own = ownType(name, media);
   return {
     text,
     weight: Number.isNaN(weight) ? 0 : weight,
@@ -198,6 +209,14 @@ function readRange(piece: string): MediaRange | undefined {
     ...(media && { media }),
     ...(weight > 0 && own !== undefined && { type: own }),
   };
+}
+
+/** The type that a media handler may replace: for an execution plan the explained one; an array may be named like JSON. */
+function ownType(name: string, media: Media | undefined): string | undefined {
+  const explains = media?.plan?.media;
+  if (explains) return ownType(explains.name.split(';', 1)[0] as string, explains);
+  if (media === JSON_MEDIA) return media.name;
+  return isVendor(name) ? undefined : name;
 }
 
 function readParameter(part: string): [name: string, value: string] {
