@@ -19,6 +19,8 @@ function faultOf(act: () => unknown): string {
 const failed = (what: string, at: number, details: string): string =>
   `400 PGRST100 "failed to parse ${what}" (line 1, column ${at}) | ${details}`;
 
+const KEY = 'any non reserved character different from: .,>()';
+
 const refused: [query: string, fault: string][] = [
   ['id=5', failed('filter (5)', 1, 'unexpected "5" expecting "not" or operator (eq, gt, ...)')],
   ['id', failed('filter ()', 1, 'unexpected end of input expecting "not" or operator (eq, gt, ...)')],
@@ -83,6 +85,24 @@ const refused: [query: string, fault: string][] = [
       'unexpected end of input expecting any non reserved character different from: .,>()',
     ),
   ],
+  ['select=data->>--34', failed('select parameter (data->>--34)', 9, 'unexpected "-" expecting digit')],
+  ['select=data->-5x', failed('select parameter (data->-5x)', 9, 'unexpected "x" expecting digit')],
+  ['data->>--34=eq.1', failed('tree path (data->>--34)', 9, 'unexpected "-" expecting digit')],
+  ['order=data->-', failed('order (data->-)', 8, 'unexpected end of input expecting digit')],
+  ['or=(data->--1.eq.1)', failed('logic tree ((data->--1.eq.1))', 11, 'unexpected "-" expecting digit')],
+  [
+    'select=data->a--b',
+    failed('select parameter (data->a--b)', 8, 'unexpected \'-\' expecting "," or end of input'),
+  ],
+  ['select=data->>""', failed('select parameter (data->>"")', 8, `unexpected "\\"" expecting ${KEY}`)],
+  ['select=data->> ', failed('select parameter (data->> )', 8, `unexpected " " expecting ${KEY}`)],
+  ['data->""=eq.1', failed('tree path (data->"")', 7, `unexpected "\\"" expecting ${KEY}`)],
+  ['select=data->a%00b', failed('select parameter (data->a\0b)', 7, `unexpected "a" expecting ${KEY}`)],
+  [
+    'select=data->>"a%00b"',
+    failed('select parameter (data->>"a\0b")', 8, `unexpected "\\"" expecting ${KEY}`),
+  ],
+  ['or=(data->a%00b.eq.1)', failed('logic tree ((data->a\0b.eq.1))', 10, `unexpected "a" expecting ${KEY}`)],
   ['select=a(b', failed('select parameter (a(b)', 4, 'unexpected end of input expecting "," or ")"')],
   ['select=a(b))', failed('select parameter (a(b)))', 5, 'unexpected \')\' expecting "," or end of input')],
   ['select=a(b;c)', failed('select parameter (a(b;c))', 4, 'unexpected ";" expecting "," or ")"')],

@@ -24,6 +24,7 @@ const selects: [text: string, expected: object[]][] = [
   ['data->a', [column('data', { path: [step('->', 'a')] })]],
   ['data->a->>0', [column('data', { path: [step('->', 'a'), step('->>', 0)] })]],
   ['data->-1', [column('data', { path: [step('->', -1)] })]],
+  ['data->"--34"->a-b', [column('data', { path: [step('->', '--34'), step('->', 'a-b')] })]],
   ['data->1a', [column('data', { path: [step('->', '1a')] })]],
   ['data->"a.b, (c)"->>d-e', [column('data', { path: [step('->', 'a.b, (c)'), step('->>', 'd-e')] })]],
   ['x:data->>a::int', [column('data', { alias: 'x', path: [step('->>', 'a')], cast: { name: 'int' } })]],

@@ -117,9 +117,11 @@ export const FIELD_NAME = 'field name (* or [a..z0..9_$])';
 export const DELIMITER = 'delimiter (.)';
 
 const MOST_STEPS = 100;
-/** An unquoted key of a JSON path. A dash is part of it unless it begins `->`. */
-const PLAIN_KEY = /(?:[^(\-:.,>)"]|-(?!>))+/y;
+/** An unquoted key of a JSON path. A single dash within it is part of it unless it begins `->`. */
+const PLAIN_KEY = /[^(\-:.,>)"]+(?:-(?!>)[^(\-:.,>)"]+)*/y;
 const INDEX = /-?\d{1,9}(?=->|::|[.,)]|$)/y;
+/** A dash that begins no index. */
+const NEGATIVE = /-(?!>)\d*/y;
 
 /** Parses `column` or `column->key->>0`; names may be quoted. */
 export function parseField(scanner: Scanner, expected?: string): Field {
@@ -140,10 +142,16 @@ export function parsePath(scanner: Scanner): JsonStep[] {
   return path;
 }
 
+/** A key names an output, and PostgreSQL accepts neither an empty name nor NUL. */
 function parseKey(scanner: Scanner): string | number {
   const index = scanner.match(INDEX);
   if (index !== undefined) return Number(index);
+  if (scanner.match(NEGATIVE) !== undefined) throw scanner.unexpected('digit');
+  const start = scanner.at;
   const key = scanner.sees('"') ? scanner.quoted() : scanner.match(PLAIN_KEY)?.trim();
-  if (key === undefined) throw scanner.unexpected('any non reserved character different from: .,>()');
+  if (!key || key.includes('\0')) {
+    scanner.at = start;
+    throw scanner.unexpected('any non reserved character different from: .,>()');
+  }
   return key;
 }

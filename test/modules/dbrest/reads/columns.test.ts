@@ -64,6 +64,23 @@ describe('JSON paths', () => {
   givesRows(gateway, paths);
 });
 
+const badPaths: readonly FaultCase[] = [
+  ['settings_log?select=old->>--34', 400, 'PGRST100', { details: 'unexpected "-" expecting digit' }],
+  ['settings_log?old->--34=eq.1', 400, 'PGRST100'],
+  ['settings_log?order=old->>-', 400, 'PGRST100'],
+  ['settings_log?select=old->>""', 400, 'PGRST100'],
+  ['settings_log?select=old->> ', 400, 'PGRST100'],
+  ['settings_log?old->>""=eq.1', 400, 'PGRST100'],
+  ['settings_log?select=old->>a%00b', 400, 'PGRST100'],
+  ['settings_log?select=old->>"a%00b"', 400, 'PGRST100'],
+  ['settings_log?select=x%00:old', 400, 'PGRST100'],
+  ['settings_log?select="x%00":old', 400, 'PGRST100'],
+  ['settings_log?or=(old->>a%00.eq.1)', 400, 'PGRST100'],
+];
+describe('JSON paths and aliases that PostgreSQL cannot take', () => {
+  givesFaults(gateway, badPaths);
+});
+
 const selects: readonly RowsCase[] = [
   ['clients?select=n:id,"who is":name,city&id=eq.1', [{ n: 1, 'who is': 'Acme', city: 'Rome' }]],
   ['clients?select= id , name &id=eq.1', [{ id: 1, name: 'Acme' }]],
