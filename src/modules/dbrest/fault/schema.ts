@@ -127,12 +127,15 @@ export function noRelationship(
   });
 }
 
-/** PGRST201, 300, with all candidate relationships. */
+/** PGRST201, 300, with all candidate relationships in the order of their descriptions. */
 export function ambiguousRelationship(
   { target }: EmbedName,
   origin: Name,
-  choices: readonly CandidateRelationship[],
+  candidates: readonly CandidateRelationship[],
 ): DbrestFault {
+  const choices = candidates
+    .map((choice) => ({ ...choice, relationship: relationshipText(choice) }))
+    .toSorted((a, b) => (a.relationship < b.relationship ? -1 : 1));
   const names = choices.map((choice) => `'${choice.target.name}!${hintOf(choice)}'`);
   return new DbrestFault({
     code: 'PGRST201',
@@ -142,7 +145,7 @@ export function ambiguousRelationship(
     details: choices.map((choice) => ({
       cardinality: choice.cardinality,
       embedding: `${choice.origin.name} with ${choice.target.name}`,
-      relationship: relationshipText(choice),
+      relationship: choice.relationship,
     })),
     hint: `Try changing '${target}' to one of the following: ${names.join(', ')}. Find the desired relationship in the 'details' key.`,
   });

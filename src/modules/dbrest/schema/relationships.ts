@@ -135,10 +135,7 @@ function namesIn({ columns }: BaseColumns, column: string): readonly string[] {
   return columns ? (columns.get(column) ?? []) : [column];
 }
 
-/**
- * Many-to-many relationships through a table or view whose primary key contains both foreign keys. A view is not used if
- * its base table is available.
- */
+/** Many-to-many relationships through a table or view whose primary key contains two foreign keys. */
 function junctionRelationships(
   origin: Table,
   direct: readonly Relationship[],
@@ -147,13 +144,15 @@ function junctionRelationships(
   const relationships: Relationship[] = [];
   for (const first of direct) {
     const junction = first.target;
-    if (first.owns || (junction.isView && first.isSelf) || isShadowed(junction, index)) continue;
+    if (first.owns || (junction.isView && first.isSelf)) continue;
     const key = new Set(junction.primaryKey);
     const firstColumns = first.pairs.map(([, column]) => column);
     if (!firstColumns.every((column) => key.has(column))) continue;
     for (const second of directRelationships(junction, index)) {
-      const isReverse = second.constraint === first.constraint && second.target === origin;
-      if (!second.owns || isReverse || !second.pairs.every(([column]) => key.has(column))) continue;
+      const isSelf = origin === second.target;
+      if (!second.owns || second.constraint === first.constraint) continue;
+      if (!second.pairs.every(([column]) => key.has(column)) || (isSelf && isShadowed(junction, index)))
+        continue;
       relationships.push({
         cardinality: 'many-to-many',
         origin,
@@ -161,7 +160,7 @@ function junctionRelationships(
         constraint: first.constraint,
         pairs: first.pairs,
         owns: false,
-        isSelf: origin === second.target,
+        isSelf,
         junction: { table: junction, constraint: second.constraint, pairs: second.pairs },
       });
     }
@@ -169,6 +168,7 @@ function junctionRelationships(
   return relationships;
 }
 
+/** Hints for self-relationships name a foreign key, which a table and a view of it have in common; the table is used then. */
 function isShadowed(view: Table, { showing }: RelationshipIndex): boolean {
   if (!view.isView) return false;
   return (view.bases ?? []).some(({ base }) => showing.get(base)?.some(({ table }) => !table.isView));
