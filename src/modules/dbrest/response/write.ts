@@ -102,8 +102,11 @@ function writeHeaders(
   ];
 }
 
-/** The URL of a row: the table as the client named it, filtered by its key. */
+/** The URL of a row: the table as the client named it, filtered by its key. In a view over a join a part may be null. */
 function locationOf({ request: { requestUri } }: Exchange, key: readonly string[], values: Row): string {
-  const pairs = key.map((name, i) => `${encodeURIComponent(name)}=eq.${encodeURIComponent(values[i] ?? '')}`);
+  const pairs = key.map((name, i) => {
+    const value = values[i] ?? null;
+    return `${encodeURIComponent(name)}=${value === null ? 'is.null' : `eq.${encodeURIComponent(value)}`}`;
+  });
   return `${requestUri.replace(/\?.*$/s, '')}?${pairs.join('&')}`;
 }

@@ -112,17 +112,17 @@ function shownBy(
   return found && { table: found[1], column: found[2] };
 }
 
-/** The primary key of a base table, if a view selects all of its columns. */
-export function viewKey(
-  bases: readonly BaseColumns[],
-  relations: RelationDrafts,
-): readonly string[] | undefined {
-  for (const { base, columns } of bases) {
-    const key = relations.get(base)?.primaryKey;
-    const shown = key?.flatMap((name) => columns?.get(name)?.slice(0, 1) ?? []);
-    if (shown && shown.length === key?.length) return shown;
-  }
-  return undefined;
+/**
+ * The columns that identify a row of a view: the primary keys of its base tables, without those of which it does not select
+ * all columns.
+ */
+export function viewKey(bases: readonly BaseColumns[], relations: RelationDrafts): readonly string[] {
+  const keys = bases.flatMap(({ base, columns }) => {
+    const key = relations.get(base)?.primaryKey ?? [];
+    const shown = key.flatMap((name) => columns?.get(name)?.slice(0, 1) ?? []);
+    return shown.length === key.length ? shown : [];
+  });
+  return [...new Set(keys)];
 }
 
 /**

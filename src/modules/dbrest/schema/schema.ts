@@ -50,7 +50,7 @@ export interface BaseColumns {
 /** A table, view, materialized view, foreign or partitioned table. */
 export interface Table extends TableName {
   readonly columns: ReadonlyMap<string, Column>;
-  /** In key order; empty without a primary key. For a view: the key of a base table, if it selects all of it. */
+  /** In key order; empty without a primary key. For a view: the keys of its base tables of which it selects all columns. */
   readonly primaryKey: readonly string[];
   /** Columns of each unique constraint. */
   readonly uniques?: readonly (readonly string[])[];

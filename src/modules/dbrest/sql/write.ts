@@ -287,11 +287,13 @@ function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: Sta
  * another transaction may have changed the rows meanwhile.
  */
 function touchedSql({ node, key }: TouchedRows, writing: StatementDraft): { from: string[]; where: string } {
+  // In a view over an outer join a part of the key may be null.
+  const isSame = (node.table.bases?.length ?? 0) > 1 ? 'is not distinct from' : '=';
   const isThere = (embed: (typeof node.embeds)[number]): string => existsSql(embed, ROWS, writing);
   const conditions = [
     ...node.conditions.map((condition) => conditionSql(condition, { relation: ROWS, writing, isThere })),
     ...node.embeds.filter(({ inner }) => inner).map(isThere),
-    ...(key ?? []).map((name) => `${ROWS}.${quoteIdentifier(name)} = k.${quoteIdentifier(name)}`),
+    ...(key ?? []).map((name) => `${ROWS}.${quoteIdentifier(name)} ${isSame} k.${quoteIdentifier(name)}`),
   ];
   const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
   return { from: key ? [`(${keysSql(node, key, writing)}) k`] : [], where };
