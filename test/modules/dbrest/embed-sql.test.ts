@@ -54,8 +54,8 @@ const statements: [request: string, rows: string[]][] = [
   [
     'projects?select=label,main_client(*)',
     [
-      'select "public"."label"(r.*) as "label", pg_catalog.row_to_json(j1.*) as "main_client" from "public"."projects" r',
-      'left join lateral (select r1.* from "public"."main_client"(r.*) r1) j1 on true',
+      'select "public"."label"(r.*) as "label", (select pg_catalog.row_to_json(t.*) from',
+      '(select r1.* from "public"."main_client"(r.*) r1 limit $1) t) as "main_client" from "public"."projects" r',
     ],
   ],
   [

@@ -172,7 +172,7 @@ const relations: [request: string, rows: unknown][] = [
   [
     'users?select=name,boss(name,boss(name)),reports(name)&id=gt.2&order=id',
     [
-      { name: 'Cid', boss: { name: 'Ann', boss: null }, reports: [] },
+      { name: 'Cid', boss: { name: 'Ann', boss: { name: null } }, reports: [] },
       { name: 'Dee', boss: { name: 'Bob', boss: { name: 'Ann' } }, reports: [] },
     ],
   ],

@@ -68,7 +68,7 @@ export function legacyWarning(targets: ReadonlyMap<string, string>): string | un
 }
 
 /** The table and the relationship of an embed. */
-interface EmbedSource {
+export interface EmbedSource {
   readonly target: Table;
   readonly by: Relationship | RowFunction;
   readonly single: boolean;

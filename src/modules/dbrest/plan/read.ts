@@ -14,7 +14,14 @@ import {
 } from '../request/index.ts';
 import { type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
 import { type NodeScope, planCondition } from './condition.ts';
-import { addressed, asEmbed, type EmbedDraft, findEmbedSource, levelsBelow } from './embed.ts';
+import {
+  addressed,
+  asEmbed,
+  type EmbedDraft,
+  type EmbedSource,
+  findEmbedSource,
+  levelsBelow,
+} from './embed.ts';
 import { mostRows, readShape, type RowForm, shownMedia, tailOfRead } from './form.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
 import {
@@ -120,19 +127,22 @@ interface NodeQuery {
   readonly select: readonly SelectItem[];
   readonly levels: readonly LevelAt[];
   readonly spread: boolean;
+  /** Most rows, whatever the request says. */
+  readonly most: number;
 }
 
 const EVERYTHING: LevelAt = { path: [], filters: [], order: [], offset: 0 };
 
 /** Plans a node and its embeds, depth first. Throws a `DbrestFault`. */
-function planNode(table: Table, { select, levels, spread }: NodeQuery, context: Context): ReadNode {
+function planNode(table: Table, query: NodeQuery, context: Context): ReadNode {
+  const { select, levels, spread, most } = query;
   const items = select.filter((item) => item.kind === 'embed');
   const below = levelsBelow(levels, items, context);
   const embeds: EmbedDraft[] = [];
   const outputs = select.flatMap((item): readonly Output[] => {
     if (item.kind !== 'embed') return planOutput(item, table, context);
     const source = findEmbedSource(item, table, context);
-    const asked = { select: item.select, levels: below.get(item) ?? [], spread: item.spread };
+    const asked = { ...item, levels: below.get(item) ?? [], most: mostOf(source, context) };
     const { draft, shows } = asEmbed(item, source, planNode(source.target, asked, context));
     embeds.push(draft);
     return shows;
@@ -142,7 +152,7 @@ function planNode(table: Table, { select, levels, spread }: NodeQuery, context: 
   if (grouped && !isBareCount && context.aggregates === false) throw noAggregates();
   const level = levels.find(({ path }) => path.length === 0) ?? EVERYTHING;
   const scope = { table, embeds };
-  const limit = Math.min(level.limit ?? Infinity, context.maxRows ?? Infinity);
+  const limit = Math.min(level.limit ?? Infinity, most);
   const sorts = level.order.map((term) => planSort(term, scope, context));
   const named =
     spread || grouped ? outputs.flatMap((output) => everyColumn(output, table, context.known)) : outputs;
@@ -156,6 +166,11 @@ function planNode(table: Table, { select, levels, spread }: NodeQuery, context: 
     offset: level.offset,
     grouped,
   };
+}
+
+/** A function may give more rows than the one that it declares (`rows 1`). */
+function mostOf({ single, by }: EmbedSource, { maxRows = Infinity }: Context): number {
+  return single && 'returnsSet' in by && by.returnsSet ? Math.min(1, maxRows) : maxRows;
 }
 
 function planOutput(item: Exclude<SelectItem, SelectedEmbed>, table: Table, context: Context): Output[] {
@@ -193,7 +208,8 @@ export function planRows(request: ReadQuery, table: Table, context: Context): Re
   const root = { path: [], filters, order, ...(limit !== undefined && { limit }), offset };
   const levels = [root, ...embedded];
   const items: ReadQuery['select'] = select.length === 0 ? [{ kind: 'all' }] : select;
-  return planNode(table, { select: items, levels, spread: false }, context);
+  const most = context.maxRows ?? Infinity;
+  return planNode(table, { select: items, levels, spread: false, most }, context);
 }
 
 /** A read before the media type is chosen. */

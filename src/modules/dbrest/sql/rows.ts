@@ -103,9 +103,7 @@ function ownRows(embed: Embed, { parent, rows }: EmbedAliases, writing: Statemen
   const { node, by } = embed;
   const wanted: NodeSelect = { relation: rows, numbered: isNumbered(embed) };
   if ('returnsSet' in by) {
-    // Without a set, a function returns a row of nulls instead of no row.
-    const ties = by.returnsSet ? [] : [`not (${rows}.* is null)`];
-    return { ...wanted, source: `${qualifiedName(by)}(${rowOf(parent, writing)}) ${rows}`, ties };
+    return { ...wanted, source: `${qualifiedName(by)}(${rowOf(parent, writing)}) ${rows}` };
   }
   const { junction, pairs } = by;
   if (!junction) return { ...wanted, ties: equalities(pairs, parent, rows) };
@@ -176,10 +174,10 @@ function nameEmbeds(
 /**
  * Returns whether an embed is a correlated subquery, evaluated for the final rows only. That is faster than a join for pages of
  * rows (measured: 20 rows in two thirds of the time, the first 20 of 200,000 sorted rows in a seventh). A to-one view is
- * joined, because a view has no index of its own.
+ * joined, because a view has no index of its own, and may give several rows; a function is bounded to one.
  */
 function isLookedUp({ single, spread, by }: Embed): boolean {
-  return !spread && (!single || ('pairs' in by && !by.target.isView));
+  return !spread && (!single || !('pairs' in by) || !by.target.isView);
 }
 
 function nameOf(named: AliasesByEmbed, embed: Embed): EmbedAliases {
