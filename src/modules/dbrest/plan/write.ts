@@ -21,7 +21,7 @@ import {
   type WriteRequest,
   type WrittenBody,
 } from '../request/index.ts';
-import { type Column, type RoleSettings, similarTable, type Table } from '../schema/index.ts';
+import { type Column, type RoleSettings, similarTable, type Table, type TableName } from '../schema/index.ts';
 import { baseOf } from './condition.ts';
 import { isConstrained, type RowForm, shapeOf, tailOf } from './form.ts';
 import type { Context, ReadNode, ReadPlan } from './node.ts';
@@ -42,7 +42,7 @@ export interface WrittenColumns {
   /** Columns that a row of the body lacks get their default instead of NULL. */
   readonly defaults: boolean;
   /** For PUT: the required value of each key column. */
-  readonly keyValues?: readonly (readonly [column: WrittenColumn, value: string])[];
+  readonly keyValues?: readonly KeyValue[];
 }
 
 /** A column and the member of the body that holds its values. */
@@ -54,6 +54,15 @@ export interface WrittenColumn {
   readonly type: string;
   /** The value is passed as text and cast. */
   readonly isText?: boolean;
+  /** The value is JSON, from which this function makes that of the column. */
+  readonly through?: TableName;
+}
+
+/** The value in the query for a column of the key; `read` is the function that converts it. */
+interface KeyValue {
+  readonly column: WrittenColumn;
+  readonly value: string;
+  readonly read?: TableName;
 }
 
 /** The treatment of rows that already exist. */
@@ -78,6 +87,14 @@ export interface FoundWrite {
   readonly write: WritePlan;
   /** The outputs of the written rows, without filters. */
   readonly rows: ReadPlan;
+  /** The columns of the key, for the `Location` of a row. */
+  readonly key: readonly KeyColumn[];
+}
+
+/** A column of the key. `through` makes the JSON that a filter can convert back. */
+interface KeyColumn {
+  readonly name: string;
+  readonly through?: TableName;
 }
 
 /** A complete plan of a write. */
@@ -98,12 +115,18 @@ export interface PlannedWrite extends FoundWrite {
 export function findWrite(request: WriteRequest, context: Context): FoundWrite {
   const table = writtenTable(context);
   const write = writePlan(request, table, context);
-  return { kind: 'write', request, write, rows: planShown(request.query.rows, table, context) };
+  const key = table.primaryKey.map((name) => keyColumn(name, table, context));
+  return { kind: 'write', request, write, rows: planShown(request.query.rows, table, context), key };
+}
+
+function keyColumn(name: string, { columns }: Table, { known }: Context): KeyColumn {
+  const { shown, read } = known.representations?.get(columns.get(name)?.type ?? '') ?? {};
+  return { name, ...(shown && read && { through: shown }) };
 }
 
 /** Completes the plan of a write for a media type. */
 export function formWrite(
-  { kind, request, write, rows }: FoundWrite,
+  { kind, request, write, rows, key }: FoundWrite,
   media: Media,
   roleSettings: RoleSettings | undefined,
 ): PlannedWrite {
@@ -119,6 +142,7 @@ export function formWrite(
     request,
     write,
     rows,
+    key,
     shows,
     form: { media, shape, tail: tailOf(media, shape) },
     preferences,
@@ -209,7 +233,8 @@ function planPut(source: WriteSource, table: Table, context: Context): WritePlan
     const column = columns.find((written) => written.column.name === name);
     // Without its key the row cannot match the query.
     if (!column) throw otherKey();
-    return [column, values.get(name) as string] as const;
+    const read = context.known.representations?.get(column.column.type)?.read;
+    return { column, value: values.get(name) as string, ...(read && { read }) };
   });
   const conflict = { columns: primaryKey, action: 'merge' as const };
   return { kind: 'insert', table, columns, ...rest, keyValues, conflict };
@@ -242,9 +267,12 @@ function written({ query, body, defaults }: WriteSource, table: Table, { known }
     if (!column) throw noWrittenColumn(table.name, name);
     // A column that the lines lack gets a number after their last one, which has no values.
     const number = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
+    const member = body.numbered ? String(number) : name;
+    const through = known.representations?.get(column.type)?.written;
+    if (through) return { column, member, type: 'json', through };
     const type = baseOf(column.type, known);
     const isText = body.isText === true && /^jsonb?$/.test(type);
-    return { column, member: body.numbered ? String(number) : name, type, ...(isText && { isText }) };
+    return { column, member, type, ...(isText && { isText }) };
   });
   return { form: body.kind, columns, defaults: defaults && query.columns !== undefined };
 }

@@ -223,13 +223,15 @@ union all
 )
 union all
 select 'representation', json_build_array(
-  pg_catalog.format_type(d.oid, null), k.castsource = d.oid, n.nspname, p.proname)::text
+  pg_catalog.format_type(d.oid, null),
+  case when k.castsource = d.oid then 'shown' when k.castsource = 'pg_catalog.json'::pg_catalog.regtype then 'written' else 'read' end,
+  n.nspname, p.proname)::text
 from pg_catalog.pg_cast k
 join pg_catalog.pg_proc p on p.oid = k.castfunc and p.pronargs = 1
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 join pg_catalog.pg_type d on d.typtype = 'd' and (
   (k.castsource = d.oid and k.casttarget = 'pg_catalog.json'::pg_catalog.regtype)
-  or (k.casttarget = d.oid and k.castsource = 'pg_catalog.text'::pg_catalog.regtype))
+  or (k.casttarget = d.oid and k.castsource in ('pg_catalog.json'::pg_catalog.regtype, 'pg_catalog.text'::pg_catalog.regtype)))
 union all
 select distinct 'textSearchConfig', to_json(c.cfgname)::text
 from pg_catalog.pg_ts_config c
@@ -334,9 +336,9 @@ class SchemaDraft {
     if (of !== null) this.#domains.set(id, of);
   }
 
-  #addRepresentation([domain, isShown, schema, name]: CatalogueEntries['representation']): void {
+  #addRepresentation([domain, use, schema, name]: CatalogueEntries['representation']): void {
     const known = this.#representations.get(domain);
-    this.#representations.set(domain, { ...known, [isShown ? 'shown' : 'read']: { schema, name } });
+    this.#representations.set(domain, { ...known, [use]: { schema, name } });
   }
 
   /** Adds a table after all relations have been read, because a view may refer to any of them. */

@@ -1,5 +1,5 @@
 import type { DiscoveryEntries } from './discovery.ts';
-import type { RelationKind } from './schema.ts';
+import type { RelationKind, Representation } from './schema.ts';
 
 /** The entries of each section, as written by `CATALOGUE_SQL`; `view` is derived from `viewTree`. */
 export interface CatalogueEntries extends DiscoveryEntries {
@@ -55,7 +55,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
   /** `base`: the base type of a domain. */
   readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
   /** A cast between a domain and its representation. */
-  readonly representation: readonly [domain: string, isShown: boolean, schema: string, name: string];
+  readonly representation: readonly [domain: string, use: keyof Representation, schema: string, name: string];
   /** Object id of a relation. */
   readonly inert: string;
   readonly inertWrites: readonly [id: string, cascades: boolean, sequences: boolean];

@@ -92,6 +92,8 @@ export interface Representation {
   readonly shown?: TableName;
   /** Text to domain, for the values of filters. */
   readonly read?: TableName;
+  /** JSON to domain, for the members of a body. */
+  readonly written?: TableName;
 }
 
 /** A foreign key between two base tables. */

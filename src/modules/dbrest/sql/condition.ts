@@ -57,12 +57,12 @@ function testSql(condition: Condition, at: ConditionScope): string {
       return `${valueSql(condition.value, relation, writing)} ${TRUTH_SQL[condition.truth]}`;
     case 'list': {
       const value = valueSql(condition.value, relation, writing);
-      return `${value} = any(${read(parameters.bind(arrayLiteral(condition.values)), condition.read, true)})`;
+      return `${value} = any(${readSql(parameters.bind(arrayLiteral(condition.values)), condition.read, true)})`;
     }
     case 'binary': {
       const value = valueSql(condition.value, relation, writing);
       const { operator, quantifier } = condition;
-      const operand = read(parameters.bind(condition.operand), condition.read, quantifier !== undefined);
+      const operand = readSql(parameters.bind(condition.operand), condition.read, quantifier !== undefined);
       return `${value} ${operator} ${quantifier ? `${quantifier}(${operand})` : operand}`;
     }
     case 'search':
@@ -71,7 +71,7 @@ function testSql(condition: Condition, at: ConditionScope): string {
 }
 
 /** Converts an operand, or each element of an array, by the function of the domain. */
-function read(operand: string, reader: TableName | undefined, isArray: boolean): string {
+export function readSql(operand: string, reader: TableName | undefined, isArray = false): string {
   if (!reader) return operand;
   const call = qualifiedName(reader);
   return isArray

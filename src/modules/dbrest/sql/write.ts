@@ -12,7 +12,7 @@ import {
   type WrittenColumn,
 } from '../plan/index.ts';
 import type { Table } from '../schema/index.ts';
-import { conditionSql } from './condition.ts';
+import { conditionSql, readSql } from './condition.ts';
 import { existsSql, nodeSql } from './rows.ts';
 import { formedStep } from './shape.ts';
 import {
@@ -69,7 +69,7 @@ function mainStep(plan: PlannedWrite): Step {
     case 'nothing':
       return { statement: writeSql(write, parts), tally: true };
     case 'location':
-      return { statement: locationSql(write, parts) };
+      return { statement: locationSql(plan, parts) };
     case 'rows': {
       const total =
         showsOthers(rows) && !isNothing(write) ? '(select pg_catalog.count(*) from w)' : undefined;
@@ -103,8 +103,9 @@ function writtenRows(
   const list = columns
     .map(({ member, type, isText }) => `${quoteIdentifier(member)} ${isText ? 'pg_catalog.text' : type}`)
     .join(', ');
-  const value = ({ member, type, isText }: WrittenColumn): string => {
-    return `${WRITTEN}.${quoteIdentifier(member)}${isText ? `::${type}` : ''}`;
+  const value = ({ member, type, isText, through }: WrittenColumn): string => {
+    const given = `${WRITTEN}.${quoteIdentifier(member)}`;
+    return through ? `${qualifiedName(through)}(${given})` : `${given}${isText ? `::${type}` : ''}`;
   };
   if (!defaults) {
     const rows = `pg_catalog.${isArray ? 'json_to_recordset' : 'json_to_record'}(${json}) as ${WRITTEN}(${list})`;
@@ -188,12 +189,15 @@ function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameter
 }
 
 /** The statement of a write that returns the number of rows and, for a single one, its key. */
-function locationSql(plan: WritePlan, parts: WriteParts): Statement {
+function locationSql({ write, key }: FoundWrite, parts: WriteParts): Statement {
   const parameters = new Parameters();
-  const { primaryKey } = plan.table;
-  const text = statementSql(plan, parts, { parameters, returning: columnsSql(primaryKey) });
-  const key = primaryKey.map((name) => `pg_catalog.max(${ROWS}.${quoteIdentifier(name)}::pg_catalog.text)`);
-  const shown = ['pg_catalog.count(*)::pg_catalog.text', ...key].join(', ');
+  const returning = columnsSql(key.map(({ name }) => name));
+  const text = statementSql(write, parts, { parameters, returning });
+  const values = key.map(({ name, through }) => {
+    const value = `${ROWS}.${quoteIdentifier(name)}`;
+    return `pg_catalog.max(${through ? `${qualifiedName(through)}(${value}) #>> '{}'` : `${value}::pg_catalog.text`})`;
+  });
+  const shown = ['pg_catalog.count(*)::pg_catalog.text', ...values].join(', ');
   return { text: `with w as (${text}) select ${shown} from w ${ROWS}`, values: parameters.values };
 }
 
@@ -241,7 +245,9 @@ function insertSql(plan: InsertPlan, { body, counted }: WriteParts, parameters: 
   const rows = writtenRows(plan, { parameters, body, first: false });
   const list = columns.map(({ column }) => quoteIdentifier(column.name)).join(', ');
   const values = columns.map(rows.value).join(', ');
-  const matches = keyValues.map(([column, value]) => `${rows.value(column)} = ${parameters.bind(value)}`);
+  const matches = keyValues.map(({ column, value, read }) => {
+    return `${rows.value(column)} = ${readSql(parameters.bind(value), read)}`;
+  });
   const where = matches.length > 0 ? ` where ${matches.join(' and ')}` : '';
   return `${into} (${list}) select ${values} from ${rows.from}${where}${behind}`;
 }
