@@ -73,6 +73,8 @@ const unknown: readonly Fault[] = [
   ],
   ['GET two_unnamed', 404, { code: 'PGRST202' }],
   ['POST greet {"":"x"}', 404, { code: 'PGRST202' }],
+  ['GET body_text?=x', 404, { code: 'PGRST202' }],
+  ['POST body_text =x', 404, { code: 'PGRST202' }, FORM],
   [
     'POST a_procedure {"n":1}',
     404,
@@ -93,6 +95,14 @@ const refused: readonly Fault[] = [
         'Could not choose the best candidate function between: public.twofold(v => integer), public.twofold(v => text)',
       details: null,
       hint: 'Try renaming the parameters or the function itself in the database so function overloading can be resolved',
+    },
+  ],
+  [
+    'POST body_any {"":1}',
+    300,
+    {
+      message:
+        'Could not choose the best candidate function between: public.body_any( => bytea), public.body_any( => json), public.body_any( => text)',
     },
   ],
   ['GET overloaded?a=1', 300, { code: 'PGRST203' }],

@@ -215,9 +215,13 @@ interface Overload {
   readonly arguments: readonly { readonly name: string; readonly type: string }[];
 }
 
-/** PGRST203, 300. */
+/** PGRST203, 300. The candidates stand in the order of their arguments: fewer first, then by type. */
 export function ambiguousFunction(overloads: readonly Overload[]): DbrestFault {
-  const shown = overloads.map(({ schema, name, arguments: list }) => {
+  const types = ({ arguments: list }: Overload): string => list.map(({ type }) => type).join();
+  const ordered = overloads.toSorted((a, b) => {
+    return a.arguments.length - b.arguments.length || (types(a) < types(b) ? -1 : 1);
+  });
+  const shown = ordered.map(({ schema, name, arguments: list }) => {
     return `${schema}.${name}(${list.map((one) => `${one.name} => ${one.type}`).join(', ')})`;
   });
   return new DbrestFault({

@@ -43,7 +43,9 @@ function findFunction(input: CallInput, asObject: boolean, context: Context): Fo
   const overloads = known.functions?.get(schema)?.get(name) ?? [];
   const callable = overloads.filter(({ isProcedure }) => !isProcedure);
   const given = namesOf(input);
-  const named = asObject || !given ? [] : callable.filter((one) => isFilledBy(one, given));
+  // The key "" of a JSON body is the single unnamed argument.
+  const isNamed = given?.every((name) => name !== '') || isJson(input);
+  const named = asObject || !given || !isNamed ? [] : callable.filter((one) => isFilledBy(one, given));
   const whole = callable.filter((one) => takesWhole(one, input, asObject));
   // A value without keys is passed as the single argument.
   const takesAll = named.length === 0 || (!hasKeys(input) && whole.length > 0);
@@ -91,7 +93,7 @@ function hasKeys(input: CallInput): boolean {
 
 function isFilledBy({ arguments: list }: StoredFunction, given: readonly string[]): boolean {
   const isGiven = ({ name, required }: Argument): boolean => !required || given.includes(name);
-  return list.every(isGiven) && given.every((name) => name !== '' && list.some((one) => one.name === name));
+  return list.every(isGiven) && given.every((name) => list.some((one) => one.name === name));
 }
 
 function takesWhole({ arguments: list }: StoredFunction, input: CallInput, asObject: boolean): boolean {

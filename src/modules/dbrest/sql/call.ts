@@ -76,7 +76,20 @@ function argumentsSql({ given, input, takesAll }: CallPlan, parameters: Paramete
   }
   if (takesAll || input.kind === 'whole')
     return { body: '', list: wholeSql(only, parameters.bind(input.body)) };
-  return membersSql(given, input, parameters);
+  return only.name === '' ? unnamedSql(only, input, parameters) : membersSql(given, input, parameters);
+}
+
+/** Takes the single unnamed argument from the key "" of a JSON body, which cannot be the name of a column. */
+function unnamedSql(
+  { type }: Argument,
+  input: CallInput & { kind: 'json' },
+  parameters: Parameters,
+): ArgumentsSql {
+  const body = `(${parameters.bind(input.body)}::pg_catalog.json${input.isArray ? ' -> 0' : ''})`;
+  const text = `(${body} ->> '')`;
+  const isJson = type === 'json' || type === 'jsonb';
+  const value = isJson ? `(case when ${text} is not null then ${body} -> '' end)` : text;
+  return { body: '', list: `${value}::${type}` };
 }
 
 /** Takes arguments from the JSON body in SQL, so that values keep their exact form. */
