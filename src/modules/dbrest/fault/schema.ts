@@ -100,6 +100,12 @@ export function noAggregates(): DbrestFault {
   });
 }
 
+/** 42803, 400, in PostgreSQL's words, but with the name of the table instead of gw's alias. */
+export function notGrouped(table: string, column: string): DbrestFault {
+  const message = `column "${table}.${column}" must appear in the GROUP BY clause or be used in an aggregate function`;
+  return new DbrestFault({ code: '42803', status: 400, message });
+}
+
 /** PGRST127, 400: an aggregate in a to-many spread. */
 export function toManyAggregate(): DbrestFault {
   return new DbrestFault({

@@ -23,6 +23,7 @@ import {
   levelsBelow,
 } from './embed.ts';
 import { mostRows, readShape, type RowForm, shownMedia, tailOfRead } from './form.ts';
+import { groupedSort } from './grouping.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
 import {
   castType,
@@ -114,14 +115,6 @@ function indexOfOutput(value: Value | number, embed: EmbedDraft, { known }: Cont
   return outputs.push({ kind: 'value', value, name: '' }) - 1;
 }
 
-/** The order of grouped rows must refer to an output: an equal expression would not be recognised as the same. */
-function groupedSort(sort: Sort, outputs: readonly Output[]): Sort {
-  if (sort.kind !== 'value') return sort;
-  const { value, ...ordering } = sort;
-  const index = indexAmong(value, outputs);
-  return index === undefined ? sort : { ...ordering, kind: 'output', index };
-}
-
 /** The parsed request for one node and those below it. */
 interface NodeQuery {
   readonly select: readonly SelectItem[];
@@ -160,7 +153,7 @@ function planNode(table: Table, query: NodeQuery, context: Context): ReadNode {
     table,
     outputs: named,
     conditions: level.filters.map((filter) => planCondition(filter, scope, context)),
-    sorts: grouped ? sorts.map((sort) => groupedSort(sort, named)) : sorts,
+    sorts: grouped ? sorts.map((sort) => groupedSort(sort, named, table)) : sorts,
     embeds: embeds.filter((embed) => isNeeded(embed, outputs)),
     ...(limit !== Infinity && { limit }),
     offset: level.offset,

@@ -181,7 +181,7 @@ function writeSql(plan: WritePlan, parts: WriteParts): Statement {
 function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameters: Parameters) => RowSource {
   const rowType = qualifiedName(write.table);
   return (parameters) => {
-    if (isNothing(write)) return { from: `(${nothingSql(write.table, '*')}) ${ROWS}` };
+    if (isNothing(write)) return { from: `(${nothingSql(write.table, '*')}) ${ROWS}`, rowType };
     const returning = returningSql(rows);
     const text = statementSql(write, parts, { parameters, returning });
     return { prefix: `with w as (${text}) `, from: `w ${ROWS}`, rowType };

@@ -180,6 +180,9 @@ describe('aggregates in embeds and spreads', () => {
   givesRows(gateway, embedded);
 });
 
+const notGrouped = (column: string): object => ({
+  message: `column "${column}" must appear in the GROUP BY clause or be used in an aggregate function`,
+});
 const faults: readonly FaultCase[] = [
   ['/plain/clients?select=city,count', 400, 'PGRST123'],
   [
@@ -206,8 +209,43 @@ const faults: readonly FaultCase[] = [
     '42883',
     { hint: 'Rows are grouped by every column beside an aggregate: cast it, for example to jsonb or text.' },
   ],
-  ['clients?select=city,count()&order=name', 400, '42803'],
+  ['clients?select=city,count()&order=name', 400, '42803', notGrouped('clients.name')],
+  ['clients?select=id::text,count()&order=id', 400, '42803', notGrouped('clients.id')],
+  ['products?select=name,count()&order=label', 400, '42803', notGrouped('products.*')],
+  ['client_list?select=client_no,count()&order=city', 400, '42803', notGrouped('client_list.city')],
+  ['clients?select=id,o:orders(status,count())&o.order=id', 400, '42803', notGrouped('orders.id')],
+  ['orders?select=count(),clients()&order=clients(name)', 400, '42803', notGrouped('clients.name')],
+  ['orders?select=count(),...clients(n:id.max())&order=clients(id)', 400, '42803', notGrouped('clients.id')],
+  ['orders?select=client_id,n:count()&order=n', 400, '42703', { message: 'column orders.n does not exist' }],
 ];
+const orders: readonly RowsCase[] = [
+  [
+    'clients?select=id,count()&order=name.desc&id=lt.3',
+    [
+      { id: 2, count: 1 },
+      { id: 1, count: 1 },
+    ],
+  ],
+  ['products?select=id,count()&order=label.desc&limit=1', [{ id: 3, count: 1 }]],
+  [
+    'orders?select=count(),clients(name)&order=clients(name)&client_id=lt.3',
+    [
+      { count: 2, clients: { name: 'Acme' } },
+      { count: 1, clients: { name: 'Bolt' } },
+    ],
+  ],
+  [
+    'orders?select=count(),...clients(name)&order=clients(name).desc&client_id=lt.3',
+    [
+      { count: 1, name: 'Bolt' },
+      { count: 2, name: 'Acme' },
+    ],
+  ],
+];
+describe('grouped rows in order', () => {
+  givesRows(gateway, orders);
+});
+
 describe('aggregates that are refused', () => {
   givesFaults(gateway, faults);
 });

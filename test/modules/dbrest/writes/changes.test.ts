@@ -25,6 +25,20 @@ const touched: readonly WriteCase[] = [
     expected: { status: 200, json: [{ id: 2, initials: 'Z' }] },
   },
   {
+    it: 'no row, and shows a computed column that other tables have too',
+    call: 'PATCH products?id=eq.99&select=id,label',
+    body: { name: 'Awl' },
+    prefer: ROWS,
+    expected: { status: 200, json: [] },
+  },
+  {
+    it: 'no column, and shows a computed column that other tables have too',
+    call: 'PATCH products?id=eq.1&select=id,label',
+    body: {},
+    prefer: ROWS,
+    expected: { status: 200, json: [] },
+  },
+  {
     it: 'rows with an embedded row',
     call: 'DELETE order_items?select=line,products!inner(name)&products.name=eq.Hammer&order=line',
     prefer: ROWS,
