@@ -9,6 +9,7 @@ import {
   CATALOGUE_SQL,
   CatalogueShare,
   CatalogueWriter,
+  type Isolation,
   type Reading,
   type Schema,
   SchemaCache,
@@ -54,6 +55,8 @@ interface RunRules {
 interface BatchOrder {
   readonly client: DatabaseClient;
   readonly rules: RunRules;
+  /** The isolation level of the transaction; that of the session if absent. */
+  readonly isolation?: Isolation | undefined;
   readonly leaves?: Leftovers | undefined;
   readonly verdict?: Verdict | undefined;
   /** The batch may share a session while its costs, which are known by this text, are small. */
@@ -240,19 +243,24 @@ export class Database {
   }
 
   /**
-   * Runs a read. It is cancelled when the client goes away, and repeated once if the session was lost before the client
-   * received anything. Rejects with `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
+   * Runs a read. It is cancelled when the client goes away. Before the client has received anything, it is repeated if the
+   * session was lost or the transaction conflicted with others, a few times at most. Rejects with `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
    */
   async read(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
     const order: Order = { ...given, repeatable: true };
-    try {
-      return await this.#run(steps, order);
-    } catch (error) {
-      if (!mayRetry(error) || given.client.aborted || given.client.done === true) throw error;
-      this.#metrics.repeats.lost.add();
-      // Often all sessions end at once, and idle ones may not have noticed it yet.
-      this.#pool.discardIdle();
-      return this.#runAlone(steps, order);
+    let run = this.#run(steps, order);
+    for (let repeats = 0; ; repeats += 1) {
+      try {
+        return await run;
+      } catch (error) {
+        const reason = reasonToRepeat(error as WireError);
+        const mayRepeat = reason !== undefined && repeats < MOST_REPEATS[reason];
+        if (!mayRepeat || given.client.aborted || given.client.done === true) throw error;
+        this.#metrics.repeats[reason].add();
+        // Often all sessions end at once, and idle ones may not have noticed it yet.
+        if (reason === 'lost') this.#pool.discardIdle();
+        run = this.#runAlone(steps, order);
+      }
     }
   }
 
@@ -357,11 +365,12 @@ export class Database {
   }
 
   #batchRules(
-    { rules, leaves, verdict, shares, timeZone }: Order,
+    { rules, isolation, leaves, verdict, shares, timeZone }: Order,
     shared?: BatchRules['shared'],
   ): BatchRules {
     return {
       verdict,
+      isolation,
       resets: rules.poolReset === 'discard',
       leaves,
       timeZone,
@@ -441,8 +450,15 @@ const INTERNAL_READ = { client: NO_CLIENT, rules: BACKGROUND_RULES, leaves: 'not
  */
 const SESSION_LOST = /^(?:57P0\d|25P0[34]|26000)$/;
 
-function mayRetry(error: unknown): boolean {
-  if (error instanceof ConnectionLost) return !error.late;
-  const { code = '', severity } = error as WireError;
-  return severity === 'FATAL' || SESSION_LOST.test(code);
+/** SQLSTATEs of a transaction that failed because of others: `serialization_failure` and `deadlock_detected`. */
+const CONFLICT = /^40(?:001|P01)$/;
+
+/** How often a read is repeated; with each try in vain the load grows that causes conflicts. */
+const MOST_REPEATS = { lost: 1, conflict: 3 } as const;
+
+function reasonToRepeat(error: WireError): keyof typeof MOST_REPEATS | undefined {
+  if (error instanceof ConnectionLost) return error.late ? undefined : 'lost';
+  const { code = '', severity } = error;
+  if (severity === 'FATAL' || SESSION_LOST.test(code)) return 'lost';
+  return CONFLICT.test(code) ? 'conflict' : undefined;
 }

@@ -224,16 +224,20 @@ const MASK = '***';
 const LOGIN = /("(?:proxy-)?authorization":"\w+ )(?:[^"\\]|\\.)*/g;
 
 /** The statements in order, each followed by its parameters. Tokens are masked. */
-function statementFacts({ before, main, after }: Statements, { jwt }: Identity): readonly ExplainedFact[] {
+function statementFacts(
+  { isolation, before, main, after }: Statements,
+  { jwt }: Identity,
+): readonly ExplainedFact[] {
   const masked = (text: string): string =>
     (jwt === '' ? text : text.replaceAll(jwt, MASK)).replace(LOGIN, `$1${MASK}`);
-  return [...before, main, ...after].flatMap(({ statement: { text, values } }) => [
+  const statements = [...before, main, ...after].flatMap(({ statement: { text, values } }) => [
     { label: 'sql', value: text.trim() },
     ...values.map((value, index) => ({
       label: 'parameter',
       value: `$${index + 1} = ${masked(valueText(value))}`,
     })),
   ]);
+  return isolation === undefined ? statements : [{ label: 'isolation', value: isolation }, ...statements];
 }
 
 function valueText(value: BoundValue): string {

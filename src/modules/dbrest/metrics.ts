@@ -28,7 +28,7 @@ const DEPTH = {
 } as const;
 const REPEATS = {
   name: 'gw_dbrest_repeats_total',
-  help: 'Requests sent again: "lost" with their connection, or "displaced" from a shared connection to their own.',
+  help: 'Requests sent again: "lost" with their connection, in "conflict" with others, or "displaced" from a shared connection.',
 };
 const LOAD = {
   name: 'gw_dbrest_schema_cache_load_seconds',
@@ -42,7 +42,7 @@ export class DatabaseMetrics {
   readonly timeouts: Counter;
   /** Batches ahead of a request in a shared session. */
   readonly depth: Histogram;
-  readonly repeats: Readonly<Record<'lost' | 'displaced', Counter>>;
+  readonly repeats: Readonly<Record<'lost' | 'conflict' | 'displaced', Counter>>;
   readonly plans: CacheMetrics;
   readonly #batches: Counter;
   readonly #writes: Counter;
@@ -59,6 +59,7 @@ export class DatabaseMetrics {
     this.depth = metrics.histogram(DEPTH, labels);
     this.repeats = {
       lost: metrics.counter(REPEATS, { ...labels, reason: 'lost' }),
+      conflict: metrics.counter(REPEATS, { ...labels, reason: 'conflict' }),
       displaced: metrics.counter(REPEATS, { ...labels, reason: 'displaced' }),
     };
     this.plans = cacheMetrics(metrics, { cache: 'plan', things: 'Plans', labels });

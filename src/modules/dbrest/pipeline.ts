@@ -279,10 +279,10 @@ function runStatements(
   database: RestDatabase,
   { x, statements, response, rules }: PreparedRun,
 ): Promise<Results> {
-  const { before, main, after, repeatable, leaves, shares, timeZone } = statements;
+  const { before, main, after, repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
-  const order = { client: x, rules, leaves, shares, timeZone };
+  const order = { client: x, rules, isolation, leaves, shares, timeZone };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 

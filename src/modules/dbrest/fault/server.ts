@@ -29,6 +29,8 @@ const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
   ['38', 500],
   ['39', 500],
   ['3B', 500],
+  ['40001', 409],
+  ['40P01', 409],
   ['40', 500],
   ['28', 403],
   ['53400', 500],

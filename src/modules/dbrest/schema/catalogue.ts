@@ -15,7 +15,7 @@ import {
   shapeOf,
   type TypeShape,
 } from './discovery.ts';
-import { durationMs, FUNCTIONS_SQL, mediaHandlerOf, storedFunctionOf } from './functions.ts';
+import { durationMs, FUNCTIONS_SQL, isolationOf, mediaHandlerOf, storedFunctionOf } from './functions.ts';
 import {
   basesOf,
   columnsWithFacts,
@@ -243,7 +243,8 @@ select 'role', json_build_array(
     from pg_catalog.pg_roles o, pg_catalog.unnest(o.rolconfig) c
     join pg_catalog.pg_settings s on pg_catalog.lower(s.name) = pg_catalog.lower(pg_catalog.split_part(c, '=', 1))
     where o.oid = r.oid and s.context = 'user' and s.name ~ '^[A-Za-z_][A-Za-z0-9_.]*$'
-      and s.name not in ('role', 'search_path', 'transaction_read_only') and s.name not like 'default_transaction_%'
+      and s.name not in ('role', 'search_path', 'transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
+      and (s.name = 'default_transaction_isolation' or s.name not like 'default_transaction_%')
   ))::text
 from pg_catalog.pg_roles r
 where pg_catalog.pg_has_role(r.oid, 'member')
@@ -377,15 +378,21 @@ class SchemaDraft {
   }
 }
 
+/** Settings of a role that are not set by name. */
+const APPLIED_APART: ReadonlySet<string> = new Set(['statement_timeout', 'default_transaction_isolation']);
+
 function roleSettingsOf(settings: readonly (readonly [name: string, value: string])[]): RoleSettings {
-  const others = settings.filter(([name]) => name !== 'statement_timeout');
-  const timeout = settings.find(([name]) => name === 'statement_timeout');
-  const timeoutMs = timeout && durationMs(timeout[1]);
+  const valueOf = (wanted: string): string | null => settings.find(([name]) => name === wanted)?.[1] ?? null;
+  const others = settings.filter(([name]) => !APPLIED_APART.has(name));
+  const timeout = valueOf('statement_timeout');
+  const timeoutMs = timeout === null ? undefined : durationMs(timeout);
+  const isolation = isolationOf(valueOf('default_transaction_isolation'));
   return {
     names: others.map(([name]) => name),
     values: others.map(([, value]) => value),
     // 0 means no timeout.
     ...(timeoutMs && { timeoutMs }),
+    ...(isolation && { isolation }),
   };
 }
 

@@ -48,6 +48,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
     defaults: number,
     isVariadic: boolean,
     timeout: string | null,
+    isolation: string | null,
     grantees: readonly string[],
     comment: string | null,
   ];

@@ -1,6 +1,6 @@
 import type { CatalogueEntries } from './entries.ts';
 import type { RelationDrafts } from './relation-draft.ts';
-import type { MediaHandler, FunctionResult, StoredFunction } from './schema.ts';
+import type { FunctionResult, Isolation, MediaHandler, StoredFunction } from './schema.ts';
 
 /**
  * Part of `CATALOGUE_SQL`: callable functions and media handlers. A function with unnamed arguments is omitted unless it
@@ -53,6 +53,7 @@ export const FUNCTIONS_SQL = `
     case when own.typtype = 'd' and own.typname ~ '^([A-Za-z0-9.-]+/[A-Za-z0-9.+-]+|[*]/[*])$' then own.typname end,
     coalesce(a.ins, '[]'), f.pronargdefaults, f.provariadic <> 0,
     (select substring(s from '=(.*)$') from unnest(f.proconfig) s where s like 'statement_timeout=%'),
+    (select substring(s from '=(.*)$') from unnest(f.proconfig) s where s like 'default_transaction_isolation=%'),
     (select coalesce(json_agg(distinct e.grantee::text), '[]')
       from pg_catalog.aclexplode(coalesce(f.proacl, pg_catalog.acldefault('f', f.proowner))) e),
     d.description)::text
@@ -94,6 +95,19 @@ export function durationMs(text: string): number | undefined {
   return amount === undefined || unitMs === undefined ? undefined : Math.round(Number(amount) * unitMs);
 }
 
+const ISOLATIONS: readonly Isolation[] = [
+  'serializable',
+  'repeatable read',
+  'read committed',
+  'read uncommitted',
+];
+
+/** Reads a value of `default_transaction_isolation`, which PostgreSQL takes in any case. */
+export function isolationOf(text: string | null): Isolation | undefined {
+  const level = text?.toLowerCase();
+  return ISOLATIONS.find((one) => one === level);
+}
+
 const VOLATILITY = { v: 'volatile', s: 'stable', i: 'immutable' } as const;
 
 /** Reads the entry of a function. */
@@ -102,8 +116,9 @@ export function storedFunctionOf(
   relations: RelationDrafts,
 ): StoredFunction {
   const [schema, name, kind, volatility, returnsSet, , , , mediaType, ...rest] = entry;
-  const [ins, defaults, isVariadic, timeout, grantees, comment] = rest;
+  const [ins, defaults, isVariadic, timeout, isolationLevel, grantees, comment] = rest;
   const timeoutMs = timeout === null ? undefined : durationMs(timeout);
+  const isolation = isolationOf(isolationLevel);
   return {
     schema,
     name,
@@ -119,6 +134,7 @@ export function storedFunctionOf(
     volatility: VOLATILITY[volatility],
     ...(mediaType !== null && !returnsSet && { mediaType }),
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(isolation && { isolation }),
     grantees,
     ...(comment !== null && { comment }),
   };

@@ -8,6 +8,7 @@ export type { Privilege, TypeShape } from './discovery.ts';
 export type {
   Argument,
   Column,
+  Isolation,
   MediaHandler,
   RoleSettings,
   RowFunction,

@@ -77,13 +77,18 @@ export interface TableName {
   readonly name: string;
 }
 
+/** An isolation level of PostgreSQL. */
+export type Isolation = 'serializable' | 'repeatable read' | 'read committed' | 'read uncommitted';
+
 /** Settings of a role (PostgREST, "Impersonated Role Settings"). */
 export interface RoleSettings {
   readonly names: readonly string[];
   /** In the order of the names. */
   readonly values: readonly string[];
-  /** `statement_timeout`, which the other members do not contain. */
+  /** `statement_timeout`, which `names` do not contain. */
   readonly timeoutMs?: number;
+  /** `default_transaction_isolation`, which `names` do not contain. */
+  readonly isolation?: Isolation;
 }
 
 /** Functions of the casts of a domain (PostgREST, "Domain Representations"). */
@@ -141,6 +146,8 @@ export interface StoredFunction extends TableName {
    * Its own `statement_timeout`, 0 for none. gw applies it, because a setting of the function would take effect too late.
    */
   readonly timeoutMs?: number;
+  /** Its own `default_transaction_isolation`, for the same reason. */
+  readonly isolation?: Isolation;
   /** Object ids of the roles that may call it; '0' is PUBLIC. */
   readonly grantees: readonly string[];
   readonly comment?: string;

@@ -10,11 +10,11 @@ export {
   type Cost,
   ConnectionLost,
   Displaced,
-  type Leftovers,
   type Session,
   UnexpectedResult,
   type Verdict,
 } from './session.ts';
+export type { Leftovers } from './lead.ts';
 export type { Column, Row, WireClient, WireError } from './connection.ts';
 
 /**

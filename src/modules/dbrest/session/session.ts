@@ -1,52 +1,9 @@
+import type { Isolation } from '../schema/index.ts';
 import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
 import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
 import { DeadlineTimer } from './deadline-timer.ts';
+import { compileLead, type Leftovers, more } from './lead.ts';
 import { Messages } from './messages.ts';
-
-/** What requests may leave behind in a session; `sequences`: the last values of sequences. */
-export type Leftovers = 'nothing' | 'sequences' | 'settings' | 'anything';
-
-/** What two requests together may leave behind. */
-function more(one: Leftovers, other: Leftovers): Leftovers {
-  if (one === other || other === 'nothing') return one;
-  return one === 'nothing' ? other : 'anything';
-}
-
-/** `RESET ALL` does not reset the role. */
-const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;
-const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
-const NO_SEQUENCES = 'discard sequences';
-
-/**
- * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs no
- * round trip and a failed request leaves nothing half reset. It corresponds to `DISCARD ALL` without the plans, which are
- * expensive and hold no data of requests. `own`: SQL calls that restore the session's own settings.
- */
-function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly RunStep[] {
-  const calls = [NO_ROLE, ...own];
-  const settings = ['reset all', selectNothing(calls)].map(silent);
-  const sequences = [silent(NO_SEQUENCES)];
-  const all = [
-    'close all',
-    'set session authorization default',
-    'reset all',
-    selectNothing([...calls, NO_LOCKS]),
-    'unlisten *',
-    'discard temp',
-    NO_SEQUENCES,
-  ].map(silent);
-  const resets = { nothing: [], sequences, settings, anything: all };
-  return (leftovers) => resets[leftovers];
-}
-
-/** Calls functions and discards their results. */
-function selectNothing(calls: readonly string[]): string {
-  return `select from (select ${calls.join(', ')}) s`;
-}
-
-function silent(text: string): RunStep {
-  return { statement: { text, values: [] }, silent: true };
-}
 
 /** As measured, the server needs 30 to 130 bytes for each character of a long statement that is prepared. */
 const PREPARED = { statements: 256, characters: 524_288 } as const;
@@ -98,6 +55,8 @@ export interface Cost {
 export interface BatchRules {
   /** Called if the statements leave a transaction open; decides between commit and rollback. */
   readonly verdict?: Verdict | undefined;
+  /** The isolation level of its transaction; that of the session if absent. */
+  readonly isolation?: Isolation | undefined;
   /** The session is reset first. */
   readonly resets?: boolean;
   /** What the batch may leave behind; settings by default. */
@@ -165,7 +124,7 @@ export class Session {
   readonly #ended: (session: Session) => void;
   readonly #flushed: ((batches: number) => void) | undefined;
   readonly #names = new StatementNames(PREPARED);
-  readonly #reset: (leftovers: Leftovers) => readonly RunStep[];
+  readonly #lead: ReturnType<typeof compileLead>;
   /** What the batches that have ended may have left behind. */
   #leftovers: Leftovers = 'nothing';
   readonly #timeZones = new Set<string>();
@@ -187,7 +146,7 @@ export class Session {
     this.#attempt = how.attempt;
     this.#ended = how.ended;
     this.#flushed = how.flushed;
-    this.#reset = compileReset(how.settings ?? []);
+    this.#lead = compileLead(how.settings ?? []);
     how.client.on('error', (error) => this.#die(error));
     how.client.on('end', () => this.#die(new Error('Connection terminated')));
     this.#takeOver();
@@ -318,9 +277,9 @@ export class Session {
     return running?.ending ?? running?.batch;
   }
 
-  #newBatch(steps: readonly RunStep[], { resets, shared }: BatchRules): Batch {
+  #newBatch(steps: readonly RunStep[], { isolation, resets, shared }: BatchRules): Batch {
     const { stream } = this.#client.connection;
-    const lead = resets ? this.#reset(this.#expectedLeftovers()) : [];
+    const lead = this.#lead(isolation, resets ? this.#expectedLeftovers() : 'nothing');
     return new Batch({ steps, lead, stream, most: shared?.most });
   }
 

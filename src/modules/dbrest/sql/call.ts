@@ -29,6 +29,7 @@ export function callWork({ request, call, rows, form, preferences, readOnly, hel
     repeatable,
     contained: repeatable,
     timeoutMs: called.timeoutMs,
+    isolation: called.isolation,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { Plan } from '../plan/index.ts';
+import type { Isolation } from '../schema/index.ts';
 import { callSql, RESPONSE_SETTINGS } from './shape.ts';
 import { compileSettings } from './settings.ts';
 import type { Step } from './statement.ts';
@@ -26,12 +27,14 @@ export interface Work {
   readonly leaves?: 'nothing' | 'sequences' | 'settings' | undefined;
   /** Overrides `dbrest_timeout`; 0 means none. */
   readonly timeoutMs?: number | undefined;
+  /** Overrides that of the role. */
+  readonly isolation?: Isolation | undefined;
   /** It calls no function by name that could have effects outside of the transaction. */
   readonly contained: boolean;
 }
 
 /** The statements of one transaction, with the indexes of their results. */
-export interface Statements extends Pick<Work, 'held' | 'leaves' | 'repeatable' | 'timeoutMs'> {
+export interface Statements extends Pick<Work, 'held' | 'isolation' | 'leaves' | 'repeatable' | 'timeoutMs'> {
   readonly before: readonly Step[];
   readonly main: Step;
   readonly after: readonly Step[];
@@ -93,6 +96,7 @@ export function compileTransaction(
       leaves,
       timeZone,
       timeoutMs,
+      isolation: work.isolation ?? roleSettings?.isolation,
       shares:
         !isUndone && !held && timeoutMs === undefined && work.contained ? main.statement.text : undefined,
     };

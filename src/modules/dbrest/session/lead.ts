@@ -1,0 +1,70 @@
+import type { Isolation } from '../schema/index.ts';
+import type { RunStep } from './batch.ts';
+
+/** What requests may leave behind in a session; `sequences`: the last values of sequences. */
+export type Leftovers = 'nothing' | 'sequences' | 'settings' | 'anything';
+
+/** What two requests together may leave behind. */
+export function more(one: Leftovers, other: Leftovers): Leftovers {
+  if (one === other || other === 'nothing') return one;
+  return one === 'nothing' ? other : 'anything';
+}
+
+/** `RESET ALL` does not reset the role. */
+const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;
+const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
+const NO_SEQUENCES = 'discard sequences';
+
+/**
+ * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs no
+ * round trip and a failed request leaves nothing half reset. It corresponds to `DISCARD ALL` without the plans, which are
+ * expensive and hold no data of requests.
+ */
+function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly RunStep[] {
+  const calls = [NO_ROLE, ...own];
+  const settings = ['reset all', selectNothing(calls)].map(silent);
+  const sequences = [silent(NO_SEQUENCES)];
+  const all = [
+    'close all',
+    'set session authorization default',
+    'reset all',
+    selectNothing([...calls, NO_LOCKS]),
+    'unlisten *',
+    'discard temp',
+    NO_SEQUENCES,
+  ].map(silent);
+  const resets = { nothing: [], sequences, settings, anything: all };
+  return (leftovers) => resets[leftovers];
+}
+
+/** Calls functions and discards their results. */
+function selectNothing(calls: readonly string[]): string {
+  return `select from (select ${calls.join(', ')}) s`;
+}
+
+function silent(text: string): RunStep {
+  return { statement: { text, values: [] }, silent: true };
+}
+
+/**
+ * Compiles the statements before those of a request. `own`: SQL calls that restore the session's own settings. `isolation`:
+ * the level of the transaction; that of the session if absent. `leftovers`: what has to be reset.
+ */
+export function compileLead(
+  own: readonly string[],
+): (isolation: Isolation | undefined, leftovers: Leftovers) => readonly RunStep[] {
+  const reset = compileReset(own);
+  return (isolation, leftovers) => (isolation ? [ISOLATE[isolation], ...reset(leftovers)] : reset(leftovers));
+}
+
+/**
+ * Statements that set the isolation level of a transaction. They have to come before all that read anything, even before a
+ * `select set_config(…)`. PostgreSQL begins each transaction with the default again, so nothing is left behind; `set local`
+ * would do the same, but writes a warning outside of a transaction block.
+ */
+const ISOLATE: Readonly<Record<Isolation, RunStep>> = {
+  serializable: silent(`set transaction_isolation = 'serializable'`),
+  'repeatable read': silent(`set transaction_isolation = 'repeatable read'`),
+  'read committed': silent(`set transaction_isolation = 'read committed'`),
+  'read uncommitted': silent(`set transaction_isolation = 'read uncommitted'`),
+};
