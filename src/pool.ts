@@ -109,13 +109,17 @@ class WaitingQueue<T> {
   }
 }
 
+/** The bounds of a pool. */
+export interface PoolBounds {
+  readonly size: number;
+  /** A resource older than this is closed, but not while it is in use. */
+  readonly maxAgeMs: number;
+}
+
 /** How a pool opens and closes its resources. */
-interface PoolOptions<T> {
+interface PoolOptions<T> extends PoolBounds {
   open(): Promise<T>;
   close(resource: T): void | Promise<void>;
-  readonly size: number;
-  /** A resource older than this is closed when it is released. */
-  readonly maxAgeMs: number;
   /**
    * Called when the peer becomes unreachable, with the error of the last attempt, and with `undefined` when it is back.
    */
@@ -148,19 +152,23 @@ export class Pool<T extends object> {
   readonly #openedMs = new Map<T, number>();
   readonly #queue = new WaitingQueue<T>();
   readonly #circuit = new Circuit(() => void this.#openOne());
-  #size: number;
+  #bounds: PoolBounds;
+  #agingTimer: NodeJS.Timeout | undefined;
+  /** When the next idle resource reaches its age. */
+  #agedMs = Infinity;
   #opening = 0;
   #closed = false;
   #whenEmpty: (() => void) | undefined;
 
   constructor(options: PoolOptions<T>) {
     this.#options = options;
-    this.#size = options.size;
+    this.#bounds = options;
   }
 
   get level(): PoolLevel {
     const used = this.#openedMs.size - this.#idle.length + this.#opening;
-    return { max: this.#size, available: Math.max(0, this.#size - used), waiting: this.waiting };
+    const { size: max } = this.#bounds;
+    return { max, available: Math.max(0, max - used), waiting: this.waiting };
   }
 
   /** How many resources can be acquired without waiting. */
@@ -201,10 +209,9 @@ export class Pool<T extends object> {
 
   /** Returns a resource to the pool; `broken` closes it. */
   release(resource: T, broken = false): void {
-    const openedMs = this.#openedMs.get(resource);
-    if (openedMs === undefined) return;
-    const surplus = this.#openedMs.size > this.#size || Date.now() - openedMs > this.#options.maxAgeMs;
-    if (broken || this.#closed || surplus) return this.discard(resource);
+    if (!this.#openedMs.has(resource)) return;
+    const isSurplus = this.#openedMs.size > this.#bounds.size;
+    if (broken || this.#closed || isSurplus || this.isAged(resource)) return this.discard(resource);
     this.#hand(resource);
   }
 
@@ -222,15 +229,22 @@ export class Pool<T extends object> {
     for (const resource of this.#idle.slice()) this.discard(resource);
   }
 
-  /** Takes effect as resources come back. */
-  resize(size: number): void {
-    this.#size = size;
+  /** A smaller size takes effect as resources come back, an age at once for idle ones. */
+  adjust(bounds: PoolBounds): void {
+    this.#bounds = bounds;
+    this.#discardAged();
+  }
+
+  /** Whether a resource will be closed when it is released. */
+  isAged(resource: T): boolean {
+    return Date.now() - (this.#openedMs.get(resource) ?? Infinity) > this.#bounds.maxAgeMs;
   }
 
   /** Refuses all waiters. Resolves when every resource has been released and closed. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#circuit.stop();
+    clearTimeout(this.#agingTimer);
     for (let waiter = this.#queue.take(); waiter; waiter = this.#queue.take())
       waiter.refuse(new PoolRefusal('closed'));
     const emptied = new Promise<void>((resolve) => (this.#whenEmpty = resolve));
@@ -240,7 +254,7 @@ export class Pool<T extends object> {
   }
 
   #mayOpen(): boolean {
-    return !this.#circuit.open && this.#openedMs.size + this.#opening < this.#size;
+    return !this.#circuit.open && this.#openedMs.size + this.#opening < this.#bounds.size;
   }
 
   #openForWaiters(): void {
@@ -281,8 +295,27 @@ export class Pool<T extends object> {
   #hand(resource: T): void {
     if (this.#closed) return this.discard(resource);
     const waiter = this.#queue.take();
-    if (waiter) waiter.give(resource);
-    else this.#idle.push(resource);
+    if (waiter) return waiter.give(resource);
+    this.#idle.push(resource);
+    this.#awaitAge(resource);
+  }
+
+  /** An idle resource is closed at its age, not only when somebody uses it again. */
+  #awaitAge(resource: T): void {
+    const agedMs = (this.#openedMs.get(resource) ?? 0) + this.#bounds.maxAgeMs + 1;
+    if (agedMs >= this.#agedMs) return;
+    clearTimeout(this.#agingTimer);
+    this.#agedMs = agedMs;
+    this.#agingTimer = setTimeout(() => this.#discardAged(), agedMs - Date.now()).unref();
+  }
+
+  /** Closes the idle resources that are too old, and waits for the next one. */
+  #discardAged(): void {
+    this.#agedMs = Infinity;
+    for (const resource of this.#idle.slice()) {
+      if (this.isAged(resource)) this.discard(resource);
+      else this.#awaitAge(resource);
+    }
   }
 
   async #end(resource: T): Promise<void> {

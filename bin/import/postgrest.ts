@@ -77,6 +77,7 @@ const ONE_TO_ONE: Readonly<Record<string, Carried>> = {
   'db-tx-end': { directive: 'dbrest_tx_end', args: same },
   'db-pool': { directive: 'dbrest_pool_size', args: poolSize },
   'db-pool-acquisition-timeout': { directive: 'dbrest_pool_timeout', args: (value) => [`${value}s`] },
+  'db-pool-max-lifetime': { directive: 'dbrest_pool_lifetime', args: poolLifetime },
   'db-aggregates-enabled': { directive: 'dbrest_aggregates', args: flag },
   'db-plan-enabled': { directive: 'dbrest_plan', args: flag },
   'openapi-mode': { directive: 'dbrest_openapi', args: (value) => [value === 'disabled' ? 'off' : value] },
@@ -106,6 +107,14 @@ function poolSize(value: string): readonly string[] | string {
     : `"${value}" is no number of connections`;
 }
 
+const LONGEST_LIFETIME_S = 86_400;
+
+function poolLifetime(value: string): readonly string[] | string {
+  if (!/^\d+$/.test(value)) return `"${value}" is no number of seconds`;
+  const seconds = Number(value);
+  return seconds >= 1 && seconds <= LONGEST_LIFETIME_S ? [`${seconds}s`] : 'a connection lives 1s to 1d';
+}
+
 const OWN_POOL = 'the pool looks after its connections itself';
 
 /** Reasons for leaving out settings. */
@@ -117,7 +126,6 @@ const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'db-hoisted-tx-settings': 'of the settings of a role all are applied',
   'db-prepared-statements': 'gw prepares its statements; a pooler in between must allow that',
   'db-use-legacy-gucs': 'request headers, cookies and claims are read as JSON settings',
-  'db-pool-max-lifetime': OWN_POOL,
   'db-pool-max-idletime': OWN_POOL,
   'db-pool-automatic-recovery': OWN_POOL,
   'jwt-cache-max-lifetime': 'verified tokens are remembered until they expire',

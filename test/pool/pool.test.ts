@@ -110,10 +110,50 @@ test('a resource beyond its age is closed when it is returned', async () => {
   expect(closed).toEqual([old]);
 });
 
+test('an idle resource is closed at its age, the oldest first, and none in use', async () => {
+  vi.useFakeTimers();
+  try {
+    const { pool, closed } = openThings({ size: 3, maxAgeMs: 1_000 });
+    const [first, used] = await Promise.all([pool.acquire(rules), pool.acquire(rules)]);
+    await vi.advanceTimersByTimeAsync(400);
+    const second = await pool.acquire(rules);
+    pool.release(second);
+    pool.release(first);
+    await vi.advanceTimersByTimeAsync(600);
+    expect(closed).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(closed).toEqual([first]);
+    await vi.advanceTimersByTimeAsync(400);
+    expect(closed).toEqual([first, second]);
+    expect(pool.isAged(used)).toBe(true);
+    pool.release(used);
+    expect(closed).toEqual([first, second, used]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a shorter age holds for the resources that are idle', async () => {
+  vi.useFakeTimers();
+  try {
+    const { pool, closed } = openThings();
+    const idle = await pool.acquire(rules);
+    pool.release(idle);
+    await vi.advanceTimersByTimeAsync(500);
+    pool.adjust({ size: 2, maxAgeMs: 800 });
+    await vi.advanceTimersByTimeAsync(300);
+    expect(closed).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(closed).toEqual([idle]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test('a pool made smaller shrinks as resources are returned', async () => {
   const { pool, closed } = openThings({ size: 2 });
   const both = await Promise.all([pool.acquire(rules), pool.acquire(rules)]);
-  pool.resize(1);
+  pool.adjust({ size: 1, maxAgeMs: 60_000 });
   for (const thing of both) pool.release(thing);
   expect(closed).toHaveLength(1);
 });

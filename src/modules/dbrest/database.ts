@@ -1,5 +1,5 @@
 import type { ErrorLog } from '../../log/index.ts';
-import { Pool, PoolRefusal } from '../../pool.ts';
+import { Pool, type PoolBounds, PoolRefusal } from '../../pool.ts';
 import { DatabaseCaches, RELATIVES_SQL } from './caching/index.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
@@ -152,7 +152,8 @@ class SlowClients {
   }
 }
 
-const MAX_AGE_MS = 30 * 60_000;
+/** The pool of a database that no location has claimed yet. */
+const BEFORE_CLAIMS: PoolBounds = { size: 1, maxAgeMs: 30 * 60_000 };
 /** Extra time after `statement_timeout` in which the server can report the timeout itself. */
 const GRACE_MS = 500;
 
@@ -191,7 +192,7 @@ export class Database {
   readonly #slowClients = new SlowClients(() => this.#pool.waiting > 0);
   readonly #log: ErrorLog;
   readonly #name: string;
-  readonly #sizes: number[] = [];
+  readonly #claims: PoolBounds[] = [];
   readonly #metrics: DatabaseMetrics;
   readonly #hidePool: () => void;
   #features: Promise<ServerFeatures> | undefined;
@@ -220,8 +221,7 @@ export class Database {
           flushed: (batches) => metrics.flushed(batches),
         }),
       close: (session) => session.end(),
-      size: 1,
-      maxAgeMs: MAX_AGE_MS,
+      ...BEFORE_CLAIMS,
       unreachable: (error) => this.#noteReachability(error),
     });
     this.#shared = new SharedSessions(this.#pool, this.#costs);
@@ -232,13 +232,16 @@ export class Database {
     this.#watch = new Watch({ name, log, listen, share: this.#share, refresh, caches, reachable });
   }
 
-  /** Lets the pool grow to the largest claimed size. Returns the function that withdraws the claim. */
-  claim(size: number): () => void {
-    this.#sizes.push(size);
-    this.#pool.resize(Math.max(...this.#sizes));
+  /**
+   * The pool grows to the largest size that is claimed, and its sessions live for the shortest time. Returns the function that
+   * withdraws the claim.
+   */
+  claim(bounds: PoolBounds): () => void {
+    this.#claims.push(bounds);
+    this.#adjustPool();
     return () => {
-      this.#sizes.splice(this.#sizes.indexOf(size), 1);
-      if (this.#sizes.length > 0) this.#pool.resize(Math.max(...this.#sizes));
+      this.#claims.splice(this.#claims.indexOf(bounds), 1);
+      if (this.#claims.length > 0) this.#adjustPool();
     };
   }
 
@@ -307,6 +310,13 @@ export class Database {
     await this.#watch.close();
     await this.#pool.close();
     this.#share.close();
+  }
+
+  #adjustPool(): void {
+    this.#pool.adjust({
+      size: Math.max(...this.#claims.map(({ size }) => size)),
+      maxAgeMs: Math.min(...this.#claims.map(({ maxAgeMs }) => maxAgeMs)),
+    });
   }
 
   /** Runs a batch in a shared session if it is known to be short, and again in its own if it was displaced there. */

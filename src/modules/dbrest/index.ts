@@ -40,7 +40,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
   },
 
-  validate({ timeoutMs, poolTimeoutMs, root = [], schemas }, report) {
+  validate({ timeoutMs, poolTimeoutMs, poolLifetimeMs, root = [], schemas }, report) {
     const limits = { timeoutMs, poolTimeoutMs };
     for (const name of ['timeoutMs', 'poolTimeoutMs'] as const) {
       if (limits[name] < 1 || limits[name] > LONGEST_MS) report.on(name, 'must be between 1ms and 1d');
@@ -48,6 +48,8 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     const [schema] = root.length > 1 ? root : [];
     if (schema !== undefined && !schemas.includes(schema))
       report.on('root', `is in schema "${schema}", which is not one of "dbrest_schemas"`);
+    if (poolLifetimeMs < 1_000 || poolLifetimeMs > LONGEST_MS)
+      report.on('poolLifetimeMs', 'must be between 1s and 1d');
   },
 
   async probe(config, live) {
@@ -83,7 +85,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     }
   },
 
-  async provision({ pass, poolSize, ...config }, worker) {
+  async provision({ pass, poolSize: size, poolLifetimeMs: maxAgeMs, ...config }, worker) {
     // The driver is loaded here because the master imports every module but connects to no database.
     const { default: pg } = await import('pg');
     const target = connectionTarget(pass as DbrestPass, worker);
@@ -103,7 +105,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       (opened) => opened.close(),
     );
     worker.addCheck(`dbrest:${targetName(target)}`, () => database.fault());
-    worker.own(database.claim(poolSize), (release) => release());
+    worker.own(database.claim({ size, maxAgeMs }), (release) => release());
     database.enter(worker.retiring);
     const authenticator = await openAuthenticator(config.jwtKeys, {
       anonRole: config.anonRole,

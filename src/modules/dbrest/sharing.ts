@@ -155,7 +155,11 @@ export class SharedSessions {
       this.#timer = undefined;
     }
     const nowMs = performance.now();
-    for (const { session } of this.#sessions) session.check(nowMs);
+    for (const shared of this.#sessions) {
+      shared.session.check(nowMs);
+      // While requests come, it would never go back to the pool.
+      if (this.#pool.isAged(shared.session)) shared.isClosing = true;
+    }
   }
 }
 

@@ -28,6 +28,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   poolSize: 4,
   poolTimeoutMs: 5_000,
   poolQueue: 512,
+  poolLifetimeMs: 1_800_000,
   poolReset: 'discard',
   pipelining: 16,
   timeoutMs: 10_000,

@@ -65,8 +65,9 @@ test('every bad directive is refused in one run, each at its place', (t) => {
 });
 
 test('time limits out of range are refused', (t) => {
-  const limits = 'dbrest_timeout 0; dbrest_pool_timeout 0;';
-  const long = 'location /l/ { dbrest_pass host=db; dbrest_timeout 25h; dbrest_pool_timeout 25h; }';
+  const limits = 'dbrest_timeout 0; dbrest_pool_timeout 0; dbrest_pool_lifetime 999ms;';
+  const long =
+    'location /l/ { dbrest_pass host=db; dbrest_timeout 25h; dbrest_pool_timeout 25h; dbrest_pool_lifetime 25h; }';
   const { said } = check(
     t,
     `events {}\nhttp {\n${limits}\nserver {\nlocation /s/ { dbrest_pass host=db; }\n${long}\n} }\n`,
@@ -74,8 +75,10 @@ test('time limits out of range are refused', (t) => {
   expect(said).toEqual([
     'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:3:1',
     'gw: [emerg] "dbrest_pool_timeout" must be between 1ms and 1d in gw.conf:3:19',
+    'gw: [emerg] "dbrest_pool_lifetime" must be between 1s and 1d in gw.conf:3:42',
     'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:6:37',
     'gw: [emerg] "dbrest_pool_timeout" must be between 1ms and 1d in gw.conf:6:57',
+    'gw: [emerg] "dbrest_pool_lifetime" must be between 1s and 1d in gw.conf:6:82',
   ]);
 });
 

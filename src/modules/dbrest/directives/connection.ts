@@ -10,6 +10,8 @@ export interface ConnectionConfig {
   readonly poolSize: number;
   readonly poolTimeoutMs: number;
   readonly poolQueue: number;
+  /** Age at which a session is closed. */
+  readonly poolLifetimeMs: number;
   /** `discard`: a session is reset before each request. */
   readonly poolReset: 'discard' | 'none';
   /** Most batches of a connection that requests share; 0: they share none. */
@@ -78,6 +80,16 @@ export const connectionDirectives = directivesFor<ConnectionConfig>()({
     into: 'poolQueue',
     default: 512,
     summary: 'Most requests that wait for a connection in each worker; further ones get a 503.',
+    source: 'gw',
+  },
+  dbrest_pool_lifetime: {
+    contexts: EVERYWHERE,
+    args: readers.time,
+    into: 'poolLifetimeMs',
+    default: 1_800_000,
+    defaultText: '30m',
+    summary:
+      'Age at which a connection is closed, once it is not in use, 1s to 1d. Of locations with the same database the shortest counts.',
     source: 'gw',
   },
   dbrest_pool_reset: {
