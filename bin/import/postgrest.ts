@@ -92,10 +92,12 @@ const ONE_TO_ONE: Readonly<Record<string, Carried>> = {
   },
 };
 
+/** PostgREST knows no quotes in such lists: they are part of the name. */
 function names(value: string): string {
   return value
     .split(',')
     .map((name) => name.trim())
+    .map((name) => (name.includes('"') ? `"${name.replaceAll('"', '""')}"` : name))
     .join(', ');
 }
 
@@ -153,13 +155,16 @@ function table<T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
   return new Map(Object.entries(rows));
 }
 
+/** Settings whose empty value differs from none. */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['db-extra-search-path']);
+
 /** Converts a configuration of PostgREST. */
 export function importPostgrest(text: string, keeper: SecretKeeper): ImportedConfig {
   const { settings: read, strange } = readSettings(text);
   const settings = new Map(
     read.flatMap((setting) => {
       const key = ALIASES.get(setting.key) ?? setting.key;
-      return setting.value === '' ? [] : [[key, setting] as const];
+      return setting.value === '' && !MAY_BE_EMPTY.has(key) ? [] : [[key, setting] as const];
     }),
   );
   const importer = new Importer(settings, keeper);

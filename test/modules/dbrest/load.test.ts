@@ -17,6 +17,8 @@ http {
     location /f/ { dbrest_jwt_secret '{"kty":"RSA","n":1}'; dbrest_jwt_invalid maybe; }
     location /g/ { dbrest_jwt_secret '{kty}'; dbrest_jwt_role_claim ".a[x]"; }
     location /h/ { dbrest_pre_request a.b.c; dbrest_setting 'x y' 1; dbrest_tx_end never; dbrest_plan maybe; }
+    location /i/ { dbrest_pass host=db; dbrest_schemas '"open'; dbrest_extra_search_path 'a, ""'; }
+    location /j/ { dbrest_pass host=db; dbrest_schemas ""; dbrest_extra_search_path ","; }
     location /d/ { dbrest_jwt_secret short; dbrest_jwt_role_claim '.app."x y"[0]'; dbrest_anon_role shop; dbrest_pass "host=db user=shop"; }
   }
 }
@@ -40,6 +42,10 @@ const SAID = [
   ['invalid value "maybe"', '10:80'],
   ['invalid value in "dbrest_jwt_secret" directive, malformed JSON', '11:38'],
   ['invalid path in "dbrest_jwt_role_claim" directive', '11:69'],
+  ['malformed name in "dbrest_schemas" directive', '13:56'],
+  ['malformed name in "dbrest_extra_search_path" directive', '13:90'],
+  ['no name in "dbrest_schemas" directive', '14:41'],
+  ['no name in "dbrest_extra_search_path" directive', '14:60'],
 ];
 
 /** The messages of `gw -t` for a configuration, without the quoted lines. */

@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../../config/index.ts';
+import { type ArgReader, directivesFor, readers } from '../../../config/index.ts';
 import type { CorsOrigins } from '../cors.ts';
 
 /** What requests may do, and how they are answered. */
@@ -43,16 +43,44 @@ interface Setting {
 
 const EVERYWHERE = ['http', 'server', 'location'] as const;
 
-/** Reads a list of names, as one word `"a, b"` or as several. Duplicates are removed. */
-const nameList = readers.words<readonly string[]>(
-  { syntax: '"name, ..."', min: 1, max: Infinity },
-  (list, { directive, report, span }) => {
-    const names = list.flatMap(({ value }) => value.split(',')).flatMap((name) => name.trim() || []);
-    if (names.length > 0) return [...new Set(names)];
+/** The next name of a list with the comma behind it, or an empty place between commas. */
+const LISTED = /(?:\s*"((?:[^"\0]|"")+)"\s*|([^",\0]*))(?:,|$)/y;
+
+/** The names in a list such as `a, "B, c"`, quoted as in SQL; unquoted ones keep their case. `undefined`: malformed. */
+function namesIn(list: string): readonly string[] | undefined {
+  const names: string[] = [];
+  LISTED.lastIndex = 0;
+  while (LISTED.lastIndex < list.length) {
+    const found = LISTED.exec(list);
+    if (!found) return undefined;
+    const [, quoted, plain = ''] = found;
+    const name = quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"');
+    if (name !== '') names.push(name);
+  }
+  return names;
+}
+
+/** Reads a list of names, as one word `"a, b"` or as several. Duplicates are removed. `mayBeEmpty`: `""` is no name at all. */
+function nameList({ mayBeEmpty = false } = {}): ArgReader<readonly string[]> {
+  const syntax = mayBeEmpty ? '"[name, ...]"' : '"name, ..."';
+  return readers.words({ syntax, min: 1, max: Infinity }, (list, { directive, report, span }) => {
+    if (mayBeEmpty && list.length === 1 && list[0]?.value === '') return [];
+    const names = new Set<string>();
+    for (const word of list) {
+      const found = namesIn(word.value);
+      if (!found) {
+        report.emerg(`malformed name in "${directive}" directive`, word.span, QUOTED_NAMES);
+        return undefined;
+      }
+      for (const name of found) names.add(name);
+    }
+    if (names.size > 0) return [...names];
     report.emerg(`no name in "${directive}" directive`, span);
     return undefined;
-  },
-);
+  });
+}
+
+const QUOTED_NAMES = `expected names as in SQL, such as 'api, "My schema"'`;
 
 const NAME = String.raw`("(?:[^"\0]|"")+"|[^".\0]+)`;
 const QUALIFIED = new RegExp(`^${NAME}(?:\\.${NAME})?$`);
@@ -140,20 +168,21 @@ const traceHeader = readers.oneWord<string>('name', (word, { directive, report }
 export const requestsDirectives = directivesFor<RequestsConfig>()({
   dbrest_schemas: {
     contexts: EVERYWHERE,
-    args: nameList,
+    args: nameList(),
     into: 'schemas',
     default: ['public'],
     defaultText: 'public',
-    summary: 'Schemas that requests may read; the first is the default.',
+    summary: 'Schemas that requests may read; the first is the default. Names may be quoted as in SQL.',
     source: 'gw',
   },
   dbrest_extra_search_path: {
     contexts: EVERYWHERE,
-    args: nameList,
+    args: nameList({ mayBeEmpty: true }),
     into: 'extraSearchPath',
     default: ['public'],
     defaultText: 'public',
-    summary: 'Schemas that are searched for operators and functions besides the served one.',
+    summary:
+      'Schemas that are searched for operators and functions besides the served one; "" is none. Names may be quoted as in SQL.',
     source: 'gw',
   },
   dbrest_max_rows: {
