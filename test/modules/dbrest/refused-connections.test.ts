@@ -1,5 +1,5 @@
 import type { SentResponse } from '../../harness/test-wire.ts';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
@@ -62,6 +62,50 @@ test.each(refusals)(
     expect(`${JSON.stringify(responses)}${api.log.join('\n')}`).not.toContain('s3cret');
   },
 );
+
+/** A server that takes connections and says nothing. */
+async function silent(): Promise<number> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket.on('error', () => undefined));
+    socket.resume();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+test('a server that does not respond within connect_timeout is 504; only the log says which', async () => {
+  const port = await silent();
+  const dsn = `postgresql://web:s3cret-word@127.0.0.1:${port}/shop?sslmode=disable&connect_timeout=2`;
+  const api = await direct({ onTestFinished }, dsn);
+  const [first, second] = await Promise.all([api.get('/api/pid'), api.get('/api/pid')]);
+  for (const { status, headers, body } of [first, second]) {
+    expect([status, headers['proxy-status']]).toEqual([504, 'gw; error=PGRST003']);
+    expect(JSON.parse(body)).toEqual({
+      code: 'PGRST003',
+      details: null,
+      hint: null,
+      message: 'Timed out acquiring connection from connection pool.',
+    });
+  }
+  const log = api.log.join('\n');
+  expect(log).toContain(
+    `PGRST003 Timed out acquiring connection from connection pool. (no connection to 127.0.0.1:${port} within 2 s`,
+  );
+  expect(log).not.toContain('s3cret');
+});
+
+test('a host without an address is 503; only the log names it', async () => {
+  const api = await direct({ onTestFinished }, 'postgresql://web@no-such-host.invalid/shop');
+  const { status, headers, body } = await api.get('/api/pid');
+  expect([status, headers['proxy-status'], headers['retry-after']]).toEqual([503, 'gw; error=PGRST000', '1']);
+  expect(body).not.toContain('no-such-host');
+  expect(api.log.join('\n')).toContain('no-such-host.invalid');
+});
 
 test('a full database is used with the connections that are open', async () => {
   const db = await postgres(FIXTURE);

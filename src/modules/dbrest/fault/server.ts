@@ -187,10 +187,17 @@ export function noSchemaCache(): DbrestFault {
   return new DbrestFault({ code: 'PGRST002', status: 503, message, headers: retryAfter });
 }
 
+/** PGRST003, 504: no connection was made within `connect_timeout`. The text names the host, so only the log has it. */
+export function connectTimedOut(logged: string): DbrestFault {
+  return new DbrestFault({ code: 'PGRST003', status: 504, message: NO_CONNECTION, logged });
+}
+
+const NO_CONNECTION = 'Timed out acquiring connection from connection pool.';
+
 /** PGRST003: 504 when no connection became free in time, 503 when the queue is full. */
 export function noConnectionFree(status: 503 | 504): DbrestFault {
-  const message = 'Timed out acquiring connection from connection pool.';
-  return new DbrestFault({ code: 'PGRST003', status, message, headers: status === 503 ? retryAfter : [] });
+  const headers = status === 503 ? retryAfter : [];
+  return new DbrestFault({ code: 'PGRST003', status, message: NO_CONNECTION, headers });
 }
 
 /** PGRSTX00, 500. */

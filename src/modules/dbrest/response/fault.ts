@@ -2,6 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import { PoolRefusal } from '../../../pool.ts';
 import {
   cannotConnect,
+  connectTimedOut,
   connectionLost,
   DbrestFault,
   noConnectionFree,
@@ -10,7 +11,7 @@ import {
   serverFault,
   unexpectedResult,
 } from '../fault/index.ts';
-import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
+import { ConnectionLost, ConnectTimeout, UnexpectedResult } from '../session/index.ts';
 import { setUsualReason } from './head.ts';
 
 /** Converts an error to a fault; `undefined` if the client has gone. Rethrows errors that are defects of gw. */
@@ -28,7 +29,7 @@ export function faultOf(
   return error.code === 'PGRST' ? raisedFault(error) : serverFault(error, authenticated);
 }
 
-function refusalFault({ reason, message }: PoolRefusal): DbrestFault | undefined {
+function refusalFault({ reason, message, cause }: PoolRefusal): DbrestFault | undefined {
   switch (reason) {
     case 'abandoned':
       return undefined;
@@ -38,7 +39,7 @@ function refusalFault({ reason, message }: PoolRefusal): DbrestFault | undefined
       return noConnectionFree(503);
     case 'closed':
     case 'unreachable':
-      return cannotConnect(message);
+      return cause instanceof ConnectTimeout ? connectTimedOut(message) : cannotConnect(message);
   }
 }
 

@@ -85,6 +85,18 @@ async function sslOptions({
   };
 }
 
+/** No connection could be made within `connect_timeout`. */
+export class ConnectTimeout extends Error {
+  constructor({ host, port }: Attempt, timeoutMs: number, cause: unknown) {
+    super(`no connection to ${host}:${port} within ${timeoutMs / 1000} s: timed out`, { cause });
+  }
+}
+
+/** Returns whether an error of pg, or of the operating system, says that the server did not respond in time. */
+export function hasTimedOut({ code, message }: NodeJS.ErrnoException): boolean {
+  return code === 'ETIMEDOUT' || message === 'timeout expired' || message === 'Query read timeout';
+}
+
 const TIMEOUT_MS = 2_000;
 
 /**

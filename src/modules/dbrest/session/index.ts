@@ -1,7 +1,14 @@
 import { userInfo } from 'node:os';
 import type { QueryConfig } from 'pg';
 import type { ConnectionTarget } from '../dsn.ts';
-import { type Attempt, connectionAttempts, type Pg, type WireClient } from './connection.ts';
+import {
+  type Attempt,
+  connectionAttempts,
+  ConnectTimeout,
+  hasTimedOut,
+  type Pg,
+  type WireClient,
+} from './connection.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 export type { Results, RowSink, RunStep } from './batch.ts';
@@ -15,7 +22,7 @@ export {
   type Verdict,
 } from './session.ts';
 export type { Leftovers } from './lead.ts';
-export type { Column, Row, WireClient, WireError } from './connection.ts';
+export { type Column, ConnectTimeout, type Row, type WireClient, type WireError } from './connection.ts';
 
 /**
  * Lets the server notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform,
@@ -66,7 +73,8 @@ export async function connect(
       return { client, attempt };
     } catch (error) {
       client.end(() => undefined);
-      lastError = error;
+      const { connectTimeoutMs } = target;
+      lastError = hasTimedOut(error as Error) ? new ConnectTimeout(attempt, connectTimeoutMs, error) : error;
       if (!wasReached(error as NodeJS.ErrnoException)) unreachable = attempt;
       // All sessions were terminated while this one was being prepared: one more attempt is made.
       if (isConnected && !hasLost) i -= 1;
@@ -87,8 +95,8 @@ function ignoreServerError(error: Error): undefined {
 }
 
 /** Returns false if no server answered at the address. */
-function wasReached({ syscall, message }: NodeJS.ErrnoException): boolean {
-  return syscall === undefined && message !== 'timeout expired';
+function wasReached(error: NodeJS.ErrnoException): boolean {
+  return error.syscall === undefined && !hasTimedOut(error);
 }
 
 function newClient(pg: Pg, target: ConnectionTarget, { host, port, ssl }: Attempt): WireClient {
