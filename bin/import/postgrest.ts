@@ -228,6 +228,14 @@ class Importer {
       if (Array.isArray(words)) location.add(directive, ...(words as readonly string[]));
       else if (typeof words === 'string') this.leave(key, words);
     }
+    if (!this.#settings.has('db-anon-role') && !this.#settings.has('jwt-secret')) {
+      location.comment(
+        'PostgREST refuses every request without db-anon-role and jwt-secret. Here all run as the',
+      );
+      location.comment(
+        'role that dbrest_pass logs in with: set dbrest_anon_role, dbrest_jwt_secret, or both.',
+      );
+    }
     // A default of PostgREST that differs from gw's.
     if (!this.#settings.has('db-aggregates-enabled')) location.add('dbrest_aggregates', 'off');
     location.add('dbrest_jwt_invalid', 'reject');

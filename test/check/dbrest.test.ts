@@ -206,7 +206,8 @@ const places: readonly GroupCase[] = [
     it: 'no schema, no role and no secret',
     conf: 'server { listen 127.0.0.1:80; location /a/ { dbrest_pass embedded; } }',
     says: [
-      'GW603 neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set: every request is refused',
+      'GW602 unauthenticated requests run as "postgres", a superuser',
+      'GW603 "dbrest_pass" runs every request as the role that it logs in with: neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set',
       'GW607 "dbrest_schemas" is not set: "public" is served with every table of every extension',
     ],
   },

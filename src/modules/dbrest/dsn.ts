@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { Span, Word } from '../../../grammar/index.ts';
 import { nearest, readers } from '../../config/index.ts';
@@ -65,6 +66,14 @@ class DsnError extends Error implements DsnFault {
     this.end = end;
     if (hint !== undefined) this.hint = hint;
   }
+}
+
+/** The superuser of the embedded server, which gw logs in as. */
+export const EMBEDDED_ROLE = 'postgres';
+
+/** The role that gw logs in with. */
+export function loginRoleOf(pass: DbrestPass): string {
+  return pass.kind === 'embedded' ? EMBEDDED_ROLE : (pass.target.user ?? userInfo().username);
 }
 
 /** The name of a database in messages and metrics, without secrets. */

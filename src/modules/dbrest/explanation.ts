@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Build, ExplainedAction, ExplainScope, ExplainedFact, Explainer } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
@@ -7,7 +6,7 @@ import { authorizationOf, type Identity, openAuthenticator } from './auth/index.
 import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { catalogueSteps, type RestDatabase } from './database.ts';
-import { type DbrestPass, identityOf } from './dsn.ts';
+import { type DbrestPass, identityOf, loginRoleOf } from './dsn.ts';
 import { tokenMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
@@ -35,13 +34,12 @@ const BEGIN: RunStep = { statement: { text: 'begin read only', values: [] }, sil
 export async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "dbrest_pass" has no database');
-  const loginRole = pass.kind === 'server' ? pass.target.user : undefined;
   const authenticator = await openAuthenticator(config.jwtKeys, {
     anonRole: config.anonRole,
     rolePath: config.jwtRolePath,
     audience: config.jwtAudience,
     invalid: config.jwtInvalid,
-    loginRole: loginRole ?? userInfo().username,
+    loginRole: loginRoleOf(pass),
     metrics: tokenMetrics(scope.metrics),
   });
   const resources = {

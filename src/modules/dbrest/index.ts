@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Caches, CacheStore } from '../../cache/index.ts';
 import { constantText } from '../../config/index.ts';
 import { moduleFor, type WorkerScope } from '../../contract/index.ts';
@@ -7,7 +6,14 @@ import { mayCache } from '../../upstream-cache/index.ts';
 import { openAuthenticator } from './auth/index.ts';
 import { Database } from './database.ts';
 import { type DbrestCacheConfig, type DbrestConfig, directives } from './directives/index.ts';
-import { type ConnectionTarget, type DbrestPass, identityOf, readDsn, targetName } from './dsn.ts';
+import {
+  type ConnectionTarget,
+  type DbrestPass,
+  identityOf,
+  loginRoleOf,
+  readDsn,
+  targetName,
+} from './dsn.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { compileDbrest, type DbrestResources } from './pipeline.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
@@ -40,7 +46,8 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
   },
 
-  validate({ timeoutMs, poolTimeoutMs, poolLifetimeMs, root = [], schemas }, report) {
+  validate(config, report) {
+    const { timeoutMs, poolTimeoutMs, poolLifetimeMs, anonRole, jwtKeys, root = [], schemas } = config;
     const limits = { timeoutMs, poolTimeoutMs };
     for (const name of ['timeoutMs', 'poolTimeoutMs'] as const) {
       if (limits[name] < 1 || limits[name] > LONGEST_MS) report.on(name, 'must be between 1ms and 1d');
@@ -50,6 +57,12 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       report.on('root', `is in schema "${schema}", which is not one of "dbrest_schemas"`);
     if (poolLifetimeMs < 1_000 || poolLifetimeMs > LONGEST_MS)
       report.on('poolLifetimeMs', 'must be between 1s and 1d');
+    if (anonRole === undefined && !jwtKeys) {
+      const without = 'neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set';
+      report.warn('pass', `runs every request as the role that it logs in with: ${without}`, {
+        rule: 'dbrest-no-auth',
+      });
+    }
   },
 
   async probe(config, live) {
@@ -112,7 +125,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       rolePath: config.jwtRolePath,
       audience: config.jwtAudience,
       invalid: config.jwtInvalid,
-      loginRole: target.user ?? userInfo().username,
+      loginRole: loginRoleOf(pass as DbrestPass),
       metrics: tokenMetrics(worker.metrics),
     });
     return { database, authenticator, ...openCaching(config, database, worker) };

@@ -4,6 +4,7 @@ import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.
 import { oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
+import { keys } from './token-location.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 const load = oneGateway();
@@ -45,7 +46,7 @@ test.each(types)('Accept: %s gives %i %s', async (accept, status, type) => {
 const refusals: [request: string, config: Partial<DbrestConfig>, status: number, code: string][] = [
   ['GET /api/', { openapi: 'off' }, 404, 'PGRST126'],
   ['POST /api/', {}, 405, 'PGRST117'],
-  ['GET /api/', { anonRole: undefined as unknown as string }, 401, 'PGRST302'],
+  ['GET /api/', { anonRole: undefined as never, jwtKeys: keys(SECRET) }, 401, 'PGRST302'],
   ['GET /api/', { anonRole: 'nobody' }, 401, '22023'],
   ['GET /api/', { preRequest: ['refuse'] }, 403, 'PT403'],
 ];

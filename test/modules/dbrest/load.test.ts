@@ -76,7 +76,7 @@ test('time limits out of range are refused', (t) => {
     'location /l/ { dbrest_pass host=db; dbrest_timeout 25h; dbrest_pool_timeout 25h; dbrest_pool_lifetime 25h; }';
   const { said } = check(
     t,
-    `events {}\nhttp {\n${limits}\nserver {\nlocation /s/ { dbrest_pass host=db; }\n${long}\n} }\n`,
+    `events {}\nhttp {\n${limits}\nserver {\nlocation /s/ { dbrest_pass host=db; }\n${long}\n} dbrest_anon_role a; }\n`,
   );
   expect(said).toEqual([
     'gw: [emerg] "dbrest_timeout" must be between 1ms and 1d in gw.conf:3:1',

@@ -3,6 +3,8 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
+import { keys } from './token-location.ts';
+import { SECRET } from './tokens.ts';
 
 const TRIGGER = (view: string, event: string): string =>
   `create trigger t instead of ${event} on ${view} for each row execute function act();`;
@@ -118,7 +120,7 @@ test.each(unknown)('OPTIONS does not reveal %s to a role that may not use it', a
 test.each(['own', 'rpc/own', 'hidden', 'nothing'])(
   'OPTIONS /api/%s without a role is refused',
   async (path) => {
-    const withoutRole = { anonRole: undefined as unknown as string };
+    const withoutRole = { anonRole: undefined as never, jwtKeys: keys(SECRET) };
     expect(await options(`/api/${path}`, {}, withoutRole)).toMatchObject({
       status: 401,
       headers: { 'proxy-status': 'gw; error=PGRST302' },

@@ -1,6 +1,8 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
+import { keys } from './token-location.ts';
+import { SECRET } from './tokens.ts';
 import { THINGS } from './things.ts';
 
 let db: TestDatabase;
@@ -83,7 +85,7 @@ test.each(requests)('a fault of %s with %j', async (request, headers, ...[status
 });
 
 test('a request without a role gets 401 without a query, when there is no anonymous role', async (t) => {
-  const api = await direct(t, 'host=/nowhere', { anonRole: undefined as never });
+  const api = await direct(t, 'host=/nowhere', { anonRole: undefined as never, jwtKeys: keys(SECRET) });
   expect(await api.get('/api/things')).toMatchObject({
     status: 401,
     headers: { 'www-authenticate': 'Bearer', 'proxy-status': 'gw; error=PGRST302' },

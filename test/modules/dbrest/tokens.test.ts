@@ -130,6 +130,19 @@ test('without an anonymous role, requests without a role are refused', async () 
   });
 });
 
+test('without a secret and an anonymous role, requests run as the login role, whatever token they send', async () => {
+  const api = await direct({ onTestFinished }, db.dsn, { anonRole: undefined as never });
+  const claims = '{"role":"authenticator"}';
+  const bare = await api.get('/api/whoami');
+  expect([bare.status, JSON.parse(bare.body)]).toEqual([
+    200,
+    [{ role: 'authenticator', jwt: '', claims, sent: null }],
+  ]);
+  const token = sign({ role: 'postgres' });
+  expect(await seen(api, token)).toMatchObject({ role: 'authenticator', jwt: token, claims });
+  expect(await api.get('/api/closed')).toMatchObject({ status: 403 });
+});
+
 test('without a secret, tokens are passed on unread', async () => {
   const open = await direct({ onTestFinished }, db.dsn);
   expect(await seen(open, 'any thing')).toMatchObject({

@@ -110,7 +110,7 @@ interface AuthRules {
   readonly rolePath: RolePath;
   readonly audience: string | undefined;
   readonly invalid: 'anon' | 'reject';
-  /** The login role of `dbrest_pass`. A token must not select it. */
+  /** The login role of `dbrest_pass`. A token must not select it; where nothing tells requests apart, they run as it. */
   readonly loginRole: string;
 }
 
@@ -121,7 +121,7 @@ export class Authenticator {
 
   constructor(rules: AuthRules) {
     this.#rules = rules;
-    const role = rules.anonRole;
+    const role = rules.anonRole ?? (rules.verifier ? undefined : rules.loginRole);
     this.#anonymous =
       role === undefined ? undefined : { role, jwt: '', claims: JSON.stringify({ role }), rejected: false };
   }

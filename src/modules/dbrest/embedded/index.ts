@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../../log/index.ts';
+import { EMBEDDED_ROLE } from '../dsn.ts';
 import { openCluster } from './cluster.ts';
 import { type Account, chooseAccount, findBinaries, idsOf, serverEnvironment } from './programs.ts';
 
@@ -184,7 +185,7 @@ async function start({
 }
 
 function address({ socketDir, port }: LockFile): { dsn: string; socketDir: string } {
-  const dsn = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&port=${port}&user=postgres`;
+  const dsn = `postgresql:///postgres?host=${encodeURIComponent(socketDir)}&port=${port}&user=${EMBEDDED_ROLE}`;
   return { dsn, socketDir };
 }
 

@@ -98,7 +98,7 @@ export function apiFacts(
     hasTables: path !== '/',
     ...(path !== undefined && { functionPath: path }),
     hasTokens: jwtKeys !== undefined,
-    isOpen: anonRole !== undefined,
+    isOpen: anonRole !== undefined || jwtKeys === undefined,
   };
 }
 

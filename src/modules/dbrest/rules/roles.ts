@@ -1,6 +1,7 @@
 import type { ModuleRule, Problem } from '../../../contract/index.ts';
-import { servedDatabases } from './served.ts';
 import type { DbrestConfig } from '../directives/index.ts';
+import { loginRoleOf } from '../dsn.ts';
+import { servedDatabases } from './served.ts';
 
 const SUPERUSERS: ReadonlySet<string> = new Set(['postgres', 'supabase_admin', 'rdsadmin', 'enterprisedb']);
 
@@ -45,12 +46,17 @@ const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role postgres; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
   *check(config): Iterable<Problem> {
-    for (const { node, block } of config.uses('dbrest_anon_role')) {
-      const { anonRole } = config.configIn(block);
-      if (!isSuperuser(anonRole)) continue;
+    const named = config.uses('dbrest_anon_role').map(({ node, block }) => {
+      return { node, role: config.configIn(block).anonRole };
+    });
+    const unnamed = servedDatabases(config).flatMap(({ node, settings: { anonRole, jwtKeys, pass } }) => {
+      return anonRole === undefined && !jwtKeys && pass ? [{ node, role: loginRoleOf(pass) }] : [];
+    });
+    for (const { node, role } of [...named, ...unnamed]) {
+      if (!isSuperuser(role)) continue;
       yield {
         at: node,
-        message: `unauthenticated requests run as "${anonRole}", a superuser`,
+        message: `unauthenticated requests run as "${role}", a superuser`,
         hint: 'name a role that was granted only what everyone may do',
       };
     }
@@ -61,19 +67,14 @@ const dbrestNoAuth: ModuleRule<DbrestConfig> = {
   id: 'GW603',
   slug: 'dbrest-no-auth',
   severity: 'warning',
-  summary: 'a database that no request can reach',
-  why: 'Without a secret no token is accepted, and without an anonymous role every request needs one: every request gets 401.',
+  summary: 'every request runs as the role that the gateway logs in with',
+  why: 'Without a secret no token is accepted, and without an anonymous role nothing else tells requests apart: everyone may do all that the login role may.',
   fix: 'Set dbrest_anon_role for unauthenticated requests, dbrest_jwt_secret for tokens, or both.',
-  bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; }' },
-  good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
-  *check(config): Iterable<Problem> {
-    for (const { node, settings } of servedDatabases(config)) {
-      if (settings.anonRole !== undefined || settings.jwtKeys) continue;
-      yield {
-        at: node,
-        message: 'neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set: every request is refused',
-      };
-    }
+  bad: {
+    text: 'location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }',
   },
 };
 

@@ -1,5 +1,6 @@
 import { catalogueSteps } from '../database.ts';
 import type { DbrestConfig } from '../directives/index.ts';
+import { loginRoleOf } from '../dsn.ts';
 import { apiFacts, writeDocument } from '../openapi/index.ts';
 import {
   CatalogueWriter,
@@ -29,10 +30,14 @@ interface ApiView {
   readonly schema?: string | undefined;
 }
 
+function roleWithoutToken({ anonRole, jwtKeys, pass }: DbrestConfig): string | undefined {
+  return anonRole ?? (jwtKeys || !pass ? undefined : loginRoleOf(pass));
+}
+
 /** Returns the OpenAPI document of a location for a role, or a fault. Rejects if the database cannot be read. */
 export async function describeApi(
   { config, path }: RestLocation,
-  { role = config.anonRole, schema = config.schemas[0] ?? '' }: ApiView,
+  { role = roleWithoutToken(config), schema = config.schemas[0] ?? '' }: ApiView,
 ): Promise<{ readonly document: unknown } | { readonly fault: string }> {
   if (!config.schemas.includes(schema)) {
     return { fault: `schema "${schema}" is not served, expected ${config.schemas.join(', ')}` };
