@@ -1,5 +1,5 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { claimAt, readRolePath } from '../../../src/modules/dbrest/auth/index.ts';
+import { compileClaim, readRolePath, type RolePath } from '../../../src/modules/dbrest/auth/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { direct } from './direct.ts';
 import { secured, seen, user, WHOAMI, withHeader } from './token-location.ts';
@@ -193,7 +193,7 @@ const filters: [path: string, roles: unknown, role: string | undefined][] = [
   ['.roles[0][?(@ ^== "")]', [['web_user']], 'web_user'],
 ];
 test.each(filters)('the role at %s of %j is %s', (path, roles, role) => {
-  expect(claimAt({ roles }, readRolePath(path) ?? [])).toBe(role);
+  expect(compileClaim(readRolePath(path) as RolePath)({ roles })).toBe(role);
 });
 
 test.each([
@@ -202,4 +202,4 @@ test.each([
   '.roles[?(@ ~= "x")]',
   '.roles[?(@ == "x"]',
   '.roles[?()]',
-])('%s is no path to a role', (path) => expect(readRolePath(path)).toBeUndefined());
+])('%s is no path to a role', (path) => expect(readRolePath(path)).toHaveProperty('fault'));

@@ -7,11 +7,13 @@ import {
   roleNotPermitted,
   undecodableToken,
 } from '../fault/index.ts';
-import { isObject } from '../json.ts';
 import type { CacheMetrics } from '../metrics.ts';
 import { type KeySource, openKeys } from './keys.ts';
+import { compileClaim, type RolePath } from './role-path.ts';
 import { checkClaims, type Claims, TokenVerifier } from './token-verifier.ts';
 
+export { readRolePath } from './read-role-path.ts';
+export { compileClaim, type RolePath } from './role-path.ts';
 export { checkClaims, TokenVerifier } from './token-verifier.ts';
 export {
   LEAST_SECRET_BYTES,
@@ -22,72 +24,6 @@ export {
   openKeys,
   type Key,
 } from './keys.ts';
-
-/** Comparison operators of a role filter. */
-const COMPARISONS = {
-  '==': (text: string, word: string) => text === word,
-  '!=': (text: string, word: string) => text !== word,
-  '^==': (text: string, word: string) => text.startsWith(word),
-  '==^': (text: string, word: string) => text.endsWith(word),
-  '*==': (text: string, word: string) => text.includes(word),
-};
-
-/** Selects the first string of an array for which the comparison with `word` holds. */
-interface RoleFilter {
-  readonly comparison: keyof typeof COMPARISONS;
-  readonly word: string;
-}
-
-/** The path of the role in a token's claims: member names, array indexes, and optionally a filter at the end. */
-export type RolePath = readonly (string | number | RoleFilter)[];
-
-const TEXT = String.raw`"((?:[^"\\]|\\.)*)"`;
-const STEP = new RegExp(
-  String.raw`\.(?:${TEXT}|([\p{L}\p{N}_$@-]+))|\[(\d{1,6})\]|\[\?\(@ *(==\^|[*^]==|[!=]=) *${TEXT}\)\]$`,
-  'suy',
-);
-
-/**
- * Parses `role`, or a path such as `.app."https://x/roles"[0]` or `.roles[?(@ ^== "app_")]` (PostgREST,
- * `jwt-role-claim-key`). Returns `undefined` when the path is malformed.
- */
-export function readRolePath(text: string): RolePath | undefined {
-  if (text === '') return undefined;
-  if (!/^[.[]/.test(text)) return [text];
-  const path: RolePath[number][] = [];
-  STEP.lastIndex = 0;
-  while (STEP.lastIndex < text.length) {
-    const [, quoted, name, position, comparison, word = ''] = STEP.exec(text) ?? [];
-    if (position !== undefined) path.push(Number(position));
-    else if (quoted !== undefined) path.push(unescaped(quoted));
-    else if (name !== undefined) path.push(name);
-    else if (comparison !== undefined) path.push({ comparison, word: unescaped(word) } as RoleFilter);
-    else return undefined;
-  }
-  return path;
-}
-
-/** The value at a path, or `undefined`. Inherited members are ignored. */
-export function claimAt(claims: unknown, path: RolePath): unknown {
-  let found = claims;
-  for (const step of path) {
-    if (typeof step === 'object') return firstMatch(found, step);
-    const fits = typeof step === 'number' ? Array.isArray(found) : isObject(found);
-    if (!fits || !Object.hasOwn(found as object, step)) return undefined;
-    found = (found as Record<string | number, unknown>)[step];
-  }
-  return found;
-}
-
-function unescaped(quoted: string): string {
-  return quoted.replace(/\\(.)/gs, '$1');
-}
-
-function firstMatch(list: unknown, { comparison, word }: RoleFilter): string | undefined {
-  if (!Array.isArray(list)) return undefined;
-  const fits = COMPARISONS[comparison];
-  return list.find((one): one is string => typeof one === 'string' && fits(one, word));
-}
 
 const LONGEST_ROLE_BYTES = 63;
 
@@ -118,9 +54,11 @@ interface AuthRules {
 export class Authenticator {
   readonly #rules: AuthRules;
   readonly #anonymous: Identity | undefined;
+  readonly #claimedRole: (claims: unknown) => unknown;
 
   constructor(rules: AuthRules) {
     this.#rules = rules;
+    this.#claimedRole = compileClaim(rules.rolePath);
     const role = rules.anonRole ?? (rules.verifier ? undefined : rules.loginRole);
     this.#anonymous =
       role === undefined ? undefined : { role, jwt: '', claims: JSON.stringify({ role }), rejected: false };
@@ -160,8 +98,8 @@ export class Authenticator {
 
   /** The claimed role, or `undefined`. Rejects roles that would undo the role switch. */
   #roleOf({ members }: Claims): string | undefined {
-    const { rolePath, anonRole, loginRole } = this.#rules;
-    const role = claimAt(members, rolePath);
+    const { anonRole, loginRole } = this.#rules;
+    const role = this.#claimedRole(members);
     if (role === undefined) return undefined;
     if (typeof role !== 'string') throw noRole(JSON.stringify(role));
     // `set role none` switches back to the login role.

@@ -32,16 +32,14 @@ const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, sc
 });
 
 /** Reads the path of the claim that names the role. */
-const rolePath = readers.oneWord<RolePath>('name | .path', (word, { directive, report }) => {
+const rolePath = readers.oneWord<RolePath>('name | .path | $.path', (word, { directive, report }) => {
   const path = readRolePath(word.value);
-  if (!path)
-    report.emerg(
-      `invalid path in "${directive}" directive`,
-      word.span,
-      `expected a name, or a path such as ".app.roles[0]" or '.roles[?(@ == "author")]'`,
-    );
-  return path;
+  if (!('fault' in path)) return path;
+  report.emerg(`invalid path in "${directive}" directive, ${path.fault}`, word.span, PATHS);
+  return undefined;
 });
+
+const PATHS = `expected a name, ".app.roles[0]", '.roles[?(@ == "author")]', or a JSONPath such as "$.app.roles[0]"`;
 
 /** Roles and tokens. */
 export const tokensDirectives = directivesFor<TokensConfig>()({
@@ -66,7 +64,8 @@ export const tokensDirectives = directivesFor<TokensConfig>()({
     into: 'jwtRolePath',
     default: ['role'],
     defaultText: 'role',
-    summary: 'Claim of a token that names the database role: a name, or a path that may end in a filter.',
+    summary:
+      'Claim of a token that names the database role: a name, a path as PostgREST writes it, or a JSONPath (RFC 9535).',
     source: 'gw',
   },
   dbrest_jwt_audience: {
