@@ -1,8 +1,11 @@
-import { userInfo } from 'node:os';
+import { isIP } from 'node:net';
+import { homedir, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { Span, Word } from '../../../grammar/index.ts';
 import { nearest, readers } from '../../config/index.ts';
 import { namesFile } from './file-value.ts';
+import { readPasswordFile } from './password-file.ts';
+import { readService, ServiceFault, type Surroundings } from './service-file.ts';
 
 /** The values of libpq's `sslmode`. */
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
@@ -12,6 +15,10 @@ type SslMode = (typeof SSL_MODES)[number];
 export interface Host {
   readonly host: string;
   readonly port: number;
+  /** Where to connect instead (`hostaddr`); `host` is then the name in its certificate. */
+  readonly address?: string;
+  /** From a password file; the `password` of the target goes before it. */
+  readonly password?: string;
 }
 
 /** The parameters of a connection, as plain data. Hosts are tried in order. */
@@ -41,6 +48,8 @@ export type DbrestPass =
 /** A fault of a connection string: the message, its range in the text (UTF-16 offsets), and optionally a hint. */
 interface DsnFault {
   readonly message: string;
+  /** The message quotes nothing of the connection string. */
+  readonly isPublic?: true;
   readonly start: number;
   readonly end: number;
   readonly hint?: string;
@@ -59,6 +68,7 @@ class DsnError extends Error implements DsnFault {
   readonly start: number;
   readonly end: number;
   readonly hint?: string;
+  readonly isPublic?: true;
 
   constructor(message: string, { start, end }: { start: number; end: number }, hint?: string) {
     super(message);
@@ -66,6 +76,11 @@ class DsnError extends Error implements DsnFault {
     this.end = end;
     if (hint !== undefined) this.hint = hint;
   }
+}
+
+/** A fault of a service, which `range` names. */
+class ServiceError extends DsnError {
+  override readonly isPublic = true;
 }
 
 /** The superuser of the embedded server, which gw logs in as. */
@@ -206,9 +221,28 @@ function scanValue(text: string, from: number): { text: string; end: number } {
   return { text: value, end: at + 1 };
 }
 
+/** A pair of a service; its range is that of the service's name in the text. */
+interface ServicePair extends DsnPair {
+  readonly where: string;
+}
+
+/** A part of the connection string. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface HostLists {
+  readonly hostNames: readonly string[] | undefined;
+  readonly addresses: readonly string[] | undefined;
+  readonly ports: readonly string[];
+}
+
 type Values = { -readonly [K in keyof ConnectionTarget]?: ConnectionTarget[K] } & {
   hostNames?: string[];
+  addresses?: string[];
   ports?: string[];
+  passfile?: string;
 };
 
 const DEFAULT_PORT = 5432;
@@ -218,6 +252,7 @@ const DEFAULT_HOSTS = ['/var/run/postgresql', '/tmp', 'localhost'];
 /** The supported keywords of libpq (PostgreSQL documentation, 34.1.2). */
 const KEYWORDS = new Map<string, (values: Values, pair: DsnPair) => void>([
   ['host', (values, { value }) => void (values.hostNames = value.split(','))],
+  ['hostaddr', (values, pair) => void (values.addresses = addressesIn(pair))],
   [
     'port',
     (values, pair) => void (values.ports = pair.value.split(',').map((port) => checkPort(port, pair))),
@@ -225,6 +260,7 @@ const KEYWORDS = new Map<string, (values: Values, pair: DsnPair) => void>([
   ['dbname', (values, { value }) => void (values.database = value)],
   ['user', (values, { value }) => void (values.user = value)],
   ['password', (values, { value }) => void (values.password = value)],
+  ['passfile', (values, { value }) => void (values.passfile = value)],
   ['sslmode', (values, pair) => void (values.sslMode = oneOf(SSL_MODES, pair) as SslMode)],
   ['sslrootcert', (values, { value }) => void (values.sslRootCert = value)],
   ['sslcert', (values, { value }) => void (values.sslCert = value)],
@@ -235,6 +271,9 @@ const KEYWORDS = new Map<string, (values: Values, pair: DsnPair) => void>([
   ['fallback_application_name', (values, { value }) => void (values.applicationName ??= value)],
   ['keepalives', (values, pair) => void (values.keepAlive = oneOf(['0', '1'], pair) === '1')],
   ['keepalives_idle', (values, pair) => void (values.keepAliveIdleMs = seconds(pair) * 1000)],
+  // The service has been looked up before.
+  ['service', () => undefined],
+  ['servicefile', () => undefined],
   // These have no effect, so only values that match gw's behaviour are accepted.
   ['client_encoding', (_, pair) => void oneOf(['utf8', 'UTF8', 'utf-8', 'UTF-8', 'auto'], pair)],
   ['gssencmode', (_, pair) => void oneOf(['disable', 'prefer'], pair)],
@@ -243,28 +282,59 @@ const KEYWORDS = new Map<string, (values: Values, pair: DsnPair) => void>([
 
 /** Keywords of libpq that gw does not support; they are rejected instead of ignored. */
 const UNSUPPORTED = new Set(
-  `channel_binding gsslib gssdelegation hostaddr keepalives_count keepalives_interval krbsrvname load_balance_hosts
-  max_protocol_version min_protocol_version passfile replication require_auth requirepeer service servicefile
+  `channel_binding gsslib gssdelegation keepalives_count keepalives_interval krbsrvname load_balance_hosts
+  max_protocol_version min_protocol_version replication require_auth requirepeer
   ssl_max_protocol_version ssl_min_protocol_version sslcertmode sslcompression sslcrl sslcrldir sslnegotiation
   sslpassword sslsni tcp_user_timeout`.split(/\s+/),
 );
 
+/** The pairs of the service that is named, or that `PGSERVICE` names. Throws a `DsnError`. */
+function servicePairs(pairs: readonly DsnPair[], whole: Range, around: Surroundings): ServicePair[] {
+  const last = (keyword: string): DsnPair | undefined => pairs.findLast((pair) => pair.keyword === keyword);
+  const named = last('service');
+  const name = named?.value ?? around.env['PGSERVICE'];
+  if (name === undefined || name === '') return [];
+  const { start, end } = named ?? whole;
+  try {
+    const settings = readService(name, last('servicefile')?.value, around);
+    return settings.map((setting) => ({ ...setting, start, end }));
+  } catch (error) {
+    if (error instanceof ServiceFault) throw new ServiceError(error.message, { start, end });
+    throw error;
+  }
+}
+
+function setFromService(values: Values, pair: ServicePair): void {
+  const set = KEYWORDS.get(pair.keyword);
+  const isKnown = set !== undefined || UNSUPPORTED.has(pair.keyword);
+  const fault = isKnown ? 'a keyword that is not supported' : 'an unknown keyword';
+  try {
+    if (!set) throw new DsnError(fault, pair);
+    set(values, pair);
+  } catch (error) {
+    if (error instanceof DsnError)
+      throw new ServiceError(`${error.message} in ${pair.where}`, pair, error.hint);
+    throw error;
+  }
+}
+
 /** Converts pairs to a target with libpq's defaults; the last of equal keywords wins. Throws a `DsnError`. */
 function connectionTarget(
   pairs: readonly DsnPair[],
-  whole: { start: number; end: number },
+  whole: Range,
+  around: DsnSurroundings,
 ): ConnectionTarget {
   const values: Values = {};
+  for (const pair of servicePairs(pairs, whole, around)) setFromService(values, pair);
   for (const pair of pairs) {
     const set = KEYWORDS.get(pair.keyword);
     if (set) set(values, pair);
     else refuseKeyword(pair);
   }
-  const { hostNames, ports, ...rest } = values;
-  return {
+  const { hostNames, addresses, ports = [], passfile, ...rest } = values;
+  const target = {
     hosts: hostList(
-      hostNames ?? DEFAULT_HOSTS,
-      ports ?? [],
+      { hostNames, addresses, ports },
       pairs.find(({ keyword }) => keyword === 'port') ?? whole,
     ),
     sslMode: 'prefer',
@@ -273,7 +343,27 @@ function connectionTarget(
     keepAlive: true,
     keepAliveIdleMs: 30_000,
     ...rest,
-  };
+  } as const;
+  const path = passfile ?? around.env['PGPASSFILE'];
+  return path === undefined || path === '' || target.password !== undefined
+    ? target
+    : { ...target, hosts: withPasswords(target, readPasswordFile(path, around.warn)) };
+}
+
+function withPasswords(
+  {
+    hosts,
+    user = userInfo().username,
+    database = user,
+  }: Pick<ConnectionTarget, 'hosts' | 'user' | 'database'>,
+  passwordOf: ReturnType<typeof readPasswordFile>,
+): readonly Host[] {
+  return hosts.map((host) => {
+    // In a password file the usual sockets are called "localhost".
+    const name = DEFAULT_HOSTS.includes(host.host) ? 'localhost' : host.host;
+    const password = passwordOf({ host: name, port: host.port, database, user });
+    return password === undefined ? host : { ...host, password };
+  });
 }
 
 function refuseKeyword({ keyword, start }: DsnPair): never {
@@ -285,18 +375,29 @@ function refuseKeyword({ keyword, start }: DsnPair): never {
   throw new DsnError(`unknown keyword "${keyword}"`, range, hint);
 }
 
-function hostList(
-  names: readonly string[],
-  ports: readonly string[],
-  blame: { start: number; end: number },
-): Host[] {
+function hostList({ hostNames, addresses, ports }: HostLists, blame: Range): Host[] {
+  const names = hostNames ?? addresses ?? DEFAULT_HOSTS;
   if (ports.length > 1 && ports.length !== names.length) {
     throw new DsnError(`${ports.length} ports for ${names.length} hosts`, blame);
   }
-  return names.map((name, i) => ({
-    host: name === '' ? (DEFAULT_HOSTS[0] as string) : name,
-    port: Number((ports.length === 1 ? ports[0] : ports[i]) || DEFAULT_PORT),
-  }));
+  if (addresses && addresses.length !== names.length) {
+    throw new DsnError(`${addresses.length} addresses for ${names.length} hosts`, blame);
+  }
+  return names.map((name, i) => {
+    const address = hostNames && addresses?.[i];
+    return {
+      host: name || addresses?.[i] || (DEFAULT_HOSTS[0] as string),
+      port: Number((ports.length === 1 ? ports[0] : ports[i]) || DEFAULT_PORT),
+      ...(address && { address }),
+    };
+  });
+}
+
+/** `hostaddr`: numeric addresses; an empty one leaves the place to `host`. */
+function addressesIn(pair: DsnPair): string[] {
+  const addresses = pair.value.split(',');
+  if (addresses.every((address) => address === '' || isIP(address) !== 0)) return addresses;
+  throw new DsnError('invalid "hostaddr"', pair, 'expected IP addresses');
 }
 
 function checkPort(port: string, pair: DsnPair): string {
@@ -320,13 +421,26 @@ function oneOf(allowed: readonly string[], pair: DsnPair): string {
   throw new DsnError(`invalid "${pair.keyword}"`, pair, `expected ${allowed.join(', ')}`);
 }
 
+/** What is read besides a connection string, and whom to tell about a password file that is ignored. */
+interface DsnSurroundings extends Surroundings {
+  readonly warn: (message: string) => void;
+}
+
+function processSurroundings(): DsnSurroundings {
+  return { env: process.env, home: homedir(), warn: () => undefined };
+}
+
 /**
- * Reads a connection string of libpq, in keywords or as a URI, or returns its first fault. Reads neither the environment
- * nor a password file.
+ * Reads a connection string of libpq, in keywords or as a URI, or returns its first fault. Of the environment only
+ * `PGSERVICE`, `PGSERVICEFILE`, `PGSYSCONFDIR` and `PGPASSFILE` count, and a password file only where it is named.
  */
-export function readDsn(text: string): ConnectionTarget | { readonly fault: DsnFault } {
+export function readDsn(
+  text: string,
+  around: DsnSurroundings = processSurroundings(),
+): ConnectionTarget | { readonly fault: DsnFault } {
   try {
-    return connectionTarget(isUri(text) ? scanUri(text) : scanKeywords(text), { start: 0, end: text.length });
+    const pairs = isUri(text) ? scanUri(text) : scanKeywords(text);
+    return connectionTarget(pairs, { start: 0, end: text.length }, around);
   } catch (error) {
     if (error instanceof DsnError) return { fault: error };
     throw error;
@@ -345,12 +459,13 @@ export const passReader = readers.words<DbrestPass>(
     const embedded = list.length === 1 ? /^embedded(?::(.+))?$/.exec((list[0] as Word).value) : null;
     if (embedded) return { kind: 'embedded', dir: resolve(prefix, embedded[1] ?? DEFAULT_EMBEDDED_DIR) };
 
-    const read = readDsn(list.map((word) => word.value).join(' '));
+    const warn = (message: string): void => report.warn(`"${directive}": ${message}`, (list[0] as Word).span);
+    const read = readDsn(list.map((word) => word.value).join(' '), { ...processSurroundings(), warn });
     if (!('fault' in read)) return { kind: 'server', target: read };
     const { fault } = read;
     const { word, span } = spanOf(list, fault.start, fault.end);
     // The message may quote a part of the connection string, which may be secret.
-    const message = word.secret ? 'malformed connection string' : fault.message;
+    const message = word.secret && !fault.isPublic ? 'malformed connection string' : fault.message;
     report.emerg(`invalid value in "${directive}" directive, ${message}`, span, {
       hint: fault.hint,
       rule: 'dbrest-dsn',

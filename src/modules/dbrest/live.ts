@@ -128,11 +128,12 @@ async function runQuery({ target, anonRole, schemas }: LiveQuery, timeoutMs: num
   }
 }
 
-function reasonOf(error: WireError, { password }: ConnectionTarget): string {
+function reasonOf(error: WireError, { hosts, password }: ConnectionTarget): string {
   const known = unreachableReason(error);
   if (known !== undefined) return known;
   const line = error.message.split('\n', 1)[0] ?? '';
-  return password === undefined || password === '' ? line : line.replaceAll(password, '***');
+  const secrets = [password, ...hosts.map((host) => host.password)].filter(Boolean) as string[];
+  return secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line);
 }
 
 type Problem = LiveProblem<DbrestConfig>;

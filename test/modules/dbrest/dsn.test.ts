@@ -55,6 +55,17 @@ const targets: [dsn: string, expected: object][] = [
   ],
   ['host=db keepalives=0 keepalives_idle=7', { ...one('db'), keepAlive: false, keepAliveIdleMs: 7_000 }],
   ['host=a host=b', one('b')],
+  ['hostaddr=127.0.0.1', one('127.0.0.1')],
+  ['host=db hostaddr=10.0.0.7', { hosts: [{ host: 'db', port: 5432, address: '10.0.0.7' }] }],
+  [
+    'host=a,b hostaddr=::1, port=7',
+    {
+      hosts: [
+        { host: 'a', port: 7, address: '::1' },
+        { host: 'b', port: 7 },
+      ],
+    },
+  ],
   ['postgres://', {}],
   [
     'postgresql://gw:p%40ss@db:6543/shop',
@@ -170,16 +181,23 @@ expected 1 to 65535`,
 expected disable, allow, prefer, require, verify-ca, verify-full`,
   ],
   [
-    'service=prod',
-    `${SAID} "service" is not supported yet
-"service=prod"
- ^^^^^^^`,
+    'host=db sslcrl=/x',
+    `${SAID} "sslcrl" is not supported yet
+"host=db sslcrl=/x"
+         ^^^^^^`,
   ],
   [
-    'host=db passfile=/root/.pgpass',
-    `${SAID} "passfile" is not supported yet
-"host=db passfile=/root/.pgpass"
-         ^^^^^^^^`,
+    'host=db hostaddr=db',
+    `${SAID} invalid "hostaddr"
+"host=db hostaddr=db"
+         ^^^^^^^^^^^
+expected IP addresses`,
+  ],
+  [
+    'host=a,b hostaddr=::1',
+    `${SAID} 1 addresses for 2 hosts
+"host=a,b hostaddr=::1"
+ ^^^^^^^^^^^^^^^^^^^^^`,
   ],
   [
     'postgresql://db/x?ssl',

@@ -19,8 +19,9 @@ const BLANK = /[ \t\n\r]*/y;
 /** `member-name-shorthand`. */
 const NAME = /[A-Za-z_\u0080-\u{D7FF}\u{E000}-\u{10FFFF}][\w\u0080-\u{D7FF}\u{E000}-\u{10FFFF}]*/uy;
 const INDEX = /(?:0|-?[1-9]\d{0,5})(?!\d|\s*:)/y;
-const DOUBLE = /"((?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[\dA-Fa-f]{4})*)"/y;
-const SINGLE = /'((?:[^'\\\u0000-\u001f]|\\['\\/bfnrt]|\\u[\dA-Fa-f]{4})*)'/y;
+/** Strings contain no control characters below a blank. */
+const DOUBLE = /"(?:[ !#-[\]-\u{10FFFF}]|\\["\\/bfnrt]|\\u[\dA-Fa-f]{4})*"/uy;
+const SINGLE = /'(?:[ -&(-[\]-\u{10FFFF}]|\\['\\/bfnrt]|\\u[\dA-Fa-f]{4})*'/uy;
 const COMPARISON = /==\^|[*^]==|[!=]=/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;

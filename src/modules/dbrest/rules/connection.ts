@@ -20,7 +20,7 @@ const dbrestPlainRemote: ModuleRule<DbrestConfig> = {
     for (const { node, settings } of servedDatabases(config)) {
       if (settings.pass?.kind !== 'server') continue;
       const { hosts, sslMode } = settings.pass.target;
-      const isHere = hosts.every(({ host }) => host.startsWith('/') || isLocal(host));
+      const isHere = hosts.every(({ host, address = host }) => address.startsWith('/') || isLocal(address));
       if (isHere || sslMode === 'verify-full') continue;
       yield {
         at: node,

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, Connection } from 'pg';
 import type { ConnectionTarget, Host } from '../dsn.ts';
@@ -51,15 +52,26 @@ export interface Attempt extends Host {
 /** All connection attempts in the order of libpq's `sslmode`; Unix sockets never use TLS. Reads certificate files. */
 export async function connectionAttempts(target: ConnectionTarget): Promise<Attempt[]> {
   const plain = (host: Host): Attempt => ({ ...host, ssl: false });
-  const remote = target.hosts.some(({ host }) => !host.startsWith('/'));
+  const remote = target.hosts.some((host) => !addressOf(host).startsWith('/'));
   const ssl = target.sslMode === 'disable' || !remote ? {} : await sslOptions(target);
-  const secure = (host: Host): Attempt => ({ ...host, ssl });
+  const secure = (host: Host): Attempt => ({ ...host, ssl: { ...ssl, ...certifiedName(host) } });
   return target.hosts.flatMap((host) => {
-    if (host.host.startsWith('/') || target.sslMode === 'disable') return [plain(host)];
+    if (addressOf(host).startsWith('/') || target.sslMode === 'disable') return [plain(host)];
     if (target.sslMode === 'prefer') return [secure(host), plain(host)];
     if (target.sslMode === 'allow') return [plain(host), secure(host)];
     return [secure(host)];
   });
+}
+
+/** Where to connect. */
+export function addressOf({ host, address = host }: Host): string {
+  return address;
+}
+
+/** The name that the certificate has to be for, where it is not the address of the connection. */
+function certifiedName({ host, address }: Host): ConnectionOptions {
+  if (address === undefined) return {};
+  return isIP(host) === 0 ? { host, servername: host } : { host };
 }
 
 /**
@@ -104,7 +116,9 @@ const TIMEOUT_MS = 2_000;
  * which it does after sending the signal: only then can a late cancel no longer hit the next query. Rejects if the request
  * could not be delivered.
  */
-export function sendCancel(pg: Pg, { host, port, ssl }: Attempt, client: WireClient): Promise<void> {
+export function sendCancel(pg: Pg, attempt: Attempt, client: WireClient): Promise<void> {
+  const { port, ssl } = attempt;
+  const host = addressOf(attempt);
   return new Promise((resolve, reject) => {
     const connection = new pg.Connection({ ssl }) as WireConnection;
     const timer = setTimeout(() => connection.stream.destroy(new Error('cancel timed out')), TIMEOUT_MS);

@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import type { QueryConfig } from 'pg';
 import type { ConnectionTarget } from '../dsn.ts';
 import {
+  addressOf,
   type Attempt,
   connectionAttempts,
   ConnectTimeout,
@@ -99,16 +100,17 @@ function wasReached(error: NodeJS.ErrnoException): boolean {
   return error.syscall === undefined && !hasTimedOut(error);
 }
 
-function newClient(pg: Pg, target: ConnectionTarget, { host, port, ssl }: Attempt): WireClient {
+function newClient(pg: Pg, target: ConnectionTarget, attempt: Attempt): WireClient {
+  const { port, ssl, password = '' } = attempt;
   const user = target.user ?? userInfo().username;
   const client = new pg.Client({
-    host,
+    host: addressOf(attempt),
     port,
     ssl,
     user,
     database: target.database ?? user,
     // A function keeps pg from reading the environment and ~/.pgpass when there is no password.
-    password: () => target.password ?? '',
+    password: () => target.password ?? password,
     application_name: target.applicationName,
     connectionTimeoutMillis: target.connectTimeoutMs,
     keepAlive: target.keepAlive,

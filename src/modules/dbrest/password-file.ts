@@ -1,0 +1,71 @@
+import { readFileSync, statSync } from 'node:fs';
+import { systemReason } from '../../system/index.ts';
+
+const MOST_BYTES = 1_048_576;
+/** The permissions of group and others. */
+const OTHERS = 0o077;
+
+/** What a password is looked up by. */
+interface Login {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+}
+
+/**
+ * Reads a password file (PostgreSQL documentation, "The Password File") and returns what looks passwords up in it. Without
+ * a usable file there are none, as in libpq; `warn` is told why, in a message without secrets.
+ */
+export function readPasswordFile(
+  path: string,
+  warn: (message: string) => void,
+): (login: Login) => string | undefined {
+  const fault = faultOf(path);
+  if (fault !== undefined) {
+    warn(`the password file "${path}" is ignored: ${fault}`);
+    return () => undefined;
+  }
+  const lines = readFileSync(path, 'utf8').split(/\r?\n/);
+  const entries = lines.flatMap((line) => (line.startsWith('#') ? [] : (entryOf(line) ?? [])));
+  return ({ host, port, database, user }) => {
+    const wanted = [host, String(port), database, user];
+    const fits = ({ fields }: Entry): boolean =>
+      fields.every((field, i) => field === '*' || unescaped(field) === wanted[i]);
+    return entries.find(fits)?.password;
+  };
+}
+
+function faultOf(path: string): string | undefined {
+  try {
+    const stats = statSync(path);
+    if (!stats.isFile()) return 'it is not a plain file';
+    if ((stats.mode & OTHERS) !== 0)
+      return 'group or others may use it, its permissions should be 0600 or less';
+    if (stats.size > MOST_BYTES) return 'it is larger than 1 MB';
+    readFileSync(path);
+    return undefined;
+  } catch (error) {
+    return `it cannot be read (${systemReason(error)})`;
+  }
+}
+
+interface Entry {
+  /** Host, port, database and user as they are written: an escaped `*` is no wildcard. */
+  readonly fields: readonly string[];
+  readonly password: string;
+}
+
+const FIELD = String.raw`((?:\\.|[^:\\])*):`;
+/** Only the first four fields end at a colon. */
+const ENTRY = new RegExp(`^${FIELD.repeat(4)}(.*)$`, 's');
+
+function entryOf(line: string): Entry | undefined {
+  const [, host, port, database, user, password] = ENTRY.exec(line) ?? [];
+  if (password === undefined) return undefined;
+  return { fields: [host, port, database, user] as string[], password: unescaped(password) };
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\(.)/gs, '$1');
+}
