@@ -58,6 +58,32 @@ for (const { it, request, sql, parameters } of cases) {
   });
 }
 
+const costs = [
+  { limit: '', shown: /^\d+(\.\d+)?$/ },
+  { limit: 'dbrest_max_cost 100000;', shown: /^\d+(\.\d+)? of 100000$/ },
+  { limit: 'dbrest_max_cost 1;', shown: /^\d+(\.\d+)?: refused, at most 1 is allowed$/ },
+];
+
+for (const { limit, shown } of costs) {
+  test(`explain shows what a request would cost with "${limit}"`, async (t) => {
+    const { dsn } = await postgres(TODOS);
+    const explained = configured(t, conf(dsn).replace('dbrest_schemas', `${limit} dbrest_schemas`));
+    const account = await accountOf(explained, { live: true, url: '/rest/todos?task=eq.first' });
+    const cost = account.answer.facts.find(({ label }) => label === 'cost');
+    expect(cost?.value).toMatch(shown);
+  });
+}
+
+test('explain tells why the cost of a request is not known', async (t) => {
+  const { dsn, query } = await postgres(TODOS);
+  await query('revoke select on api.todos from anon');
+  const account = await accountOf(configured(t, conf(dsn)), { live: true, url: '/rest/todos' });
+  expect(account.answer.facts.at(-1)).toEqual({
+    label: 'cost',
+    value: 'unknown: permission denied for table todos',
+  });
+});
+
 test('explain gives the response of the gateway to a request for a table that does not exist', async (t) => {
   const { dsn } = await postgres(TODOS);
   const { answer } = await accountOf(configured(t, conf(dsn)), { live: true, url: '/rest/nothing' });

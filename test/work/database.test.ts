@@ -32,6 +32,14 @@ const cases: readonly (Sent & {
   // in full, because `request.uri` has it.
   { it: 'a row by its key', path: '/api/items?id=eq.7', statements: 2, sentBytes: 225, receivedBytes: 110 },
   // Received: 30 bytes of JSON for each row, and one row for all of it.
+  // The cost is known from the first of them.
+  {
+    it: 'a row by its key below a highest cost',
+    path: '/guarded/items?id=eq.7',
+    statements: 2,
+    sentBytes: 232,
+    receivedBytes: 110,
+  },
   { it: '100 rows', path: '/api/items?limit=100', statements: 2, sentBytes: 230, receivedBytes: 3_100 },
   {
     it: '20 rows with 5 embedded in each',
@@ -68,7 +76,11 @@ const traffic = new DatabaseTraffic();
 let gw: Gateway;
 beforeAll(async () => {
   const dsn = await traffic.open(file, await postgres(FIXTURE));
-  gw = await startGateway(file, `server { location /api/ { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`);
+  const served = `dbrest_pass ${dsn}; dbrest_anon_role anon;`;
+  gw = await startGateway(
+    file,
+    `server { location /api/ { ${served} } location /guarded/ { ${served} dbrest_max_cost 1000; } }`,
+  );
 });
 
 for (const { it, statements, sentBytes, receivedBytes, ...sent } of cases) {

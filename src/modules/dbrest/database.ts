@@ -1,6 +1,7 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, type PoolBounds, PoolRefusal } from '../../pool.ts';
 import { DatabaseCaches, RELATIVES_SQL } from './caching/index.ts';
+import type { Gate } from './cost-guard.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
@@ -29,6 +30,7 @@ import {
   type WireError,
 } from './session/index.ts';
 import { Costs, MOST_CHARACTERS, SharedSessions } from './sharing.ts';
+import type { Counter } from '../../zone/index.ts';
 import { inSlices } from './turn.ts';
 import { Watch, type WatchOptions } from './watch.ts';
 
@@ -63,6 +65,8 @@ interface BatchOrder {
   readonly shares?: string | undefined;
   /** The time zone that the batch sets. */
   readonly timeZone?: string | undefined;
+  /** Runs first in the session of the batch, and decides whether the batch runs. */
+  readonly gate?: Gate | undefined;
 }
 
 interface Order extends BatchOrder {
@@ -158,7 +162,10 @@ const BEFORE_CLAIMS: PoolBounds = { size: 1, maxAgeMs: 30 * 60_000 };
 const GRACE_MS = 500;
 
 /** The interface of a database for requests. */
-export type RestDatabase = Pick<Database, 'schema' | 'plans' | 'caches' | 'read' | 'write' | 'features'>;
+export type RestDatabase = Pick<
+  Database,
+  'schema' | 'plans' | 'caches' | 'read' | 'write' | 'features' | 'costRefusals'
+>;
 
 interface DatabaseOptions {
   /** The name in the log, without secrets. */
@@ -184,6 +191,7 @@ export class Database {
   readonly schema: SchemaCache;
   readonly plans: KeptPlans;
   readonly caches: DatabaseCaches;
+  readonly costRefusals: Pick<Counter, 'add'>;
   readonly #share: CatalogueShare;
   readonly #watch: Watch;
   readonly #pool: Pool<Session>;
@@ -204,6 +212,7 @@ export class Database {
     this.#log = log;
     this.#metrics = metrics;
     this.plans = new KeptPlans(metrics.plans);
+    this.costRefusals = metrics.costRefusals;
     this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
     this.caches = new DatabaseCaches({
       database: identity,
@@ -321,9 +330,9 @@ export class Database {
 
   /** Runs a batch in a shared session if it is known to be short, and again in its own if it was displaced there. */
   async #run(steps: readonly RunStep[], order: Order): Promise<Results> {
-    const { client, rules, shares } = order;
-    const turnMs =
-      shares === undefined || rules.pipelining === 0 ? undefined : this.#costs.shortTurnMs(shares);
+    const { client, rules, shares, gate } = order;
+    const mayShare = shares !== undefined && rules.pipelining > 0 && !gate;
+    const turnMs = mayShare ? this.#costs.shortTurnMs(shares) : undefined;
     if (turnMs === undefined) return this.#runAlone(steps, order);
     try {
       return await this.#runShared(steps, order, turnMs);
@@ -346,6 +355,7 @@ export class Database {
       if (client.aborted) throw new PoolRefusal('abandoned');
       running = session;
       this.#slowClients.begin(session);
+      if (order.gate) await this.#pass(order.gate, session, order);
       return await session.run(steps, rules.timeoutMs + GRACE_MS, this.#batchRules(order));
     } finally {
       running = undefined;
@@ -353,6 +363,14 @@ export class Database {
       this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
       this.#pool.release(session, session.isSpent);
     }
+  }
+
+  async #pass({ steps, judge }: Gate, session: Session, order: Order): Promise<void> {
+    const { timeoutMs, poolReset } = order.rules;
+    const resets = poolReset === 'discard';
+    const results = await session.run(steps, timeoutMs + GRACE_MS, { resets, leaves: order.leaves });
+    if (order.client.aborted) throw new PoolRefusal('abandoned');
+    judge(results);
   }
 
   /** Runs a batch that usually takes `turnMs` behind others; when the client goes away, its results are dropped. */

@@ -22,7 +22,7 @@ import {
 import { faultOf, sendFault } from './response/index.ts';
 import { CatalogueWriter, type Schema, SchemaCache, schemaOf } from './schema/index.ts';
 import type { RunStep, Session } from './session/index.ts';
-import type { BoundValue, Statements } from './sql/index.ts';
+import { type BoundValue, estimateFor, type RunPlan, type Statements } from './sql/index.ts';
 import { withDatabase } from './tools/index.ts';
 import { inSlices } from './turn.ts';
 
@@ -30,7 +30,7 @@ import { inSlices } from './turn.ts';
 const PATIENCE_MS = 30_000;
 const BEGIN: RunStep = { statement: { text: 'begin read only', values: [] }, silent: true };
 
-/** Provides what a location needs to explain requests instead of serving them. No statement is sent to the database. */
+/** Provides what a location needs to explain requests instead of serving them. No statement of them is executed. */
 export async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "dbrest_pass" has no database');
@@ -60,6 +60,7 @@ function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
   return {
     schema: new SchemaCache(() => readSchema(pass)),
     plans: new KeptPlans(),
+    costRefusals: { add: () => undefined },
     read: refuse,
     write: refuse,
     features: refuse,
@@ -157,7 +158,7 @@ type SqlExplanation = Required<Pick<ExplainedAction, 'facts' | 'unknown'>>;
 async function statementsOf(
   { x, head, identity }: ExplainedRequest,
   { queryOf, planOf, workOf, statementsOf: write }: Steps,
-  { live, database }: ExplanationContext,
+  { live, database, config }: ExplanationContext,
 ): Promise<SqlExplanation | undefined> {
   const dependsOnServer = needsFeatures(head);
   // The query and the body are parsed nevertheless, to find syntax errors.
@@ -171,10 +172,32 @@ async function statementsOf(
   if (obstacle !== undefined) return { facts: queryFacts(x, request), unknown: `the SQL, which ${obstacle}` };
   const plan = await planOf(request, identity.role);
   if (plan.kind === 'options') return undefined;
+  const statements = write(x, identity, { plan, work: workOf(plan) });
+  const cost = await costFacts(config, plan, statements);
   return {
-    facts: statementFacts(write(x, identity, { plan, work: workOf(plan) }), identity),
+    facts: [...statementFacts(statements, identity), ...cost],
     unknown: 'the response of the database',
   };
+}
+
+/** What the planner expects a request to cost. Nothing is executed for it. */
+async function costFacts(
+  { pass, maxCost }: DbrestConfig,
+  plan: RunPlan,
+  statements: Statements,
+): Promise<readonly ExplainedFact[]> {
+  const estimate = pass && estimateFor(plan, { ...statements, preRequest: undefined });
+  if (!estimate) return [];
+  const fact = (value: string): readonly ExplainedFact[] => [{ label: 'cost', value }];
+  try {
+    const cost = await withDatabase(pass, async (session) =>
+      estimate.costIn(await session.run(estimate.steps, PATIENCE_MS)),
+    );
+    if (maxCost === undefined) return fact(`${cost}`);
+    return fact(cost > maxCost ? `${cost}: refused, at most ${maxCost} is allowed` : `${cost} of ${maxCost}`);
+  } catch (error) {
+    return fact(`unknown: ${(error as Error).message}`);
+  }
 }
 
 /** Why the schema is not available, or `undefined`. */

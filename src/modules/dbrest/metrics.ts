@@ -30,6 +30,10 @@ const REPEATS = {
   name: 'gw_dbrest_repeats_total',
   help: 'Requests sent again: "lost" with their connection, in "conflict" with others, or "displaced" from a shared connection.',
 };
+const COST_REFUSALS = {
+  name: 'gw_dbrest_cost_refusals_total',
+  help: 'Requests that were refused because of "dbrest_max_cost".',
+};
 const LOAD = {
   name: 'gw_dbrest_schema_cache_load_seconds',
   help: 'Time to read the schema.',
@@ -44,6 +48,7 @@ export class DatabaseMetrics {
   readonly depth: Histogram;
   readonly repeats: Readonly<Record<'lost' | 'conflict' | 'displaced', Counter>>;
   readonly plans: CacheMetrics;
+  readonly costRefusals: Counter;
   readonly #batches: Counter;
   readonly #writes: Counter;
   readonly #loads: Readonly<Record<'success' | 'fail', Counter>>;
@@ -63,6 +68,7 @@ export class DatabaseMetrics {
       displaced: metrics.counter(REPEATS, { ...labels, reason: 'displaced' }),
     };
     this.plans = cacheMetrics(metrics, { cache: 'plan', things: 'Plans', labels });
+    this.costRefusals = metrics.counter(COST_REFUSALS, labels);
     this.#batches = metrics.counter(BATCHES, labels);
     this.#writes = metrics.counter(WRITES, labels);
     this.#loadSeconds = metrics.histogram(LOAD, labels);

@@ -4,10 +4,11 @@ import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import type { PieceBuffers } from '../../send-file.ts';
 import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
+import { compileCostGuard, type Gate } from './cost-guard.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
-import { bodyTooLarge, type DbrestFault } from './fault/index.ts';
+import { bodyTooLarge, DbrestFault, TOO_COSTLY } from './fault/index.ts';
 import { compilePlan, type PlannedOptions } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
 import {
@@ -138,6 +139,7 @@ function compilePipeline(config: DbrestConfig, database: RestDatabase, location:
   const steps = compileSteps(config, database, location);
   const { askedBy, prepare } = compilePreparation(steps, database);
   const responseOf = compileResponse(config, location);
+  const guard = compileCostGuard(config, database);
 
   const run = async (x: Exchange, asked: Asked, caller: Caller): Promise<void> => {
     const { identity, stopwatch, planned } = caller;
@@ -153,6 +155,7 @@ function compilePipeline(config: DbrestConfig, database: RestDatabase, location:
       statements,
       response,
       rules: rulesOf(config, statements),
+      gate: guard?.gateOf(plan, statements),
     });
     await response.end(results);
   };
@@ -253,6 +256,7 @@ interface PreparedRun {
   readonly statements: Statements;
   readonly response: OpenResponse;
   readonly rules: DbrestConfig;
+  readonly gate: Gate | undefined;
 }
 
 /** Runs a plan. What a write may have changed leaves the caches before its response is sent. */
@@ -270,19 +274,23 @@ async function runPlan(database: RestDatabase, plan: RunPlan, prepared: Prepared
   }
 }
 
-/** PostgreSQL has refused a statement, and rolled back all of the request. A session that ends says FATAL instead. */
+/**
+ * PostgreSQL has refused a statement, and rolled back all of the request, or the request was too costly to run. A session that
+ * ends says FATAL instead.
+ */
 function isRefusal(error: unknown): boolean {
+  if (error instanceof DbrestFault) return error.code === TOO_COSTLY;
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
 function runStatements(
   database: RestDatabase,
-  { x, statements, response, rules }: PreparedRun,
+  { x, statements, response, rules, gate }: PreparedRun,
 ): Promise<Results> {
   const { before, main, after, repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
-  const order = { client: x, rules, isolation, leaves, shares, timeZone };
+  const order = { client: x, rules, isolation, leaves, shares, timeZone, gate };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 

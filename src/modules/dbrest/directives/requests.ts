@@ -7,6 +7,8 @@ export interface RequestsConfig {
   readonly schemas: readonly string[];
   readonly extraSearchPath: readonly string[];
   readonly maxRows?: number;
+  /** In the units of PostgreSQL's planner. */
+  readonly maxCost?: number;
   /** The function that is called before every request: schema and name, or the name alone. */
   readonly preRequest?: readonly string[];
   readonly txEnd: TxEnd;
@@ -190,6 +192,14 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     args: readers.integer({ min: 1 }),
     into: 'maxRows',
     summary: 'Most rows in one response.',
+    source: 'gw',
+  },
+  dbrest_max_cost: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 1 }),
+    into: 'maxCost',
+    summary:
+      'The highest cost that the planner of PostgreSQL may expect of a request; what would cost more is refused (400, DBREST100) before it runs.',
     source: 'gw',
   },
   dbrest_pre_request: {

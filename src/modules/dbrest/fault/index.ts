@@ -1,3 +1,4 @@
+export { TOO_COSTLY, tooCostly } from './cost.ts';
 export { DbrestFault } from './fault.ts';
 export * from './request.ts';
 export * from './schema.ts';

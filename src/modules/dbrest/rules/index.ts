@@ -5,6 +5,7 @@ import { ROLE_RULES } from './roles.ts';
 import { SERVED_RULES } from './served.ts';
 import { CONNECTION_RULES } from './connection.ts';
 import { CACHING_RULES } from './caching.ts';
+import { REQUEST_RULES } from './requests.ts';
 
 /** The rules of dbrest: GW6xx. */
 export const rules: readonly ModuleRule<DbrestConfig>[] = [
@@ -13,4 +14,5 @@ export const rules: readonly ModuleRule<DbrestConfig>[] = [
   ...SERVED_RULES,
   ...CONNECTION_RULES,
   ...CACHING_RULES,
+  ...REQUEST_RULES,
 ];

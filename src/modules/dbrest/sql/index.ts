@@ -5,6 +5,7 @@ import type { Step } from './statement.ts';
 import type { RunPlan, Work } from './transaction.ts';
 import { writeWork } from './write.ts';
 
+export { estimateFor } from './estimate.ts';
 export { countedTotal } from './read.ts';
 export { countedSql } from './rows.ts';
 export { searchPath } from './settings.ts';

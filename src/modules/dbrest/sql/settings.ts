@@ -39,6 +39,9 @@ const NAMES = [
   'request.cookies',
 ];
 
+/** Which of the settings tell who asks and how; the others come from the configuration, the role and the schema. */
+export const SETTINGS_OF_CALLER = { from: NAMES.indexOf('request.jwt'), to: NAMES.length };
+
 /** Response settings that an earlier request may have left in the session. */
 const CLEARED = ['response.headers', 'response.status'];
 

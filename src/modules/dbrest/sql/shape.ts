@@ -122,6 +122,18 @@ function explainSql(
   return { text: `explain (${[`format ${format}`, ...options].join(', ')}) ${text}`, values };
 }
 
+const EXPLAIN = /^explain \(([^)]*)\) /;
+
+/**
+ * The statement whose one row has the planner's estimate for another one; for an `explain` that executes a statement, that of
+ * the statement. `undefined` for an `explain` that executes nothing.
+ */
+export function estimateOf({ text, values }: Statement): Statement | undefined {
+  const [prefix = '', options] = EXPLAIN.exec(text) ?? [];
+  if (options !== undefined && !options.split(', ').includes('analyze')) return undefined;
+  return { text: `explain (format json) ${text.slice(prefix.length)}`, values };
+}
+
 /** Options in the words of SQL. */
 type ExplainOption = 'analyze' | 'verbose' | 'settings' | 'buffers' | 'wal';
 

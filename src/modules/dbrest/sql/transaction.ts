@@ -38,6 +38,10 @@ export interface Statements extends Pick<Work, 'held' | 'isolation' | 'leaves' |
   readonly before: readonly Step[];
   readonly main: Step;
   readonly after: readonly Step[];
+  /** The index of the settings in `before`. */
+  readonly settingsAt: number;
+  /** The call of `dbrest_pre_request`. */
+  readonly preRequest: Step | undefined;
   /** The index of the first count; the counts precede the main statement. */
   readonly firstCount: number;
   /** The index of the row that ends with the response settings; absent if nothing can set them. */
@@ -89,6 +93,8 @@ export function compileTransaction(
       before: [...opening, ...preRequest, ...counts],
       main,
       after: [...behind, ...(responds ? [READ_RESPONSE] : []), ...ending],
+      settingsAt: opening.length - 1,
+      preRequest: preRequest[0],
       firstCount,
       response: responds ? firstCount + counts.length + 1 + behind.length : isAsked,
       held,
