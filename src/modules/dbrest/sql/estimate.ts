@@ -35,7 +35,11 @@ export function estimateFor(
   const values = isOneRow(plan) ? [] : costly.flatMap((statement) => statement.values);
   return {
     steps,
-    dependsOn: [...texts, ...planningSettings(settings.statement.values, isPlain(plan) && !preRequest), ...values],
+    dependsOn: [
+      ...texts,
+      ...planningSettings(settings.statement.values, isPlain(plan) && !preRequest),
+      ...values,
+    ],
     costIn: (results) => costly.reduce((sum, _statement, i) => sum + totalCost(results[first + i]), 0),
   };
 }
