@@ -66,10 +66,10 @@ export function compileConditions(rule: 'off' | 'exact' | 'before', build: Heade
     const [unmodifiedSince, match, modifiedSince, noneMatch] = names.map((name) => x.header(name));
     if (unmodifiedSince !== undefined && !((parseHttpDate(unmodifiedSince) ?? -1) >= modifiedSeconds))
       return 412;
-    if (match !== undefined && !matches(match, { etag, weak: false })) return 412;
+    if (match !== undefined && !matchesEntityTag(match, { etag, weak: false })) return 412;
     if (modifiedSince === undefined && noneMatch === undefined) return 200;
     if (modifiedSince !== undefined && isModified(modifiedSince, { modifiedSeconds, rule })) return 200;
-    return noneMatch === undefined || matches(noneMatch, { etag, weak: true }) ? 304 : 200;
+    return noneMatch === undefined || matchesEntityTag(noneMatch, { etag, weak: true }) ? 304 : 200;
   };
 }
 
@@ -91,7 +91,7 @@ interface Comparison {
 }
 
 /** Tells whether a list of entity tags contains this one. */
-function matches(list: string, { etag, weak }: Comparison): boolean {
+export function matchesEntityTag(list: string, { etag, weak }: Comparison): boolean {
   if (list === '*') return true;
   if (etag === '') return false;
   return list.split(',').some((item) => {

@@ -37,6 +37,7 @@ export { subrequestOf } from './subrequest.ts';
 export {
   compileConditions,
   type Conditions,
+  matchesEntityTag,
   parseHttpDate,
   type Validators,
   validatorsOf,

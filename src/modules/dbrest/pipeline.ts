@@ -149,7 +149,7 @@ function compilePipeline(config: DbrestConfig, database: RestDatabase, location:
     const { plan } = prepared;
     await planned?.(plan);
     const statements = steps.statementsOf(x, identity, prepared);
-    const response = responseOf(x, plan, { config, statements, stopwatch });
+    const response = responseOf(x, plan, { config, statements, stopwatch, isStored: planned !== undefined });
     const results = await runPlan(database, plan, {
       x,
       statements,

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 const PAGE = 'https://page.example';
 const EXPOSED =
-  'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit';
+  'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit, ETag';
 /** What every response depends on but an error. */
 const VARY = { vary: 'Accept, Prefer, Range' };
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD';

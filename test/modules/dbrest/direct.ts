@@ -41,6 +41,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   plan: false,
   serverTiming: false,
   legacyTargetNames: true,
+  etag: true,
   cache: { parts: ['off'] },
   cacheMinUses: 1,
   cacheLock: false,

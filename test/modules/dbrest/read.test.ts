@@ -127,6 +127,7 @@ test.each(ranges)('a response of ?%s names its range %s', async (query, range) =
     'content-type': 'application/json; charset=utf-8',
     'content-location': `/api/things${query && '?'}${query.split('&').sort().join('&')}`,
     vary: 'Accept, Prefer, Range',
+    etag: expect.stringMatching(/^"[0-9a-f]{40}"$/),
   });
 });
 

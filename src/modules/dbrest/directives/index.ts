@@ -1,4 +1,5 @@
 import { cacheDirectives, type DbrestCacheConfig } from './caching.ts';
+import { type ConditionsConfig, conditionsDirectives } from './conditions.ts';
 import { type ConnectionConfig, connectionDirectives } from './connection.ts';
 import { type RequestsConfig, requestsDirectives } from './requests.ts';
 import { type TokensConfig, tokensDirectives } from './tokens.ts';
@@ -7,12 +8,14 @@ export type { DbrestCacheConfig } from './caching.ts';
 export type { TxEnd } from './requests.ts';
 
 /** The `dbrest_*` directives of one location. */
-export interface DbrestConfig extends ConnectionConfig, TokensConfig, RequestsConfig, DbrestCacheConfig {}
+export interface DbrestConfig
+  extends ConnectionConfig, TokensConfig, RequestsConfig, ConditionsConfig, DbrestCacheConfig {}
 
 /** The rows of all `dbrest_*` directives. */
 export const directives = {
   ...connectionDirectives,
   ...tokensDirectives,
   ...requestsDirectives,
+  ...conditionsDirectives,
   ...cacheDirectives,
 };

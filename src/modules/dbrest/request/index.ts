@@ -16,6 +16,7 @@ import { parseRead, type QuerySource, type ReadRequest } from './read.ts';
 import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type WrittenBody } from './write.ts';
 
 export { type CallInput, type CallRequest, GRAMMAR, isOperation, parseCallBody } from './call.ts';
+export { parseIfMatch } from './entity-tags.ts';
 export type { DescribeRequest, OptionsRequest } from './describe.ts';
 export { BINARY_OPERATORS, parseListText, SEARCH_OPERATORS } from './filter.ts';
 export {

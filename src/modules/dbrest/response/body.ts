@@ -4,6 +4,7 @@ import type { RowForm, RowShape, RowTail } from '../plan/index.ts';
 import { contentType, type Media } from '../request/index.ts';
 import type { Column, Results, Row, RowSink } from '../session/index.ts';
 import { ELEMENT_SEPARATOR } from '../sql/index.ts';
+import type { Tagging, WholeBody } from './tagging.ts';
 import { csvWriter, fieldBytes, joined, type RowWriter, xmlWriter } from './writer.ts';
 
 /** Responses up to this size are sent at once with `Content-Length`; larger ones are streamed. */
@@ -38,6 +39,7 @@ interface BodyParts {
   readonly tail?: RowTail | undefined;
   /** Nothing is sent before the transaction has ended. */
   readonly held?: boolean | undefined;
+  readonly tagging?: Tagging | undefined;
   /** Throws if the rows do not fit the response. */
   readonly check?: (columns: readonly Column[], counts: RowCounts) => void;
 }
@@ -111,16 +113,16 @@ class RowsBody implements RowSink {
     } else if (!this.#x.done) {
       const start = head(this.#counts, this.#results);
       const type = start.contentType ?? contentType;
-      // The body of a HEAD was not made, so its length is not known.
-      if (this.#x.method === 'HEAD') this.#x.stream(start.status, type);
-      else this.#x.send(start.status, type, text);
+      // The body of a HEAD was not made, so its length is not known, and it has no tag.
+      if (this.#x.method === 'HEAD') this.#openStream(start.status, type);
+      else sendBody(this.#x, { status: start.status, contentType: type, body: text }, this.#parts);
     }
   }
 
   async #sendPieces(last: string): Promise<void> {
     const { head, contentType } = this.#parts;
     const start = head(this.#counts, this.#results);
-    const stream = this.#x.stream(start.status, start.contentType ?? contentType);
+    const stream = this.#openStream(start.status, start.contentType ?? contentType);
     for (const piece of this.#pieces) if (stream?.write(piece) === false) await stream.drained();
     stream?.write(last);
     stream?.end();
@@ -132,10 +134,15 @@ class RowsBody implements RowSink {
     this.#text = '';
   }
 
+  #openStream(status: number, contentType: string): ResponseStream | undefined {
+    this.#parts.tagging?.stream(this.#x);
+    return this.#x.stream(status, contentType);
+  }
+
   #flush(): Promise<void> | undefined {
     if (!this.#x.done) {
       const { status, contentType = this.#parts.contentType } = this.#parts.head(this.#counts, this.#results);
-      this.#stream = this.#x.stream(status, contentType);
+      this.#stream = this.#openStream(status, contentType);
     }
     const text = this.#text;
     this.#text = '';
@@ -185,10 +192,16 @@ class BytesBody implements RowSink {
   end(): void {
     const { contentType, head } = this.#parts;
     this.judge();
-    const bytes = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
+    const body = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
     const start = head(this.counts, this.#results);
-    this.#x.send(start.status, start.contentType ?? contentType, bytes);
+    const whole = { status: start.status, contentType: start.contentType ?? contentType, body };
+    sendBody(this.#x, whole, this.#parts);
   }
+}
+
+function sendBody(x: Exchange, whole: WholeBody, { tagging }: Pick<BodyParts, 'tagging'>): void {
+  if (tagging) tagging.send(x, whole);
+  else x.send(whole.status, whole.contentType, whole.body);
 }
 
 /** A response without a body. */
@@ -221,7 +234,7 @@ export class EmptyBody implements RowSink {
 }
 
 /** Options of a body. */
-interface BodyOptions extends Pick<BodyParts, 'head' | 'held'> {
+interface BodyOptions extends Pick<BodyParts, 'head' | 'held' | 'tagging'> {
   /** Throws if the number of rows is not acceptable. */
   readonly guard?: (counts: RowCounts) => void;
 }
@@ -230,11 +243,11 @@ interface BodyOptions extends Pick<BodyParts, 'head' | 'held'> {
 export function openBody(
   x: Exchange,
   form: RowForm,
-  { head, held, guard }: BodyOptions,
+  { head, held, tagging, guard }: BodyOptions,
 ): RowsBody | BytesBody {
   const { media, shape, tail } = form;
   const check = checkOf(media, guard);
-  const parts = { contentType: contentType(media), head, check, tail, held };
+  const parts = { contentType: contentType(media), head, check, tail, held, tagging };
   if (media.format === 'binary' || media.format === 'custom') return new BytesBody(x, parts);
   return new RowsBody(x, { ...parts, writer: writerOf(media, shape) });
 }

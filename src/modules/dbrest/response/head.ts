@@ -7,6 +7,7 @@ import type { Results, RowSink, Verdict } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import { keepChosenVary } from '../vary.ts';
 import type { ResponseStart } from './body.ts';
+import type { Tagging } from './tagging.ts';
 
 /** A response that has been opened before its statements run. */
 export interface OpenResponse {
@@ -23,6 +24,8 @@ export interface ResponseParts {
   readonly config: DbrestConfig;
   readonly statements: Statements;
   readonly stopwatch: Stopwatch | undefined;
+  /** The tag of a read. */
+  readonly tagging: Tagging | undefined;
 }
 
 /** The status and headers of a response. */
@@ -38,7 +41,7 @@ interface ResponseHead {
 export function setHead(
   x: Exchange,
   { status, own, chosen }: ResponseHead,
-  { plan, config, stopwatch }: Omit<ResponseParts, 'statements'> & { readonly plan: RunPlan },
+  { plan, config, stopwatch }: Omit<ResponseParts, 'statements' | 'tagging'> & { readonly plan: RunPlan },
 ): ResponseStart {
   const taken = new Set(chosen.headers.map(([name]) => name.toLowerCase()));
   const set = (name: string, value: string | undefined): void => {

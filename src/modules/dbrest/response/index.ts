@@ -7,19 +7,27 @@ import { respondToCall } from './call.ts';
 import { Documents, respondToDescribe } from './describe.ts';
 import type { OpenResponse, ResponseParts } from './head.ts';
 import { respondToRead } from './read.ts';
+import { compileTagging } from './tagging.ts';
 import { respondToWrite } from './write.ts';
 
 export { respondToOptions } from './describe.ts';
 export { faultOf, sendFault } from './fault.ts';
 export { type OpenResponse, Stopwatch } from './head.ts';
 
+interface OpenedParts extends Omit<ResponseParts, 'tagging'> {
+  /** The response is made for a cache. */
+  readonly isStored: boolean;
+}
+
 /** Compiles the responses of a location. The returned function opens a response before its statements run. */
 export function compileResponse(
   config: DbrestConfig,
   location: LocationFacts,
-): (x: Exchange, plan: RunPlan, parts: ResponseParts) => OpenResponse {
+): (x: Exchange, plan: RunPlan, given: OpenedParts) => OpenResponse {
   const documents = new Documents(config, apiFacts(config, location));
-  return (x, plan, parts) => {
+  const { reads, stored } = compileTagging(config);
+  return (x, plan, { isStored, ...given }) => {
+    const parts = { ...given, tagging: isStored ? stored : reads };
     switch (plan.kind) {
       case 'read':
         return respondToRead(x, plan, parts);
