@@ -1,6 +1,7 @@
 import { Exchange, type ResponseRules } from './exchange.ts';
+import type { RequestFacts } from './request-facts.ts';
 import type { ResponseStream } from './response-stream.ts';
-import type { Wire } from './wire.ts';
+import type { BodyReader, Wire } from './wire.ts';
 
 /** Gets the response to a request that has no client. The exchange has its head. */
 interface ResponseReceiver {
@@ -21,9 +22,11 @@ class NoWire implements Wire {
   readonly lingers = false;
   readonly tunnels = false;
   readonly #receiver: ResponseReceiver | undefined;
+  readonly #body: Buffer;
 
-  constructor(origin: Exchange, receiver: ResponseReceiver | undefined) {
+  constructor(origin: Exchange, receiver: ResponseReceiver | undefined, body: Buffer) {
     this.#receiver = receiver;
+    this.#body = body;
     this.peerAddress = origin.remoteAddress;
     this.peerPort = origin.remotePort;
     this.requestLength = origin.wire.requestLength;
@@ -33,8 +36,8 @@ class NoWire implements Wire {
     // The address is a copy.
   }
 
-  readBody(): void {
-    // Never called: the request has no body.
+  readBody({ receive, settle, fail }: BodyReader): void {
+    Promise.resolve(receive?.(this.#body)).then(() => settle(receive ? NOTHING : this.#body), fail);
   }
 
   write(body: string | Uint8Array): void {
@@ -54,29 +57,36 @@ class NoWire implements Wire {
   }
 }
 
+const NOTHING = Buffer.alloc(0);
+
 interface Detaching {
   readonly receiver?: ResponseReceiver;
   /** What differs from the rules of the origin. */
   readonly rules?: Partial<ResponseRules>;
   /** Instead of the request headers of the origin: name, value, … */
   readonly headers?: readonly string[];
+  /** Instead of the target of the origin. It must be one of the same location. */
+  readonly target?: Pick<RequestFacts, 'requestUri' | 'uri' | 'args'>;
+  /** The copy has this body; the origin's is not copied. */
+  readonly body?: Buffer;
 }
 
 /**
- * Copies a request, without its body, for work that goes on after its response. The copy is in the same location, with the
- * same variables, captures and states of modules; it is not logged.
+ * Copies a request, without its body, for work that goes on after its response, or that has a response of its own. The copy
+ * is in the same location, with the same variables, captures and states of modules; it is not logged.
  */
 export function detachedFrom(
   origin: Exchange,
   method: string,
-  { receiver, rules: changed, headers = origin.request.headers }: Detaching = {},
+  { receiver, rules: changed, headers = origin.request.headers, target, body = NOTHING }: Detaching = {},
 ): Exchange {
   origin.wire.keepPeer();
-  const request = { ...origin.request, method, headers, contentLength: 0 };
+  const request = { ...origin.request, ...target, method, headers, contentLength: body.length };
   const rules = { ...origin.rules, logs: [], errorPages: undefined, ...changed };
-  const x = new Exchange(request, { wire: new NoWire(origin, receiver), rules });
-  x.uri = origin.uri;
-  x.args = origin.args;
+  const x = new Exchange(request, { wire: new NoWire(origin, receiver, body), rules });
+  const { uri, args } = target ?? origin;
+  x.uri = uri;
+  x.args = args;
   x.isOriginalUri = origin.isOriginalUri;
   x.serverName = origin.serverName;
   x.slots = origin.slots && [...origin.slots];

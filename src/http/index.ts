@@ -73,6 +73,7 @@ export {
   parseHost,
   decodeComponent,
   encodeArgument,
+  encodeLocation,
   encodePath,
   isValidQuery,
   normalizePath,
