@@ -61,6 +61,8 @@ interface BatchOrder {
   readonly isolation?: Isolation | undefined;
   readonly leaves?: Leftovers | undefined;
   readonly verdict?: Verdict | undefined;
+  /** Called before the promise rejects, with the index of the step that failed, if one did. */
+  readonly failed?: ((step: number | undefined) => void) | undefined;
   /** The batch may share a session while its costs, which are known by this text, are small. */
   readonly shares?: string | undefined;
   /** The time zone that the batch sets. */
@@ -393,11 +395,12 @@ export class Database {
   }
 
   #batchRules(
-    { rules, isolation, leaves, verdict, shares, timeZone }: Order,
+    { rules, isolation, leaves, verdict, failed, shares, timeZone }: Order,
     shared?: BatchRules['shared'],
   ): BatchRules {
     return {
       verdict,
+      failed,
       isolation,
       resets: rules.poolReset === 'discard',
       leaves,

@@ -94,6 +94,8 @@ export class StatementNames {
 
 /** Receives the rows of a statement one by one. An exception fails the batch. */
 export interface RowSink {
+  /** `begin` may be called again: nothing of the rows has been passed on. */
+  readonly restarts?: boolean;
   /** Called first, with the results of the statements before. */
   begin(results: Results): void;
   /** Called only for a `described` statement. */
@@ -128,7 +130,9 @@ interface BatchParts {
 export class Batch {
   readonly results: (Row | undefined)[] = [];
   error: Error | undefined;
-  /** A sink has received something. */
+  /** The index of the step that failed, if one did. */
+  failedStep: number | undefined;
+  /** A sink that cannot begin again has received something. */
   hasBegun = false;
   /** Characters of the rows for sinks. */
   characters = 0;
@@ -172,7 +176,7 @@ export class Batch {
     for (const { statement, sink } of steps) {
       // Once a sink has rows, the batch cannot be repeated: what follows must not depend on the batches before it.
       named.push(isBehindSink ? names.useParsed(statement.text) : names.use(statement.text));
-      isBehindSink ||= sink !== undefined;
+      isBehindSink ||= sink !== undefined && sink.restarts !== true;
     }
     names.batchSent();
     steps.forEach(({ statement: { text }, described }, i) => {
@@ -209,7 +213,7 @@ export class Batch {
 
   /** The server skips the rest of the batch. */
   failed(error: WireError): void {
-    this.error ??= error;
+    this.#fail(error);
   }
 
   /** All results have arrived: a sink that is still full must not keep the connection from the batches behind. */
@@ -225,11 +229,16 @@ export class Batch {
     try {
       if (!this.#begun) sink.begin(this.results);
       this.#begun = true;
-      this.hasBegun = true;
+      this.hasBegun ||= sink.restarts !== true;
       say(sink);
     } catch (error) {
-      this.error = error as Error;
+      this.#fail(error as Error);
     }
+  }
+
+  #fail(error: Error): void {
+    this.failedStep ??= this.error ? undefined : this.#completed;
+    this.error ??= error;
   }
 
   /** Pauses the socket, which makes the server wait. */

@@ -67,6 +67,8 @@ export interface BatchRules {
   readonly shared?: SharedRules | undefined;
   /** Called at the end of a batch that succeeded. */
   readonly measured?: ((cost: Cost) => void) | undefined;
+  /** Called before `run` rejects, with the index of the step that failed, if one did. */
+  readonly failed?: ((step: number | undefined) => void) | undefined;
 }
 
 /** Options of a batch that shares its session. */
@@ -367,6 +369,7 @@ export class Session {
   #settle(running: Running): void {
     const { results, steps, outgrown } = running.batch;
     const error = errorOf(running);
+    if (error) running.failed?.(running.batch.failedStep);
     if (error && endsSession(error)) this.broken = true;
     if (isDisplaced(running, error)) return running.reject(new Displaced(running.isEvicted === true));
     if (error) return running.reject(error);
