@@ -132,3 +132,22 @@ test('explain reads the schema of an embedded database, whether the gateway runs
   await gateway.stop();
   expect(await sqlOf()).toContain('"public"."things"');
 });
+
+test('explain tells the items of a batch, and what is wrong with one', async (t) => {
+  const location = `dbrest_pass postgresql://gw@127.0.0.1:1/gw; dbrest_anon_role anon; dbrest_batch on;`;
+  const asked = (body: string) =>
+    accountOf(configured(t, `http { server { listen 80; location /rest/ { ${location} } } }`), {
+      method: 'POST',
+      url: '/rest/rpc/batch',
+      headers: [['Content-Type', 'application/json']],
+      body,
+    });
+  const { answer } = await asked('[{"path":"/a?id=eq.1"},{"method":"DELETE","path":"/b"}]');
+  expect(answer.does).toBe('runs a batch of requests in one transaction');
+  expect(answer.facts.filter(({ label }) => label === 'item').map(({ value }) => value)).toEqual([
+    'GET /a?id=eq.1',
+    'DELETE /b',
+  ]);
+  const refused = await asked('[{"path":"a"}]');
+  expect(refused.answer.facts.find(({ label }) => label === 'body')?.value).toContain('DBREST111');
+});

@@ -65,8 +65,8 @@ interface BatchOrder {
   readonly failed?: ((step: number | undefined) => void) | undefined;
   /** The batch may share a session while its costs, which are known by this text, are small. */
   readonly shares?: string | undefined;
-  /** The time zone that the batch sets. */
-  readonly timeZone?: string | undefined;
+  /** The time zones that the batch sets. */
+  readonly timeZones?: readonly string[] | undefined;
   /** Runs first in the session of the batch, and decides whether the batch runs. */
   readonly gate?: Gate | undefined;
 }
@@ -395,7 +395,7 @@ export class Database {
   }
 
   #batchRules(
-    { rules, isolation, leaves, verdict, failed, shares, timeZone }: Order,
+    { rules, isolation, leaves, verdict, failed, shares, timeZones }: Order,
     shared?: BatchRules['shared'],
   ): BatchRules {
     return {
@@ -404,7 +404,7 @@ export class Database {
       isolation,
       resets: rules.poolReset === 'discard',
       leaves,
-      timeZone,
+      timeZones,
       shared,
       measured: shares === undefined ? undefined : (cost) => this.#costs.note(shares, cost),
     };

@@ -3,6 +3,7 @@ import type { Exchange } from '../../http/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import { explainCache } from '../../upstream-cache/index.ts';
 import { authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
+import { readItems } from './batch/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { catalogueSteps, type RestDatabase } from './database.ts';
@@ -11,9 +12,11 @@ import { tokenMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
 import {
+  batchPath,
   needsFeatures,
   parametersOf,
   readContent,
+  receiveBody,
   type Request,
   type RequestHead,
   requestWith,
@@ -94,6 +97,7 @@ interface ExplanationContext extends DbrestResources {
 function explainRequest(explained: ExplanationContext, build: Build): Explainer {
   const { config, database, authenticator } = explained;
   const steps = compileSteps(config, database, build.location);
+  const batch = batchPath(build.location, config);
   const caching = compileCaching(
     config,
     { ...explained, database: { caches: database.caches, schema: assumed(database) }, headOf: steps.headOf },
@@ -104,6 +108,7 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
     try {
       const identity = await authenticator.identify(authorizationOf(x));
       role = identity.role;
+      if (x.uri === batch && x.method === 'POST') return await tellBatch(x, identity, config);
       const head = steps.headOf(x);
       const who = whoFacts(identity, x);
       if (head.kind === 'options') return { does: 'lists the allowed methods', facts: who };
@@ -118,6 +123,26 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
       sendFault(x, fault, config.errorVerbosity);
       return undefined;
     }
+  };
+}
+
+/** Tells the items of a batch; each can be explained as a request of its own. */
+async function tellBatch(
+  x: Exchange,
+  identity: Identity,
+  { batchMax }: DbrestConfig,
+): Promise<ExplainedAction | undefined> {
+  const received = await receiveBody(x);
+  if (!received) return undefined;
+  const items = await readItems(received, batchMax);
+  const listed = items.map(({ method, rawPath, args }) => ({
+    label: 'item',
+    value: `${method} ${rawPath}${args === '' ? '' : `?${args}`}`,
+  }));
+  return {
+    does: 'runs a batch of requests in one transaction',
+    facts: [...whoFacts(identity, x), ...listed],
+    unknown: 'the responses of the database',
   };
 }
 

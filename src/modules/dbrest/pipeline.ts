@@ -3,8 +3,9 @@ import type { Caches } from '../../cache/index.ts';
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import type { PieceBuffers } from '../../send-file.ts';
 import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
+import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
 import { compileCaching } from './caching/index.ts';
-import { compileCostGuard, type Gate } from './cost-guard.ts';
+import { compileCostGuard, type CostGuard, type Gate } from './cost-guard.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
@@ -50,13 +51,13 @@ export function compileDbrest(
   build: Build,
 ): LocationParts {
   const cors = compileCors(config.corsOrigins);
-  const { serve, headOf, methodsOf } = compilePipeline(config, database, build.location);
+  const { serve, headOf, methodsOf, batches } = compilePipeline(config, database, build.location);
   const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
   build.needAllHeaders();
 
-  const respond = async (x: Exchange, caller: Caller): Promise<void> => {
+  const respond = async (x: Exchange, caller: Caller, by = serve): Promise<void> => {
     try {
-      await serve(x, caller);
+      await by(x, caller);
     } catch (error) {
       respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
     }
@@ -69,6 +70,7 @@ export function compileDbrest(
       const known = authenticator.identify(authorizationOf(x));
       const identity = known instanceof Promise ? await known : known;
       stopwatch?.lap('jwt');
+      if (batches?.isBatch(x.uri)) return await respond(x, { identity, stopwatch }, batches.serve);
       if (!caching) return await respond(x, { identity, stopwatch });
       await caching.serve(x, identity, (asked, planned) =>
         // What is stored does not say how long it took to make.
@@ -133,6 +135,7 @@ interface Pipeline {
   readonly headOf: Steps['headOf'];
   /** The methods that the resource of a request supports. */
   readonly methodsOf: (x: Exchange, role: string) => Promise<readonly string[]>;
+  readonly batches: Batches | undefined;
 }
 
 function compilePipeline(config: DbrestConfig, database: RestDatabase, location: LocationFacts): Pipeline {
@@ -141,7 +144,37 @@ function compilePipeline(config: DbrestConfig, database: RestDatabase, location:
   const responseOf = compileResponse(config, location);
   const guard = compileCostGuard(config, database);
 
-  const run = async (x: Exchange, asked: Asked, caller: Caller): Promise<void> => {
+  const run = compileRun(config, database, { steps, prepare, responseOf, guard });
+  const serve = async (x: Exchange, caller: Caller): Promise<void> => {
+    const asked = await askedBy(x, caller.identity.role);
+    if (!asked) return;
+    caller.stopwatch?.lap('parse');
+    await retryOnSchemaChange(database, x, () => run(x, asked, caller));
+  };
+  const batches = compileBatches(config, location, {
+    ...batchSteps(config, database, { askedBy, prepare }),
+    statementsOf: steps.statementsOf,
+    gateOf: (plan, statements) => guard?.gateOf(plan, statements),
+    responseOf: (x, plan, statements) =>
+      responseOf(x, plan, { config, statements, stopwatch: undefined, held: true, isStored: false }),
+  });
+  const methodsOf: Pipeline['methodsOf'] = async (x, role) => steps.methodsOf(steps.headOf(x), role);
+  return { serve, headOf: steps.headOf, methodsOf, batches };
+}
+
+interface RunSteps extends Pick<Preparation, 'prepare'> {
+  readonly steps: Steps;
+  readonly responseOf: ReturnType<typeof compileResponse>;
+  readonly guard: CostGuard | undefined;
+}
+
+/** Compiles the steps from a parsed request to its response. */
+function compileRun(
+  config: DbrestConfig,
+  database: RestDatabase,
+  { steps, prepare, responseOf, guard }: RunSteps,
+): (x: Exchange, asked: Asked, caller: Caller) => Promise<void> {
+  return async (x, asked, caller) => {
     const { identity, stopwatch, planned } = caller;
     const prepared = await prepare(x, asked, identity.role);
     stopwatch?.lap('plan');
@@ -159,15 +192,25 @@ function compilePipeline(config: DbrestConfig, database: RestDatabase, location:
     });
     await response.end(results);
   };
+}
 
-  const serve = async (x: Exchange, caller: Caller): Promise<void> => {
-    const asked = await askedBy(x, caller.identity.role);
-    if (!asked) return;
-    caller.stopwatch?.lap('parse');
-    await retryOnSchemaChange(database, x, () => run(x, asked, caller));
+/** The steps of batches that they share with other requests. */
+function batchSteps(
+  config: DbrestConfig,
+  database: RestDatabase,
+  { askedBy, prepare }: Preparation,
+): Omit<BatchSteps, 'statementsOf' | 'responseOf' | 'gateOf'> {
+  return {
+    database,
+    async prepare(x, role) {
+      const asked = await askedBy(x, role);
+      const prepared = asked && (await prepare(x, asked, role));
+      return prepared && 'kind' in prepared ? undefined : prepared;
+    },
+    rulesOf: (statements) => rulesOf(config, statements),
+    retry: (x, again) => retryOnSchemaChange(database, x, again),
+    purging: (plans, results) => purging(database, plans, results),
   };
-  const methodsOf: Pipeline['methodsOf'] = async (x, role) => steps.methodsOf(steps.headOf(x), role);
-  return { serve, headOf: steps.headOf, methodsOf };
 }
 
 interface Preparation {
@@ -260,17 +303,28 @@ interface PreparedRun {
 }
 
 /** Runs a plan. What a write may have changed leaves the caches before its response is sent. */
-async function runPlan(database: RestDatabase, plan: RunPlan, prepared: PreparedRun): Promise<Results> {
+function runPlan(database: RestDatabase, plan: RunPlan, prepared: PreparedRun): Promise<Results> {
   if (plan.kind !== 'write' || !database.caches.isUsed) return runStatements(database, prepared);
+  return purging(database, [plan], () => runStatements(database, prepared));
+}
+
+/** Runs statements. What their plans may have changed leaves the caches before the promise resolves. */
+async function purging(
+  { caches }: Pick<RestDatabase, 'caches'>,
+  plans: readonly RunPlan[],
+  run: () => Promise<Results>,
+): Promise<Results> {
+  const tables = new Set(plans.flatMap((plan) => (plan.kind === 'write' ? plan.write.table : [])));
+  if (tables.size === 0 || !caches.isUsed) return run();
   let isUndone = false;
   try {
-    return await runStatements(database, prepared);
+    return await run();
   } catch (error) {
     isUndone = isRefusal(error);
     throw error;
   } finally {
     // A write that failed may have been committed nevertheless, if its connection was lost.
-    if (!isUndone) await database.caches.wrote(plan.write.table);
+    if (!isUndone) await Promise.all(Array.from(tables, (table) => caches.wrote(table)));
   }
 }
 
@@ -290,7 +344,8 @@ function runStatements(
   const { before, main, after, repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
   const steps = [...before, sink ? { ...main, sink } : main, ...after];
-  const order = { client: x, rules, isolation, leaves, shares, timeZone, gate };
+  const timeZones = timeZone === undefined ? undefined : [timeZone];
+  const order = { client: x, rules, isolation, leaves, shares, timeZones, gate };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 

@@ -433,3 +433,19 @@ test('a write that the database refuses removes nothing', async (t) => {
   await gw.expect('DELETE /api/makers?id=eq.x', { status: 400 });
   expect(await read()).toBe('HIT');
 });
+
+test('what a batch writes leaves the cache, and what it only reads stays', async (t) => {
+  const gw = await serve(t, { location: 'dbrest_batch on; dbrest_cache_listen off;' });
+  const send = (items: readonly object[]) =>
+    gw.fetch('/api/rpc/batch', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(items),
+    });
+  const titles = (): Promise<string> => state(gw, '/api/titles?select=title&id=eq.1');
+  expect(await titles()).toBe('MISS [{"title":"one"}]');
+  await send([{ path: '/films' }, { method: 'POST', path: '/members', body: { name: 'cid' } }]);
+  expect(await titles()).toBe('HIT [{"title":"one"}]');
+  await send([{ path: '/films' }, { method: 'PATCH', path: '/films?id=eq.1', body: { title: 'new' } }]);
+  expect(await titles()).toBe('MISS [{"title":"new"}]');
+});

@@ -23,6 +23,8 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   aggregates: true,
   errorVerbosity: 'verbose',
   rpc: 'auto',
+  batch: false,
+  batchMax: 100,
   openapi: 'follow-privileges',
   corsOrigins: '*',
   poolSize: 4,

@@ -15,6 +15,7 @@ test('the description of a large schema is valid OpenAPI 3.1, with functions of 
     { anonRole: 'web_user' },
     { openapi: 'ignore-privileges' },
     { rpc: 'on' },
+    { batch: true },
   ] as const) {
     const described = structuredClone(await api.describe(config));
     expect(await SwaggerParser.validate(described as never)).toHaveProperty('openapi', '3.1.0');
@@ -96,4 +97,14 @@ test.each(shapes)('dbrest_rpc %s has %s, and not %s', async (rpc, own, absent) =
   expect(info['title']).toBe('REST API of the schema "public"');
   expect(Object.keys(paths)).toContain(own);
   expect(Object.keys(paths)).not.toContain(absent);
+});
+
+test.each([
+  [{ batch: true }, '/rpc/batch'],
+  [{ batch: true, rpc: 'on' }, '/batch'],
+  [{ batch: true, rpc: 'off' }, '/rpc/batch'],
+] as const)('with %j batches are described at %s', async (config, path) => {
+  const { paths } = await api.describe(config);
+  expect(paths[path]?.['post']?.summary).toBe('Runs requests in one transaction: all of them, or none');
+  expect((await api.describe({ ...config, batch: false })).paths[path]).toBeUndefined();
 });

@@ -18,6 +18,9 @@ export interface RequestsConfig {
   readonly aggregates: boolean;
   /** Which paths call functions: those below `rpc/`, all of them, or none. */
   readonly rpc: 'auto' | 'on' | 'off';
+  /** `POST <location>/rpc/batch` runs several requests in one transaction. */
+  readonly batch: boolean;
+  readonly batchMax: number;
   /** What the OpenAPI description at the root lists: what the role may use, everything, or nothing. */
   readonly openapi: 'follow-privileges' | 'ignore-privileges' | 'off';
   /** The function that the root responds with instead of the description: schema and name, or the name alone. */
@@ -251,6 +254,23 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     default: 'auto',
     summary:
       'Which paths call functions: "auto", those below "rpc/", and all of a location whose path ends in "/rpc/"; "on", all; "off", none.',
+    source: 'gw',
+  },
+  dbrest_batch: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'batch',
+    default: false,
+    summary:
+      'Whether POST of "rpc/batch" below the location runs a JSON array of requests in one transaction: all of them, or none. A function of that name is hidden. Access rules of other locations do not hold for the items.',
+    source: 'gw',
+  },
+  dbrest_batch_max: {
+    contexts: EVERYWHERE,
+    args: readers.integer({ min: 1, max: 1_000 }),
+    into: 'batchMax',
+    default: 100,
+    summary: 'Most requests in one batch, 1 to 1000.',
     source: 'gw',
   },
   dbrest_openapi: {

@@ -13,6 +13,8 @@ export interface FaultShape {
   readonly logged?: string | undefined;
   /** The reason phrase, if it differs from that of the status. */
   readonly reason?: string | undefined;
+  /** The index of the item of a batch that it ended. */
+  readonly item?: number | undefined;
   /** Additional headers: name, value, name, value … */
   readonly headers?: readonly string[];
 }
@@ -25,6 +27,7 @@ export class DbrestFault extends Error implements FaultShape {
   readonly hint: string | null;
   readonly logged: string | undefined;
   readonly reason: string | undefined;
+  readonly item: number | undefined;
   readonly headers: readonly string[];
 
   constructor({ code, status, message, details = null, hint = null, ...rest }: FaultShape) {
@@ -35,12 +38,17 @@ export class DbrestFault extends Error implements FaultShape {
     this.hint = hint;
     this.logged = rest.logged;
     this.reason = rest.reason;
+    this.item = rest.item;
     this.headers = rest.headers ?? [];
   }
 
-  /** The JSON body: all four members in the order of their names, or only `code` and `message`. */
+  /**
+   * The JSON body: all four members in the order of their names, or only `code` and `message`; and the item of a batch.
+   */
   body(verbosity: 'verbose' | 'minimal'): string {
-    const { code, details, hint, message } = this;
-    return JSON.stringify(verbosity === 'minimal' ? { code, message } : { code, details, hint, message });
+    const { code, details, hint, item, message } = this;
+    return JSON.stringify(
+      verbosity === 'minimal' ? { code, item, message } : { code, details, hint, item, message },
+    );
   }
 }

@@ -1,3 +1,4 @@
+export * from './batch.ts';
 export * from './conditions.ts';
 export { TOO_COSTLY, tooCostly } from './cost.ts';
 export { DbrestFault } from './fault.ts';

@@ -1,7 +1,7 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
 import type { DbrestConfig } from '../directives/index.ts';
-import { functionPath as functionPathOf } from '../request/index.ts';
+import { batchPath, functionPath as functionPathOf } from '../request/index.ts';
 import type { Rights, Schema } from '../schema/index.ts';
 import {
   ERROR,
@@ -11,6 +11,7 @@ import {
   SHARED_PARAMETERS,
   SHARED_RESPONSES,
 } from './components.ts';
+import { BATCH_PATH } from './batch.ts';
 import {
   callable,
   functionPath,
@@ -81,6 +82,8 @@ export interface ApiFacts {
   readonly hasTables: boolean;
   /** The path before the name of a function; absent if the location serves no functions. */
   readonly functionPath?: '/rpc/' | '/';
+  /** The path of batches below the location, if it has them. */
+  readonly batchPath?: string;
   /** True if tokens are verified. */
   readonly hasTokens: boolean;
   /** True if requests without a token have a role. */
@@ -88,15 +91,15 @@ export interface ApiFacts {
 }
 
 /** The properties of the API of a location. */
-export function apiFacts(
-  { schemas, rpc, jwtKeys, anonRole }: DbrestConfig,
-  location: Pick<LocationFacts, 'path'>,
-): ApiFacts {
+export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'kind' | 'path'>): ApiFacts {
+  const { schemas, rpc, jwtKeys, anonRole } = config;
   const path = functionPathOf(location, rpc);
+  const batches = batchPath(location, config)?.slice(location.path.replace(/\/$/, '').length);
   return {
     schemas,
     hasTables: path !== '/',
     ...(path !== undefined && { functionPath: path }),
+    ...(batches !== undefined && { batchPath: batches }),
     hasTokens: jwtKeys !== undefined,
     isOpen: anonRole !== undefined || jwtKeys === undefined,
   };
@@ -163,6 +166,7 @@ class DocumentDraft {
     const profile = (name: string) => (name in profiles ? [{ $ref: `#/components/parameters/${name}` }] : []);
     this.#profiles = { read: profile('acceptProfile'), write: profile('contentProfile') };
     this.#paths.add('/', ROOT_PATH);
+    if (api.batchPath !== undefined) this.#paths.add(api.batchPath, BATCH_PATH);
     this.#schemas.add(FILTER_SCHEMA_NAME, FILTER_SCHEMA);
     this.#parameters.addAll(Object.entries({ ...SHARED_PARAMETERS, ...profiles }));
     this.#responses.addAll(Object.entries(SHARED_RESPONSES));
@@ -179,8 +183,10 @@ class DocumentDraft {
   }
 
   addFunctions(overloads: Overloads): void {
+    const { batchPath: hiding } = this.#subject.api;
     const path = `${this.#subject.api.functionPath}${encodeURIComponent(overloads[0]?.name ?? '')}`;
-    this.#paths.add(path, functionPath(overloads, this.#context, this.#profiles));
+    // A batch hides the function of its name.
+    if (path !== hiding) this.#paths.add(path, functionPath(overloads, this.#context, this.#profiles));
   }
 
   finish(): Buffer {

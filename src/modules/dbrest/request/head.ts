@@ -188,6 +188,15 @@ function resourceResolver(
   };
 }
 
+/** The path of the batches of a location; `undefined` if it has none. Only prefix locations have paths below them. */
+export function batchPath(
+  { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
+  { batch, rpc }: Pick<DbrestConfig, 'batch' | 'rpc'>,
+): string | undefined {
+  if (!batch || kind !== 'prefix') return undefined;
+  return `${path.replace(/\/$/, '')}${functionPath({ path }, rpc) === '/' ? '/' : '/rpc/'}batch`;
+}
+
 /** The path between a location and the name of a function: `/` where all paths are functions, `undefined` where none is. */
 export function functionPath(
   { path }: Pick<LocationFacts, 'path'>,

@@ -15,11 +15,13 @@ import { honouredHead, type RequestHead } from './head.ts';
 import { parseRead, type QuerySource, type ReadRequest } from './read.ts';
 import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type WrittenBody } from './write.ts';
 
+export { JSON_TYPE, receiveBody, type ReceivedBody } from './body.ts';
 export { type CallInput, type CallRequest, GRAMMAR, isOperation, parseCallBody } from './call.ts';
 export { parseIfMatch } from './entity-tags.ts';
 export type { DescribeRequest, OptionsRequest } from './describe.ts';
 export { BINARY_OPERATORS, parseListText, SEARCH_OPERATORS } from './filter.ts';
 export {
+  batchPath,
   chooseSchema,
   compileHead,
   functionPath,

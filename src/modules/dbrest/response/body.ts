@@ -106,7 +106,8 @@ class RowsBody implements RowSink {
     const { writer, contentType, head } = this.#parts;
     this.judge();
     const text = this.#text + (this.#rows === 0 ? (writer.none ?? '') : '') + writer.close;
-    if (this.#pieces.length > 0) return this.#sendPieces(text);
+    // A fault of the head is thrown here, not by a promise: a verdict may depend on it.
+    if (this.#pieces.length > 0) return this.#sendPieces(head(this.#counts, this.#results), text);
     if (this.#stream) {
       this.#stream.write(text);
       this.#stream.end();
@@ -119,9 +120,8 @@ class RowsBody implements RowSink {
     }
   }
 
-  async #sendPieces(last: string): Promise<void> {
-    const { head, contentType } = this.#parts;
-    const start = head(this.#counts, this.#results);
+  async #sendPieces(start: ResponseStart, last: string): Promise<void> {
+    const { contentType } = this.#parts;
     const stream = this.#openStream(start.status, start.contentType ?? contentType);
     for (const piece of this.#pieces) if (stream?.write(piece) === false) await stream.drained();
     stream?.write(last);

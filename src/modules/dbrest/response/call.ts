@@ -18,7 +18,7 @@ import {
 /** The response to a call. It is streamed, unless the call may have changed data: then it is sent after the commit. */
 export function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponseParts): OpenResponse {
   const { form, request, preferences, readOnly, isVoid } = plan;
-  const { config, statements, stopwatch, tagging } = parts;
+  const { config, statements, stopwatch, tagging, held = !readOnly } = parts;
   const { query } = request;
   const { maxAffected } = preferences;
   const isRead = request.head.method !== 'POST';
@@ -38,6 +38,6 @@ export function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponsePar
   };
   const body = isVoid
     ? new EmptyBody(x, { head, tail: form.tail })
-    : openBody(x, form, { head, held: !readOnly, guard, tagging: isRead ? tagging : undefined });
+    : openBody(x, form, { head, held, guard, tagging: isRead ? tagging : undefined });
   return { sink: body, ...(plan.held && { verdict: () => body.judge() }), end: () => body.end() };
 }

@@ -26,6 +26,8 @@ export interface ResponseParts {
   readonly stopwatch: Stopwatch | undefined;
   /** The tag of a read. */
   readonly tagging: Tagging | undefined;
+  /** Nothing is sent before the transaction has ended, also of a read. */
+  readonly held?: boolean;
 }
 
 /** The status and headers of a response. */

@@ -18,7 +18,7 @@ import {
 /** The response to a read, streamed while its rows arrive. */
 export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {
   const { form, request, preferences } = plan;
-  const { config, statements, stopwatch, tagging } = parts;
+  const { config, statements, stopwatch, tagging, held } = parts;
   const { query } = request;
   const head = ({ rows, response }: RowCounts, results: Results): ResponseStart => {
     stopwatch?.lap('transaction');
@@ -35,7 +35,7 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
     ];
     return setHead(x, { status, own, chosen }, { plan, config, stopwatch });
   };
-  const body = openBody(x, form, { head, tagging });
+  const body = openBody(x, form, { head, held, tagging });
   return { sink: body, end: () => body.end() };
 }
 

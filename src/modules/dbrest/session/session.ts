@@ -61,8 +61,8 @@ export interface BatchRules {
   readonly resets?: boolean;
   /** What the batch may leave behind; settings by default. */
   readonly leaves?: Leftovers | undefined;
-  /** The time zone that the batch sets. */
-  readonly timeZone?: string | undefined;
+  /** The time zones that the batch sets. */
+  readonly timeZones?: readonly string[] | undefined;
   /** The batch shares the session with others. It must not leave a transaction open. */
   readonly shared?: SharedRules | undefined;
   /** Called at the end of a batch that succeeded. */
@@ -161,8 +161,8 @@ export class Session {
    */
   run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
-    const { timeZone = '' } = rules;
-    if (timeZone !== '' && timeZone.length <= TIME_ZONES.longest) this.#timeZones.add(timeZone);
+    for (const zone of rules.timeZones ?? [])
+      if (zone.length <= TIME_ZONES.longest) this.#timeZones.add(zone);
     return new Promise((resolve, reject) => {
       const batch = this.#newBatch(steps, rules);
       const nowMs = performance.now();

@@ -11,7 +11,15 @@ export { countedSql } from './rows.ts';
 export { searchPath } from './settings.ts';
 export { ELEMENT_SEPARATOR, shapedSql } from './shape.ts';
 export { arrayLiteral, type BoundValue, Parameters, quoteIdentifier, type Step } from './statement.ts';
-export { compileTransaction, type RunPlan, type Statements, type Work } from './transaction.ts';
+export {
+  compileTransaction,
+  rollsBack,
+  type RunPlan,
+  type Statements,
+  transactionEnds,
+  type WithinTransaction,
+  type Work,
+} from './transaction.ts';
 
 /** Writes the statements of a plan. */
 export function workOf(plan: RunPlan, config: DbrestConfig): Work {

@@ -55,11 +55,31 @@ export interface Statements extends Pick<Work, 'held' | 'isolation' | 'leaves' |
   readonly shares: string | undefined;
 }
 
+/** A prepared request, which may be one of several that share a transaction. */
+interface PreparedWork {
+  readonly plan: RunPlan;
+  readonly work: Work;
+  /** Present if the transaction begins and ends elsewhere. */
+  readonly within?: WithinTransaction;
+}
+
+/** A transaction that requests share. */
+export interface WithinTransaction {
+  /** None of its requests writes. */
+  readonly readOnly: boolean;
+  /** A request before this one has set the time zone. */
+  readonly clearsTimeZone: boolean;
+}
+
 const BEGIN: Step = { statement: { text: 'begin', values: [] }, silent: true };
 const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
 /** Deferred constraints are checked, so that a request fails with a rollback as it would with a commit. */
 const CHECK_DEFERRED: Step = {
   statement: { text: 'set constraints all immediate', values: [] },
+  silent: true,
+};
+const CLEAR_TIME_ZONE: Step = {
+  statement: { text: 'set local timezone to default', values: [] },
   silent: true,
 };
 const READ_RESPONSE: Step = { statement: RESPONSE_SETTINGS };
@@ -70,22 +90,24 @@ export type RunPlan = Exclude<Plan, { readonly kind: 'options' }>;
 /** Compiles the transaction of a location: settings, `dbrest_pre_request`, the work, the end of the transaction. */
 export function compileTransaction(
   config: DbrestConfig,
-): (
-  x: Exchange,
-  identity: Identity,
-  prepared: { readonly plan: RunPlan; readonly work: Work },
-) => Statements {
+): (x: Exchange, identity: Identity, prepared: PreparedWork) => Statements {
   const settings = compileSettings(config);
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
-  return (x, identity, { plan: { request, preferences, roleSettings }, work }) => {
-    const { counts, main, behind = [], responds = false, held = false, readOnly, timeoutMs } = work;
+  return (x, identity, { plan: { request, preferences, roleSettings }, work, within }) => {
+    const { counts, main, behind = [], responds = false, timeoutMs } = work;
     const { repeatable, leaves } = work;
-    const isUndone = work.undone === true || rollsBack(config, preferences);
+    const { readOnly } = within ?? work;
+    const held = !within && work.held === true;
+    const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
     const { head } = request;
     const { timeZone } = preferences;
     const order = { identity, head, readOnly, timeZone, timeoutMs, roleSettings };
-    const opening: Step[] = [...(isUndone || held ? [BEGIN] : []), { statement: settings(x, order) }];
+    const begin = [
+      ...(isUndone || held ? [BEGIN] : []),
+      ...(within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : []),
+    ];
+    const opening: Step[] = [...begin, { statement: settings(x, order) }];
     const firstCount = opening.length + preRequest.length;
     const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : [];
     const isAsked = preRequest.length > 0 ? opening.length : undefined;
@@ -109,7 +131,18 @@ export function compileTransaction(
   };
 }
 
+/** The steps around the requests of one transaction. `held`: it stays open until the results have been checked. */
+export function transactionEnds({ isUndone, held }: { readonly isUndone: boolean; readonly held: boolean }): {
+  readonly opening: readonly Step[];
+  readonly ending: readonly Step[];
+} {
+  return {
+    opening: isUndone || held ? [BEGIN] : [],
+    ending: isUndone ? [CHECK_DEFERRED, ROLLBACK] : [],
+  };
+}
+
 /** Returns whether the transaction is rolled back; a permitted preference decides before `dbrest_tx_end`. */
-function rollsBack({ txEnd }: DbrestConfig, { tx }: RunPlan['preferences']): boolean {
+export function rollsBack({ txEnd }: DbrestConfig, { tx }: Pick<RunPlan['preferences'], 'tx'>): boolean {
   return tx === undefined ? txEnd.startsWith('rollback') : tx === 'rollback';
 }

@@ -168,8 +168,13 @@ interface WriteParts {
 /** The setting that counts merged rows during the transaction. */
 const UPDATED = 'gw.updated';
 const UPDATES = `coalesce(nullif(pg_catalog.current_setting('${UPDATED}', true), ''), '0')`;
-/** Returns the number of rows that an upsert merged. */
-const COUNT_UPDATES: Step = { statement: { text: `select ${UPDATES}`, values: [] } };
+/** Returns the number of rows that an upsert merged, and counts from 0 again: another one may follow in its transaction. */
+const COUNT_UPDATES: Step = {
+  statement: {
+    text: `select n, pg_catalog.set_config('${UPDATED}', '', true) from (select ${UPDATES} as n offset 0) u`,
+    values: [],
+  },
+};
 
 /** The statement of a write whose rows are not shown. */
 function writeSql(plan: WritePlan, parts: WriteParts): Statement {

@@ -50,7 +50,9 @@ export async function describeApi(
     return { fault: `role "${role}" does not exist, or the login role may not become it` };
   }
   const rights = ignoresRights ? EVERY_RIGHT : rightsOf(role as string, known);
-  const rest = await inSlices(writeDocument({ known, schema, rights, api: apiFacts(config, { path }) }));
+  const rest = await inSlices(
+    writeDocument({ known, schema, rights, api: apiFacts(config, { kind: 'prefix', path }) }),
+  );
   const url = JSON.stringify(path.replace(/\/$/, '') || '/');
   return {
     document: JSON.parse(`{"openapi":"3.1.0","servers":[{"url":${url}}],${rest.toString()}`) as unknown,

@@ -1,0 +1,149 @@
+import { encodeLocation, isSafeHeaderValue, isValidQuery, normalizePath } from '../../../http/index.ts';
+import { invalidItem, notABatch, tooManyItems, unreadableBody } from '../fault/index.ts';
+import type { InnerRequest } from '../inner-request.ts';
+import { isObject } from '../json.ts';
+import { JSON_TYPE, parsePreferences, type ReceivedBody, scanJson } from '../request/index.ts';
+import { inSlices } from '../turn.ts';
+import { type JsonSlice, slicesOf } from './slices.ts';
+
+/** Reads the items of a batch from its body. Throws PGRST102, DBREST110, DBREST111 and DBREST112. */
+export async function readItems(
+  { type, bytes, turn }: ReceivedBody,
+  most: number,
+): Promise<readonly InnerRequest[]> {
+  if (!JSON_TYPE.test(type)) throw unreadableBody(type);
+  const { kind } = await scanJson(bytes, 'any', turn);
+  if (kind !== 'array') throw notABatch();
+  return inSlices(itemsOf(bytes, most));
+}
+
+function* itemsOf(bytes: Buffer, most: number): Generator<undefined, readonly InnerRequest[]> {
+  const items: InnerRequest[] = [];
+  for (const slice of slicesOf(bytes)) {
+    if (!slice) {
+      yield undefined;
+      continue;
+    }
+    if (items.length === most) throw tooManyItems(most);
+    const number = items.length;
+    const fail = (why: string): never => {
+      throw invalidItem(why, number);
+    };
+    const members = yield* membersOf(slice.value, fail);
+    items.push(itemOf(members, fail));
+    yield undefined;
+  }
+  return items;
+}
+
+type Fail = (why: string) => never;
+
+const MEMBERS = ['method', 'path', 'headers', 'body'] as const;
+type Member = (typeof MEMBERS)[number];
+/** Every member in quotes; escapes in a key are for hiding it from somebody. */
+const BY_KEY = new Map<string, Member>(MEMBERS.map((name) => [`"${name}"`, name]));
+const LONGEST_KEY_BYTES = 16;
+
+type Members = ReadonlyMap<Member, Buffer>;
+
+function* membersOf(item: Buffer, fail: Fail): Generator<undefined, Members> {
+  const members = new Map<Member, Buffer>();
+  if (item[0] !== OPEN_OBJECT)
+    return fail('an item is an object with "path", and "method", "headers", "body"');
+  for (const slice of slicesOf(item)) {
+    if (slice) addMember(members, slice, fail);
+    else yield undefined;
+  }
+  return members;
+}
+
+const OPEN_OBJECT = 0x7b;
+
+function addMember(members: Map<Member, Buffer>, { key, value }: JsonSlice, fail: Fail): void {
+  const name = key.length <= LONGEST_KEY_BYTES ? BY_KEY.get(key.toString()) : undefined;
+  if (name === undefined) return fail('an item has no members but "method", "path", "headers" and "body"');
+  if (members.has(name)) return fail(`"${name}" is given twice`);
+  members.set(name, value);
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+function itemOf(members: Members, fail: Fail): InnerRequest {
+  const method = textOf('method', members, { fail, most: 16 }) ?? 'GET';
+  if (!METHODS.has(method)) fail(`"method" is one of ${[...METHODS].join(', ')}`);
+  const target = textOf('path', members, { fail, most: LONGEST_PATH }) ?? fail('"path" is missing');
+  const headers = headersOf(members.get('headers'), fail);
+  const content = members.get('body');
+  if (content && !WITH_BODY.has(method)) fail(`${method} has no body`);
+  const body = bodyOf(content, headers.get('content-type') ?? 'application/json', fail);
+  return { method, ...targetOf(target, fail), headers: [...headers].flat(), body };
+}
+
+/** Most bytes of a path with its query as JSON. */
+const LONGEST_PATH = 16_384;
+const LONGEST_HEADERS = 16_384;
+
+interface TextLimits {
+  readonly fail: Fail;
+  readonly most: number;
+}
+
+/** A member that is a string; `undefined` if it is absent. */
+function textOf(name: 'method' | 'path', members: Members, { fail, most }: TextLimits): string | undefined {
+  const json = members.get(name);
+  if (!json) return undefined;
+  if (json.length > most) return fail(`"${name}" has at most ${most} bytes`);
+  const value: unknown = JSON.parse(json.toString());
+  return typeof value === 'string' ? value : fail(`"${name}" is a string`);
+}
+
+/** A path below the location, read as the engines read the target of a request. */
+function targetOf(target: string, fail: Fail): Pick<InnerRequest, 'path' | 'rawPath' | 'args'> {
+  const [rawPath = '', args = ''] = encodeLocation(target).split(/\?(.*)/s);
+  const path = rawPath.startsWith('/') ? normalizePath(rawPath, true) : undefined;
+  if (path === undefined) return fail('"path" is no path below the location, such as "/items?id=eq.1"');
+  if (!isValidQuery(args)) return fail('"path" has a malformed query');
+  return { path, rawPath, args };
+}
+
+/** What an item may say for itself. All other headers are those of the batch. */
+const OF_ITEMS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-profile',
+  'content-profile',
+  'content-type',
+  'prefer',
+  'range',
+  'range-unit',
+]);
+
+/** The headers of an item by their names in lower case. */
+function headersOf(json: Buffer | undefined, fail: Fail): ReadonlyMap<string, string> {
+  const byName = new Map<string, string>();
+  if (!json) return byName;
+  if (json.length > LONGEST_HEADERS) fail(`"headers" have at most ${LONGEST_HEADERS} bytes`);
+  const value: unknown = JSON.parse(json.toString());
+  if (!isObject(value)) return fail('"headers" is an object of strings');
+  for (const [given, text] of Object.entries(value)) {
+    const name = given.toLowerCase();
+    if (!OF_ITEMS.has(name)) fail(`an item has no headers but ${[...OF_ITEMS].join(', ')}`);
+    if (typeof text !== 'string' || !isSafeHeaderValue(text)) return fail(`the header "${name}" is no text`);
+    if (byName.has(name)) fail(`the header "${name}" is given twice`);
+    byName.set(name, text);
+  }
+  if (parsePreferences(byName.get('prefer')).tx !== undefined)
+    fail('"tx" is a preference of the whole batch');
+  if (/\btext\/event-stream\b/i.test(byName.get('accept') ?? '')) fail('a batch has no streams of events');
+  return byName;
+}
+
+/** JSON as it was sent; a text for every other media type. */
+function bodyOf(json: Buffer | undefined, type: string, fail: Fail): Buffer {
+  if (!json) return NOTHING;
+  if (JSON_TYPE.test((type.split(';', 1)[0] as string).trim().toLowerCase())) return json;
+  const value: unknown = JSON.parse(json.toString());
+  return typeof value === 'string' ? Buffer.from(value) : fail('a body that is not JSON is a string');
+}
+
+const NOTHING = Buffer.alloc(0);

@@ -1,0 +1,269 @@
+import type { Exchange } from '../../../http/index.ts';
+import type { Identity } from '../auth/index.ts';
+import type { Gate } from '../cost-guard.ts';
+import type { RestDatabase } from '../database.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import { invalidItem, tooLargeResponses } from '../fault/index.ts';
+import type { Prepared } from '../plan-cache/index.ts';
+import type { OpenResponse } from '../response/index.ts';
+import type { Column, Results, Row, RowSink, RunStep } from '../session/index.ts';
+import { type RunPlan, type Statements, transactionEnds, type WithinTransaction } from '../sql/index.ts';
+import { type ItemResponse, responsesJson } from './responses.ts';
+
+/** A request of a batch, planned. */
+export interface PlannedItem extends ItemResponse, Prepared {}
+
+/** The item that an error belongs to. */
+export interface Progress {
+  item: number | undefined;
+}
+
+/** The steps of a request that a transaction takes for each of its items. */
+export interface TransactionSteps {
+  readonly database: Pick<RestDatabase, 'read' | 'write'>;
+  /** Writes the statements of one request among those of a transaction. */
+  readonly statementsOf: (
+    x: Exchange,
+    identity: Identity,
+    prepared: Prepared & { readonly within: WithinTransaction },
+  ) => Statements;
+  readonly responseOf: (x: Exchange, plan: RunPlan, statements: Statements) => OpenResponse;
+  /** What decides whether a request may run, if it is not known: its cost. Throws the fault of one that may not. */
+  readonly gateOf: (plan: RunPlan, statements: Statements) => Gate | undefined;
+  /** The limits of statements. */
+  readonly rulesOf: (statements: Statements) => DbrestConfig;
+  /** What plans may have written leaves the caches before the promise resolves. */
+  readonly purging: (plans: readonly RunPlan[], run: () => Promise<Results>) => Promise<Results>;
+}
+
+interface TransactionContext {
+  readonly x: Exchange;
+  readonly identity: Identity;
+  readonly steps: TransactionSteps;
+  /** It is rolled back at its end. */
+  readonly isUndone: boolean;
+  readonly mostBytes: number;
+  readonly progress: Progress;
+}
+
+/** An item and the range of its results among those of the transaction. */
+interface OpenItem extends PlannedItem {
+  readonly statements: Statements;
+  readonly opened: OpenResponse;
+  readonly sink: ItemSink | undefined;
+  readonly from: number;
+  readonly steps: readonly RunStep[];
+}
+
+/**
+ * Runs planned requests in one transaction and resolves to their responses as JSON. They are made before the commit: a fault
+ * of one of them rolls all back. What only reads goes in one round trip.
+ */
+export async function runTransaction(
+  planned: readonly PlannedItem[],
+  context: TransactionContext,
+): Promise<readonly Buffer[]> {
+  const { x, steps, isUndone, mostBytes, progress } = context;
+  const readOnly = planned.every(({ work }) => work.readOnly);
+  const held = !readOnly && !isUndone;
+  const { opening, ending } = transactionEnds({ isUndone, held });
+  const client = new BatchClient(x, mostBytes);
+  const items = openItems(planned, { context, client, readOnly, first: opening.length });
+  let pieces: readonly Buffer[] | undefined;
+  const finish = (results: Results): void => {
+    pieces ??= responsesOf(items, { results, mostBytes, progress });
+  };
+  const order = {
+    client,
+    rules: items.map(({ statements }) => steps.rulesOf(statements)).reduce(longer),
+    leaves: items.every(({ statements }) => statements.leaves === 'nothing')
+      ? ('nothing' as const)
+      : undefined,
+    isolation: items.map(({ statements }) => statements.isolation).find(Boolean),
+    timeZones: items.flatMap(({ statements: { timeZone } }) => timeZone ?? []),
+    gate: gateOfAll(items, context),
+    failed: (step: number | undefined) => {
+      if (step !== undefined) progress.item = itemAt(items, step);
+    },
+  };
+  const all = [...opening, ...items.flatMap((item) => item.steps), ...ending];
+  const plans = planned.map(({ plan }) => plan);
+  const isRepeatable = items.every(({ statements }) => statements.repeatable);
+  const run = (): Promise<Results> =>
+    isRepeatable
+      ? steps.database.read(all, order)
+      : steps.database.write(all, { ...order, verdict: held ? finish : undefined });
+  finish(await steps.purging(plans, run));
+  return pieces ?? [];
+}
+
+/** The time that a function has for itself may be longer than that of the location. */
+function longer(one: DbrestConfig, other: DbrestConfig): DbrestConfig {
+  return other.timeoutMs > one.timeoutMs ? other : one;
+}
+
+interface Opening {
+  readonly context: TransactionContext;
+  readonly client: BatchClient;
+  readonly readOnly: boolean;
+  /** The number of steps before those of the first item. */
+  readonly first: number;
+}
+
+function openItems(
+  planned: readonly PlannedItem[],
+  { context: { identity, steps, progress }, client, readOnly, first }: Opening,
+): readonly OpenItem[] {
+  let from = first;
+  let hasZone = false;
+  return planned.map((item, i) => {
+    progress.item = i;
+    const { x, plan } = item;
+    // PostgreSQL cannot make a part of a transaction read-only.
+    if (!readOnly && mayWriteByReading(plan))
+      throw invalidItem('beside items that write, a volatile function is called by POST', i);
+    const within = { readOnly, clearsTimeZone: hasZone };
+    const statements = steps.statementsOf(x, identity, { ...item, within });
+    hasZone ||= plan.preferences.timeZone !== undefined;
+    const opened = steps.responseOf(x, plan, statements);
+    const { before, main, after } = statements;
+    const sink = opened.sink && new ItemSink(opened.sink, from, client);
+    const own: RunStep[] = [...before, sink ? { ...main, sink } : main, ...after];
+    const open = { ...item, statements, opened, sink, from, steps: own };
+    from += own.length;
+    progress.item = undefined;
+    return open;
+  });
+}
+
+/** What decides for all items, in one transaction before theirs. */
+function gateOfAll(items: readonly OpenItem[], { steps, progress }: TransactionContext): Gate | undefined {
+  const gates = items.flatMap(({ plan, statements }, i) => {
+    progress.item = i;
+    const gate = steps.gateOf(plan, statements);
+    return gate ? [{ ...gate, item: i }] : [];
+  });
+  progress.item = undefined;
+  if (gates.length === 0) return undefined;
+  return {
+    steps: gates.flatMap((gate) => gate.steps),
+    judge(results) {
+      let from = 0;
+      for (const { steps: own, judge, item } of gates) {
+        progress.item = item;
+        judge(results.slice(from, from + own.length));
+        from += own.length;
+      }
+      progress.item = undefined;
+    },
+  };
+}
+
+function mayWriteByReading(plan: RunPlan): boolean {
+  return (
+    plan.kind === 'call' && plan.request.head.method !== 'POST' && plan.call.called.volatility === 'volatile'
+  );
+}
+
+function itemAt(items: readonly OpenItem[], step: number): number | undefined {
+  const found = items.findIndex(({ from, steps }) => step >= from && step < from + steps.length);
+  return found < 0 ? undefined : found;
+}
+
+/** Ends the response of each item; throws the first fault. */
+function responsesOf(
+  items: readonly OpenItem[],
+  {
+    results,
+    mostBytes,
+    progress,
+  }: { readonly results: Results; readonly mostBytes: number; readonly progress: Progress },
+): readonly Buffer[] {
+  for (const [i, { opened, from, sink }] of items.entries()) {
+    progress.item = i;
+    const own = results.slice(from);
+    sink?.complete(own);
+    opened.verdict?.(own);
+    // Its sink has all rows and its stream is memory, so the response is complete when this returns.
+    void opened.end(own);
+  }
+  progress.item = undefined;
+  const pieces = responsesJson(items);
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (bytes > mostBytes) throw tooLargeResponses(mostBytes);
+  return pieces;
+}
+
+/** The client of a batch, which is given up when its responses grow too large. */
+class BatchClient {
+  readonly #x: Exchange;
+  readonly #mostBytes: number;
+  readonly #cancels: (() => void)[] = [];
+  #characters = 0;
+
+  constructor(x: Exchange, mostBytes: number) {
+    this.#x = x;
+    this.#mostBytes = mostBytes;
+  }
+
+  get aborted(): boolean {
+    return this.#x.aborted;
+  }
+
+  get done(): boolean {
+    return this.#x.done;
+  }
+
+  onAbort(listener: () => void): void {
+    this.#x.onAbort(listener);
+    this.#cancels.push(listener);
+  }
+
+  /** Counts what has been received, or is received again. Cancels the batch and throws if that is too much. */
+  take(characters: number): void {
+    this.#characters += characters;
+    if (this.#characters <= this.#mostBytes) return;
+    for (const cancel of this.#cancels) cancel();
+    throw tooLargeResponses(this.#mostBytes);
+  }
+}
+
+/** Passes on the rows of one item. Its results begin at `from`. */
+class ItemSink implements RowSink {
+  readonly restarts = true;
+  readonly #sink: RowSink;
+  readonly #from: number;
+  readonly #client: BatchClient;
+  readonly #results: (Row | undefined)[] = [];
+  #characters = 0;
+
+  constructor(sink: RowSink, from: number, client: BatchClient) {
+    this.#sink = sink;
+    this.#from = from;
+    this.#client = client;
+  }
+
+  begin(results: Results): void {
+    this.#client.take(-this.#characters);
+    this.#characters = 0;
+    this.complete(results.slice(this.#from));
+    this.#sink.begin(this.#results);
+  }
+
+  /** Adds the results that came behind the rows. */
+  complete(results: Results): void {
+    this.#results.splice(0, this.#results.length, ...results);
+  }
+
+  columns(columns: readonly Column[]): void {
+    this.#sink.columns(columns);
+  }
+
+  row(fields: Row): Promise<void> | undefined {
+    let characters = 0;
+    for (const field of fields) characters += field?.length ?? 0;
+    this.#characters += characters;
+    this.#client.take(characters);
+    return this.#sink.row(fields);
+  }
+}

@@ -1,0 +1,142 @@
+import { changeRate, detachedFrom, type Exchange, type ResponseStream } from '../../http/index.ts';
+
+/** A request that the body of another one describes. */
+export interface InnerRequest {
+  readonly method: string;
+  /** The decoded path below the location: `/items`. */
+  readonly path: string;
+  /** The path as written. */
+  readonly rawPath: string;
+  /** The raw query. */
+  readonly args: string;
+  /** Headers in lower case: name, value, name, value … */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+}
+
+/**
+ * Headers that say what one request asks for, and in which form. An inner request has only its own; all others are those of
+ * the request around it, so that it cannot forge what a proxy says about the client.
+ */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-profile',
+  'content-encoding',
+  'content-length',
+  'content-profile',
+  'content-type',
+  'expect',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'prefer',
+  'range',
+  'range-unit',
+  'transfer-encoding',
+]);
+
+/** Keeps a response in memory. */
+export class KeptResponse {
+  /** The response has more bytes than may be kept, so the rest is missing. */
+  outgrown = false;
+  readonly #pieces: Buffer[] = [];
+  readonly #mostBytes: number;
+  #bytes = 0;
+  #isHead = false;
+  #x: Exchange | undefined = undefined;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  begin(x: Exchange): void {
+    this.#x = x;
+    this.#isHead = x.request.method === 'HEAD';
+  }
+
+  get body(): Buffer {
+    return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+  }
+
+  whole(body: string | Uint8Array): void {
+    if (!this.#isHead && body.length > 0) this.#keep(body);
+  }
+
+  opens(): ResponseStream | undefined {
+    if (this.#isHead) return undefined;
+    return {
+      write: (chunk) => {
+        this.#keep(chunk);
+        return true;
+      },
+      drained: () => Promise.resolve(),
+      end: () => undefined,
+    };
+  }
+
+  closes(): void {
+    this.outgrown = true;
+  }
+
+  /** A response that is too large is given up, as if its client had gone: that cancels its query. */
+  #keep(chunk: string | Uint8Array): void {
+    if (this.outgrown) return;
+    const bytes = Buffer.from(chunk as Uint8Array);
+    this.#bytes += bytes.length;
+    if (this.#bytes <= this.#mostBytes) {
+      this.#pieces.push(bytes);
+      return;
+    }
+    this.outgrown = true;
+    this.#pieces.length = 0;
+    if (this.#x) leave(this.#x);
+  }
+}
+
+/** Where inner requests go. */
+interface InnerLocation {
+  /** The path of the location without its last slash. */
+  readonly base: string;
+  /** The same as clients write it, which a rewrite may have changed. */
+  readonly shownBase: string;
+  readonly mostBytes: number;
+}
+
+/** Creates the exchange of an inner request, which ends when its origin does. */
+export function innerExchange(
+  origin: Exchange,
+  request: InnerRequest,
+  { base, shownBase, mostBytes }: InnerLocation,
+): { readonly x: Exchange; readonly response: KeptResponse } {
+  const { method, path, rawPath, args, headers, body } = request;
+  const response = new KeptResponse(mostBytes);
+  const x = detachedFrom(origin, method, {
+    receiver: response,
+    rules: { filters: [], bodyFilters: [], ranges: {} },
+    headers: [...inherited(origin.request.headers), ...headers],
+    target: {
+      requestUri: `${shownBase}${rawPath}${args === '' ? '' : `?${args}`}`,
+      uri: `${base}${path}`,
+      args,
+    },
+    body,
+  });
+  changeRate(x, { bytesPerSecond: 0 });
+  response.begin(x);
+  origin.onAbort(() => leave(x));
+  return { x, response };
+}
+
+function inherited(headers: readonly string[]): readonly string[] {
+  return headers.filter((_, i) => !OWN_HEADERS.has(headers[i - (i % 2)] as string));
+}
+
+/** Its origin logs that the client has gone. */
+function leave(x: Exchange): void {
+  if (x.aborted) return;
+  x.status ||= 499;
+  x.leave();
+}
