@@ -13,6 +13,7 @@ import { KeptPlans } from './plan-cache/index.ts';
 import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
 import {
   batchPath,
+  mcpPath,
   needsFeatures,
   parametersOf,
   readContent,
@@ -98,6 +99,7 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
   const { config, database, authenticator } = explained;
   const steps = compileSteps(config, database, build.location);
   const batch = batchPath(build.location, config);
+  const mcp = mcpPath(build.location, config);
   const caching = compileCaching(
     config,
     { ...explained, database: { caches: database.caches, schema: assumed(database) }, headOf: steps.headOf },
@@ -108,6 +110,8 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
     try {
       const identity = await authenticator.identify(authorizationOf(x));
       role = identity.role;
+      if (x.uri === mcp)
+        return { does: 'serves tools of the Model Context Protocol', facts: whoFacts(identity, x) };
       if (x.uri === batch && x.method === 'POST') return await tellBatch(x, identity, config);
       const head = steps.headOf(x);
       const who = whoFacts(identity, x);

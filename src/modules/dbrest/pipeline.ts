@@ -10,6 +10,7 @@ import type { DbrestConfig } from './directives/index.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
 import { bodyTooLarge, DbrestFault, TOO_COSTLY } from './fault/index.ts';
+import { compileMcp, type McpParts } from './mcp/index.ts';
 import { compilePlan, type PlannedOptions } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
 import {
@@ -62,6 +63,7 @@ export function compileDbrest(
       respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
     }
   };
+  const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
   const content = async (x: Exchange): Promise<void> => {
     try {
       if (x.method === 'OPTIONS' && cors.preflight(x))
@@ -70,6 +72,7 @@ export function compileDbrest(
       const known = authenticator.identify(authorizationOf(x));
       const identity = known instanceof Promise ? await known : known;
       stopwatch?.lap('jwt');
+      if (mcp?.isMcp(x.uri)) return await respond(x, { identity, stopwatch }, mcp.serve);
       if (batches?.isBatch(x.uri)) return await respond(x, { identity, stopwatch }, batches.serve);
       if (!caching) return await respond(x, { identity, stopwatch });
       await caching.serve(x, identity, (asked, planned) =>
@@ -112,10 +115,18 @@ async function respondToPreflight(
   x.send(200, '', '');
 }
 
+function mcpParts({ schema }: RestDatabase, { location, serverNames }: Build): Omit<McpParts, 'respond'> {
+  return {
+    location,
+    knowsHost: (host) => serverNames.some((name) => name.kind === 'exact' && name.name === host),
+    schema: () => schema.current(),
+  };
+}
+
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
 interface Caller {
   readonly identity: Identity;
-  readonly stopwatch: Stopwatch | undefined;
+  readonly stopwatch?: Stopwatch | undefined;
   /** Learns what will run, before it does. */
   readonly planned?: ((plan: RunPlan) => Promise<void>) | undefined;
 }

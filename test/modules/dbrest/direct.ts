@@ -25,6 +25,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   rpc: 'auto',
   batch: false,
   batchMax: 100,
+  mcp: 'off',
   openapi: 'follow-privileges',
   corsOrigins: '*',
   poolSize: 4,

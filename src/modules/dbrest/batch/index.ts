@@ -25,7 +25,7 @@ export { readItems } from './items.ts';
 /** Who sends a batch, and its stopwatch for `Server-Timing`, if it is enabled. */
 interface BatchCaller {
   readonly identity: Identity;
-  readonly stopwatch: Stopwatch | undefined;
+  readonly stopwatch?: Stopwatch | undefined;
 }
 
 /** The steps that a batch takes for each of its items, and for all of them. */

@@ -4,7 +4,7 @@ import type { InnerRequest } from '../inner-request.ts';
 import { isObject } from '../json.ts';
 import { JSON_TYPE, parsePreferences, type ReceivedBody, scanJson } from '../request/index.ts';
 import { inSlices } from '../turn.ts';
-import { type JsonSlice, slicesOf } from './slices.ts';
+import { type JsonSlice, slicesOf } from '../json-slices.ts';
 
 /** Reads the items of a batch from its body. Throws PGRST102, DBREST110, DBREST111 and DBREST112. */
 export async function readItems(

@@ -21,6 +21,8 @@ export interface RequestsConfig {
   /** `POST <location>/rpc/batch` runs several requests in one transaction. */
   readonly batch: boolean;
   readonly batchMax: number;
+  /** `POST <location>/mcp` offers tools to clients of the Model Context Protocol: `on`, those that read. */
+  readonly mcp: 'on' | 'write' | 'off';
   /** What the OpenAPI description at the root lists: what the role may use, everything, or nothing. */
   readonly openapi: 'follow-privileges' | 'ignore-privileges' | 'off';
   /** The function that the root responds with instead of the description: schema and name, or the name alone. */
@@ -271,6 +273,15 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     into: 'batchMax',
     default: 100,
     summary: 'Most requests in one batch, 1 to 1000.',
+    source: 'gw',
+  },
+  dbrest_mcp: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('on', 'write', 'off'),
+    into: 'mcp',
+    default: 'off',
+    summary:
+      'Whether "mcp" below the location serves the Model Context Protocol: tools that read what the role of the token may read ("on"), and also change what it may change ("write"). A table of that name is hidden.',
     source: 'gw',
   },
   dbrest_openapi: {

@@ -24,6 +24,10 @@ import {
 import { type ShownTable, showTable, tableSchemas } from './tables.ts';
 import { componentName, splitComment, type TypeContext } from './json-schema.ts';
 
+export type { JsonSchema } from './json-schema.ts';
+export { argumentsSchema, callable, type Overloads } from './paths.ts';
+export { showTable, type ShownTable } from './tables.ts';
+
 const PIECE_CHARACTERS = 65_536;
 
 /** Writes the members of a JSON object as bytes, so that no large text has to be encoded at the end. */

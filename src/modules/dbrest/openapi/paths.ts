@@ -255,7 +255,8 @@ function bodyOf(overloads: Overloads, context: TypeContext): { requestBody?: Jso
   return takesNothing ? {} : { requestBody: { content } };
 }
 
-function argumentsSchema(one: StoredFunction, context: TypeContext): JsonSchema {
+/** The arguments of a function as the members of a JSON object. */
+export function argumentsSchema(one: StoredFunction, context: TypeContext): JsonSchema {
   const required = one.arguments.filter((argument) => argument.required).map(({ name }) => name);
   const properties = one.arguments.map(
     ({ name, type }) => [name, nullable(typeSchema(type, context))] as const,

@@ -197,6 +197,14 @@ export function batchPath(
   return `${path.replace(/\/$/, '')}${functionPath({ path }, rpc) === '/' ? '/' : '/rpc/'}batch`;
 }
 
+/** The path of the tools of a location; `undefined` if it has none. */
+export function mcpPath(
+  { kind, path }: Pick<LocationFacts, 'kind' | 'path'>,
+  { mcp }: Pick<DbrestConfig, 'mcp'>,
+): string | undefined {
+  return mcp === 'off' || kind !== 'prefix' ? undefined : `${path.replace(/\/$/, '')}/mcp`;
+}
+
 /** The path between a location and the name of a function: `/` where all paths are functions, `undefined` where none is. */
 export function functionPath(
   { path }: Pick<LocationFacts, 'path'>,

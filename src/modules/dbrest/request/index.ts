@@ -25,6 +25,7 @@ export {
   chooseSchema,
   compileHead,
   functionPath,
+  mcpPath,
   needsFeatures,
   type RequestHead,
   type Resource,

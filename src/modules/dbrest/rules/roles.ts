@@ -105,6 +105,31 @@ const dbrestAnonLogin: ModuleRule<DbrestConfig> = {
   },
 };
 
+const dbrestMcpOpen: ModuleRule<DbrestConfig> = {
+  id: 'GW628',
+  slug: 'dbrest-mcp-open',
+  severity: 'warning',
+  summary: 'tools that change a database, for everybody',
+  why: 'With "dbrest_mcp write" a client without a token changes whatever the anonymous role may change, and a model calls tools that nobody has chosen.',
+  fix: 'Leave out dbrest_anon_role in this location, so that a token is needed, or offer tools that read: dbrest_mcp on.',
+  bad: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_mcp write; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_mcp on; }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node, block, settings } of servedDatabases(config)) {
+      if (settings.mcp !== 'write' || settings.anonRole === undefined) continue;
+      yield {
+        at: config.nodesIn(block, 'mcp')[0] ?? node,
+        message: `"dbrest_mcp write" lets clients without a token change what "${settings.anonRole}" may change`,
+        hint: 'leave out "dbrest_anon_role" here, or use "dbrest_mcp on"',
+      };
+    }
+  },
+};
+
 const dbrestRoleSuperuser: ModuleRule<DbrestConfig> = {
   id: 'GW650',
   slug: 'dbrest-role-superuser',
@@ -147,6 +172,7 @@ export const ROLE_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestSuperuserAnon,
   dbrestNoAuth,
   dbrestAnonLogin,
+  dbrestMcpOpen,
   dbrestRoleSuperuser,
   dbrestAnonMissing,
 ];

@@ -1,0 +1,236 @@
+import { noTable, wrongArguments } from '../fault/index.ts';
+import { type JsonSchema, showTable, type ShownTable } from '../openapi/index.ts';
+import { Arguments, OPERATORS } from './arguments.ts';
+import { describedTable, listedTables } from './tables-shown.ts';
+import { ADDS, CHANGES, READS, requestFor, type Tool, type ToolCall, type ToolContext } from './tool.ts';
+
+const TABLE = { type: 'string', description: 'Name of a table or view, as list_tables gives it' };
+const SELECT = {
+  type: 'string',
+  description:
+    'Columns and related tables, separated by commas: "id,name", "id,total:amount.sum()", "name,orders(id,total)". Default: all columns.',
+};
+const FILTERS = {
+  type: 'array',
+  description: 'Conditions that all must hold',
+  items: {
+    type: 'object',
+    required: ['column', 'value'],
+    additionalProperties: false,
+    properties: {
+      column: { type: 'string' },
+      operator: {
+        type: 'string',
+        enum: OPERATORS,
+        default: 'eq',
+        description:
+          'like and ilike take * as wildcard; in takes an array; is takes null, true or false; match is a regular expression; cs, cd, ov compare arrays or JSON; fts, plfts, phfts, wfts search text',
+      },
+      value: { description: 'A text, number, boolean or null; an array for in, cs, cd, ov' },
+      not: { type: 'boolean', description: 'The condition must not hold' },
+    },
+  },
+};
+
+/** The tools for tables and views. */
+export function tableTools(context: ToolContext): readonly Tool[] {
+  const reads = [listTables(context), describeTable(context), readRows(context)];
+  return context.writes ? [...reads, insertRows(context), updateRows(context), deleteRows(context)] : reads;
+}
+
+function listTables(context: ToolContext): Tool {
+  return {
+    name: 'list_tables',
+    description: 'Lists the tables and views of the database, and what may be done with each.',
+    inputSchema: schemaOf(context, {
+      after: { type: 'string', description: 'Lists the names behind this one: "next" of the list before' },
+    }),
+    annotations: READS,
+    call(json, now) {
+      const given = argumentsOf(json, now, ['after']);
+      const schema = schemaIn(given, now);
+      return { kind: 'result', json: listedTables(now, { schema, after: given.text('after') }) };
+    },
+  };
+}
+
+function describeTable(context: ToolContext): Tool {
+  return {
+    name: 'describe_table',
+    description:
+      'Describes a table or view: its columns with their types, its primary key, and what it is related to.',
+    inputSchema: schemaOf(context, { table: TABLE }, ['table']),
+    annotations: READS,
+    call(json, now) {
+      const given = argumentsOf(json, now, ['table']);
+      return { kind: 'result', json: describedTable(tableIn(given, now), now) };
+    },
+  };
+}
+
+function readRows(context: ToolContext): Tool {
+  const { mostRows } = context;
+  return {
+    name: 'read_rows',
+    description: `Reads rows of a table or view, at most ${mostRows}. The result is an array of objects in "rows".`,
+    inputSchema: schemaOf(
+      context,
+      {
+        table: TABLE,
+        select: SELECT,
+        filters: FILTERS,
+        order: { type: 'string', description: 'For example "name.asc,id.desc.nullslast"' },
+        limit: { type: 'integer', minimum: 0, maximum: mostRows, default: Math.min(mostRows, USUAL_ROWS) },
+        offset: { type: 'integer', minimum: 0 },
+      },
+      ['table'],
+    ),
+    annotations: READS,
+    call(json, now) {
+      const given = argumentsOf(json, now, ['table', 'select', 'filters', 'order', 'limit', 'offset']);
+      const parameters = [
+        ...given.filters('filters'),
+        ...parameter('select', given.text('select')),
+        ...parameter('order', given.text('order')),
+        `limit=${given.count('limit', now.mostRows) ?? Math.min(now.mostRows, USUAL_ROWS)}`,
+        ...parameter('offset', given.count('offset', Number.MAX_SAFE_INTEGER)?.toString()),
+      ];
+      const { table } = tableIn(given, now);
+      const request = requestFor('GET', `/${table.name}`, { schema: table.schema, parameters });
+      return { kind: 'request', request, readOnly: true, member: 'rows' };
+    },
+  };
+}
+
+/** Rows that are read without a limit. */
+const USUAL_ROWS = 100;
+
+const RETURNING = {
+  ...SELECT,
+  description: 'Columns of the written rows to return; without it, their number',
+};
+
+function insertRows(context: ToolContext): Tool {
+  const rows = {
+    type: ['object', 'array'],
+    description: 'A row as an object, or an array of rows with the same columns',
+  };
+  return {
+    name: 'insert_rows',
+    description: 'Inserts rows into a table.',
+    inputSchema: schemaOf(context, { table: TABLE, rows, returning: RETURNING }, ['table', 'rows']),
+    annotations: ADDS,
+    call(json, now) {
+      const given = argumentsOf(json, now, ['table', 'rows', 'returning']);
+      return written(given, now, {
+        method: 'POST',
+        body: given.json('rows', 'object or array'),
+        filters: [],
+      });
+    },
+  };
+}
+
+function updateRows(context: ToolContext): Tool {
+  const values = { type: 'object', description: 'The new values by column' };
+  return {
+    name: 'update_rows',
+    description: 'Changes the rows of a table for which all filters hold. At least one filter is needed.',
+    inputSchema: schemaOf(context, { table: TABLE, filters: SOME_FILTERS, values, returning: RETURNING }, [
+      'table',
+      'filters',
+      'values',
+    ]),
+    annotations: CHANGES,
+    call(json, now) {
+      const given = argumentsOf(json, now, ['table', 'filters', 'values', 'returning']);
+      const filters = someFilters(given);
+      return written(given, now, { method: 'PATCH', body: given.json('values', 'object'), filters });
+    },
+  };
+}
+
+function deleteRows(context: ToolContext): Tool {
+  return {
+    name: 'delete_rows',
+    description: 'Deletes the rows of a table for which all filters hold. At least one filter is needed.',
+    inputSchema: schemaOf(context, { table: TABLE, filters: SOME_FILTERS, returning: RETURNING }, [
+      'table',
+      'filters',
+    ]),
+    annotations: { ...CHANGES, idempotentHint: true },
+    call(json, now) {
+      const given = argumentsOf(json, now, ['table', 'filters', 'returning']);
+      return written(given, now, { method: 'DELETE', body: undefined, filters: someFilters(given) });
+    },
+  };
+}
+
+const SOME_FILTERS = { ...FILTERS, minItems: 1 };
+
+/** Without a filter all rows would be changed, which no client of a tool means. */
+function someFilters(given: Arguments): readonly string[] {
+  const filters = given.filters('filters');
+  if (filters.length === 0) throw wrongArguments('"filters" has at least one filter');
+  return filters;
+}
+
+interface Written {
+  readonly method: string;
+  readonly body: Buffer | undefined;
+  readonly filters: readonly string[];
+}
+
+function written(given: Arguments, now: ToolContext, { method, body, filters }: Written): ToolCall {
+  const { table } = tableIn(given, now);
+  const returning = given.text('returning');
+  const prefer = returning === undefined ? 'return=minimal, count=exact' : 'return=representation';
+  const parameters = [...filters, ...parameter('select', returning)];
+  const request = requestFor(method, `/${table.name}`, { schema: table.schema, parameters, prefer, body });
+  return { kind: 'request', request, readOnly: false, member: 'rows' };
+}
+
+function parameter(name: string, value: string | undefined): readonly string[] {
+  return value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`];
+}
+
+/** The schema of arguments, with "schema" where there are several. */
+function schemaOf(
+  { schemas }: ToolContext,
+  properties: JsonSchema,
+  required: readonly string[] = [],
+): JsonSchema {
+  const schema = { type: 'string', enum: schemas, default: schemas[0] };
+  return {
+    type: 'object',
+    properties: { ...(schemas.length > 1 && { schema }), ...properties },
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+function argumentsOf(
+  json: Buffer | undefined,
+  { schemas }: ToolContext,
+  names: readonly string[],
+): Arguments {
+  return new Arguments(json, schemas.length > 1 ? ['schema', ...names] : names);
+}
+
+function schemaIn(given: Arguments, { schemas }: ToolContext): string {
+  const schema = given.text('schema') ?? (schemas[0] as string);
+  if (!schemas.includes(schema)) throw wrongArguments(`"schema" is one of ${schemas.join(', ')}`);
+  return schema;
+}
+
+/** The table that is named, if the role may use it. Throws PGRST205. */
+function tableIn(given: Arguments, now: ToolContext): ShownTable {
+  const schema = schemaIn(given, now);
+  const name = given.text('table');
+  if (name === undefined) throw wrongArguments('"table" is the name of a table');
+  const table = now.known.tables.get(schema)?.get(name);
+  const [shown] =
+    table && now.rights.usesSchema(schema) && !name.includes('/') ? showTable(table, now.rights) : [];
+  if (!shown) throw noTable(schema, name, undefined);
+  return shown;
+}
