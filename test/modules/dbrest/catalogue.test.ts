@@ -38,7 +38,7 @@ const keys: [name: string, key: string[]][] = [
   ['parents', ['part', 'id']],
   ['plain', ['part', 'id']],
   ['renamed', ['child']],
-  ['joined', ['child_id']],
+  ['joined', ['child_id', 'part', 'parent_id']],
   ['with_cte', ['child']],
   ['on_view', ['c']],
   ['united', []],
