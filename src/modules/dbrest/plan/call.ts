@@ -165,7 +165,7 @@ export interface FoundCall {
 export function findCall(request: CallRequest, context: Context): FoundCall {
   const { input, asObject, query } = request;
   const { called, takesAll } = findFunction(input, asObject, context);
-  const rows = planRows(query, rowsOf(called, context.known), context);
+  const rows = planRows(query, rowsOf(called, context.known), { ...context, isDerived: true });
   const call = {
     called,
     given: takesAll ? called.arguments : called.arguments.filter(({ name }) => isGiven(input, name)),

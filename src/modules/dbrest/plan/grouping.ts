@@ -3,11 +3,19 @@ import type { Table } from '../schema/index.ts';
 import type { Output, Sort } from './node.ts';
 import { indexAmong } from './value.ts';
 
+/** Grouped rows: their outputs and their source. */
+interface GroupedRows {
+  readonly outputs: readonly Output[];
+  readonly table: Table;
+  /** The rows come from a function or a write instead of the table. */
+  readonly isDerived: boolean;
+}
+
 /**
  * The order of grouped rows. It refers to an output where it can: an equal expression would not be recognised as the same.
  * Throws 42803 for an order by what the rows are not grouped by.
  */
-export function groupedSort(sort: Sort, outputs: readonly Output[], table: Table): Sort {
+export function groupedSort(sort: Sort, { outputs, table, isDerived }: GroupedRows): Sort {
   if (sort.kind === 'related') return groupedRelatedSort(sort, outputs);
   if (sort.kind !== 'value') return sort;
   const { value, ...ordering } = sort;
@@ -15,7 +23,8 @@ export function groupedSort(sort: Sort, outputs: readonly Output[], table: Table
   if (index !== undefined) return { ...ordering, kind: 'output', index };
   const columns = groupedColumns(outputs);
   const { of } = value;
-  if (isKeyAmong(columns, table) || (of.kind === 'column' && columns.has(of.column.name))) return sort;
+  const isDetermined = !isDerived && isKeyAmong(columns, table);
+  if (isDetermined || (of.kind === 'column' && columns.has(of.column.name))) return sort;
   throw notGrouped(table.name, of.kind === 'column' ? of.column.name : '*');
 }
 

@@ -19,6 +19,8 @@ export interface Context extends ReadTarget {
   readonly known: Schema;
   /** Targets that the request named instead of the aliases of their embeds, with these; or that is refused. */
   readonly legacyTargets?: Map<string, string> | 'refused';
+  /** The rows of the node come from a function or a write instead of its table. */
+  readonly isDerived?: boolean;
 }
 
 /** A level of a request; `path` is relative to the current node. */

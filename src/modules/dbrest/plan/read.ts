@@ -129,6 +129,7 @@ const EVERYTHING: LevelAt = { path: [], filters: [], order: [], offset: 0 };
 /** Plans a node and its embeds, depth first. Throws a `DbrestFault`. */
 function planNode(table: Table, query: NodeQuery, context: Context): ReadNode {
   const { select, levels, spread, most } = query;
+  const { isDerived = false } = context;
   const items = select.filter((item) => item.kind === 'embed');
   const below = levelsBelow(levels, items, context);
   const embeds: EmbedDraft[] = [];
@@ -136,7 +137,8 @@ function planNode(table: Table, query: NodeQuery, context: Context): ReadNode {
     if (item.kind !== 'embed') return planOutput(item, table, context);
     const source = findEmbedSource(item, table, context);
     const asked = { ...item, levels: below.get(item) ?? [], most: mostOf(source, context) };
-    const { draft, shows } = asEmbed(item, source, planNode(source.target, asked, context));
+    const inside = { ...context, isDerived: 'returnsSet' in source.by };
+    const { draft, shows } = asEmbed(item, source, planNode(source.target, asked, inside));
     embeds.push(draft);
     return shows;
   });
@@ -153,7 +155,7 @@ function planNode(table: Table, query: NodeQuery, context: Context): ReadNode {
     table,
     outputs: named,
     conditions: level.filters.map((filter) => planCondition(filter, scope, context)),
-    sorts: grouped ? sorts.map((sort) => groupedSort(sort, named, table)) : sorts,
+    sorts: grouped ? sorts.map((sort) => groupedSort(sort, { outputs: named, table, isDerived })) : sorts,
     embeds: embeds.filter((embed) => isNeeded(embed, outputs)),
     ...(limit !== Infinity && { limit }),
     offset: level.offset,

@@ -297,7 +297,7 @@ function hasSameNames(a: readonly string[], b: readonly string[]): boolean {
 
 function planShown({ select, order, embedded }: ReadQuery, table: Table, context: Context): ReadPlan {
   const request = { select, order, embedded, filters: [], offset: 0 };
-  return planRows(request, table, { ...context, maxRows: undefined });
+  return planRows(request, table, { ...context, maxRows: undefined, isDerived: true });
 }
 
 function touchedRows(request: ReadQuery, table: Table, context: Context): TouchedRows {

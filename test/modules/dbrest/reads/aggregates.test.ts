@@ -214,6 +214,7 @@ const faults: readonly FaultCase[] = [
   ['products?select=name,count()&order=label', 400, '42803', notGrouped('products.*')],
   ['client_list?select=client_no,count()&order=city', 400, '42803', notGrouped('client_list.city')],
   ['clients?select=id,o:orders(status,count())&o.order=id', 400, '42803', notGrouped('orders.id')],
+  ['rpc/all_employees?select=id,count()&order=name', 400, '42803', notGrouped('employees.name')],
   ['orders?select=count(),clients()&order=clients(name)', 400, '42803', notGrouped('clients.name')],
   ['orders?select=count(),...clients(n:id.max())&order=clients(id)', 400, '42803', notGrouped('clients.id')],
   ['orders?select=client_id,n:count()&order=n', 400, '42703', { message: 'column orders.n does not exist' }],
