@@ -171,7 +171,7 @@ export function findCall(request: CallRequest, context: Context): FoundCall {
     given: takesAll ? called.arguments : called.arguments.filter(({ name }) => isGiven(input, name)),
     input,
     takesAll,
-    showsValues: isValue(called) && rows.outputs.every(({ kind }) => kind === 'all'),
+    showsValues: isValue(called) && query.select.every(({ kind }) => kind === 'all'),
     isXml: called.returns.kind === 'scalar' && baseOf(called.returns.type, context.known) === 'xml',
   };
   return { kind: 'call', request, call, rows };

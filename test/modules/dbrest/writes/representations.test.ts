@@ -17,6 +17,7 @@ const FIXTURE = `
   create cast (code as json) with function code_json(code) as implicit;
   create cast (text as code) with function code_of(text) as implicit;
   create cast (json as code) with function code_of(json) as implicit;
+  create function following(c code) returns code immutable language sql as $$ select ($1 + 1)::code $$;
   create domain bare as int;
   create function bare_of(text) returns bare immutable language sql as $$ select substr($1, 3)::int::bare $$;
   create cast (text as bare) with function bare_of(text) as implicit;
@@ -183,4 +184,8 @@ test.each(cases)('casts of domains apply to the members of a body: $it', async (
 test('the location of a row whose key has a representation leads to that row', async () => {
   const { body } = await gw.fetch('/api/parts?id=eq.n-2&select=id,size');
   expect(JSON.parse(body)).toEqual([{ id: 'n-2', size: 'n-20' }]);
+});
+
+test('a function that returns one value of such a domain shows it alone', async () => {
+  expect((await gw.fetch('/api/rpc/following?c=4')).body).toBe('"n-5"');
 });
