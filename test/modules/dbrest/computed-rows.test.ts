@@ -14,6 +14,12 @@ const films = pipeline(`
   create function writer(films) returns people stable language sql as $$ select p from people p where id = $1.person_id $$;
   create function shadow(films) returns people stable language sql as $$ select null::int, null::text $$;
   create function shout(people) returns text stable language sql as $$ select upper($1.name) || '!' $$;
+  create table shows (id int, year int, film_id int references films, primary key (id, year)) partition by list (year);
+  create table shows_2024 (year int, film_id int, id int, primary key (id, year));
+  alter table shows attach partition shows_2024 for values in (2024);
+  insert into shows values (7, 2024, 1);
+  create function recent(films) returns setof shows_2024 stable language sql
+    as $$ select * from shows_2024 where film_id = $1.id $$;
   create function crew(films) returns setof people stable language sql as $$ select * from people $$;
   grant select on all tables in schema public to anon;
 `);
@@ -83,5 +89,20 @@ const embeds: [request: string, rows: unknown][] = [
 ];
 
 test.each(embeds)('a to-one function of a row gives its first row: %s', async (request, rows) => {
+  expect(await films.it.rows(request)).toEqual(rows);
+});
+
+const partitions: [request: string, rows: unknown][] = [
+  [
+    'films?select=id,recent(id,films(title))&order=id',
+    [
+      { id: 1, recent: [{ id: 7, films: { title: 'One' } }] },
+      { id: 2, recent: [] },
+    ],
+  ],
+  ['films?select=recent(*)&id=eq.1&recent.year=eq.2024', [{ recent: [{ id: 7, year: 2024, film_id: 1 }] }]],
+];
+
+test.each(partitions)('a function of a row may give rows of a partition: %s', async (request, rows) => {
   expect(await films.it.rows(request)).toEqual(rows);
 });

@@ -131,8 +131,9 @@ where k.relkind = 'r' and not k.relhasrules
 
 /**
  * Returns rows of a section name and an entry: JSON, or for `viewTree` an object id, a blank and a parse tree. Works with
- * PostgreSQL 12 to 18. System schemas and partitions are omitted, so requests cannot name them. Object ids are texts,
- * column numbers are numbers. One statement is one snapshot.
+ * PostgreSQL 12 to 18. System schemas and partitions are omitted, so requests cannot name them; rows of a partition that a
+ * function gives count as those of its partitioned table. Object ids are texts, column numbers are numbers. One statement is
+ * one snapshot.
  */
 export const CATALOGUE_SQL = `
 with recursive privileges(role, of) as (
@@ -202,7 +203,12 @@ union all
 (
   select 'rowFunction', json_build_array(
     argument.oid::text, n.nspname, p.proname, pg_catalog.format_type(p.prorettype, null), p.proretset, p.prorows,
-    (select c.oid::text from relations c where c.reltype = p.prorettype))::text
+    (
+      select c.oid::text
+      from pg_catalog.pg_type t
+      join relations c on c.oid = coalesce(pg_catalog.pg_partition_root(t.typrelid), t.typrelid)
+      where t.oid = p.prorettype
+    ))::text
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
   join relations argument on argument.reltype = p.proargtypes[0]
