@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../src/version.ts';
 import { addChecking } from './check/index.ts';
 import type { Finish } from './command-definition.ts';
-import { addConfigTools, addDumps, addExplaining } from './config/index.ts';
+import { addConfigTools, addDumps, addExplaining, addTypes } from './config/index.ts';
 import { addCredentials, addDatabase } from './credentials/index.ts';
 import type { EnvironOptions } from './environ.ts';
 import { addRunning } from './running/index.ts';
@@ -107,6 +107,7 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
   addEditing(gw);
   addCredentials(gw, finish);
   addDumps(gw, finish);
+  addTypes(gw, finish);
   addDatabase(gw, finish);
   addInstallation(gw, finish);
   addShell(gw, finish);

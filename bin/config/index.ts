@@ -4,7 +4,9 @@ import { collect, type Finish } from '../command-definition.ts';
 import type { ImportOptions } from '../import/index.ts';
 import type { BuildCommandOptions, JsonOptions, ParseCommandOptions } from './crossplane.ts';
 import type { FmtOptions } from './fmt.ts';
-import type { ApiOptions, DumpOptions, ExplainOptions, ListOptions, RestOptions } from './show.ts';
+import type { RestOptions } from './load-config.ts';
+import type { ApiOptions, DumpOptions, ExplainOptions, ListOptions } from './show.ts';
+import type { TypesOptions } from './types.ts';
 
 const MOST_BLANKS = 16;
 
@@ -166,6 +168,46 @@ function addImport(gw: Command, finish: Finish): void {
     .action(async (file: string, options: ImportOptions) => {
       finish((await import('../import/index.ts')).importConfig(file, options));
     });
+}
+
+/** Adds `gw types`. */
+export function addTypes(gw: Command, finish: Finish): void {
+  const command = gw
+    .command('types [dsn]')
+    .description(
+      'print the TypeScript types of schemas for supabase-js: of a database, of a dbrest location or of a running gateway',
+    );
+  ofRest(command)
+    .option('--url <url>', 'a location of a running gateway, such as http://127.0.0.1:8080/rest/v1/')
+    .option(
+      '--token <jwt>',
+      'for --url: as its role sees them; other users of this machine may see the token',
+    )
+    .option('--token-file <file>', 'read it from there, "-" for standard input (default: $GW_TOKEN)')
+    .option(
+      '--schema <name>',
+      'a schema; may be repeated (default: those of the location, else public)',
+      collect,
+    )
+    .option('--role <name>', 'only what this role of the database may use (default: everything)')
+    .option('-o, --output <file>', 'write there, if something has changed')
+    .option('--check', 'only tell, by the exit code, whether the file is up to date')
+    .option('--watch', 'write again whenever the schema changes')
+    .option(
+      '--interval <time>',
+      'how often --watch reads unnotified (default: 5s of a gateway, 1m of a database)',
+      interval,
+    )
+    .action(async (dsn: string | undefined, options: TypesOptions) => {
+      finish(await (await import('./types.ts')).types(dsn, options));
+    });
+}
+
+function interval(value: string): number {
+  const [, number, unit] = /^(\d{1,6})(ms|s|m)$/.exec(value) ?? [];
+  const ms = Number(number) * { ms: 1, s: 1_000, m: 60_000 }[unit as 'ms' | 's' | 'm'];
+  if (!(ms >= 100 && ms <= 86_400_000)) throw new InvalidArgumentError('expected a time such as 5s.');
+  return ms;
 }
 
 function ofRest(command: Command): Command {

@@ -1,5 +1,4 @@
-import { resolve } from 'node:path';
-import { formatFaults, printable, takesColor } from '../../grammar/index.ts';
+import { printable, takesColor } from '../../grammar/index.ts';
 import type { LocationView, ServerView } from '../../src/contract/index.ts';
 import {
   combined,
@@ -13,33 +12,9 @@ import {
   type VariableFacts,
   variables,
 } from '../../src/lookups.ts';
-import { explain as account, load, type Loaded } from '../../src/pipeline.ts';
-import { sourceOf } from '../options.ts';
+import { explain as account } from '../../src/pipeline.ts';
 import { columns, fail, visible } from '../terminal.ts';
-
-/** The configuration of a command; default: the one that a start would load. */
-interface ConfigOptions {
-  readonly config?: string;
-  readonly prefix?: string;
-  readonly compat?: 'ignore' | 'skip';
-}
-
-/** A configuration that is not refused. */
-type LoadedConfig = { readonly [K in 'plan' | 'tree' | 'bound']: NonNullable<Loaded[K]> } & {
-  readonly name: string;
-};
-
-/** Loads a configuration and prints its faults; `undefined` if it is refused. */
-function loadConfig({ config, prefix, compat }: ConfigOptions): LoadedConfig | undefined {
-  const source = sourceOf({
-    ...(config !== undefined && { confFile: resolve(config) }),
-    ...(prefix !== undefined && { prefix }),
-  });
-  const name = config ?? source.name;
-  const { plan, tree, bound, report } = load({ ...source, name, ...(compat && { compat }) });
-  process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
-  return plan && tree && bound && { plan, tree, bound, name };
-}
+import { choosePlace, type ConfigOptions, loadConfig, type RestOptions } from './load-config.ts';
 
 /** Options of `gw explain`. */
 export interface ExplainOptions extends ConfigOptions {
@@ -142,11 +117,6 @@ function writeJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** Options that select a location with a database. */
-export interface RestOptions extends ConfigOptions {
-  readonly location?: string;
-}
-
 /** Options of `gw dump openapi`. */
 export interface ApiOptions extends RestOptions {
   readonly role?: string;
@@ -187,23 +157,6 @@ async function withPlace(
   } catch (error) {
     return fail((error as Error).message, 1);
   }
-}
-
-/** The selected location, or the reason why it is ambiguous. */
-function choosePlace(places: readonly RestLocation[], wanted: string | undefined): RestLocation | string {
-  if (places.length === 0) return 'no location serves a database\n  "dbrest_pass" makes one do so';
-  const found = places.filter(
-    ({ text, path, place }) => wanted === undefined || [text, path, place].includes(wanted),
-  );
-  const [first, ...others] = found;
-  if (first && others.length === 0) return first;
-  const listed = (first ? found : places).map(
-    ({ text, server, place }) => `\n  ${visible(`${text} of server "${server}" in ${place}`)}`,
-  );
-  const what = first
-    ? 'several locations serve a database: choose one with --location, by its path or its place'
-    : `no location "${wanted}" serves a database; these do:`;
-  return what + listed.join('');
 }
 
 /** Options of the lists. */

@@ -4,8 +4,9 @@ import { CACHE_CHANNEL } from './caching/index.ts';
 import type { CatalogueShare } from './schema/index.ts';
 import type { WireClient } from './session/index.ts';
 
-/** The channels of PostgREST and of gw. */
-const CHANNELS = ['pgrst', 'gw', CACHE_CHANNEL];
+/** The channels on which changes of the schema are announced: those of PostgREST and of gw. */
+export const SCHEMA_CHANNELS: readonly string[] = ['pgrst', 'gw'];
+const CHANNELS = [...SCHEMA_CHANNELS, CACHE_CHANNEL];
 /**
  * The first load of the schema waits at most this long for the listener; changes made before it listens would be missed.
  */

@@ -15,6 +15,7 @@ const FIXTURE = `
   comment on function all_kinds is 'Takes everything';
   create function outs(out x int, a text, inout y pair, out z "text/x-plain") language sql as $$ select 1, y, 'z'::"text/x-plain" $$;
   create function of_table() returns setof things immutable language sql as 'select * from things';
+  create function of_one() returns setof things language sql rows 1 as 'select * from things limit 1';
   create function of_view() returns thing_names language sql as 'select * from thing_names limit 1';
   create function of_pair() returns pair language sql as $$ select (1, 'b')::pair $$;
   create function of_domain() returns tagged language sql as $$ select (1, 'b')::pair::tagged $$;
@@ -51,6 +52,7 @@ const returned: readonly [name: string, returns: unknown, more?: object][] = [
     { kind: 'table', table: { schema: 'public', name: 'things' } },
     { returnsSet: true, volatility: 'immutable' },
   ],
+  ['of_one', { kind: 'table' }, { returnsSet: true, isOneRow: true }],
   ['of_view', { kind: 'table', table: { schema: 'public', name: 'thing_names' } }, { returnsSet: false }],
   [
     'of_pair',
@@ -60,6 +62,7 @@ const returned: readonly [name: string, returns: unknown, more?: object][] = [
         { name: 'a', type: 'integer' },
         { name: 'b', type: 'character varying(5)' },
       ],
+      type: 'public.pair',
     },
   ],
   ['of_domain', { kind: 'columns', columns: [{ name: 'a' }, { name: 'b' }] }],

@@ -35,6 +35,7 @@ const LIBRARY = `
   create table other.things (id int);
   create schema closed;
   create table closed.things (id int);
+  create type closed.secret as enum ('x');
   create role editors;
   grant editors to web_user;
   grant usage on schema other to anon;

@@ -1,7 +1,7 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
 import type { DbrestConfig } from '../directives/index.ts';
-import { batchPath, functionPath as functionPathOf } from '../request/index.ts';
+import { batchPath, functionPath as functionPathOf, TYPES_MEDIA } from '../request/index.ts';
 import type { Rights, Schema } from '../schema/index.ts';
 import {
   ERROR,
@@ -70,6 +70,9 @@ class MemberWriter {
     this.#text = '';
   }
 }
+
+export { callable, type Overloads } from './paths.ts';
+export { type ShownTable, showTable } from './tables.ts';
 
 /** The input of a description. */
 interface DescriptionSubject {
@@ -142,7 +145,11 @@ const ROOT_PATH = {
     responses: {
       200: {
         description: 'OK',
-        content: { 'application/openapi+json': DOCUMENT, 'application/json': DOCUMENT },
+        content: {
+          'application/openapi+json': DOCUMENT,
+          'application/json': DOCUMENT,
+          [TYPES_MEDIA]: DOCUMENT,
+        },
       },
       default: ERROR,
     },

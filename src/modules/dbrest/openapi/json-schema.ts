@@ -1,4 +1,4 @@
-import type { Schema, TypeShape } from '../schema/index.ts';
+import { qualifiedName, type Schema, splitModifier, type TypeShape } from '../schema/index.ts';
 
 /**
  * Characters that are not allowed in component names (OpenAPI 3.1, "Components Object"), and the dot, which serves as the
@@ -121,24 +121,11 @@ function shapeSchema(
   }
 }
 
-const QUALIFIED = /^("(?:[^"]|"")+"|[^".]+)\.("(?:[^"]|"")+"|[^".]+)$/;
-
 /** The schema of a column whose type is the row type of a table. */
 function rowSchema(type: string, { known, hasComponent }: TypeContext): JsonSchema | undefined {
-  const [schema = '', table = ''] = QUALIFIED.exec(type)?.slice(1).map(unquoted) ?? [];
-  if (!known.tables.get(schema)?.has(table)) return undefined;
-  return hasComponent(schema, table)
-    ? reference('schemas', componentName(table))
+  const { schema, name } = qualifiedName(type) ?? { schema: '', name: '' };
+  if (!known.tables.get(schema)?.has(name)) return undefined;
+  return hasComponent(schema, name)
+    ? reference('schemas', componentName(name))
     : { type: 'object', format: type };
-}
-
-function unquoted(identifier: string): string {
-  return identifier.startsWith('"') ? identifier.slice(1, -1).replaceAll('""', '"') : identifier;
-}
-
-/** Splits the modifier from a type: `timestamp(3) with time zone` is `timestamp with time zone` with modifier 3. */
-function splitModifier(type: string): { name: string; modifier: string | undefined } {
-  const found = (type.includes('"') ? /\(([^()"]*)\)$/ : /\(([^()]*)\)/).exec(type);
-  if (!found) return { name: type, modifier: undefined };
-  return { name: type.replace(found[0], ''), modifier: found[1] };
 }

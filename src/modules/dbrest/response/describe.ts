@@ -3,14 +3,16 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { type ApiFacts, writeDocument } from '../openapi/index.ts';
 import type { PlannedDescription, PlannedOptions } from '../plan/index.ts';
-import { EVERY_RIGHT, rightsOf, type Schema } from '../schema/index.ts';
+import type { DescribeRequest } from '../request/index.ts';
+import { EVERY_RIGHT, type Rights, rightsOf, type Schema } from '../schema/index.ts';
 import { inSlices } from '../turn.ts';
+import { writeTypes } from '../types/index.ts';
 import { type OpenResponse, type ResponseParts, setHead, setTiming, settingsOf } from './head.ts';
 
 /** Cached descriptions, one per role and schema. */
 const MOST_DOCUMENTS = 16;
 
-/** The response to GET and HEAD of the root: the OpenAPI 3.1 description, limited to what the role may use. */
+/** The response to GET and HEAD of the root: the OpenAPI 3.1 description or types, limited to what the role may use. */
 export function respondToDescribe(
   x: Exchange,
   plan: PlannedDescription,
@@ -22,12 +24,17 @@ export function respondToDescribe(
       const body = await documents.of(plan);
       const chosen = settingsOf(statements, results);
       const said = setHead(x, { status: 200, own: [], chosen }, { plan, config, stopwatch });
-      const url = JSON.stringify(config.openapiServer ?? relativeUrl(x.request.requestUri));
-      const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${url}}],`);
+      const url = config.openapiServer ?? relativeUrl(x.request.requestUri);
       const contentType = said.contentType ?? `${plan.request.mediaType}; charset=utf-8`;
-      x.send(said.status, contentType, Buffer.concat([head, body]));
+      x.send(said.status, contentType, plan.request.document === 'types' ? body : withServer(body, url));
     },
   };
+}
+
+/** The first members of the OpenAPI document depend on the request. */
+function withServer(body: Buffer, url: string): Buffer {
+  const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${JSON.stringify(url)}}],`);
+  return Buffer.concat([head, body]);
 }
 
 /** Sends the response to OPTIONS. */
@@ -65,16 +72,23 @@ export class Documents {
   }
 
   of({ known, role, request }: PlannedDescription): Promise<Buffer> {
-    const { schema } = request.head;
     if (known !== this.#known) this.#byKey.clear();
     this.#known = known;
-    const key = JSON.stringify(this.#ignoresRights ? [schema] : [schema, role]);
+    // The types are those of all schemas.
+    const subject = request.document === 'types' ? '' : request.head.schema;
+    const key = JSON.stringify(this.#ignoresRights ? [subject] : [subject, role]);
     const kept = this.#byKey.get(key);
     if (kept) return kept;
     const rights = this.#ignoresRights ? EVERY_RIGHT : rightsOf(role, known);
-    const document = inSlices(writeDocument({ known, schema, rights, api: this.#api }));
+    const document = this.#write(request, known, rights);
     this.#byKey.set(key, document);
     document.catch(() => this.#byKey.delete(key));
     return document;
+  }
+
+  #write({ document, head }: DescribeRequest, known: Schema, rights: Rights): Promise<Buffer> {
+    return document === 'types'
+      ? inSlices(writeTypes({ known, schemas: this.#api.schemas, rights }))
+      : inSlices(writeDocument({ known, schema: head.schema, rights, api: this.#api }));
   }
 }

@@ -2,7 +2,7 @@
 export interface DiscoveryEntries {
   readonly access: readonly [
     id: string,
-    /** Bits of `pg_relation_is_updatable`: 4 update, 8 insert, 16 delete. */
+    /** Bits of `pg_relation_is_updatable`: 4 update, 8 insert, 16 delete; 1: triggers or rules of a view do it. */
     writable: number,
     grants: readonly (readonly [grantee: string, letters: string])[],
     columnGrants: readonly (readonly [column: number, grantee: string, letters: string])[],
@@ -26,6 +26,8 @@ export interface Access {
   readonly insertable: boolean;
   readonly updatable: boolean;
   readonly deletable: boolean;
+  /** Triggers or rules write instead of the view, so that columns without a base column may be written. */
+  readonly isReplaced?: true;
   /** It is a partition, which descriptions do not list. */
   readonly isPartition: boolean;
   /** Privilege letters by the object id of the grantee; '0' is PUBLIC. */
@@ -50,6 +52,7 @@ export interface Namespace {
   readonly users: readonly string[];
 }
 
+const REPLACED = 1;
 const UPDATE = 4;
 const INSERT = 8;
 const DELETE = 16;
@@ -68,6 +71,7 @@ export function accessOf(
     insertable: (writable & INSERT) !== 0,
     updatable: (writable & UPDATE) !== 0,
     deletable: (writable & DELETE) !== 0,
+    ...((writable & REPLACED) !== 0 && { isReplaced: true as const }),
     isPartition,
     grants: new Map(grants),
     ...(columns.size > 0 && { columnGrants: columns }),
@@ -106,7 +110,10 @@ export const DISCOVERY_SQL = `
 union all
 select 'access', json_build_array(
   c.oid::text,
-  case when c.relkind in ('r', 'p') then 28 else pg_catalog.pg_relation_is_updatable(c.oid, true) end,
+  case when c.relkind in ('r', 'p') then 28 else pg_catalog.pg_relation_is_updatable(c.oid, true) end
+    | case when c.relkind = 'v' and (
+      exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid)
+      or exists (select from pg_catalog.pg_rewrite r where r.ev_class = c.oid and r.ev_type <> '1')) then 1 else 0 end,
   coalesce(whole.grants, '[]'), coalesce(parts.grants, '[]'), c.relispartition)::text
 from relations c
 left join (

@@ -51,6 +51,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
     isolation: string | null,
     grantees: readonly string[],
     comment: string | null,
+    isOneRow: boolean,
   ];
   readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
   /** `base`: the base type of a domain. */

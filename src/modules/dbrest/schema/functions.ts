@@ -56,7 +56,7 @@ export const FUNCTIONS_SQL = `
     (select substring(s from '=(.*)$') from unnest(f.proconfig) s where s like 'default_transaction_isolation=%'),
     (select coalesce(json_agg(distinct e.grantee::text), '[]')
       from pg_catalog.aclexplode(coalesce(f.proacl, pg_catalog.acldefault('f', f.proowner))) e),
-    d.description)::text
+    d.description, f.prorows = 1)::text
   from functions f
   join pg_catalog.pg_type own on own.oid = f.prorettype
   left join bases b on b.oid = own.oid
@@ -116,7 +116,7 @@ export function storedFunctionOf(
   relations: RelationDrafts,
 ): StoredFunction {
   const [schema, name, kind, volatility, returnsSet, , , , mediaType, ...rest] = entry;
-  const [ins, defaults, isVariadic, timeout, isolationLevel, grantees, comment] = rest;
+  const [ins, defaults, isVariadic, timeout, isolationLevel, grantees, comment, isOneRow] = rest;
   const timeoutMs = timeout === null ? undefined : durationMs(timeout);
   const isolation = isolationOf(isolationLevel);
   return {
@@ -131,6 +131,7 @@ export function storedFunctionOf(
     })),
     returns: returnedOf(entry, relations),
     returnsSet,
+    ...(returnsSet && isOneRow && { isOneRow }),
     volatility: VOLATILITY[volatility],
     ...(mediaType !== null && !returnsSet && { mediaType }),
     ...(timeoutMs !== undefined && { timeoutMs }),
@@ -144,7 +145,10 @@ function returnedOf(entry: CatalogueEntries['function'], relations: RelationDraf
   const [, , , , , type, relation, columns] = entry;
   const table = relation === null ? undefined : relations.get(relation)?.name;
   if (table) return { kind: 'table', table };
-  if (columns) return { kind: 'columns', columns: columns.map(([name, of]) => ({ name, type: of })) };
+  if (columns) {
+    const row = columns.map(([name, of]) => ({ name, type: of }));
+    return { kind: 'columns', columns: row, ...(type !== 'record' && { type }) };
+  }
   return type === 'void' ? { kind: 'void' } : { kind: 'scalar', type };
 }
 

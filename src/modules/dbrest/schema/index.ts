@@ -4,6 +4,7 @@ export { CatalogueWriter, type Catalogue } from './entries.ts';
 export { relationshipsOf, type Relationship } from './relationships.ts';
 export { SchemaCache } from './cache.ts';
 export { mayUse, mostSimilar, similarTable, EVERY_RIGHT, rightsOf, type Rights } from './rights.ts';
+export { qualifiedName, splitModifier } from './type-name.ts';
 export type { Privilege, TypeShape } from './discovery.ts';
 export type {
   Argument,

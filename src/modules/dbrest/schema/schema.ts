@@ -130,8 +130,8 @@ export type FunctionResult =
   | { readonly kind: 'scalar'; readonly type: string }
   /** Rows of a table or view. */
   | { readonly kind: 'table'; readonly table: TableName }
-  /** Rows of a composite type, or of `out` and `table` arguments. */
-  | { readonly kind: 'columns'; readonly columns: readonly Column[] };
+  /** Rows of a composite type, which `type` names, or of `out` and `table` arguments. */
+  | { readonly kind: 'columns'; readonly columns: readonly Column[]; readonly type?: string };
 
 /** A callable function. Procedures are included for error messages. */
 export interface StoredFunction extends TableName {
@@ -139,6 +139,8 @@ export interface StoredFunction extends TableName {
   readonly arguments: readonly Argument[];
   readonly returns: FunctionResult;
   readonly returnsSet: boolean;
+  /** Declared to return at most one row (`rows 1`). */
+  readonly isOneRow?: true;
   readonly volatility: 'volatile' | 'stable' | 'immutable';
   /** The media type of its result: the name of the returned domain. A set has none. */
   readonly mediaType?: string;

@@ -1,22 +1,17 @@
-import { catalogueSteps } from '../database.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { loginRoleOf } from '../dsn.ts';
 import { apiFacts, writeDocument } from '../openapi/index.ts';
 import {
-  CatalogueWriter,
   type Column,
   EVERY_RIGHT,
   relationshipsOf,
   rightsOf,
   type Schema,
-  schemaOf,
   type StoredFunction,
   type Table,
 } from '../schema/index.ts';
 import { inSlices } from '../turn.ts';
-import { withDatabase } from './open-database.ts';
-
-const TIMEOUT_MS = 30_000;
+import { readSchema } from './read-schema.ts';
 
 /** A location that serves a database. */
 interface RestLocation {
@@ -45,7 +40,7 @@ export async function describeApi(
   const ignoresRights = config.openapi === 'ignore-privileges';
   if (role === undefined && !ignoresRights)
     return { fault: 'the location has no anonymous role: name a role' };
-  const known = await readSchema(config);
+  const known = await readSchema(config.pass);
   if (!ignoresRights && role !== undefined && !known.roles.has(role)) {
     return { fault: `role "${role}" does not exist, or the login role may not become it` };
   }
@@ -61,7 +56,7 @@ export async function describeApi(
 
 /** Returns the schema cache of a location for the schemas that it serves. Rejects if the database cannot be read. */
 export async function dumpSchema({ config }: Pick<RestLocation, 'config'>): Promise<unknown> {
-  const known = await readSchema(config);
+  const known = await readSchema(config.pass);
   const inSchemas = <T>(of: ReadonlyMap<string, T> | undefined): readonly T[] =>
     config.schemas.flatMap((name) => of?.get(name) ?? []);
   return {
@@ -77,16 +72,6 @@ export async function dumpSchema({ config }: Pick<RestLocation, 'config'>): Prom
     roles: [...known.roles.keys()].sort(),
     textSearchConfigs: [...known.textSearchConfigs].sort(),
   };
-}
-
-async function readSchema({ pass }: DbrestConfig): Promise<Schema> {
-  if (!pass) throw new Error('the location serves no database');
-  const catalogue = await withDatabase(pass, async (session) => {
-    const sink = new CatalogueWriter();
-    await session.run(catalogueSteps(sink), TIMEOUT_MS);
-    return sink.finish();
-  });
-  return inSlices(schemaOf({ catalogue, reads: 1 }));
 }
 
 const KINDS = { r: 'table', p: 'partitioned table', v: 'view', m: 'materialized view', f: 'foreign table' };

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type ConnectionTarget, type DbrestPass, DEFAULT_EMBEDDED_DIR, readDsn, targetName } from '../dsn.ts';
+import { Listener, SCHEMA_CHANNELS } from '../watch.ts';
 import { connect, openSession, type Session, type WireClient } from '../session/index.ts';
 
 const SILENT = { write: () => undefined };
@@ -43,6 +44,35 @@ export function withClient<T>(pass: DbrestPass, use: (client: WireClient) => Pro
       return await use(client);
     } finally {
       await client.end();
+    }
+  });
+}
+
+/**
+ * Calls `use`, and `changed` whenever the database announces a change of its schema meanwhile, or may have done so while the
+ * connection was lost.
+ */
+export function whileListening(
+  pass: DbrestPass,
+  changed: () => void,
+  use: () => Promise<number>,
+): Promise<number> {
+  return withTarget(pass, async (target) => {
+    const { default: pg } = await import('pg');
+    const ignore = (): void => undefined;
+    const listener = new Listener((makeReady) => connect(pg, target, makeReady), {
+      channels: SCHEMA_CHANNELS,
+      heard: (payload) => (payload === 'reload schema' || payload === '') && changed(),
+      listening: changed,
+      lost: ignore,
+      failed: ignore,
+      refused: ignore,
+      isUrgent: () => false,
+    });
+    try {
+      return await use();
+    } finally {
+      await listener.close();
     }
   });
 }

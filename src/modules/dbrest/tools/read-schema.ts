@@ -1,0 +1,18 @@
+import { catalogueSteps } from '../database.ts';
+import type { DbrestPass } from '../dsn.ts';
+import { CatalogueWriter, type Schema, schemaOf } from '../schema/index.ts';
+import { inSlices } from '../turn.ts';
+import { withDatabase } from './open-database.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/** Reads the schema cache of a database once. Rejects with a message of one line if the database cannot be read. */
+export async function readSchema(pass: DbrestPass | undefined): Promise<Schema> {
+  if (!pass) throw new Error('the location serves no database');
+  const catalogue = await withDatabase(pass, async (session) => {
+    const sink = new CatalogueWriter();
+    await session.run(catalogueSteps(sink), TIMEOUT_MS);
+    return sink.finish();
+  });
+  return inSlices(schemaOf({ catalogue, reads: 1 }));
+}

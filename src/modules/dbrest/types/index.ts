@@ -1,0 +1,5 @@
+export type { ApiTypes } from './api-types.ts';
+export { describeTypes, writeTypes } from './describe.ts';
+export { onlySchemas } from './restrict.ts';
+export { readApiTypes } from './reader.ts';
+export { typescriptOf } from './typescript.ts';

@@ -1,0 +1,150 @@
+import type {
+  ApiTypes,
+  TypedColumn,
+  TypedField,
+  TypedFunction,
+  TypedRelation,
+  TypedSchema,
+  ValueType,
+} from './api-types.ts';
+
+/** Checks a value of foreign JSON and returns it without members that are not known. Throws `Unreadable`. */
+type Read<T> = (value: unknown) => T;
+
+class Unreadable extends Error {}
+
+/** Arrays of arrays; PostgreSQL has none with more dimensions. */
+const DEEPEST = 6;
+
+const text: Read<string> = (value) => {
+  if (typeof value !== 'string') throw new Unreadable();
+  return value;
+};
+
+const flag: Read<boolean> = (value) => {
+  if (typeof value !== 'boolean') throw new Unreadable();
+  return value;
+};
+
+const list =
+  <T>(read: Read<T>): Read<readonly T[]> =>
+  (value) => {
+    if (!Array.isArray(value)) throw new Unreadable();
+    return value.map(read);
+  };
+
+const oneOf =
+  <const T extends string>(...names: readonly T[]): Read<T> =>
+  (value) => {
+    const found = names.find((name) => name === value);
+    if (found === undefined) throw new Unreadable();
+    return found;
+  };
+
+const object =
+  <T extends object>(readers: { readonly [K in keyof T]: Read<T[K]> }): Read<T> =>
+  (value) => {
+    const given = membersOf(value);
+    const read = Object.entries<Read<unknown>>(readers).map(([name, of]) => [name, of(given[name])] as const);
+    return Object.fromEntries(read) as T;
+  };
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unreadable();
+  return value as Record<string, unknown>;
+}
+
+const plainType = oneOf('string', 'number', 'boolean', 'Json', 'unknown', 'undefined', 'record');
+const namedType = object<Extract<ValueType, { named: unknown }>>({
+  named: oneOf('enum', 'composite', 'table', 'view'),
+  schema: text,
+  name: text,
+});
+
+function readType(value: unknown, depth = 0): ValueType {
+  if (typeof value === 'string') return plainType(value);
+  const given = membersOf(value);
+  if ('labels' in given) return { labels: list(text)(given['labels']) };
+  if (!('arrayOf' in given)) return namedType(given);
+  if (depth === DEEPEST) throw new Unreadable();
+  return { arrayOf: readType(given['arrayOf'], depth + 1) };
+}
+
+const valueType: Read<ValueType> = (value) => readType(value);
+const field = object<TypedField>({ name: text, type: valueType, isNullable: flag });
+
+const relation = object<TypedRelation>({
+  name: text,
+  columns: list(
+    object<TypedColumn>({
+      name: text,
+      type: valueType,
+      isNullable: flag,
+      isReadable: flag,
+      insert: oneOf('required', 'optional', 'never'),
+      update: oneOf('optional', 'never'),
+    }),
+  ),
+  computed: list(field),
+  relationships: list(
+    object<TypedRelation['relationships'][number]>({
+      foreignKeyName: text,
+      columns: list(text),
+      isOneToOne: flag,
+      referencedRelation: text,
+      referencedColumns: list(text),
+    }),
+  ),
+  isWritable: flag,
+});
+
+const fields = object<{ readonly fields: readonly TypedField[] }>({ fields: list(field) });
+const rows = object<NonNullable<TypedFunction['rows']>>({
+  from: text,
+  to: text,
+  isOneToOne: flag,
+  isSetofReturn: flag,
+});
+const called = object<Omit<TypedFunction, 'rows' | 'fault'>>({
+  name: text,
+  arguments: list(
+    object<TypedFunction['arguments'][number]>({ name: text, type: valueType, isOptional: flag }),
+  ),
+  returns: object<TypedFunction['returns']>({
+    isSet: flag,
+    of: (value) =>
+      typeof value === 'object' && value && 'fields' in value ? fields(value) : valueType(value),
+  }),
+});
+
+const storedFunction: Read<TypedFunction> = (value) => {
+  const given = membersOf(value);
+  return {
+    ...called(given),
+    ...(given['rows'] !== undefined && { rows: rows(given['rows']) }),
+    ...(given['fault'] !== undefined && { fault: text(given['fault']) }),
+  };
+};
+
+const apiTypes = object<ApiTypes>({
+  schemas: list(
+    object<TypedSchema>({
+      name: text,
+      tables: list(relation),
+      views: list(relation),
+      functions: list(storedFunction),
+      enums: list(object<TypedSchema['enums'][number]>({ name: text, labels: list(text) })),
+      composites: list(object<TypedSchema['composites'][number]>({ name: text, fields: list(field) })),
+    }),
+  ),
+});
+
+/** Reads the types that a gateway sends; `undefined` if the text is something else. */
+export function readApiTypes(json: string): ApiTypes | undefined {
+  try {
+    return apiTypes(JSON.parse(json));
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
