@@ -58,7 +58,8 @@ function wrong(refused: string): Refusal {
 }
 
 function databaseSource(dsn: string, options: TypesSourceOptions, tools: Tools): TypesSource | Refusal {
-  const { schema: schemas = ['public'], role } = options;
+  const { schema, role } = options;
+  const schemas = schema ? [...new Set(schema)] : ['public'];
   try {
     const pass = tools.readPass(dsn);
     return {
@@ -77,7 +78,8 @@ function locationSource(options: TypesSourceOptions, tools: Tools): TypesSource 
   const place = choosePlace(restLocations(loaded.plan), options.location);
   if (typeof place === 'string') return wrong(place);
   const { pass, schemas: served } = place.config;
-  const { schema: schemas = served, role } = options;
+  const { schema, role } = options;
+  const schemas = [...new Set(schema ?? served)];
   const other = schemas.find((name) => !served.includes(name));
   if (other !== undefined) return { refused: notServed(other, served), code: 1 };
   if (!pass) return wrong('the location serves no database');
@@ -105,7 +107,10 @@ function gatewaySource(
     return wrong('invalid --url\n  it must not contain a password; --token-file takes a token');
   const read = tokenFile === undefined ? undefined : readText(tokenFile);
   if (tokenFile !== undefined && !read) return { refused: '', code: 1 };
-  const bearer = token ?? read?.text.trim() ?? process.env['GW_TOKEN'];
+  const bearer = token ?? read?.text.trim() ?? (process.env['GW_TOKEN'] || undefined);
+  // The error of a header that cannot be sent would show it.
+  if (bearer !== undefined && !/^[\x21-\x7e]+$/.test(bearer))
+    return wrong('the token has characters that no token has');
   return {
     async read() {
       const all = tools.readApiTypes(await fetchTypes(url, bearer, tools.TYPES_MEDIA));

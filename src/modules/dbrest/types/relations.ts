@@ -52,7 +52,8 @@ function typedColumn(
   const isWritable = !isFixed(name);
   return {
     name,
-    type: valueType(type, scope),
+    // A domain may have a representation in JSON of its own (PostgREST, "Domain Representations").
+    type: scope.known.representations?.get(type)?.shown ? 'Json' : valueType(type, scope),
     isNullable: !isNotNull,
     isReadable,
     insert: (isInsertable && isWritable && (isOptional ? 'optional' : 'required')) || 'never',

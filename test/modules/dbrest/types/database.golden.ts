@@ -122,18 +122,21 @@ export type Database = {
         Row: {
           a: number
           b: number
+          shade: Json | null
           up_a: number | null
           up_b: number | null
         }
         Insert: {
           a: number
           b: number
+          shade?: Json | null
           up_a?: number | null
           up_b?: number | null
         }
         Update: {
           a?: number
           b?: number
+          shade?: Json | null
           up_a?: number | null
           up_b?: number | null
         }

@@ -6,6 +6,9 @@ export const TYPED = `
   create domain email as text not null check (value like '%@%');
   create domain emails as email[];
   create type price as (amount numeric(12, 2), currency text, sizes size[]);
+  create domain shade as int;
+  create function shade_shown(shade) returns json language sql as $$ select to_json('#' || $1::int) $$;
+  create cast (shade as json) with function shade_shown(shade) as implicit;
   create schema other;
   create type other.colour as enum ('red', 'green');
   create type other.pair as (a int, b int);
@@ -25,7 +28,7 @@ export const TYPED = `
     project_id bigint references projects, tag text constraint a_name_of_a_key_that_is_too_long_to_fit references tags,
     primary key (project_id, tag)
   );
-  create table nodes (a int, b int, up_a int, up_b int, primary key (a, b), foreign key (up_a, up_b) references nodes);
+  create table nodes (a int, b int, shade shade, up_a int, up_b int, primary key (a, b), foreign key (up_a, up_b) references nodes);
   create table parted (id int not null, at date) partition by list (id);
   create table parted_1 partition of parted for values in (1);
   create table "odd / näme" ("select" int, "a ""b""" text, "1" int);
