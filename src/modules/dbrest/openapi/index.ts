@@ -71,9 +71,6 @@ class MemberWriter {
   }
 }
 
-export { callable, type Overloads } from './paths.ts';
-export { type ShownTable, showTable } from './tables.ts';
-
 /** The input of a description. */
 interface DescriptionSubject {
   readonly known: Schema;
