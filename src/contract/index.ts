@@ -93,3 +93,16 @@ export {
   type Use,
 } from './rule.ts';
 export { forwards, headersSent, literalPasses, passes, targetOf, type Pass } from './passes.ts';
+export {
+  TrialRefusal,
+  type CommandAccess,
+  type PolicyAccess,
+  type RelationAccess,
+  type TrialApi,
+  type TrialDescription,
+  type TrialReason,
+  type TrialReport,
+  type TrialRequest,
+  type TrialResource,
+  type TrialResponse,
+} from './trial.ts';

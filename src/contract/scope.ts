@@ -5,6 +5,7 @@ import type { ErrorLog, LogListeners } from '../log/index.ts';
 import type { Account } from '../system/index.ts';
 import type { PeerView, Upstreams } from '../upstream/index.ts';
 import type { Counters, ZoneDeclaration } from '../zone/index.ts';
+import type { TrialApi } from './trial.ts';
 
 /**
  * Checks something that locations depend on. Resolves with `undefined` if it works, or with the reason why not, for the
@@ -150,6 +151,10 @@ export interface WorkerScope extends ResourceScope {
   addCheck(name: string, check: Check): void;
   /** The checks by name; complete when all locations are compiled. */
   readonly checks: ReadonlyMap<string, Check>;
+  /** Adds an API on which operators can try requests, if the configuration lets them. */
+  addTrials(api: TrialApi): void;
+  /** Those APIs, in the same order in every worker; complete when all locations are compiled. */
+  readonly trials: readonly TrialApi[];
   /** Complete when all locations are compiled. */
   readonly view: GatewayView;
   /** Receive every line that an error log of this thread writes. */

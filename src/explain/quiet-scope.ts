@@ -1,5 +1,5 @@
 import { type Caches, openUnattended } from '../cache/index.ts';
-import type { Check, ExplainScope, GatewayView } from '../contract/index.ts';
+import type { Check, ExplainScope, GatewayView, TrialApi } from '../contract/index.ts';
 import type { Health } from '../health/index.ts';
 import { type ErrorLog, LogListeners } from '../log/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
@@ -18,6 +18,7 @@ export class QuietScope implements ExplainScope {
   readonly draining = false;
   readonly metrics = new Counters(createCounterMemory(MAX_SERIES, WORKER_ID + 1), WORKER_ID);
   readonly checks = new Map<string, Check>();
+  readonly trials: readonly TrialApi[] = [];
   readonly logListeners = new LogListeners();
   readonly log: ErrorLog;
   readonly live: boolean;
@@ -74,6 +75,10 @@ export class QuietScope implements ExplainScope {
 
   addCheck(): void {
     // There is no health check.
+  }
+
+  addTrials(): void {
+    // Nobody tries a request here.
   }
 
   onReopen(): void {

@@ -25,7 +25,10 @@ const SHOWN_TYPE = /^(?:text\/plain|application\/json|)(?:;|$)/;
 /** The response to a traced request. */
 export function responseOf(tracer: Tracer, input: AccountInput): AccountResponse {
   const steps = tracer.rounds.flatMap((round) => round.steps);
-  const last = steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed' || kind === 'phase');
+  // What a handler says of a request that it has refused follows the response.
+  const last =
+    steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed') ??
+    steps.findLast(({ kind }) => kind === 'phase');
   if (last?.kind === 'answer') return sent(last, { steps, tracer, input, told: contentOf(tracer) });
   if (last?.kind === 'closed')
     return { status: last.status, does: CLOSES, place: placeOfResponse(steps, input), facts: [] };
@@ -96,7 +99,9 @@ function sent(
   for (let index = 0; index < headers.length; index += 2)
     facts.push({ label: 'header', value: texts.masked(`${headers[index]}: ${headers[index + 1]}`) });
   for (const filter of tracer.filters) facts.push({ label: 'filter', value: `${filter} changes the body` });
-  const body = content || input.question.method === 'HEAD' ? undefined : bodyText(answer);
+  // What a handler has said stands for its body, unless it refused the request.
+  const isTold = content !== undefined && status < 400;
+  const body = isTold || input.question.method === 'HEAD' ? undefined : bodyText(answer);
   if (body !== undefined) facts.push({ label: 'body', value: texts.masked(body) });
   const unknown = exampleOf(steps);
   return {

@@ -1,6 +1,6 @@
 import { type Caches, openCaches } from '../cache/index.ts';
 import type { CompiledGateway } from '../compile/index.ts';
-import type { Check, CoreConfig, GatewayView, WorkerScope } from '../contract/index.ts';
+import type { Check, CoreConfig, GatewayView, TrialApi, WorkerScope } from '../contract/index.ts';
 import { type Health, OpenHealth } from '../health/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
@@ -58,6 +58,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly metrics: Counters;
   readonly logListeners: LogListeners;
   readonly checks = new Map<string, Check>();
+  readonly trials: TrialApi[] = [];
   readonly #shipment: Shipment;
   readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();
@@ -141,6 +142,10 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   addCheck(name: string, check: Check): void {
     this.checks.set(name, probeOf(check));
+  }
+
+  addTrials(api: TrialApi): void {
+    this.trials.push(api);
   }
 
   onReopen(listener: () => void): void {

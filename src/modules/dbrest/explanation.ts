@@ -23,11 +23,13 @@ import {
   requestWith,
   type Resource,
 } from './request/index.ts';
+import type { DbrestFault } from './fault/index.ts';
 import { faultOf, sendFault } from './response/index.ts';
 import { CatalogueWriter, type Schema, SchemaCache, schemaOf } from './schema/index.ts';
 import type { RunStep, Session } from './session/index.ts';
-import { type BoundValue, estimateFor, type RunPlan, type Statements } from './sql/index.ts';
+import { estimateFor, type RunPlan, type Statements } from './sql/index.ts';
 import { withDatabase } from './tools/index.ts';
+import { doesOf, liveFacts, maskedValues, type Masking } from './trial/index.ts';
 import { inSlices } from './turn.ts';
 
 /** Timeout for reading the catalogue. */
@@ -107,13 +109,14 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
   );
   return async (x): Promise<ExplainedAction | undefined> => {
     let role = config.anonRole;
+    let head: RequestHead | undefined;
     try {
       const identity = await authenticator.identify(authorizationOf(x));
       role = identity.role;
       if (x.uri === mcp)
         return { does: 'serves tools of the Model Context Protocol', facts: whoFacts(identity, x) };
       if (x.uri === batch && x.method === 'POST') return await tellBatch(x, identity, config);
-      const head = steps.headOf(x);
+      head = steps.headOf(x);
       const who = whoFacts(identity, x);
       if (head.kind === 'options') return { does: 'lists the allowed methods', facts: who };
       const cache = caching && (await tellCache(x, identity, caching));
@@ -125,7 +128,7 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
       const fault = faultOf(error, { authenticated: role !== config.anonRole });
       if (!fault) throw error;
       sendFault(x, fault, config.errorVerbosity);
-      return undefined;
+      return head && role !== undefined ? refusalOf({ head, role, fault }, explained) : undefined;
     }
   };
 }
@@ -148,6 +151,17 @@ async function tellBatch(
     facts: [...whoFacts(identity, x), ...listed],
     unknown: 'the responses of the database',
   };
+}
+
+/** Why a request is refused before its statements are written, if the database may be asked. */
+async function refusalOf(
+  { head, role, fault }: { readonly head: RequestHead; readonly role: string; readonly fault: DbrestFault },
+  { config, live }: ExplanationContext,
+): Promise<ExplainedAction | undefined> {
+  const { pass } = config;
+  if (!live || !pass) return undefined;
+  const asked = { schema: head.schema, name: head.resource.name };
+  return { does: doesOf(head), facts: await liveFacts(pass, { role, config, asked, fault }) };
 }
 
 /** Without the schema, it is taken for one without media types of its own: then the key is that of most databases. */
@@ -202,9 +216,16 @@ async function statementsOf(
   const plan = await planOf(request, identity.role);
   if (plan.kind === 'options') return undefined;
   const statements = write(x, identity, { plan, work: workOf(plan) });
+  const { role } = identity;
+  const asked = { schema: head.schema, name: head.resource.name };
   const cost = await costFacts(config, plan, statements);
+  const facts = await liveFacts(config.pass as DbrestPass, { role, config, plan, asked, statements });
   return {
-    facts: [...statementFacts(statements, identity), ...cost],
+    facts: [
+      ...statementFacts(statements, { identity, config, roleSettings: plan.roleSettings }),
+      ...cost,
+      ...facts,
+    ],
     unknown: 'the response of the database',
   };
 }
@@ -269,48 +290,20 @@ function textOf(key: string, value: string): string {
   return CLAUSES.has(key) ? value : `${key} ${value}`;
 }
 
-const MASK = '***';
-/** Matches `"authorization":"Bearer …"` in the headers that are passed to the database. */
-const LOGIN = /("(?:proxy-)?authorization":"\w+ )(?:[^"\\]|\\.)*/g;
-
-/** The statements in order, each followed by its parameters. Tokens are masked. */
+/** The statements in order, each followed by its parameters. Tokens and settings are masked. */
 function statementFacts(
   { isolation, before, main, after }: Statements,
-  { jwt }: Identity,
+  masking: Masking,
 ): readonly ExplainedFact[] {
-  const masked = (text: string): string =>
-    (jwt === '' ? text : text.replaceAll(jwt, MASK)).replace(LOGIN, `$1${MASK}`);
-  const statements = [...before, main, ...after].flatMap(({ statement: { text, values } }) => [
-    { label: 'sql', value: text.trim() },
-    ...values.map((value, index) => ({
+  const statements = [...before, main, ...after].flatMap(({ statement }) => [
+    { label: 'sql', value: statement.text.trim() },
+    ...maskedValues(statement, masking).map((value, index) => ({
       label: 'parameter',
-      value: `$${index + 1} = ${masked(valueText(value))}`,
+      value: `$${index + 1} = ${value}`,
     })),
   ]);
   return isolation === undefined ? statements : [{ label: 'isolation', value: isolation }, ...statements];
 }
-
-function valueText(value: BoundValue): string {
-  if (value === null) return 'null';
-  const bytes = typeof value === 'string' ? value : Buffer.concat([value].flat()).toString();
-  return `'${bytes.replaceAll("'", "''")}'`;
-}
-
-function doesOf({ resource, method }: RequestHead): string {
-  if (resource.kind === 'root') return 'describes the API of the database';
-  return resource.kind === 'function'
-    ? 'calls a function of the database'
-    : (VERBS[method] ?? 'queries the database');
-}
-
-const VERBS: Readonly<Record<string, string>> = {
-  GET: 'reads rows of the database',
-  HEAD: 'reads rows of the database',
-  POST: 'inserts rows into the database',
-  PUT: 'puts a row into the database',
-  PATCH: 'changes rows of the database',
-  DELETE: 'deletes rows of the database',
-};
 
 function resourceFacts(resource: Resource): readonly ExplainedFact[] {
   return resource.kind === 'root' ? [] : [{ label: resource.kind, value: resource.name }];

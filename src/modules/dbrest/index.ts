@@ -1,6 +1,6 @@
 import type { Caches, CacheStore } from '../../cache/index.ts';
 import { constantText } from '../../config/index.ts';
-import { moduleFor, type WorkerScope } from '../../contract/index.ts';
+import { type LocationFacts, moduleFor, type TrialApi, type WorkerScope } from '../../contract/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
 import { openAuthenticator } from './auth/index.ts';
@@ -128,7 +128,14 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       loginRole: loginRoleOf(pass as DbrestPass),
       metrics: tokenMetrics(worker.metrics),
     });
-    return { database, authenticator, ...openCaching(config, database, worker) };
+    return {
+      database,
+      authenticator,
+      offerTrials: (rules, location) => {
+        if (!location.nameless) worker.addTrials(trialsOf({ config: rules, location, database, target }));
+      },
+      ...openCaching(config, database, worker),
+    };
   },
 
   compile: compileDbrest,
@@ -166,6 +173,24 @@ function storesOf(config: DbrestCacheConfig, caches: Caches): readonly CacheStor
   const name = constantText(config.cache);
   const one = name === undefined ? undefined : caches.get(name);
   return name === undefined ? [...caches.values()] : one ? [one] : [];
+}
+
+/** Trials of a location. What they need is loaded when somebody makes one. */
+function trialsOf(given: {
+  readonly config: DbrestConfig;
+  readonly location: LocationFacts;
+  readonly database: Database;
+  readonly target: ConnectionTarget;
+}): TrialApi {
+  const { location } = given;
+  let opened: Promise<TrialApi> | undefined;
+  const open = (): Promise<TrialApi> =>
+    (opened ??= import('./trial/index.ts').then(({ openTrials }) => openTrials(given)));
+  return {
+    location,
+    describe: async () => (await open()).describe(),
+    run: async (request, origin) => (await open()).run(request, origin),
+  };
 }
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {

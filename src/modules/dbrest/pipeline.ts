@@ -41,6 +41,8 @@ export interface DbrestResources {
   readonly caches: Caches;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
+  /** Offers trials of requests on a location; absent where none are served. */
+  readonly offerTrials?: (config: DbrestConfig, location: LocationFacts) => void;
   /** Present only where requests are explained instead of served. */
   readonly explain?: (build: Build) => Explainer;
 }
@@ -48,9 +50,10 @@ export interface DbrestResources {
 /** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
 export function compileDbrest(
   config: DbrestConfig,
-  { database, authenticator, caches, buffers }: DbrestResources,
+  { database, authenticator, caches, buffers, offerTrials }: DbrestResources,
   build: Build,
 ): LocationParts {
+  offerTrials?.(config, build.location);
   const cors = compileCors(config.corsOrigins);
   const { serve, headOf, methodsOf, batches } = compilePipeline(config, database, build.location);
   const caching = compileCaching(config, { caches, buffers, database, headOf }, build);

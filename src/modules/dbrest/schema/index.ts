@@ -11,6 +11,7 @@ export type {
   Column,
   Isolation,
   MediaHandler,
+  RelationKind,
   RoleSettings,
   RowFunction,
   Schema,

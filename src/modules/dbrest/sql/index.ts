@@ -9,8 +9,15 @@ export { estimateFor } from './estimate.ts';
 export { countedTotal } from './read.ts';
 export { countedSql } from './rows.ts';
 export { searchPath } from './settings.ts';
-export { ELEMENT_SEPARATOR, shapedSql } from './shape.ts';
-export { arrayLiteral, type BoundValue, Parameters, quoteIdentifier, type Step } from './statement.ts';
+export { ELEMENT_SEPARATOR, shapedSql, totalSql } from './shape.ts';
+export {
+  arrayLiteral,
+  type BoundValue,
+  Parameters,
+  quoteIdentifier,
+  type Statement,
+  type Step,
+} from './statement.ts';
 export {
   compileTransaction,
   rollsBack,

@@ -1,0 +1,125 @@
+import type { Exchange } from '../http/index.ts';
+import type { LocationFacts } from './build.ts';
+
+/** A request that an operator tries on an API, as a role and with claims of his choice. */
+export interface TrialRequest {
+  readonly role: string;
+  /** Members of the claims; without a role the chosen one is added. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly method: string;
+  /** The path with its query, as on a request line. */
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+  /** True: the statements run, and are rolled back. False: they are only explained. */
+  readonly runs: boolean;
+}
+
+/** What a trial has shown. Tokens and values of the configuration are masked. */
+export interface TrialReport {
+  /** A phrase without a subject: `reads rows of the database`. */
+  readonly does: string;
+  /** Absent if it was only explained, and nothing refused it. */
+  readonly response?: TrialResponse;
+  /** In the order of running. */
+  readonly statements: readonly { readonly text: string; readonly values: readonly string[] }[];
+  /** The plan of the main statement, as PostgreSQL prints it; measured if the statement ran. */
+  readonly plan?: string;
+  readonly relations: readonly RelationAccess[];
+  /** Why the response is empty or refused, the most likely cause first. */
+  readonly reasons: readonly TrialReason[];
+}
+
+/** The response to a trial; the body is cut at a bound. */
+export interface TrialResponse {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+  readonly bodyBytes: number;
+  readonly isCut: boolean;
+}
+
+export interface TrialReason {
+  /** One sentence without a full stop. */
+  readonly text: string;
+  /** SQL that would change it, to be weighed by somebody. */
+  readonly remedy?: string;
+}
+
+/** What a role may do with a table or view that a request uses, directly or through a view. */
+export interface RelationAccess {
+  /** Quoted where it has to be: `api.items`. */
+  readonly name: string;
+  readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table';
+  /** The role whose privileges count: through a view those of its owner. */
+  readonly role: string;
+  readonly isDirect: boolean;
+  readonly commands: readonly CommandAccess[];
+  /** `off`: no row security; `bypassed`: it does not apply to the role. */
+  readonly rowSecurity: 'off' | 'applies' | 'bypassed';
+  readonly policies: readonly PolicyAccess[];
+}
+
+export interface CommandAccess {
+  readonly command: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
+  readonly isAllowed: boolean;
+  /** The columns whose privilege is missing, if others have it. */
+  readonly missingColumns?: readonly string[];
+}
+
+/** A policy of row security. */
+export interface PolicyAccess {
+  readonly name: string;
+  readonly isPermissive: boolean;
+  readonly command: CommandAccess['command'] | 'ALL';
+  readonly roles: readonly string[];
+  readonly using?: string;
+  readonly check?: string;
+  /** It is for the role and one of the commands of the request. */
+  readonly applies: boolean;
+}
+
+/** What can be tried on an API. */
+export interface TrialDescription {
+  /** The roles that trials may have, the anonymous one first. */
+  readonly roles: readonly { readonly name: string; readonly bypassesRowSecurity: boolean }[];
+  readonly resources: readonly TrialResource[];
+  /** There are more than are listed. */
+  readonly isCut: boolean;
+}
+
+/** A table, view or function, whether a role may use it or not. */
+export interface TrialResource {
+  readonly name: string;
+  readonly kind: 'table' | 'function';
+  /** Absent: the schema that requests without a profile use. */
+  readonly profile?: string;
+  /** Below the location, with its slash. */
+  readonly path: string;
+  readonly summary: string;
+  readonly methods: readonly string[];
+  readonly fields: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly isKey: boolean;
+    readonly isRequired: boolean;
+  }[];
+}
+
+/** A trial that is not made: a status and a message for the operator. */
+export class TrialRefusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** An API on which requests can be tried. Both methods reject with a `TrialRefusal`. */
+export interface TrialApi {
+  readonly location: LocationFacts;
+  describe(): Promise<TrialDescription>;
+  /** Ends early when the client of `origin` leaves. Nothing that it does stays. */
+  run(request: TrialRequest, origin: Exchange): Promise<TrialReport>;
+}
