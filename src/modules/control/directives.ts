@@ -125,6 +125,16 @@ export const directives = directivesFor<ControlConfig>()({
     summary: 'Serves the console: a page that shows the state of the gateway and switches feature flags.',
     source: 'gw',
   },
+  control_console_api: {
+    contexts: ['location'],
+    args: readers.flag,
+    into: 'consoleApi',
+    default: false,
+    inherit: false,
+    summary:
+      'Lets the console try requests on REST locations as any role that they may have. Their transactions are rolled back, and each is logged.',
+    source: 'gw',
+  },
   control_flags_zone: {
     contexts: ['http', 'server', 'location'],
     args: readers.text,
@@ -178,7 +188,8 @@ const DUPLICATE = 'duplicate-directive';
 
 /** Checks the directives of one location against one another. */
 export function validate(config: ControlConfig, report: ConfigReport<ControlConfig>): void {
-  const { dictionaries = [], flags = [], flagsZone } = config;
+  const { dictionaries = [], flags = [], flagsZone, console, consoleApi } = config;
+  if (consoleApi && !console) report.on('consoleApi', 'requires "control_console on"');
   const names = new Set<string>();
   for (const [index, { name }] of dictionaries.entries()) {
     if (names.has(name))

@@ -69,8 +69,8 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
   directives,
   content: ['api', 'console'],
-  enabled: ({ api, console, dictionaries, flags }) =>
-    console || api !== undefined || dictionaries !== undefined || flags !== undefined,
+  enabled: ({ api, console, consoleApi, dictionaries, flags }) =>
+    console || consoleApi || api !== undefined || dictionaries !== undefined || flags !== undefined,
   validate,
 
   showsRequestCounts: ({ api, console }) =>

@@ -9,6 +9,8 @@ export interface ControlConfig {
   readonly api?: string;
   /** This location serves the console. */
   readonly console: boolean;
+  /** The console tries requests on REST locations, as any role that they may have. */
+  readonly consoleApi: boolean;
   /** Name of the dictionary for feature flags. */
   readonly flagsZone: string;
   readonly dictionaries?: readonly DictionaryConfig[];

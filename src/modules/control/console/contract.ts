@@ -17,6 +17,7 @@ export const DATA_PATHS = {
   upstreams: 'data/upstreams',
   caches: 'data/caches',
   log: 'data/log',
+  apis: 'data/apis',
 } as const;
 
 export interface Refusal {
@@ -341,4 +342,101 @@ export interface CachePurge {
 /** The response to it, with the number of responses that were removed. */
 export interface CachePurged extends CachePage {
   readonly purged: number;
+}
+
+/** The REST locations on which requests can be tried; with `?api=` an `ApiDescription` instead. */
+export interface ApiPage {
+  /** False: `control_console_api` does not let the console try any. */
+  readonly isOn: boolean;
+  readonly apis: readonly ApiLocation[];
+}
+
+export interface ApiLocation {
+  readonly id: string;
+  readonly label: string;
+  /** The beginning of the paths of its requests; absent if its location is a pattern. */
+  readonly path?: string;
+}
+
+export interface ApiDescription {
+  /** The roles that trials may have, the anonymous one first. */
+  readonly roles: readonly { readonly name: string; readonly bypassesRowSecurity: boolean }[];
+  readonly resources: readonly ApiResource[];
+  /** There are more than are listed. */
+  readonly isCut: boolean;
+}
+
+export interface ApiResource {
+  readonly name: string;
+  readonly kind: 'table' | 'function';
+  /** The schema, if it is not the one that requests without a profile use. */
+  readonly profile?: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly methods: readonly string[];
+  readonly fields: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly isKey: boolean;
+    readonly isRequired: boolean;
+  }[];
+}
+
+/** The body of a POST to `apis`: a request as a role. */
+export interface Trial {
+  readonly api: string;
+  readonly role: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+  /** True: the statements run, and are rolled back. False: they are only explained. */
+  readonly runs: boolean;
+}
+
+/** The response to it. */
+export interface TrialOutcome {
+  /** A phrase without a subject: `reads rows of the database`. */
+  readonly does: string;
+  /** Absent if it was only explained, and nothing refused it. */
+  readonly response?: {
+    readonly status: number;
+    readonly headers: readonly (readonly [name: string, value: string])[];
+    readonly body: string;
+    readonly bodyBytes: number;
+    readonly isCut: boolean;
+  };
+  readonly statements: readonly { readonly text: string; readonly values: readonly string[] }[];
+  readonly plan?: string;
+  readonly relations: readonly TriedRelation[];
+  /** The most likely cause first. */
+  readonly reasons: readonly { readonly text: string; readonly remedy?: string }[];
+}
+
+/** A table or view that a request uses, with what the role may do there. */
+export interface TriedRelation {
+  readonly name: string;
+  readonly kind: string;
+  readonly role: string;
+  /** False: a view of the request reads it. */
+  readonly isDirect: boolean;
+  readonly commands: readonly {
+    readonly command: string;
+    readonly isAllowed: boolean;
+    readonly missingColumns?: readonly string[];
+  }[];
+  readonly rowSecurity: 'off' | 'applies' | 'bypassed';
+  readonly policies: readonly TriedPolicy[];
+}
+
+export interface TriedPolicy {
+  readonly name: string;
+  readonly isPermissive: boolean;
+  readonly command: string;
+  readonly roles: readonly string[];
+  readonly using?: string;
+  readonly check?: string;
+  /** It is for the role and a command of the request. */
+  readonly applies: boolean;
 }

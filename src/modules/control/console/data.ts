@@ -9,6 +9,7 @@ import { DATA_PATHS, type FlagChange, type FlagPage, type RouteMatch, type Route
 import { type FeedQuery, Feeds } from './feed.ts';
 import type { ConsoleResources } from './history.ts';
 import { compileOverview } from './overview.ts';
+import { MOST_TRIAL_BYTES, TrialDesk } from './trials.ts';
 import { UpstreamTable } from './upstreams.ts';
 
 const MAX_FLAGS = 1_000;
@@ -128,13 +129,18 @@ export function compileData(
 
 interface Row {
   readonly read: Read;
-  readonly write?: (body: unknown) => unknown;
+  readonly write?: (body: unknown, x: Exchange) => unknown;
+  /** Longest body of a write. */
+  readonly mostBytes?: number;
 }
 
 function dataRows(
-  { config, build, resources: { worker, dictionaries } }: Surface,
+  surface: Surface,
   { history, peerTimes, text }: ConsoleResources,
 ): ReadonlyMap<string, Row> {
+  const { config, build, resources } = surface;
+  const { worker, dictionaries } = resources;
+  const trials = new TrialDesk(surface);
   const overview = compileOverview(worker, history);
   const flags = new FlagTable(config, dictionaries);
   const upstreams = new UpstreamTable(worker, peerTimes);
@@ -154,12 +160,20 @@ function dataRows(
     [DATA_PATHS.log, { read: (x, query) => feeds().log(readFeed(query), x) }],
     [DATA_PATHS.upstreams, { read: () => upstreams.page(), write: (body) => upstreams.change(body) }],
     [DATA_PATHS.caches, { read: () => caches.page(), write: (body) => caches.purge(body) }],
+    [
+      DATA_PATHS.apis,
+      {
+        read: (_x, query) => trials.page(query),
+        write: (body, x) => trials.try(body, x),
+        mostBytes: MOST_TRIAL_BYTES,
+      },
+    ],
     [DATA_PATHS.flags, { read: () => flags.page(), write: (body) => flags.change(body) }],
   ]);
 }
 
 async function write(x: Exchange, row: Row): Promise<unknown> {
-  const body = await x.readBody(MAX_BODY_BYTES);
+  const body = await x.readBody(row.mostBytes ?? MAX_BODY_BYTES);
   if (!body) return undefined;
   let parsed: unknown;
   try {
@@ -167,7 +181,7 @@ async function write(x: Exchange, row: Row): Promise<unknown> {
   } catch {
     throw new ControlFault(400, 'the body is not valid JSON');
   }
-  return row.write?.(parsed);
+  return row.write?.(parsed, x);
 }
 
 function readFeed(query: Query): FeedQuery {
