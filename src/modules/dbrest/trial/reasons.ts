@@ -174,21 +174,21 @@ function* securityReasons({ access, fault }: Circumstances): Generator<TrialReas
     yield { text: `the new row does not pass the policies that apply: ${checking.join(', ')}` };
 }
 
-function* countReasons({ counts, role, access, called, fault }: Circumstances): Generator<TrialReason> {
+function* countReasons({ counts, role, access, fault }: Circumstances): Generator<TrialReason> {
   if (!counts || fault) return;
   const { matching, visible, unsecured } = counts;
-  const what = `${counted(matching)} with it`;
+  if (typeof unsecured === 'number' && unsecured !== matching) {
+    const rows = unsecured === 1 ? 'row matches' : 'rows match';
+    yield { text: `${counted(unsecured)} ${rows} without row security, ${counted(matching)} with it` };
+  }
+  if (matching > 0) return;
   if (unsecured === 'unknown') {
     yield {
-      text: `row security applies to ${role}; how many rows match without it is unknown: ${access.login} cannot become the owner of the table`,
+      text: `row security applies to ${role}; how many rows match without it is unknown: ${access.login} cannot count as the owner of the table`,
     };
-  } else if (unsecured !== undefined && unsecured !== matching) {
-    yield { text: `${counted(unsecured)} rows match without row security, ${what}` };
   }
-  if (matching > 0 || called) return;
   if (visible === 0) yield { text: `${role} sees no row at all, whatever the filter` };
-  else if (unsecured === undefined || unsecured === 'unknown' || unsecured === 0)
-    yield { text: 'the filter matches no row' };
+  else if (typeof unsecured !== 'number' || unsecured === 0) yield { text: 'the filter matches no row' };
 }
 
 function counted(rows: number): string {

@@ -9,6 +9,11 @@ const SQL = `
   create table fruit (id int primary key, name text not null, ripe boolean);
   insert into fruit values (1, 'apple', true), (2, 'pear', false);
   grant select, insert on fruit to anon;
+  create table diary (id int primary key, owner text);
+  insert into diary values (1, 'ann'), (2, 'bob');
+  alter table diary enable row level security;
+  create policy own on diary to web_user using (owner = current_setting('request.jwt.claims', true)::json ->> 'sub');
+  grant select on diary to anon, web_user;
   create function add(a int, b int) returns int language sql immutable as 'select a + b';`;
 
 /** A server with everything that the console shows; `more` goes to the end of `http`. */
@@ -25,7 +30,7 @@ export const conf = (dsn: string, more = '') => `
     location = /other { worker_events_api; worker_events_zone bus; worker_events_channel noise; }
     location /kv/ { location ~ ^/kv/(?<key>.+)$ { return 200 "$key"; } }
     location /runtime/ { control_api; }
-    location /_gw/ { control_console on; }
+    location /_gw/ { control_console on; control_console_api on; }
   }
   server { server_name here; return 204; }
   ${more}`;

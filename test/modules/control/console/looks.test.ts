@@ -15,6 +15,7 @@ const VIEWS = [
   'log',
   'upstreams',
   'caches',
+  'api',
 ] as const;
 const TITLES = [
   'Overview',
@@ -26,6 +27,7 @@ const TITLES = [
   'Log',
   'Upstreams',
   'Caches',
+  'API',
 ];
 const PHONE = { width: 390, height: 844 };
 

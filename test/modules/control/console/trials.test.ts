@@ -180,14 +180,14 @@ const outcomes: readonly {
     it: 'is empty because the claims hide the row that the filter matches',
     trial: { target: '/admin/notes?id=eq.3', role: 'web_user', claims: { sub: 'ann' } },
     status: 200,
-    why: ['1 rows match without row security, 0 with it'],
+    why: ['1 row matches without row security, 0 with it'],
   },
   {
     it: 'is empty, and the login role cannot see what row security hides',
     trial: { target: '/rest/notes?id=eq.3', role: 'web_user', claims: { sub: 'ann' } },
     status: 200,
     why: [
-      'row security applies to web_user; how many rows match without it is unknown: authenticator cannot become the owner of the table',
+      'row security applies to web_user; how many rows match without it is unknown: authenticator cannot count as the owner of the table',
       'the filter matches no row',
     ],
   },

@@ -1,5 +1,6 @@
 import { Live } from './api.ts';
 import { type OpenView, type Page, Shell } from './shell.ts';
+import { openApi } from './views/api.ts';
 import { openCaches } from './views/caches.ts';
 import { openConfig } from './views/config.ts';
 import { openData } from './views/data.ts';
@@ -20,6 +21,7 @@ const PAGES: readonly (Page & { readonly open: OpenView })[] = [
   { name: 'log', label: 'Log', open: openLog },
   { name: 'upstreams', label: 'Upstreams', open: openUpstreams },
   { name: 'caches', label: 'Caches', open: openCaches },
+  { name: 'api', label: 'API', open: openApi },
 ];
 
 /** Builds the console in the empty document. */
@@ -43,11 +45,11 @@ export function start(): void {
   void live.run(new AbortController().signal);
 }
 
-/** Handles keys: a digit opens its view, a slash focuses the filter; not while a field has the focus. */
+/** Handles keys: a digit opens its view (0 the tenth), a slash focuses the filter; not while a field has the focus. */
 function jump(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if ((event.target as Element | null)?.closest('input, textarea, select')) return;
-  const page = PAGES[Number(event.key) - 1];
+  const page = /^\d$/.test(event.key) ? PAGES[(Number(event.key) + 9) % 10] : undefined;
   if (page) location.hash = page.name;
   if (event.key !== '/') return;
   const filter = document.querySelector<HTMLInputElement>('[type=search], [data-first]');

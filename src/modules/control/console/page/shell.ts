@@ -29,6 +29,7 @@ const ICONS = {
   log: 'M4 4.500h12v11H4zM7 8l2 2-2 2m4 0h3',
   upstreams: 'M3 10h4m0 0l6-5.500h4M7 10h10M7 10l6 5.500h4',
   caches: 'M4 4.500h12v4H4zM4 11.500h12v4H4zM7 6.500h1M7 13.500h1',
+  api: 'M7 5L3 10l4 5M13 5l4 5-4 5M11 4L9 16',
   brand: 'M5 7.500h6m-6 5h4m2 0l4.500-5m0 0h-3.500m3.500 0v3.500',
 } as const;
 
@@ -102,7 +103,7 @@ export class Shell {
   readonly #status = h('p', { class: 'status', role: 'status' }, this.#dot, this.#state, this.#facts);
 
   constructor(pages: readonly Page[]) {
-    this.#links = new Map(pages.map((page, index) => [page.name, link(page, index + 1)]));
+    this.#links = new Map(pages.map((page, index) => [page.name, link(page, (index + 1) % 10)]));
     const brand = h('a', { class: 'brand', href: '#overview' }, icon('brand'), 'gw');
     document.body.append(
       h(

@@ -92,7 +92,8 @@ async function responseTo(call: RestCall): Promise<readonly Node[]> {
   }
 }
 
-function pretty(text: string): string {
+/** JSON with line breaks; other text as it is. */
+export function pretty(text: string): string {
   let shown = text;
   try {
     shown = JSON.stringify(JSON.parse(text), null, 2);
@@ -247,12 +248,12 @@ export class TryForm {
   }
 }
 
-function takesBody(method: string): boolean {
+export function takesBody(method: string): boolean {
   return method !== 'GET' && method !== 'DELETE';
 }
 
 /** Gives an example for a new row, a change or a call. */
-function template({ kind, fields }: Resource, method: string): string {
+export function template({ kind, fields }: Pick<Resource, 'kind' | 'fields'>, method: string): string {
   if (!takesBody(method)) return '';
   const wanted =
     kind === 'function'
