@@ -5,6 +5,7 @@ import { accountOf, configured } from './explained.ts';
 const SQL = `
   create schema api; create schema hidden;
   create table api.open_items (id int primary key, name text, secret text);
+  create table api.parts (id int primary key, item int references api.open_items);
   create table api.own (id int primary key, owner text);
   create table api.closed (id int primary key);
   create table hidden.ledger (id int primary key);
@@ -35,6 +36,7 @@ const cases: readonly {
   readonly role?: string;
   readonly method?: string;
   readonly body?: string;
+  readonly headers?: readonly (readonly [string, string])[];
   readonly facts: Readonly<Record<string, readonly string[]>>;
 }[] = [
   {
@@ -46,6 +48,30 @@ const cases: readonly {
         'anon has no SELECT on the column secret of api.open_items: grant select ("secret") on api.open_items to "anon"',
         '42501: permission denied for table open_items',
       ],
+    },
+  },
+  {
+    it: 'an embed of a table that the role may not read',
+    url: '/rest/open_items?select=id,parts(id)&name=eq.x',
+    facts: {
+      privilege: [
+        'api.open_items: anon has SELECT; no row security',
+        'api.parts: anon has no SELECT; no row security',
+      ],
+      why: [
+        'anon has no SELECT on api.parts: grant select on api.parts to "anon"',
+        '42501: permission denied for table parts',
+      ],
+    },
+  },
+  {
+    it: 'an upsert, which also reads and changes',
+    url: '/rest/open_items',
+    method: 'POST',
+    headers: [['Prefer', 'resolution=merge-duplicates']],
+    body: '{"id":1,"name":"x"}',
+    facts: {
+      privilege: ['api.open_items: anon has no INSERT, SELECT, no UPDATE; no row security'],
     },
   },
   {
@@ -166,9 +192,9 @@ const cases: readonly {
   },
 ];
 
-for (const { it, url, role = 'anon', method = 'GET', body, facts } of cases) {
+for (const { it, url, role = 'anon', method = 'GET', headers = [], body, facts } of cases) {
   test(`explain tells of ${it}`, async (t) => {
-    const question = { live: true, method, url, ...(body !== undefined && { body }) };
+    const question = { live: true, method, url, headers, ...(body !== undefined && { body }) };
     const { answer } = await accountOf(configured(t, conf(db.dsn, role)), question);
     const found = Object.keys(facts).map((label) => [
       label,

@@ -40,9 +40,9 @@ export class TrialDesk {
   #log({ role, method, target, runs }: Omit<Trial, 'api'>, x: Exchange): void {
     const user = this.#userOf?.(x) ?? '';
     const who = user === '' ? 'somebody' : `"${user}"`;
-    const path = target.replace(/[?#].*$/s, '');
+    const what = logged(`${method} ${target.replace(/[?#].*$/s, '')}`);
     const how = runs ? 'tries and rolls back' : 'explains';
-    x.writeLog(`console: ${who} ${how} ${method} ${path} as role "${role}"`);
+    x.writeLog(`console: ${who} ${how} ${what} as role "${logged(role)}"`);
   }
 
   /** An id of another configuration is refused: its number may name another location here. */
@@ -61,6 +61,13 @@ export class TrialDesk {
       ...(isFixed && { path: path.replace(/\/$/, '') }),
     };
   }
+}
+
+const MOST_LOGGED = 300;
+
+/** Nothing has been checked yet: one line of the log stays short. */
+function logged(text: string): string {
+  return text.length > MOST_LOGGED ? `${text.slice(0, MOST_LOGGED)}…` : text;
 }
 
 function idOf({ location: { place } }: TrialApi, index: number): string {

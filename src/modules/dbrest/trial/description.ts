@@ -5,7 +5,7 @@ import type { Schema, StoredFunction, Table } from '../schema/index.ts';
 import type { Allowed } from './roles.ts';
 
 const MOST_RESOURCES = 500;
-const MOST_FIELDS = 200;
+const MOST_FIELDS = 60;
 
 interface Described {
   readonly roles: readonly Allowed[];

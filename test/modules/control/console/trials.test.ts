@@ -48,6 +48,7 @@ beforeAll(async () => {
       ${rest('/rest/', db.dsn, 'dbrest_tx_end commit-allow-override; dbrest_setting key "hush-hush";')}
       ${rest('/admin/', db.adminDsn)}
       ${rest('/short/', db.dsn, 'dbrest_timeout 300ms;')}
+      ${rest('/both/', db.dsn, 'dbrest_schemas api hidden;').replace('dbrest_schemas api;', '')}
       location /_gw/ { control_console on; control_console_api on; }
       location /quiet/ { control_console on; }
     }`,
@@ -78,6 +79,7 @@ test('the console lists the REST locations and what can be tried there', async (
     { id: expect.any(String) as string, label: 'here /rest/', path: '/rest' },
     { id: expect.any(String) as string, label: 'here /admin/', path: '/admin' },
     { id: expect.any(String) as string, label: 'here /short/', path: '/short' },
+    { id: expect.any(String) as string, label: 'here /both/', path: '/both' },
   ]);
   const { body } = await gw.fetch(`/_gw/${DATA_PATHS.apis}?api=${encodeURIComponent(idFor('/rest/'))}`);
   const { roles, resources } = JSON.parse(body) as ApiDescription;
@@ -100,6 +102,40 @@ test('the console lists the REST locations and what can be tried there', async (
       { name: 'ripe' },
     ],
   });
+});
+
+test('a table of another schema is listed with the profile that reaches it', async () => {
+  const { body } = await gw.fetch(`/_gw/${DATA_PATHS.apis}?api=${encodeURIComponent(idFor('/both/'))}`);
+  const ledger = (JSON.parse(body) as ApiDescription).resources.find(({ name }) => name === 'ledger');
+  expect(ledger).toMatchObject({ profile: 'hidden', path: '/ledger' });
+  const headers = [['Accept-Profile', 'hidden']] as const;
+  expect(whyOf(await tried({ target: '/both/ledger', headers })).slice(0, 2)).toEqual([
+    'anon has no USAGE on the schema hidden',
+    'anon has no SELECT on hidden.ledger',
+  ]);
+});
+
+test('a worker makes two trials of a location at a time', async () => {
+  const nap = {
+    ...PLAIN,
+    api: idFor('/rest/'),
+    target: '/rest/rpc/nap',
+    method: 'POST',
+    body: '{"seconds":2}',
+  };
+  // Of five requests one of the two workers gets three.
+  const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await post(nap)).status));
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+});
+
+test('a trial cannot forge a line of the log', async () => {
+  const forged = `anon\n2026/01/01 00:00:00 [crit] forged`;
+  await post({ ...PLAIN, api: idFor('/rest/'), target: '/rest/log', role: forged });
+  await gw.waitForLog(/GET \/rest\/log as role "anon/);
+  expect(gw.errorLog()).not.toMatch(/^2026\/01\/01 00:00:00 \[crit\] forged/m);
+  await post({ ...PLAIN, api: idFor('/rest/'), target: `/rest/${'y'.repeat(90_000)}` });
+  await gw.waitForLog(/GET \/rest\/yyy/);
+  expect(gw.errorLog()).not.toContain('y'.repeat(400));
 });
 
 test('a read shows rows, statements, plan and privileges', async () => {
@@ -362,15 +398,26 @@ test('trials are off unless the configuration says otherwise', async () => {
   expect([status, body]).toEqual([403, expect.stringContaining('control_console_api')]);
 });
 
-test('a database that cannot be reached is said to be so', async (t) => {
+test('a database that cannot be reached is said to be so, and the log has the user', async (t) => {
   const conf = `server {
     location /rest/ { dbrest_pass "postgresql://a:pass-word@127.0.0.1:1/x"; dbrest_anon_role anon; }
-    location /_gw/ { control_console on; control_console_api on; }
+    location /_gw/ {
+      auth_basic ops; auth_basic_user_file users;
+      control_console on; control_console_api on;
+    }
   }`;
-  const lost = await startGateway(t, conf);
-  const [api] = (JSON.parse((await lost.fetch(`/_gw/${DATA_PATHS.apis}`)).body) as ApiPage).apis;
-  const { status, body } = await lost.fetch(
-    `/_gw/${DATA_PATHS.apis}?api=${encodeURIComponent(api?.id ?? '')}`,
-  );
-  expect([status, body]).toEqual([503, '{"error":"the database cannot be reached: connection refused"}']);
+  const lost = await startGateway(t, conf, { files: { users: 'ann:{PLAIN}melon\n' } });
+  const headers = { ...HEADERS, Authorization: `Basic ${Buffer.from('ann:melon').toString('base64')}` };
+  const path = `/_gw/${DATA_PATHS.apis}`;
+  const [found] = (JSON.parse((await lost.fetch(path, { headers })).body) as ApiPage).apis;
+  const api = found?.id ?? '';
+  const unreachable = [503, '{"error":"the database cannot be reached: connection refused"}'];
+  const described = await lost.fetch(`${path}?api=${encodeURIComponent(api)}`, { headers });
+  expect([described.status, described.body]).toEqual(unreachable);
+  const body = JSON.stringify({ ...PLAIN, api, target: '/rest/x' });
+  const trial = await lost.fetch(path, { method: 'POST', headers, body });
+  expect([trial.status, trial.body]).toEqual(unreachable);
+  await lost.waitForLog(/console: "ann" tries and rolls back GET \/rest\/x as role "anon"/);
+  expect(lost.errorLog()).not.toContain('pass-word');
+  expect((await lost.fetch(path)).status).toBe(401);
 });
