@@ -76,6 +76,7 @@ export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: Wo
     provided: () => share,
     metrics: aloneCounters(),
     addCheck: () => undefined,
+    addTrials: () => undefined,
     log: { write: (level, message) => void log.push(`[${level}] ${message}`) },
   };
   t.onTestFinished(async () => {
