@@ -21,12 +21,12 @@ export function readPasswordFile(
   path: string,
   warn: (message: string) => void,
 ): (login: Login) => string | undefined {
-  const fault = faultOf(path);
-  if (fault !== undefined) {
-    warn(`the password file "${path}" is ignored: ${fault}`);
+  const read = readFile(path);
+  if ('fault' in read) {
+    warn(`the password file "${path}" is ignored: ${read.fault}`);
     return () => undefined;
   }
-  const lines = readFileSync(path, 'utf8').split(/\r?\n/);
+  const lines = read.text.split(/\r?\n/);
   const entries = lines.flatMap((line) => (line.startsWith('#') ? [] : (entryOf(line) ?? [])));
   return ({ host, port, database, user }) => {
     const wanted = [host, String(port), database, user];
@@ -36,17 +36,16 @@ export function readPasswordFile(
   };
 }
 
-function faultOf(path: string): string | undefined {
+function readFile(path: string): { readonly text: string } | { readonly fault: string } {
   try {
     const stats = statSync(path);
-    if (!stats.isFile()) return 'it is not a plain file';
+    if (!stats.isFile()) return { fault: 'it is not a plain file' };
     if ((stats.mode & OTHERS) !== 0)
-      return 'group or others may use it, its permissions should be 0600 or less';
-    if (stats.size > MOST_BYTES) return 'it is larger than 1 MB';
-    readFileSync(path);
-    return undefined;
+      return { fault: 'group or others may use it, its permissions should be 0600 or less' };
+    if (stats.size > MOST_BYTES) return { fault: 'it is larger than 1 MB' };
+    return { text: readFileSync(path, 'utf8') };
   } catch (error) {
-    return `it cannot be read (${systemReason(error)})`;
+    return { fault: `it cannot be read (${systemReason(error)})` };
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemReason } from '../../system/index.ts';
 
@@ -40,16 +40,12 @@ export function readService(
     ...(own === undefined ? [usual] : []),
     ...system.map((dir) => join(dir, 'pg_service.conf')),
   ];
-  const files = [...(own === undefined ? [] : [own]), ...optional.filter((path) => isThere(path))];
+  const files = [...(own === undefined ? [] : [own]), ...optional.filter((path) => existsSync(path))];
   for (const path of files) {
     const found = sectionOf(name, path);
     if (found) return found;
   }
   throw new ServiceFault('the service is defined in no service file');
-}
-
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function readText(path: string): string {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
+import { addressOf, connectionAttempts } from '../../../src/modules/dbrest/session/connection.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 
@@ -171,6 +172,21 @@ for (const [it, mode, path, warning] of ignored) {
       hosts: [{ host: 'db', port: 5432 }],
     });
     expect(warnings).toEqual([`the password file "~/${path}" is ignored: ${warning}`]);
+  });
+}
+
+const names: [dsn: string, ssl: object][] = [
+  ['host=db.example hostaddr=10.0.0.7', { host: 'db.example', servername: 'db.example' }],
+  ['host=10.0.0.8 hostaddr=10.0.0.7', { host: '10.0.0.8' }],
+];
+for (const [dsn, ssl] of names) {
+  test(`with ${dsn} the certificate has to be for the host, not for the address`, async () => {
+    const target = readDsn(`${dsn} sslmode=verify-full`);
+    if ('fault' in target) throw new Error(target.fault.message);
+    const [attempt, ...others] = await connectionAttempts(target);
+    expect(others).toEqual([]);
+    expect(attempt?.ssl).toEqual({ rejectUnauthorized: true, ...ssl });
+    expect(attempt && addressOf(attempt)).toBe('10.0.0.7');
   });
 }
 
