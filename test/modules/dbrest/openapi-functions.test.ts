@@ -80,6 +80,8 @@ test('arguments in a query have name, type and whether they are required; a set 
       { name: 'a', in: 'query', required: true, schema: { type: 'integer', format: 'integer' } },
       { name: 'b', in: 'query', required: true },
       { $ref: '#/components/parameters/preferCall' },
+      { $ref: '#/components/parameters/ifNoneMatch' },
+      { $ref: '#/components/parameters/ifMatch' },
     ],
   });
   expect(paths['/rpc/greet']?.['get']?.parameters[0]).toMatchObject({ name: 'name', required: false });

@@ -36,6 +36,26 @@ test('a comment gives title and description of the API or an operation', async (
   });
 });
 
+test('conditions are shown where they hold', async () => {
+  const shown = async (config: Parameters<typeof api.describe>[0], path: string): Promise<string[]> => {
+    const document = await api.describe({ anonRole: 'web_user', ...config });
+    await SwaggerParser.validate(structuredClone(document) as never);
+    return ['get', 'put', 'patch', 'delete', 'post'].map((method) => {
+      const text = JSON.stringify(document.paths[path]?.[method]);
+      return ['ifNoneMatch', 'ifMatch', 'ifAbsent', '"304"', '"412"']
+        .filter((word) => text.includes(word))
+        .join();
+    });
+  };
+  const read = 'ifNoneMatch,ifMatch,"304","412"';
+  const write = 'ifMatch,"412"';
+  const versions = { rowVersion: 'xmin' };
+  expect(await shown({}, '/books')).toEqual([read, '', '', '', '']);
+  expect(await shown(versions, '/books')).toEqual([read, 'ifMatch,ifAbsent,"412"', write, write, '']);
+  expect(await shown(versions, '/titles')).toEqual([read, '', '', '', '']);
+  expect(await shown({ etag: false }, '/books')).toEqual(['', '', '', '', '']);
+});
+
 const methods: [role: string, path: string, methods: string[]][] = [
   ['anon', '/', ['get']],
   ['anon', '/books', ['get']],

@@ -122,7 +122,17 @@ const KNOWN_CLAIMS = 1_000;
 
 /** What of a location decides about its responses. */
 function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }): string {
-  const { schemas, extraSearchPath, settings, maxRows, preRequest, aggregates, rpc, errorVerbosity } = config;
+  const {
+    schemas,
+    extraSearchPath,
+    settings,
+    maxRows,
+    preRequest,
+    aggregates,
+    rpc,
+    errorVerbosity,
+    rowVersion,
+  } = config;
   const facts = [
     path,
     schemas,
@@ -133,6 +143,7 @@ function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }
     aggregates,
     rpc,
     errorVerbosity,
+    rowVersion,
   ];
   return digest(JSON.stringify(facts));
 }
@@ -153,6 +164,8 @@ function compileKey(
     if (!head || head.preferences.tx !== undefined) return undefined;
     // HEAD ignores it, but is served from the response to GET, which does not.
     if (x.method === 'HEAD' && x.header('range') !== undefined) return undefined;
+    // A stored response has no version that could be compared.
+    if (config.rowVersion !== undefined && x.header('if-match') !== undefined) return undefined;
     if (head.kind === 'call' && !config.cacheRpc) return undefined;
     const media = mediaOf(head, database.schema.known);
     if (media === undefined) return undefined;

@@ -1,4 +1,6 @@
 import type { LocationFacts } from '../../../contract/index.ts';
+import { versionColumn } from '../plan/index.ts';
+import { CONDITION_PARAMETERS, withConditions } from './conditions.ts';
 import { VERSION } from '../../../version.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { batchPath, functionPath as functionPathOf, TYPES_MEDIA } from '../request/index.ts';
@@ -92,11 +94,13 @@ export interface ApiFacts {
   readonly hasTokens: boolean;
   /** True if requests without a token have a role. */
   readonly isOpen: boolean;
+  readonly etag: boolean;
+  readonly rowVersion: string | undefined;
 }
 
 /** The properties of the API of a location. */
 export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'kind' | 'path'>): ApiFacts {
-  const { schemas, rpc, jwtKeys, anonRole } = config;
+  const { schemas, rpc, jwtKeys, anonRole, etag, rowVersion } = config;
   const path = functionPathOf(location, rpc);
   const batches = batchPath(location, config)?.slice(location.path.replace(/\/$/, '').length);
   return {
@@ -106,6 +110,8 @@ export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'ki
     ...(batches !== undefined && { batchPath: batches }),
     hasTokens: jwtKeys !== undefined,
     isOpen: anonRole !== undefined || jwtKeys === undefined,
+    etag,
+    rowVersion,
   };
 }
 
@@ -177,6 +183,8 @@ class DocumentDraft {
     if (api.batchPath !== undefined) this.#paths.add(api.batchPath, BATCH_PATH);
     this.#schemas.add(FILTER_SCHEMA_NAME, FILTER_SCHEMA);
     this.#parameters.addAll(Object.entries({ ...SHARED_PARAMETERS, ...profiles }));
+    if (api.etag || api.rowVersion !== undefined)
+      this.#parameters.addAll(Object.entries(CONDITION_PARAMETERS));
     this.#responses.addAll(Object.entries(SHARED_RESPONSES));
   }
 
@@ -187,14 +195,27 @@ class DocumentDraft {
     const response = rowsResponse(shown);
     if (response) this.#responses.add(componentName(name), response);
     this.#parameters.addAll(rowFilters(shown));
-    this.#paths.add(`/${encodeURIComponent(name)}`, tablePath(shown, this.#profiles));
+    const { api } = this.#subject;
+    const conditions = {
+      hasTags: api.etag,
+      hasVersions: versionColumn(shown.table, api) !== undefined,
+    };
+    this.#paths.add(
+      `/${encodeURIComponent(name)}`,
+      withConditions(tablePath(shown, this.#profiles), conditions),
+    );
   }
 
   addFunctions(overloads: Overloads): void {
     const { batchPath: hiding } = this.#subject.api;
     const path = `${this.#subject.api.functionPath}${encodeURIComponent(overloads[0]?.name ?? '')}`;
     // A batch hides the function of its name.
-    if (path !== hiding) this.#paths.add(path, functionPath(overloads, this.#context, this.#profiles));
+    if (path === hiding) return;
+    const operations = functionPath(overloads, this.#context, this.#profiles);
+    this.#paths.add(
+      path,
+      withConditions(operations, { hasTags: this.#subject.api.etag, hasVersions: false }),
+    );
   }
 
   finish(): Buffer {

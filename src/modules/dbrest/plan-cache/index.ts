@@ -113,6 +113,8 @@ export class PlanCache {
     if (!lifted || role.includes('\n') || x.uri.includes('\n')) return undefined;
     const { method } = x;
     const isRead = method === 'GET' || method === 'HEAD';
+    // What a write depends on is not worth a plan of its own.
+    if (!isRead && hasCondition(x)) return undefined;
     const profile = x.header(isRead ? 'accept-profile' : 'content-profile');
     const headers = `${lineOf(profile)}${lineOf(x.header('accept'))}${lineOf(x.header('prefer'))}`;
     const range = method === 'GET' ? lineOf(x.header('range')) : '\n';
@@ -168,6 +170,10 @@ export class PlanCache {
     const { plan, work } = this.#steps.prepare(parsed, markedContent(content), { role, schema });
     return { plan, template: new WorkTemplate(work, literals.length) };
   }
+}
+
+function hasCondition(x: Exchange): boolean {
+  return x.header('if-match') !== undefined || x.header('if-none-match') !== undefined;
 }
 
 /** A line of a key. An absent header differs from an empty one. */

@@ -1,5 +1,5 @@
 import { chooseMedia, customMedia, isAny, isAsked, type Media, type RequestHead } from '../request/index.ts';
-import type { MediaHandler } from '../schema/index.ts';
+import type { MediaHandler, RoleSettings } from '../schema/index.ts';
 import { type Context, isInert, type ReadPlan } from './node.ts';
 
 /**
@@ -20,6 +20,8 @@ export interface RowTail {
   readonly total: boolean;
   /** If there are no rows, one row of nulls carries these columns. */
   readonly padded: boolean;
+  /** The column with the version of the one row; its text comes before the others. */
+  readonly version?: string | undefined;
 }
 
 /** How rows are returned by the database and turned into a response. */
@@ -32,23 +34,35 @@ export interface RowForm {
   readonly tail: RowTail | undefined;
 }
 
-const COUNT_ALONE: RowTail = { response: false, total: false, padded: false };
+const COUNT_ALONE = { response: false, total: false, padded: false } as const satisfies RowTail;
+
+/** The settings of the role, and the column with the versions of the rows. */
+export interface FormContext {
+  readonly roleSettings: RoleSettings | undefined;
+  readonly version: string | undefined;
+}
 
 /** The additional columns of a shape. */
 export function tailOf(
   { format }: Media,
   shape: RowShape,
-  { total, response }: Pick<RowTail, 'total' | 'response'> = COUNT_ALONE,
+  { total, response, version }: Omit<RowTail, 'padded'> = COUNT_ALONE,
 ): RowTail | undefined {
   if (format === 'plan') return undefined;
+  if (version !== undefined) return { ...COUNT_ALONE, version };
   if (!total && !response) return COUNT_ALONE;
   return { response, total, padded: !IN_ONE_ROW.has(shape) };
 }
 
 /** The additional columns of a read. Functions that it runs may set the response settings; they need a row to run for. */
-export function tailOfRead(media: Media, shape: RowShape, rows: ReadPlan): RowTail | undefined {
+export function tailOfRead(
+  media: Media,
+  shape: RowShape,
+  { rows, version }: { readonly rows: ReadPlan; readonly version: string | undefined },
+): RowTail | undefined {
   const isQuiet = !shownMedia(media).handler && isInert(rows);
-  return isQuiet || media.plan ? tailOf(media, shape) : { ...COUNT_ALONE, response: true };
+  if (isQuiet || media.plan) return tailOf(media, shape, { total: false, response: false, version });
+  return { ...COUNT_ALONE, response: true, version };
 }
 
 /** The media type of the rows; for a query plan that of the explained response. */

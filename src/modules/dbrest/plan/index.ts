@@ -13,6 +13,7 @@ import { chooseForm, mediaHandlersOf } from './form.ts';
 import { legacyWarning } from './embed.ts';
 import type { Context } from './node.ts';
 import { findRead, formRead, type FoundRead, type PlannedRead } from './read.ts';
+import { versionColumn } from './row-version.ts';
 import { findWrite, formWrite, type FoundWrite, type PlannedWrite } from './write.ts';
 
 export type { CallPlan, PlannedCall } from './call.ts';
@@ -31,6 +32,7 @@ export {
   type Sort,
   type Value,
 } from './node.ts';
+export { isByKey, versionColumn, type WriteCondition } from './row-version.ts';
 export { planRead, type PlannedRead } from './read.ts';
 export type {
   Conflict,
@@ -73,7 +75,7 @@ interface Planning {
 }
 
 export function compilePlan(config: DbrestConfig, schema: KnownSchema): Planning {
-  const { maxRows, aggregates, legacyTargetNames, extraSearchPath } = config;
+  const { maxRows, aggregates, legacyTargetNames, extraSearchPath, rowVersion } = config;
   const searchPaths = new Map(config.schemas.map((name) => [name, [name, ...extraSearchPath]] as const));
 
   const find = (request: Request, role: string, known: Schema): FoundNames => {
@@ -83,7 +85,7 @@ export function compilePlan(config: DbrestConfig, schema: KnownSchema): Planning
     const searchPath = searchPaths.get(name) ?? [];
     const asked = new Map<string, string>();
     const legacyTargets = legacyTargetNames ? asked : 'refused';
-    const limits = { maxRows, aggregates, legacyTargets } as const;
+    const limits = { maxRows, aggregates, legacyTargets, rowVersion } as const;
     const context = { schema: name, table: resource.name, role, searchPath, known, ...limits };
     const found = findRows(request, context);
     const handlers = mediaHandlersOf(found.rows, context);
@@ -127,18 +129,18 @@ function formRows(rows: FoundRows, config: DbrestConfig): Plan {
 
 function formFound(
   { found, handlers, roleSettings }: FoundRows,
-  { plan: mayExplain }: DbrestConfig,
+  config: DbrestConfig,
 ): PlannedRead | PlannedWrite | PlannedCall {
   const { rows } = found;
   const { head } = found.request;
   const made = found.kind === 'call' ? madeBy(found.call) : { mediaType: undefined, lacksXml: false };
   const isShown = found.kind !== 'write' || head.preferences.return === 'representation';
-  const media = chooseForm(head, { rows, handlers, isShown, ...made }, mayExplain);
+  const media = chooseForm(head, { rows, handlers, isShown, ...made }, config.plan);
   switch (found.kind) {
     case 'read':
-      return formRead(found, media, roleSettings);
+      return formRead(found, media, { roleSettings, version: versionColumn(rows.table, config) });
     case 'write':
-      return formWrite(found, media, roleSettings);
+      return formWrite(found, media, { roleSettings, version: versionColumn(found.write.table, config) });
     case 'call':
       return formCall(found, media, roleSettings);
   }

@@ -12,6 +12,8 @@ export interface ReadTarget {
   readonly maxRows?: number | undefined;
   /** False if aggregate functions are disabled. */
   readonly aggregates?: boolean;
+  /** `dbrest_row_version`. */
+  readonly rowVersion?: string | undefined;
 }
 
 /** The input of every planning step. */

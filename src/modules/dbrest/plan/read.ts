@@ -22,9 +22,10 @@ import {
   findEmbedSource,
   levelsBelow,
 } from './embed.ts';
-import { mostRows, readShape, type RowForm, shownMedia, tailOfRead } from './form.ts';
+import { type FormContext, mostRows, readShape, type RowForm, shownMedia, tailOfRead } from './form.ts';
 import { groupedSort } from './grouping.ts';
 import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
+import { isByKey } from './row-version.ts';
 import {
   castType,
   everyColumn,
@@ -231,12 +232,16 @@ export function findRead(request: ReadRequest, context: Context): FoundRead {
 export function formRead(
   { kind, request, rows }: FoundRead,
   media: Media,
-  roleSettings: RoleSettings | undefined,
+  { roleSettings, version: column }: FormContext,
 ): PlannedRead {
   const { method, preferences } = request.head;
   const shown = shownMedia(media);
   const shape = readShape(media, rows.limit, method);
-  const form = { media, shape, most: mostRows(shown, shape, method), tail: tailOfRead(media, shape, rows) };
+  const isOne = !rows.grouped && rows.outputs.length > 0 && (shown.format === 'object' || isByKey(rows));
+  // HEAD makes no rows, and the result of a handler is not one.
+  const version = isOne && shape !== 'handled' && shape !== 'counted' ? column : undefined;
+  const tail = tailOfRead(media, shape, { rows, version });
+  const form = { media, shape, most: mostRows(shown, shape, method), tail };
   return { kind, request, rows, form, preferences: only(preferences, HONOURED), roleSettings };
 }
 

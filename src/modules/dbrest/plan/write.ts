@@ -23,9 +23,10 @@ import {
 } from '../request/index.ts';
 import { type Column, type RoleSettings, similarTable, type Table, type TableName } from '../schema/index.ts';
 import { baseOf } from './condition.ts';
-import { isConstrained, type RowForm, shapeOf, tailOf } from './form.ts';
+import { type FormContext, isConstrained, type RowForm, shapeOf, tailOf } from './form.ts';
 import type { Context, ReadNode, ReadPlan } from './node.ts';
 import { planRows } from './read.ts';
+import { isByKey, type WriteCondition, writeCondition } from './row-version.ts';
 
 /** A write resolved against the schema. */
 export type WritePlan = { readonly table: Table } & (
@@ -89,6 +90,7 @@ export interface FoundWrite {
   readonly rows: ReadPlan;
   /** The columns of the key, for the `Location` of a row. */
   readonly key: readonly KeyColumn[];
+  readonly condition: WriteCondition | undefined;
 }
 
 /** A column of the key. `through` makes the JSON that a filter can convert back. */
@@ -99,8 +101,10 @@ interface KeyColumn {
 
 /** A complete plan of a write. */
 export interface PlannedWrite extends FoundWrite {
-  /** What the response contains of the rows: nothing, the `Location` of a single row, or the rows. */
+  /** What the response contains of the rows: nothing, the `Location` and `ETag` of a single row, or the rows. */
   readonly shows: 'nothing' | 'location' | 'rows';
+  /** The column with the versions of the rows, if the response may show one. */
+  readonly version: string | undefined;
   readonly form: RowForm;
   /** The preferences that are honoured. */
   readonly preferences: Preferences;
@@ -116,7 +120,8 @@ export function findWrite(request: WriteRequest, context: Context): FoundWrite {
   const table = writtenTable(context);
   const write = writePlan(request, table, context);
   const key = table.primaryKey.map((name) => keyColumn(name, table, context));
-  return { kind: 'write', request, write, rows: planShown(request.query.rows, table, context), key };
+  const rows = planShown(request.query.rows, table, context);
+  return { kind: 'write', request, write, rows, key, condition: writeCondition(request, table, context) };
 }
 
 function keyColumn(name: string, { columns }: Table, { known }: Context): KeyColumn {
@@ -126,37 +131,47 @@ function keyColumn(name: string, { columns }: Table, { known }: Context): KeyCol
 
 /** Completes the plan of a write for a media type. */
 export function formWrite(
-  { kind, request, write, rows, key }: FoundWrite,
+  found: FoundWrite,
   media: Media,
-  roleSettings: RoleSettings | undefined,
+  { roleSettings, version: column }: FormContext,
 ): PlannedWrite {
+  const { request, write, condition } = found;
   const { method } = request.head;
   const preferences = appliedTo(write, request);
-  const shows = shownBy(write, media, request);
-  const isOne = write.kind === 'insert' && write.form === 'object';
-  const shape = shapeOf(media, isOne ? 1 : undefined);
+  const isNew = write.kind === 'insert' && write.form === 'object';
+  const shape = shapeOf(media, isNew ? 1 : undefined);
+  // Of a deleted row nothing is left that could be compared.
+  const version = method === 'DELETE' || media.plan || shape === 'handled' ? undefined : column;
+  const shows = shownBy(found, media, version);
+  const isOne = isNew || media.format === 'object' || (write.kind === 'update' && isByKey(write.rows.node));
   const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge';
-  const isJudged = method === 'PUT' || preferences.maxAffected !== undefined || isConstrained(media);
+  const isBounded = preferences.maxAffected !== undefined || condition !== undefined;
+  const tailVersion = isOne ? version : undefined;
   return {
-    kind,
-    request,
-    write,
-    rows,
-    key,
+    ...found,
     shows,
-    form: { media, shape, tail: tailOf(media, shape) },
+    form: {
+      media,
+      shape,
+      tail: tailOf(media, shape, { total: false, response: false, version: tailVersion }),
+    },
+    version,
     preferences,
     roleSettings,
-    counted: shows === 'rows' && isMerge,
-    held: !media.plan && isJudged,
+    counted: isMerge && (shows === 'rows' || condition !== undefined),
+    held: !media.plan && (method === 'PUT' || isBounded || isConstrained(media)),
   };
 }
 
-/** Applies `Prefer: return=…`; only an inserted row with a key has a `Location`. */
-function shownBy(write: WritePlan, media: Media, { head }: WriteRequest): PlannedWrite['shows'] {
-  const { method, preferences } = head;
+/** Applies `Prefer: return=…`; an inserted row with a key has a `Location`, a row with a version an `ETag`. */
+function shownBy(
+  { write, request }: FoundWrite,
+  media: Media,
+  version: string | undefined,
+): PlannedWrite['shows'] {
+  const { method, preferences } = request.head;
   if (preferences.return === 'representation' || media.plan) return 'rows';
-  const isPlaced = method === 'POST' && write.table.primaryKey.length > 0;
+  const isPlaced = (method === 'POST' && write.table.primaryKey.length > 0) || version !== undefined;
   return isPlaced && preferences.return === 'headers-only' ? 'location' : 'nothing';
 }
 
@@ -193,7 +208,7 @@ function writePlan({ head, query, body }: WriteRequest, table: Table, context: C
     case 'POST':
       return planInsert(source, table, context);
     case 'PUT':
-      return planPut(source, table, context);
+      return planPut({ ...source, isNew: head.precondition?.kind === 'absent' }, table, context);
     case 'PATCH':
     case 'DELETE':
       return planUpdate(source, table, context);
@@ -220,8 +235,13 @@ function planInsert(
   return { kind: 'insert', table, ...written(source, table, context), ...(conflict && { conflict }) };
 }
 
+/** `isNew`: a row that is there is left as it is. */
+interface PutSource extends WriteSource {
+  readonly isNew: boolean;
+}
+
 /** Plans a PUT, which writes the row whose key is in the query. Throws PGRST105, PGRST114, PGRST115 and others. */
-function planPut(source: WriteSource, table: Table, context: Context): WritePlan {
+function planPut({ isNew, ...source }: PutSource, table: Table, context: Context): WritePlan {
   const { filters, limit, offset } = source.query.rows;
   if (limit !== undefined || offset > 0) throw rangeOfPut();
   const values = new Map(filters.map(keyValue));
@@ -229,6 +249,7 @@ function planPut(source: WriteSource, table: Table, context: Context): WritePlan
   const isWhole = primaryKey.length > 0 && primaryKey.every((name) => values.has(name));
   if (!isWhole || filters.length !== primaryKey.length) throw notByKey();
   const { columns, ...rest } = written(source, table, context);
+  const action = isNew ? 'ignore' : 'merge';
   const keyValues = primaryKey.map((name) => {
     const column = columns.find((written) => written.column.name === name);
     // Without its key the row cannot match the query.
@@ -236,7 +257,7 @@ function planPut(source: WriteSource, table: Table, context: Context): WritePlan
     const read = context.known.representations?.get(column.column.type)?.read;
     return { column, value: values.get(name) as string, ...(read && { read }) };
   });
-  const conflict = { columns: primaryKey, action: 'merge' as const };
+  const conflict = { columns: primaryKey, action } as const;
   return { kind: 'insert', table, columns, ...rest, keyValues, conflict };
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
 import { type Accepted, acceptedMedia, type Media, withDescription } from './media.ts';
+import { type Precondition, preconditionOf } from './precondition.ts';
 import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
 import type { ReadQuery } from './tree.ts';
 
@@ -26,6 +27,8 @@ export interface RequestHead {
   readonly preferences: Preferences;
   /** Present only if a header depends on them. */
   readonly features: ServerFeatures | undefined;
+  /** Of a write. */
+  readonly precondition?: Precondition | undefined;
 }
 
 /**
@@ -51,7 +54,8 @@ export function compileHead(
     const schema = chooseSchema(x.header(READS.has(method) ? 'accept-profile' : 'content-profile'), schemas);
     const accepted = acceptedMedia(x.header('accept'));
     const preferences = parsePreferences(x.header('prefer'));
-    return { kind, method, resource, schema, accepted, preferences, features };
+    const precondition = kind === 'write' ? preconditionOf(x) : undefined;
+    return { kind, method, resource, schema, accepted, preferences, features, precondition };
   };
 }
 

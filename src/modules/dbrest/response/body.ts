@@ -20,6 +20,8 @@ export interface RowCounts {
   readonly total?: number;
   /** `response.headers` and `response.status`. */
   readonly response?: readonly [headers: string | null, status: string | null];
+  /** The version of the one row. */
+  readonly version?: string;
 }
 
 /** The status and type of a response. */
@@ -114,9 +116,10 @@ class RowsBody implements RowSink {
     } else if (!this.#x.done) {
       const start = head(this.#counts, this.#results);
       const type = start.contentType ?? contentType;
+      const { version } = this.#counts;
       // The body of a HEAD was not made, so its length is not known, and it has no tag.
       if (this.#x.method === 'HEAD') this.#openStream(start.status, type);
-      else sendBody(this.#x, { status: start.status, contentType: type, body: text }, this.#parts);
+      else sendBody(this.#x, { status: start.status, contentType: type, body: text, version }, this.#parts);
     }
   }
 
@@ -194,7 +197,8 @@ class BytesBody implements RowSink {
     this.judge();
     const body = fieldBytes(this.#row?.[0] ?? null, this.#columns[0] as Column);
     const start = head(this.counts, this.#results);
-    const whole = { status: start.status, contentType: start.contentType ?? contentType, body };
+    const { version } = this.counts;
+    const whole = { status: start.status, contentType: start.contentType ?? contentType, body, version };
     sendBody(this.#x, whole, this.#parts);
   }
 }
@@ -282,8 +286,8 @@ function checkOf({ format, name }: Media, guard?: BodyOptions['guard']): NonNull
   };
 }
 
-function widthOf({ response, total }: RowTail): number {
-  return (response ? 2 : 0) + (total ? 1 : 0) + 1;
+function widthOf({ response, total, version }: RowTail): number {
+  return (version === undefined ? 0 : 1) + (response ? 2 : 0) + (total ? 1 : 0) + 1;
 }
 
 function ownColumns(columns: readonly Column[], tail: RowTail | undefined): readonly Column[] {
@@ -292,9 +296,14 @@ function ownColumns(columns: readonly Column[], tail: RowTail | undefined): read
 
 function countsOf(fields: Row, tail: RowTail | undefined): RowCounts {
   if (!tail) return { rows: 0 };
-  const [headers = null, status = null] = tail.response ? fields.slice(fields.length - widthOf(tail)) : [];
+  const rows = Number(fields.at(-1));
+  const behind = fields.slice(fields.length - widthOf(tail));
+  const shown = tail.version === undefined ? null : behind.shift();
+  const version = rows === 1 ? shown : null;
+  const [headers = null, status = null] = tail.response ? behind : [];
   return {
-    rows: Number(fields.at(-1)),
+    rows,
+    ...(typeof version === 'string' && { version }),
     ...(tail.total && { total: Number(fields.at(-2)) }),
     ...(tail.response && { response: [headers, status] as const }),
   };

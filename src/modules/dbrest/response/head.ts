@@ -24,7 +24,7 @@ export interface ResponseParts {
   readonly config: DbrestConfig;
   readonly statements: Statements;
   readonly stopwatch: Stopwatch | undefined;
-  /** The tag of a read. */
+  /** The tag of the rows. */
   readonly tagging: Tagging | undefined;
   /** Nothing is sent before the transaction has ended, also of a read. */
   readonly held?: boolean;

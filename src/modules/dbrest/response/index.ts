@@ -25,14 +25,14 @@ export function compileResponse(
   location: LocationFacts,
 ): (x: Exchange, plan: RunPlan, given: OpenedParts) => OpenResponse {
   const documents = new Documents(config, apiFacts(config, location));
-  const { reads, stored } = compileTagging(config);
+  const { reads, stored, written } = compileTagging(config);
   return (x, plan, { isStored, ...given }) => {
     const parts = { ...given, tagging: isStored ? stored : reads };
     switch (plan.kind) {
       case 'read':
         return respondToRead(x, plan, parts);
       case 'write':
-        return respondToWrite(x, plan, parts);
+        return respondToWrite(x, plan, { ...given, tagging: written });
       case 'call':
         return respondToCall(x, plan, parts);
       case 'describe':

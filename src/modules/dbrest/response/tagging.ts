@@ -2,13 +2,15 @@ import { hash } from 'node:crypto';
 import { type Exchange, matchesEntityTag } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { conditionFailed } from '../fault/index.ts';
-import { parseIfMatch } from '../request/index.ts';
+import { parseIfMatch, taggedVersion, versionIn } from '../request/index.ts';
 
 /** A complete body with its status and type; the headers have been set. */
 export interface WholeBody {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | Buffer;
+  /** The version of the row, if it shows one. */
+  readonly version: string | undefined;
 }
 
 /** Sends bodies with their entity tags. */
@@ -25,15 +27,18 @@ interface Taggings {
   readonly reads?: Tagging;
   /** Of reads whose response is stored: the conditions are evaluated when it is sent. */
   readonly stored?: Tagging;
+  /** Of rows that were written. */
+  readonly written?: Tagging;
 }
 
 /** Compiles `dbrest_etag`. */
-export function compileTagging({ etag }: Pick<DbrestConfig, 'etag'>): Taggings {
-  if (!etag) return {};
+export function compileTagging({ etag, rowVersion }: Pick<DbrestConfig, 'etag' | 'rowVersion'>): Taggings {
+  if (!etag && rowVersion === undefined) return {};
+  const setTag = compileTag(etag);
   return {
     reads: {
       send(x, whole) {
-        if (isTagged(whole)) sendConditionally(x, whole, setTag(x, whole));
+        if (SHOWN.has(whole.status)) sendConditionally(x, whole, setTag(x, whole));
         else sendWhole(x, whole);
       },
       stream(x) {
@@ -42,7 +47,14 @@ export function compileTagging({ etag }: Pick<DbrestConfig, 'etag'>): Taggings {
     },
     stored: {
       send(x, whole) {
-        if (isTagged(whole)) setTag(x, whole);
+        if (SHOWN.has(whole.status)) setTag(x, whole);
+        sendWhole(x, whole);
+      },
+      stream: () => undefined,
+    },
+    written: {
+      send(x, whole) {
+        if (whole.version !== undefined) setTag(x, whole);
         sendWhole(x, whole);
       },
       stream: () => undefined,
@@ -50,21 +62,26 @@ export function compileTagging({ etag }: Pick<DbrestConfig, 'etag'>): Taggings {
   };
 }
 
-function isTagged({ status }: WholeBody): boolean {
-  return status === 200 || status === 206;
-}
+/** Statuses of responses to reads that show the resource. */
+const SHOWN: ReadonlySet<number> = new Set([200, 206]);
 
 function sendWhole(x: Exchange, { status, contentType, body }: WholeBody): void {
   x.send(status, contentType, body);
 }
 
-/** Sets the tag of a body, unless a function has set one, and returns it. */
-function setTag(x: Exchange, { contentType, body }: WholeBody): string {
-  const own = x.response.header('ETag');
-  if (own !== undefined) return own;
-  const tag = `"${digestOf(body, `${contentType}\n${x.response.header('Content-Range') ?? ''}\n`)}"`;
-  x.response.setHeader('ETag', tag);
-  return tag;
+/** Sets the tag of a body, unless a function has set one, and returns it. `digests`: it has a digest of the body. */
+function compileTag(digests: boolean): (x: Exchange, whole: WholeBody) => string | undefined {
+  return (x, { contentType, body, version }) => {
+    const own = x.response.header('ETag');
+    if (own !== undefined) return own;
+    const form = `${contentType}\n${x.response.header('Content-Range') ?? ''}\n`;
+    const digest = digests ? digestOf(body, form) : undefined;
+    const parts = [version === undefined ? undefined : taggedVersion(version), digest];
+    const tag = parts.filter((part) => part !== undefined).join('-');
+    if (tag === '') return undefined;
+    x.response.setHeader('ETag', `"${tag}"`);
+    return `"${tag}"`;
+  };
 }
 
 /**
@@ -75,22 +92,27 @@ function digestOf(body: string | Buffer, form: string): string {
   return hash('sha1', form + hash('sha1', body, 'hex'), 'hex');
 }
 
-function sendConditionally(x: Exchange, whole: WholeBody, tag: string): void {
-  requireMatch(x, tag);
+function sendConditionally(x: Exchange, whole: WholeBody, tag: string | undefined): void {
+  requireMatch(x, tag, whole.version);
   const noneMatch = x.header('if-none-match');
-  if (noneMatch === undefined || !matchesEntityTag(noneMatch, { etag: tag, weak: true })) {
+  if (
+    noneMatch === undefined ||
+    tag === undefined ||
+    !matchesEntityTag(noneMatch, { etag: tag, weak: true })
+  ) {
     return sendWhole(x, whole);
   }
   x.errorStatus = 0;
   x.send(304, '', '');
 }
 
-/** Throws if `If-Match` does not name the tag; without a tag, it can only hold as `*`. */
-function requireMatch(x: Exchange, tag: string | undefined): void {
+/** Throws if `If-Match` names neither the tag nor the version; without them it can only hold as `*`. */
+function requireMatch(x: Exchange, tag: string | undefined, version?: string): void {
   const match = x.header('if-match');
   if (match === undefined) return;
   const tags = parseIfMatch(match);
-  if (tags === '*' || tags.some((opaque) => `"${opaque}"` === tag)) return;
+  if (tags === '*') return;
+  if (tags.some((one) => `"${one}"` === tag || (version !== undefined && versionIn(one) === version))) return;
   x.response.clear();
   throw conditionFailed('"If-Match" does not name the present state of the resource.');
 }

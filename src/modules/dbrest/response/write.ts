@@ -1,14 +1,18 @@
 import type { Exchange } from '../../../http/index.ts';
-import { notSingular, otherKey, tooManyAffected } from '../fault/index.ts';
+import { conditionFailed, notSingular, otherKey, tooManyAffected } from '../fault/index.ts';
 import type { PlannedWrite } from '../plan/index.ts';
+import { taggedVersion } from '../request/index.ts';
 import type { Results, Row } from '../session/index.ts';
+import type { Statements } from '../sql/index.ts';
 import { openBody, type ResponseStart, type RowCounts } from './body.ts';
 import { type OpenResponse, type ResponseParts, setHead, settingsOf, contentRange } from './head.ts';
 
 /** The response to a write, sent after the commit. */
 export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseParts): OpenResponse {
-  const { config, statements, stopwatch } = parts;
+  const { config, statements, stopwatch, tagging } = parts;
   const main = statements.before.length;
+  const check = (rows: number, results: Results): void =>
+    judge(plan, rows, outcomesOf(plan, statements, results));
   const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
     stopwatch?.lap('transaction');
     const updated = plan.counted ? Number(results[main + 1]?.[0] ?? 0) : 0;
@@ -18,15 +22,21 @@ export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseP
     const chosen = settingsOf(statements, results);
     return setHead(x, { status: writeStatus(plan, written), own, chosen }, { plan, config, stopwatch });
   };
-  return plan.shows === 'rows' ? showRows(x, plan, head) : respondWithCount(x, plan, { head, main });
+  return plan.shows === 'rows'
+    ? showRows(x, plan, { head, check, tagging })
+    : respondWithCount(x, plan, { head, check, main });
 }
 
-type MakeHead = (counts: RowCounts, results: Results) => ResponseStart;
+interface WriteSteps extends Pick<ResponseParts, 'tagging'> {
+  readonly head: (counts: RowCounts, results: Results) => ResponseStart;
+  /** Throws the fault that rolls the write back. */
+  readonly check: (rows: number, results: Results) => void;
+}
 
-function showRows(x: Exchange, plan: PlannedWrite, head: MakeHead): OpenResponse {
-  const body = openBody(x, plan.form, { head, held: true });
-  const verdict = (): void => {
-    judge(plan, body.counts.rows);
+function showRows(x: Exchange, plan: PlannedWrite, { head, check, tagging }: WriteSteps): OpenResponse {
+  const body = openBody(x, plan.form, { head, held: true, tagging });
+  const verdict = (results: Results): void => {
+    check(body.counts.rows, results);
     body.judge();
   };
   return { sink: body, ...(plan.held && { verdict }), end: () => body.end() };
@@ -36,12 +46,12 @@ function showRows(x: Exchange, plan: PlannedWrite, head: MakeHead): OpenResponse
 function respondWithCount(
   x: Exchange,
   plan: PlannedWrite,
-  { head, main }: { readonly head: MakeHead; readonly main: number },
+  { head, check, main }: Omit<WriteSteps, 'tagging'> & { readonly main: number },
 ): OpenResponse {
   const rowsOf = (results: Results): number => Number(results[main]?.[0]);
   const verdict = (results: Results): void => {
     const rows = rowsOf(results);
-    judge(plan, rows);
+    check(rows, results);
     if (plan.form.media.format === 'object' && rows !== 1) throw notSingular(rows);
   };
   return {
@@ -53,8 +63,52 @@ function respondWithCount(
   };
 }
 
+/** What a write with a condition came upon. */
+interface Outcomes {
+  /** The rows that the query finds. */
+  readonly matched: number | undefined;
+  /** The rows that a PUT has changed instead of inserting them. */
+  readonly updated: number;
+  /** The body of a PUT has the key of the query. */
+  readonly fits: boolean;
+}
+
+function outcomesOf(
+  { condition, counted, write }: PlannedWrite,
+  { before, firstCount }: Statements,
+  results: Results,
+): Outcomes | undefined {
+  if (!condition) return undefined;
+  const numberAt = (at: number): number => Number(results[at]?.[0] ?? 0);
+  const behind = before.length + 1;
+  const matched = condition.kind === 'match' && write.kind !== 'insert' ? numberAt(firstCount) : undefined;
+  return {
+    matched,
+    updated: counted ? numberAt(behind) : 0,
+    fits: write.kind === 'insert' && numberAt(behind + (counted ? 1 : 0)) > 0,
+  };
+}
+
+/** Throws if the condition of a write did not hold for its rows. */
+function judgeCondition(plan: PlannedWrite, rows: number, { matched, updated, fits }: Outcomes): void {
+  const { condition, request } = plan;
+  if (request.head.method !== 'PUT') {
+    if (rows > 0 && (matched ?? rows) === rows) return;
+    throw conditionFailed(
+      matched ? 'Not every row has a version that "If-Match" names.' : 'No row is there to be changed.',
+    );
+  }
+  if (condition?.kind === 'absent') {
+    if (rows === 0 && fits) throw conditionFailed('The row is there already.');
+  } else if ((rows === 0 && fits) || rows > updated) {
+    throw conditionFailed('The row is not there, or has no version that "If-Match" names.');
+  }
+}
+
 /** Throws the fault that rolls the write back. */
-function judge({ request, preferences }: PlannedWrite, rows: number): void {
+function judge(plan: PlannedWrite, rows: number, outcomes: Outcomes | undefined): void {
+  const { request, preferences } = plan;
+  if (outcomes) judgeCondition(plan, rows, outcomes);
   if (request.head.method === 'PUT' && rows !== 1) throw otherKey();
   const { maxAffected = Infinity } = preferences;
   if (rows > maxAffected) throw tooManyAffected(rows);
@@ -85,20 +139,25 @@ function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }
   }
 }
 
-/** The headers `Content-Range`, as in PostgREST, and `Location`. */
+/** The headers `Content-Range`, as in PostgREST, `Location`, and the `ETag` of a row that is not shown. */
 function writeHeaders(
   x: Exchange,
-  { request, preferences, write, form }: PlannedWrite,
+  { request, preferences, write, form, version: column }: PlannedWrite,
   { rows, keyRow }: WriteOutcome,
 ): [name: string, value: string | undefined][] {
   if (form.media.plan) return [];
   const { method } = request.head;
   const total = preferences.count ? rows : undefined;
   const range = contentRange({ offset: 0 }, method === 'PATCH' ? rows : 0, total);
-  const location = keyRow && rows === 1 ? locationOf(x, write.table.primaryKey, keyRow.slice(1)) : undefined;
+  const { primaryKey } = write.table;
+  const isPlaced = keyRow && rows === 1 && method === 'POST' && primaryKey.length > 0;
+  const location = isPlaced ? locationOf(x, primaryKey, keyRow.slice(1)) : undefined;
+  const version = column !== undefined && rows === 1 ? keyRow?.at(-1) : undefined;
+  const tag = typeof version === 'string' ? taggedVersion(version) : undefined;
   return [
     ['Content-Range', method === 'PUT' ? undefined : range],
     ['Location', location],
+    ['ETag', tag === undefined ? undefined : `"${tag}"`],
   ];
 }
 

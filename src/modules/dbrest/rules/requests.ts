@@ -36,5 +36,23 @@ location /files/ { }`,
   check: (config) => idle(config, 'dbrest_max_cost', 'maxCost'),
 };
 
+const dbrestRowVersionIdle: ModuleRule<DbrestConfig> = {
+  id: 'GW623',
+  slug: 'dbrest-row-version-idle',
+  severity: 'warning',
+  summary: 'versions of rows where no rows are served',
+  why: 'Only locations with "dbrest_pass" compare versions of rows. Where none of them is inside the block, or each has a column of its own, the directive protects nothing.',
+  fix: 'Move it into the location that serves the database, or remove it.',
+  bad: {
+    text: `location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }
+location /files/ { dbrest_row_version xmin; }`,
+  },
+  good: {
+    text: `location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_row_version xmin; }
+location /files/ { }`,
+  },
+  check: (config) => idle(config, 'dbrest_row_version', 'rowVersion'),
+};
+
 /** Rules about what requests may do. */
-export const REQUEST_RULES: readonly ModuleRule<DbrestConfig>[] = [dbrestMaxCostIdle];
+export const REQUEST_RULES: readonly ModuleRule<DbrestConfig>[] = [dbrestMaxCostIdle, dbrestRowVersionIdle];

@@ -1,4 +1,4 @@
-import { isInert, type ReadNode, type WritePlan } from '../plan/index.ts';
+import { isByKey, isInert, type ReadNode, type WritePlan } from '../plan/index.ts';
 import { SETTINGS_OF_CALLER } from './settings.ts';
 import { estimateOf } from './shape.ts';
 import type { BoundValue, Step } from './statement.ts';
@@ -89,26 +89,18 @@ function isOneRow(plan: RunPlan): boolean {
   if (!isPlain(plan)) return false;
   switch (plan.kind) {
     case 'read':
-      return isByKey(plan.rows);
+      return isKeyAlone(plan.rows);
     case 'write':
-      return plan.rows.embeds.length === 0 && (plan.write.kind === 'insert' || isByKey(plan.write.rows.node));
+      return (
+        plan.rows.embeds.length === 0 && (plan.write.kind === 'insert' || isKeyAlone(plan.write.rows.node))
+      );
     case 'call':
     case 'describe':
       return false;
   }
 }
 
-function isByKey({ table, conditions, embeds }: ReadNode): boolean {
-  const { primaryKey } = table;
-  const found = new Set(conditions.map(keyColumn));
-  const isWhole = primaryKey.length > 0 && primaryKey.every((name) => found.has(name));
-  return isWhole && conditions.length === primaryKey.length && embeds.length === 0;
-}
-
-/** The column that must have one value. */
-function keyColumn(condition: ReadNode['conditions'][number]): string | undefined {
-  if (condition.kind !== 'binary' || condition.operator !== '=') return undefined;
-  const { value, negated, quantifier } = condition;
-  const isColumn = value.of.kind === 'column' && value.path.length === 0;
-  return isColumn && !negated && quantifier === undefined ? value.of.column.name : undefined;
+function isKeyAlone(node: ReadNode): boolean {
+  const { table, conditions, embeds } = node;
+  return isByKey(node) && conditions.length === table.primaryKey.length && embeds.length === 0;
 }

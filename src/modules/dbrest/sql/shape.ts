@@ -1,7 +1,9 @@
 import { type ReadPlan, type RowForm, type RowShape, type RowTail, shownMedia } from '../plan/index.ts';
 import type { RowHandler } from '../request/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
+import { versionText } from './row-version.ts';
 import {
+  outputAlias,
   Parameters,
   qualifiedName,
   quoteIdentifier,
@@ -42,19 +44,41 @@ export function shapedSql(
 ): Statement {
   const parameters = new Parameters();
   const source = form.source?.(parameters);
-  const rows = rowsSql(plan, parameters, source);
+  const { total = false, response = false, padded: isPadded = false, version } = form.tail ?? {};
+  const isVersioned = version !== undefined && !source;
+  const rows = isVersioned
+    ? versionedSql(plan, parameters, version)
+    : `(${rowsSql(plan, parameters, source)}) t`;
   const most = shape === 'first' ? 1 : form.most;
   const bound = most === undefined ? '' : ` limit ${most}`;
-  const { total = false, response = false, padded: isPadded = false } = form.tail ?? {};
   const shown = [
     shapeSql(shape, form),
+    ...(version === undefined ? [] : [isVersioned ? shownVersion(shape) : (source?.version ?? 'null')]),
     ...(response ? [RESPONSE] : []),
     ...(total ? [`(select ${COUNT} from (${countedSql(plan, parameters, source)}) c)::text`] : []),
     `${form.total ?? numberSql(shape, isPadded)}::text`,
   ];
-  const from = isPadded ? `(select) o left join (${rows}) t on true` : `(${rows}) t`;
+  const from = isPadded ? `(select) o left join ${rows} on true` : rows;
   const text = `${source?.prefix ?? ''}select ${shown.join(', ')} from ${from}${bound}`;
   return { text, values: parameters.values };
+}
+
+/** The rows as `t`, and beside them the version of each as `s.v`. */
+function versionedSql(plan: ReadPlan, parameters: Parameters, version: string): string {
+  const column = plan.table.columns.get(version) ?? { name: version, type: 'pg_catalog.xid' };
+  const value = { of: { kind: 'column' as const, column }, path: [], type: column.type };
+  const names = plan.outputs.flatMap((output) =>
+    output.kind === 'all' ? [...plan.table.columns.keys()] : [output.name],
+  );
+  const outputs = [{ kind: 'value' as const, name: 'v', value }, ...plan.outputs];
+  const shown = names.map((name, i) => `s.${outputAlias(i)} as ${quoteIdentifier(name)}`).join(', ');
+  const aliases = names.map((_name, i) => outputAlias(i)).join(', ');
+  const rows = rowsSql({ ...plan, outputs }, parameters);
+  return `(${rows}) s(v, ${aliases}) cross join lateral (select ${shown}) t`;
+}
+
+function shownVersion(shape: RowShape): string {
+  return shape === 'whole' ? `pg_catalog.max(${versionText('s.v')})` : versionText('s.v');
 }
 
 const COUNT = 'pg_catalog.count(*)';

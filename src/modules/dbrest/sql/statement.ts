@@ -53,6 +53,8 @@ export interface RowSource {
   readonly from: string;
   /** The row type, if PostgreSQL cannot infer it. */
   readonly rowType?: string;
+  /** SQL for the version of its one row. */
+  readonly version?: string;
 }
 
 /** Alias of the rows of a read. */

@@ -7,6 +7,7 @@ import {
   type ReadPlan,
   shownMedia,
   type TouchedRows,
+  type WriteCondition,
   type WritePlan,
   type Written,
   type WrittenColumn,
@@ -14,6 +15,7 @@ import {
 import type { Table } from '../schema/index.ts';
 import { conditionSql, readSql } from './condition.ts';
 import { existsSql, nodeSql } from './rows.ts';
+import { hasVersionSql, versionSql } from './row-version.ts';
 import { formedStep } from './shape.ts';
 import {
   type BoundValue,
@@ -32,9 +34,9 @@ import type { Work } from './transaction.ts';
 export function writeWork(plan: PlannedWrite, { preRequest }: DbrestConfig): Work {
   const isQuiet = !preRequest && !shownMedia(plan.form.media).handler;
   return {
-    counts: [],
+    counts: matchedSteps(plan),
     main: mainStep(plan),
-    behind: plan.counted ? [COUNT_UPDATES] : [],
+    behind: [...(plan.counted ? [COUNT_UPDATES] : []), ...fittingSteps(plan)],
     responds: true,
     // `explain (analyze)` executes the statement, so its effects are rolled back.
     undone: plan.form.media.plan !== undefined,
@@ -62,14 +64,41 @@ function isInertChange(
   return !cascades && isInert(rows.node);
 }
 
+function partsOf({ request, counted, condition, version }: PlannedWrite): WriteParts {
+  return { body: request.body?.json ?? null, counted, condition, version };
+}
+
+/** The number of rows that the query finds, whatever their versions. */
+function matchedSteps({ write, condition }: PlannedWrite): Step[] {
+  if (write.kind === 'insert' || condition?.kind !== 'match') return [];
+  const { node, key } = write.rows;
+  const parameters = new Parameters();
+  const writing = { parameters, aliases: 0 };
+  const rows = key
+    ? keysSql(node, key, writing)
+    : nodeSql(node, { relation: ROWS, bare: 'counted' }, writing);
+  const text = `select pg_catalog.count(*)::pg_catalog.text from (${rows}) t`;
+  return [{ statement: { text, values: parameters.values } }];
+}
+
+/** For a PUT that may leave the row as it is: whether its body has the key of the query. */
+function fittingSteps({ request, write, condition }: PlannedWrite): Step[] {
+  if (request.head.method !== 'PUT' || write.kind !== 'insert' || !condition) return [];
+  const parameters = new Parameters();
+  const body = request.body?.json ?? null;
+  const { from, where } = insertedRows(write, { parameters, body });
+  const text = `select pg_catalog.count(*)::pg_catalog.text from ${from}${where}`;
+  return [{ statement: { text, values: parameters.values } }];
+}
+
 function mainStep(plan: PlannedWrite): Step {
-  const { request, write, rows, shows, form, counted } = plan;
-  const parts = { body: request.body?.json ?? null, counted };
+  const { request, write, rows, shows, form } = plan;
+  const parts = partsOf(plan);
   switch (shows) {
     case 'nothing':
       return { statement: writeSql(write, parts), tally: true };
     case 'location':
-      return { statement: locationSql(plan, parts) };
+      return { statement: isNothing(write) ? NO_ROWS : locationSql(plan, parts) };
     case 'rows': {
       const total =
         showsOthers(rows) && !isNothing(write) ? '(select pg_catalog.count(*) from w)' : undefined;
@@ -78,6 +107,14 @@ function mainStep(plan: PlannedWrite): Step {
     }
   }
 }
+
+/** Of a row that was there the client knows the key. */
+function keyShown({ request, key }: PlannedWrite): PlannedWrite['key'] {
+  return request.head.method === 'POST' ? key : [];
+}
+
+/** The result of a `locationSql` that changes nothing. */
+const NO_ROWS: Statement = { text: `select '0'`, values: [] };
 
 /** Returns whether the number of shown rows differs from that of written rows. */
 function showsOthers({ grouped, embeds }: ReadPlan): boolean {
@@ -163,6 +200,9 @@ interface WriteParts {
   readonly body: BoundValue;
   /** Merged rows are counted for `COUNT_UPDATES`. */
   readonly counted: boolean;
+  readonly condition: WriteCondition | undefined;
+  /** The column with the versions that are returned. */
+  readonly version: string | undefined;
 }
 
 /** The setting that counts merged rows during the transaction. */
@@ -188,23 +228,46 @@ function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameter
   return (parameters) => {
     if (isNothing(write)) return { from: `(${nothingSql(write.table, '*')}) ${ROWS}`, rowType };
     const returning = returningSql(rows);
-    const text = statementSql(write, parts, { parameters, returning });
-    return { prefix: `with w as (${text}) `, from: `w ${ROWS}`, rowType };
+    const { version } = parts;
+    if (version === undefined) {
+      const text = statementSql(write, parts, { parameters, returning });
+      return { prefix: `with w as (${text}) `, from: `w ${ROWS}`, rowType };
+    }
+    const names = neededColumns(rows) ?? write.table.columns.keys();
+    const shown = columnsSql([...names]) || '1';
+    const versioned = `${returning}, ${versionSql(version)} as ${VERSION}`;
+    const text = statementSql(write, parts, { parameters, returning: versioned });
+    return {
+      prefix: `with x as (${text}), w as (select ${shown} from x ${ROWS}) `,
+      from: `w ${ROWS}`,
+      rowType,
+      version: `(select pg_catalog.max(x.${VERSION}) from x)`,
+    };
   };
 }
 
-/** The statement of a write that returns the number of rows and, for a single one, its key. */
-function locationSql({ write, key }: FoundWrite, parts: WriteParts): Statement {
+/** The statement of a write that returns the number of rows and, for a single one, its key and version. */
+function locationSql(plan: PlannedWrite, parts: WriteParts): Statement {
   const parameters = new Parameters();
-  const returning = columnsSql(key.map(({ name }) => name));
-  const text = statementSql(write, parts, { parameters, returning });
+  const { version } = parts;
+  const key = keyShown(plan);
+  const versions = version === undefined ? [] : [`${versionSql(version)} as ${VERSION}`];
+  const returning = [...key.map(({ name }) => columnsSql([name])), ...versions].join(', ');
+  const text = statementSql(plan.write, parts, { parameters, returning });
   const values = key.map(({ name, through }) => {
     const value = `${ROWS}.${quoteIdentifier(name)}`;
     return `pg_catalog.max(${through ? `${qualifiedName(through)}(${value}) #>> '{}'` : `${value}::pg_catalog.text`})`;
   });
-  const shown = ['pg_catalog.count(*)::pg_catalog.text', ...values].join(', ');
+  const shown = [
+    'pg_catalog.count(*)::pg_catalog.text',
+    ...values,
+    ...versions.map(() => `pg_catalog.max(${ROWS}.${VERSION})`),
+  ].join(', ');
   return { text: `with w as (${text}) select ${shown} from w ${ROWS}`, values: parameters.values };
 }
+
+/** No column of a table can have this name, which is longer than PostgreSQL allows. */
+const VERSION = quoteIdentifier(`version ${'-'.repeat(50)}`);
 
 interface ReturningOptions {
   readonly parameters: Parameters;
@@ -224,7 +287,7 @@ function statementSql(
     case 'update':
       return isNothing(plan) ? nothingSql(plan.table, '1') : `${updateSql(plan, parts, writing)}${behind}`;
     case 'delete':
-      return `${deleteSql(plan, writing)}${behind}`;
+      return `${deleteSql(plan, parts, writing)}${behind}`;
   }
 }
 
@@ -239,28 +302,39 @@ function nothingSql(table: Table, shown: '*' | '1'): string {
 
 type InsertPlan = WritePlan & { kind: 'insert' };
 
-function insertSql(plan: InsertPlan, { body, counted }: WriteParts, parameters: Parameters): string {
-  const { table, columns, form, keyValues = [], conflict } = plan;
+function insertSql(plan: InsertPlan, parts: WriteParts, parameters: Parameters): string {
+  const { table, columns, form, conflict } = plan;
+  const { body } = parts;
   const into = `insert into ${qualifiedName(table)} as ${ROWS}`;
-  const behind = conflict ? conflictSql(conflict, columns, counted) : '';
   if (columns.length === 0) {
+    const behind = conflict ? conflictSql(conflict, columns, { parts, parameters }) : '';
     if (form === 'object') return `${into} default values${behind}`;
     return `${into} select from pg_catalog.json_array_elements(${parameters.bind(body)})${behind}`;
   }
-  const rows = writtenRows(plan, { parameters, body, first: false });
   const list = columns.map(({ column }) => quoteIdentifier(column.name)).join(', ');
-  const values = columns.map(rows.value).join(', ');
-  const matches = keyValues.map(({ column, value, read }) => {
-    return `${rows.value(column)} = ${readSql(parameters.bind(value), read)}`;
-  });
-  const where = matches.length > 0 ? ` where ${matches.join(' and ')}` : '';
-  return `${into} (${list}) select ${values} from ${rows.from}${where}${behind}`;
+  const { from, value, where } = insertedRows(plan, { parameters, body });
+  const values = columns.map(value).join(', ');
+  const behind = conflict ? conflictSql(conflict, columns, { parts, parameters }) : '';
+  return `${into} (${list}) select ${values} from ${from}${where}${behind}`;
+}
+
+/** The rows of a body that are inserted: for PUT, those with the key of the query. */
+function insertedRows(
+  plan: InsertPlan,
+  { parameters, body }: { parameters: Parameters; body: BoundValue },
+): WrittenRows & { readonly where: string } {
+  const { keyValues = [] } = plan;
+  const rows = writtenRows(plan, { parameters, body, first: false });
+  const matches = keyValues.map(
+    ({ column, value, read }) => `${rows.value(column)} = ${readSql(parameters.bind(value), read)}`,
+  );
+  return { ...rows, where: matches.length > 0 ? ` where ${matches.join(' and ')}` : '' };
 }
 
 function conflictSql(
   { columns, predicate, action }: Conflict,
   written: readonly WrittenColumn[],
-  counted: boolean,
+  { parts, parameters }: { readonly parts: WriteParts; readonly parameters: Parameters },
 ): string {
   const partial = predicate === undefined ? '' : ` where ${predicate}`;
   const on = ` on conflict (${columns.map(quoteIdentifier).join(', ')})${partial} do`;
@@ -268,12 +342,16 @@ function conflictSql(
   const names = written.map(({ column }) => quoteIdentifier(column.name));
   const set = names.map((name) => `${name} = excluded.${name}`).join(', ');
   const one = `pg_catalog.set_config('${UPDATED}', (${UPDATES}::integer + 1)::text, true)`;
-  return `${on} update set ${set}${counted ? ` where ${one} is not null` : ''}`;
+  const [held] = hasVersionSql(parts.condition, parameters);
+  if (!parts.counted) return `${on} update set ${set}`;
+  // Only rows that are updated are counted.
+  const where = held === undefined ? `${one} is not null` : `case when ${held} then ${one} is not null end`;
+  return `${on} update set ${set} where ${where}`;
 }
 
 function updateSql(
   plan: WritePlan & { kind: 'update' },
-  { body }: WriteParts,
+  { body, condition }: WriteParts,
   writing: StatementDraft,
 ): string {
   const { table, columns } = plan;
@@ -282,13 +360,17 @@ function updateSql(
   const set = columns
     .map((written) => `${quoteIdentifier(written.column.name)} = ${rows.value(written)}`)
     .join(', ');
-  const { from, where } = touchedSql(plan.rows, writing);
+  const { from, where } = touchedSql(plan.rows, condition, writing);
   const sources = [rows.from, ...from].join(', ');
   return `update ${qualifiedName(table)} as ${ROWS} set ${set} from ${sources}${where}`;
 }
 
-function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: StatementDraft): string {
-  const { from, where } = touchedSql(rows, writing);
+function deleteSql(
+  { table, rows }: WritePlan & { kind: 'delete' },
+  { condition }: WriteParts,
+  writing: StatementDraft,
+): string {
+  const { from, where } = touchedSql(rows, condition, writing);
   const using = from.length > 0 ? ` using ${from.join(', ')}` : '';
   return `delete from ${qualifiedName(table)} as ${ROWS}${using}${where}`;
 }
@@ -297,13 +379,18 @@ function deleteSql({ table, rows }: WritePlan & { kind: 'delete' }, writing: Sta
  * The rows that a write affects. With a limit their keys are selected first, and the conditions are repeated, because
  * another transaction may have changed the rows meanwhile.
  */
-function touchedSql({ node, key }: TouchedRows, writing: StatementDraft): { from: string[]; where: string } {
+function touchedSql(
+  { node, key }: TouchedRows,
+  condition: WriteCondition | undefined,
+  writing: StatementDraft,
+): { from: string[]; where: string } {
   // In a view over an outer join a part of the key may be null.
   const isSame = (node.table.bases?.length ?? 0) > 1 ? 'is not distinct from' : '=';
   const isThere = (embed: (typeof node.embeds)[number]): string => existsSql(embed, ROWS, writing);
   const conditions = [
     ...node.conditions.map((condition) => conditionSql(condition, { relation: ROWS, writing, isThere })),
     ...node.embeds.filter(({ inner }) => inner).map(isThere),
+    ...hasVersionSql(condition, writing.parameters),
     ...(key ?? []).map((name) => `${ROWS}.${quoteIdentifier(name)} ${isSame} k.${quoteIdentifier(name)}`),
   ];
   const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
