@@ -40,7 +40,8 @@ http {
     }
 }
 `;
-const OTHER = 'location ^~ /other/ { dbrest_pass ${env:GW_T_DSN}; dbrest_schemas other; }';
+const OTHER =
+  'location ^~ /other/ { dbrest_pass ${env:GW_T_DSN}; dbrest_schemas other; dbrest_jwt_secret kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6E; }';
 
 interface Document {
   readonly openapi: string;

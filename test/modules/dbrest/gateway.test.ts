@@ -62,7 +62,7 @@ test('an error has the four keys, its status and its headers', async (t) => {
     t,
     `server {
        location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; }
-       location /closed/ { dbrest_pass ${db.dsn}; }
+       location /closed/ { dbrest_pass ${db.dsn}; dbrest_jwt_secret "${SECRET}"; }
      }`,
   );
   await gw.expect('GET /api/nope', {
