@@ -20,6 +20,7 @@ export interface SetupOptions extends DbOptions {
   /** False with `--no-trigger`. */
   readonly trigger: boolean;
   readonly cache?: boolean;
+  readonly watch?: readonly string[];
 }
 
 /** `gw db setup`: prints the SQL, or runs it and reports the changes. Exit code 1: it failed; 2: an option is wrong. */
@@ -38,7 +39,9 @@ export async function setup(options: SetupOptions): Promise<number> {
     cache = false,
     grantTables: grantsTables = false,
   } = options;
-  const order = { authenticator, anon, user, schema, trigger, cache, grantsTables, ...verifier };
+  const watched = watchedTables(options, tools);
+  if ('fault' in watched) return fail(watched.fault, 2);
+  const order = { authenticator, anon, user, schema, trigger, cache, grantsTables, ...watched, ...verifier };
   if (options.apply !== true) {
     process.stdout.write(tools.setupScript(order));
     return 0;
@@ -83,6 +86,21 @@ function nameFaultIn(
   }
   const roles = [authenticator, anon, user];
   return new Set(roles).size < roles.length ? 'the three roles must have different names' : undefined;
+}
+
+/** The tables of `--watch`; one without a schema is in that of `--schema`. */
+function watchedTables(
+  { watch = [], schema: usual }: SetupOptions,
+  { nameFault, tableOf }: Tools,
+): { readonly watched: readonly dbrestTools.WatchedTable[] } | { readonly fault: string } {
+  const watched = watch.map((text) => tableOf(text, usual));
+  for (const [i, table] of watched.entries()) {
+    const fault = table
+      ? (nameFault(table.name) ?? (table.schema === 'public' ? undefined : nameFault(table.schema)))
+      : 'expected schema.table';
+    if (fault !== undefined) return { fault: `invalid --watch "${visible(watch[i] ?? '')}"\n  ${fault}` };
+  }
+  return { watched: watched.filter((table) => table !== undefined) };
 }
 
 async function verifierFor(

@@ -76,6 +76,7 @@ export function addDatabase(gw: Command, finish: Finish): void {
       'let the anonymous role read all tables of the schema, the other one write them',
     )
     .option('--cache', 'let the tables of the schema announce writes to the caches of dbrest_cache')
+    .option('--watch <table...>', 'let these tables (schema.table) announce changes of rows, for dbrest_live')
     .option('--no-trigger', 'without the event trigger, which takes a superuser')
     .action(async (options: SetupOptions) => {
       finish(await (await import('./database.ts')).setup(options));

@@ -10,6 +10,7 @@ export {
   type VariableDefinition,
   type VariableFamily,
   type WrittenFiles,
+  type ZoneNeed,
   type ExplainedAction,
   type ExplainScope,
   type ExplainedFact,

@@ -161,7 +161,7 @@ export interface WrittenFiles {
 }
 
 /** A zone, and the directive to blame for its faults; `index` selects one of a list. */
-interface ZoneNeed<C> {
+export interface ZoneNeed<C> {
   readonly zone: ZoneDeclaration;
   readonly field: keyof C & string;
   readonly index?: number;

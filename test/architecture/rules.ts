@@ -25,6 +25,7 @@ const LAYERS = [
   'client',
   'redis',
   'upstream',
+  'event-streams',
   'zone',
   'pool',
   'spool',

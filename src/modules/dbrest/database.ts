@@ -4,6 +4,7 @@ import { DatabaseCaches, RELATIVES_SQL } from './caching/index.ts';
 import type { Gate } from './cost-guard.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
+import { Channels } from './notifications/index.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import {
   type Catalogue,
@@ -30,6 +31,7 @@ import {
   type WireError,
 } from './session/index.ts';
 import { Costs, MOST_CHARACTERS, SharedSessions } from './sharing.ts';
+import { SlowClients } from './slow-clients.ts';
 import type { Counter } from '../../zone/index.ts';
 import { inSlices } from './turn.ts';
 import { Watch, type WatchOptions } from './watch.ts';
@@ -112,52 +114,6 @@ export function catalogueSteps(sink: CatalogueWriter): readonly RunStep[] {
   return [NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }];
 }
 
-/** A client that reads nothing for this long may lose its session to a waiting request. */
-const LONGEST_STALL_MS = 1_000;
-const CHECK_MS = 250;
-
-/**
- * The sessions in use. While requests wait for one, the client that stalls longest loses its session: otherwise a few slow
- * clients could block all others.
- */
-class SlowClients {
-  readonly #inUse = new Set<Session>();
-  readonly #isAnybodyWaiting: () => boolean;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(isAnybodyWaiting: () => boolean) {
-    this.#isAnybodyWaiting = isAnybodyWaiting;
-  }
-
-  begin(session: Session): void {
-    this.#inUse.add(session);
-  }
-
-  end(session: Session): void {
-    this.#inUse.delete(session);
-  }
-
-  /** Starts checking, until no request waits any more. */
-  watch(): void {
-    if (this.#timer || !this.#isAnybodyWaiting()) return;
-    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #check(): void {
-    if (!this.#isAnybodyWaiting()) return this.close();
-    let slowest: Session | undefined;
-    for (const session of this.#inUse) {
-      if (session.stalledMs > (slowest?.stalledMs ?? LONGEST_STALL_MS)) slowest = session;
-    }
-    slowest?.drop('the client does not read its response, and others wait for a connection');
-  }
-}
-
 /** The pool of a database that no location has claimed yet. */
 const BEFORE_CLAIMS: PoolBounds = { size: 1, maxAgeMs: 30 * 60_000 };
 /** Extra time after `statement_timeout` in which the server can report the timeout itself. */
@@ -166,7 +122,7 @@ const GRACE_MS = 500;
 /** The interface of a database for requests. */
 export type RestDatabase = Pick<
   Database,
-  'schema' | 'plans' | 'caches' | 'read' | 'write' | 'features' | 'costRefusals'
+  'schema' | 'plans' | 'caches' | 'read' | 'write' | 'features' | 'costRefusals' | 'isListening'
 >;
 
 interface DatabaseOptions {
@@ -194,6 +150,7 @@ export class Database {
   readonly plans: KeptPlans;
   readonly caches: DatabaseCaches;
   readonly costRefusals: Pick<Counter, 'add'>;
+  readonly channels: Channels;
   readonly #share: CatalogueShare;
   readonly #watch: Watch;
   readonly #pool: Pool<Session>;
@@ -235,12 +192,18 @@ export class Database {
       ...BEFORE_CLAIMS,
       unreachable: (error) => this.#noteReachability(error),
     });
+    this.channels = new Channels(log);
     this.#shared = new SharedSessions(this.#pool, this.#costs);
     this.#hidePool = metrics.showPool(() => this.#pool.level);
     const refresh = (): void => void this.schema.refresh();
     const reachable = (error: Error | undefined): void => this.#noteReachability(error);
-    const { caches } = this;
-    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh, caches, reachable });
+    const { caches, channels } = this;
+    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh, caches, channels, reachable });
+  }
+
+  /** Notifications are heard, by whichever worker listens. */
+  get isListening(): boolean {
+    return this.#share.isLeaseHeld;
   }
 
   /**

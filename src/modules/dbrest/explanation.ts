@@ -70,6 +70,7 @@ function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
     read: refuse,
     write: refuse,
     features: refuse,
+    isListening: false,
     caches: new DatabaseCaches({
       database: identityOf(pass),
       listener: { holdLease: () => undefined, isLeaseHeld: true, announce: () => undefined, announced: 0 },

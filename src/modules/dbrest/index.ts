@@ -18,6 +18,7 @@ import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { compileDbrest, type DbrestResources } from './pipeline.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { connect, openSession } from './session/index.ts';
+import { openStreams, zonesOf } from './stream-zones.ts';
 import { Listener } from './watch.ts';
 
 export type * as dbrestTools from './tools/index.ts';
@@ -41,6 +42,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   directives,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
+  zones: zonesOf,
   uses(config) {
     const name = mayCache(config) ? constantText(config.cache) : undefined;
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
@@ -134,6 +136,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       offerTrials: (rules, location) => {
         if (!location.nameless) worker.addTrials(trialsOf({ config: rules, location, database, target }));
       },
+      streams: openStreams(config, { pass: pass as DbrestPass, channels: database.channels }, worker),
       ...openCaching(config, database, worker),
     };
   },

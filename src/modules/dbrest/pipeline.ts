@@ -33,6 +33,7 @@ import {
 import type { Schema } from './schema/index.ts';
 import type { Results, WireError } from './session/index.ts';
 import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
+import { compileStreams, type StreamResources } from './streams.ts';
 
 /** What a location uses. */
 export interface DbrestResources {
@@ -43,6 +44,8 @@ export interface DbrestResources {
   readonly buffers: PieceBuffers;
   /** Offers trials of requests on a location; absent where none are served. */
   readonly offerTrials?: (config: DbrestConfig, location: LocationFacts) => void;
+  /** Present where clients can follow events. */
+  readonly streams?: StreamResources | undefined;
   /** Present only where requests are explained instead of served. */
   readonly explain?: (build: Build) => Explainer;
 }
@@ -50,23 +53,20 @@ export interface DbrestResources {
 /** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
 export function compileDbrest(
   config: DbrestConfig,
-  { database, authenticator, caches, buffers, offerTrials }: DbrestResources,
+  { database, authenticator, caches, buffers, streams, offerTrials }: DbrestResources,
   build: Build,
 ): LocationParts {
   offerTrials?.(config, build.location);
   const cors = compileCors(config.corsOrigins);
-  const { serve, headOf, methodsOf, batches } = compilePipeline(config, database, build.location);
+  const pipeline = compilePipeline(config, database, build.location);
+  const { steps } = pipeline;
+  const { headOf } = steps;
+  const methodsOf: MethodsOf = async (x, role) => steps.methodsOf(headOf(x), role);
   const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
   build.needAllHeaders();
 
-  const respond = async (x: Exchange, caller: Caller, by = serve): Promise<void> => {
-    try {
-      await by(x, caller);
-    } catch (error) {
-      respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
-    }
-  };
-  const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
+  const respond = compileRespond(config, pipeline);
+  const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
   const content = async (x: Exchange): Promise<void> => {
     try {
       if (x.method === 'OPTIONS' && cors.preflight(x))
@@ -75,8 +75,8 @@ export function compileDbrest(
       const known = authenticator.identify(authorizationOf(x));
       const identity = known instanceof Promise ? await known : known;
       stopwatch?.lap('jwt');
-      if (mcp?.isMcp(x.uri)) return await respond(x, { identity, stopwatch }, mcp.serve);
-      if (batches?.isBatch(x.uri)) return await respond(x, { identity, stopwatch }, batches.serve);
+      const by = serverOf(x);
+      if (by) return await respond(x, { identity, stopwatch }, by);
       if (!caching) return await respond(x, { identity, stopwatch });
       await caching.serve(x, identity, (asked, planned) =>
         // What is stored does not say how long it took to make.
@@ -88,6 +88,41 @@ export function compileDbrest(
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
   return { content, tooLarge, filter: compileFilter(config, cors.filter), slashRedirect: true };
+}
+
+/** Serves a request; every error becomes a response. */
+type Respond = (x: Exchange, caller: Caller, by?: Serve) => Promise<void>;
+
+function compileRespond(config: DbrestConfig, { serve }: Pipeline): Respond {
+  return async (x, caller, by = serve) => {
+    try {
+      await by(x, caller);
+    } catch (error) {
+      respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
+    }
+  };
+}
+
+interface ServerParts extends Pick<DbrestResources, 'database' | 'streams'> {
+  readonly pipeline: Pipeline;
+  readonly respond: Respond;
+}
+
+/** Compiles what serves requests that are not for rows: tools, batches, streams. */
+function compileServers(
+  config: DbrestConfig,
+  { database, streams: resources, pipeline, respond }: ServerParts,
+  build: Build,
+): (x: Exchange) => Serve | undefined {
+  const { steps, guard, batches } = pipeline;
+  const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
+  const followed = { ...steps, gateOf: guard?.gateOf };
+  const streams = compileStreams(config, { streams: resources, database, steps: followed }, build);
+  return (x) => {
+    if (mcp?.isMcp(x.uri)) return mcp.serve;
+    if (batches?.isBatch(x.uri)) return batches.serve;
+    return streams?.wants(x) ? streams.serve : undefined;
+  };
 }
 
 /** What every response of the location gets, errors and those from the cache included. */
@@ -106,7 +141,7 @@ function compileFilter({ traceHeader }: DbrestConfig, cors: HeaderFilter): Heade
 async function respondToPreflight(
   x: Exchange,
   authenticator: Authenticator,
-  methodsOf: Pipeline['methodsOf'],
+  methodsOf: MethodsOf,
 ): Promise<void> {
   try {
     const { role } = await authenticator.identify([]);
@@ -142,13 +177,17 @@ interface Asked {
   readonly shape: RequestShape | undefined;
 }
 
+/** Serves a request of a caller. Rejects with errors that `faultOf` turns into a response. */
+type Serve = (x: Exchange, caller: Caller) => Promise<void>;
+
+/** The methods that the resource of a request supports. */
+type MethodsOf = (x: Exchange, role: string) => Promise<readonly string[]>;
+
 /** The steps after authentication. */
 interface Pipeline {
-  /** Rejects with errors that `faultOf` turns into a response. */
-  readonly serve: (x: Exchange, caller: Caller) => Promise<void>;
-  readonly headOf: Steps['headOf'];
-  /** The methods that the resource of a request supports. */
-  readonly methodsOf: (x: Exchange, role: string) => Promise<readonly string[]>;
+  readonly serve: Serve;
+  readonly steps: Steps;
+  readonly guard: CostGuard | undefined;
   readonly batches: Batches | undefined;
 }
 
@@ -172,8 +211,7 @@ function compilePipeline(config: DbrestConfig, database: RestDatabase, location:
     responseOf: (x, plan, statements) =>
       responseOf(x, plan, { config, statements, stopwatch: undefined, held: true, isStored: false }),
   });
-  const methodsOf: Pipeline['methodsOf'] = async (x, role) => steps.methodsOf(steps.headOf(x), role);
-  return { serve, headOf: steps.headOf, methodsOf, batches };
+  return { serve, steps, guard, batches };
 }
 
 interface RunSteps extends Pick<Preparation, 'prepare'> {

@@ -1,12 +1,10 @@
 import type { QueryConfig } from 'pg';
 import type { ErrorLog } from '../../log/index.ts';
-import { CACHE_CHANNEL } from './caching/index.ts';
+import { CACHE_CHANNEL, OWN_CHANNELS } from './notifications/index.ts';
 import type { CatalogueShare } from './schema/index.ts';
 import type { WireClient } from './session/index.ts';
+import { quoteIdentifier } from './sql/index.ts';
 
-/** The channels on which changes of the schema are announced: those of PostgREST and of gw. */
-export const SCHEMA_CHANNELS: readonly string[] = ['pgrst', 'gw'];
-const CHANNELS = [...SCHEMA_CHANNELS, CACHE_CHANNEL];
 /**
  * The first load of the schema waits at most this long for the listener; changes made before it listens would be missed.
  */
@@ -18,7 +16,7 @@ export interface WatchOptions {
   readonly log: ErrorLog;
   readonly share: CatalogueShare;
   /** Opens a listening session. */
-  readonly listen: (hearing: ListenerEvents) => { close(): Promise<void> };
+  readonly listen: (hearing: ListenerEvents) => OpenListener;
   readonly refresh: () => void;
   /** Learns which writes were announced, and while which time none can have been missed. */
   readonly caches: {
@@ -28,8 +26,22 @@ export interface WatchOptions {
     heard(payload: string): void;
     schemaAnnounced(): void;
   };
+  /** What locations listen to. */
+  readonly channels: {
+    readonly names: readonly string[];
+    whenChanged(run: () => void): void;
+    heard(name: string, payload: string): void;
+    gap(): void;
+  };
   /** Called with the error when the server cannot be reached, and with `undefined` when it can. */
   readonly reachable: (error: Error | undefined) => void;
+}
+
+/** A listening session. */
+interface OpenListener {
+  /** The channels have changed. */
+  update(): void;
+  close(): Promise<void>;
 }
 
 /**
@@ -40,7 +52,7 @@ export class Watch {
   readonly #options: WatchOptions;
   /** Resolves when the listener is ready, has failed, or takes too long. */
   readonly started: Promise<void>;
-  #listener: { close(): Promise<void> } | undefined;
+  #listener: OpenListener | undefined;
   #start = (): void => undefined;
   #isRefused = false;
 
@@ -54,6 +66,7 @@ export class Watch {
       };
     });
     options.share.whenVacant(() => this.#begin());
+    options.channels.whenChanged(() => this.#listener?.update());
     if (!this.#begin()) this.#start();
   }
 
@@ -64,27 +77,27 @@ export class Watch {
   }
 
   #begin(): boolean {
-    const { share, listen } = this.#options;
+    const { share, listen, channels, caches } = this.#options;
     if (this.#listener || !share.claimListening()) return false;
     this.#listener = listen({
-      channels: CHANNELS,
+      channels: () => [...OWN_CHANNELS, ...channels.names],
       listening: () => this.#listening(),
       failed: (error) => {
         if (error) this.#options.reachable(error);
         this.#start();
       },
       refused: (error) => this.#logRefused(error),
-      heard: (payload, channel) =>
-        channel === CACHE_CHANNEL ? this.#options.caches.heard(payload) : this.#heard(payload),
-      lost: () => this.#options.caches.lost(),
-      isUrgent: () => this.#options.caches.isUsed,
+      heard: (payload, channel) => this.#heard(payload, channel),
+      lost: () => caches.lost(),
+      isUrgent: () => caches.isUsed || channels.names.length > 0,
     });
     return true;
   }
 
   /** A schema that was read before listening may have missed a change. */
   #listening(): void {
-    const { share, refresh, reachable, caches } = this.#options;
+    const { share, refresh, reachable, caches, channels } = this.#options;
+    if (share.beginListening() > 0) channels.gap();
     void caches.listening();
     this.#isRefused = false;
     reachable(undefined);
@@ -92,7 +105,14 @@ export class Watch {
     this.#start();
   }
 
-  #heard(payload: string): void {
+  #heard(payload: string, channel: string): void {
+    const { caches, channels } = this.#options;
+    if (channel === CACHE_CHANNEL) caches.heard(payload);
+    else if (OWN_CHANNELS.includes(channel)) this.#command(payload);
+    else channels.heard(channel, payload);
+  }
+
+  #command(payload: string): void {
     const { log, name, refresh, caches } = this.#options;
     if (payload === 'reload config') {
       log.write('notice', `dbrest: "reload config" from ${name} is ignored: the configuration is in a file`);
@@ -121,7 +141,8 @@ const GOODBYE_MS = 1_000;
 
 /** The events of a listener. */
 interface ListenerEvents {
-  readonly channels: readonly string[];
+  /** The channels to listen to; `update` is called when there are others. */
+  channels(): readonly string[];
   heard(payload: string, channel: string): void;
   /** The session has ended. */
   lost(): void;
@@ -139,10 +160,12 @@ interface ListenerEvents {
 type Connect = (makeReady: (client: WireClient) => Promise<unknown>) => Promise<{ client: WireClient }>;
 
 /** A dedicated session that receives notifications (`NOTIFY`) and reconnects whenever it breaks. */
-export class Listener {
+export class Listener implements OpenListener {
   readonly #connect: Connect;
   readonly #hearing: ListenerEvents;
   #client: WireClient | undefined;
+  /** The channels that the session has been told to listen to. */
+  #heard: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
   #delayMs = FIRST_DELAY_MS;
   #closed = false;
@@ -163,16 +186,36 @@ export class Listener {
     clearTimeout(timer);
   }
 
+  update(): void {
+    const client = this.#client;
+    if (!client || this.#closed) return;
+    const sql = this.#changeOfChannels();
+    // An error of a command leaves the session listening to less than it should: another one begins anew.
+    if (sql !== '') client.query(sql).catch(() => client.connection.stream.destroy());
+  }
+
+  #changeOfChannels(): string {
+    const wanted = new Set(this.#hearing.channels());
+    const added = [...wanted].filter((channel) => !this.#heard.has(channel));
+    const removed = [...this.#heard].filter((channel) => !wanted.has(channel));
+    this.#heard = wanted;
+    return [
+      ...added.map((channel) => `listen ${quoteIdentifier(channel)}`),
+      ...removed.map((channel) => `unlisten ${quoteIdentifier(channel)}`),
+    ].join('; ');
+  }
+
   async #listen(): Promise<void> {
-    const sql = this.#hearing.channels.map((channel) => `listen "${channel}"`).join('; ');
     try {
       const { client } = await this.#connect((connected) => {
         // Registered before `listen`, because notifications may arrive with its result.
         connected.on('notification', ({ payload = '', channel }) => this.#hearing.heard(payload, channel));
-        return connected.query(sql);
+        this.#heard = new Set();
+        return connected.query(this.#changeOfChannels());
       });
       if (this.#closed) return await client.end();
       this.#client = client;
+      this.update();
       this.#delayMs = FIRST_DELAY_MS;
       client.on('end', () => this.#lost(client));
       this.#ping(client);

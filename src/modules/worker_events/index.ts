@@ -8,14 +8,14 @@ import {
   moduleFor,
   type Explainer,
 } from '../../contract/index.ts';
+import { Feed, OpenStreams, prefersStream } from '../../event-streams/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { type Counters, EVENT_LIMITS, openRing, type Ring, zoneIdentity } from '../../zone/index.ts';
 import { DEFAULT_RING_SIZE, directives, type EndpointConfig, type WorkerEventsConfig } from './directives.ts';
-import { Feed } from './feed.ts';
 import { compileKeyCheck, compilePublish } from './publish.ts';
-import type { KeptEntries, Page } from './kept-entries.ts';
+import { KeptEntries, type Page } from './kept-entries.ts';
 import { readEventQuery, refuse, refuseBusy } from './query.ts';
-import { compileStream, OpenStreams, prefersStream, type StreamResources } from './stream.ts';
+import { compileStream, type StreamResources } from './stream.ts';
 
 export { eventsEndpoint, type EventsEndpoint } from './directives.ts';
 
@@ -128,14 +128,17 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
   provision(config, worker) {
     const buffer = worker.zone((config as EndpointConfig).zone.name);
     // Shared by identity: a zone of the same name may have been replaced meanwhile.
-    const feed = worker.share(
+    const { feed, entries } = worker.share(
       `worker_events ${zoneIdentity(buffer)}`,
-      () => new Feed(openRing(buffer, worker.workerId)),
-      (opened) => opened.close(),
+      () => {
+        const ring = openRing(buffer, worker.workerId);
+        return { feed: new Feed(ring), entries: new KeptEntries(ring) };
+      },
+      (opened) => opened.feed.close(),
     );
     worker.own(showRing(worker.metrics, (config as EndpointConfig).zone.name, feed.ring), (end) => end());
     const knowsHost = (host: string): boolean => worker.view.knowsHost(host);
-    return { feed, streams: new OpenStreams(worker.retiring), knowsHost };
+    return { feed, entries, streams: new OpenStreams(worker.retiring), knowsHost };
   },
 
   compile: (config, resources, build) => ({
@@ -165,7 +168,7 @@ function checkChannel(channel: string, report: ConfigReport<WorkerEventsConfig>)
 }
 
 function compileEndpoint(config: EndpointConfig, resources: StreamResources, build: Build): Handler {
-  const inspect = compileInspect(config, resources.feed.entries);
+  const inspect = compileInspect(config, resources.entries);
   const publish = compilePublish(config, { ...resources, ring: resources.feed.ring }, build);
   const read = config.stream ? compileRead(inspect, compileStream(config, resources, build), build) : inspect;
   return (x) => {

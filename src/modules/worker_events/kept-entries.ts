@@ -1,7 +1,7 @@
 import type { Ring, RingEntry, RingFacts } from '../../zone/index.ts';
 
 /** An entry in the form in which responses and streams send it. */
-export class KeptEntry {
+class KeptEntry {
   readonly generation: number;
   readonly channel: string;
   readonly type: string;

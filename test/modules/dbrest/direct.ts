@@ -54,6 +54,11 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   cachePreRequest: false,
   cacheRpc: false,
   cacheListen: true,
+  live: false,
+  liveMaxRows: 10_000,
+  liveBufferBytes: 1_048_576,
+  maxStreams: 10_000,
+  maxStreamsPerClient: 100,
 };
 
 /** A worker, until the test ends: its locations of one database share resources. */

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { Feed } from '../../../src/modules/worker_events/feed.ts';
 import { KeptEntries } from '../../../src/modules/worker_events/kept-entries.ts';
-import { EventStream } from '../../../src/modules/worker_events/stream.ts';
+import { EventStream, Feed } from '../../../src/event-streams/index.ts';
+import { framesOf } from '../../../src/modules/worker_events/stream.ts';
 import { createZone, openRing } from '../../../src/zone/index.ts';
 import { compileThreads, startThread } from '../../zone/thread.ts';
 
@@ -14,6 +14,7 @@ test.each([1, 100, 300])('a thousand streams read each of %i events once', async
   const ring = ringOf(1_024);
   const read = vi.spyOn(ring, 'read');
   const feed = new Feed(ring);
+  const frameOf = framesOf(new KeptEntries(ring), { channel: undefined, type: undefined });
   const received = Array.from({ length: 1_000 }, () => '');
   received.forEach((_, i) => {
     const write = (text: string | Uint8Array): boolean => {
@@ -21,7 +22,7 @@ test.each([1, 100, 300])('a thousand streams read each of %i events once', async
       return true;
     };
     const out = { write, drained: () => Promise.resolve(), end: () => undefined };
-    return new EventStream(feed, out, { from: 1, channel: undefined, type: undefined });
+    return new EventStream(feed, out, { from: 1, frameOf });
   });
   for (let i = 1; i <= events; i += 1) ring.publish({ channel: 'c', type: 't', payload: `p${i}` });
   await vi.waitFor(() => expect(received.every((text) => text.includes(`"p${events}"`))).toBe(true), {

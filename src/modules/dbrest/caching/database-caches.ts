@@ -4,9 +4,6 @@ import type { TableName } from '../schema/index.ts';
 import { Relatives, relationName } from './relatives.ts';
 import { tagOf } from './tags.ts';
 
-/** The channel on which writes of other clients are announced: the payload is `schema.relation`, or `*` for all. */
-export const CACHE_CHANNEL = 'gw_cache';
-
 /** How long the workers rely on the listener without hearing of it, and how often it renews that. */
 const LEASE_MS = 1_000;
 const RENEW_MS = 250;

@@ -1,15 +1,17 @@
 import { cacheDirectives, type DbrestCacheConfig } from './caching.ts';
 import { type ConditionsConfig, conditionsDirectives } from './conditions.ts';
 import { type ConnectionConfig, connectionDirectives } from './connection.ts';
+import { type LiveConfig, liveDirectives } from './live.ts';
 import { type RequestsConfig, requestsDirectives } from './requests.ts';
 import { type TokensConfig, tokensDirectives } from './tokens.ts';
 
 export type { DbrestCacheConfig } from './caching.ts';
+export { DEFAULT_LISTEN_ENTRIES, type LiveConfig } from './live.ts';
 export type { TxEnd } from './requests.ts';
 
 /** The `dbrest_*` directives of one location. */
 export interface DbrestConfig
-  extends ConnectionConfig, TokensConfig, RequestsConfig, ConditionsConfig, DbrestCacheConfig {}
+  extends ConnectionConfig, TokensConfig, RequestsConfig, ConditionsConfig, LiveConfig, DbrestCacheConfig {}
 
 /** The rows of all `dbrest_*` directives. */
 export const directives = {
@@ -17,5 +19,6 @@ export const directives = {
   ...tokensDirectives,
   ...requestsDirectives,
   ...conditionsDirectives,
+  ...liveDirectives,
   ...cacheDirectives,
 };

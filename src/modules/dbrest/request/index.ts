@@ -122,7 +122,7 @@ export type Content =
   | { readonly kind: 'rows'; readonly rows: WrittenBody }
   | { readonly kind: 'input'; readonly input: CallInput };
 
-const NO_CONTENT: Content = { kind: 'none' };
+export const NO_CONTENT: Content = { kind: 'none' };
 
 /**
  * Reads the content of a request. Returns a promise only if there is a body; it resolves to `undefined` when the response

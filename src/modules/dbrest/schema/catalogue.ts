@@ -17,8 +17,10 @@ import {
 } from './discovery.ts';
 import { durationMs, FUNCTIONS_SQL, isolationOf, mediaHandlerOf, storedFunctionOf } from './functions.ts';
 import {
+  ANNOUNCING_SQL,
   basesOf,
   columnsWithFacts,
+  followedOf,
   namesOf,
   type RelationDraft,
   relationDraftOf,
@@ -257,7 +259,8 @@ where pg_catalog.pg_has_role(r.oid, 'member')
 ${WRITE_FACTS_SQL}
 ${DISCOVERY_SQL}
 ${INERT_SQL}
-${INERT_WRITES_SQL}`;
+${INERT_WRITES_SQL}
+${ANNOUNCING_SQL}`;
 
 /** The grantee PUBLIC in access control lists. */
 const EVERYBODY = '0';
@@ -315,6 +318,7 @@ class SchemaDraft {
     access: (entry) => this.#addAccess(entry),
     shape: (entry) => void this.#shapes.set(entry[0], shapeOf(entry)),
     inert: (entry) => void (this.#relation(entry).isInert = true),
+    announcing: (entry) => void (this.#relation(entry).announces = true),
     inertWrites: ([id, cascades, sequences]) =>
       void (this.#relation(id).inertWrites = { cascades, sequences }),
     namespace: (entry) => void this.#namespaces.set(entry[0], namespaceOf(entry)),
@@ -415,6 +419,7 @@ function tableOf(relation: RelationDraft, relations: RelationDrafts): Table {
   const { id, name, kind, primaryKey, uniques, grantees, comment, functions, shown, facts } = relation;
   const { access, isInert, inertWrites } = relation;
   const bases = shown ? basesOf(relation, relations) : [{ base: id }];
+  const followed = followedOf(relation, bases, relations);
   return {
     ...name,
     columns: columnsWithFacts(relation, relations),
@@ -430,6 +435,7 @@ function tableOf(relation: RelationDraft, relations: RelationDrafts): Table {
     ...(access && { access }),
     ...(isInert && { isInert }),
     ...(inertWrites && { inertWrites }),
+    ...(followed && { followed }),
   };
 }
 

@@ -60,6 +60,8 @@ export interface CatalogueEntries extends DiscoveryEntries {
   readonly representation: readonly [domain: string, use: keyof Representation, schema: string, name: string];
   /** Object id of a relation. */
   readonly inert: string;
+  /** Object id of a table whose triggers announce changes by its primary key. */
+  readonly announcing: string;
   readonly inertWrites: readonly [id: string, cascades: boolean, sequences: boolean];
   readonly textSearchConfig: string;
   readonly role: readonly [

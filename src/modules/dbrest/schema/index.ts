@@ -1,6 +1,7 @@
 export { CatalogueShare, openShare, type Reading, type ShareKey } from './share.ts';
 export { CATALOGUE_SQL, schemaOf } from './catalogue.ts';
 export { CatalogueWriter, type Catalogue } from './entries.ts';
+export { CHANGES_TRIGGER } from './relation-draft.ts';
 export { relationshipsOf, type Relationship } from './relationships.ts';
 export { SchemaCache } from './cache.ts';
 export { mayUse, mostSimilar, similarTable, EVERY_RIGHT, rightsOf, type Rights } from './rights.ts';
@@ -9,6 +10,7 @@ export type { Privilege, TypeShape } from './discovery.ts';
 export type {
   Argument,
   Column,
+  Followed,
   Isolation,
   MediaHandler,
   RelationKind,

@@ -1,6 +1,9 @@
 import type { CatalogueEntries } from './entries.ts';
 import type { Access } from './discovery.ts';
-import type { BaseColumns, Column, RowFunction, Table, TableName, UniqueIndex } from './schema.ts';
+import type { BaseColumns, Column, Followed, RowFunction, Table, TableName, UniqueIndex } from './schema.ts';
+
+/** The trigger that announces changes of rows; each one has the name of the channel. */
+export const CHANGES_TRIGGER = 'gw_changes';
 
 /** A table or view while the schema is being built. */
 export interface RelationDraft {
@@ -17,6 +20,8 @@ export interface RelationDraft {
   readonly functions: RowFunction[];
   isInert?: true;
   inertWrites?: NonNullable<Table['inertWrites']>;
+  /** Its triggers announce changes. */
+  announces?: true;
   access?: Access;
   facts?: WriteFacts;
   /** For a view: the origins of its columns. */
@@ -124,6 +129,43 @@ export function viewKey(bases: readonly BaseColumns[], relations: RelationDrafts
   });
   return [...new Set(keys)];
 }
+
+/**
+ * How changes of a relation are announced: by the first of its bases that announces its own and whose key it selects whole.
+ */
+export function followedOf(
+  { columns }: Pick<RelationDraft, 'columns'>,
+  bases: readonly BaseColumns[],
+  relations: RelationDrafts,
+): Followed | undefined {
+  for (const { base, columns: shown } of bases) {
+    const table = relations.get(base);
+    if (!table?.announces || !table.primaryKey) continue;
+    const key = table.primaryKey.flatMap((announced) => {
+      const own = shown ? shown.get(announced)?.[0] : announced;
+      const type = own === undefined ? undefined : columns.get(own)?.type;
+      return own === undefined || type === undefined ? [] : [{ announced, own, type }];
+    });
+    if (key.length === table.primaryKey.length) return { by: `${table.name.schema}.${table.name.name}`, key };
+  }
+  return undefined;
+}
+
+/**
+ * The section `announcing`, appended to `CATALOGUE_SQL` and using its `relations`: tables with the triggers of
+ * `gw db setup --watch`. Their arguments are the columns of the key, which must still be the primary key.
+ */
+export const ANNOUNCING_SQL = `
+union all
+select distinct 'announcing', to_json(c.oid::text)::text
+from relations c
+join pg_catalog.pg_trigger t on t.tgrelid = c.oid and t.tgname = '${CHANGES_TRIGGER}' and t.tgenabled <> 'D'
+join pg_catalog.pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
+where t.tgargs = (
+  select pg_catalog.string_agg(
+    pg_catalog.convert_to(a.attname::text, pg_catalog.getdatabaseencoding()) || '\\x00'::bytea, ''::bytea order by p.position)
+  from pg_catalog.unnest(k.conkey) with ordinality p (number, position)
+  join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = p.number)`;
 
 /**
  * The section `writing`, appended to `CATALOGUE_SQL` and using its `relations`: nullability, identity and defaults of

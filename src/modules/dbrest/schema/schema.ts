@@ -70,6 +70,16 @@ export interface Table extends TableName {
    * insert takes values from sequences.
    */
   readonly inertWrites?: { readonly cascades: boolean; readonly sequences: boolean };
+  /** Present if changes of its rows are announced. */
+  readonly followed?: Followed;
+}
+
+/** How changes of a relation are announced: by triggers of its own, or of the table that a view selects. */
+export interface Followed {
+  /** The announcing table: `schema.name`. */
+  readonly by: string;
+  /** The key of that table: each column as it is announced, its name in the relation, and its type. */
+  readonly key: readonly { readonly announced: string; readonly own: string; readonly type: string }[];
 }
 
 export interface TableName {

@@ -6,16 +6,16 @@ import type { Catalogue } from './entries.ts';
 export interface ShareKey {
   readonly channel: string;
   /**
-   * Five 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until when
-   * notifications are heard (milliseconds since the epoch, the lower 32 bits; 0: they are not), and the number of announced
-   * changes of the schema.
+   * Six 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until when
+   * notifications are heard (milliseconds since the epoch, the lower 32 bits; 0: they are not), the number of announced
+   * changes of the schema, and how often listening has begun.
    */
   readonly state: SharedArrayBuffer;
 }
 
 /** Creates the shared state, once per process. */
 export function openShare(): ShareKey {
-  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(20) };
+  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(24) };
 }
 
 const READER = 0;
@@ -23,6 +23,7 @@ const READS = 1;
 const LISTENER = 2;
 const LEASE = 3;
 const ANNOUNCED = 4;
+const LISTENED = 5;
 /** A reader that takes longer may have died; the other workers then read for themselves. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -116,6 +117,11 @@ export class CatalogueShare {
 
   get announced(): number {
     return Atomics.load(this.#state, ANNOUNCED);
+  }
+
+  /** Counts that listening has begun. Returns how often it had before, in any worker. */
+  beginListening(): number {
+    return Atomics.add(this.#state, LISTENED, 1);
   }
 
   /** Sets the function to call when another worker has stopped listening. */

@@ -6,6 +6,7 @@ import type { RunPlan, Work } from './transaction.ts';
 import { writeWork } from './write.ts';
 
 export { estimateFor } from './estimate.ts';
+export { changedRowsSql, followedRowsSql } from './followed.ts';
 export { countedTotal } from './read.ts';
 export { countedSql } from './rows.ts';
 export { searchPath } from './settings.ts';

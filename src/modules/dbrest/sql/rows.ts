@@ -123,9 +123,10 @@ const NULLS_SQL = { nullsfirst: ' nulls first', nullslast: ' nulls last' };
 /** The select of a node, including its embeds. */
 export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: StatementDraft): string {
   const { relation, ties = [], bare, source = `${qualifiedName(node.table)} ${relation}` } = wanted;
+  const { shown = (outputs: string) => outputs } = wanted;
   const { parameters } = writing;
   const named = nameEmbeds(node, wanted, writing);
-  const outputs = bare && !node.grouped ? '1' : outputsSql(node, wanted, { named, writing });
+  const outputs = bare && !node.grouped ? '1' : shown(outputsSql(node, wanted, { named, writing }));
   const joins = node.embeds.flatMap((embed) => {
     const name = nameOf(named, embed);
     const test = isAskedOften(embed) ? [testJoinSql(name, existing(embed, name, writing))] : [];

@@ -83,6 +83,8 @@ export interface NodeSelect {
   readonly ties?: readonly string[];
   /** Outputs are named by number (`c1`, `c2` …). */
   readonly numbered?: boolean;
+  /** What is selected in place of the outputs, given their SQL. */
+  readonly shown?: (outputs: string) => string;
   /** No outputs: the rows are only counted without their range, or tested for existence. */
   readonly bare?: 'counted' | 'existing';
 }

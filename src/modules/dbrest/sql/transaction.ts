@@ -95,19 +95,15 @@ export function compileTransaction(
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
   return (x, identity, { plan: { request, preferences, roleSettings }, work, within }) => {
-    const { counts, main, behind = [], responds = false, timeoutMs } = work;
-    const { repeatable, leaves } = work;
+    const { counts, main, behind = [], responds = false, timeoutMs, repeatable, leaves } = work;
     const { readOnly } = within ?? work;
     const held = !within && work.held === true;
     const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
-    const { head } = request;
     const { timeZone } = preferences;
-    const order = { identity, head, readOnly, timeZone, timeoutMs, roleSettings };
-    const begin = [
-      ...(isUndone || held ? [BEGIN] : []),
-      ...(within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : []),
-    ];
-    const opening: Step[] = [...begin, { statement: settings(x, order) }];
+    const order = { identity, head: request.head, readOnly, timeZone, timeoutMs, roleSettings };
+    const begin = isUndone || held ? [BEGIN] : [];
+    const clear = within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : [];
+    const opening: Step[] = [...begin, ...clear, { statement: settings(x, order) }];
     const firstCount = opening.length + preRequest.length;
     const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : [];
     const isAsked = preRequest.length > 0 ? opening.length : undefined;

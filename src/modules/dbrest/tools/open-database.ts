@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type ConnectionTarget, type DbrestPass, DEFAULT_EMBEDDED_DIR, readDsn, targetName } from '../dsn.ts';
-import { Listener, SCHEMA_CHANNELS } from '../watch.ts';
+import { SCHEMA_CHANNELS } from '../notifications/index.ts';
+import { Listener } from '../watch.ts';
 import { connect, openSession, type Session, type WireClient } from '../session/index.ts';
 
 const SILENT = { write: () => undefined };
@@ -61,7 +62,7 @@ export function whileListening(
     const { default: pg } = await import('pg');
     const ignore = (): void => undefined;
     const listener = new Listener((makeReady) => connect(pg, target, makeReady), {
-      channels: SCHEMA_CHANNELS,
+      channels: () => SCHEMA_CHANNELS,
       heard: (payload) => (payload === 'reload schema' || payload === '') && changed(),
       listening: changed,
       lost: ignore,

@@ -1,8 +1,11 @@
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { WireClient, WireError } from '../session/index.ts';
+import { CHANGES_TRIGGER } from '../schema/index.ts';
 import { quoteIdentifier } from '../sql/index.ts';
+import { literal } from './literal.ts';
 import { readPass, withClient } from './open-database.ts';
+import { type WatchedTable, watchSql } from './watch-sql.ts';
 
 const ITERATIONS = 4_096;
 const SALT_BYTES = 16;
@@ -34,6 +37,8 @@ interface SetupOptions {
   readonly trigger: boolean;
   /** Triggers on the tables of the schema announce writes to caches. */
   readonly cache?: boolean;
+  /** Triggers on these tables announce changes of their rows. */
+  readonly watched?: readonly WatchedTable[];
 }
 
 /** The event triggers that announce changes of the schema; their functions are in a schema that is not served. */
@@ -50,6 +55,7 @@ function setupSql(options: SetupOptions): string {
     schema(options),
     options.trigger ? TRIGGER_SQL : '',
     options.cache ? cacheSql(options) : '',
+    options.watched?.length ? watchSql(options.watched) : '',
     `notify pgrst, 'reload schema';\n`,
   ];
   return parts.filter(Boolean).join('\n');
@@ -185,12 +191,6 @@ $gw$;
 `;
 }
 
-function literal(text: string): string {
-  // With the prefix E a backslash means the same under all server settings.
-  const quoted = `'${text.replaceAll("'", "''")}'`;
-  return text.includes('\\') ? `E${quoted.replaceAll('\\', '\\\\')}` : quoted;
-}
-
 const MOST_BYTES = 63;
 
 /** Why a name cannot be used, or `undefined`. */
@@ -210,7 +210,7 @@ export interface SetupItem {
   readonly detail?: string;
 }
 
-type SetupNames = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema' | 'cache'>;
+type SetupNames = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema' | 'cache' | 'watched'>;
 
 /** Checks the requirements of dbrest. Rejects with a message of one line if the database cannot be queried. */
 export async function setupStatus(dsn: string, names: SetupNames): Promise<readonly SetupItem[]> {
@@ -261,6 +261,8 @@ interface DatabaseState {
   /** The tables of the schema, and those among them that announce writes. */
   readonly tables: number;
   readonly announcing: number;
+  /** The tables whose rows can be followed, `schema.name`. */
+  readonly watched: readonly string[];
 }
 
 /** $1 is the login role, $2 the roles of requests, $3 the schema. */
@@ -293,6 +295,13 @@ select json_build_object(
     join pg_catalog.pg_class c on c.oid = t.tgrelid
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = $3 and t.tgname = '${CACHE_TRIGGER}' and t.tgenabled <> 'D'
+  ),
+  'watched', (
+    select coalesce(json_agg(distinct n.nspname || '.' || c.relname), '[]')
+    from pg_catalog.pg_trigger t
+    join pg_catalog.pg_class c on c.oid = t.tgrelid and not c.relispartition
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where t.tgname = '${CHANGES_TRIGGER}' and t.tgenabled <> 'D'
   ),
   'triggers', (
     select coalesce(json_agg(json_build_object('name', t.evtname, 'enabled', t.evtenabled <> 'D') order by t.evtname), '[]')
@@ -331,6 +340,7 @@ async function readItems(client: WireClient, names: SetupNames): Promise<readonl
     ),
     triggerItem(facts),
     ...announcingItem(names, facts),
+    ...watchedItems(names, facts),
   ];
 }
 
@@ -380,4 +390,12 @@ function announcingItem({ cache }: SetupNames, { tables, announcing }: DatabaseS
   const isWhole = announcing === tables;
   const detail = `${announcing} of ${tables}`;
   return [{ what: 'tables that announce writes to caches', state: isWhole ? 'ok' : 'missing', detail }];
+}
+
+/** The tables that are watched, and those that are to be. */
+function watchedItems({ watched = [] }: SetupNames, facts: DatabaseState): readonly SetupItem[] {
+  const names = new Set([...watched.map(({ schema: space, name }) => `${space}.${name}`), ...facts.watched]);
+  return [...names].map((name) =>
+    presence(`changes of rows of "${name}" are announced`, facts.watched.includes(name)),
+  );
 }

@@ -1,10 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { EventStream, prefersStream, type StreamStart } from '../../../src/modules/worker_events/stream.ts';
-import { Feed } from '../../../src/modules/worker_events/feed.ts';
-import { createZone, openRing } from '../../../src/zone/index.ts';
-
-const COMMENT = ': keep-alive\n\n';
+import { COMMENT, EventStream, Feed, prefersStream } from '../../src/event-streams/index.ts';
+import { KeptEntries } from '../../src/modules/worker_events/kept-entries.ts';
+import { framesOf } from '../../src/modules/worker_events/stream.ts';
+import { createZone, openRing } from '../../src/zone/index.ts';
 
 /** A client that reads everything until the test makes it stall. */
 class Client {
@@ -39,14 +38,20 @@ class Client {
   }
 }
 
-function open(capacity: number, start: Partial<StreamStart> = {}) {
+interface Start {
+  readonly from?: number;
+  readonly channel?: string;
+  readonly type?: string;
+}
+
+function open(capacity: number, { from = 1, channel, type }: Start = {}) {
   const ring = openRing(createZone({ name: 'bus', kind: 'ring', capacity }), 1);
   const feed = new Feed(ring);
   const client = new Client();
-  const follow = () =>
-    new EventStream(feed, client, { from: 1, channel: undefined, type: undefined, ...start });
-  const publish = (type = 't', payload?: string) => void ring.publish({ channel: 'c', type, payload });
-  return { ring, feed, client, follow, publish };
+  const source = { from, frameOf: framesOf(new KeptEntries(ring), { channel, type }) };
+  const follow = () => new EventStream(feed, client, source);
+  const publish = (name = 't', payload?: string) => void ring.publish({ channel: 'c', type: name, payload });
+  return { ring, feed, client, source, follow, publish };
 }
 
 /** Resolves when the streams of this thread have nothing left to do. */
@@ -153,9 +158,9 @@ test('a stream ends once and sends nothing more', async () => {
 
 test('every 15 seconds each stream gets a comment, unless its client does not read', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const { feed, client, follow, publish } = open(4);
+  const { feed, client, source, follow, publish } = open(4);
   const slow = new Client();
-  const slowStream = new EventStream(feed, slow, { from: 1, channel: undefined, type: undefined });
+  const slowStream = new EventStream(feed, slow, source);
   slow.stall();
   const stream = follow();
   publish();

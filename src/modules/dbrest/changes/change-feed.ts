@@ -1,0 +1,156 @@
+import { Heartbeat } from '../../../event-streams/index.ts';
+import type { Ring } from '../../../zone/index.ts';
+import { readNotification } from '../notifications/index.ts';
+import { readAnnouncement } from './announcement.ts';
+
+/** What follows the changes of a table. */
+export interface Follower {
+  /** `schema.table`. */
+  readonly table: string;
+  /** These rows may have changed, or any rows; announcements up to `generation` are taken into account with them. */
+  changed(keys: ReadonlySet<string> | 'any', generation: number): void;
+}
+
+/** Announcements that come closer together are taken together. */
+const BURST_MS = 20;
+
+/** Rows that may have changed, by table. */
+type Changes = Map<string, Set<string> | 'any'>;
+
+/**
+ * The announced changes of one database, in one worker: reads them from the ring and tells the followers of their tables, a burst at
+ * a time.
+ */
+export class ChangeFeed {
+  readonly heartbeat = new Heartbeat();
+  /** Rows that all followers keep track of together. */
+  known = 0;
+  /** Tells rings apart, whose generations count anew: without `-`. */
+  readonly epoch: string;
+  readonly ring: Ring;
+  readonly #followers = new Map<string, Set<Follower>>();
+  readonly #reads = new Turns(MOST_READS);
+  #next = 1;
+  #lastMs = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(ring: Ring, epoch: string) {
+    this.ring = ring;
+    this.epoch = epoch;
+  }
+
+  /** The latest announcement that followers have been told of. */
+  get generation(): number {
+    return this.#next - 1;
+  }
+
+  /** Adds a follower: it is told of all that is announced from now on. Gives the function that removes it. */
+  follow(follower: Follower): () => void {
+    if (!this.#unwatch) {
+      this.#next = (this.ring.range()?.newest ?? 0) + 1;
+      this.#unwatch = this.ring.watch(() => this.#wake());
+    }
+    const siblings = this.#followers.get(follower.table) ?? new Set<Follower>();
+    this.#followers.set(follower.table, siblings.add(follower));
+    return () => {
+      siblings.delete(follower);
+      if (siblings.size === 0) this.#followers.delete(follower.table);
+      if (this.#followers.size === 0) this.close();
+    };
+  }
+
+  /** Runs a read when it is its turn: followers must not take all sessions from requests. */
+  read<T>(run: () => Promise<T>): Promise<T> {
+    return this.#reads.take(run);
+  }
+
+  close(): void {
+    this.heartbeat.close();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+  }
+
+  #wake(): void {
+    const waitMs = this.#lastMs + BURST_MS - performance.now();
+    this.#timer ??= setTimeout(() => this.#take(), Math.max(0, waitMs));
+  }
+
+  #take(): void {
+    this.#timer = undefined;
+    this.#lastMs = performance.now();
+    const changes = this.#collect();
+    if (changes === 'lost') {
+      for (const siblings of this.#followers.values())
+        for (const follower of siblings) follower.changed('any', this.generation);
+      return;
+    }
+    for (const [table, keys] of changes)
+      for (const follower of this.#followers.get(table) ?? []) follower.changed(keys, this.generation);
+  }
+
+  /** Reads what is new; 'lost' if some of it is not known. */
+  #collect(): Changes | 'lost' {
+    const changes: Changes = new Map();
+    let isLost = false;
+    for (;;) {
+      const range = this.ring.range();
+      if (!range) {
+        // A publisher is changing the header; it wakes this feed afterwards.
+        break;
+      }
+      if (this.#next < range.oldest) {
+        isLost = true;
+        this.#next = range.oldest;
+      }
+      if (this.#next > range.newest) break;
+      const read = readNotification(this.ring, this.#next);
+      // It was overwritten meanwhile.
+      if (!read) isLost = true;
+      else if (read.kind === 'gap') isLost = true;
+      else if (read.kind === 'notification') note(changes, read.payload);
+      this.#next += 1;
+    }
+    return isLost ? 'lost' : changes;
+  }
+}
+
+function note(changes: Changes, payload: string): void {
+  const announced = readAnnouncement(payload);
+  if (!announced) return;
+  const { table, key } = announced;
+  const keys = changes.get(table) ?? new Set<string>();
+  if (key === undefined || keys === 'any') changes.set(table, 'any');
+  else changes.set(table, keys.add(key));
+}
+
+/** Most reads of followers that run at a time, in one worker and for one database. */
+const MOST_READS = 8;
+
+/** Lets at most so many run at a time; the others wait in their order. */
+class Turns {
+  readonly #most: number;
+  /** In their order: a set is a queue that is cheap at both ends. */
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  async take<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#most) this.#running += 1;
+    else await new Promise<void>((resolve) => void this.#waiting.add(resolve));
+    try {
+      return await run();
+    } finally {
+      const [next] = this.#waiting;
+      if (next) {
+        this.#waiting.delete(next);
+        next();
+      } else this.#running -= 1;
+    }
+  }
+}

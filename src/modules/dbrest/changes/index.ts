@@ -1,0 +1,2 @@
+export { ChangeFeed } from './change-feed.ts';
+export { type LiveReadSteps, LiveReads } from './live-reads.ts';

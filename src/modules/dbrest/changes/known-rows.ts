@@ -1,0 +1,55 @@
+/** A row as a statement returns it: its key and its JSON, both as text. */
+export interface KeyedRow {
+  readonly key: string;
+  readonly row: string;
+}
+
+/** A change of a row, as a client sees it. */
+export type RowChange =
+  | { readonly kind: 'insert' | 'update'; readonly key: string; readonly row: string }
+  | { readonly kind: 'delete'; readonly key: string };
+
+/**
+ * The rows that clients of a followed read have been told of. Only what is known can be deleted: a client never learns of a row that its
+ * role may not read.
+ */
+export class KnownRows {
+  /** A digest of each row by its key. */
+  readonly #digests = new Map<string, number>();
+
+  get size(): number {
+    return this.#digests.size;
+  }
+
+  keys(): Iterable<string> {
+    return this.#digests.keys();
+  }
+
+  /** Takes a row that was read. Gives `undefined` if nothing of it has changed that clients can see. */
+  take({ key, row }: KeyedRow): RowChange | undefined {
+    const digest = digestOf(row);
+    const before = this.#digests.get(key);
+    if (before === digest) return undefined;
+    this.#digests.set(key, digest);
+    return { kind: before === undefined ? 'insert' : 'update', key, row };
+  }
+
+  /** Notes that no row with this key was found. Gives `undefined` if clients do not know of it. */
+  miss(key: string): RowChange | undefined {
+    return this.#digests.delete(key) ? { kind: 'delete', key } : undefined;
+  }
+}
+
+/** Two 32-bit hashes (the finalisers are those of MurmurHash3) as one number of 53 bits: equal texts only, for all that happens. */
+function digestOf(text: string): number {
+  let high = 0xdeadbeef;
+  let low = 0x41c6ce57;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    high = Math.imul(high ^ code, 2_654_435_761);
+    low = Math.imul(low ^ code, 1_597_334_677);
+  }
+  high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
+  low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
+  return 4_294_967_296 * (2_097_151 & low) + (high >>> 0);
+}

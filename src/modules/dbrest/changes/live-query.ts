@@ -1,0 +1,306 @@
+import { dataLines } from '../../../event-streams/index.ts';
+import { type DbrestFault, tooManyFollowed, tooManyStreams } from '../fault/index.ts';
+import type { Followed } from '../schema/index.ts';
+import type { ChangeFeed, Follower } from './change-feed.ts';
+import { EventLog } from './event-log.ts';
+import { type KeyedRow, KnownRows, type RowChange } from './known-rows.ts';
+import type { LiveSource, LiveStream } from './live-stream.ts';
+
+/** How long a read is followed on when its last client has left: one that was cut off comes back. */
+const LINGER_MS = 10_000;
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 5_000;
+/** Most rows that all followed reads of a database keep track of, in one worker. */
+const MOST_KNOWN = 2_000_000;
+/** With more keys than this to read, everything is read. */
+const MOST_PENDING = 20_000;
+/** Longer snapshots are refused, in characters. */
+const LONGEST_SNAPSHOT = 16_777_216;
+
+/** A client has an outdated snapshot if it would have to be sent more than this after it, in bytes. */
+const LONGEST_TAIL_BYTES = 65_536;
+
+/** What a followed read needs. */
+interface LiveQueryParts {
+  readonly feed: ChangeFeed;
+  readonly followed: Followed;
+  /** Reads the rows of the request; rejects as `Database.read` does, or with a fault of `take`. */
+  readonly readAll: (take: (row: KeyedRow) => void) => Promise<void>;
+  /** Reads the rows with these keys, a JSON array. */
+  readonly readKeys: (keys: string, take: (row: KeyedRow) => void) => Promise<void>;
+  /** The rows may be only some of those that the filter lets through. */
+  readonly isPart: boolean;
+  readonly mostRows: number;
+  readonly bufferBytes: number;
+  /** Why an error ends the read for good; `undefined`: it is tried again. */
+  readonly faultOf: (error: unknown) => DbrestFault | undefined;
+  /** Removes the read from those that clients can join. */
+  readonly ended: () => void;
+}
+
+/** The rows at one moment, and where the log goes on. */
+interface Snapshot {
+  readonly bytes: Buffer;
+  readonly from: number;
+  readonly loggedBytes: number;
+}
+
+/**
+ * A read whose rows change, on behalf of all clients that ask for the same as the same role. One statement runs at a time: it reads
+ * the rows that were announced meanwhile, and what differs from what clients know becomes events.
+ */
+export class LiveQuery implements Follower {
+  readonly table: string;
+  readonly #parts: LiveQueryParts;
+  readonly #known = new KnownRows();
+  readonly #log: EventLog;
+  readonly #streams = new Set<LiveStream>();
+  readonly #unfollow: () => void;
+  readonly #joining: { resolve: (snapshot: Snapshot) => void; reject: (error: unknown) => void }[] = [];
+  /** Keys of rows that were announced and not read yet. */
+  #pending = new Set<string>();
+  #isAllPending = false;
+  /** The latest announcement that is pending or was read. */
+  #generation: number;
+  #loggedBytes = 0;
+  /** How many known rows the feed has been told of. */
+  #counted = 0;
+  #snapshot: Snapshot | undefined;
+  #isRunning = false;
+  /** The rows were read once. */
+  #hasBegun = false;
+  #retryMs = FIRST_RETRY_MS;
+  #retry: NodeJS.Timeout | undefined;
+  #linger: NodeJS.Timeout | undefined;
+  /** No more clients can join. */
+  hasEnded = false;
+
+  constructor(parts: LiveQueryParts) {
+    this.#parts = parts;
+    this.table = parts.followed.by;
+    this.#unfollow = parts.feed.follow(this);
+    this.#generation = parts.feed.generation;
+    this.#log = new EventLog(parts.bufferBytes, this.#generation);
+  }
+
+  /**
+   * What a client is sent that has the events up to `id`; without one, or if it has missed too many of them, it begins with the rows.
+   * Rejects as the reads do.
+   */
+  async join(id: string | undefined): Promise<LiveSource> {
+    const seen = id === undefined ? undefined : this.#generationOf(id);
+    const from = seen === undefined || !this.#hasBegun ? undefined : this.#log.positionAfter(seen);
+    if (from !== undefined) return { log: this.#log, from, snapshot: undefined };
+    const snapshot = this.#currentSnapshot() ?? (await this.#nextSnapshot());
+    return { log: this.#log, from: snapshot.from, snapshot: snapshot.bytes };
+  }
+
+  /** Adds a stream. Returns the function that removes it. */
+  add(stream: LiveStream): () => void {
+    this.#streams.add(stream);
+    clearTimeout(this.#linger);
+    return () => {
+      this.#streams.delete(stream);
+      this.#lingerIfAlone();
+    };
+  }
+
+  changed(keys: ReadonlySet<string> | 'any', generation: number): void {
+    this.#generation = generation;
+    if (keys === 'any') this.#isAllPending = true;
+    else this.#await(keys);
+    void this.#run();
+  }
+
+  /** Ends all streams, with an event that tells why. */
+  fail(fault: DbrestFault): void {
+    for (const { reject } of this.#joining.splice(0)) reject(fault);
+    const last = `event: failed\n${dataLines(fault.body('verbose'))}\n`;
+    for (const stream of this.#streams) stream.close(last);
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    clearTimeout(this.#linger);
+    clearTimeout(this.#retry);
+    this.#unfollow();
+    this.#parts.feed.known -= this.#counted;
+    this.#parts.ended();
+  }
+
+  #lingerIfAlone(): void {
+    if (this.#streams.size > 0 || this.#joining.length > 0 || this.hasEnded) return;
+    clearTimeout(this.#linger);
+    this.#linger = setTimeout(() => this.#end(), LINGER_MS).unref();
+  }
+
+  #await(keys: Iterable<string>): void {
+    for (const key of keys) this.#pending.add(key);
+    if (this.#pending.size <= MOST_PENDING) return;
+    this.#pending.clear();
+    this.#isAllPending = true;
+  }
+
+  #generationOf(id: string): number | undefined {
+    const [epoch, generation = ''] = id.split('-');
+    return epoch === this.#parts.feed.epoch && /^\d{1,15}$/.test(generation) ? Number(generation) : undefined;
+  }
+
+  /** A snapshot serves later clients too, with the events since. */
+  #currentSnapshot(): Snapshot | undefined {
+    const snapshot = this.#snapshot;
+    if (!snapshot || this.#log.at(snapshot.from) === 'dropped') return undefined;
+    return this.#loggedBytes - snapshot.loggedBytes > LONGEST_TAIL_BYTES ? undefined : snapshot;
+  }
+
+  #nextSnapshot(): Promise<Snapshot> {
+    return new Promise((resolve, reject) => {
+      this.#joining.push({ resolve, reject });
+      void this.#run();
+    });
+  }
+
+  /** Runs statements until nothing is left to read. */
+  async #run(): Promise<void> {
+    const isWaiting = this.#retry !== undefined && this.#joining.length === 0;
+    if (this.#isRunning || isWaiting) return;
+    this.#isRunning = true;
+    try {
+      while (!this.hasEnded && this.#isBehind) {
+        await this.#parts.feed.read(() => this.#step());
+        this.#retryMs = FIRST_RETRY_MS;
+      }
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  get #isBehind(): boolean {
+    return this.#joining.length > 0 || this.#isAllPending || this.#pending.size > 0;
+  }
+
+  async #step(): Promise<void> {
+    if (this.hasEnded) return;
+    if (this.#joining.length > 0 || this.#isAllPending) await this.#readAll();
+    else await this.#readPending();
+    this.#lingerIfAlone();
+  }
+
+  async #readAll(): Promise<void> {
+    const { isPart, readAll, mostRows } = this.#parts;
+    const generation = this.#generation;
+    const joining = this.#joining.splice(0);
+    const pending = this.#pending;
+    const wasAllPending = this.#isAllPending;
+    this.#pending = new Set();
+    this.#isAllPending = false;
+    try {
+      const rows = new Map<string, string>();
+      let characters = 0;
+      await readAll(({ key, row }) => {
+        characters += row.length;
+        if (rows.size >= mostRows || characters > LONGEST_SNAPSHOT) throw tooManyFollowed(mostRows);
+        rows.set(key, row);
+      });
+      const isKnownGone = (key: string): boolean => !rows.has(key);
+      const unseen = [...this.#known.keys()].filter(isKnownGone);
+      // A part of the rows does not show what became of the others.
+      if (isPart) this.#await([...pending, ...(wasAllPending ? unseen : [])].filter(isKnownGone));
+      this.#publish(rows, isPart ? [] : unseen, generation);
+      this.#hasBegun = true;
+      const snapshot = this.#keepSnapshot(rows, generation);
+      for (const { resolve } of joining) resolve(snapshot);
+    } catch (error) {
+      this.#joining.unshift(...joining);
+      this.#isAllPending ||= wasAllPending;
+      this.#await(pending);
+      throw error;
+    }
+  }
+
+  async #readPending(): Promise<void> {
+    const generation = this.#generation;
+    const keys = this.#pending;
+    this.#pending = new Set();
+    try {
+      const rows = new Map<string, string>();
+      await this.#parts.readKeys(`[${[...keys].join(',')}]`, ({ key, row }) => void rows.set(key, row));
+      this.#publish(
+        rows,
+        [...keys].filter((key) => !rows.has(key)),
+        generation,
+      );
+    } catch (error) {
+      // Any role may announce anything, keys of a wrong type as well.
+      if (isAboutData(error)) this.#isAllPending = true;
+      else {
+        this.#await(keys);
+        throw error;
+      }
+    }
+  }
+
+  /** Takes rows that were read, and keys without a row; what clients did not know becomes events. */
+  #publish(rows: ReadonlyMap<string, string>, gone: readonly string[], generation: number): void {
+    let text = '';
+    const tell = (change: RowChange | undefined): void => {
+      if (change) text += eventText(change);
+    };
+    for (const [key, row] of rows) tell(this.#known.take({ key, row }));
+    for (const key of gone) tell(this.#known.miss(key));
+    this.#countKnown();
+    // The first rows are known to nobody else: clients get them as a snapshot.
+    if (text === '' || !this.#hasBegun) return;
+    // The id comes last: who has read only a part of a burst gets all of it again.
+    const burst = `${text.slice(0, -1)}id: ${this.#parts.feed.epoch}-${generation}\n\n`;
+    this.#log.add(burst, generation);
+    this.#loggedBytes += burst.length;
+    for (const stream of this.#streams) stream.wake();
+  }
+
+  #countKnown(): void {
+    const { feed, mostRows } = this.#parts;
+    const { size } = this.#known;
+    feed.known += size - this.#counted;
+    this.#counted = size;
+    if (size > mostRows) throw tooManyFollowed(mostRows);
+    if (feed.known > MOST_KNOWN) throw tooManyStreams('location');
+  }
+
+  #keepSnapshot(rows: ReadonlyMap<string, string>, generation: number): Snapshot {
+    const id = `id: ${this.#parts.feed.epoch}-${generation}\n`;
+    const text = `event: snapshot\n${id}${dataLines(`[${[...rows.values()].join(',')}]`)}\n`;
+    this.#snapshot = { bytes: Buffer.from(text), from: this.#log.end, loggedBytes: this.#loggedBytes };
+    return this.#snapshot;
+  }
+
+  /** A database that cannot be reached is asked again; what cannot be read ends the streams. */
+  #failed(error: unknown): void {
+    if (this.hasEnded) return;
+    const fault = this.#parts.faultOf(error);
+    if (fault) return this.fail(fault);
+    for (const { reject } of this.#joining.splice(0)) reject(error);
+    if (!this.#hasBegun) return this.#end();
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      void this.#run();
+    }, this.#retryMs).unref();
+    this.#retryMs = Math.min(LONGEST_RETRY_MS, this.#retryMs * 2);
+  }
+}
+
+/** SQLSTATEs of class 22: a value is not of its type. */
+function isAboutData(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('22');
+}
+
+function eventText(change: RowChange): string {
+  const data =
+    change.kind === 'delete' ? `{"key":${change.key}}` : `{"key":${change.key},"row":${change.row}}`;
+  return `event: ${change.kind}\n${dataLines(data)}\n`;
+}

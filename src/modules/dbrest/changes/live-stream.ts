@@ -1,0 +1,95 @@
+import { COMMENT, type Heartbeat } from '../../../event-streams/index.ts';
+import type { Exchange, ResponseStream } from '../../../http/index.ts';
+import type { EventLog } from './event-log.ts';
+
+/** A snapshot is sent in pieces of this size, at the client's pace. */
+const PIECE_BYTES = 65_536;
+
+/** What a stream sends. */
+export interface LiveSource {
+  readonly log: EventLog;
+  /** Position in the log of the first burst to send. */
+  readonly from: number;
+  /** Sent before it; shared by all clients that begin with it. */
+  readonly snapshot: Buffer | undefined;
+}
+
+/** One client that follows a read. A client that has not read what the log no longer keeps is cut off, and may come back. */
+export class LiveStream {
+  readonly #x: Exchange;
+  readonly #out: ResponseStream;
+  readonly #log: EventLog;
+  readonly #rest: () => void;
+  #snapshot: Buffer | undefined;
+  #sent = 0;
+  #position: number;
+  #blocked = false;
+  #ended = false;
+
+  constructor(
+    x: Exchange,
+    out: ResponseStream,
+    { source, heartbeat }: { source: LiveSource; heartbeat: Heartbeat },
+  ) {
+    this.#x = x;
+    this.#out = out;
+    this.#log = source.log;
+    this.#snapshot = source.snapshot;
+    this.#position = source.from;
+    this.#rest = heartbeat.add(this);
+    // The head of the response is sent with the first byte of its body.
+    this.#write(COMMENT);
+    this.wake();
+  }
+
+  /** Sends what is new. */
+  wake(): void {
+    while (!this.#ended && !this.#blocked) {
+      const piece = this.#nextPiece();
+      if (piece === undefined) return;
+      if (piece === 'dropped') {
+        this.#x.abort();
+        return this.close();
+      }
+      this.#write(piece);
+    }
+    if (this.#blocked && this.#log.at(this.#position) === 'dropped' && !this.#snapshot) {
+      this.#x.abort();
+      this.close();
+    }
+  }
+
+  beat(): void {
+    if (!this.#ended && !this.#blocked) this.#write(COMMENT);
+  }
+
+  /** Ends the response, after a last event if there is one; may also be called after the client has left. */
+  close(last = ''): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#rest();
+    if (last !== '') this.#out.write(last);
+    this.#out.end();
+  }
+
+  #nextPiece(): Buffer | 'dropped' | undefined {
+    if (this.#snapshot) {
+      const piece = this.#snapshot.subarray(this.#sent, this.#sent + PIECE_BYTES);
+      this.#sent += piece.length;
+      if (this.#sent === this.#snapshot.length) this.#snapshot = undefined;
+      return piece;
+    }
+    const burst = this.#log.at(this.#position);
+    if (burst instanceof Buffer) this.#position += 1;
+    return burst;
+  }
+
+  #write(piece: string | Buffer): void {
+    if (this.#out.write(piece)) return;
+    this.#blocked = true;
+    void this.#out.drained().then(() => {
+      this.#blocked = false;
+      this.wake();
+    });
+  }
+}

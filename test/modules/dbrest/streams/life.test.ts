@@ -1,0 +1,180 @@
+import { beforeEach, expect, type TestContext, test } from 'vitest';
+import { type EventSource, openEvents } from '../../../harness/event-source.ts';
+import { type Gateway, startGateway } from '../../../harness/gateway.ts';
+import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
+import { CHAT } from './chat.ts';
+
+let db: TestDatabase;
+beforeEach(async () => {
+  db = await postgres(CHAT);
+});
+
+const conf = (directives = ''): string =>
+  `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_live on; ${directives} } }`;
+
+function serve(t: TestContext, directives = '', workers = 1): Promise<Gateway> {
+  return startGateway(t, conf(directives), { workers });
+}
+
+type Client = (path: string, lastId?: string) => Promise<EventSource>;
+
+const clientOf =
+  (t: TestContext, { url }: Gateway): Client =>
+  (path, lastId) =>
+    openEvents(t, `${url}/api/${path}`, lastId === undefined ? {} : { 'last-event-id': lastId });
+
+const insert = (id: number) => db.query(`insert into seats values ('A', ${id})`);
+const numbers = (source: EventSource, from = 0): string[] =>
+  source.events.slice(from).map(({ event, data }) => {
+    const [, number = ''] = /"number": ?(\d+)/.exec(data) ?? [];
+    return `${event} ${number}`.trim();
+  });
+
+test('a client that comes back goes on after its last event', async (t) => {
+  const gw = await serve(t);
+  const open = clientOf(t, gw);
+  const stays = await open('seats');
+  const first = await open('seats');
+  await insert(1);
+  await first.until(2);
+  first.close();
+  await insert(2);
+  await stays.until(3);
+  const again = await open('seats', first.lastId);
+  await insert(3);
+  await expect.poll(() => numbers(again).at(-1)).toBe('insert 3');
+  // The last event may come twice.
+  expect(numbers(again).filter((text) => text !== 'insert 1')).toEqual(['insert 2', 'insert 3']);
+});
+
+test('a client that was alone goes on as well, if it comes back soon', async (t) => {
+  const gw = await serve(t);
+  const open = clientOf(t, gw);
+  const first = await open('seats');
+  await insert(1);
+  await first.until(2);
+  first.close();
+  await insert(2);
+  const again = await open('seats', first.lastId);
+  await expect.poll(() => numbers(again).at(-1)).toBe('insert 2');
+  expect(numbers(again)).not.toContain('snapshot');
+});
+
+const strange = ['0', 'x', '-1', 'zz-1', `${'a'.repeat(3_000)}-1`];
+test('a client whose last event is not known begins with the rows', async (t) => {
+  const gw = await serve(t);
+  const open = clientOf(t, gw);
+  await insert(1);
+  for (const id of strange) {
+    const again = await open('seats', id);
+    await again.until(1);
+    expect(numbers(again), id).toEqual(['snapshot 1']);
+  }
+});
+
+test('a client that has missed more than is kept begins with the rows', async (t) => {
+  const gw = await serve(t, 'dbrest_live_buffer 300;');
+  const open = clientOf(t, gw);
+  const stays = await open('seats?limit=0');
+  const first = await open('seats?limit=0');
+  await insert(1);
+  await first.until(2);
+  first.close();
+  for (let id = 2; id < 12; id += 1) {
+    await insert(id);
+    await stays.until(id + 1);
+  }
+  const again = await open('seats?limit=0', first.lastId);
+  await again.until(1);
+  expect(again.events[0]?.event).toBe('snapshot');
+});
+
+test('streams of all workers are told, over one connection that listens', async (t) => {
+  const gw = await serve(t, '', 3);
+  const streams = await Promise.all(Array.from({ length: 30 }, () => open('seats')));
+  await Promise.all(streams.map((stream) => stream.until(1)));
+  await insert(1);
+  await Promise.all(streams.map((stream) => stream.until(2)));
+  for (const stream of streams) expect(numbers(stream)).toEqual(['snapshot', 'insert 1']);
+  const listening = await db.query<{ count: string }>(
+    `select count(*) from pg_stat_activity where datname = current_database() and query ~ '^(listen|select 1$)'`,
+  );
+  const open = clientOf(t, gw);
+  expect(listening[0]?.count).toBe('1');
+});
+
+test('changes that were made while nobody listened are told when somebody does again', async (t) => {
+  const gw = await serve(t);
+  const open = clientOf(t, gw);
+  const all = await open('seats');
+  const part = await open('seats?limit=5');
+  await insert(1);
+  await Promise.all([all.until(2), part.until(2)]);
+  await db.query(`
+    select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
+    alter table seats disable trigger user;
+    insert into seats values ('A', 2);
+    delete from seats where number = 1;
+    alter table seats enable trigger user;`);
+  await Promise.all([all.until(4), part.until(4)]);
+  for (const stream of [all, part]) expect(numbers(stream, 2).sort()).toEqual(['delete 1', 'insert 2']);
+});
+
+test('a client that does not read is cut off, and others are not held back', async (t) => {
+  const gw = await serve(t, 'dbrest_live_buffer 64k;');
+  const open = clientOf(t, gw);
+  const slow = await open('texts');
+  await slow.until(1);
+  slow.response.pause();
+  const reads = await open('texts');
+  // More than the kernel keeps for a connection.
+  for (let burst = 1; burst <= 30; burst += 1) {
+    await db.query(
+      `insert into texts select '${burst}.' || i, to_json(repeat('x', 50000)) from generate_series(1, 20) i`,
+    );
+    await reads.until(1 + 20 * burst);
+  }
+  slow.response.resume();
+  await slow.ended();
+  expect(slow.events.length).toBeLessThan(601);
+  expect(reads.hasEnded).toBe(false);
+  const again = await open('texts?select=id', slow.lastId);
+  await again.until(1);
+  expect(JSON.parse(again.events[0]?.data ?? '')).toHaveLength(600);
+});
+
+test('streams beyond the limit of a client or a location are refused until others have ended', async (t) => {
+  const gw = await serve(t, 'dbrest_max_streams 3; dbrest_max_streams_per_client 2;', 2);
+  const open = clientOf(t, gw);
+  const [first] = await Promise.all([open('seats'), open('seats')]);
+  const third = await open('seats');
+  await third.ended();
+  expect([third.response.statusCode, third.response.headers['retry-after']]).toEqual([429, '1']);
+  expect(third.body).toContain('DBREST123');
+  first.close();
+  await expect.poll(async () => (await open('seats')).response.statusCode).toBe(200);
+});
+
+test('a reload ends streams, and clients go on with the new configuration', async (t) => {
+  const gw = await serve(t);
+  const open = clientOf(t, gw);
+  const stream = await open('seats');
+  await stream.until(1);
+  await gw.reload(gw.confOf(conf()));
+  await stream.ended();
+  const again = await open('seats', stream.lastId);
+  await again.until(1);
+  await insert(1);
+  await again.until(2);
+  expect(numbers(again)).toEqual(['snapshot', 'insert 1']);
+});
+
+test('without a database there is no stream, and with it there is again', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { location /api/ { dbrest_pass "host=127.0.0.1 port=1 dbname=x user=y"; dbrest_anon_role anon; dbrest_live on; } }`,
+  );
+  const open = clientOf(t, gw);
+  const { response } = await open('seats');
+  expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1']);
+});
