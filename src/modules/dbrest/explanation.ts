@@ -10,7 +10,8 @@ import { catalogueSteps, type RestDatabase } from './database.ts';
 import { type DbrestPass, identityOf, loginRoleOf } from './dsn.ts';
 import { tokenMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
-import { compileSteps, type DbrestResources, type Steps } from './pipeline.ts';
+import type { DbrestResources } from './location.ts';
+import { compileSteps, stepsParts, type Steps } from './pipeline.ts';
 import {
   batchPath,
   mcpPath,
@@ -100,7 +101,7 @@ interface ExplanationContext extends DbrestResources {
 /** Compiles the explanation of requests: it follows the steps of a request as far as they do not need the database. */
 function explainRequest(explained: ExplanationContext, build: Build): Explainer {
   const { config, database, authenticator } = explained;
-  const steps = compileSteps(config, database, build.location);
+  const steps = compileSteps(config, database, stepsParts(config, build));
   const batch = batchPath(build.location, config);
   const mcp = mcpPath(build.location, config);
   const caching = compileCaching(

@@ -15,7 +15,8 @@ import {
   targetName,
 } from './dsn.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
-import { compileDbrest, type DbrestResources } from './pipeline.ts';
+import { variables } from './notes.ts';
+import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { connect, openSession } from './session/index.ts';
 import { openStreams, zonesOf } from './stream-zones.ts';
@@ -40,6 +41,7 @@ const shareKey = (pass: DbrestPass): string =>
 export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   name: 'dbrest',
   directives,
+  variables,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
   zones: zonesOf,

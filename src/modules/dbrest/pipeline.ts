@@ -1,16 +1,12 @@
-import type { Build, LocationFacts, LocationParts, Explainer } from '../../contract/index.ts';
-import type { Caches } from '../../cache/index.ts';
-import type { Exchange, HeaderFilter } from '../../http/index.ts';
-import type { PieceBuffers } from '../../send-file.ts';
-import { type Authenticator, authorizationOf, type Identity } from './auth/index.ts';
+import type { Build, LocationFacts } from '../../contract/index.ts';
+import type { Exchange } from '../../http/index.ts';
+import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
-import { compileCaching } from './caching/index.ts';
 import { compileCostGuard, type CostGuard, type Gate } from './cost-guard.ts';
-import type { DbrestConfig } from './directives/index.ts';
-import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
-import { bodyTooLarge, DbrestFault, TOO_COSTLY } from './fault/index.ts';
-import { compileMcp, type McpParts } from './mcp/index.ts';
+import type { DbrestConfig } from './directives/index.ts';
+import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
+import { notesOf } from './notes.ts';
 import { compilePlan, type PlannedOptions } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
 import {
@@ -22,147 +18,13 @@ import {
   readContent,
   requestWith,
 } from './request/index.ts';
-import {
-  compileResponse,
-  faultOf,
-  type OpenResponse,
-  respondToOptions,
-  sendFault,
-  Stopwatch,
-} from './response/index.ts';
+import { compileResponse, type OpenResponse, respondToOptions, type Stopwatch } from './response/index.ts';
 import type { Schema } from './schema/index.ts';
 import type { Results, WireError } from './session/index.ts';
 import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
-import { compileStreams, type StreamResources } from './streams.ts';
-
-/** What a location uses. */
-export interface DbrestResources {
-  readonly database: RestDatabase;
-  readonly authenticator: Authenticator;
-  readonly caches: Caches;
-  /** For sending stored responses. */
-  readonly buffers: PieceBuffers;
-  /** Offers trials of requests on a location; absent where none are served. */
-  readonly offerTrials?: (config: DbrestConfig, location: LocationFacts) => void;
-  /** Present where clients can follow events. */
-  readonly streams?: StreamResources | undefined;
-  /** Present only where requests are explained instead of served. */
-  readonly explain?: (build: Build) => Explainer;
-}
-
-/** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
-export function compileDbrest(
-  config: DbrestConfig,
-  { database, authenticator, caches, buffers, streams, offerTrials }: DbrestResources,
-  build: Build,
-): LocationParts {
-  offerTrials?.(config, build.location);
-  const cors = compileCors(config.corsOrigins);
-  const pipeline = compilePipeline(config, database, build.location);
-  const { steps } = pipeline;
-  const { headOf } = steps;
-  const methodsOf: MethodsOf = async (x, role) => steps.methodsOf(headOf(x), role);
-  const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
-  build.needAllHeaders();
-
-  const respond = compileRespond(config, pipeline);
-  const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
-  const content = async (x: Exchange): Promise<void> => {
-    try {
-      if (x.method === 'OPTIONS' && cors.preflight(x))
-        return await respondToPreflight(x, authenticator, methodsOf);
-      const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
-      const known = authenticator.identify(authorizationOf(x));
-      const identity = known instanceof Promise ? await known : known;
-      stopwatch?.lap('jwt');
-      const by = serverOf(x);
-      if (by) return await respond(x, { identity, stopwatch }, by);
-      if (!caching) return await respond(x, { identity, stopwatch });
-      await caching.serve(x, identity, (asked, planned) =>
-        // What is stored does not say how long it took to make.
-        respond(asked, { identity, planned, stopwatch: planned ? undefined : stopwatch }),
-      );
-    } catch (error) {
-      respondToError(x, error, { config, authenticated: false });
-    }
-  };
-  const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
-  return { content, tooLarge, filter: compileFilter(config, cors.filter), slashRedirect: true };
-}
-
-/** Serves a request; every error becomes a response. */
-type Respond = (x: Exchange, caller: Caller, by?: Serve) => Promise<void>;
-
-function compileRespond(config: DbrestConfig, { serve }: Pipeline): Respond {
-  return async (x, caller, by = serve) => {
-    try {
-      await by(x, caller);
-    } catch (error) {
-      respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
-    }
-  };
-}
-
-interface ServerParts extends Pick<DbrestResources, 'database' | 'streams'> {
-  readonly pipeline: Pipeline;
-  readonly respond: Respond;
-}
-
-/** Compiles what serves requests that are not for rows: tools, batches, streams. */
-function compileServers(
-  config: DbrestConfig,
-  { database, streams: resources, pipeline, respond }: ServerParts,
-  build: Build,
-): (x: Exchange) => Serve | undefined {
-  const { steps, guard, batches } = pipeline;
-  const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
-  const followed = { ...steps, gateOf: guard?.gateOf };
-  const streams = compileStreams(config, { streams: resources, database, steps: followed }, build);
-  return (x) => {
-    if (mcp?.isMcp(x.uri)) return mcp.serve;
-    if (batches?.isBatch(x.uri)) return batches.serve;
-    return streams?.wants(x) ? streams.serve : undefined;
-  };
-}
-
-/** What every response of the location gets, errors and those from the cache included. */
-function compileFilter({ traceHeader }: DbrestConfig, cors: HeaderFilter): HeaderFilter {
-  if (traceHeader === undefined) return cors;
-  const name = traceHeader.toLowerCase();
-  return (x) => {
-    cors(x);
-    const value = x.header(name);
-    if (value !== undefined && x.response.header(name) === undefined)
-      x.response.setHeader(traceHeader, value);
-  };
-}
-
-/** A preflight request has no token, so it learns the methods of what the anonymous role may use. It is always granted. */
-async function respondToPreflight(
-  x: Exchange,
-  authenticator: Authenticator,
-  methodsOf: MethodsOf,
-): Promise<void> {
-  try {
-    const { role } = await authenticator.identify([]);
-    x.response.setHeader('Allow', (await methodsOf(x, role)).join(','));
-  } catch (error) {
-    // The request that follows gets the fault.
-    if (!faultOf(error, { authenticated: false })) return;
-  }
-  x.send(200, '', '');
-}
-
-function mcpParts({ schema }: RestDatabase, { location, serverNames }: Build): Omit<McpParts, 'respond'> {
-  return {
-    location,
-    knowsHost: (host) => serverNames.some((name) => name.kind === 'exact' && name.name === host),
-    schema: () => schema.current(),
-  };
-}
 
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
-interface Caller {
+export interface Caller {
   readonly identity: Identity;
   readonly stopwatch?: Stopwatch | undefined;
   /** Learns what will run, before it does. */
@@ -178,23 +40,20 @@ interface Asked {
 }
 
 /** Serves a request of a caller. Rejects with errors that `faultOf` turns into a response. */
-type Serve = (x: Exchange, caller: Caller) => Promise<void>;
-
-/** The methods that the resource of a request supports. */
-type MethodsOf = (x: Exchange, role: string) => Promise<readonly string[]>;
+export type Serve = (x: Exchange, caller: Caller) => Promise<void>;
 
 /** The steps after authentication. */
-interface Pipeline {
+export interface Pipeline {
   readonly serve: Serve;
   readonly steps: Steps;
   readonly guard: CostGuard | undefined;
   readonly batches: Batches | undefined;
 }
 
-function compilePipeline(config: DbrestConfig, database: RestDatabase, location: LocationFacts): Pipeline {
-  const steps = compileSteps(config, database, location);
+export function compilePipeline(config: DbrestConfig, database: RestDatabase, build: Build): Pipeline {
+  const steps = compileSteps(config, database, stepsParts(config, build));
   const { askedBy, prepare } = compilePreparation(steps, database);
-  const responseOf = compileResponse(config, location);
+  const responseOf = compileResponse(config, build.location);
   const guard = compileCostGuard(config, database);
 
   const run = compileRun(config, database, { steps, prepare, responseOf, guard });
@@ -204,7 +63,7 @@ function compilePipeline(config: DbrestConfig, database: RestDatabase, location:
     caller.stopwatch?.lap('parse');
     await retryOnSchemaChange(database, x, () => run(x, asked, caller));
   };
-  const batches = compileBatches(config, location, {
+  const batches = compileBatches(config, build.location, {
     ...batchSteps(config, database, { askedBy, prepare }),
     statementsOf: steps.statementsOf,
     gateOf: (plan, statements) => guard?.gateOf(plan, statements),
@@ -315,17 +174,27 @@ export interface Steps extends ReturnType<typeof compilePlan> {
   readonly statementsOf: ReturnType<typeof compileTransaction>;
 }
 
+/** Where requests are served, and how they are told apart in the database with `dbrest_request_comment`. */
+interface StepsParts {
+  readonly location: LocationFacts;
+  readonly requestId?: ((x: Exchange) => string | undefined) | undefined;
+}
+
+export function stepsParts({ requestComment }: DbrestConfig, build: Build): StepsParts {
+  return { location: build.location, requestId: requestComment ? build.variable('request_id') : undefined };
+}
+
 export function compileSteps(
   config: DbrestConfig,
   { schema }: Pick<RestDatabase, 'schema'>,
-  location: LocationFacts,
+  { location, requestId }: StepsParts,
 ): Steps {
   return {
     headOf: compileHead(config, location),
     queryOf: compileQuery(config),
     ...compilePlan(config, schema),
     workOf: (plan) => workOf(plan, config),
-    statementsOf: compileTransaction(config),
+    statementsOf: compileTransaction(config, requestId),
   };
 }
 
@@ -389,7 +258,18 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
-function runStatements(
+async function runStatements(database: RestDatabase, prepared: PreparedRun): Promise<Results> {
+  const notes = notesOf(prepared.x);
+  if (!notes) return sendStatements(database, prepared);
+  const startedMs = performance.now();
+  try {
+    return await sendStatements(database, prepared);
+  } finally {
+    notes.databaseMs = (notes.databaseMs ?? 0) + performance.now() - startedMs;
+  }
+}
+
+function sendStatements(
   database: RestDatabase,
   { x, statements, response, rules, gate }: PreparedRun,
 ): Promise<Results> {
@@ -451,25 +331,4 @@ async function isOutdated(
   if (!isGone && !MISSING_FORM.has(code)) return false;
   if (!seen || schema.known !== seen) return schema.known !== undefined;
   return (await (isGone ? schema.successorOf(seen) : schema.newerThan(seen))) !== undefined;
-}
-
-function respondToError(
-  x: Exchange,
-  error: unknown,
-  { config, authenticated }: { config: DbrestConfig; authenticated: boolean },
-): void {
-  // The client has closed the connection: there is no one to respond to.
-  if (x.aborted) return;
-  const fault = faultOf(error, { authenticated });
-  if (!fault) return;
-  if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault);
-  // The head has been sent, so only a truncated body can show that the response is incomplete.
-  if (x.done) x.abort();
-  else sendFault(x, fault, config.errorVerbosity);
-}
-
-function logFault(x: Exchange, { code, details, message, logged }: DbrestFault): void {
-  const more = logged ?? (typeof details === 'object' ? details && JSON.stringify(details) : details);
-  const text = `dbrest: ${code} ${message}${more === null ? '' : ` (${more})`}`.replace(/\s+/g, ' ');
-  x.writeLog(text);
 }

@@ -45,6 +45,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   serverTiming: false,
   legacyTargetNames: true,
   etag: true,
+  requestComment: false,
   cache: { parts: ['off'] },
   cacheMinUses: 1,
   cacheLock: false,
@@ -104,6 +105,7 @@ export async function direct(
   const target = readDsn(dsn);
   if ('fault' in target) throw new Error(target.fault.message);
   const build: Partial<Build> = {
+    usesFamily: () => false,
     location: { path: '/api/', kind: 'prefix', place: 'test:1', nameless: false },
     log: worker.scope.log,
     needAllHeaders: () => undefined,

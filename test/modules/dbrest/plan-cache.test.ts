@@ -13,6 +13,7 @@ import { pipeline } from './pipeline.ts';
 import { SHOP } from './shop.ts';
 
 const LOCATION: LocationFacts = { path: '/api/', kind: 'prefix', place: 'test:1', nameless: false };
+const BUILD = { location: LOCATION, variable: () => () => undefined };
 
 const lifted: [args: string, template: string, literals: string[]][] = [
   ['', '', []],
@@ -62,7 +63,7 @@ function planners(schema: Schema) {
   };
   database.schema.adopt(schema);
   const config = { ...DEFAULTS, pass: { kind: 'embedded', dir: '' } } as const;
-  const steps = compileSteps(config, database, LOCATION);
+  const steps = compileSteps(config, database, BUILD);
   const { askedBy, prepare } = compilePreparation(steps, database);
   const wireOf = ({ line, headers = {}, body = '' }: Sent) => new TestWire(line, { headers, body });
   return {

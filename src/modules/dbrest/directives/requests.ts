@@ -34,6 +34,8 @@ export interface RequestsConfig {
   readonly corsOrigins: CorsOrigins;
   readonly plan: boolean;
   readonly serverTiming: boolean;
+  /** The database learns the id of each request. */
+  readonly requestComment: boolean;
   /** An embed with an alias may be addressed by its target in filters, orders and limits. */
   readonly legacyTargetNames: boolean;
 }
@@ -341,6 +343,16 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     default: false,
     defaultText: 'off',
     summary: 'Reports in "Server-Timing" how long each phase of a request took.',
+    source: 'gw',
+  },
+  dbrest_request_comment: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'requestComment',
+    default: false,
+    defaultText: 'off',
+    summary:
+      'Whether the database learns $request_id: as application_name of the transaction, for log_line_prefix and pg_stat_activity. A comment would make each statement another one, which PostgreSQL had to plan anew.',
     source: 'gw',
   },
   dbrest_legacy_target_names: {

@@ -30,7 +30,7 @@ export function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponsePar
     const status = isVoid ? 204 : rangeStatus(query, counts.rows, total);
     const own = isVoid ? [] : rangeHeaders(form.media, contentRange(query, counts.rows, total));
     const chosen = counts.response ? responseSettings(...counts.response) : settingsOf(statements, results);
-    return setHead(x, { status, own, chosen }, { plan, config, stopwatch });
+    return setHead(x, { status, rows: counts.rows, own, chosen }, { plan, config, stopwatch });
   };
   const guard = ({ rows, total }: RowCounts): void => {
     if (maxAffected !== undefined && rows > maxAffected) throw tooManyAffected(rows);

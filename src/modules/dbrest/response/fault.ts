@@ -11,6 +11,7 @@ import {
   serverFault,
   unexpectedResult,
 } from '../fault/index.ts';
+import { notesOf } from '../notes.ts';
 import { ConnectionLost, ConnectTimeout, UnexpectedResult } from '../session/index.ts';
 import { setUsualReason } from './head.ts';
 
@@ -44,7 +45,7 @@ function refusalFault({ reason, message, cause }: PoolRefusal): DbrestFault | un
 }
 
 /** Returns whether an error is from PostgreSQL. A SQLSTATE has five characters; the codes of Node.js are longer. */
-function isServerError(error: unknown): error is ServerError {
+export function isServerError(error: unknown): error is ServerError {
   return (
     error instanceof Error &&
     'severity' in error &&
@@ -57,6 +58,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sends a fault as JSON. `minimal` omits details and hint. */
 export function sendFault(x: Exchange, fault: DbrestFault, verbosity: 'verbose' | 'minimal'): void {
+  const notes = notesOf(x);
+  if (notes) notes.code = fault.code;
   x.response.setHeader('Proxy-Status', `gw; error=${fault.code}`);
   for (let i = 0; i + 1 < fault.headers.length; i += 2) {
     x.response.setHeader(fault.headers[i] as string, fault.headers[i + 1] as string);

@@ -4,6 +4,7 @@ import { malformedResponseHeaders, malformedResponseStatus, offsetBeyond } from 
 import { isObject, parseJson } from '../json.ts';
 import { appliedPreferences, type Media, type RowRange } from '../request/index.ts';
 import type { Results, RowSink, Verdict } from '../session/index.ts';
+import { notesOf } from '../notes.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import { keepChosenVary } from '../vary.ts';
 import type { ResponseStart } from './body.ts';
@@ -33,6 +34,7 @@ export interface ResponseParts {
 /** The status and headers of a response. */
 interface ResponseHead {
   readonly status: number;
+  readonly rows?: number;
   /** Headers of this response; those without a value are omitted. */
   readonly own: readonly (readonly [name: string, value: string | undefined])[];
   /** Settings of the database, which take precedence. */
@@ -42,9 +44,11 @@ interface ResponseHead {
 /** Sets the headers of a response and returns its start. */
 export function setHead(
   x: Exchange,
-  { status, own, chosen }: ResponseHead,
+  { status, rows, own, chosen }: ResponseHead,
   { plan, config, stopwatch }: Omit<ResponseParts, 'statements' | 'tagging'> & { readonly plan: RunPlan },
 ): ResponseStart {
+  const notes = notesOf(x);
+  if (notes && rows !== undefined) notes.rows = rows;
   const taken = new Set(chosen.headers.map(([name]) => name.toLowerCase()));
   const set = (name: string, value: string | undefined): void => {
     if (value !== undefined && !taken.has(name.toLowerCase())) x.response.setHeader(name, value);

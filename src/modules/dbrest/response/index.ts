@@ -11,7 +11,7 @@ import { compileTagging } from './tagging.ts';
 import { respondToWrite } from './write.ts';
 
 export { respondToOptions } from './describe.ts';
-export { faultOf, sendFault } from './fault.ts';
+export { faultOf, isServerError, sendFault } from './fault.ts';
 export { type OpenResponse, Stopwatch } from './head.ts';
 
 interface OpenedParts extends Omit<ResponseParts, 'tagging'> {

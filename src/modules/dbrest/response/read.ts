@@ -33,7 +33,7 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
       ...rangeHeaders(form.media, contentRange(query, rows, total)),
       ['Content-Location', contentLocation(x)] as const,
     ];
-    return setHead(x, { status, own, chosen }, { plan, config, stopwatch });
+    return setHead(x, { status, rows, own, chosen }, { plan, config, stopwatch });
   };
   const body = openBody(x, form, { head, held, tagging });
   return { sink: body, end: () => body.end() };

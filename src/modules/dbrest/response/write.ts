@@ -20,7 +20,7 @@ export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseP
     const written = { rows, inserted: rows - updated, keyRow };
     const own = writeHeaders(x, plan, written);
     const chosen = settingsOf(statements, results);
-    return setHead(x, { status: writeStatus(plan, written), own, chosen }, { plan, config, stopwatch });
+    return setHead(x, { status: writeStatus(plan, written), rows, own, chosen }, { plan, config, stopwatch });
   };
   return plan.shows === 'rows'
     ? showRows(x, plan, { head, check, tagging })

@@ -93,15 +93,13 @@ interface SettingsOptions {
 }
 
 /** Compiles the settings statement of a location. Everything that depends only on the configuration is computed once. */
-export function compileSettings({
-  schemas,
-  extraSearchPath,
-  timeoutMs: usualTimeoutMs,
-  settings = [],
-}: DbrestConfig): (x: Exchange, order: SettingsOptions) => Statement {
+export function compileSettings(
+  { schemas, extraSearchPath, timeoutMs: usualTimeoutMs, settings = [] }: DbrestConfig,
+  requestId?: (x: Exchange) => string | undefined,
+): (x: Exchange, order: SettingsOptions) => Statement {
   const paths = new Map(schemas.map((name) => [name, searchPath([...new Set([name, ...extraSearchPath])])]));
-  const names = settings.map(({ name }) => name);
-  const values = settings.map(({ value }) => value);
+  const names = [...settings.map(({ name }) => name), ...(requestId ? ['application_name'] : [])];
+  const given = settings.map(({ value }) => value);
   const writersOf = compileWriters(names);
   return (x, { identity, head, readOnly, timeZone, timeoutMs, roleSettings = NO_SETTINGS }) => {
     const { role, jwt, claims } = identity;
@@ -119,9 +117,15 @@ export function compileSettings({
       headers: headersJson(x.request.headers, identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
       cookies: cookiesJson(x.header('cookie')),
     };
+    const values = requestId ? [...given, nameOf(requestId(x))] : given;
     const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];
     return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, zoneSetting(timeZone)]);
   };
+}
+
+/** The `application_name` of a request. Text that is no id, whoever made it, does not get into the log of the database. */
+function nameOf(requestId = ''): string {
+  return /^[0-9a-f]{32}$/.test(requestId) ? `gw ${requestId}` : 'gw';
 }
 
 /** The path of a resource, wherever its location is: `/`, `/items`, `/rpc/add`. */

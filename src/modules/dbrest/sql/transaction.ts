@@ -90,8 +90,9 @@ export type RunPlan = Exclude<Plan, { readonly kind: 'options' }>;
 /** Compiles the transaction of a location: settings, `dbrest_pre_request`, the work, the end of the transaction. */
 export function compileTransaction(
   config: DbrestConfig,
+  requestId?: (x: Exchange) => string | undefined,
 ): (x: Exchange, identity: Identity, prepared: PreparedWork) => Statements {
-  const settings = compileSettings(config);
+  const settings = compileSettings(config, requestId);
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
   return (x, identity, { plan: { request, preferences, roleSettings }, work, within }) => {

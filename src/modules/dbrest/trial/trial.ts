@@ -64,7 +64,7 @@ export class Trials implements TrialApi {
       timeoutMs: Math.min(config.timeoutMs, LONGEST_MS),
       serverTiming: false,
     };
-    this.#steps = compileSteps(this.#config, database, location);
+    this.#steps = compileSteps(this.#config, database, { location });
     this.#responseOf = compileResponse(this.#config, location);
   }
 

@@ -1,0 +1,209 @@
+import type { Build, Explainer, LocationFacts, LocationParts } from '../../contract/index.ts';
+import type { Caches } from '../../cache/index.ts';
+import type { Exchange, HeaderFilter } from '../../http/index.ts';
+import type { PieceBuffers } from '../../send-file.ts';
+import { type Authenticator, authorizationOf } from './auth/index.ts';
+import { compileCaching } from './caching/index.ts';
+import { compileCors } from './cors.ts';
+import type { RestDatabase } from './database.ts';
+import type { DbrestConfig } from './directives/index.ts';
+import { bodyTooLarge, type DbrestFault } from './fault/index.ts';
+import { compileMcp, type McpParts } from './mcp/index.ts';
+import { compileNotes, notesOf, relationOf } from './notes.ts';
+import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } from './pipeline.ts';
+import { faultOf, isServerError as isFromServer, sendFault, Stopwatch } from './response/index.ts';
+import { compileStreams, type StreamResources } from './streams.ts';
+
+/** What a location uses. */
+export interface DbrestResources {
+  readonly database: RestDatabase;
+  readonly authenticator: Authenticator;
+  readonly caches: Caches;
+  /** For sending stored responses. */
+  readonly buffers: PieceBuffers;
+  /** Offers trials of requests on a location; absent where none are served. */
+  readonly offerTrials?: (config: DbrestConfig, location: LocationFacts) => void;
+  /** Present where clients can follow events. */
+  readonly streams?: StreamResources | undefined;
+  /** Present only where requests are explained instead of served. */
+  readonly explain?: (build: Build) => Explainer;
+}
+
+/** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
+export function compileDbrest(config: DbrestConfig, resources: DbrestResources, build: Build): LocationParts {
+  const { database, authenticator, offerTrials } = resources;
+  offerTrials?.(config, build.location);
+  const cors = compileCors(config.corsOrigins);
+  const pipeline = compilePipeline(config, database, build);
+  const { headOf, methodsOf } = pipeline.steps;
+  const allowed: MethodsOf = async (x, role) => methodsOf(headOf(x), role);
+  const noting = compileNoting(build, authenticator, headOf);
+  const serve = compileServing(config, { ...resources, pipeline }, build);
+  build.needAllHeaders();
+  const content = async (x: Exchange): Promise<void> => {
+    try {
+      // After an internal redirect, the phases before this one were those of another location.
+      if (noting && !notesOf(x)) await noting(x);
+      if (x.method !== 'OPTIONS' || !cors.preflight(x)) await serve(x);
+      else await respondToPreflight(x, authenticator, allowed);
+    } catch (error) {
+      respondToError(x, error, { config, authenticated: false });
+    }
+  };
+  const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
+  const filter = compileFilter(config, cors.filter);
+  return { ...(noting && { rewrite: [noting] }), content, tooLarge, filter, slashRedirect: true };
+}
+
+interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain'> {
+  readonly pipeline: Pipeline;
+}
+
+/** Serves requests from the cache or the database. The promise rejects with errors from before the identity is known. */
+function compileServing(
+  config: DbrestConfig,
+  parts: ServingParts,
+  build: Build,
+): (x: Exchange) => Promise<void> {
+  const { database, authenticator, caches, buffers, streams, pipeline } = parts;
+  const { headOf } = pipeline.steps;
+  const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
+  const respond = compileRespond(config, pipeline);
+  const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
+  return async (x) => {
+    const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
+    const known = authenticator.identify(authorizationOf(x));
+    const identity = known instanceof Promise ? await known : known;
+    stopwatch?.lap('jwt');
+    const by = serverOf(x);
+    if (by) return respond(x, { identity, stopwatch }, by);
+    if (!caching) return respond(x, { identity, stopwatch });
+    await caching.serve(x, identity, (asked, planned) =>
+      // What is stored does not say how long it took to make.
+      respond(asked, { identity, planned, stopwatch: planned ? undefined : stopwatch }),
+    );
+  };
+}
+
+/** Compiles the step that finds out role and relation before limits by them are checked; `undefined` if nothing needs it. */
+function compileNoting(
+  build: Build,
+  authenticator: Authenticator,
+  headOf: Steps['headOf'],
+): ((x: Exchange) => Promise<void>) | undefined {
+  const takeNotes = compileNotes(build);
+  if (!takeNotes) return undefined;
+  return async (x) => {
+    const notes = takeNotes(x);
+    try {
+      notes.relation = relationOf(headOf(x));
+      notes.role = (await authenticator.identify(authorizationOf(x))).role;
+    } catch (error) {
+      // The fault is told where the request is served.
+      faultOf(error, { authenticated: false });
+    }
+  };
+}
+
+/** The methods that the resource of a request supports. */
+type MethodsOf = (x: Exchange, role: string) => Promise<readonly string[]>;
+
+/** Serves a request; every error becomes a response. */
+type Respond = (x: Exchange, caller: Caller, by?: Serve) => Promise<void>;
+
+function compileRespond(config: DbrestConfig, { serve }: Pipeline): Respond {
+  return async (x, caller, by = serve) => {
+    try {
+      await by(x, caller);
+    } catch (error) {
+      respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
+    }
+  };
+}
+
+interface ServerParts extends Pick<DbrestResources, 'database' | 'streams'> {
+  readonly pipeline: Pipeline;
+  readonly respond: Respond;
+}
+
+/** Compiles what serves requests that are not for rows: tools, batches, streams. */
+function compileServers(
+  config: DbrestConfig,
+  { database, streams: resources, pipeline, respond }: ServerParts,
+  build: Build,
+): (x: Exchange) => Serve | undefined {
+  const { steps, guard, batches } = pipeline;
+  const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
+  const followed = { ...steps, gateOf: guard?.gateOf };
+  const streams = compileStreams(config, { streams: resources, database, steps: followed }, build);
+  return (x) => {
+    if (mcp?.isMcp(x.uri)) return mcp.serve;
+    if (batches?.isBatch(x.uri)) return batches.serve;
+    return streams?.wants(x) ? streams.serve : undefined;
+  };
+}
+
+/** What every response of the location gets, errors and those from the cache included. */
+function compileFilter({ traceHeader }: DbrestConfig, cors: HeaderFilter): HeaderFilter {
+  if (traceHeader === undefined) return cors;
+  const name = traceHeader.toLowerCase();
+  return (x) => {
+    cors(x);
+    const value = x.header(name);
+    if (value !== undefined && x.response.header(name) === undefined)
+      x.response.setHeader(traceHeader, value);
+  };
+}
+
+/** A preflight request has no token, so it learns the methods of what the anonymous role may use. It is always granted. */
+async function respondToPreflight(
+  x: Exchange,
+  authenticator: Authenticator,
+  methodsOf: MethodsOf,
+): Promise<void> {
+  try {
+    const { role } = await authenticator.identify([]);
+    x.response.setHeader('Allow', (await methodsOf(x, role)).join(','));
+  } catch (error) {
+    // The request that follows gets the fault.
+    if (!faultOf(error, { authenticated: false })) return;
+  }
+  x.send(200, '', '');
+}
+
+function mcpParts({ schema }: RestDatabase, { location, serverNames }: Build): Omit<McpParts, 'respond'> {
+  return {
+    location,
+    knowsHost: (host) => serverNames.some((name) => name.kind === 'exact' && name.name === host),
+    schema: () => schema.current(),
+  };
+}
+
+function respondToError(
+  x: Exchange,
+  error: unknown,
+  { config, authenticated }: { config: DbrestConfig; authenticated: boolean },
+): void {
+  // The client has closed the connection: there is no one to respond to.
+  if (x.aborted) return;
+  const fault = faultOf(error, { authenticated });
+  if (!fault) return;
+  if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault);
+  // Details may have values of rows, which are for the client alone.
+  else if (isFromServer(error)) x.writeLog(lineOf(`${fault.code} ${fault.message}`), 'info');
+  // The head has been sent, so only a truncated body can show that the response is incomplete.
+  if (x.done) x.abort();
+  else sendFault(x, fault, config.errorVerbosity);
+}
+
+function logFault(x: Exchange, { code, details, message, logged }: DbrestFault): void {
+  const more = logged ?? (typeof details === 'object' ? details && JSON.stringify(details) : details);
+  x.writeLog(lineOf(`${code} ${message}${more === null ? '' : ` (${more})`}`));
+}
+
+/** Longer messages repeat what a client sent. */
+const LONGEST_LINE = 2_000;
+
+function lineOf(text: string): string {
+  return `dbrest: ${text.replace(/\s+/g, ' ').slice(0, LONGEST_LINE)}`;
+}
