@@ -20,6 +20,11 @@ const tags: readonly {
   { it: 'a single object', line: 'GET /v/docs?text=eq.two', headers: OBJECT, tag: `"2-${HASH}"` },
   { it: 'CSV of a row', line: 'GET /v/docs?id=eq.2', headers: { accept: 'text/csv' }, tag: `"2-${HASH}"` },
   { it: 'a row of a view', line: 'GET /v/shown?id=eq.2', tag: `"2-${HASH}"` },
+  {
+    it: 'a row with columns of its parent',
+    line: 'GET /x/parts?id=eq.1&select=name,...docs(text,version)',
+    tag: `"\\d+-${HASH}"`,
+  },
   { it: 'a row by a key of two columns', line: 'GET /v/pairs?a=eq.1&b=eq.1', tag: `"1-${HASH}"` },
   { it: 'a row by half of its key', line: 'GET /v/pairs?a=eq.1', tag: `"${HASH}"` },
   { it: 'no row', line: 'GET /v/docs?id=eq.9', tag: `"${HASH}"` },
@@ -126,16 +131,18 @@ test('versions change neither the rows nor their order', async () => {
   const paths = [
     'docs?id=eq.1&select=text,id,text',
     'docs?id=eq.1&select=*,parts(*)',
+    'parts?id=eq.1&select=n:name,...docs(text,version)',
     'pairs?a=eq.1&b=eq.1',
     'docs?id=eq.1&limit=1',
   ];
   for (const accept of ['application/json', 'text/csv', OBJECT.accept]) {
     for (const path of paths.filter((one) => accept !== 'text/csv' || !one.includes('parts'))) {
-      const [versioned, plain] = await Promise.all([
+      const [versioned, byXmin, plain] = await Promise.all([
         gateway().send(`GET /v/${path}`, { accept }),
+        gateway().send(`GET /x/${path}`, { accept }),
         gateway().send(`GET /no/${path}`, { accept }),
       ]);
-      expect([versioned.status, versioned.body]).toEqual([200, plain.body]);
+      expect([versioned.status, versioned.body, byXmin.body]).toEqual([200, plain.body, plain.body]);
     }
   }
 });

@@ -143,7 +143,7 @@ function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }
     aggregates,
     rpc,
     errorVerbosity,
-    rowVersion,
+    ...(rowVersion === undefined ? [] : [rowVersion]),
   ];
   return digest(JSON.stringify(facts));
 }
