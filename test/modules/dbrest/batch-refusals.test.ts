@@ -231,7 +231,7 @@ test('a storm of batches of different roles keeps them apart', async () => {
       const expected = [{ role, call: String(n) }];
       if (JSON.stringify(context?.body) !== JSON.stringify(expected)) wrong.push(body);
       if (notes?.body.some((row) => (row as { owner: string }).owner !== role)) wrong.push(body);
-      if (JSON.stringify(last?.body) !== JSON.stringify([{ ...expected[0], path: '/api/context' }]))
+      if (JSON.stringify(last?.body) !== JSON.stringify([{ ...expected[0], path: '/context' }]))
         wrong.push(body);
     }),
   );

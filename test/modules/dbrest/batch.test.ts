@@ -86,7 +86,7 @@ test('a batch gives each item the settings of its own request, and the headers o
   const own = {
     role: 'web_user',
     method: 'GET',
-    path: '/api/context',
+    path: '/context',
     call: '7',
     cookie: 'd',
     read_only: 'off',

@@ -102,7 +102,7 @@ const refused: [directives: string, message: RegExp][] = [
   ['dbrest_trace_header Authorization;', /^invalid header/],
   ['dbrest_root a.b.c;', /^invalid function in "dbrest_root" directive/],
   [
-    'dbrest_root hidden.f; dbrest_pass postgres://db/x;',
+    'dbrest_root hidden.f; dbrest_anon_role anon; dbrest_pass postgres://db/x;',
     /"dbrest_root" is in schema "hidden", which is not one of/,
   ],
 ];

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../../http/index.ts';
 import type { CacheMetrics } from '../metrics.ts';
-import type { Content, ParsedHead } from '../request/index.ts';
+import { type Content, hasCondition, isBodyless, type ParsedHead } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan, Work } from '../sql/index.ts';
 import { type Lifted, liftLiterals } from './literals.ts';
@@ -118,7 +118,8 @@ export class PlanCache {
     const profile = x.header(isRead ? 'accept-profile' : 'content-profile');
     const headers = `${lineOf(profile)}${lineOf(x.header('accept'))}${lineOf(x.header('prefer'))}`;
     const range = method === 'GET' ? lineOf(x.header('range')) : '\n';
-    const lines = `${this.#location} ${role}\n${method} ${x.uri}\n${headers}${range}`;
+    const form = isBodyless(x) ? 'bodyless ' : '';
+    const lines = `${this.#location} ${role}\n${form}${method} ${x.uri}\n${headers}${range}`;
     return { ...lifted, role, key: lines + lifted.template };
   }
 
@@ -170,10 +171,6 @@ export class PlanCache {
     const { plan, work } = this.#steps.prepare(parsed, markedContent(content), { role, schema });
     return { plan, template: new WorkTemplate(work, literals.length) };
   }
-}
-
-function hasCondition(x: Exchange): boolean {
-  return x.header('if-match') !== undefined || x.header('if-none-match') !== undefined;
 }
 
 /** A line of a key. An absent header differs from an empty one. */

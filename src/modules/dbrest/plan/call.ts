@@ -209,7 +209,7 @@ export function formCall(
   const shape = callShape(called, shown, rows);
   const total = !media.plan && (count === 'exact' || count === 'estimated');
   const tail = tailOf(media, shape, { total, response: true });
-  const form = { media, shape, most: mostRows(shown, shape, method), tail };
+  const form = { media, shape, most: mostRows(shown, shape, request.head.isBodyless), tail };
   const readOnly = method !== 'POST' || called.volatility !== 'volatile';
   const isVoid = called.returns.kind === 'void' && media.format !== 'plan';
   const isJudged = isConstrained(media) || maxAffected !== undefined || (total && rows.offset > 0);

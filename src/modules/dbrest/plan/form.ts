@@ -141,19 +141,21 @@ export function shapeOf({ format, handler }: Media, limit: number | undefined): 
 /** Formats whose head does not depend on the rows but for their number. */
 const COUNTABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'csv', 'xml', 'geojson']);
 
-/** The shape of the rows of a table; for HEAD their number is enough, so that no body is made. */
-export function readShape(media: Media, limit: number | undefined, method: string): RowShape {
-  const isCounted = method === 'HEAD' && COUNTABLE.has(media.format);
-  return isCounted ? 'counted' : shapeOf(shownMedia(media), limit);
+/**
+ * The shape of the rows of a table. Without a body their number is enough, unless functions run for them, which may set headers.
+ */
+export function readShape(media: Media, rows: ReadPlan, isBodyless: boolean): RowShape {
+  const isCounted = isBodyless && COUNTABLE.has(media.format) && isInert(rows);
+  return isCounted ? 'counted' : shapeOf(shownMedia(media), rows.limit);
 }
 
-/** What HEAD needs to find out whether the rows fit the format; the count includes the others. */
-const MOST_HEAD_ROWS = 1;
+/** What is needed without a body to find out whether the rows fit the format; the count includes the others. */
+const MOST_BODYLESS_ROWS = 1;
 
 /** The most rows that are needed to respond; `undefined` for all of them. */
-export function mostRows({ format }: Media, shape: RowShape, method: string): number | undefined {
+export function mostRows({ format }: Media, shape: RowShape, isBodyless: boolean): number | undefined {
   if (format === 'binary') return 1;
-  return method === 'HEAD' && !IN_ONE_ROW.has(shape) ? MOST_HEAD_ROWS : undefined;
+  return isBodyless && !IN_ONE_ROW.has(shape) ? MOST_BODYLESS_ROWS : undefined;
 }
 
 /** Formats that cannot represent every number of rows or columns. */

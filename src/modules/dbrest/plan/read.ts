@@ -234,14 +234,14 @@ export function formRead(
   media: Media,
   { roleSettings, version: column }: FormContext,
 ): PlannedRead {
-  const { method, preferences } = request.head;
+  const { isBodyless, preferences } = request.head;
   const shown = shownMedia(media);
-  const shape = readShape(media, rows.limit, method);
+  const shape = readShape(media, rows, isBodyless);
   const isOne = !rows.grouped && rows.outputs.length > 0 && (shown.format === 'object' || isByKey(rows));
-  // HEAD makes no rows, and the result of a handler is not one.
+  // What is counted has no rows, and the result of a handler is not one.
   const version = isOne && shape !== 'handled' && shape !== 'counted' ? column : undefined;
   const tail = tailOfRead(media, shape, { rows, version });
-  const form = { media, shape, most: mostRows(shown, shape, method), tail };
+  const form = { media, shape, most: mostRows(shown, shape, isBodyless), tail };
   return { kind, request, rows, form, preferences: only(preferences, HONOURED), roleSettings };
 }
 

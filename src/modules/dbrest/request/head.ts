@@ -12,7 +12,7 @@ import {
 } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
 import { type Accepted, acceptedMedia, type Media, withDescription } from './media.ts';
-import { type Precondition, preconditionOf } from './precondition.ts';
+import { isBodyless, type Precondition, preconditionOf } from './precondition.ts';
 import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
 import type { ReadQuery } from './tree.ts';
 
@@ -20,6 +20,8 @@ import type { ReadQuery } from './tree.ts';
 export interface RequestHead {
   readonly kind: 'read' | 'write' | 'call' | 'describe' | 'options';
   readonly method: string;
+  /** No body has to be made for the response. */
+  readonly isBodyless: boolean;
   readonly resource: Resource;
   /** One of `dbrest_schemas`. */
   readonly schema: string;
@@ -46,16 +48,19 @@ export function compileHead(
     const resource = resourceOf(x.uri);
     if (rootCall && resource.kind === 'root' && READS.has(method)) return rootCall(x, schemas);
     const kind = kindOf(resource, method, openapi);
-    const features = undefined;
+    const base = { kind, method, resource, features: undefined };
     if (kind === 'options') {
       const schema = chooseSchema(x.header('content-profile') ?? x.header('accept-profile'), schemas);
-      return { kind, method, resource, schema, accepted: [], preferences: NO_PREFERENCES, features };
+      return { ...base, isBodyless: true, schema, accepted: [], preferences: NO_PREFERENCES };
     }
-    const schema = chooseSchema(x.header(READS.has(method) ? 'accept-profile' : 'content-profile'), schemas);
-    const accepted = acceptedMedia(x.header('accept'));
-    const preferences = parsePreferences(x.header('prefer'));
-    const precondition = kind === 'write' ? preconditionOf(x) : undefined;
-    return { kind, method, resource, schema, accepted, preferences, features, precondition };
+    return {
+      ...base,
+      isBodyless: isBodyless(x),
+      schema: chooseSchema(x.header(READS.has(method) ? 'accept-profile' : 'content-profile'), schemas),
+      accepted: acceptedMedia(x.header('accept')),
+      preferences: parsePreferences(x.header('prefer')),
+      precondition: kind === 'write' ? preconditionOf(x) : undefined,
+    };
   };
 }
 
@@ -67,6 +72,7 @@ function compileRootCall(root: readonly string[]): (x: Exchange, schemas: readon
   return (x, schemas) => ({
     kind: 'call',
     method: x.method,
+    isBodyless: isBodyless(x),
     resource,
     schema: own ?? chooseSchema(x.header('accept-profile'), schemas),
     accepted: acceptedMedia(x.header('accept')).map(withDescription),

@@ -18,7 +18,7 @@ import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type Writ
 export { JSON_TYPE, receiveBody, type ReceivedBody } from './body.ts';
 export { type CallInput, type CallRequest, GRAMMAR, isOperation, parseCallBody } from './call.ts';
 export { parseIfMatch } from './entity-tags.ts';
-export type { Precondition } from './precondition.ts';
+export { hasCondition, isBodyless, type Precondition } from './precondition.ts';
 export { taggedVersion, versionIn } from './row-version.ts';
 export { type DescribeRequest, type OptionsRequest, TYPES_MEDIA } from './describe.ts';
 export { BINARY_OPERATORS, parseListText, SEARCH_OPERATORS } from './filter.ts';

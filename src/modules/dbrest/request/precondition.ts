@@ -3,6 +3,16 @@ import { conditionFailed, conditionUnsupported } from '../fault/index.ts';
 import { parseIfMatch } from './entity-tags.ts';
 import { versionIn } from './row-version.ts';
 
+/** Returns whether a request depends on the present state of its resource. */
+export function hasCondition(x: Exchange): boolean {
+  return x.header('if-match') !== undefined || x.header('if-none-match') !== undefined;
+}
+
+/** Returns whether a response has no body that would have to be made: a HEAD does not need one to compare tags. */
+export function isBodyless(x: Exchange): boolean {
+  return x.method === 'HEAD' && !hasCondition(x);
+}
+
 /** The condition of a write: its rows are there, have one of these versions, or the row is not there. */
 export type Precondition =
   | { readonly kind: 'present' }

@@ -1,7 +1,7 @@
 import type { Exchange, ResponseStream } from '../../../http/index.ts';
 import { notAcceptable, notSingular } from '../fault/index.ts';
 import type { RowForm, RowShape, RowTail } from '../plan/index.ts';
-import { contentType, type Media } from '../request/index.ts';
+import { contentType, isBodyless, type Media } from '../request/index.ts';
 import type { Column, Results, Row, RowSink } from '../session/index.ts';
 import { ELEMENT_SEPARATOR } from '../sql/index.ts';
 import type { Tagging, WholeBody } from './tagging.ts';
@@ -117,8 +117,8 @@ class RowsBody implements RowSink {
       const start = head(this.#counts, this.#results);
       const type = start.contentType ?? contentType;
       const { version } = this.#counts;
-      // The body of a HEAD was not made, so its length is not known, and it has no tag.
-      if (this.#x.method === 'HEAD') this.#openStream(start.status, type);
+      // The body was not made, so its length is not known, and it has no tag.
+      if (isBodyless(this.#x)) this.#openStream(start.status, type);
       else sendBody(this.#x, { status: start.status, contentType: type, body: text, version }, this.#parts);
     }
   }

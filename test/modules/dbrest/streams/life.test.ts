@@ -91,6 +91,7 @@ test('a client that has missed more than is kept begins with the rows', async (t
 
 test('streams of all workers are told, over one connection that listens', async (t) => {
   const gw = await serve(t, '', 3);
+  const open = clientOf(t, gw);
   const streams = await Promise.all(Array.from({ length: 30 }, () => open('seats')));
   await Promise.all(streams.map((stream) => stream.until(1)));
   await insert(1);
@@ -99,7 +100,6 @@ test('streams of all workers are told, over one connection that listens', async 
   const listening = await db.query<{ count: string }>(
     `select count(*) from pg_stat_activity where datname = current_database() and query ~ '^(listen|select 1$)'`,
   );
-  const open = clientOf(t, gw);
   expect(listening[0]?.count).toBe('1');
 });
 
