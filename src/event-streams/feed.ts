@@ -20,6 +20,11 @@ export class Feed {
     this.ring = ring;
   }
 
+  /** The number of streams. */
+  get size(): number {
+    return this.#followers.size;
+  }
+
   /** Adds a stream; gives a function that removes it. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower);

@@ -9,6 +9,11 @@ export class Heartbeat {
   readonly #streams = new Set<{ beat(): void }>();
   #timer: NodeJS.Timeout | undefined;
 
+  /** The number of streams. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
   /** Adds a stream; gives the function that removes it. */
   add(stream: { beat(): void }): () => void {
     this.#streams.add(stream);

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../harness/gateway.ts';
+import { openEvents } from '../harness/event-source.ts';
 import { call } from '../harness/http.ts';
+import { watchSql } from '../../src/modules/dbrest/tools/watch-sql.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
+import { wholeFile } from '../harness/owner.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
 import { SITE_EXAMPLES } from './site-examples.ts';
+
+const file = wholeFile();
 
 let operatorsPort = 0;
 
@@ -75,6 +80,24 @@ const examples: Readonly<Record<string, Example>> = {
     },
     calls: async (gw) => {
       await gw.expect('GET /api/fruit?select=name&id=gt.1', { status: 200, json: [{ name: 'pear' }] });
+    },
+  },
+  'live.conf': {
+    env: async () => {
+      const { dsn } = await postgres(`
+        create table fruit (id int primary key, name text, stock int);
+        insert into fruit values (1, 'apple', 3), (2, 'pear', 0);
+        grant select on fruit to anon;
+        ${watchSql([{ schema: 'public', name: 'fruit' }])}`);
+      return { DATABASE_URL: dsn };
+    },
+    calls: async (gw) => {
+      const source = await openEvents(file, `${gw.url}/api/fruit?select=name&stock=gt.0`);
+      expect(await source.until(1)).toMatchObject([{ event: 'snapshot', data: '[{"name":"apple"}]' }]);
+      source.close();
+      const events = await openEvents(file, `${gw.url}/events`);
+      expect(events.response.statusCode).toBe(200);
+      events.close();
     },
   },
   'rest-functions.conf': {

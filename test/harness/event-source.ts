@@ -16,6 +16,8 @@ export class EventSource {
   /** The body of a response that is no stream. */
   body = '';
   hasEnded = false;
+  /** Called with each event that comes from now on. */
+  heard: (event: ServerEvent) => void = () => undefined;
   #rest = '';
   #id = '';
   #changed: () => void = () => undefined;
@@ -76,7 +78,10 @@ export class EventSource {
       if (name === 'data') data.push(value);
       if (name === 'id') this.#id = value;
     }
-    if (data.length > 0) this.events.push({ event, id: this.#id, data: data.join('\n') });
+    if (data.length === 0) return;
+    const told = { event, id: this.#id, data: data.join('\n') };
+    this.events.push(told);
+    this.heard(told);
   }
 }
 

@@ -29,6 +29,7 @@ import { faultOf, sendFault } from './response/index.ts';
 import { CatalogueWriter, type Schema, SchemaCache, schemaOf } from './schema/index.ts';
 import type { RunStep, Session } from './session/index.ts';
 import { estimateFor, type RunPlan, type Statements } from './sql/index.ts';
+import { compileStreamTest } from './streams.ts';
 import { withDatabase } from './tools/index.ts';
 import { doesOf, liveFacts, maskedValues, type Masking } from './trial/index.ts';
 import { inSlices } from './turn.ts';
@@ -104,6 +105,7 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
   const steps = compileSteps(config, database, stepsParts(config, build));
   const batch = batchPath(build.location, config);
   const mcp = mcpPath(build.location, config);
+  const streamOf = compileStreamTest(config, build.location);
   const caching = compileCaching(
     config,
     { ...explained, database: { caches: database.caches, schema: assumed(database) }, headOf: steps.headOf },
@@ -118,6 +120,8 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
       if (x.uri === mcp)
         return { does: 'serves tools of the Model Context Protocol', facts: whoFacts(identity, x) };
       if (x.uri === batch && x.method === 'POST') return await tellBatch(x, identity, config);
+      const stream = streamOf(x);
+      if (stream) return { does: STREAMS[stream], facts: whoFacts(identity, x), unknown: 'the events' };
       head = steps.headOf(x);
       const who = whoFacts(identity, x);
       if (head.kind === 'options') return { does: 'lists the allowed methods', facts: who };
@@ -134,6 +138,11 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
     }
   };
 }
+
+const STREAMS = {
+  notifications: 'streams notifications of the database',
+  rows: 'streams rows, and changes of them',
+} as const;
 
 /** Tells the items of a batch; each can be explained as a request of its own. */
 async function tellBatch(

@@ -18,7 +18,7 @@ import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { variables } from './notes.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
-import { connect, openSession } from './session/index.ts';
+import { connect, openSession, type Pg } from './session/index.ts';
 import { openStreams, zonesOf } from './stream-zones.ts';
 import { Listener } from './watch.ts';
 
@@ -106,21 +106,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     // The driver is loaded here because the master imports every module but connects to no database.
     const { default: pg } = await import('pg');
     const target = connectionTarget(pass as DbrestPass, worker);
-    const database = worker.share(
-      `dbrest:${JSON.stringify(target)}`,
-      () =>
-        new Database({
-          name: `"${targetName(target)}"`,
-          identity: identityOf(pass as DbrestPass),
-          open: (events) => openSession(pg, target, events),
-          listen: (hearing) => new Listener((makeReady) => connect(pg, target, makeReady), hearing),
-          log: worker.log,
-          share: worker.provided(shareKey(pass as DbrestPass)) as ShareKey,
-          workerId: worker.workerId,
-          metrics: new DatabaseMetrics(worker.metrics, targetName(target)),
-        }),
-      (opened) => opened.close(),
-    );
+    const database = openDatabase(pg, { pass: pass as DbrestPass, target }, worker);
     worker.addCheck(`dbrest:${targetName(target)}`, () => database.fault());
     worker.own(database.claim({ size, maxAgeMs }), (release) => release());
     database.enter(worker.retiring);
@@ -138,7 +124,11 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       offerTrials: (rules, location) => {
         if (!location.nameless) worker.addTrials(trialsOf({ config: rules, location, database, target }));
       },
-      streams: openStreams(config, { pass: pass as DbrestPass, channels: database.channels }, worker),
+      streams: openStreams(
+        config,
+        { pass: pass as DbrestPass, name: targetName(target), channels: database.channels },
+        worker,
+      ),
       ...openCaching(config, database, worker),
     };
   },
@@ -155,6 +145,30 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
   rules: () => import('./rules/index.ts'),
 });
+
+/** The database of a location; locations of one worker share it. */
+function openDatabase(
+  pg: Pg,
+  { pass, target }: { readonly pass: DbrestPass; readonly target: ConnectionTarget },
+  worker: WorkerScope,
+): Database {
+  const name = targetName(target);
+  return worker.share(
+    `dbrest:${JSON.stringify(target)}`,
+    () =>
+      new Database({
+        name: `"${name}"`,
+        identity: identityOf(pass),
+        open: (events) => openSession(pg, target, events),
+        listen: (hearing) => new Listener((makeReady) => connect(pg, target, makeReady), hearing),
+        log: worker.log,
+        share: worker.provided(shareKey(pass)) as ShareKey,
+        workerId: worker.workerId,
+        metrics: new DatabaseMetrics(worker.metrics, name),
+      }),
+    (opened) => opened.close(),
+  );
+}
 
 /** What a location uses for its cache. */
 function openCaching(

@@ -1,6 +1,13 @@
 import type { WorkerScope, ZoneNeed } from '../../contract/index.ts';
 import { Feed, OpenStreams } from '../../event-streams/index.ts';
-import { openOpenRequests, openRing, type Ring, zoneIdentity } from '../../zone/index.ts';
+import {
+  type Labels,
+  type Metric,
+  openOpenRequests,
+  openRing,
+  type Ring,
+  zoneIdentity,
+} from '../../zone/index.ts';
 import { ChangeFeed } from './changes/index.ts';
 import { DEFAULT_LISTEN_ENTRIES, type DbrestConfig, type LiveConfig } from './directives/index.ts';
 import { type DbrestPass, identityOf } from './dsn.ts';
@@ -42,16 +49,24 @@ const changesZone = (pass: DbrestPass): string => `dbrest changes ${identityOf(p
 const listenedZone = ({ listenZone }: LiveConfig, pass: DbrestPass): string =>
   listenZone?.name ?? `dbrest notifications ${identityOf(pass)}`;
 
+interface StreamDatabase {
+  readonly pass: DbrestPass;
+  /** The name in metrics. */
+  readonly name: string;
+  readonly channels: Channels;
+}
+
 /** What the streams of a location use; `undefined` where it has none. */
 export function openStreams(
   config: LiveConfig,
-  { pass, channels }: { readonly pass: DbrestPass; readonly channels: Channels },
+  { pass, name, channels }: StreamDatabase,
   worker: WorkerScope,
 ): StreamResources | undefined {
   if (!hasStreams(config)) return undefined;
   const { live, listen = [] } = config;
-  const notifications = listen.length > 0 ? openNotifications(listenedZone(config, pass), worker) : undefined;
-  const changes = live ? openChanges(changesZone(pass), worker) : undefined;
+  const notifications =
+    listen.length > 0 ? openNotifications(listenedZone(config, pass), name, worker) : undefined;
+  const changes = live ? openChanges(changesZone(pass), name, worker) : undefined;
   const hear = (channel: string, ring: Ring): void =>
     void worker.own(channels.add(channel, ring), (end) => end());
   if (notifications) for (const channel of listen) hear(channel, notifications.feed.ring);
@@ -60,20 +75,43 @@ export function openStreams(
   return { counts, open: new OpenStreams(worker.retiring), notifications, changes };
 }
 
-function openNotifications(zone: string, worker: WorkerScope): NotificationFrames {
+function openNotifications(zone: string, database: string, worker: WorkerScope): NotificationFrames {
   const buffer = worker.zone(zone);
-  return worker.share(
+  const frames = worker.share(
     `dbrest notifications ${zoneIdentity(buffer)}`,
     () => new NotificationFrames(new Feed(openRing(buffer, worker.workerId))),
     ({ feed }) => feed.close(),
   );
+  show(worker, STREAMS, { labels: { database, follows: 'notifications' }, read: () => frames.feed.size });
+  return frames;
 }
 
-function openChanges(zone: string, worker: WorkerScope): ChangeFeed {
+function openChanges(zone: string, database: string, worker: WorkerScope): ChangeFeed {
   const buffer = worker.zone(zone);
-  return worker.share(
+  const feed = worker.share(
     `dbrest changes ${zoneIdentity(buffer)}`,
     () => new ChangeFeed(openRing(buffer, worker.workerId), zoneIdentity(buffer)),
-    (feed) => feed.close(),
+    (opened) => opened.close(),
+  );
+  show(worker, STREAMS, { labels: { database, follows: 'rows' }, read: () => feed.heartbeat.size });
+  show(worker, READS, { labels: { database }, read: () => feed.size });
+  show(worker, ROWS, { labels: { database }, read: () => feed.known });
+  return feed;
+}
+
+const STREAMS = { name: 'gw_dbrest_streams', help: 'Open streams of events.' };
+const READS = { name: 'gw_dbrest_followed_reads', help: 'Reads that streams follow.' };
+const ROWS = { name: 'gw_dbrest_followed_rows', help: 'Rows that followed reads keep track of.' };
+
+/** Samples a number of one worker. All locations that share what is counted show the same. */
+function show(
+  worker: WorkerScope,
+  metric: Metric,
+  { labels, read }: { readonly labels: Labels; readonly read: () => number },
+): void {
+  worker.share(
+    `${metric.name} ${JSON.stringify(labels)}`,
+    () => worker.metrics.sample(metric, labels, read),
+    (end) => end(),
   );
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Build } from '../../contract/index.ts';
+import type { Build, LocationFacts } from '../../contract/index.ts';
 import { type OpenStreams, prefersStream } from '../../event-streams/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { OpenRequests } from '../../zone/index.ts';
@@ -38,22 +38,19 @@ export function compileStreams(
   if (!streams) return undefined;
   const { notifications, changes } = streams;
   const { listen = [] } = config;
-  const isRoot = rootTest(build);
+  const askedBy = compileStreamTest(config, build.location);
   const live = changes && new LiveReads({ steps, config, database, feed: changes });
   const enter = compileEntrance(config, streams, build);
   build.needPeer();
 
   const open = async (x: Exchange, identity: Identity) => {
     await listening(database, x);
-    return notifications && isRoot(x)
+    return notifications && askedBy(x) === 'notifications'
       ? openNotifications(x, wantedChannels(x.args, listen), notifications)
       : live?.open(x, identity);
   };
   return {
-    wants: (x) =>
-      (x.method === 'GET' || x.method === 'HEAD') &&
-      prefersStream(x.header('accept')) &&
-      (isRoot(x) ? notifications !== undefined : live !== undefined),
+    wants: (x) => askedBy(x) !== undefined,
     async serve(x, { identity }) {
       enter(x);
       const stream = await open(x, identity);
@@ -80,9 +77,22 @@ interface StreamParts {
   readonly steps: LiveReadSteps;
 }
 
-/** The root of a prefix location; any path of another one. */
-function rootTest({ location: { kind, path } }: Build): (x: Exchange) => boolean {
-  return kind === 'prefix' ? ({ uri }) => uri.slice(path.length).replace(/^\//, '') === '' : () => true;
+/**
+ * Compiles the test which stream a request asks for, of those that the location has. Notifications are at the root of a prefix
+ * location, and at any path of another one.
+ */
+export function compileStreamTest(
+  { live, listen = [] }: DbrestConfig,
+  { kind, path }: LocationFacts,
+): (x: Exchange) => 'notifications' | 'rows' | undefined {
+  const isRoot =
+    kind === 'prefix' ? (uri: string) => uri.slice(path.length).replace(/^\//, '') === '' : () => true;
+  const hasNotifications = listen.length > 0;
+  return (x) => {
+    if ((x.method !== 'GET' && x.method !== 'HEAD') || !prefersStream(x.header('accept'))) return undefined;
+    if (hasNotifications && isRoot(x.uri)) return 'notifications';
+    return live && !(kind === 'prefix' && isRoot(x.uri)) ? 'rows' : undefined;
+  };
 }
 
 /** Compiles the limits: a stream is counted until it ends. Throws DBREST123. */

@@ -45,6 +45,13 @@ export class ChangeFeed {
     return this.#next - 1;
   }
 
+  /** The number of followers. */
+  get size(): number {
+    let size = 0;
+    for (const siblings of this.#followers.values()) size += siblings.size;
+    return size;
+  }
+
   /** Adds a follower: it is told of all that is announced from now on. Gives the function that removes it. */
   follow(follower: Follower): () => void {
     if (!this.#unwatch) {

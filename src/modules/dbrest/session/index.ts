@@ -12,6 +12,7 @@ import {
 } from './connection.ts';
 import { Session, type SessionOptions } from './session.ts';
 
+export type { Pg } from './connection.ts';
 export type { Results, RowSink, RunStep } from './batch.ts';
 export {
   type BatchRules,
