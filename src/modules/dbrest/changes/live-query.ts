@@ -14,9 +14,6 @@ const LONGEST_RETRY_MS = 5_000;
 const MOST_KNOWN = 2_000_000;
 /** With more keys than this to read, everything is read. */
 const MOST_PENDING = 20_000;
-/** Longer snapshots are refused, in characters. */
-const LONGEST_SNAPSHOT = 16_777_216;
-
 /** A client has an outdated snapshot if it would have to be sent more than this after it, in bytes. */
 const LONGEST_TAIL_BYTES = 65_536;
 
@@ -200,10 +197,8 @@ export class LiveQuery implements Follower {
     this.#isAllPending = false;
     try {
       const rows = new Map<string, string>();
-      let characters = 0;
       await readAll(({ key, row }) => {
-        characters += row.length;
-        if (rows.size >= mostRows || characters > LONGEST_SNAPSHOT) throw tooManyFollowed(mostRows);
+        if (rows.size >= mostRows) throw tooManyFollowed(mostRows);
         rows.set(key, row);
       });
       const isKnownGone = (key: string): boolean => !rows.has(key);

@@ -17,7 +17,7 @@ import {
 } from '../request/index.ts';
 import { faultOf } from '../response/index.ts';
 import type { Followed } from '../schema/index.ts';
-import { ConnectionLost, type Row, type RowSink } from '../session/index.ts';
+import { ConnectionLost } from '../session/index.ts';
 import {
   changedRowsSql,
   type compileTransaction,
@@ -26,6 +26,7 @@ import {
   type Work,
 } from '../sql/index.ts';
 import type { ChangeFeed } from './change-feed.ts';
+import { KeyedRows } from './keyed-rows.ts';
 import type { KeyedRow } from './known-rows.ts';
 import { LiveQuery } from './live-query.ts';
 import { LiveStream } from './live-stream.ts';
@@ -137,10 +138,10 @@ export class LiveReads {
       const { before, after, isolation, leaves, shares, timeZone } = statements;
       const gate = own.gateOf?.(plan, statements);
       const timeZones = timeZone === undefined ? undefined : [timeZone];
-      const rows: KeyedRow[] = [];
-      const steps = [...before, { ...main, sink: new KeyedSink(rows) }, ...after];
-      await database.read(steps, { client: NO_CLIENT, rules, isolation, leaves, shares, timeZones, gate });
-      for (const row of rows) take(row);
+      const read = new KeyedRows();
+      const steps = [...before, { ...main, sink: read }, ...after];
+      await database.read(steps, { client: read, rules, isolation, leaves, shares, timeZones, gate });
+      for (const row of read.rows) take(row);
     };
   }
 }
@@ -151,29 +152,6 @@ interface Asked {
   /** What the database may see of its headers. */
   readonly headers: readonly string[];
   readonly key: string;
-}
-
-/** Reads go on for all clients of a query: none of them cancels one. */
-const NO_CLIENT = { aborted: false, onAbort: (): void => undefined };
-
-/** Collects the rows of a statement. */
-class KeyedSink implements RowSink {
-  readonly #rows: KeyedRow[];
-
-  constructor(rows: KeyedRow[]) {
-    this.#rows = rows;
-  }
-
-  begin(): void {
-    // A read whose session was lost is run again.
-    this.#rows.length = 0;
-  }
-
-  columns(): void {}
-
-  row([key, row]: Row): undefined {
-    this.#rows.push({ key: key ?? '', row: row ?? '' });
-  }
 }
 
 const JSON_ONLY = acceptedMedia('application/json');

@@ -36,6 +36,17 @@ export function tooManyFollowed(mostRows: number): DbrestFault {
   });
 }
 
+/** DBREST122, 400: rows that are too long together, at the start or changed at once. */
+export function tooLongFollowed(mostCharacters: number): DbrestFault {
+  return new DbrestFault({
+    code: 'DBREST122',
+    status: 400,
+    message: 'The request has too many rows to be followed',
+    details: `The rows of a stream of events have at most ${mostCharacters} characters together.`,
+    hint: 'Add a filter, or select fewer columns.',
+  });
+}
+
 /** DBREST123: too many streams. 429 for one client, 503 for all of them. */
 export function tooManyStreams(of: 'client' | 'location'): DbrestFault {
   return new DbrestFault({

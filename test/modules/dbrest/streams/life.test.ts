@@ -143,6 +143,19 @@ test('a client that does not read is cut off, and others are not held back', asy
   expect(JSON.parse(again.events[0]?.data ?? '')).toHaveLength(600);
 });
 
+test('rows that are too long together are refused while they are read, before all of them have come', async (t) => {
+  const gw = await serve(t, 'dbrest_timeout 3s;');
+  await db.query(`
+    create function nap(texts) returns text volatile language sql as $$
+      select case when $1.id = 'last' then pg_sleep(60)::text end $$;
+    insert into texts select i, to_json(repeat('x', 1000000)) from generate_series(1, 30) i;
+    insert into texts values ('last');
+    notify pgrst`);
+  const open = clientOf(t, gw);
+  const refused = async () => (await open('texts?select=doc,nap')).body;
+  await expect.poll(refused, { timeout: 10_000 }).toMatch(/DBREST122.*16777216 characters/);
+});
+
 test('streams beyond the limit of a client or a location are refused until others have ended', async (t) => {
   const gw = await serve(t, 'dbrest_max_streams 3; dbrest_max_streams_per_client 2;', 2);
   const open = clientOf(t, gw);
