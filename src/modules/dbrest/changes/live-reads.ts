@@ -65,11 +65,13 @@ export class LiveReads {
     const { config, feed } = this.#parts;
     const headers = passedHeaders(x, config.liveHeaders ?? []);
     const key = sharedKey(x, identity, headers);
-    const query = this.#queries.get(key) ?? (await this.#begin(x, { identity, headers, key }));
     if (x.method === 'HEAD') {
+      // Nobody would follow the read, and it would never end.
+      followableBy(await this.#planOf(x, identity.role));
       beginStream(x);
       return undefined;
     }
+    const query = this.#queries.get(key) ?? (await this.#begin(x, { identity, headers, key }));
     const source = await query.join(x.header('last-event-id'));
     const out = x.aborted ? undefined : beginStream(x);
     if (!out) return undefined;

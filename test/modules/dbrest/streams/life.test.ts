@@ -2,6 +2,7 @@ import { beforeEach, expect, type TestContext, test } from 'vitest';
 import { type EventSource, openEvents } from '../../../harness/event-source.ts';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
+import { scrape } from '../../control/scrapes.ts';
 import { CHAT } from './chat.ts';
 
 let db: TestDatabase;
@@ -141,6 +142,28 @@ test('a client that does not read is cut off, and others are not held back', asy
   const again = await open('texts?select=id', slow.lastId);
   await again.until(1);
   expect(JSON.parse(again.events[0]?.data ?? '')).toHaveLength(600);
+});
+
+test('HEAD leaves nothing behind that a change makes the gateway read', async (t) => {
+  const gw = await startGateway(t, `${conf().slice(0, -1)} location = /metrics { control_api metrics; } }`);
+  const stream = await clientOf(t, gw)('seats');
+  await stream.until(1);
+  const accept = 'text/event-stream';
+  for (let n = 0; n < 30; n += 1) {
+    const { status } = await gw.fetch(`/api/seats?number=gt.${n}`, { method: 'HEAD', headers: { accept } });
+    expect(status).toBe(200);
+  }
+  const reads = async (): Promise<number> => {
+    const counts = [...(await scrape(gw))].filter(([name]) =>
+      name.startsWith('gw_dbrest_query_seconds_count'),
+    );
+    return counts.reduce((sum, [, count]) => sum + count, 0);
+  };
+  const before = await reads();
+  await insert(1);
+  await insert(2);
+  await stream.until(3);
+  expect((await reads()) - before).toBeLessThan(5);
 });
 
 test('rows that are too long together are refused while they are read, before all of them have come', async (t) => {
