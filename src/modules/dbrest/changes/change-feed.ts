@@ -2,6 +2,8 @@ import { Heartbeat } from '../../../event-streams/index.ts';
 import type { Ring } from '../../../zone/index.ts';
 import { readNotification } from '../notifications/index.ts';
 import { readAnnouncement } from './announcement.ts';
+import { Lingering } from './lingering.ts';
+import { Snapshots } from './snapshots.ts';
 
 /** What follows the changes of a table. */
 export interface Follower {
@@ -25,6 +27,8 @@ export class ChangeFeed {
   readonly heartbeat = new Heartbeat();
   /** Rows that all followers keep track of together. */
   known = 0;
+  readonly snapshots = new Snapshots();
+  readonly lingering = new Lingering();
   /** Tells rings apart, whose generations count anew: without `-`. */
   readonly epoch: string;
   readonly ring: Ring;

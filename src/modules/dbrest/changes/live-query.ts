@@ -5,9 +5,8 @@ import type { ChangeFeed, Follower } from './change-feed.ts';
 import { EventLog } from './event-log.ts';
 import { type KeyedRow, KnownRows, type RowChange } from './known-rows.ts';
 import type { LiveSource, LiveStream } from './live-stream.ts';
+import type { Snapshot } from './snapshots.ts';
 
-/** How long a read is followed on when its last client has left: one that was cut off comes back. */
-const LINGER_MS = 10_000;
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 5_000;
 /** Most rows that all followed reads of a database keep track of, in one worker. */
@@ -35,11 +34,10 @@ interface LiveQueryParts {
   readonly ended: () => void;
 }
 
-/** The rows at one moment, and where the log goes on. */
-interface Snapshot {
-  readonly bytes: Buffer;
-  readonly from: number;
-  readonly loggedBytes: number;
+/** A client that waits for a snapshot. */
+interface Joining {
+  readonly resolve: (snapshot: Snapshot) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -53,7 +51,7 @@ export class LiveQuery implements Follower {
   readonly #log: EventLog;
   readonly #streams = new Set<LiveStream>();
   readonly #unfollow: () => void;
-  readonly #joining: { resolve: (snapshot: Snapshot) => void; reject: (error: unknown) => void }[] = [];
+  readonly #joining: Joining[] = [];
   /** Keys of rows that were announced and not read yet. */
   #pending = new Set<string>();
   #isAllPending = false;
@@ -62,13 +60,12 @@ export class LiveQuery implements Follower {
   #loggedBytes = 0;
   /** How many known rows the feed has been told of. */
   #counted = 0;
-  #snapshot: Snapshot | undefined;
   #isRunning = false;
   /** The rows were read once. */
   #hasBegun = false;
   #retryMs = FIRST_RETRY_MS;
   #retry: NodeJS.Timeout | undefined;
-  #linger: NodeJS.Timeout | undefined;
+  #expiry: NodeJS.Timeout | undefined;
   /** No more clients can join. */
   hasEnded = false;
 
@@ -89,15 +86,17 @@ export class LiveQuery implements Follower {
     const from = seen === undefined || !this.#hasBegun ? undefined : this.#log.positionAfter(seen);
     if (from !== undefined) return { log: this.#log, from, snapshot: undefined };
     const snapshot = this.#currentSnapshot() ?? (await this.#nextSnapshot());
-    return { log: this.#log, from: snapshot.from, snapshot: snapshot.bytes };
+    return { log: this.#log, from: snapshot.from, snapshot };
   }
 
   /** Adds a stream. Returns the function that removes it. */
   add(stream: LiveStream): () => void {
     this.#streams.add(stream);
-    clearTimeout(this.#linger);
+    this.#parts.feed.lingering.remove(this);
     return () => {
       this.#streams.delete(stream);
+      // Who comes back has the rows.
+      if (this.#streams.size === 0) this.#parts.feed.snapshots.drop(this);
       this.#lingerIfAlone();
     };
   }
@@ -114,23 +113,30 @@ export class LiveQuery implements Follower {
     for (const { reject } of this.#joining.splice(0)) reject(fault);
     const last = `event: failed\n${dataLines(fault.body('verbose'))}\n`;
     for (const stream of this.#streams) stream.close(last);
-    this.#end();
+    this.end();
   }
 
-  #end(): void {
+  /** Ends all streams after a time, unless the read has ended before. */
+  failIn(ms: number, fault: DbrestFault): void {
+    this.#expiry = setTimeout(() => this.fail(fault), ms).unref();
+  }
+
+  end(): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    clearTimeout(this.#linger);
+    clearTimeout(this.#expiry);
     clearTimeout(this.#retry);
     this.#unfollow();
-    this.#parts.feed.known -= this.#counted;
-    this.#parts.ended();
+    const { feed, ended } = this.#parts;
+    feed.lingering.remove(this);
+    feed.snapshots.drop(this);
+    feed.known -= this.#counted;
+    ended();
   }
 
   #lingerIfAlone(): void {
     if (this.#streams.size > 0 || this.#joining.length > 0 || this.hasEnded) return;
-    clearTimeout(this.#linger);
-    this.#linger = setTimeout(() => this.#end(), LINGER_MS).unref();
+    this.#parts.feed.lingering.add(this);
   }
 
   #await(keys: Iterable<string>): void {
@@ -147,7 +153,7 @@ export class LiveQuery implements Follower {
 
   /** A snapshot serves later clients too, with the events since. */
   #currentSnapshot(): Snapshot | undefined {
-    const snapshot = this.#snapshot;
+    const snapshot = this.#parts.feed.snapshots.of(this);
     if (!snapshot || this.#log.at(snapshot.from) === 'dropped') return undefined;
     return this.#loggedBytes - snapshot.loggedBytes > LONGEST_TAIL_BYTES ? undefined : snapshot;
   }
@@ -207,8 +213,7 @@ export class LiveQuery implements Follower {
       if (isPart) this.#await([...pending, ...(wasAllPending ? unseen : [])].filter(isKnownGone));
       this.#publish(rows, isPart ? [] : unseen, generation);
       this.#hasBegun = true;
-      const snapshot = this.#keepSnapshot(rows, generation);
-      for (const { resolve } of joining) resolve(snapshot);
+      if (joining.length > 0) this.#begin(joining, this.#keepSnapshot(rows, generation));
     } catch (error) {
       this.#joining.unshift(...joining);
       this.#isAllPending ||= wasAllPending;
@@ -266,11 +271,18 @@ export class LiveQuery implements Follower {
     if (feed.known > MOST_KNOWN) throw tooManyStreams('location');
   }
 
-  #keepSnapshot(rows: ReadonlyMap<string, string>, generation: number): Snapshot {
-    const id = `id: ${this.#parts.feed.epoch}-${generation}\n`;
+  #keepSnapshot(rows: ReadonlyMap<string, string>, generation: number): Snapshot | undefined {
+    const { epoch, snapshots } = this.#parts.feed;
+    const id = `id: ${epoch}-${generation}\n`;
     const text = `event: snapshot\n${id}${dataLines(`[${[...rows.values()].join(',')}]`)}\n`;
-    this.#snapshot = { bytes: Buffer.from(text), from: this.#log.end, loggedBytes: this.#loggedBytes };
-    return this.#snapshot;
+    return snapshots.add(this, text, { from: this.#log.end, loggedBytes: this.#loggedBytes });
+  }
+
+  #begin(joining: readonly Joining[], snapshot: Snapshot | undefined): void {
+    for (const { resolve, reject } of joining) {
+      if (snapshot) resolve(snapshot);
+      else reject(tooManyStreams('location'));
+    }
   }
 
   /** A database that cannot be reached is asked again; what cannot be read ends the streams. */
@@ -279,7 +291,7 @@ export class LiveQuery implements Follower {
     const fault = this.#parts.faultOf(error);
     if (fault) return this.fail(fault);
     for (const { reject } of this.#joining.splice(0)) reject(error);
-    if (!this.#hasBegun) return this.#end();
+    if (!this.#hasBegun) return this.end();
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => {
       this.#retry = undefined;

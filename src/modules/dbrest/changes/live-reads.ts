@@ -195,5 +195,5 @@ function endWithToken(query: LiveQuery, { jwt, claims }: Identity): void {
   if (typeof exp !== 'number') return;
   const leftMs = exp * 1000 - Date.now();
   if (leftMs > LONGEST_MS) return;
-  setTimeout(() => query.fail(badClaims('JWT expired')), Math.max(0, leftMs)).unref();
+  query.failIn(Math.max(0, leftMs), badClaims('JWT expired'));
 }

@@ -1,9 +1,12 @@
 import { COMMENT, type Heartbeat } from '../../../event-streams/index.ts';
 import type { Exchange, ResponseStream } from '../../../http/index.ts';
 import type { EventLog } from './event-log.ts';
+import type { Snapshot } from './snapshots.ts';
 
-/** A snapshot is sent in pieces of this size, at the client's pace. */
+/** Snapshots and bursts are sent in pieces of this size, at the client's pace. */
 const PIECE_BYTES = 65_536;
+
+const NOTHING = Buffer.alloc(0);
 
 /** What a stream sends. */
 export interface LiveSource {
@@ -11,7 +14,7 @@ export interface LiveSource {
   /** Position in the log of the first burst to send. */
   readonly from: number;
   /** Sent before it; shared by all clients that begin with it. */
-  readonly snapshot: Buffer | undefined;
+  readonly snapshot: Snapshot | undefined;
 }
 
 /** One client that follows a read. A client that has not read what the log no longer keeps is cut off, and may come back. */
@@ -19,9 +22,11 @@ export class LiveStream {
   readonly #x: Exchange;
   readonly #out: ResponseStream;
   readonly #log: EventLog;
-  readonly #rest: () => void;
-  #snapshot: Buffer | undefined;
-  #sent = 0;
+  readonly #unbeat: () => void;
+  /** Of which a part has been sent. */
+  #snapshot: Snapshot | undefined;
+  /** The rest of the snapshot or burst that is being sent. */
+  #rest: Buffer = NOTHING;
   #position: number;
   #blocked = false;
   #ended = false;
@@ -35,8 +40,10 @@ export class LiveStream {
     this.#out = out;
     this.#log = source.log;
     this.#snapshot = source.snapshot;
+    source.snapshot?.hold(this);
+    if (source.snapshot) this.#rest = source.snapshot.bytes;
     this.#position = source.from;
-    this.#rest = heartbeat.add(this);
+    this.#unbeat = heartbeat.add(this);
     // The head of the response is sent with the first byte of its body.
     this.#write(COMMENT);
     this.wake();
@@ -67,21 +74,31 @@ export class LiveStream {
   close(last = ''): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#rest();
-    if (last !== '') this.#out.write(last);
+    this.#unbeat();
+    // Behind a part of an event, it would be taken for more of that.
+    const isBetween = this.#rest.length === 0;
+    this.#releaseSnapshot();
+    if (last !== '' && isBetween) this.#out.write(last);
     this.#out.end();
   }
 
   #nextPiece(): Buffer | 'dropped' | undefined {
-    if (this.#snapshot) {
-      const piece = this.#snapshot.subarray(this.#sent, this.#sent + PIECE_BYTES);
-      this.#sent += piece.length;
-      if (this.#sent === this.#snapshot.length) this.#snapshot = undefined;
-      return piece;
+    if (this.#rest.length === 0) {
+      const burst = this.#log.at(this.#position);
+      if (!(burst instanceof Buffer)) return burst;
+      this.#position += 1;
+      this.#rest = burst;
     }
-    const burst = this.#log.at(this.#position);
-    if (burst instanceof Buffer) this.#position += 1;
-    return burst;
+    const piece = this.#rest.subarray(0, PIECE_BYTES);
+    this.#rest = this.#rest.subarray(piece.length);
+    if (this.#rest.length === 0) this.#releaseSnapshot();
+    return piece;
+  }
+
+  #releaseSnapshot(): void {
+    this.#snapshot?.release(this);
+    this.#snapshot = undefined;
+    this.#rest = NOTHING;
   }
 
   #write(piece: string | Buffer): void {
