@@ -235,8 +235,8 @@ export class LiveQuery implements Follower {
         generation,
       );
     } catch (error) {
-      // Any role may announce anything, keys of a wrong type as well.
-      if (isAboutData(error)) this.#isAllPending = true;
+      // Any role may announce anything, keys that a type or a domain refuses as well: only what keeps the rows from being read counts.
+      if (this.#parts.faultOf(error)) this.#isAllPending = true;
       else {
         this.#await(keys);
         throw error;
@@ -299,11 +299,6 @@ export class LiveQuery implements Follower {
     }, this.#retryMs).unref();
     this.#retryMs = Math.min(LONGEST_RETRY_MS, this.#retryMs * 2);
   }
-}
-
-/** SQLSTATEs of class 22: a value is not of its type. */
-function isAboutData(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('22');
 }
 
 function eventText(change: RowChange): string {

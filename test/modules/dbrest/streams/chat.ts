@@ -1,6 +1,6 @@
 import { watchSql } from '../../../../src/modules/dbrest/tools/watch-sql.ts';
 
-const watched = ['messages', 'seats', 'parted', 'texts', 'ledger'].map((name) => ({
+const watched = ['messages', 'halls', 'seats', 'parted', 'texts', 'ledger'].map((name) => ({
   schema: 'public',
   name,
 }));
@@ -18,6 +18,9 @@ export const CHAT = `
   create policy open on messages to anon using (not hidden);
   create policy of_members on messages to web_user using (exists (
     select from members m where m.room = messages.room and m.name = current_setting('request.jwt.claims')::json->>'sub'));
+  create domain hall_number as int check (value > 0);
+  create table halls (id hall_number primary key);
+  insert into halls values (1);
   create table seats (row text, number int, taken_by text, primary key (row, number));
   create table parted (id int primary key, text text) partition by range (id);
   create table parted_1 partition of parted for values from (0) to (100);
@@ -27,7 +30,7 @@ export const CHAT = `
   create view words as select text from messages;
   create function shout(messages) returns text stable language sql as $$ select upper($1.text) $$;
   create function all_messages() returns setof messages stable language sql as $$ select * from messages $$;
-  grant select on rooms, members, messages, seats, parted, texts, open_messages, words to anon, web_user;
+  grant select on rooms, members, messages, halls, seats, parted, texts, open_messages, words to anon, web_user;
   grant select (id, at) on ledger to anon;
   ${watchSql(watched).replace('set local', 'set')}
 `;

@@ -252,6 +252,14 @@ test('what any role may announce neither tells nor hides a row', async (t) => {
   expect(await stream.next(1)).toEqual([['delete', { key: { id: 70 } }]]);
 });
 
+test('a key that a domain refuses ends no stream when it is announced', async (t) => {
+  const stream = await follow(t, 'halls');
+  await stream.next(1);
+  await db.query(`select pg_notify('gw_changes', '{"table":"public.halls","op":"INSERT","key":{"id":-1}}')`);
+  await db.query(`insert into halls values (2)`);
+  expect(await stream.next(1)).toEqual([['insert', { key: { id: 2 }, row: { id: 2 } }]]);
+});
+
 const refused: {
   it: string;
   path: string;
