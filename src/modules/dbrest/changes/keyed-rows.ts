@@ -1,6 +1,6 @@
 import { tooLongFollowed } from '../fault/index.ts';
 import type { Row, RowSink } from '../session/index.ts';
-import type { KeyedRow } from './known-rows.ts';
+import { digestOf, type KeyedRow } from './known-rows.ts';
 
 /** One read of a followed query gives no more than this, in characters. */
 export const LONGEST_READ = 16_777_216;
@@ -28,10 +28,11 @@ export class KeyedRows implements RowSink {
   columns(): void {}
 
   row([key, row]: Row): undefined {
-    const keyed = { key: key ?? '', row: row ?? '' };
-    this.#characters += keyed.key.length + keyed.row.length;
+    const text = row ?? '';
+    this.#characters += (key?.length ?? 0) + text.length;
     if (this.#characters > LONGEST_READ) this.#cancel();
-    this.rows.push(keyed);
+    // As they come: the digests of all rows at once would hold up other requests for too long.
+    this.rows.push({ key: key ?? '', row: text, digest: digestOf(text) });
   }
 
   #cancel(): never {

@@ -202,10 +202,10 @@ export class LiveQuery implements Follower {
     this.#pending = new Set();
     this.#isAllPending = false;
     try {
-      const rows = new Map<string, string>();
-      await readAll(({ key, row }) => {
+      const rows = new Map<string, KeyedRow>();
+      await readAll((row) => {
         if (rows.size >= mostRows) throw tooManyFollowed(mostRows);
-        rows.set(key, row);
+        rows.set(row.key, row);
       });
       const isKnownGone = (key: string): boolean => !rows.has(key);
       const unseen = [...this.#known.keys()].filter(isKnownGone);
@@ -227,8 +227,8 @@ export class LiveQuery implements Follower {
     const keys = this.#pending;
     this.#pending = new Set();
     try {
-      const rows = new Map<string, string>();
-      await this.#parts.readKeys(`[${[...keys].join(',')}]`, ({ key, row }) => void rows.set(key, row));
+      const rows = new Map<string, KeyedRow>();
+      await this.#parts.readKeys(`[${[...keys].join(',')}]`, (row) => void rows.set(row.key, row));
       this.#publish(
         rows,
         [...keys].filter((key) => !rows.has(key)),
@@ -245,12 +245,12 @@ export class LiveQuery implements Follower {
   }
 
   /** Takes rows that were read, and keys without a row; what clients did not know becomes events. */
-  #publish(rows: ReadonlyMap<string, string>, gone: readonly string[], generation: number): void {
+  #publish(rows: ReadonlyMap<string, KeyedRow>, gone: readonly string[], generation: number): void {
     let text = '';
     const tell = (change: RowChange | undefined): void => {
       if (change) text += eventText(change);
     };
-    for (const [key, row] of rows) tell(this.#known.take({ key, row }));
+    for (const row of rows.values()) tell(this.#known.take(row));
     for (const key of gone) tell(this.#known.miss(key));
     this.#countKnown();
     // The first rows are known to nobody else: clients get them as a snapshot.
@@ -271,10 +271,10 @@ export class LiveQuery implements Follower {
     if (feed.known > MOST_KNOWN) throw tooManyStreams('location');
   }
 
-  #keepSnapshot(rows: ReadonlyMap<string, string>, generation: number): Snapshot | undefined {
+  #keepSnapshot(rows: ReadonlyMap<string, KeyedRow>, generation: number): Snapshot | undefined {
     const { epoch, snapshots } = this.#parts.feed;
     const id = `id: ${epoch}-${generation}\n`;
-    const text = `event: snapshot\n${id}${dataLines(`[${[...rows.values()].join(',')}]`)}\n`;
+    const text = `event: snapshot\n${id}${dataLines(`[${Array.from(rows.values(), ({ row }) => row).join(',')}]`)}\n`;
     return snapshots.add(this, text, { from: this.#log.end, loggedBytes: this.#loggedBytes });
   }
 
