@@ -6,7 +6,7 @@ import { authorizationOf, type Identity, openAuthenticator } from './auth/index.
 import { readItems } from './batch/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
-import { catalogueSteps, type RestDatabase } from './database.ts';
+import type { RestDatabase } from './database.ts';
 import { type DbrestPass, identityOf, loginRoleOf } from './dsn.ts';
 import { tokenMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
@@ -26,17 +26,14 @@ import {
 } from './request/index.ts';
 import type { DbrestFault } from './fault/index.ts';
 import { faultOf, sendFault } from './response/index.ts';
-import { CatalogueWriter, type Schema, SchemaCache, schemaOf } from './schema/index.ts';
-import type { RunStep, Session } from './session/index.ts';
+import { SchemaCache } from './schema/index.ts';
 import { estimateFor, type RunPlan, type Statements } from './sql/index.ts';
 import { compileStreamTest } from './streams.ts';
-import { withDatabase } from './tools/index.ts';
+import { readSchema, withDatabase } from './tools/index.ts';
 import { doesOf, liveFacts, maskedValues, type Masking } from './trial/index.ts';
-import { inSlices } from './turn.ts';
 
-/** Timeout for reading the catalogue. */
+/** Longest time for an estimate. */
 const PATIENCE_MS = 30_000;
-const BEGIN: RunStep = { statement: { text: 'begin read only', values: [] }, silent: true };
 
 /** Provides what a location needs to explain requests instead of serving them. No statement of them is executed. */
 export async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
@@ -79,17 +76,6 @@ function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
       readRelatives: refuse,
     }),
   };
-}
-
-async function readSchema(pass: DbrestPass): Promise<Schema> {
-  return inSlices(schemaOf({ catalogue: await withDatabase(pass, readCatalogue), reads: 0 }));
-}
-
-/** Reads the catalogue in a read-only transaction. */
-async function readCatalogue(session: Session): Promise<SharedArrayBuffer> {
-  const sink = new CatalogueWriter();
-  await session.run([BEGIN, ...catalogueSteps(sink)], PATIENCE_MS);
-  return sink.finish();
 }
 
 /** The context of explanations. */

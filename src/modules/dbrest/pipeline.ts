@@ -20,7 +20,7 @@ import {
 } from './request/index.ts';
 import { compileResponse, type OpenResponse, respondToOptions, type Stopwatch } from './response/index.ts';
 import type { Schema } from './schema/index.ts';
-import type { Results, WireError } from './session/index.ts';
+import { type Results, runSteps, type WireError } from './session/index.ts';
 import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
 
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
@@ -273,9 +273,9 @@ function sendStatements(
   database: RestDatabase,
   { x, statements, response, rules, gate }: PreparedRun,
 ): Promise<Results> {
-  const { before, main, after, repeatable, isolation, leaves, shares, timeZone } = statements;
+  const { repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
-  const steps = [...before, sink ? { ...main, sink } : main, ...after];
+  const steps = runSteps(statements, sink);
   const timeZones = timeZone === undefined ? undefined : [timeZone];
   const order = { client: x, rules, isolation, leaves, shares, timeZones, gate };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });

@@ -6,7 +6,14 @@ import type { DbrestConfig } from '../directives/index.ts';
 import { invalidItem, tooLargeResponses } from '../fault/index.ts';
 import type { Prepared } from '../plan-cache/index.ts';
 import type { OpenResponse } from '../response/index.ts';
-import type { Column, Results, Row, RowSink, RunStep } from '../session/index.ts';
+import {
+  type Column,
+  type Results,
+  type Row,
+  type RowSink,
+  runSteps,
+  type RunStep,
+} from '../session/index.ts';
 import { type RunPlan, type Statements, transactionEnds, type WithinTransaction } from '../sql/index.ts';
 import { type ItemResponse, responsesJson } from './responses.ts';
 
@@ -126,9 +133,8 @@ function openItems(
     const statements = steps.statementsOf(x, identity, { ...item, within });
     hasZone ||= plan.preferences.timeZone !== undefined;
     const opened = steps.responseOf(x, plan, statements);
-    const { before, main, after } = statements;
     const sink = opened.sink && new ItemSink(opened.sink, from, client);
-    const own: RunStep[] = [...before, sink ? { ...main, sink } : main, ...after];
+    const own = runSteps(statements, sink);
     const open = { ...item, statements, opened, sink, from, steps: own };
     from += own.length;
     progress.item = undefined;

@@ -17,7 +17,7 @@ import {
 } from '../request/index.ts';
 import { faultOf } from '../response/index.ts';
 import type { Followed } from '../schema/index.ts';
-import { ConnectionLost } from '../session/index.ts';
+import { ConnectionLost, runSteps } from '../session/index.ts';
 import {
   changedRowsSql,
   type compileTransaction,
@@ -127,21 +127,20 @@ export class LiveReads {
     const rules = { ...config, poolQueue: Infinity };
     const isQuiet = !config.preRequest && isInert(plan.rows);
     return async (statement, take) => {
-      const main = { statement };
       const work: Work = {
         counts: [],
-        main,
+        main: { statement },
         readOnly: true,
         repeatable: true,
         contained: true,
         leaves: isQuiet ? 'nothing' : 'settings',
       };
       const statements = own.statementsOf(quiet, identity, { plan, work });
-      const { before, after, isolation, leaves, shares, timeZone } = statements;
+      const { isolation, leaves, shares, timeZone } = statements;
       const gate = own.gateOf?.(plan, statements);
       const timeZones = timeZone === undefined ? undefined : [timeZone];
       const read = new KeyedRows();
-      const steps = [...before, { ...main, sink: read }, ...after];
+      const steps = runSteps(statements, read);
       await database.read(steps, { client: read, rules, isolation, leaves, shares, timeZones, gate });
       for (const row of read.rows) take(row);
     };

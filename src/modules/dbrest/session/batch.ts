@@ -109,6 +109,21 @@ export interface RunStep extends Step {
   readonly sink?: RowSink;
 }
 
+/** The statements of a request, of which the main one has rows for a sink. */
+interface RequestSteps {
+  readonly before: readonly Step[];
+  readonly main: Step;
+  readonly after: readonly Step[];
+}
+
+/** The steps of a request in their order. `sink`: where the rows of its main statement go. */
+export function runSteps(
+  { before, main, after }: RequestSteps,
+  sink: RowSink | undefined,
+): readonly RunStep[] {
+  return [...before, sink ? { ...main, sink } : main, ...after];
+}
+
 /** The last row of each statement without a sink. */
 export type Results = readonly (Row | undefined)[];
 

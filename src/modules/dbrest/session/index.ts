@@ -13,7 +13,7 @@ import {
 import { Session, type SessionOptions } from './session.ts';
 
 export type { Pg } from './connection.ts';
-export type { Results, RowSink, RunStep } from './batch.ts';
+export { type Results, type RowSink, runSteps, type RunStep } from './batch.ts';
 export {
   type BatchRules,
   type Cost,

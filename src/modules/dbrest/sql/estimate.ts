@@ -1,7 +1,7 @@
 import { isByKey, isInert, type ReadNode, type WritePlan } from '../plan/index.ts';
 import { SETTINGS_OF_CALLER } from './settings.ts';
 import { estimateOf } from './shape.ts';
-import type { BoundValue, Step } from './statement.ts';
+import { BEGIN, type BoundValue, ROLLBACK, type Step } from './statement.ts';
 import type { RunPlan, Statements } from './transaction.ts';
 
 type ResultRow = readonly (string | null)[] | undefined;
@@ -43,9 +43,6 @@ export function estimateFor(
     costIn: (results) => costly.reduce((sum, _statement, i) => sum + totalCost(results[first + i]), 0),
   };
 }
-
-const BEGIN: Step = { statement: { text: 'begin', values: [] }, silent: true };
-const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
 
 /** The settings that can change an estimate. Only policies, views and functions read those that tell who asks. */
 function planningSettings(values: readonly BoundValue[], hidesCaller: boolean): readonly BoundValue[] {

@@ -13,9 +13,12 @@ export { searchPath } from './settings.ts';
 export { ELEMENT_SEPARATOR, shapedSql, totalSql } from './shape.ts';
 export {
   arrayLiteral,
+  BEGIN,
+  BEGIN_READ_ONLY,
   type BoundValue,
   Parameters,
   quoteIdentifier,
+  ROLLBACK,
   type Statement,
   type Step,
 } from './statement.ts';

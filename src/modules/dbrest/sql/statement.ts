@@ -29,6 +29,11 @@ export interface Step {
   readonly tally?: true;
 }
 
+/** Transactions that do not begin and end with their batch. */
+export const BEGIN: Step = { statement: { text: 'begin', values: [] }, silent: true };
+export const BEGIN_READ_ONLY: Step = { statement: { text: 'begin read only', values: [] }, silent: true };
+export const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
+
 /** Collects the parameters of a statement while its text is built. */
 export class Parameters {
   readonly values: BoundValue[] = [];

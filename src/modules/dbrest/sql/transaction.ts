@@ -5,7 +5,7 @@ import type { Plan } from '../plan/index.ts';
 import type { Isolation } from '../schema/index.ts';
 import { callSql, RESPONSE_SETTINGS } from './shape.ts';
 import { compileSettings } from './settings.ts';
-import type { Step } from './statement.ts';
+import { BEGIN, ROLLBACK, type Step } from './statement.ts';
 
 /** The statements of a request between its settings and the end of its transaction. */
 export interface Work {
@@ -71,8 +71,6 @@ export interface WithinTransaction {
   readonly clearsTimeZone: boolean;
 }
 
-const BEGIN: Step = { statement: { text: 'begin', values: [] }, silent: true };
-const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
 /** Deferred constraints are checked, so that a request fails with a rollback as it would with a commit. */
 const CHECK_DEFERRED: Step = {
   statement: { text: 'set constraints all immediate', values: [] },

@@ -1,6 +1,7 @@
 import { catalogueSteps } from '../database.ts';
 import type { DbrestPass } from '../dsn.ts';
 import { CatalogueWriter, type Schema, schemaOf } from '../schema/index.ts';
+import { BEGIN_READ_ONLY } from '../sql/index.ts';
 import { inSlices } from '../turn.ts';
 import { withDatabase } from './open-database.ts';
 
@@ -11,7 +12,7 @@ export async function readSchema(pass: DbrestPass | undefined): Promise<Schema> 
   if (!pass) throw new Error('the location serves no database');
   const catalogue = await withDatabase(pass, async (session) => {
     const sink = new CatalogueWriter();
-    await session.run(catalogueSteps(sink), TIMEOUT_MS);
+    await session.run([BEGIN_READ_ONLY, ...catalogueSteps(sink)], TIMEOUT_MS);
     return sink.finish();
   });
   return inSlices(schemaOf({ catalogue, reads: 1 }));

@@ -1,11 +1,8 @@
 import type { Condition, Plan, ReadNode } from '../plan/index.ts';
 import type { Session } from '../session/index.ts';
-import { type Statements, type Step, totalSql } from '../sql/index.ts';
+import { BEGIN_READ_ONLY, ROLLBACK, type Statements, type Step, totalSql } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { type Counts, MOST_COUNTED } from './reasons.ts';
-
-const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
-const BEGIN: Step = { statement: { text: 'begin read only', values: [] }, silent: true };
 
 /** What the rows of a request are counted with. */
 interface Counting {
@@ -82,7 +79,7 @@ async function countUnsecured(
       values: [relation.owner, String(deadlineMs)],
     },
   };
-  const steps = [BEGIN, settings, { statement: totalSql(counted, MOST_COUNTED + 1) }, ROLLBACK];
+  const steps = [BEGIN_READ_ONLY, settings, { statement: totalSql(counted, MOST_COUNTED + 1) }, ROLLBACK];
   try {
     return Number((await session.run(steps, deadlineMs))[2]?.[0]);
   } catch (error) {

@@ -42,8 +42,7 @@ async function planOf(
   { config, role }: Inquiry,
 ): Promise<{ readonly text: string; readonly fault?: DbrestFault | undefined }> {
   const sink = new PlanText();
-  const opening = statements.firstCount - (config.preRequest ? 1 : 0);
-  const steps = explainSteps(statements, { opening, measured: false, sink });
+  const steps = explainSteps(statements, { measured: false, sink });
   if (!steps) return { text: '' };
   try {
     await session.run(steps, PATIENCE_MS);

@@ -1,10 +1,8 @@
 import type { RowSink } from '../session/index.ts';
-import type { Statements, Step } from '../sql/index.ts';
+import { BEGIN, ROLLBACK, type Statements, type Step } from '../sql/index.ts';
 
 /** Characters of a plan that are shown. */
 const MOST_CHARACTERS = 32_768;
-const BEGIN: Step = { statement: { text: 'begin', values: [] }, silent: true };
-const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, silent: true };
 
 /** Receives the lines of `explain`. */
 export class PlanText implements RowSink {
@@ -34,14 +32,14 @@ export class PlanText implements RowSink {
 
 /** The steps that explain the main statement of a request in its transaction; with `measured` it runs. */
 export function explainSteps(
-  { before, main }: Statements,
-  { opening, measured, sink }: { opening: number; measured: boolean; sink: PlanText },
+  { before, main, settingsAt }: Statements,
+  { measured, sink }: { measured: boolean; sink: PlanText },
 ): readonly (Step & { readonly sink?: RowSink })[] | undefined {
   // The request itself may ask for the plan.
   if (main.statement.text.startsWith('explain ')) return undefined;
   const { text, values } = main.statement;
   const statement = { text: `explain (${measured ? 'analyze, ' : ''}format text) ${text}`, values };
-  const first = measured ? before : before.slice(0, opening);
+  const first = measured ? before : before.slice(0, settingsAt + 1);
   const begun = first[0]?.statement.text === BEGIN.statement.text ? first : [BEGIN, ...first];
   return [...begun, { statement, sink }, ROLLBACK];
 }

@@ -15,7 +15,7 @@ import { compileSteps, type Steps } from '../pipeline.ts';
 import type { Plan } from '../plan/index.ts';
 import { type Content, needsFeatures, readContent, type RequestHead, requestWith } from '../request/index.ts';
 import { compileResponse, faultOf, respondToOptions, sendFault } from '../response/index.ts';
-import type { RunStep, Session, BatchRules, Results } from '../session/index.ts';
+import { type BatchRules, type Results, runSteps, type RunStep, type Session } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { countRows } from './counting.ts';
@@ -202,19 +202,18 @@ class Trial {
   /** Runs the statements and makes the response; the transaction ends with a rollback. */
   async #serve({ plan, statements }: Written, responseOf: ReturnType<typeof compileResponse>): Promise<void> {
     const { wire, config } = this.#scope;
-    const { before, main, after } = statements;
     const parts = { config, statements, stopwatch: undefined, isStored: false };
     const response = responseOf(wire.x, plan, parts);
     const { sink, verdict } = response;
-    const steps = [...before, sink ? { ...main, sink } : main, ...after];
-    await response.end(await this.#send(steps, { verdict, isolation: statements.isolation }));
+    await response.end(
+      await this.#send(runSteps(statements, sink), { verdict, isolation: statements.isolation }),
+    );
   }
 
   async #explain({ statements }: Written): Promise<string | undefined> {
     const { runs } = this.#scope;
     const sink = new PlanText();
-    const { length: opening } = this.#opening(statements);
-    const steps = explainSteps(statements, { opening, measured: runs && !this.#fault, sink });
+    const steps = explainSteps(statements, { measured: runs && !this.#fault, sink });
     if (!steps) return undefined;
     await this.#guarded(() => this.#send(steps));
     return sink.text;
@@ -227,7 +226,7 @@ class Trial {
     const { session } = this.#scope;
     const { schema, name } = this.#inquiry.asked;
     const relation = direct.find(({ table }) => table.schema === schema && table.name === name);
-    const opening = this.#opening(statements);
+    const opening = statements.before.slice(0, statements.settingsAt + 1);
     const counting = { session, deadlineMs: this.#deadlineMs, opening, relation };
     try {
       return await countRows(plan, counting);
@@ -243,11 +242,6 @@ class Trial {
     const { session, wire } = this.#scope;
     if (wire.isLeft) throw new PoolRefusal('abandoned');
     return session.run(steps, this.#deadlineMs, rules);
-  }
-
-  /** The beginning of the transaction and its settings. */
-  #opening({ before, firstCount }: Statements): Statements['before'] {
-    return before.slice(0, firstCount - (this.#scope.config.preRequest ? 1 : 0));
   }
 
   get #deadlineMs(): number {
