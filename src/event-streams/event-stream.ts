@@ -1,5 +1,5 @@
 import type { ResponseStream } from '../http/index.ts';
-import type { Feed, Follower } from './feed.ts';
+import type { Feed, OpenStream } from './feed.ts';
 import { COMMENT } from './heartbeat.ts';
 
 /** Number of entries after which other requests are served. */
@@ -19,7 +19,7 @@ interface StreamSource {
  * One client that follows the ring. It keeps a position in the ring and no entries: a client that reads more slowly than events
  * are published uses no memory, and is told how many entries it missed.
  */
-export class EventStream implements Follower {
+export class EventStream implements OpenStream {
   readonly #feed: Feed;
   readonly #out: ResponseStream;
   readonly #frameOf: StreamSource['frameOf'];

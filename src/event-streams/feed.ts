@@ -2,7 +2,7 @@ import type { Ring } from '../zone/index.ts';
 import { Heartbeat } from './heartbeat.ts';
 
 /** An open stream. */
-export interface Follower {
+export interface OpenStream {
   /** Called when there may be new entries. */
   wake(): void;
   /** Called when a heartbeat is due. */
@@ -12,7 +12,7 @@ export interface Follower {
 /** A ring on behalf of all clients of one worker: it is watched once for all of them. */
 export class Feed {
   readonly ring: Ring;
-  readonly #followers = new Set<Follower>();
+  readonly #streams = new Set<OpenStream>();
   readonly #heartbeat = new Heartbeat();
   #unwatch: (() => void) | undefined;
 
@@ -26,16 +26,16 @@ export class Feed {
   }
 
   /** Adds a stream; gives a function that removes it. */
-  follow(follower: Follower): () => void {
-    this.#followers.add(follower);
-    const rest = this.#heartbeat.add(follower);
+  follow(stream: OpenStream): () => void {
+    this.#streams.add(stream);
+    const rest = this.#heartbeat.add(stream);
     this.#unwatch ??= this.ring.watch(() => {
-      for (const each of this.#followers) each.wake();
+      for (const each of this.#streams) each.wake();
     });
     return () => {
-      this.#followers.delete(follower);
+      this.#streams.delete(stream);
       rest();
-      if (this.#followers.size === 0) this.close();
+      if (this.#streams.size === 0) this.close();
     };
   }
 

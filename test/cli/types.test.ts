@@ -249,8 +249,8 @@ test('gw types --watch asks a gateway again and again, also when it does not res
 });
 
 const SEVERAL = `http { server { listen 127.0.0.1:18997; server_name shop.test;
-  location /a/ { dbrest_anon_role anon; dbrest_pass postgresql://u:topsecret@127.0.0.1:1/db; dbrest_schemas "api, more"; }
-  location /b/ { dbrest_anon_role anon; dbrest_pass postgresql://u:topsecret@127.0.0.1:1/db; }
+  location /a/ { dbrest_pass postgresql://u:topsecret@127.0.0.1:1/db; dbrest_schemas "api, more"; dbrest_anon_role anon; }
+  location /b/ { dbrest_pass postgresql://u:topsecret@127.0.0.1:1/db; dbrest_anon_role anon; }
 } }`;
 
 const faults: readonly { args: readonly string[]; code: number; says: string | RegExp }[] = [

@@ -34,7 +34,7 @@ import { Costs, MOST_CHARACTERS, SharedSessions } from './sharing.ts';
 import { SlowClients } from './slow-clients.ts';
 import type { Counter } from '../../zone/index.ts';
 import { inSlices } from './turn.ts';
-import { Watch, type WatchOptions } from './watch.ts';
+import { Listening, type ListeningOptions } from './listening.ts';
 
 /** The client of a read or write: an exchange. */
 interface DatabaseClient {
@@ -136,7 +136,7 @@ interface DatabaseOptions {
     readonly flushed: (batches: number) => void;
   }) => Promise<Session>;
   /** Opens a session that receives notifications. */
-  readonly listen: WatchOptions['listen'];
+  readonly listen: ListeningOptions['listen'];
   readonly log: ErrorLog;
   /** The state that the workers of the process share. */
   readonly share: ShareKey;
@@ -152,7 +152,7 @@ export class Database {
   readonly costRefusals: Pick<Counter, 'add'>;
   readonly channels: Channels;
   readonly #share: CatalogueShare;
-  readonly #watch: Watch;
+  readonly #listening: Listening;
   readonly #pool: Pool<Session>;
   readonly #costs = new Costs();
   readonly #shared: SharedSessions;
@@ -197,8 +197,8 @@ export class Database {
     this.#hidePool = metrics.showPool(() => this.#pool.level);
     const refresh = (): void => void this.schema.refresh();
     const reachable = (error: Error | undefined): void => this.#noteReachability(error);
-    const { caches, channels } = this;
-    this.#watch = new Watch({ name, log, listen, share: this.#share, refresh, caches, channels, reachable });
+    const hearers = { share: this.#share, caches: this.caches, channels: this.channels, refresh, reachable };
+    this.#listening = new Listening({ name, log, listen, ...hearers });
   }
 
   /** Notifications are heard, by whichever worker listens. */
@@ -281,7 +281,7 @@ export class Database {
   async close(): Promise<void> {
     this.#hidePool();
     this.#slowClients.close();
-    await this.#watch.close();
+    await this.#listening.close();
     await this.#pool.close();
     this.#share.close();
   }
@@ -387,7 +387,7 @@ export class Database {
 
   async #readSchema(fresh: boolean): Promise<Schema> {
     try {
-      await this.#watch.started;
+      await this.#listening.started;
       if (fresh) await this.#share.settled();
       return await inSlices(schemaOf(await this.#share.obtain(() => this.#readCatalogue())));
     } catch (error) {

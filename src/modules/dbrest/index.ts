@@ -20,7 +20,7 @@ import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { connect, openSession, type Pg } from './session/index.ts';
 import { openStreams, zonesOf } from './stream-zones.ts';
-import { Listener } from './watch.ts';
+import { Listener } from './listening.ts';
 
 export type * as dbrestTools from './tools/index.ts';
 export type { DbrestConfig } from './directives/index.ts';
@@ -70,7 +70,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
 
   async probe(config, live) {
-    const { probeDatabase } = await import('./live.ts');
+    const { probeDatabase } = await import('./probe.ts');
     return probeDatabase(config, live);
   },
 

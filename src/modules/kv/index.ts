@@ -34,7 +34,7 @@ import { sendError } from './response.ts';
 import { COMMANDS, type Store } from './commands.ts';
 import { directives, type KvConfig } from './directives.ts';
 import { compileCommand, readArgs, refuseHost } from './handler.ts';
-import { probeStore } from './live.ts';
+import { probeStore } from './probe.ts';
 import { variables } from './outcome.ts';
 import { compileSource, provisionStore, type StoreOrStores, VERSIONS_KEY } from './sources.ts';
 import { openVersions, type SharedVersions, Versions } from './versions.ts';

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type ConnectionTarget, type DbrestPass, DEFAULT_EMBEDDED_DIR, readDsn, targetName } from '../dsn.ts';
 import { SCHEMA_CHANNELS } from '../notifications/index.ts';
-import { Listener } from '../watch.ts';
+import { Listener } from '../listening.ts';
 import { connect, openSession, type Session, type WireClient } from '../session/index.ts';
 
 const SILENT = { write: () => undefined };

@@ -10,7 +10,7 @@ import { quoteIdentifier } from './sql/index.ts';
  */
 const LONGEST_START_MS = 1_000;
 
-export interface WatchOptions {
+export interface ListeningOptions {
   /** The name of the database in the log. */
   readonly name: string;
   readonly log: ErrorLog;
@@ -45,18 +45,18 @@ interface OpenListener {
 }
 
 /**
- * Refreshes the schema when the database announces a change. One worker of the process listens for all; when it ends,
- * another one takes over.
+ * Listens to the database: changes of the schema make it read again, writes go to the caches, all else to the channels of locations.
+ * One worker of the process listens for all; when it ends, another one takes over.
  */
-export class Watch {
-  readonly #options: WatchOptions;
+export class Listening {
+  readonly #options: ListeningOptions;
   /** Resolves when the listener is ready, has failed, or takes too long. */
   readonly started: Promise<void>;
   #listener: OpenListener | undefined;
   #start = (): void => undefined;
   #isRefused = false;
 
-  constructor(options: WatchOptions) {
+  constructor(options: ListeningOptions) {
     this.#options = options;
     this.started = new Promise((resolve) => {
       const timer = setTimeout(resolve, LONGEST_START_MS).unref();

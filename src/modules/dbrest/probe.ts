@@ -5,8 +5,8 @@ import type { DbrestConfig } from './directives/index.ts';
 import type { ConnectionTarget } from './dsn.ts';
 import { connect, type WireError } from './session/index.ts';
 
-/** The properties of a database that live checks examine. */
-interface LiveFacts {
+/** What a probe finds out about a database. */
+interface DatabaseFacts {
   /** `server_version_num`, for example 150004. */
   readonly version: number;
   readonly login: RoleFacts;
@@ -26,7 +26,7 @@ interface RoleFacts {
 }
 
 /** Returns one JSON text. $1 is the anonymous role or null, $2 the served schemas. Works with PostgreSQL 10 and later. */
-const LIVE_SQL = `
+const FACTS_SQL = `
 with anon as (
   select r.oid, r.rolsuper, r.rolbypassrls from pg_catalog.pg_roles r where r.rolname = $1::text
 ), served as (
@@ -86,8 +86,8 @@ select json_build_object(
   ), '[]')
 )::text as facts`;
 
-/** The database, role and schemas to check. */
-interface LiveQuery {
+/** A database, with the role and the schemas that a location has there. */
+interface ProbedDatabase {
   readonly target: ConnectionTarget;
   readonly anonRole: string | undefined;
   readonly schemas: readonly string[];
@@ -95,9 +95,9 @@ interface LiveQuery {
 
 /** Queries a database over a connection of its own. On failure returns a printable reason; never rejects. */
 async function queryDatabase(
-  query: LiveQuery,
+  query: ProbedDatabase,
   timeoutMs: number,
-): Promise<LiveFacts | { readonly reason: string }> {
+): Promise<DatabaseFacts | { readonly reason: string }> {
   try {
     return await runQuery(query, timeoutMs);
   } catch (error) {
@@ -106,9 +106,12 @@ async function queryDatabase(
 }
 
 /** The row as JSON, with null for an absent role. */
-type LiveRow = Omit<LiveFacts, 'anon'> & { readonly anon: LiveFacts['anon'] | null };
+type FactsRow = Omit<DatabaseFacts, 'anon'> & { readonly anon: DatabaseFacts['anon'] | null };
 
-async function runQuery({ target, anonRole, schemas }: LiveQuery, timeoutMs: number): Promise<LiveFacts> {
+async function runQuery(
+  { target, anonRole, schemas }: ProbedDatabase,
+  timeoutMs: number,
+): Promise<DatabaseFacts> {
   const { default: pg } = await import('pg');
   const limited = { ...target, connectTimeoutMs: Math.min(target.connectTimeoutMs, timeoutMs) };
   const query = (text: string, values: unknown[] = []): QueryConfig & { query_timeout: number } => ({
@@ -120,8 +123,8 @@ async function runQuery({ target, anonRole, schemas }: LiveQuery, timeoutMs: num
     connected.query(query(`set default_transaction_read_only = on; set statement_timeout = ${timeoutMs}`)),
   );
   try {
-    const { rows } = await client.query<{ facts: string }>(query(LIVE_SQL, [anonRole ?? null, schemas]));
-    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as LiveRow;
+    const { rows } = await client.query<{ facts: string }>(query(FACTS_SQL, [anonRole ?? null, schemas]));
+    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as FactsRow;
     return { ...facts, ...(anon && { anon }) };
   } finally {
     await client.end();
@@ -164,14 +167,14 @@ export async function probeDatabase(config: DbrestConfig, live: LiveScope): Prom
   ];
 }
 
-function* versionProblems({ version }: LiveFacts): Generator<Problem> {
+function* versionProblems({ version }: DatabaseFacts): Generator<Problem> {
   const major = Math.floor(version / 10_000);
   if (major >= LEAST_VERSION) return;
   const message = `the database is PostgreSQL ${major}, at least ${LEAST_VERSION} is needed`;
   yield { rule: 'dbrest-server-old', field: 'pass', message };
 }
 
-function* loginProblems({ login }: LiveFacts): Generator<Problem> {
+function* loginProblems({ login }: DatabaseFacts): Generator<Problem> {
   const what = unboundBy(login);
   if (what === undefined) return;
   yield {
@@ -182,7 +185,7 @@ function* loginProblems({ login }: LiveFacts): Generator<Problem> {
   };
 }
 
-function* anonProblems({ anon }: LiveFacts, role: string | undefined): Generator<Problem> {
+function* anonProblems({ anon }: DatabaseFacts, role: string | undefined): Generator<Problem> {
   if (role === undefined) return;
   const field = 'anonRole';
   if (!anon) {
@@ -202,19 +205,19 @@ function* anonProblems({ anon }: LiveFacts, role: string | undefined): Generator
   };
 }
 
-function unboundBy({ superuser, bypassesRowSecurity }: LiveFacts['login']): string | undefined {
+function unboundBy({ superuser, bypassesRowSecurity }: DatabaseFacts['login']): string | undefined {
   if (superuser) return 'is a superuser: neither privileges nor row security apply to it';
   return bypassesRowSecurity ? 'bypasses row security' : undefined;
 }
 
-function* schemaProblems({ schemas: found }: LiveFacts, schemas: readonly string[]): Generator<Problem> {
+function* schemaProblems({ schemas: found }: DatabaseFacts, schemas: readonly string[]): Generator<Problem> {
   for (const schema of schemas.filter((name) => !found.includes(name))) {
     const message = `the database has no schema "${schema}"`;
     yield { rule: 'dbrest-schema-missing', field: 'schemas', message };
   }
 }
 
-function* tableProblems({ open }: LiveFacts): Generator<Problem> {
+function* tableProblems({ open }: DatabaseFacts): Generator<Problem> {
   for (const writes of [true, false]) {
     const names = open.filter((table) => table.writes === writes).map(({ name }) => name);
     if (names.length === 0) continue;
@@ -227,7 +230,7 @@ function* tableProblems({ open }: LiveFacts): Generator<Problem> {
   }
 }
 
-function* indexProblems({ unindexed }: LiveFacts): Generator<Problem> {
+function* indexProblems({ unindexed }: DatabaseFacts): Generator<Problem> {
   if (unindexed.length === 0) return;
   const message = `embedding along ${listed(unindexed)} has no index to use`;
   yield { rule: 'dbrest-embed-unindexed', field: 'pass', message };
