@@ -217,6 +217,36 @@ const places: readonly GroupCase[] = [
     says: [],
   },
   {
+    it: 'batches and tools of locations without paths below them, and of one that has them',
+    conf: `dbrest_schemas a; dbrest_anon_role b; dbrest_batch on; server { listen 127.0.0.1:80; location /a/ { dbrest_pass embedded; }
+      location = /b { dbrest_pass embedded; dbrest_mcp on; } location ~ c { dbrest_pass embedded; dbrest_batch on; } }`,
+    says: [
+      'GW625 "dbrest_mcp" has no effect: only a prefix location has paths below it',
+      'GW625 "dbrest_batch" has no effect: only a prefix location has paths below it',
+    ],
+  },
+  {
+    it: 'rows that are to be followed where functions alone are served',
+    conf: `dbrest_schemas a; dbrest_anon_role b; server { listen 127.0.0.1:80; location /rpc/ { dbrest_pass embedded; dbrest_live on; } }`,
+    says: ['GW625 "dbrest_live" has no effect: the location serves functions alone'],
+  },
+  {
+    it: 'batches, tools and streams without a database',
+    conf: `server { listen 127.0.0.1:80; location /a/ { dbrest_batch on; dbrest_mcp on; dbrest_live on; dbrest_listen a; } }`,
+    says: ['dbrest_batch', 'dbrest_mcp', 'dbrest_live', 'dbrest_listen'].map(
+      (name) => `GW624 "${name}" has no effect: it holds in no location with "dbrest_pass"`,
+    ),
+  },
+  {
+    it: 'notifications for strangers, for a token, and on a port of this machine',
+    conf: `dbrest_schemas s; dbrest_max_rows 9; dbrest_listen a b;
+      server { listen 443; location = /a { dbrest_pass embedded; dbrest_anon_role anon; limit_except GET { deny all; } }
+        location = /b { dbrest_pass embedded; dbrest_jwt_secret \${file:secret}; } }
+      server { listen 127.0.0.1:80; location = /c { dbrest_pass embedded; dbrest_anon_role anon; } }`,
+    secret: 'kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6E',
+    says: ['GW627 strangers may follow all notifications of "a", "b"'],
+  },
+  {
     it: 'a timeout of an hour, and one of five minutes',
     conf: 'dbrest_timeout 1h; server { dbrest_timeout 5m; }',
     says: ['GW613 "dbrest_timeout 1h" lets one request hold a connection for that long'],

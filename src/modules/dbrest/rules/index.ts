@@ -6,6 +6,7 @@ import { SERVED_RULES } from './served.ts';
 import { CONNECTION_RULES } from './connection.ts';
 import { CACHING_RULES } from './caching.ts';
 import { REQUEST_RULES } from './requests.ts';
+import { SERVICE_RULES } from './services.ts';
 
 /** The rules of dbrest: GW6xx. */
 export const rules: readonly ModuleRule<DbrestConfig>[] = [
@@ -15,4 +16,5 @@ export const rules: readonly ModuleRule<DbrestConfig>[] = [
   ...CONNECTION_RULES,
   ...CACHING_RULES,
   ...REQUEST_RULES,
+  ...SERVICE_RULES,
 ];

@@ -3,7 +3,7 @@ import type { DbrestConfig } from '../directives/index.ts';
 import { servedDatabases } from './served.ts';
 
 /** What is said of a directive that holds in no location with a database. */
-function* idle(
+export function* idle(
   config: CheckedModule<DbrestConfig>,
   directive: string,
   field: keyof DbrestConfig,

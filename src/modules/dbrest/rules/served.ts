@@ -2,6 +2,7 @@ import { type DirectiveNode, lengthened } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
+import { functionPath } from '../request/index.ts';
 
 /** A location with `dbrest_pass`. */
 export interface ServedDatabase {
@@ -113,10 +114,11 @@ const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
   },
 };
 
-/** A location that serves only functions needs POST. */
-function servesFunctions({ block, settings: { rpc } }: ServedDatabase): boolean {
+/** Tells whether a location serves functions alone; it then needs POST, and has no tables. */
+export function servesFunctions({ block, settings: { rpc } }: ServedDatabase): boolean {
   const match = matchOf(block);
-  return rpc === 'on' || (rpc === 'auto' && match?.kind === 'prefix' && match.path.endsWith('/rpc/'));
+  const path = match && 'path' in match ? match.path : '';
+  return functionPath({ path }, rpc) === '/';
 }
 
 const dbrestNoLimit: ModuleRule<DbrestConfig> = {

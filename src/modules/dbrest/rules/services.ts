@@ -1,0 +1,143 @@
+import type { DirectiveNode } from '../../../../grammar/index.ts';
+import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import { idle } from './requests.ts';
+import { servedDatabases, type ServedDatabase, servesFunctions } from './served.ts';
+
+/** What a location serves besides requests for rows, functions and its description. */
+interface Service {
+  readonly directive: string;
+  readonly field: 'batch' | 'mcp' | 'live' | 'listen';
+  readonly isOn: (settings: DbrestConfig) => boolean;
+  /** Why no request of a location can ask for it; absent where every location can be asked. */
+  readonly obstacle?: (served: ServedDatabase) => string | undefined;
+}
+
+const SERVICES: readonly Service[] = [
+  { directive: 'dbrest_batch', field: 'batch', isOn: ({ batch }) => batch, obstacle: noPathBelow },
+  { directive: 'dbrest_mcp', field: 'mcp', isOn: ({ mcp }) => mcp !== 'off', obstacle: noPathBelow },
+  { directive: 'dbrest_live', field: 'live', isOn: ({ live }) => live, obstacle: noTables },
+  { directive: 'dbrest_listen', field: 'listen', isOn: ({ listen = [] }) => listen.length > 0 },
+];
+
+/** The kind of the location around an `if` is not looked up: what is not certain is not said. */
+function noPathBelow({ block }: ServedDatabase): string | undefined {
+  const match = matchOf(block);
+  return !match || match.kind === 'prefix' ? undefined : 'only a prefix location has paths below it';
+}
+
+function noTables(served: ServedDatabase): string | undefined {
+  return servesFunctions(served) ? 'the location serves functions alone' : undefined;
+}
+
+const dbrestServiceIdle: ModuleRule<DbrestConfig> = {
+  id: 'GW624',
+  slug: 'dbrest-service-idle',
+  severity: 'warning',
+  summary: 'batches, tools or streams where no database is served',
+  why: 'Only locations with "dbrest_pass" have them. Where none of them is inside the block, or each says otherwise, the directive does nothing.',
+  fix: 'Move it into the location that serves the database, or remove it.',
+  bad: {
+    text: `location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }
+location /files/ { dbrest_live on; }`,
+  },
+  good: {
+    text: `location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_live on; }
+location /files/ { }`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const { directive, field } of SERVICES) yield* idle(config, directive, field);
+  },
+};
+
+const dbrestServiceUnreachable: ModuleRule<DbrestConfig> = {
+  id: 'GW625',
+  slug: 'dbrest-service-unreachable',
+  severity: 'warning',
+  summary: 'batches, tools or streams that no request can ask for',
+  why: 'Batches and tools have paths below the location, which only a prefix location has. Rows can be followed where tables are served, not where all paths call functions.',
+  fix: 'Set it in the prefix location that serves the tables.',
+  bad: {
+    text: 'location = /todos { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_batch on; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_batch on; }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const service of SERVICES) yield* unreachable(config, service);
+  },
+};
+
+function* unreachable(
+  config: CheckedModule<DbrestConfig>,
+  { directive, field, isOn, obstacle }: Service,
+): Iterable<Problem> {
+  if (!obstacle) return;
+  const obstacles = new Map<DirectiveNode, (string | undefined)[]>();
+  for (const served of servedDatabases(config)) {
+    if (!isOn(served.settings)) continue;
+    for (const node of config.nodesIn(served.block, field))
+      obstacles.set(node, [...(obstacles.get(node) ?? []), obstacle(served)]);
+  }
+  for (const [at, [first, ...others]] of obstacles) {
+    if (first === undefined || others.includes(undefined)) continue;
+    yield { at, message: `"${directive}" has no effect: ${first}` };
+  }
+}
+
+const dbrestListenOpen: ModuleRule<DbrestConfig> = {
+  id: 'GW627',
+  slug: 'dbrest-listen-open',
+  severity: 'warning',
+  summary: 'notifications that strangers may follow',
+  why: 'Roles and policies do not hold for notifications: whoever may call the location gets the whole payload of each, whatever a trigger puts into it.',
+  fix: 'Leave out dbrest_anon_role in this location, so that a token is needed, or say who may call it: allow …; deny all.',
+  bad: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location = /news {
+    dbrest_pass embedded;
+    dbrest_schemas api;
+    dbrest_anon_role anon;
+    dbrest_max_rows 100;
+    dbrest_listen orders;
+    limit_except GET { deny all; }
+  }
+}`,
+  },
+  good: {
+    in: 'http',
+    text: `server {
+  listen 443;
+  location = /news {
+    dbrest_pass embedded;
+    dbrest_schemas api;
+    dbrest_anon_role anon;
+    dbrest_max_rows 100;
+    dbrest_listen orders;
+    allow 10.0.0.0/8;
+    deny all;
+  }
+}`,
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node, block, settings } of servedDatabases(config)) {
+      const { listen = [], anonRole, jwtKeys } = settings;
+      const needsToken = anonRole === undefined && jwtKeys !== undefined;
+      if (listen.length === 0 || needsToken || !config.isOpen(block)) continue;
+      yield {
+        at: config.nodesIn(block, 'listen')[0] ?? node,
+        message: `strangers may follow all notifications of ${listen.map((name) => `"${name}"`).join(', ')}`,
+        hint: 'leave out "dbrest_anon_role" here, or say who may call the location',
+      };
+    }
+  },
+};
+
+/** Rules about batches, tools and streams. */
+export const SERVICE_RULES: readonly ModuleRule<DbrestConfig>[] = [
+  dbrestServiceIdle,
+  dbrestServiceUnreachable,
+  dbrestListenOpen,
+];
