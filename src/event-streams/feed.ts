@@ -22,7 +22,7 @@ export class Feed {
 
   /** The number of streams. */
   get size(): number {
-    return this.#followers.size;
+    return this.#streams.size;
   }
 
   /** Adds a stream; gives a function that removes it. */
