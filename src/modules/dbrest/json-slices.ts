@@ -5,12 +5,12 @@ export interface JsonSlice {
   readonly value: Buffer;
 }
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
+export const OPEN_ARRAY = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
+export const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const NO_KEY = Buffer.alloc(0);
 

@@ -12,6 +12,9 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** The media type of the JSON that gw itself writes. */
+export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
+
 const MOST_BYTES = 8_192;
 const MOST_DEPTH = 32;
 

@@ -20,7 +20,7 @@ import {
 } from './request/index.ts';
 import { compileResponse, type OpenResponse, respondToOptions, type Stopwatch } from './response/index.ts';
 import type { Schema } from './schema/index.ts';
-import { type Results, runSteps, type WireError } from './session/index.ts';
+import { isStatementError, type Results, runSteps, type WireError } from './session/index.ts';
 import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
 
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
@@ -255,7 +255,7 @@ async function purging(
  */
 function isRefusal(error: unknown): boolean {
   if (error instanceof DbrestFault) return error.code === TOO_COSTLY;
-  return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
+  return isStatementError(error);
 }
 
 async function runStatements(database: RestDatabase, prepared: PreparedRun): Promise<Results> {

@@ -3,6 +3,7 @@ import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import type { ConnectionTarget } from './dsn.ts';
+import { mayBecomeSql } from './schema/index.ts';
 import { connect, type WireError } from './session/index.ts';
 
 /** What a probe finds out about a database. */
@@ -64,10 +65,7 @@ select json_build_object(
   'anon', (
     select json_build_object(
       'superuser', a.rolsuper, 'bypassesRowSecurity', a.rolbypassrls,
-      'granted', pg_has_role(
-        session_user, a.oid,
-        case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end
-      )
+      'granted', ${mayBecomeSql('a.oid')}
     ) from anon a
   ),
   'schemas', coalesce((select json_agg(s.nspname) from served s), '[]'),

@@ -27,6 +27,12 @@ export {
 
 const LONGEST_ROLE_BYTES = 63;
 
+/** Tells whether a request can have a role of this name. `set role none` would switch back to the login role. */
+export function isRoleName(name: string): boolean {
+  const isName = name !== '' && name !== 'none' && !name.includes('\0');
+  return isName && Buffer.byteLength(name) <= LONGEST_ROLE_BYTES;
+}
+
 /** The role of a request, and the token data that is passed to the database. */
 export interface Identity {
   readonly role: string;
@@ -102,9 +108,7 @@ export class Authenticator {
     const role = this.#claimedRole(members);
     if (role === undefined) return undefined;
     if (typeof role !== 'string') throw noRole(JSON.stringify(role));
-    // `set role none` switches back to the login role.
-    if (role === '' || role === 'none' || role.includes('\0')) throw noRole(role);
-    if (Buffer.byteLength(role) > LONGEST_ROLE_BYTES) throw noRole(role);
+    if (!isRoleName(role)) throw noRole(role);
     if (role === loginRole && role !== anonRole) throw roleNotPermitted(role);
     return role;
   }

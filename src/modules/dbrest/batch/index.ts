@@ -4,6 +4,7 @@ import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { bodyTooLarge, DbrestFault, faultOfItem, invalidItem, methodNotAllowed } from '../fault/index.ts';
 import { innerExchange, type InnerRequest } from '../inner-request.ts';
+import { JSON_CONTENT_TYPE } from '../json.ts';
 import type { Prepared } from '../plan-cache/index.ts';
 import {
   appliedPreferences,
@@ -63,7 +64,7 @@ export function compileBatches(
     if (!received) return;
     const items = await readItems(received, config.batchMax);
     caller.stopwatch?.lap('parse');
-    if (items.length === 0) return x.send(200, 'application/json; charset=utf-8', '[]');
+    if (items.length === 0) return x.send(200, JSON_CONTENT_TYPE, '[]');
     const progress: Progress = { item: undefined };
     try {
       await steps.retry(x, () => run(x, { items, caller, preferences, progress }));
@@ -99,7 +100,7 @@ function compileRun(
     const applied = appliedPreferences(preferences);
     if (applied !== undefined) x.response.setHeader('Preference-Applied', applied);
     if (stopwatch) x.response.setHeader('Server-Timing', stopwatch.toString());
-    x.send(200, 'application/json; charset=utf-8', Buffer.concat(pieces));
+    x.send(200, JSON_CONTENT_TYPE, Buffer.concat(pieces));
   };
 }
 

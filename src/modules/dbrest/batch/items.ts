@@ -4,7 +4,7 @@ import type { InnerRequest } from '../inner-request.ts';
 import { isObject } from '../json.ts';
 import { JSON_TYPE, parsePreferences, type ReceivedBody, scanJson } from '../request/index.ts';
 import { inSlices } from '../turn.ts';
-import { type JsonSlice, slicesOf } from '../json-slices.ts';
+import { type JsonSlice, OPEN_OBJECT, slicesOf } from '../json-slices.ts';
 
 /** Reads the items of a batch from its body. Throws PGRST102, DBREST110, DBREST111 and DBREST112. */
 export async function readItems(
@@ -56,8 +56,6 @@ function* membersOf(item: Buffer, fail: Fail): Generator<undefined, Members> {
   }
   return members;
 }
-
-const OPEN_OBJECT = 0x7b;
 
 function addMember(members: Map<Member, Buffer>, { key, value }: JsonSlice, fail: Fail): void {
   const name = key.length <= LONGEST_KEY_BYTES ? BY_KEY.get(key.toString()) : undefined;

@@ -1,7 +1,13 @@
 import { wrongArguments } from '../fault/index.ts';
-import { slicesOf } from '../json-slices.ts';
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, slicesOf } from '../json-slices.ts';
 import { arrayLiteral } from '../sql/index.ts';
 import { membersOf, type Params } from './message.ts';
+
+/** Arguments that are an object, or absent. Throws DBREST133 for others. */
+export function objectOf(json: Buffer | undefined): Buffer | undefined {
+  if (json && json[0] !== OPEN_OBJECT) throw wrongArguments('the arguments are an object');
+  return json;
+}
 
 /** The arguments of a tool. Every method throws DBREST133 for an argument of another type. */
 export class Arguments {
@@ -9,8 +15,8 @@ export class Arguments {
 
   /** Throws if an argument has none of the names. */
   constructor(json: Buffer | undefined, names: readonly string[]) {
-    if (json && json[0] !== OPEN_OBJECT) throw wrongArguments('the arguments are an object');
-    this.#given = json ? membersOf(json) : new Map();
+    const object = objectOf(json);
+    this.#given = object ? membersOf(object) : new Map();
     for (const name of this.#given.keys()) {
       if (!names.includes(name)) throw wrongArguments(`expected only ${names.join(', ') || 'none'}`);
     }
@@ -60,10 +66,6 @@ export class Arguments {
     return json ? ((JSON.parse(json.toString()) as unknown) ?? undefined) : undefined;
   }
 }
-
-const OPEN_ARRAY = 0x5b;
-const OPEN_OBJECT = 0x7b;
-const QUOTE = 0x22;
 
 function elementsOf(json: Buffer): readonly Buffer[] {
   return [...slicesOf(json)].flatMap((slice) => slice?.value ?? []);

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import { wrongArguments } from '../fault/index.ts';
 import { argumentsSchema, callable, type JsonSchema, type Overloads } from '../openapi/index.ts';
+import { objectOf } from './arguments.ts';
 import { CHANGES, READS, requestFor, type Tool, type ToolContext } from './tool.ts';
 
 /** Longest name of a tool that all clients take. */
 const LONGEST_NAME = 64;
 const DIGEST_LENGTH = 8;
-const OPEN_OBJECT = 0x7b;
 const NO_ARGUMENTS = Buffer.from('{}');
 
 /** One tool for each function that the role may call: only those that cannot write, unless the tools may. */
@@ -48,9 +47,8 @@ function toolOf(overloads: Overloads, context: SchemaContext): readonly Tool[] {
       inputSchema: inputSchema(named, context),
       annotations: readOnly ? READS : CHANGES,
       call(json) {
-        if (json && json[0] !== OPEN_OBJECT) throw wrongArguments('the arguments are an object');
         const path = `${functionPath}${name}`;
-        const request = requestFor('POST', path, { schema, body: json ?? NO_ARGUMENTS });
+        const request = requestFor('POST', path, { schema, body: objectOf(json) ?? NO_ARGUMENTS });
         return { kind: 'request', request, readOnly, member: 'result' };
       },
     },

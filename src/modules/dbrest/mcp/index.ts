@@ -5,6 +5,7 @@ import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { bodyTooLarge, DbrestFault, onlyReads, tooLargeResult } from '../fault/index.ts';
 import { innerExchange } from '../inner-request.ts';
+import { JSON_CONTENT_TYPE } from '../json.ts';
 import { functionPath, mcpPath, receiveBody, type ReceivedBody, scanJson } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan } from '../sql/index.ts';
@@ -13,6 +14,7 @@ import {
   errorMessage,
   INVALID_PARAMS,
   INVALID_REQUEST,
+  type Json,
   type Message,
   messageOf,
   NO_METHOD,
@@ -70,12 +72,10 @@ export function compileMcp(config: DbrestConfig, parts: McpParts): Mcp | undefin
     if (message.kind === 'invalid') return sendInvalid(x, new RpcError(INVALID_REQUEST, message.why));
     if (message.kind === 'unreadable') return sendInvalid(x, new RpcError(PARSE_ERROR, 'this is not JSON'));
     const response = await respondTo(x, message, identity);
-    x.send(200, JSON_TYPE, response);
+    x.send(200, JSON_CONTENT_TYPE, response);
   };
   return { isMcp: (uri) => uri === path, serve };
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 function allow(x: Exchange): void {
   x.response.setHeader('Allow', 'OPTIONS,POST');
@@ -83,7 +83,7 @@ function allow(x: Exchange): void {
 }
 
 function sendInvalid(x: Exchange, error: RpcError): void {
-  x.send(400, JSON_TYPE, errorMessage(error));
+  x.send(400, JSON_CONTENT_TYPE, errorMessage(error));
 }
 
 async function readMessage({
@@ -139,9 +139,6 @@ function pageOf(tools: RoleTools, params: Params): string {
   if (page === undefined) throw new RpcError(INVALID_PARAMS, 'unknown cursor');
   return page;
 }
-
-/** JSON in pieces. */
-type Json = readonly (string | Buffer)[];
 
 /** A parameter; null stands for one that is absent. */
 function given(params: Params, name: string): Buffer | undefined {

@@ -11,6 +11,9 @@ export type Message =
 /** The parameters of a request by their names, as they were sent: parsed numbers would lose digits. */
 export type Params = ReadonlyMap<string, Buffer>;
 
+/** JSON in pieces. */
+export type Json = readonly (string | Buffer)[];
+
 const LONGEST_ID = 256;
 
 /** Reads a message from valid JSON. `whole`: the same, parsed. */
@@ -64,12 +67,12 @@ export function errorMessage({ code, message }: RpcError, id: Buffer = NO_ID): B
   return framed(id, 'error', [JSON.stringify({ code, message })]);
 }
 
-/** A response with a result, which is JSON in pieces. */
-export function resultMessage(id: Buffer, result: readonly (string | Buffer)[]): Buffer {
+/** A response with a result. */
+export function resultMessage(id: Buffer, result: Json): Buffer {
   return framed(id, 'result', result);
 }
 
-function framed(id: Buffer, member: 'error' | 'result', json: readonly (string | Buffer)[]): Buffer {
+function framed(id: Buffer, member: 'error' | 'result', json: Json): Buffer {
   const pieces = ['{"jsonrpc":"2.0","id":', id, `,"${member}":`, ...json, '}'];
   return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
 }

@@ -1,9 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Exchange } from '../../../http/index.ts';
 import { parseJson } from '../json.ts';
-
-/** JSON in pieces. */
-type Json = readonly (string | Buffer)[];
+import type { Json } from './message.ts';
 
 /** A result that is a JSON object; clients of older revisions read the text. */
 export function immediateResult(json: string | Buffer): Json {

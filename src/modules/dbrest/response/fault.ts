@@ -11,6 +11,7 @@ import {
   serverFault,
   unexpectedResult,
 } from '../fault/index.ts';
+import { JSON_CONTENT_TYPE } from '../json.ts';
 import { notesOf } from '../notes.ts';
 import { ConnectionLost, ConnectTimeout, UnexpectedResult } from '../session/index.ts';
 import { setUsualReason } from './head.ts';
@@ -54,8 +55,6 @@ export function isServerError(error: unknown): error is ServerError {
   );
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
 /** Sends a fault as JSON. `minimal` omits details and hint. */
 export function sendFault(x: Exchange, fault: DbrestFault, verbosity: 'verbose' | 'minimal'): void {
   const notes = notesOf(x);
@@ -66,5 +65,5 @@ export function sendFault(x: Exchange, fault: DbrestFault, verbosity: 'verbose' 
   }
   setUsualReason(x, fault.status);
   if (fault.reason) x.response.setReason(fault.reason);
-  x.send(fault.status, JSON_TYPE, fault.body(verbosity));
+  x.send(fault.status, JSON_CONTENT_TYPE, fault.body(verbosity));
 }

@@ -4,7 +4,15 @@ export { CatalogueWriter, type Catalogue } from './entries.ts';
 export { CHANGES_TRIGGER } from './relation-draft.ts';
 export { relationshipsOf, type Relationship } from './relationships.ts';
 export { SchemaCache } from './cache.ts';
-export { mayUse, mostSimilar, similarTable, EVERY_RIGHT, rightsOf, type Rights } from './rights.ts';
+export {
+  mayUse,
+  mostSimilar,
+  similarTable,
+  EVERY_RIGHT,
+  mayBecomeSql,
+  rightsOf,
+  type Rights,
+} from './rights.ts';
 export { qualifiedName, splitModifier } from './type-name.ts';
 export type { Privilege, TypeShape } from './discovery.ts';
 export type {

@@ -83,3 +83,9 @@ function similarityOf(a: string, b: string, least: number): number {
   }
   return 1 - (previous[b.length] as number) / longest;
 }
+
+/** SQL: whether the login role may become the role with an object id; before PostgreSQL 16 every member may. */
+export function mayBecomeSql(oid: string): string {
+  return `pg_catalog.pg_has_role(session_user, ${oid},
+    case when pg_catalog.current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)`;
+}

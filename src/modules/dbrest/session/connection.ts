@@ -34,6 +34,11 @@ export interface WireError extends Error {
   readonly routine?: string;
 }
 
+/** PostgreSQL has refused a statement, and rolled its transaction back. A session that ends says FATAL instead. */
+export function isStatementError(error: unknown): error is WireError {
+  return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
+}
+
 /** A row; every column is a text. */
 export type Row = readonly (string | null)[];
 

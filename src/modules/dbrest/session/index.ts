@@ -24,7 +24,14 @@ export {
   type Verdict,
 } from './session.ts';
 export type { Leftovers } from './lead.ts';
-export { type Column, ConnectTimeout, type Row, type WireClient, type WireError } from './connection.ts';
+export {
+  type Column,
+  ConnectTimeout,
+  isStatementError,
+  type Row,
+  type WireClient,
+  type WireError,
+} from './connection.ts';
 
 /**
  * Lets the server notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform,

@@ -1,5 +1,5 @@
 import type { CommandAccess, PolicyAccess, RelationAccess } from '../../../contract/index.ts';
-import type { RelationKind, TableName } from '../schema/index.ts';
+import { mayBecomeSql, type RelationKind, type TableName } from '../schema/index.ts';
 import type { Statement } from '../sql/index.ts';
 import type { Need } from './needs.ts';
 
@@ -45,18 +45,13 @@ export interface Namesake {
   readonly mayExecute: boolean;
 }
 
-/** Whether the login role may become a role; before PostgreSQL 16 every member may. */
-const MAY_BECOME = `pg_catalog.pg_has_role(session_user, OID,
-  case when pg_catalog.current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)`;
-const mayBecome = (oid: string): string => MAY_BECOME.replace('OID', oid);
-
 /** Roles that trials may have. $1: the anonymous role or null, which is served whatever it is. */
 export const ROLES_SQL = `
 select coalesce(json_agg(json_build_object(
   'name', r.rolname, 'bypassesRowSecurity', r.rolsuper or r.rolbypassrls
 ) order by r.rolname is distinct from $1::text, r.rolname), '[]')::text
 from pg_catalog.pg_roles r
-where ${mayBecome('r.oid')}
+where ${mayBecomeSql('r.oid')}
   and (r.rolname = $1::text or not r.rolsuper and r.rolname <> session_user and r.rolname !~ '^pg_')`;
 
 /** Bounds the relations that one request may use through views. */
@@ -110,7 +105,7 @@ select json_build_object(
   'login', session_user,
   'role', (
     select json_build_object('superuser', r.rolsuper, 'bypassesRowSecurity', r.rolbypassrls,
-      'reachable', ${mayBecome('r.oid')}, 'predefined', r.rolname ~ '^pg_')
+      'reachable', ${mayBecomeSql('r.oid')}, 'predefined', r.rolname ~ '^pg_')
     from pg_catalog.pg_roles r where r.rolname = $1::text
   ),
   'relations', coalesce((
@@ -119,7 +114,7 @@ select json_build_object(
       'name', pg_catalog.format('%I.%I', s.nspname, c.relname),
       'relkind', c.relkind, 'direct', x.direct, 'commands', x.commands, 'role', r.rolname, 'owner', o.rolname,
       'usesSchema', not x.direct or pg_catalog.has_schema_privilege(x.actor, s.oid, 'usage'),
-      'seesAll', not c.relforcerowsecurity and ${mayBecome('c.relowner')},
+      'seesAll', not c.relforcerowsecurity and ${mayBecomeSql('c.relowner')},
       'secured', c.relrowsecurity,
       'bypassed', r.rolsuper or r.rolbypassrls
         or not c.relforcerowsecurity and pg_catalog.pg_has_role(x.actor, c.relowner, 'usage'),

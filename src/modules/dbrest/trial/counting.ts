@@ -1,5 +1,5 @@
 import type { Condition, Plan, ReadNode } from '../plan/index.ts';
-import type { Session } from '../session/index.ts';
+import { isStatementError, type Session } from '../session/index.ts';
 import { BEGIN_READ_ONLY, ROLLBACK, type Statements, type Step, totalSql } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { type Counts, MOST_COUNTED } from './reasons.ts';
@@ -84,7 +84,7 @@ async function countUnsecured(
     return Number((await session.run(steps, deadlineMs))[2]?.[0]);
   } catch (error) {
     // An operator of a type that is not of `pg_catalog`, or a role that the server refuses.
-    if (error instanceof Error && 'severity' in error && error.severity === 'ERROR') return 'unknown';
+    if (isStatementError(error)) return 'unknown';
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { type LocationFacts, TrialRefusal, type TrialRequest } from '../../../contract/index.ts';
 import { isSafeHeaderName, isSafeHeaderValue, isValidQuery, normalizePath } from '../../../http/index.ts';
-import type { Identity } from '../auth/index.ts';
+import { type Identity, isRoleName } from '../auth/index.ts';
 import type { TriedRequest } from './trial-wire.ts';
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -17,7 +17,6 @@ const MOST_HEADERS = 40;
 const MOST_HEADER_CHARACTERS = 8_192;
 const MOST_TARGET_CHARACTERS = 8_192;
 const MOST_CLAIMS_CHARACTERS = 8_192;
-const LONGEST_ROLE_BYTES = 63;
 
 /** Reads the request of a trial as an engine would have. Throws a `TrialRefusal` (400). */
 export function readTried(
@@ -57,9 +56,7 @@ function readHeaders(headers: TrialRequest['headers']): readonly string[] {
 
 /** The identity of a trial: as if a token had chosen the role. Throws a `TrialRefusal` (400). */
 export function readIdentity({ role, claims }: Pick<TrialRequest, 'role' | 'claims'>): Identity {
-  const isRole = role !== '' && role !== 'none' && !role.includes('\0');
-  if (!isRole || Buffer.byteLength(role) > LONGEST_ROLE_BYTES)
-    throw new TrialRefusal(400, 'the role is malformed');
+  if (!isRoleName(role)) throw new TrialRefusal(400, 'the role is malformed');
   const text = JSON.stringify({ role, ...claims });
   if (text.length > MOST_CLAIMS_CHARACTERS) throw new TrialRefusal(400, 'the claims are too long');
   if (text.includes('\\u0000')) throw new TrialRefusal(400, 'the claims have a NUL character');

@@ -15,7 +15,14 @@ import { compileSteps, type Steps } from '../pipeline.ts';
 import type { Plan } from '../plan/index.ts';
 import { type Content, needsFeatures, readContent, type RequestHead, requestWith } from '../request/index.ts';
 import { compileResponse, faultOf, respondToOptions, sendFault } from '../response/index.ts';
-import { type BatchRules, type Results, runSteps, type RunStep, type Session } from '../session/index.ts';
+import {
+  isStatementError,
+  type BatchRules,
+  type Results,
+  runSteps,
+  type RunStep,
+  type Session,
+} from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { countRows } from './counting.ts';
@@ -232,7 +239,7 @@ class Trial {
       return await countRows(plan, counting);
     } catch (error) {
       // The counts are an addition: a trial that has its response does not fail for want of them.
-      if (error instanceof Error && 'severity' in error && error.severity === 'ERROR') return undefined;
+      if (isStatementError(error)) return undefined;
       throw error;
     }
   }
