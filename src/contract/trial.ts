@@ -1,7 +1,7 @@
 import type { Exchange } from '../http/index.ts';
 import type { LocationFacts } from './build.ts';
 
-/** A request that an operator tries on an API, as a role and with claims of his choice. */
+/** A request that an operator tries on an API, as a role and with chosen claims. */
 export interface TrialRequest {
   readonly role: string;
   /** Members of the claims; without a role the chosen one is added. */

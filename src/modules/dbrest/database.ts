@@ -221,7 +221,8 @@ export class Database {
 
   /**
    * Runs a read. It is cancelled when the client goes away. Before the client has received anything, it is repeated if the
-   * session was lost or the transaction conflicted with others, a few times at most. Rejects with `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
+   * session was lost or the transaction conflicted with others, a few times at most. Rejects with `PoolRefusal`,
+   * `ConnectionLost`, an error of the server or an exception of a sink.
    */
   async read(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
     const order: Order = { ...given, repeatable: true };

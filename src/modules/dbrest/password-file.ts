@@ -1,7 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
-import { systemReason } from '../../system/index.ts';
+import type { Stats } from 'node:fs';
+import { readSmallFile } from './small-file.ts';
 
-const MOST_BYTES = 1_048_576;
 /** The permissions of group and others. */
 const OTHERS = 0o077;
 
@@ -21,7 +20,7 @@ export function readPasswordFile(
   path: string,
   warn: (message: string) => void,
 ): (login: Login) => string | undefined {
-  const read = readFile(path);
+  const read = readSmallFile(path, { name: 'it', refuse: refuseOpen });
   if ('fault' in read) {
     warn(`the password file "${path}" is ignored: ${read.fault}`);
     return () => undefined;
@@ -36,17 +35,10 @@ export function readPasswordFile(
   };
 }
 
-function readFile(path: string): { readonly text: string } | { readonly fault: string } {
-  try {
-    const stats = statSync(path);
-    if (!stats.isFile()) return { fault: 'it is not a plain file' };
-    if ((stats.mode & OTHERS) !== 0)
-      return { fault: 'group or others may use it, its permissions should be 0600 or less' };
-    if (stats.size > MOST_BYTES) return { fault: 'it is larger than 1 MB' };
-    return { text: readFileSync(path, 'utf8') };
-  } catch (error) {
-    return { fault: `it cannot be read (${systemReason(error)})` };
-  }
+function refuseOpen({ mode }: Stats): string | undefined {
+  return (mode & OTHERS) === 0
+    ? undefined
+    : 'group or others may use it, its permissions should be 0600 or less';
 }
 
 interface Entry {

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemReason } from '../../system/index.ts';
+import { readSmallFile } from './small-file.ts';
 
 /** What libpq takes from outside of a connection string. */
 export interface Surroundings {
@@ -20,7 +20,6 @@ interface ServiceSetting {
 /** A service cannot be used. The message names file and line, but nothing of the content, which may be secret. */
 export class ServiceFault extends Error {}
 
-const MOST_BYTES = 1_048_576;
 /** Directories of system-wide files in the usual builds of libpq. */
 const SYSTEM_DIRS = ['/etc/postgresql-common', '/etc', '/usr/local/pgsql/etc'];
 
@@ -49,15 +48,9 @@ export function readService(
 }
 
 function readText(path: string): string {
-  try {
-    const stats = statSync(path);
-    if (!stats.isFile()) throw new ServiceFault(`the service file "${path}" is not a plain file`);
-    if (stats.size > MOST_BYTES) throw new ServiceFault(`the service file "${path}" is larger than 1 MB`);
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof ServiceFault) throw error;
-    throw new ServiceFault(`the service file "${path}" cannot be read (${systemReason(error)})`);
-  }
+  const read = readSmallFile(path, { name: `the service file "${path}"` });
+  if ('fault' in read) throw new ServiceFault(read.fault);
+  return read.text;
 }
 
 /** The settings below `[name]`, the first of equal keywords; `undefined` without such a line. */

@@ -7,7 +7,7 @@ import type { ApiDescription, ApiLocation, ApiPage, Trial, TrialOutcome } from '
 export const MOST_TRIAL_BYTES = 128 * 1024;
 const OFF = 'trials are off: "control_console_api on" lets the console make them';
 
-/** Requests that an operator tries on REST locations, if the configuration lets him. */
+/** Requests that an operator tries on REST locations, if the configuration allows it. */
 export class TrialDesk {
   readonly #isOn: boolean;
   readonly #worker: Surface['resources']['worker'];

@@ -1,7 +1,7 @@
 import { type ArgReader, directivesFor, readers } from '../../../config/index.ts';
 import type { CorsOrigins } from '../cors.ts';
 
-/** What requests may do, and how they are answered. */
+/** What requests may do, and what their responses are like. */
 export interface RequestsConfig {
   /** Never empty. The first schema is the default. */
   readonly schemas: readonly string[];
@@ -173,7 +173,7 @@ const traceHeader = readers.oneWord<string>('name', (word, { directive, report }
   return undefined;
 });
 
-/** What requests may do and how they are answered. */
+/** What requests may do, and what their responses are like. */
 export const requestsDirectives = directivesFor<RequestsConfig>()({
   dbrest_schemas: {
     contexts: EVERYWHERE,

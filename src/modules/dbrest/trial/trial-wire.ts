@@ -14,7 +14,7 @@ export interface TriedRequest {
   readonly body: Buffer;
 }
 
-/** The wire of a trial: the request comes from an operator, and its response is kept for him instead of being sent. */
+/** The wire of a trial: the request comes from an operator, and its response is kept instead of being sent. */
 export class TrialWire implements Wire {
   readonly x: Exchange;
   readonly peerPort = 0;
