@@ -71,6 +71,11 @@ export class ChangeFeed {
     };
   }
 
+  /** Leaves half of a pool of this size to requests. */
+  spare(poolSize: number): void {
+    this.#reads.most = Math.max(1, Math.min(MOST_READS, Math.floor(poolSize / 2)));
+  }
+
   /** Runs a read when it is its turn: followers must not take all sessions from requests. */
   read<T>(run: () => Promise<T>): Promise<T> {
     return this.#reads.take(run);
@@ -142,17 +147,17 @@ const MOST_READS = 8;
 
 /** Lets at most so many run at a time; the others wait in their order. */
 class Turns {
-  readonly #most: number;
+  most: number;
   /** In their order: a set is a queue that is cheap at both ends. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
   constructor(most: number) {
-    this.#most = most;
+    this.most = most;
   }
 
   async take<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#most) this.#running += 1;
+    if (this.#running < this.most) this.#running += 1;
     else await new Promise<void>((resolve) => void this.#waiting.add(resolve));
     try {
       return await run();

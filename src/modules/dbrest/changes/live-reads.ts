@@ -56,6 +56,7 @@ export class LiveReads {
 
   constructor(parts: LiveReadParts) {
     this.#parts = parts;
+    parts.feed.spare(parts.config.poolSize);
   }
 
   /**

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { beforeEach, expect, type TestContext, test } from 'vitest';
 import { type EventSource, openEvents } from '../../../harness/event-source.ts';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
@@ -164,6 +165,30 @@ test('HEAD leaves nothing behind that a change makes the gateway read', async (t
   await insert(2);
   await stream.until(3);
   expect((await reads()) - before).toBeLessThan(5);
+});
+
+test('followed reads that take long leave sessions to requests', async (t) => {
+  await db.query(`create function gate(seats) returns int volatile language sql as
+    $$ select 1 from (select pg_advisory_xact_lock_shared(78)) l $$`);
+  const gw = await serve(t, 'dbrest_pool_size 2; dbrest_pool_timeout 2s;');
+  await insert(1);
+  const open = clientOf(t, gw);
+  const streams = await Promise.all(
+    [1, 2, 3, 4].map((n) => open(`seats?select=number,gate&number=lt.10${n}`)),
+  );
+  await Promise.all(streams.map((stream) => stream.until(1)));
+  const holder = new pg.Client(db.adminDsn);
+  await holder.connect();
+  try {
+    await holder.query('select pg_advisory_lock(78)');
+    await insert(2);
+    const waiting = `select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`;
+    await expect.poll(async () => (await db.query(waiting)).length).toBeGreaterThan(0);
+    for (let n = 0; n < 5; n += 1) await gw.expect('GET /api/rooms?limit=0', { status: 200 });
+  } finally {
+    await holder.end();
+  }
+  await Promise.all(streams.map((stream) => stream.until(2)));
 });
 
 test('rows that are too long together are refused while they are read, before all of them have come', async (t) => {
