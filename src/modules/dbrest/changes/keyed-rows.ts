@@ -3,7 +3,7 @@ import type { Row, RowSink } from '../session/index.ts';
 import { digestOf, type KeyedRow } from './known-rows.ts';
 
 /** One read of a followed query gives no more than this, in characters. */
-export const LONGEST_READ = 16_777_216;
+const LONGEST_READ = 16_777_216;
 
 /**
  * Collects the rows of a read. They are kept until all have come, so a read that grows too long is cancelled while it runs. It is
