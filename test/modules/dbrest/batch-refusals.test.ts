@@ -173,6 +173,28 @@ test('no text of an item becomes SQL', async () => {
   expect(await db.query('select id from canary')).toEqual([{ id: 1 }]);
 });
 
+const readers = [
+  { it: 'a view', item: { path: '/noting' } },
+  { it: 'a stable function', item: { path: '/rpc/note_quietly', method: 'POST', body: {} } },
+];
+test('beside items that write, what reads cannot write', async () => {
+  const { db, send } = batches.it;
+  await db.query(`
+    create function note() returns int volatile security definer language sql as
+      $$ insert into items values (500, 'noted') returning id $$;
+    create function note_quietly() returns int stable language plpgsql as $$ begin return note(); end $$;
+    create view noting as select note();
+    grant select on noting to web_user;
+    notify pgrst`);
+  for (const { it, item } of readers) {
+    const refused = async () => (await send([insert(1), item], user)).body;
+    await expect.poll(refused, { message: it }).toMatch(/"code":"25006".*"item":1/);
+    await db.query('truncate items, parts');
+  }
+  expect((await send([insert(2), { path: '/items' }, insert(3)], user)).status).toBe(200);
+  expect(await ids()).toEqual([{ id: 2 }, { id: 3 }]);
+});
+
 test('a batch as a whole takes no longer than dbrest_timeout, and is undone', async () => {
   const nap = { method: 'POST', path: '/rpc/doze' };
   const { status, body } = await batches.it.send([insert(1), nap], user);

@@ -89,7 +89,7 @@ test('a batch gives each item the settings of its own request, and the headers o
     path: '/context',
     call: '7',
     cookie: 'd',
-    read_only: 'off',
+    read_only: 'on',
   };
   expect(first?.body).toEqual([{ ...own, prefer: 'timezone=Africa/Cairo', zone: 'Africa/Cairo' }]);
   expect(last?.body).toMatchObject([{ ...own, prefer: null }]);

@@ -80,6 +80,12 @@ const CLEAR_TIME_ZONE: Step = {
   statement: { text: 'set local timezone to default', values: [] },
   silent: true,
 };
+/**
+ * A transaction that has become read-only stays so, but a subtransaction is so by itself (PostgreSQL source,
+ * `CommitSubTransaction`).
+ */
+const ENCLOSE: Step = { statement: { text: 'savepoint gw_read', values: [] }, silent: true };
+const RELEASE: Step = { statement: { text: 'release savepoint gw_read', values: [] }, silent: true };
 const READ_RESPONSE: Step = { statement: RESPONSE_SETTINGS };
 
 /** A plan that runs statements; OPTIONS needs none. */
@@ -95,16 +101,17 @@ export function compileTransaction(
 
   return (x, identity, { plan: { request, preferences, roleSettings }, work, within }) => {
     const { counts, main, behind = [], responds = false, timeoutMs, repeatable, leaves } = work;
-    const { readOnly } = within ?? work;
+    const { readOnly } = work;
+    const { enclose, release } = enclosure(work, within);
     const held = !within && work.held === true;
     const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
     const { timeZone } = preferences;
     const order = { identity, head: request.head, readOnly, timeZone, timeoutMs, roleSettings };
     const begin = isUndone || held ? [BEGIN] : [];
     const clear = within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : [];
-    const opening: Step[] = [...begin, ...clear, { statement: settings(x, order) }];
+    const opening: Step[] = [...begin, ...enclose, ...clear, { statement: settings(x, order) }];
     const firstCount = opening.length + preRequest.length;
-    const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : [];
+    const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : release;
     const isAsked = preRequest.length > 0 ? opening.length : undefined;
     return {
       before: [...opening, ...preRequest, ...counts],
@@ -124,6 +131,15 @@ export function compileTransaction(
         !isUndone && !held && timeoutMs === undefined && work.contained ? main.statement.text : undefined,
     };
   };
+}
+
+/** The steps around a request that reads, among others that write. */
+function enclosure(
+  { readOnly }: Work,
+  within: WithinTransaction | undefined,
+): { readonly enclose: readonly Step[]; readonly release: readonly Step[] } {
+  const isEnclosed = readOnly && within?.readOnly === false;
+  return { enclose: isEnclosed ? [ENCLOSE] : [], release: isEnclosed ? [RELEASE] : [] };
 }
 
 /** The steps around the requests of one transaction. `held`: it stays open until the results have been checked. */
