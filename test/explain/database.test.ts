@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { load } from '../../src/pipeline.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { postgres } from '../harness/postgres.ts';
-import { accountOf, configured } from './explained.ts';
+import { configured as withLogin } from '../modules/dbrest/settings.ts';
+import { accountOf, configured, textOf } from './explained.ts';
 
 const TODOS = `
   create schema api;
@@ -150,4 +151,19 @@ test('explain tells the items of a batch, and what is wrong with one', async (t)
   ]);
   const refused = await asked('[{"path":"a"}]');
   expect(refused.answer.facts.find(({ label }) => label === 'body')?.value).toContain('DBREST111');
+});
+
+test('explain takes the settings in the database with --live, and else says that it does not know them', async (t) => {
+  const db = await withLogin(TODOS);
+  await db.set({ 'pgrst.db_max_rows': '7', 'pgrst.jwt_secret': 'hush-hush', 'pgrst.db_pool': '3' });
+  const explained = configured(t, conf(db.dsn).replace('dbrest_schemas', 'dbrest_config on; dbrest_schemas'));
+  const live = await textOf(explained, { live: true, url: '/rest/todos' });
+  expect(live).toContain('pgrst.db_max_rows, of the database');
+  expect(live).toContain('pgrst.jwt_secret, of the database');
+  expect(live).toContain('"pgrst.db_pool" is ignored: it cannot change while the gateway runs');
+  expect(live).toMatch(/limit \$\d|limit 7/i);
+  expect(live).not.toContain('hush-hush');
+  const quiet = await accountOf(explained, { url: '/rest/todos' });
+  expect(quiet.answer.facts).toContainEqual({ label: 'setting', value: 'those of the file' });
+  expect(quiet.answer.unknown).toContain('the settings in the database: "--live" reads them');
 });

@@ -165,6 +165,8 @@ export class Database {
   #features: Promise<ServerFeatures> | undefined;
   #configuration: AbortSignal | undefined;
   #isReachable = true;
+  /** How many locations take settings of the database. */
+  #settingFollowers = 0;
 
   constructor({ name, identity, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
@@ -198,7 +200,13 @@ export class Database {
     const refresh = (): void => void this.schema.refresh();
     const reachable = (error: Error | undefined): void => this.#noteReachability(error);
     const hearers = { share: this.#share, caches: this.caches, channels: this.channels, refresh, reachable };
-    this.#listening = new Listening({ name, log, listen, ...hearers });
+    this.#listening = new Listening({
+      name,
+      log,
+      listen,
+      ...hearers,
+      followSettings: () => this.#settingUse,
+    });
   }
 
   /** Notifications are heard, by whichever worker listens. */
@@ -279,12 +287,28 @@ export class Database {
     this.#configuration = configuration;
   }
 
+  /** `follower` is called with each schema, whose settings it uses. Returns the function that ends it. */
+  followSettings(follower: (schema: Schema) => void): () => void {
+    const end = this.schema.follow(follower);
+    this.#settingFollowers += 1;
+    return () => {
+      end();
+      this.#settingFollowers -= 1;
+    };
+  }
+
   async close(): Promise<void> {
     this.#hidePool();
     this.#slowClients.close();
     await this.#listening.close();
     await this.#pool.close();
     this.#share.close();
+  }
+
+  /** How many of the locations take settings of the database. */
+  get #settingUse(): 'all' | 'some' | 'none' {
+    if (this.#settingFollowers === 0) return 'none';
+    return this.#settingFollowers < this.#claims.length ? 'some' : 'all';
   }
 
   #adjustPool(): void {

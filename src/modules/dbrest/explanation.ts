@@ -2,7 +2,7 @@ import type { Build, ExplainedAction, ExplainScope, ExplainedFact, Explainer } f
 import type { Exchange } from '../../http/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import { explainCache } from '../../upstream-cache/index.ts';
-import { authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
+import { type Authenticator, authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
 import { readItems } from './batch/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
@@ -24,6 +24,7 @@ import {
   requestWith,
   type Resource,
 } from './request/index.ts';
+import { explainWithSettings } from './explained-settings.ts';
 import type { DbrestFault } from './fault/index.ts';
 import { faultOf, sendFault } from './response/index.ts';
 import { SchemaCache } from './schema/index.ts';
@@ -39,23 +40,35 @@ const PATIENCE_MS = 30_000;
 export async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "dbrest_pass" has no database');
-  const authenticator = await openAuthenticator(config.jwtKeys, {
-    anonRole: config.anonRole,
-    rolePath: config.jwtRolePath,
-    audience: config.jwtAudience,
-    invalid: config.jwtInvalid,
-    loginRole: loginRoleOf(pass),
-    metrics: tokenMetrics(scope.metrics),
-  });
+  const authenticate = (rules: DbrestConfig): Promise<Authenticator> =>
+    openAuthenticator(rules.jwtKeys, {
+      anonRole: rules.anonRole,
+      rolePath: rules.jwtRolePath,
+      audience: rules.jwtAudience,
+      invalid: rules.jwtInvalid,
+      loginRole: loginRoleOf(pass),
+      metrics: tokenMetrics(scope.metrics),
+    });
+  const { live } = scope;
   const resources = {
     database: schemaOnlyDatabase(pass),
-    authenticator,
+    authenticator: await authenticate(config),
     caches: scope.caches,
     buffers: new PieceBuffers(),
   };
   return {
     ...resources,
-    explain: (build) => explainRequest({ config, live: scope.live, ...resources }, build),
+    explain(build) {
+      if (!config.databaseSettings) return explainRequest({ config, live, ...resources }, build);
+      return explainWithSettings({
+        file: config,
+        schema: live ? resources.database.schema : undefined,
+        explainerOf: async (effective) => {
+          const authenticator = await authenticate(effective);
+          return explainRequest({ config: effective, live, ...resources, authenticator }, build);
+        },
+      });
+    },
   };
 }
 

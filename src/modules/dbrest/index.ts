@@ -1,11 +1,24 @@
 import type { Caches, CacheStore } from '../../cache/index.ts';
 import { constantText } from '../../config/index.ts';
-import { type LocationFacts, moduleFor, type TrialApi, type WorkerScope } from '../../contract/index.ts';
+import {
+  type LocationFacts,
+  moduleFor,
+  type TrialApi,
+  TrialRefusal,
+  type WorkerScope,
+} from '../../contract/index.ts';
+import { OpenStreams } from '../../event-streams/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
-import { openAuthenticator } from './auth/index.ts';
+import { type Authenticator, openAuthenticator } from './auth/index.ts';
 import { Database } from './database.ts';
-import { type DbrestCacheConfig, type DbrestConfig, directives } from './directives/index.ts';
+import { ConfigVersions, ToldFindings } from './database-settings/index.ts';
+import {
+  type DbrestCacheConfig,
+  type DbrestConfig,
+  directives,
+  type TokensConfig,
+} from './directives/index.ts';
 import {
   type ConnectionTarget,
   type DbrestPass,
@@ -18,9 +31,11 @@ import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { variables } from './notes.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
-import { connect, openSession, type Pg } from './session/index.ts';
-import { openStreams, zonesOf } from './stream-zones.ts';
 import { Listener } from './listening.ts';
+import { connect, openSession, type Pg } from './session/index.ts';
+import type { StreamResources } from './streams.ts';
+import { openStreams, zonesOf } from './stream-zones.ts';
+import { compileVersioned } from './versioned-location.ts';
 
 export type * as dbrestTools from './tools/index.ts';
 export type { DbrestConfig } from './directives/index.ts';
@@ -61,7 +76,8 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
       report.on('root', `is in schema "${schema}", which is not one of "dbrest_schemas"`);
     if (poolLifetimeMs < 1_000 || poolLifetimeMs > LONGEST_MS)
       report.on('poolLifetimeMs', 'must be between 1s and 1d');
-    if (anonRole === undefined && !jwtKeys) {
+    // With settings of the database, only they and the file together can tell.
+    if (anonRole === undefined && !jwtKeys && !config.databaseSettings) {
       const without = 'neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set';
       report.warn('pass', `runs every request as the role that it logs in with: ${without}`, {
         rule: 'dbrest-no-auth',
@@ -110,30 +126,34 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
     worker.addCheck(`dbrest:${targetName(target)}`, () => database.fault());
     worker.own(database.claim({ size, maxAgeMs }), (release) => release());
     database.enter(worker.retiring);
-    const authenticator = await openAuthenticator(config.jwtKeys, {
-      anonRole: config.anonRole,
-      rolePath: config.jwtRolePath,
-      audience: config.jwtAudience,
-      invalid: config.jwtInvalid,
-      loginRole: loginRoleOf(pass as DbrestPass),
-      metrics: tokenMetrics(worker.metrics),
-    });
+    const authenticate = authenticating(pass as DbrestPass, worker);
+    const { channels } = database;
+    const streams = openStreams(
+      config,
+      { pass: pass as DbrestPass, name: targetName(target), channels },
+      worker,
+    );
+    const file = { pass: pass as DbrestPass, poolSize: size, poolLifetimeMs: maxAgeMs, ...config };
     return {
       database,
-      authenticator,
-      offerTrials: (rules, location) => {
-        if (!location.nameless) worker.addTrials(trialsOf({ config: rules, location, database, target }));
+      authenticator: await authenticate(config),
+      offerTrials: (location, configNow) => {
+        if (!location.nameless) worker.addTrials(trialsOf({ configNow, location, database, target }));
       },
-      streams: openStreams(
-        config,
-        { pass: pass as DbrestPass, name: targetName(target), channels: database.channels },
-        worker,
-      ),
+      streams,
+      versions: config.databaseSettings
+        ? openVersions(file, { database, target, streams, authenticate }, worker)
+        : undefined,
       ...openCaching(config, database, worker),
     };
   },
 
-  compile: compileDbrest,
+  compile(config, resources, build) {
+    const { versions } = resources;
+    return versions
+      ? compileVersioned(config, { ...resources, versions }, build)
+      : compileDbrest(config, resources, build);
+  },
   explanation: {
     async provision(config, scope) {
       const explanation = await import('./explanation.ts');
@@ -170,6 +190,56 @@ function openDatabase(
   );
 }
 
+type Authenticate = (config: TokensConfig) => Promise<Authenticator>;
+
+/** Opens the keys of configurations. */
+function authenticating(pass: DbrestPass, worker: WorkerScope): Authenticate {
+  const loginRole = loginRoleOf(pass);
+  const metrics = tokenMetrics(worker.metrics);
+  return ({ jwtKeys, anonRole, jwtRolePath: rolePath, jwtAudience: audience, jwtInvalid: invalid }) =>
+    openAuthenticator(jwtKeys, { anonRole, rolePath, audience, invalid, loginRole, metrics });
+}
+
+interface VersionedParts {
+  readonly database: Database;
+  readonly target: ConnectionTarget;
+  readonly streams: StreamResources | undefined;
+  readonly authenticate: Authenticate;
+}
+
+/** `dbrest_config`: follows the settings in the database, which are read from now on. */
+function openVersions(
+  file: DbrestConfig,
+  { database, target, streams, authenticate }: VersionedParts,
+  worker: WorkerScope,
+): ConfigVersions {
+  const told = worker.share(
+    `dbrest: settings of ${JSON.stringify(target)}`,
+    () => new ToldFindings(worker.log, `"${targetName(target)}"`),
+    () => undefined,
+  );
+  const versions = new ConfigVersions({
+    file,
+    schema: database.schema,
+    open: async (config, retiring) => ({
+      config,
+      authenticator: await authenticate(config),
+      streams: streams && { ...streams, open: new OpenStreams(retiring) },
+    }),
+    // All workers find the same.
+    tell: (settings, findings) => worker.isFirst && told.tell(settings, findings),
+    log: worker.log,
+  });
+  worker.own(
+    database.followSettings((schema) => versions.adopt(schema)),
+    (end) => end(),
+  );
+  worker.retiring.addEventListener('abort', () => versions.retire(), { once: true });
+  // Requests get the fault, if there is one.
+  Promise.resolve(versions.current()).catch(() => undefined);
+  return versions;
+}
+
 /** What a location uses for its cache. */
 function openCaching(
   config: DbrestCacheConfig,
@@ -195,21 +265,34 @@ function storesOf(config: DbrestCacheConfig, caches: Caches): readonly CacheStor
 }
 
 /** Trials of a location. What they need is loaded when somebody makes one. */
-function trialsOf(given: {
-  readonly config: DbrestConfig;
+function trialsOf({
+  configNow,
+  ...given
+}: {
+  readonly configNow: () => DbrestConfig | Promise<DbrestConfig>;
   readonly location: LocationFacts;
   readonly database: Database;
   readonly target: ConnectionTarget;
 }): TrialApi {
   const { location } = given;
-  let opened: Promise<TrialApi> | undefined;
-  const open = (): Promise<TrialApi> =>
-    (opened ??= import('./trial/index.ts').then(({ openTrials }) => openTrials(given)));
+  let opened: { readonly config: DbrestConfig; readonly trials: Promise<TrialApi> } | undefined;
+  const open = async (): Promise<TrialApi> => {
+    const config = await Promise.resolve(configNow()).catch(refuseTrial);
+    if (opened?.config !== config) {
+      const trials = import('./trial/index.ts').then(({ openTrials }) => openTrials({ ...given, config }));
+      opened = { config, trials };
+    }
+    return opened.trials;
+  };
   return {
     location,
     describe: async () => (await open()).describe(),
     run: async (request, origin) => (await open()).run(request, origin),
   };
+}
+
+function refuseTrial(): never {
+  throw new TrialRefusal(503, 'the database cannot be read, whose settings decide what is served');
 }
 
 function connectionTarget(pass: DbrestPass, worker: WorkerScope): ConnectionTarget {

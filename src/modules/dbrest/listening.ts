@@ -18,6 +18,8 @@ export interface ListeningOptions {
   /** Opens a listening session. */
   readonly listen: (hearing: ListenerEvents) => OpenListener;
   readonly refresh: () => void;
+  /** How many of the locations take settings of the database. */
+  readonly followSettings: () => 'all' | 'some' | 'none';
   /** Learns which writes were announced, and while which time none can have been missed. */
   readonly caches: {
     readonly isUsed: boolean;
@@ -55,6 +57,7 @@ export class Listening {
   #listener: OpenListener | undefined;
   #start = (): void => undefined;
   #isRefused = false;
+  #hasToldIgnored = false;
 
   constructor(options: ListeningOptions) {
     this.#options = options;
@@ -115,12 +118,27 @@ export class Listening {
   #command(payload: string): void {
     const { log, name, refresh, caches } = this.#options;
     if (payload === 'reload config') {
-      log.write('notice', `dbrest: "reload config" from ${name} is ignored: the configuration is in a file`);
+      this.#reloadSettings();
     } else if (payload === 'reload schema' || payload === '') {
       log.write('info', `dbrest: the schema of ${name} is read again, as it requested`);
       caches.schemaAnnounced();
       refresh();
     }
+  }
+
+  /** The settings are part of the schema. */
+  #reloadSettings(): void {
+    const { log, name, refresh, followSettings } = this.#options;
+    const follow = followSettings();
+    if (follow !== 'all' && !this.#hasToldIgnored) {
+      const where = follow === 'some' ? 'where "dbrest_config" is off, ' : '';
+      const message = `"reload config" from ${name} is ignored: ${where}the configuration is in a file`;
+      log.write('notice', `dbrest: ${message}`);
+      this.#hasToldIgnored = true;
+    }
+    if (follow === 'none') return;
+    log.write('info', `dbrest: the settings of ${name} are read again, as it requested`);
+    refresh();
   }
 
   #logRefused({ message }: Error): void {

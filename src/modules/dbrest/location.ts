@@ -6,6 +6,7 @@ import { type Authenticator, authorizationOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
+import type { ConfigVersions } from './database-settings/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { bodyTooLarge, type DbrestFault } from './fault/index.ts';
 import { compileMcp, type McpParts } from './mcp/index.ts';
@@ -22,17 +23,26 @@ export interface DbrestResources {
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
   /** Offers trials of requests on a location; absent where none are served. */
-  readonly offerTrials?: (config: DbrestConfig, location: LocationFacts) => void;
+  readonly offerTrials?: (
+    location: LocationFacts,
+    config: () => DbrestConfig | Promise<DbrestConfig>,
+  ) => void;
   /** Present where clients can follow events. */
   readonly streams?: StreamResources | undefined;
+  /** Present with `dbrest_config`. */
+  readonly versions?: ConfigVersions | undefined;
   /** Present only where requests are explained instead of served. */
   readonly explain?: (build: Build) => Explainer;
 }
 
 /** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
-export function compileDbrest(config: DbrestConfig, resources: DbrestResources, build: Build): LocationParts {
+export function compileDbrest(
+  config: DbrestConfig,
+  resources: Omit<DbrestResources, 'versions'>,
+  build: Build,
+): LocationParts {
   const { database, authenticator, offerTrials } = resources;
-  offerTrials?.(config, build.location);
+  offerTrials?.(build.location, () => config);
   const cors = compileCors(config.corsOrigins);
   const pipeline = compilePipeline(config, database, build);
   const { headOf, methodsOf } = pipeline.steps;
@@ -55,7 +65,7 @@ export function compileDbrest(config: DbrestConfig, resources: DbrestResources, 
   return { ...(noting && { rewrite: [noting] }), content, tooLarge, filter, slashRedirect: true };
 }
 
-interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain'> {
+interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain' | 'versions'> {
   readonly pipeline: Pipeline;
 }
 
@@ -179,7 +189,8 @@ function mcpParts({ schema }: RestDatabase, { location, serverNames }: Build): O
   };
 }
 
-function respondToError(
+/** Responds to an error, unless the client has gone. Rethrows defects of gw. */
+export function respondToError(
   x: Exchange,
   error: unknown,
   { config, authenticated }: { config: DbrestConfig; authenticated: boolean },

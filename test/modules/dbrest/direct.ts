@@ -45,6 +45,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   serverTiming: false,
   legacyTargetNames: true,
   etag: true,
+  databaseSettings: false,
   requestComment: false,
   cache: { parts: ['off'] },
   cacheMinUses: 1,

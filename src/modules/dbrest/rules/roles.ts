@@ -49,8 +49,10 @@ const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
     const named = config.uses('dbrest_anon_role').map(({ node, block }) => {
       return { node, role: config.configIn(block).anonRole };
     });
-    const unnamed = servedDatabases(config).flatMap(({ node, settings: { anonRole, jwtKeys, pass } }) => {
-      return anonRole === undefined && !jwtKeys && pass ? [{ node, role: loginRoleOf(pass) }] : [];
+    const unnamed = servedDatabases(config).flatMap(({ node, settings }) => {
+      const { anonRole, jwtKeys, databaseSettings, pass } = settings;
+      const isUnknown = anonRole !== undefined || jwtKeys !== undefined || databaseSettings;
+      return pass && !isUnknown ? [{ node, role: loginRoleOf(pass) }] : [];
     });
     for (const { node, role } of [...named, ...unnamed]) {
       if (!isSuperuser(role)) continue;

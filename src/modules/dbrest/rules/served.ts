@@ -155,8 +155,10 @@ const dbrestNoLimit: ModuleRule<DbrestConfig> = {
   },
   *check(config): Iterable<Problem> {
     for (const { node, block, settings } of servedDatabases(config)) {
-      if (settings.anonRole === undefined || settings.maxRows !== undefined || !config.isOpen(block))
-        continue;
+      const { anonRole, maxRows, databaseSettings } = settings;
+      // The database may bound them.
+      if (anonRole === undefined || maxRows !== undefined || databaseSettings) continue;
+      if (!config.isOpen(block)) continue;
       yield {
         at: node,
         message: 'anyone may read whole tables: "dbrest_max_rows" is not set',

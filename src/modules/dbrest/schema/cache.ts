@@ -15,6 +15,7 @@ const LONGEST_PAUSE_MS = 2_000;
 export class SchemaCache {
   readonly #read: (fresh: boolean) => Promise<Schema>;
   readonly #replaced: (isSame: boolean) => void;
+  readonly #followers = new Set<(schema: Schema) => void>();
   #schema: Schema | undefined;
   #loading: Promise<Schema> | undefined;
   #refreshing: Promise<void> | undefined;
@@ -89,12 +90,19 @@ export class SchemaCache {
     return this.#refreshing;
   }
 
+  /** `follower` is called with each schema when it comes into use. Returns the function that ends it. */
+  follow(follower: (schema: Schema) => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
   /** Replaces the schema by one that another worker has read, unless it is older. */
   adopt(schema: Schema): Schema {
     const { reads = Infinity } = schema;
     const before = this.#schema;
     if (before && reads < (before.reads ?? 0)) return before;
     this.#schema = schema;
+    for (const follower of this.#followers) follower(schema);
     if (before) this.#replaced(before.digest !== undefined && before.digest === schema.digest);
     return schema;
   }

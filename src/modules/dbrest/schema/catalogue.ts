@@ -6,6 +6,7 @@ import {
   type Entry,
   type CatalogueSection,
 } from './entries.ts';
+import { SETTINGS_SQL, type StoredSetting } from './stored-settings.ts';
 import type { Reading } from './share.ts';
 import {
   accessOf,
@@ -260,7 +261,8 @@ ${WRITE_FACTS_SQL}
 ${DISCOVERY_SQL}
 ${INERT_SQL}
 ${INERT_WRITES_SQL}
-${ANNOUNCING_SQL}`;
+${ANNOUNCING_SQL}
+${SETTINGS_SQL}`;
 
 /** The grantee PUBLIC in access control lists. */
 const EVERYBODY = '0';
@@ -300,6 +302,7 @@ class SchemaDraft {
   readonly #roleSettings = new Map<string, RoleSettings>();
   readonly #shapes = new Map<string, TypeShape>();
   readonly #namespaces = new Map<string, Namespace>();
+  readonly #settings: StoredSetting[] = [];
 
   /** Adds an entry, by its section. */
   readonly #take: { readonly [S in CatalogueSection]: (entry: CatalogueEntries[S]) => void } = {
@@ -321,6 +324,7 @@ class SchemaDraft {
     announcing: (entry) => void (this.#relation(entry).announces = true),
     inertWrites: ([id, cascades, sequences]) =>
       void (this.#relation(id).inertWrites = { cascades, sequences }),
+    setting: ([name, value]) => void this.#settings.push({ name, value }),
     namespace: (entry) => void this.#namespaces.set(entry[0], namespaceOf(entry)),
   };
 
@@ -384,6 +388,7 @@ class SchemaDraft {
       roleSettings: this.#roleSettings,
       shapes: this.#shapes,
       namespaces: this.#namespaces,
+      settings: this.#settings,
     };
   }
 }

@@ -64,6 +64,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
   readonly announcing: string;
   readonly inertWrites: readonly [id: string, cascades: boolean, sequences: boolean];
   readonly textSearchConfig: string;
+  readonly setting: readonly [name: string, value: string | null];
   readonly role: readonly [
     name: string,
     isSuperuser: boolean,

@@ -2,6 +2,7 @@ export { CatalogueShare, openShare, type Reading, type ShareKey } from './share.
 export { CATALOGUE_SQL, schemaOf } from './catalogue.ts';
 export { CatalogueWriter, type Catalogue } from './entries.ts';
 export { CHANGES_TRIGGER } from './relation-draft.ts';
+export type { StoredSetting } from './stored-settings.ts';
 export { relationshipsOf, type Relationship } from './relationships.ts';
 export { SchemaCache } from './cache.ts';
 export {

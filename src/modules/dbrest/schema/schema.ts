@@ -1,4 +1,5 @@
 import type { Access, Namespace, TypeShape } from './discovery.ts';
+import type { StoredSetting } from './stored-settings.ts';
 
 /** A column of a table, view or result. */
 export interface Column {
@@ -205,6 +206,8 @@ export interface Schema {
   /** Structures of user-defined types, by the name that `format_type` prints. */
   readonly shapes?: ReadonlyMap<string, TypeShape>;
   readonly namespaces?: ReadonlyMap<string, Namespace>;
+  /** What `dbrest_config` reads; by name. May contain secrets. */
+  readonly settings?: readonly StoredSetting[];
 }
 
 /** Features of the server that few requests depend on. */

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import {
   type ApiDescription,
   type ApiPage,
@@ -9,6 +9,7 @@ import {
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { wholeFile } from '../../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
+import { configured } from '../../dbrest/settings.ts';
 
 const SQL = `
   create schema api; create schema hidden;
@@ -420,4 +421,31 @@ test('a database that cannot be reached is said to be so, and the log has the us
   await lost.waitForLog(/console: "ann" tries and rolls back GET \/rest\/x as role "anon"/);
   expect(lost.errorLog()).not.toContain('pass-word');
   expect((await lost.fetch(path)).status).toBe(401);
+});
+
+test('a trial takes the settings in the database, as they are at that time', async (t) => {
+  const own = await configured(SQL);
+  const conf = `server {
+    location /rest/ { dbrest_pass "${own.dsn}"; dbrest_config on; dbrest_schemas api; dbrest_anon_role anon; }
+    location /_gw/ { control_console on; control_console_api on; }
+  }`;
+  const served = await startGateway(t, conf);
+  const [api] = (JSON.parse((await served.fetch(`/_gw/${DATA_PATHS.apis}`)).body) as ApiPage).apis;
+  const body = JSON.stringify({ ...PLAIN, api: api?.id, target: '/rest/fruit?select=name' });
+  const rows = async (): Promise<unknown> => {
+    const { status, body: told } = await served.fetch(`/_gw/${DATA_PATHS.apis}`, {
+      method: 'POST',
+      headers: HEADERS,
+      body,
+    });
+    expect([status, told]).toEqual([200, told]);
+    return (JSON.parse(told) as TrialOutcome).response;
+  };
+  expect(JSON.stringify(await rows())).toContain('pear');
+  await own.set({ 'pgrst.db_max_rows': '1' });
+  await own.announce();
+  await vi.waitFor(async () => expect(JSON.stringify(await rows())).not.toContain('pear'), {
+    timeout: 15_000,
+  });
+  expect(JSON.stringify(await rows())).toContain('apple');
 });
