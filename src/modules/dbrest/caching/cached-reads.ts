@@ -132,6 +132,8 @@ function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }
     rpc,
     errorVerbosity,
     rowVersion,
+    root,
+    legacyTargetNames,
   } = config;
   const facts = [
     path,
@@ -144,6 +146,8 @@ function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }
     rpc,
     errorVerbosity,
     ...(rowVersion === undefined ? [] : [rowVersion]),
+    ...(root ? [{ root }] : []),
+    ...(legacyTargetNames ? [] : ['no legacy target names']),
   ];
   return digest(JSON.stringify(facts));
 }
