@@ -80,6 +80,7 @@ const ONE_TO_ONE: Readonly<Record<string, Carried>> = {
   'db-pool-max-lifetime': { directive: 'dbrest_pool_lifetime', args: poolLifetime },
   'db-aggregates-enabled': { directive: 'dbrest_aggregates', args: flag },
   'db-plan-enabled': { directive: 'dbrest_plan', args: flag },
+  'db-config': { directive: 'dbrest_config', args: flag },
   'openapi-mode': { directive: 'dbrest_openapi', args: (value) => [value === 'disabled' ? 'off' : value] },
   'db-root-spec': { directive: 'dbrest_root', args: same },
   'openapi-server-proxy-uri': { directive: 'dbrest_openapi_server', args: same },
@@ -123,8 +124,7 @@ const OWN_POOL = 'the pool looks after its connections itself';
 const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'db-channel': 'gw listens on the channels "pgrst" and "gw"',
   'db-channel-enabled': 'gw always listens for changes of the schema',
-  'db-config': 'settings that roles have in the database as "pgrst.*" are not read',
-  'db-pre-config': 'the configuration is in this file alone',
+  'db-pre-config': 'of the database, dbrest_config reads what "alter role" sets',
   'db-hoisted-tx-settings': 'of the settings of a role all are applied',
   'db-prepared-statements': 'gw prepares its statements; a pooler in between must allow that',
   'db-use-legacy-gucs': 'request headers, cookies and claims are read as JSON settings',
@@ -143,7 +143,6 @@ const NOT_CARRIED: ReadonlyMap<string, string> = table({
 const AS_EVER: ReadonlyMap<string, RegExp> = table({
   'db-channel': /^(?:pgrst|gw)$/,
   'db-channel-enabled': /^(?:true|1)$/i,
-  'db-config': /^(?:false|0)$/i,
   'db-prepared-statements': /^(?:true|1)$/i,
   'db-use-legacy-gucs': /^(?:false|0)$/i,
   'db-pool-automatic-recovery': /^(?:true|1)$/i,
@@ -236,7 +235,8 @@ class Importer {
         'role that dbrest_pass logs in with: set dbrest_anon_role, dbrest_jwt_secret, or both.',
       );
     }
-    // A default of PostgREST that differs from gw's.
+    // Defaults of PostgREST that differ from gw's.
+    if (!this.#settings.has('db-config')) location.add('dbrest_config', 'on');
     if (!this.#settings.has('db-aggregates-enabled')) location.add('dbrest_aggregates', 'off');
     location.add('dbrest_jwt_invalid', 'reject');
     for (const [key, setting] of this.#settings) {
