@@ -1,4 +1,4 @@
-import { beforeAll, onTestFinished, test } from 'vitest';
+import { beforeAll, test } from 'vitest';
 import type { Expected } from '../../harness/expect-response.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { type ConfiguredDatabase, configured, untilAll } from './settings.ts';
@@ -201,18 +201,19 @@ const conf = (): string => `
 const without = (settings: Case['settings']): Record<string, null> =>
   Object.fromEntries(Object.keys(settings).map((name) => [name, null]));
 
-test.each(cases)('$settings replaces the value of the file until it is reset', async (given) => {
-  const { settings, request, headers = {}, before, after } = given;
-  const gw = await load({ onTestFinished }, conf());
-  const until = (expected: Expected): Promise<void> => untilAll(gw, request, { expected, headers });
-  await until(before);
-  await db.set(settings);
-  await db.announce();
-  try {
-    await until(after);
-  } finally {
-    await db.set(without(settings));
+for (const { settings, request, headers = {}, before, after } of cases) {
+  test(`${Object.keys(settings).join(' and ')} replaces the value of the file until it is reset`, async (t) => {
+    const gw = await load(t, conf());
+    const until = (expected: Expected): Promise<void> => untilAll(gw, request, { expected, headers });
+    await until(before);
+    await db.set(settings);
     await db.announce();
-  }
-  await until(before);
-});
+    try {
+      await until(after);
+    } finally {
+      await db.set(without(settings));
+      await db.announce();
+    }
+    await until(before);
+  });
+}
