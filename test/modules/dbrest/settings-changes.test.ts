@@ -3,7 +3,7 @@ import { openEvents } from '../../harness/event-source.ts';
 import { type Gateway, oneGateway } from '../../harness/gateway.ts';
 import { perTier } from '../../harness/tier.ts';
 import { throughProxy } from './database-proxy.ts';
-import { type ConfiguredDatabase, configured, untilAll } from './settings.ts';
+import { type ConfiguredDatabase, configured, expectSoon } from './settings.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 const load = oneGateway({ workers: 2 });
@@ -54,14 +54,14 @@ test('settings for this database go before those for all, and these before the f
   t.onTestFinished(() => forget('pgrst.db_schemas'));
   await db.setEverywhere({ 'pgrst.db_schemas': 'api' });
   const gw = await load(t, conf(db.dsn));
-  await untilAll(gw, WORD, word('of api'));
+  await expectSoon(gw, WORD, word('of api'));
   await announced({ 'pgrst.db_schemas': 'public' });
-  await untilAll(gw, WORD, word('of public'));
+  await expectSoon(gw, WORD, word('of public'));
   await announced({ 'pgrst.db_schemas': null });
-  await untilAll(gw, WORD, word('of api'));
+  await expectSoon(gw, WORD, word('of api'));
   await db.setEverywhere({ 'pgrst.db_schemas': null });
   await db.announce();
-  await untilAll(gw, WORD, word('of public'));
+  await expectSoon(gw, WORD, word('of public'));
 });
 
 test('settings of other roles, and of the database, are none of the login role', async (t) => {
@@ -72,7 +72,7 @@ test('settings of other roles, and of the database, are none of the login role',
   await db.query(`alter role anon in database ${db.database} set pgrst.db_schemas = 'api'`);
   await db.query(`alter database ${db.database} set pgrst.db_schemas = 'api'`);
   const gw = await load(t, conf(db.dsn));
-  await untilAll(gw, WORD, word('of public'));
+  await expectSoon(gw, WORD, word('of public'));
 });
 
 test('without dbrest_config settings have no effect, and "reload config" is ignored, which the log says once', async (t) => {
@@ -81,7 +81,7 @@ test('without dbrest_config settings have no effect, and "reload config" is igno
   await own.set({ 'pgrst.db_schemas': 'api' });
   const gw = await load(t, conf(own.dsn, 'dbrest_config off;').replace('dbrest_config on;', ''));
   const from = gw.errorLog().length;
-  await untilAll(gw, WORD, word('of public'));
+  await expectSoon(gw, WORD, word('of public'));
   await listening(own);
   for (let i = 0; i < 3; i += 1) await own.announce();
   await own.query(`notify pgrst, 'reload schema'`);
@@ -92,7 +92,7 @@ test('without dbrest_config settings have no effect, and "reload config" is igno
       .slice(from)
       .match(/"reload config" from ".*" is ignored/g),
   ).toHaveLength(1);
-  await untilAll(gw, WORD, word('of public'));
+  await expectSoon(gw, WORD, word('of public'));
 });
 
 /** A notification before that is missed. */
@@ -104,20 +104,20 @@ async function listening({ query }: ConfiguredDatabase): Promise<void> {
 test('settings that changed while nobody listened are read when somebody does again', async (t) => {
   t.onTestFinished(() => forget('pgrst.db_schemas'));
   const gw = await load(t, conf(db.dsn));
-  await untilAll(gw, WORD, word('of public'));
+  await expectSoon(gw, WORD, word('of public'));
   await listening(db);
   await db.set({ 'pgrst.db_schemas': 'api' });
   await db.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen %'`,
   );
-  await untilAll(gw, WORD, word('of api'));
+  await expectSoon(gw, WORD, word('of api'));
 });
 
 test('a reload of the file never serves a request by the values of the file', async (t) => {
   t.onTestFinished(() => forget('pgrst.db_schemas'));
   const gw = await load(t, conf(db.dsn));
   await announced({ 'pgrst.db_schemas': 'api' });
-  await untilAll(gw, WORD, word('of api'));
+  await expectSoon(gw, WORD, word('of api'));
   let isOver = false;
   const seen = new Set<string>();
   const clients = Array.from({ length: 8 }, async () => {
@@ -134,11 +134,11 @@ test('a token that was verified with a key is refused when the key changes', asy
   t.onTestFinished(() => forget('pgrst.jwt_secret'));
   const gw = await load(t, conf(db.dsn));
   const headers = bearer(sign({ role: 'web_user' }));
-  await untilAll(gw, 'GET /api/seen?select=role', { ...role('web_user'), headers });
+  await expectSoon(gw, 'GET /api/seen?select=role', { ...role('web_user'), headers });
   await announced({ 'pgrst.jwt_secret': 'another secret of at least thirty-two bytes' });
-  await untilAll(gw, 'GET /api/seen?select=role', { ...role('anon'), headers });
+  await expectSoon(gw, 'GET /api/seen?select=role', { ...role('anon'), headers });
   await announced({ 'pgrst.jwt_secret': null });
-  await untilAll(gw, 'GET /api/seen?select=role', { ...role('web_user'), headers });
+  await expectSoon(gw, 'GET /api/seen?select=role', { ...role('web_user'), headers });
 });
 
 test('streams end when the settings change', async (t) => {
@@ -163,14 +163,14 @@ test('until the database can be read, requests get 503 and not what the file say
   const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
   await gw.expect('OPTIONS /api/items', { status: 503 }, { headers: preflight });
   isDown = false;
-  await untilAll(gw, WORD, word('of api'));
+  await expectSoon(gw, WORD, word('of api'));
   isDown = true;
   await db.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = '${db.login}'`,
   );
   await gw.expect('GET /api/items?select=word', { status: 503 });
   isDown = false;
-  await untilAll(gw, WORD, word('of api'));
+  await expectSoon(gw, WORD, word('of api'));
 });
 
 const ROUNDS = perTier({ short: 12, long: 120 });
@@ -214,7 +214,7 @@ test('no request is served by values of two versions, with and without a cache',
     `proxy_cache_path cache keys_zone=rows:1m; error_log error.log info;
      server { location /api/ { ${location(db.dsn)} } location /kept/ { ${location(db.dsn, cache)} } }`,
   );
-  await untilAll(gw, 'GET /api/seen?select=mode', {
+  await expectSoon(gw, 'GET /api/seen?select=mode', {
     expected: { json: [{ mode: '0' }] },
     inARow: ALL_WORKERS,
   });
@@ -239,7 +239,7 @@ test('no request is served by values of two versions, with and without a cache',
   expect(mixed).toEqual([]);
   expect([...seen].every((round) => /^\d+$/.test(round))).toBe(true);
   for (const path of ['api', 'kept'])
-    await untilAll(gw, `GET /${path}/seen?select=mode`, {
+    await expectSoon(gw, `GET /${path}/seen?select=mode`, {
       expected: { json: [{ mode: `${ROUNDS}` }] },
       inARow: ALL_WORKERS,
     });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { oneGateway } from '../../harness/gateway.ts';
-import { configured, untilAll } from './settings.ts';
+import { configured, expectSoon } from './settings.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 const load = oneGateway({ workers: 2 });
@@ -90,7 +90,7 @@ test('settings that are no values are named once, without secrets, and the value
   const db = await configured(FIXTURE);
   const gw = await load(t, conf(db.dsn));
   const headers = bearer(sign({ role: 'web_user' }));
-  await untilAll(gw, 'GET /api/seen', { expected: { json: OF_FILE }, headers });
+  await expectSoon(gw, 'GET /api/seen', { expected: { json: OF_FILE }, headers });
   for (const { name, value, line } of cases) {
     const from = gw.errorLog().length;
     await db.set({ [name]: value });
@@ -99,7 +99,7 @@ test('settings that are no values are named once, without secrets, and the value
     // The same again is no news.
     await db.set({ 'pgrst.db_max_rows': '100' });
     await db.announce();
-    await untilAll(gw, 'GET /api/seen', { expected: { json: OF_FILE }, headers, inARow: 4 });
+    await expectSoon(gw, 'GET /api/seen', { expected: { json: OF_FILE }, headers, inARow: 4 });
     const plain = name.replaceAll('"', '');
     expect(gw.errorLog().slice(from).split(`"${plain}" in `), `${name} ${value}`).toHaveLength(2);
     await db.set({ [name]: null, 'pgrst.db_max_rows': null });
@@ -114,10 +114,10 @@ test('a function of the root in a schema that is not served any more is not call
     'dbrest_config on; dbrest_schemas "api, public"; dbrest_root api.start;',
   );
   const gw = await load(t, both);
-  await untilAll(gw, 'GET /api/', { expected: { body: '"started"' } });
+  await expectSoon(gw, 'GET /api/', { expected: { body: '"started"' } });
   await db.set({ 'pgrst.db_schemas': 'public' });
   await db.announce();
-  await untilAll(gw, 'GET /api/', { expected: { status: 200, body: /openapi/ }, inARow: 16 });
+  await expectSoon(gw, 'GET /api/', { expected: { status: 200, body: /openapi/ }, inARow: 16 });
   await gw.waitForLog(/"pgrst.db_schemas" in .* leaves the function of the root in schema "api"/);
 });
 
@@ -132,7 +132,7 @@ test('without a secret and an anonymous role, in the file and in the database, t
   );
   await db.set({ 'pgrst.db_anon_role': 'anon' });
   await db.announce();
-  await untilAll(gw, 'GET /api/seen?select=role', { expected: { json: [{ role: 'anon' }] }, inARow: 16 });
+  await expectSoon(gw, 'GET /api/seen?select=role', { expected: { json: [{ role: 'anon' }] }, inARow: 16 });
 });
 
 test('a value of more than 64 KB is ignored', async (t) => {
@@ -140,5 +140,5 @@ test('a value of more than 64 KB is ignored', async (t) => {
   await db.set({ 'pgrst.db_schemas': `public, ${'a'.repeat(70_000)}` });
   const gw = await load(t, conf(db.dsn));
   await gw.waitForLog(/\[warn\].*"pgrst.db_schemas" in .* is ignored: the value is too long/);
-  await untilAll(gw, 'GET /api/seen?select=role', { expected: { json: [{ role: 'anon' }] } });
+  await expectSoon(gw, 'GET /api/seen?select=role', { expected: { json: [{ role: 'anon' }] } });
 });

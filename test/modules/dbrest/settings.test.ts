@@ -1,7 +1,7 @@
 import { beforeAll, test } from 'vitest';
 import type { Expected } from '../../harness/expect-response.ts';
 import { oneGateway } from '../../harness/gateway.ts';
-import { type ConfiguredDatabase, configured, untilAll } from './settings.ts';
+import { type ConfiguredDatabase, configured, expectSoon } from './settings.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 const load = oneGateway();
@@ -204,16 +204,16 @@ const without = (settings: Case['settings']): Record<string, null> =>
 for (const { settings, request, headers = {}, before, after } of cases) {
   test(`${Object.keys(settings).join(' and ')} replaces the value of the file until it is reset`, async (t) => {
     const gw = await load(t, conf());
-    const until = (expected: Expected): Promise<void> => untilAll(gw, request, { expected, headers });
-    await until(before);
+    const expectThat = (expected: Expected): Promise<void> => expectSoon(gw, request, { expected, headers });
+    await expectThat(before);
     await db.set(settings);
     await db.announce();
     try {
-      await until(after);
+      await expectThat(after);
     } finally {
       await db.set(without(settings));
       await db.announce();
     }
-    await until(before);
+    await expectThat(before);
   });
 }

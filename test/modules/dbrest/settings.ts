@@ -39,7 +39,7 @@ export async function configured(fixture: string): Promise<ConfiguredDatabase> {
 }
 
 /** Resolves when as many responses in a row are as expected that each worker has sent some of them. */
-export async function untilAll(
+export async function expectSoon(
   gw: Gateway,
   request: string,
   { expected, headers = {}, inARow = 1 }: Awaited,
