@@ -138,8 +138,14 @@ async function fetchTypes(url: URL, token: string | undefined, accept: string): 
     signal: AbortSignal.timeout(TIMEOUT_MS),
   }).catch(sayUnreachable(url));
   const body = await bodyOf(response, url);
-  if (response.status !== 200)
-    throw new Error(`${shownUrl(url)} responds ${response.status}${reasonIn(body)}`);
+  if (response.status !== 200) {
+    const reason = reasonIn(body);
+    const hint =
+      response.status === 404 && reason === ''
+        ? '\n  --url names a location with dbrest_pass, such as http://127.0.0.1:8080/rest/v1/'
+        : '';
+    throw new Error(`${shownUrl(url)} responds ${response.status}${reason}${hint}`);
+  }
   return body;
 }
 

@@ -28,7 +28,7 @@ export function rowVersionsUnknown(table: string, column: string | undefined): D
     message: `"If-Match" cannot be checked for '${table}'`,
     details:
       column === undefined
-        ? 'Versions of rows are not enabled here.'
+        ? 'Versions of rows are not enabled here (dbrest_row_version).'
         : `'${table}' has no column '${column}' with the versions of its rows.`,
     hint: 'Leave the header out, or send "If-Match: *" to change only what is there.',
   });
