@@ -142,7 +142,7 @@ async function fetchTypes(url: URL, token: string | undefined, accept: string): 
     const reason = reasonIn(body);
     const hint =
       response.status === 404 && reason === ''
-        ? '\n  --url names a location with dbrest_pass, such as http://127.0.0.1:8080/rest/v1/'
+        ? '; name the location, such as http://127.0.0.1:8080/rest/v1/'
         : '';
     throw new Error(`${shownUrl(url)} responds ${response.status}${reason}${hint}`);
   }

@@ -231,7 +231,9 @@ export async function applySetup(
       await client.query(setupSql(options));
     } catch (cause) {
       const { message, hint, code } = cause as WireError;
-      const way = code === '42501' && /event trigger/.test(message) ? '; --no-trigger omits it' : '';
+      const ofTrigger = message.includes('event trigger');
+      const remedy = ofTrigger ? '; --no-trigger omits it' : '; let --dsn name a superuser';
+      const way = code === '42501' ? remedy : '';
       throw new Error(`nothing was changed: ${message}${way}${hint === undefined ? '' : ` (${hint})`}`, {
         cause,
       });
