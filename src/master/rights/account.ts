@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CoreConfig, UserConfig, WrittenFiles } from '../../contract/index.ts';
 import { standardStream } from '../../log/index.ts';
@@ -84,8 +84,19 @@ export function checkWritable({ name }: Account, written: Required<WrittenFiles>
       accessSync(path, constants.W_OK);
     } catch (error) {
       if (mayBeMade(path, error)) continue;
-      throw new Error(`${systemFailure('open', path, error)} for user "${name}"`, { cause: error });
+      throw new Error(`${systemFailure('open', path, error)} for user "${name}"${remedyFor(path)}`, {
+        cause: error,
+      });
     }
+  }
+}
+
+/** What to do about a file of root in a directory of others, where nothing is handed over. */
+function remedyFor(path: string): string {
+  try {
+    return statSync(path).uid === 0 ? '; chown the file, or let nobody but root write its directory' : '';
+  } catch {
+    return '';
   }
 }
 
