@@ -49,9 +49,9 @@ export function setHead(
 ): ResponseStart {
   const notes = notesOf(x);
   if (notes && rows !== undefined) notes.rows = rows;
-  const taken = new Set(chosen.headers.map(([name]) => name.toLowerCase()));
+  const taken = namesOf(chosen);
   const set = (name: string, value: string | undefined): void => {
-    if (value !== undefined && !taken.has(name.toLowerCase())) x.response.setHeader(name, value);
+    if (value !== undefined && !taken?.has(name.toLowerCase())) x.response.setHeader(name, value);
   };
   let contentType: string | undefined;
   for (const [name, value] of chosen.headers) {
@@ -59,14 +59,19 @@ export function setHead(
     if (isType) contentType = value;
     else x.response.setHeader(name, value);
   }
-  if (taken.has('vary')) keepChosenVary(x);
+  if (taken?.has('vary')) keepChosenVary(x);
   for (const [name, value] of own) set(name, value);
   if (config.schemas.length > 1) set('Content-Profile', plan.request.head.schema);
   set('Warning', plan.warning);
   set('Preference-Applied', appliedPreferences(plan.preferences));
   if (chosen.status !== undefined) setUsualReason(x, chosen.status);
-  if (!taken.has('server-timing')) setTiming(x, stopwatch);
+  if (!taken?.has('server-timing')) setTiming(x, stopwatch);
   return { status: chosen.status ?? status, contentType };
+}
+
+/** The names, in lower case, of the headers that the database has set; `undefined` if it has set none, as usual. */
+function namesOf({ headers }: ResponseSettings): ReadonlySet<string> | undefined {
+  return headers.length === 0 ? undefined : new Set(headers.map(([name]) => name.toLowerCase()));
 }
 
 /** No status goes out without a reason phrase, whoever has chosen it. */
