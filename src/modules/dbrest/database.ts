@@ -73,9 +73,12 @@ interface BatchOrder {
   readonly gate?: Gate | undefined;
 }
 
-interface Order extends BatchOrder {
+/** A batch that shares its session. */
+interface SharedTurn {
+  /** What it usually takes. */
+  readonly turnMs: number;
   /** A large result may be dropped and read again. */
-  readonly repeatable: boolean;
+  readonly isRepeatable: boolean;
 }
 
 /** The client of gw's own reads. */
@@ -232,16 +235,16 @@ export class Database {
    * session was lost or the transaction conflicted with others, a few times at most. Rejects with `PoolRefusal`,
    * `ConnectionLost`, an error of the server or an exception of a sink.
    */
-  async read(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
-    const order: Order = { ...given, repeatable: true };
-    let run = this.#run(steps, order);
+  async read(steps: readonly RunStep[], order: BatchOrder): Promise<Results> {
+    const { client } = order;
+    let run = this.#run(steps, order, true);
     for (let repeats = 0; ; repeats += 1) {
       try {
         return await run;
       } catch (error) {
         const reason = reasonToRepeat(error as WireError);
         const mayRepeat = reason !== undefined && repeats < MOST_REPEATS[reason];
-        if (!mayRepeat || given.client.aborted || given.client.done === true) throw error;
+        if (!mayRepeat || client.aborted || client.done === true) throw error;
         this.#metrics.repeats[reason].add();
         // Often all sessions end at once, and idle ones may not have noticed it yet.
         if (reason === 'lost') this.#pool.discardIdle();
@@ -255,7 +258,7 @@ export class Database {
    * an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
    */
   write(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
-    return this.#run(steps, { ...given, leaves: given.leaves ?? 'anything', repeatable: false });
+    return this.#run(steps, given.leaves ? given : { ...given, leaves: 'anything' }, false);
   }
 
   /** The features of the server, read once. Rejects as `read` does. */
@@ -319,13 +322,13 @@ export class Database {
   }
 
   /** Runs a batch in a shared session if it is known to be short, and again in its own if it was displaced there. */
-  async #run(steps: readonly RunStep[], order: Order): Promise<Results> {
+  async #run(steps: readonly RunStep[], order: BatchOrder, isRepeatable: boolean): Promise<Results> {
     const { client, rules, shares, gate } = order;
     const mayShare = shares !== undefined && rules.pipelining > 0 && !gate;
     const turnMs = mayShare ? this.#costs.shortTurnMs(shares) : undefined;
     if (turnMs === undefined) return this.#runAlone(steps, order);
     try {
-      return await this.#runShared(steps, order, turnMs);
+      return await this.#runShared(steps, order, { turnMs, isRepeatable });
     } catch (error) {
       if (!(error instanceof Displaced) || client.aborted) throw error;
       this.#metrics.repeats.displaced.add();
@@ -335,7 +338,7 @@ export class Database {
   }
 
   /** Runs a batch in a session of its own. It is cancelled when the client goes away. */
-  async #runAlone(steps: readonly RunStep[], order: Order): Promise<Results> {
+  async #runAlone(steps: readonly RunStep[], order: BatchOrder): Promise<Results> {
     const { client, rules } = order;
     let running: Session | undefined;
     client.onAbort(() => running?.cancel());
@@ -355,7 +358,7 @@ export class Database {
     }
   }
 
-  async #pass({ steps, judge }: Gate, session: Session, order: Order): Promise<void> {
+  async #pass({ steps, judge }: Gate, session: Session, order: BatchOrder): Promise<void> {
     const { timeoutMs, poolReset } = order.rules;
     const resets = poolReset === 'discard';
     const results = await session.run(steps, timeoutMs + GRACE_MS, { resets, leaves: order.leaves });
@@ -363,9 +366,13 @@ export class Database {
     judge(results);
   }
 
-  /** Runs a batch that usually takes `turnMs` behind others; when the client goes away, its results are dropped. */
-  async #runShared(steps: readonly RunStep[], order: Order, turnMs: number): Promise<Results> {
-    const { client, rules, repeatable } = order;
+  /** Runs a batch behind others; when the client goes away, its results are dropped. */
+  async #runShared(
+    steps: readonly RunStep[],
+    order: BatchOrder,
+    { turnMs, isRepeatable }: SharedTurn,
+  ): Promise<Results> {
+    const { client, rules } = order;
     const shared =
       this.#shared.join(turnMs, rules.pipelining) ??
       this.#shared.add(await this.#acquire(client, rules), turnMs);
@@ -373,7 +380,7 @@ export class Database {
     try {
       if (client.aborted) throw new PoolRefusal('abandoned');
       this.#metrics.depth.observe(shared.session.length);
-      const most = repeatable ? MOST_CHARACTERS : undefined;
+      const most = isRepeatable ? MOST_CHARACTERS : undefined;
       const batch = this.#batchRules(order, { client, most });
       return await shared.session.run(steps, rules.timeoutMs + GRACE_MS, batch);
     } finally {
@@ -383,7 +390,7 @@ export class Database {
   }
 
   #batchRules(
-    { rules, isolation, leaves, verdict, failed, shares, timeZones }: Order,
+    { rules, isolation, leaves, verdict, failed, shares, timeZones }: BatchOrder,
     shared?: BatchRules['shared'],
   ): BatchRules {
     return {

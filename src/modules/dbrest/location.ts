@@ -85,7 +85,7 @@ function compileServing(
     const known = authenticator.identify(authorizationOf(x));
     const identity = known instanceof Promise ? await known : known;
     stopwatch?.lap('jwt');
-    const by = serverOf(x);
+    const by = serverOf?.(x);
     if (by) return respond(x, { identity, stopwatch }, by);
     if (!caching) return respond(x, { identity, stopwatch });
     await caching.serve(x, identity, (asked, planned) =>
@@ -136,16 +136,17 @@ interface ServerParts extends Pick<DbrestResources, 'database' | 'streams'> {
   readonly respond: Respond;
 }
 
-/** Compiles what serves requests that are not for rows: tools, batches, streams. */
+/** Compiles what serves requests that are not for rows: tools, batches, streams; `undefined` where none of them is served. */
 function compileServers(
   config: DbrestConfig,
   { database, streams: resources, pipeline, respond }: ServerParts,
   build: Build,
-): (x: Exchange) => Serve | undefined {
+): ((x: Exchange) => Serve | undefined) | undefined {
   const { steps, guard, batches } = pipeline;
   const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
   const followed = { ...steps, gateOf: guard?.gateOf };
   const streams = compileStreams(config, { streams: resources, database, steps: followed }, build);
+  if (!mcp && !batches && !streams) return undefined;
   return (x) => {
     if (mcp?.isMcp(x.uri)) return mcp.serve;
     if (batches?.isBatch(x.uri)) return batches.serve;

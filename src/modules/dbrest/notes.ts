@@ -3,7 +3,7 @@ import { type Exchange, stateKey } from '../../http/index.ts';
 import type { RequestHead } from './request/index.ts';
 
 /** What the variables tell of a request. */
-class RequestNotes {
+export class RequestNotes {
   role: string | undefined = undefined;
   /** `schema.name` of the table, view or function. */
   relation: string | undefined = undefined;

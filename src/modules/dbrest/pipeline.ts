@@ -6,7 +6,7 @@ import { compileCostGuard, type CostGuard, type Gate } from './cost-guard.ts';
 import type { RestDatabase } from './database.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
-import { notesOf } from './notes.ts';
+import { notesOf, type RequestNotes } from './notes.ts';
 import { compilePlan, type PlannedOptions } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
 import {
@@ -68,7 +68,7 @@ export function compilePipeline(config: DbrestConfig, database: RestDatabase, bu
     statementsOf: steps.statementsOf,
     gateOf: (plan, statements) => guard?.gateOf(plan, statements),
     responseOf: (x, plan, statements) =>
-      responseOf(x, plan, { config, statements, stopwatch: undefined, held: true, isStored: false }),
+      responseOf(x, plan, { statements, stopwatch: undefined, held: true, isStored: false }),
   });
   return { serve, steps, guard, batches };
 }
@@ -93,7 +93,7 @@ function compileRun(
     const { plan } = prepared;
     await planned?.(plan);
     const statements = steps.statementsOf(x, identity, prepared);
-    const response = responseOf(x, plan, { config, statements, stopwatch, isStored: planned !== undefined });
+    const response = responseOf(x, plan, { statements, stopwatch, isStored: planned !== undefined });
     const results = await runPlan(database, plan, {
       x,
       statements,
@@ -258,9 +258,16 @@ function isRefusal(error: unknown): boolean {
   return isStatementError(error);
 }
 
-async function runStatements(database: RestDatabase, prepared: PreparedRun): Promise<Results> {
+function runStatements(database: RestDatabase, prepared: PreparedRun): Promise<Results> {
   const notes = notesOf(prepared.x);
-  if (!notes) return sendStatements(database, prepared);
+  return notes ? timeStatements(database, prepared, notes) : sendStatements(database, prepared);
+}
+
+async function timeStatements(
+  database: RestDatabase,
+  prepared: PreparedRun,
+  notes: RequestNotes,
+): Promise<Results> {
   const startedMs = performance.now();
   try {
     return await sendStatements(database, prepared);

@@ -17,11 +17,11 @@ const AHEAD_CHARACTERS = 524_288;
 export interface RowCounts {
   readonly rows: number;
   /** The number of rows without limit and offset. */
-  readonly total?: number;
+  readonly total?: number | undefined;
   /** `response.headers` and `response.status`. */
-  readonly response?: readonly [headers: string | null, status: string | null];
+  readonly response?: readonly [headers: string | null, status: string | null] | undefined;
   /** The version of the one row. */
-  readonly version?: string;
+  readonly version?: string | undefined;
 }
 
 /** The status and type of a response. */
@@ -251,10 +251,18 @@ export function openBody(
 ): RowsBody | BytesBody {
   const { media, shape, tail } = form;
   const check = checkOf(media, guard);
-  const parts = { contentType: contentType(media), head, check, tail, held, tagging };
-  if (media.format === 'binary' || media.format === 'custom') return new BytesBody(x, parts);
-  return new RowsBody(x, { ...parts, writer: writerOf(media, shape) });
+  const writer = writerOf(media, shape);
+  const parts = { writer, contentType: contentType(media), head, check, tail, held, tagging };
+  return media.format === 'binary' || media.format === 'custom'
+    ? new BytesBody(x, parts)
+    : new RowsBody(x, parts);
 }
+
+const LINES = joined('', '\n', '');
+const BARE = joined('', '', '');
+const JSON_LIST = joined('[', ELEMENT_SEPARATOR, ']');
+const JSON_VALUE: RowWriter = { ...BARE, none: 'null' };
+const FEATURES = joined('{"type" : "FeatureCollection", "features" : [', ELEMENT_SEPARATOR, ']}');
 
 function writerOf({ format }: Media, shape: RowShape): RowWriter {
   switch (format) {
@@ -263,16 +271,16 @@ function writerOf({ format }: Media, shape: RowShape): RowWriter {
     case 'xml':
       return xmlWriter();
     case 'geojson':
-      return joined('{"type" : "FeatureCollection", "features" : [', ELEMENT_SEPARATOR, ']}');
+      return FEATURES;
     case 'plan':
     case 'text':
-      return joined('', '\n', '');
+      return LINES;
     case 'binary':
     case 'custom':
-      return joined('', '', '');
+      return BARE;
     case 'json':
     case 'object':
-      return shape === 'rows' ? joined('[', ELEMENT_SEPARATOR, ']') : { ...joined('', '', ''), none: 'null' };
+      return shape === 'rows' ? JSON_LIST : JSON_VALUE;
   }
 }
 
@@ -297,14 +305,12 @@ function ownColumns(columns: readonly Column[], tail: RowTail | undefined): read
 function countsOf(fields: Row, tail: RowTail | undefined): RowCounts {
   if (!tail) return { rows: 0 };
   const rows = Number(fields.at(-1));
-  const behind = fields.slice(fields.length - widthOf(tail));
-  const shown = tail.version === undefined ? null : behind.shift();
-  const version = rows === 1 ? shown : null;
-  const [headers = null, status = null] = tail.response ? behind : [];
+  let at = fields.length - widthOf(tail);
+  const version = tail.version === undefined ? null : fields[at++];
   return {
     rows,
-    ...(typeof version === 'string' && { version }),
-    ...(tail.total && { total: Number(fields.at(-2)) }),
-    ...(tail.response && { response: [headers, status] as const }),
+    version: rows === 1 ? (version ?? undefined) : undefined,
+    total: tail.total ? Number(fields.at(-2)) : undefined,
+    response: tail.response ? [fields[at] ?? null, fields[at + 1] ?? null] : undefined,
   };
 }

@@ -28,7 +28,7 @@ export interface ResponseParts {
   /** The tag of the rows. */
   readonly tagging: Tagging | undefined;
   /** Nothing is sent before the transaction has ended, also of a read. */
-  readonly held?: boolean;
+  readonly held?: boolean | undefined;
 }
 
 /** The status and headers of a response. */
@@ -111,14 +111,14 @@ export function settingsOf({ response }: Statements, results: Results): Response
 /** The response settings `response.headers` and `response.status`. */
 interface ResponseSettings {
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly status?: number;
+  readonly status: number | undefined;
 }
 
 /** Parses the response settings, which are '' or null if unset. Throws PGRST111 and PGRST112. */
 export function responseSettings(headers: string | null, status: string | null): ResponseSettings {
   return {
     headers: headers ? readHeaders(headers) : [],
-    ...(status && { status: readStatus(status) }),
+    status: status ? readStatus(status) : undefined,
   };
 }
 

@@ -14,7 +14,7 @@ export { respondToOptions } from './describe.ts';
 export { faultOf, isServerError, sendFault } from './fault.ts';
 export { type OpenResponse, Stopwatch } from './head.ts';
 
-interface OpenedParts extends Omit<ResponseParts, 'tagging'> {
+interface OpenedParts extends Omit<ResponseParts, 'config' | 'tagging'> {
   /** The response is made for a cache. */
   readonly isStored: boolean;
 }
@@ -26,13 +26,14 @@ export function compileResponse(
 ): (x: Exchange, plan: RunPlan, given: OpenedParts) => OpenResponse {
   const documents = new Documents(config, apiFacts(config, location));
   const { reads, stored, written } = compileTagging(config);
-  return (x, plan, { isStored, ...given }) => {
-    const parts = { ...given, tagging: isStored ? stored : reads };
+  return (x, plan, { statements, stopwatch, held, isStored }) => {
+    const tagging = plan.kind === 'write' ? written : isStored ? stored : reads;
+    const parts = { config, statements, stopwatch, held, tagging };
     switch (plan.kind) {
       case 'read':
         return respondToRead(x, plan, parts);
       case 'write':
-        return respondToWrite(x, plan, { ...given, tagging: written });
+        return respondToWrite(x, plan, parts);
       case 'call':
         return respondToCall(x, plan, parts);
       case 'describe':

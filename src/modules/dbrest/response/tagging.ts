@@ -76,20 +76,25 @@ function compileTag(digests: boolean): (x: Exchange, whole: WholeBody) => string
     if (own !== undefined) return own;
     const form = `${contentType}\n${x.response.header('Content-Range') ?? ''}\n`;
     const digest = digests ? digestOf(body, form) : undefined;
-    const parts = [version === undefined ? undefined : taggedVersion(version), digest];
-    const tag = parts.filter((part) => part !== undefined).join('-');
-    if (tag === '') return undefined;
-    x.response.setHeader('ETag', `"${tag}"`);
-    return `"${tag}"`;
+    const shown = version === undefined ? undefined : taggedVersion(version);
+    const parts = shown !== undefined && digest !== undefined ? `${shown}-${digest}` : (shown ?? digest);
+    if (parts === undefined) return undefined;
+    const tag = `"${parts}"`;
+    x.response.setKnownHeader('ETag', tag);
+    return tag;
   };
 }
 
+/** Copying a text of this length is cheaper than hashing twice. */
+const SHORT_CHARACTERS = 4_096;
+
 /**
- * The same bytes in another format, or as another part of the rows, are another representation. The body is hashed by itself,
- * because a text with something in front of it would be copied first.
+ * The same bytes in another format, or as another part of the rows, are another representation. A long body is hashed by
+ * itself, because a text with something in front of it would be copied first. No text has a NUL.
  */
 function digestOf(body: string | Buffer, form: string): string {
-  return hash('sha1', form + hash('sha1', body, 'hex'), 'hex');
+  const isShort = typeof body === 'string' && body.length <= SHORT_CHARACTERS;
+  return hash('sha1', isShort ? form + body : `${form}\0${hash('sha1', body, 'hex')}`, 'hex');
 }
 
 function sendConditionally(x: Exchange, whole: WholeBody, tag: string | undefined): void {

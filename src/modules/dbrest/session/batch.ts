@@ -194,13 +194,14 @@ export class Batch {
       isBehindSink ||= sink !== undefined && sink.restarts !== true;
     }
     names.batchSent();
-    steps.forEach(({ statement: { text }, described }, i) => {
+    for (let i = 0; i < steps.length; i += 1) {
+      const { statement, described } = steps[i] as RunStep;
       const { name, parse } = named[i] as UsedName;
-      if (parse) messages.parse(name, text);
+      if (parse) messages.parse(name, statement.text);
       messages.bind(name, fields[i] as Fields);
       if (described) messages.describe();
       messages.execute();
-    });
+    }
     messages.sync();
   }
 

@@ -74,10 +74,24 @@ export interface Fields {
 
 /** Encodes values to bind. Throws for what is no value; after that a batch can be written to its end. */
 export function fieldsOf(values: readonly BoundValue[]): Fields {
-  const fields = values.map((value) => (typeof value === 'string' ? bytesOf(value) : value));
-  const formats = fields.some(isBinary) ? fields.map((field) => int16(isBinary(field) ? 1 : 0)) : [];
-  const sizeBytes = fields.reduce((sum, field) => sum + 4 + sizeOf(field), 0);
-  return { fields, formats: `${int16(formats.length)}${formats.join('')}`, sizeBytes };
+  const fields: BoundValue[] = [];
+  let sizeBytes = 0;
+  let hasBinary = false;
+  for (const value of values) {
+    const field = typeof value === 'string' ? bytesOf(value) : value;
+    fields.push(field);
+    sizeBytes += 4 + sizeOf(field);
+    hasBinary ||= isBinary(field);
+  }
+  return { fields, formats: hasBinary ? formatsOf(fields) : TEXT_FORMATS, sizeBytes };
+}
+
+/** All fields are texts. */
+const TEXT_FORMATS = int16(0);
+
+function formatsOf(fields: readonly BoundValue[]): string {
+  const formats = fields.map((field) => int16(isBinary(field) ? 1 : 0));
+  return `${int16(formats.length)}${formats.join('')}`;
 }
 
 /** Up to this size, copying bytes is cheaper than an additional write. */

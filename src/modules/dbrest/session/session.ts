@@ -90,7 +90,8 @@ export interface SessionOptions {
   readonly flushed?: (batches: number) => void;
 }
 
-interface Running extends BatchRules {
+interface Running {
+  readonly rules: BatchRules;
   batch: Batch;
   readonly deadlineMs: number;
   readonly resolve: (results: Results) => void;
@@ -167,7 +168,7 @@ export class Session {
       const batch = this.#newBatch(steps, rules);
       const nowMs = performance.now();
       const running: Running = {
-        ...rules,
+        rules,
         batch,
         deadlineMs: nowMs + deadlineMs,
         resolve,
@@ -221,10 +222,10 @@ export class Session {
         this.#die(new ConnectionLost('the server did not react to a cancel request', false));
       return;
     }
-    if (!running?.shared || nowMs - Math.max(running.sentMs, this.#readyMs) < LATE_MS) return;
+    if (!running?.rules.shared || nowMs - Math.max(running.sentMs, this.#readyMs) < LATE_MS) return;
     // A busy gateway may not have read the results yet: it does so before the next check.
     if (!running.isLate) running.isLate = true;
-    else if (running.shared.client.aborted) this.cancel();
+    else if (running.rules.shared.client.aborted) this.cancel();
     else if (this.#queue.length > 1) {
       running.isEvicted = true;
       this.cancel();
@@ -310,7 +311,7 @@ export class Session {
   /** What may be left behind when all batches that were sent have ended. A failed batch undoes its own reset. */
   #expectedLeftovers(): Leftovers {
     let expected = this.#leftovers;
-    for (const { leaves = 'settings' } of this.#queue) expected = more(expected, leaves);
+    for (const { rules } of this.#queue) expected = more(expected, rules.leaves ?? 'settings');
     return expected;
   }
 
@@ -327,11 +328,11 @@ export class Session {
     this.#queue.shift();
     if (status === 'I' && this.#repeats(running)) return;
     // A rollback also undoes the reset.
-    const before = running.resets === true && !errorOf(running) ? 'nothing' : this.#leftovers;
-    this.#leftovers = more(before, running.leaves ?? 'settings');
+    const before = running.rules.resets === true && !errorOf(running) ? 'nothing' : this.#leftovers;
+    this.#leftovers = more(before, running.rules.leaves ?? 'settings');
     // A session with an open transaction must not be reused.
     if (status !== 'I') this.broken = true;
-    if (!running.batch.error) running.measured?.({ turnMs, characters: running.batch.characters });
+    if (!running.batch.error) running.rules.measured?.({ turnMs, characters: running.batch.characters });
     if (!running.cancelling) return this.#settle(running);
     this.#cancelled = running;
     void running.cancelling.then(() => {
@@ -350,7 +351,7 @@ export class Session {
     this.#names.forget();
     running.isRepeated = true;
     running.ending = undefined;
-    running.batch = this.#newBatch(batch.steps, running);
+    running.batch = this.#newBatch(batch.steps, running.rules);
     this.#send(running, running.batch);
     this.#queue.push(running);
     return true;
@@ -358,9 +359,9 @@ export class Session {
 
   /** Ends a transaction that is still open: to await the verdict, or because an error made the server skip its end. */
   #endTransaction(running: Running): void {
-    const { batch, verdict, cancelling } = running;
+    const { batch, rules, cancelling } = running;
     if (cancelling) batch.error ??= new ConnectionLost('cancelled', true);
-    const isKept = verdict !== undefined && batch.error === undefined;
+    const isKept = rules.verdict !== undefined && batch.error === undefined;
     const { stream } = this.#client.connection;
     running.ending = new Batch({ steps: [isKept ? COMMIT : ROLLBACK], stream });
     this.#send(running, running.ending);
@@ -369,7 +370,7 @@ export class Session {
   #settle(running: Running): void {
     const { results, steps, outgrown } = running.batch;
     const error = errorOf(running);
-    if (error) running.failed?.(running.batch.failedStep);
+    if (error) running.rules.failed?.(running.batch.failedStep);
     if (error && endsSession(error)) this.broken = true;
     if (isDisplaced(running, error)) return running.reject(new Displaced(running.isEvicted === true));
     if (error) return running.reject(error);
@@ -450,10 +451,10 @@ function isOutdated({ code, routine, where }: WireError): boolean {
   return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }
 
-function judge({ batch, verdict }: Running): void {
+function judge({ batch, rules }: Running): void {
   if (batch.error) return;
   try {
-    verdict?.(batch.results);
+    rules.verdict?.(batch.results);
   } catch (error) {
     batch.error = error as Error;
   }

@@ -87,6 +87,7 @@ const CLEAR_TIME_ZONE: Step = {
 const ENCLOSE: Step = { statement: { text: 'savepoint gw_read', values: [] }, silent: true };
 const RELEASE: Step = { statement: { text: 'release savepoint gw_read', values: [] }, silent: true };
 const READ_RESPONSE: Step = { statement: RESPONSE_SETTINGS };
+const NONE: readonly Step[] = [];
 
 /** A plan that runs statements; OPTIONS needs none. */
 export type RunPlan = Exclude<Plan, { readonly kind: 'options' }>;
@@ -100,24 +101,24 @@ export function compileTransaction(
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
   return (x, identity, { plan: { request, preferences, roleSettings }, work, within }) => {
-    const { counts, main, behind = [], responds = false, timeoutMs, repeatable, leaves } = work;
+    const { counts, main, behind = NONE, responds = false, timeoutMs, repeatable, leaves } = work;
     const { readOnly } = work;
     const { enclose, release } = enclosure(work, within);
     const held = !within && work.held === true;
     const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
     const { timeZone } = preferences;
     const order = { identity, head: request.head, readOnly, timeZone, timeoutMs, roleSettings };
-    const begin = isUndone || held ? [BEGIN] : [];
-    const clear = within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : [];
-    const opening: Step[] = [...begin, ...enclose, ...clear, { statement: settings(x, order) }];
-    const firstCount = opening.length + preRequest.length;
-    const ending = isUndone ? [...(readOnly ? [] : [CHECK_DEFERRED]), ROLLBACK] : release;
-    const isAsked = preRequest.length > 0 ? opening.length : undefined;
+    const begin = isUndone || held ? [BEGIN] : NONE;
+    const clear = within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : NONE;
+    const settingsAt = begin.length + enclose.length + clear.length;
+    const firstCount = settingsAt + 1 + preRequest.length;
+    const ending = isUndone ? [...(readOnly ? NONE : [CHECK_DEFERRED]), ROLLBACK] : release;
+    const isAsked = preRequest.length > 0 ? settingsAt + 1 : undefined;
     return {
-      before: [...opening, ...preRequest, ...counts],
+      before: [...begin, ...enclose, ...clear, { statement: settings(x, order) }, ...preRequest, ...counts],
       main,
-      after: [...behind, ...(responds ? [READ_RESPONSE] : []), ...ending],
-      settingsAt: opening.length - 1,
+      after: responds ? [...behind, READ_RESPONSE, ...ending] : [...behind, ...ending],
+      settingsAt,
       preRequest: preRequest[0],
       firstCount,
       response: responds ? firstCount + counts.length + 1 + behind.length : isAsked,
@@ -133,13 +134,19 @@ export function compileTransaction(
   };
 }
 
+/** Steps around those of a request. */
+interface Enclosure {
+  readonly enclose: readonly Step[];
+  readonly release: readonly Step[];
+}
+
+const ENCLOSED: Enclosure = { enclose: [ENCLOSE], release: [RELEASE] };
+const BARE: Enclosure = { enclose: NONE, release: NONE };
+
 /** The steps around a request that reads, among others that write. */
-function enclosure(
-  { readOnly }: Work,
-  within: WithinTransaction | undefined,
-): { readonly enclose: readonly Step[]; readonly release: readonly Step[] } {
+function enclosure({ readOnly }: Work, within: WithinTransaction | undefined): Enclosure {
   const isEnclosed = readOnly && within?.readOnly === false;
-  return { enclose: isEnclosed ? [ENCLOSE] : [], release: isEnclosed ? [RELEASE] : [] };
+  return isEnclosed ? ENCLOSED : BARE;
 }
 
 /** The steps around the requests of one transaction. `held`: it stays open until the results have been checked. */
