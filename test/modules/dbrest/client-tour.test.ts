@@ -168,6 +168,14 @@ test('an unknown table, column and function are errors with codes', async () => 
   expect(called_).toMatchObject({ status: 404, error: { code: 'PGRST202' } });
 });
 
+test('getOpenApiSpec, which versions since 2.110 have, gets the description of a schema', async () => {
+  const headers = (schema: string) => ({ Accept: 'application/openapi+json', 'Accept-Profile': schema });
+  const shown = await fetch(`${url}/`, { headers: headers('public') });
+  expect(await shown.json()).toMatchObject({ openapi: '3.1.0', paths: { '/sections': { get: {} } } });
+  const hidden = await fetch(`${url}/`, { headers: headers('nowhere') });
+  expect([hidden.status, await hidden.json()]).toMatchObject([406, { code: 'PGRST106' }]);
+});
+
 test('the tour calls every method of the library', () => {
   // Each builder is a filter builder with narrower types, so that a method that is overridden is not reached.
   const unreachable = ['PostgrestBuilder.returns'];

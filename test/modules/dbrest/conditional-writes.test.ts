@@ -4,317 +4,81 @@ import { HEADERS_ONLY, OBJECT, ROWS, SHOWN, type Headers, versionedGateway } fro
 
 const gateway = versionedGateway();
 
-const writes: readonly {
-  readonly it: string;
-  readonly line: string;
-  readonly headers: Headers;
-  readonly body?: unknown;
-  readonly status: number;
-  readonly code?: string;
-}[] = [
-  {
-    it: 'PATCH of this version',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'PATCH of one of several',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { 'if-match': '"9", "2"' },
-    body: { text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'PATCH of several rows of one version',
-    line: 'PATCH /v/docs?id=gt.1',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'PATCH of *',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { 'if-match': '*' },
-    body: { text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'PATCH of another version',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { 'if-match': '"1"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH of a weak tag',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { 'if-match': 'W/"2"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH of rows of which one has another version',
-    line: 'PATCH /v/docs',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH of the first rows, one with another version',
-    line: 'PATCH /v/docs?order=id&limit=2',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH of the last rows, all of this version',
-    line: 'PATCH /v/docs?order=id.desc&limit=2',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'PATCH of no row and a tag',
-    line: 'PATCH /v/docs?id=eq.9',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH of no row and *',
-    line: 'PATCH /v/docs?id=eq.9',
-    headers: { 'if-match': '*' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH that shows its rows, of another version',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { ...SHOWN, 'if-match': '"1"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH for headers only, of another version',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { ...HEADERS_ONLY, 'if-match': '"1"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PATCH of a row of a view',
-    line: 'PATCH /v/shown?id=eq.2',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'PATCH of another version of a row of a view',
-    line: 'PATCH /v/shown?id=eq.2',
-    headers: { 'if-match': '"3"' },
-    body: { text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'DELETE of this version',
-    line: 'DELETE /v/docs?id=eq.2',
-    headers: { 'if-match': '"2"' },
-    status: 204,
-  },
-  {
-    it: 'DELETE of another version',
-    line: 'DELETE /v/docs?id=eq.2',
-    headers: { 'if-match': '"1"' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PUT of this version',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { 'if-match': '"2"' },
-    body: { id: 2, text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'PUT of another version',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { 'if-match': '"1"' },
-    body: { id: 2, text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PUT of another version that shows its row',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { ...SHOWN, 'if-match': '"1"' },
-    body: { id: 2, text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PUT of a row that is not there, with a tag',
-    line: 'PUT /v/docs?id=eq.9',
-    headers: { 'if-match': '"1"' },
-    body: { id: 9 },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PUT of a row that is not there, with *',
-    line: 'PUT /v/docs?id=eq.9',
-    headers: { 'if-match': '*' },
-    body: { id: 9 },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PUT of a row that is there, with *',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { 'if-match': '*' },
-    body: { id: 2 },
-    status: 204,
-  },
-  {
-    it: 'PUT with another key in its body',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { 'if-match': '"2"' },
-    body: { id: 3 },
-    status: 400,
-    code: 'PGRST115',
-  },
-  {
-    it: 'PUT that creates only',
-    line: 'PUT /v/docs?id=eq.9',
-    headers: { 'if-none-match': '*' },
-    body: { id: 9 },
-    status: 204,
-  },
-  {
-    it: 'PUT that creates only and shows its row',
-    line: 'PUT /v/docs?id=eq.9',
-    headers: { ...SHOWN, 'if-none-match': '*' },
-    body: { id: 9 },
-    status: 201,
-  },
-  {
-    it: 'PUT that creates only, of a row that is there',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { 'if-none-match': '*' },
-    body: { id: 2, text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PUT that creates only, without versions',
-    line: 'PUT /no/docs?id=eq.2',
-    headers: { 'if-none-match': '*' },
-    body: { id: 2, text: 'x' },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'PUT that creates only, with another key in its body',
-    line: 'PUT /v/docs?id=eq.9',
-    headers: { 'if-none-match': '*' },
-    body: { id: 2 },
-    status: 400,
-    code: 'PGRST115',
-  },
-  {
-    it: 'PUT that creates only what is there',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { 'if-none-match': '*', 'if-match': '*' },
-    body: { id: 2 },
-    status: 412,
-    code: 'DBREST101',
-  },
-  {
-    it: 'a malformed If-Match',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { 'if-match': '2' },
-    body: { text: 'x' },
-    status: 400,
-    code: 'DBREST103',
-  },
-  {
-    it: 'If-Match where versions are not enabled',
-    line: 'PATCH /no/docs?id=eq.2',
-    headers: { 'if-match': '"2"' },
-    body: { text: 'x' },
-    status: 400,
-    code: 'DBREST102',
-  },
-  {
-    it: 'If-Match: * where versions are not enabled',
-    line: 'PATCH /no/docs?id=eq.2',
-    headers: { 'if-match': '*' },
-    body: { text: 'x' },
-    status: 204,
-  },
-  {
-    it: 'If-Match for a table without versions',
-    line: 'DELETE /v/plain?id=eq.1',
-    headers: { 'if-match': '"1"' },
-    status: 400,
-    code: 'DBREST102',
-  },
-  {
-    it: 'xmin of a view',
-    line: 'PATCH /x/shown?id=eq.2',
-    headers: { 'if-match': '"1"' },
-    body: { text: 'x' },
-    status: 400,
-    code: 'DBREST102',
-  },
-  {
-    it: 'If-Match of a POST',
-    line: 'POST /v/docs',
-    headers: { 'if-match': '"1"' },
-    body: { id: 9 },
-    status: 400,
-    code: 'DBREST104',
-  },
-  {
-    it: 'If-None-Match of a PATCH',
-    line: 'PATCH /v/docs?id=eq.2',
-    headers: { 'if-none-match': '*' },
-    body: { text: 'x' },
-    status: 400,
-    code: 'DBREST104',
-  },
-  {
-    it: 'If-None-Match of a PUT with a tag',
-    line: 'PUT /v/docs?id=eq.2',
-    headers: { 'if-none-match': '"1"' },
-    body: { id: 2 },
-    status: 400,
-    code: 'DBREST104',
-  },
-];
+const match = (tags: string, others: Headers = {}): Headers => ({ ...others, 'if-match': tags });
+const CREATE = { 'if-none-match': '*' };
+const TEXT = { text: 'x' };
+const DOC = { id: 2, text: 'x' };
+
+type Write = readonly [it: string, line: string, headers: Headers, body?: unknown];
+
+/** By the status and the code of the response. */
+const writes: Readonly<Record<string, readonly Write[]>> = {
+  '201': [
+    ['PUT that creates only and shows its row', 'PUT /v/docs?id=eq.9', { ...SHOWN, ...CREATE }, { id: 9 }],
+  ],
+  '204': [
+    ['PATCH of this version', 'PATCH /v/docs?id=eq.2', match('"2"'), TEXT],
+    ['PATCH of one of several', 'PATCH /v/docs?id=eq.2', match('"9", "2"'), TEXT],
+    ['PATCH of several rows of one version', 'PATCH /v/docs?id=gt.1', match('"2"'), TEXT],
+    ['PATCH of *', 'PATCH /v/docs?id=eq.2', match('*'), TEXT],
+    ['PATCH of the last rows, of this version', 'PATCH /v/docs?order=id.desc&limit=2', match('"2"'), TEXT],
+    ['PATCH of a row of a view', 'PATCH /v/shown?id=eq.2', match('"2"'), TEXT],
+    ['DELETE of this version', 'DELETE /v/docs?id=eq.2', match('"2"')],
+    ['PUT of this version', 'PUT /v/docs?id=eq.2', match('"2"'), DOC],
+    ['PUT of a row that is there, with *', 'PUT /v/docs?id=eq.2', match('*'), { id: 2 }],
+    ['PUT that creates only', 'PUT /v/docs?id=eq.9', CREATE, { id: 9 }],
+    ['If-Match: * where versions are not enabled', 'PATCH /no/docs?id=eq.2', match('*'), TEXT],
+  ],
+  '400 DBREST102': [
+    ['If-Match where versions are not enabled', 'PATCH /no/docs?id=eq.2', match('"2"'), TEXT],
+    ['If-Match for a table without versions', 'DELETE /v/plain?id=eq.1', match('"1"')],
+    ['xmin of a view', 'PATCH /x/shown?id=eq.2', match('"1"'), TEXT],
+  ],
+  '400 DBREST103': [['a malformed If-Match', 'PATCH /v/docs?id=eq.2', match('2'), TEXT]],
+  '400 DBREST104': [
+    ['If-Match of a POST', 'POST /v/docs', match('"1"'), { id: 9 }],
+    ['If-None-Match of a PATCH', 'PATCH /v/docs?id=eq.2', CREATE, TEXT],
+    ['If-None-Match of a PUT with a tag', 'PUT /v/docs?id=eq.2', { 'if-none-match': '"1"' }, { id: 2 }],
+  ],
+  '400 PGRST115': [
+    ['PUT with another key in its body', 'PUT /v/docs?id=eq.2', match('"2"'), { id: 3 }],
+    ['PUT that creates only, with another key in its body', 'PUT /v/docs?id=eq.9', CREATE, { id: 2 }],
+  ],
+  '412 DBREST101': [
+    ['PATCH of another version', 'PATCH /v/docs?id=eq.2', match('"1"'), TEXT],
+    ['PATCH of a weak tag', 'PATCH /v/docs?id=eq.2', match('W/"2"'), TEXT],
+    ['PATCH of rows of which one has another version', 'PATCH /v/docs', match('"2"'), TEXT],
+    ['PATCH of the first rows, one of another version', 'PATCH /v/docs?order=id&limit=2', match('"2"'), TEXT],
+    ['PATCH of no row and a tag', 'PATCH /v/docs?id=eq.9', match('"2"'), TEXT],
+    ['PATCH of no row and *', 'PATCH /v/docs?id=eq.9', match('*'), TEXT],
+    ['PATCH that shows its rows, of another version', 'PATCH /v/docs?id=eq.2', match('"1"', SHOWN), TEXT],
+    ['PATCH for headers only, of another version', 'PATCH /v/docs?id=eq.2', match('"1"', HEADERS_ONLY), TEXT],
+    ['PATCH of another version of a row of a view', 'PATCH /v/shown?id=eq.2', match('"3"'), TEXT],
+    ['DELETE of another version', 'DELETE /v/docs?id=eq.2', match('"1"')],
+    ['PUT of another version', 'PUT /v/docs?id=eq.2', match('"1"'), DOC],
+    ['PUT of another version that shows its row', 'PUT /v/docs?id=eq.2', match('"1"', SHOWN), DOC],
+    ['PUT of a row that is not there, with a tag', 'PUT /v/docs?id=eq.9', match('"1"'), { id: 9 }],
+    ['PUT of a row that is not there, with *', 'PUT /v/docs?id=eq.9', match('*'), { id: 9 }],
+    ['PUT that creates only, of a row that is there', 'PUT /v/docs?id=eq.2', CREATE, DOC],
+    ['PUT that creates only, without versions', 'PUT /no/docs?id=eq.2', CREATE, DOC],
+    ['PUT that creates only what is there', 'PUT /v/docs?id=eq.2', match('*', CREATE), { id: 2 }],
+  ],
+};
 
 describe('writes', () => {
-  const state = (): Promise<unknown> =>
-    gateway()
-      .db.query('select * from docs order by id')
-      .then((rows) => rows);
-  test.each(writes)('$it: $status', async ({ line, headers, body, status, code }) => {
-    const before = await state();
-    const response = await gateway().send(line, headers, body);
-    expect([response.status, /"code":"(\w+)"/.exec(response.body)?.[1]]).toEqual([status, code]);
-    if (status >= 400) expect(await state()).toEqual(before);
-    else expect(await state()).not.toEqual(before);
-  });
+  const state = (): Promise<unknown> => gateway().db.query('select * from docs order by id');
+  for (const [expected, some] of Object.entries(writes)) {
+    for (const [it, line, headers, body] of some) {
+      test(`${it}: ${expected}`, async () => {
+        const before = await state();
+        const response = await gateway().send(line, headers, body);
+        const [, code = ''] = /"code":"(\w+)"/.exec(response.body) ?? [];
+        expect(`${response.status} ${code}`.trimEnd()).toBe(expected);
+        if (response.status >= 400) expect(await state()).toEqual(before);
+        else expect(await state()).not.toEqual(before);
+      });
+    }
+  }
 });
 
 test.each([

@@ -1,9 +1,7 @@
 import { gunzipSync } from 'node:zlib';
-import { beforeAll, expect, test } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { expect, test } from 'vitest';
 import type { ReceivedResponse } from '../../harness/http.ts';
-import { wholeFile } from '../../harness/owner.ts';
-import { postgres, type TestDatabase } from '../../harness/postgres.ts';
+import { type Headers, taggedGateway } from './versioned.ts';
 
 const FIXTURE = `
   create table items (id int primary key, name text);
@@ -22,35 +20,20 @@ const FIXTURE = `
   grant select on items, large to anon;
   grant all on changing to anon;`;
 
-const file = wholeFile();
-let db: TestDatabase;
-let gw: Gateway;
-beforeAll(async () => {
-  db = await postgres(FIXTURE);
-  const served = `dbrest_pass ${db.dsn}; dbrest_anon_role anon;`;
-  gw = await startGateway(
-    file,
-    (dir) => `
-    proxy_cache_path ${dir}/cache keys_zone=rows:1m;
-    server {
-      location /api/ { ${served} }
-      location /off/ { ${served} dbrest_etag off; }
-      location /packed/ { ${served} gzip on; gzip_types application/json; gzip_min_length 1; }
-      location /stored/ { ${served} add_header X-Cache $upstream_cache_status; dbrest_cache rows; dbrest_cache_valid 1m;
-        dbrest_cache_listen off; }
-    }`,
-  );
+const gateway = taggedGateway({
+  fixture: FIXTURE,
+  locations: (served) => `
+    location /api/ { ${served} }
+    location /off/ { ${served} dbrest_etag off; }
+    location /packed/ { ${served} gzip on; gzip_types application/json; gzip_min_length 1; }
+    location /stored/ { ${served} add_header X-Cache $upstream_cache_status; dbrest_cache rows; dbrest_cache_valid 1m;
+      dbrest_cache_listen off; }`,
 });
 
-type Headers = Readonly<Record<string, string>>;
-
 const get = (path: string, headers: Headers = {}, method = 'GET'): Promise<ReceivedResponse> =>
-  gw.fetch(path, { method, headers });
-
-async function tagOf(path: string, headers: Headers = {}, method = 'GET'): Promise<string> {
-  const response = await get(path, headers, method);
-  return response.headers.get('etag') ?? `none: ${response.status}`;
-}
+  gateway().send(`${method} ${path}`, headers);
+const tagOf = (path: string, headers: Headers = {}, method = 'GET'): Promise<string> =>
+  gateway().tagOf(`${method} ${path}`, headers);
 
 const STRONG = /^"[!#-~]+"$/;
 
@@ -105,7 +88,7 @@ test('another representation has another tag', async () => {
 
 test('a change of the rows changes the tag', async () => {
   const before = await tagOf('/api/changing');
-  await db.query(`update changing set name = 'two'`);
+  await gateway().db.query(`update changing set name = 'two'`);
   const { status } = await get('/api/changing', { 'if-none-match': before });
   expect(status).toBe(200);
   expect(await tagOf('/api/changing')).not.toBe(before);

@@ -32,49 +32,60 @@ export const SHOWN = { prefer: 'return=representation' };
 export const HEADERS_ONLY = { prefer: 'return=headers-only' };
 export type Headers = Readonly<Record<string, string>>;
 
-/** A gateway whose locations know the versions of rows: `/v/` by a column, `/x/` by xmin, `/no/` not. */
-export interface Versioned {
+/** A gateway on a database of its own. */
+interface TaggedGateway {
   readonly db: TestDatabase;
   send(line: string, headers?: Headers, body?: unknown): Promise<ReceivedResponse>;
   /** The tag of the response to a request; without one, its status and body. */
   tagOf(line: string, headers?: Headers, body?: unknown): Promise<string>;
 }
 
-/** Starts it for all tests of a file. */
-export function versionedGateway(): () => Versioned {
+interface TaggedServer {
+  readonly fixture: string;
+  /** Its locations. `served`: the directives that pass a request to the database. */
+  readonly locations: (served: string) => string;
+}
+
+/** Starts a gateway, with the cache `rows`, for all tests of a file. */
+export function taggedGateway({ fixture, locations }: TaggedServer): () => TaggedGateway {
   const file = wholeFile();
   let db: TestDatabase;
   let gw: Gateway;
   beforeAll(async () => {
-    db = await postgres(FIXTURE);
-    const served = `dbrest_pass ${db.dsn}; dbrest_anon_role anon;`;
-    gw = await startGateway(
-      file,
-      (dir) => `
-    proxy_cache_path ${dir}/cache keys_zone=rows:1m;
-    server {
-      location /v/ { ${served} dbrest_row_version version; }
-      location /x/ { ${served} dbrest_row_version xmin; }
-      location /no/ { ${served} }
-      location /bare/ { ${served} dbrest_row_version version; dbrest_etag off; }
-      location /stored/ { ${served} dbrest_row_version version; dbrest_cache rows; dbrest_cache_valid 1m;
-        dbrest_cache_listen off; }
-    }`,
-    );
+    db = await postgres(fixture);
+    const server = `server { ${locations(`dbrest_pass ${db.dsn}; dbrest_anon_role anon;`)} }`;
+    gw = await startGateway(file, (dir) => `proxy_cache_path ${dir}/cache keys_zone=rows:1m; ${server}`);
   });
-  beforeEach(() => db.query(ROWS).then(() => undefined));
 
-  const send: Versioned['send'] = async (line, headers = {}, body) => {
+  const send: TaggedGateway['send'] = async (line, headers = {}, body) => {
     const [method = '', path = ''] = line.split(' ');
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
     return gw.fetch(path, { method, headers: { ...type, ...headers }, ...text });
   };
 
-  const tagOf: Versioned['tagOf'] = async (line, headers = {}, body) => {
+  const tagOf: TaggedGateway['tagOf'] = async (line, headers = {}, body) => {
     const response = await send(line, headers, body);
     return response.headers.get('etag') ?? `none: ${response.status} ${response.body}`;
   };
 
   return () => ({ db, send, tagOf });
+}
+
+/** Starts one whose locations know the versions of rows: `/v/` by a column, `/x/` by xmin, `/no/` not. */
+export function versionedGateway(): () => TaggedGateway {
+  const gateway = taggedGateway({
+    fixture: FIXTURE,
+    locations: (served) => `
+      location /v/ { ${served} dbrest_row_version version; }
+      location /x/ { ${served} dbrest_row_version xmin; }
+      location /no/ { ${served} }
+      location /bare/ { ${served} dbrest_row_version version; dbrest_etag off; }
+      location /stored/ { ${served} dbrest_row_version version; dbrest_cache rows; dbrest_cache_valid 1m;
+        dbrest_cache_listen off; }`,
+  });
+  beforeEach(async () => {
+    await gateway().db.query(ROWS);
+  });
+  return gateway;
 }
