@@ -94,7 +94,8 @@ where c.oid not in (
 /**
  * The section `inertWrites`: tables whose rows can be written without running a user-defined function, or a volatile one that
  * has an effect on the session. No such function may be in a trigger, a rule, a default, a generated column, a check, an index
- * or an operator class. Internal triggers of foreign keys run none, unless they change another table.
+ * or an operator class. Internal triggers of foreign keys run none, unless they change another table. Before PostgreSQL 15
+ * it is the table that depends on what a generated column uses.
  */
 const INERT_WRITES_SQL = `
 union all
@@ -117,6 +118,8 @@ where k.relkind = 'r' and not k.relhasrules
       select 'pg_catalog.pg_constraint'::regclass, n.oid from pg_catalog.pg_constraint n where n.conrelid = c.oid
       union all
       select 'pg_catalog.pg_class'::regclass, i.indexrelid from pg_catalog.pg_index i where i.indrelid = c.oid
+      union all
+      select 'pg_catalog.pg_class'::regclass, c.oid
     ) part
     join pg_catalog.pg_depend d on d.classid = part.class and d.objid = part.object
     where d.refobjid >= 16384 and d.refclassid in (
