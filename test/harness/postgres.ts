@@ -12,6 +12,8 @@ export interface TestDatabase {
   /** The directory of the same server's Unix socket. */
   readonly socketDir: string;
   readonly database: string;
+  /** Of the server: 18 for PostgreSQL 18.1. */
+  readonly majorVersion: number;
   /** Runs SQL as the superuser; gives the rows of the last statement. */
   query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
 }
@@ -29,10 +31,14 @@ export async function postgres(fixture = ''): Promise<TestDatabase> {
   const database = `test_${randomUUID().replaceAll('-', '')}`;
   const adminDsn = dsn('postgres', database);
 
-  await withClient(dsn('postgres', 'postgres'), async (client) => {
-    await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+  const majorVersion = await withClient(dsn('postgres', 'postgres'), async (client) => {
+    const { rows } = await client.query<{ major: number }>(
+      `select pg_advisory_lock($1), current_setting('server_version_num')::int / 10000 as major`,
+      [TEMPLATE_LOCK],
+    );
     const template = await openTemplate(client, fixture, (name) => dsn('postgres', name));
     await client.query(`create database ${database} template ${template}`);
+    return rows[0]?.major ?? 0;
   });
   const query = <Row extends pg.QueryResultRow>(
     sql: string,
@@ -42,7 +48,16 @@ export async function postgres(fixture = ''): Promise<TestDatabase> {
       const result = await client.query<Row>(sql, [...values]);
       return (Array.isArray(result) ? (result as pg.QueryResult<Row>[]).at(-1) : result)?.rows ?? [];
     });
-  return { dsn: dsn('authenticator', database), adminDsn, host, port, socketDir, database, query };
+  return {
+    dsn: dsn('authenticator', database),
+    adminDsn,
+    host,
+    port,
+    socketDir,
+    database,
+    majorVersion,
+    query,
+  };
 }
 
 async function openTemplate(

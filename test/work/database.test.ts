@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
-import { postgres } from '../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { type Sent, SequentialClient } from './client.ts';
 import { DatabaseTraffic, type Traffic } from './database-traffic.ts';
 
@@ -15,7 +15,7 @@ const FIXTURE = `
   create table reviews (id int primary key, item int not null references items);
   insert into reviews select i, 1 + i / 5 from generate_series(0, 4999) i;
   create table orders (id bigint generated always as identity primary key, name text not null);
-  create function double(n int) returns int immutable language sql return n * 2;
+  create function double(n int) returns int immutable language sql as 'select n * 2';
   grant select on items, reviews to anon;
   grant select, insert, update, delete on orders to anon;`;
 
@@ -71,11 +71,19 @@ const cases: readonly (Sent & {
   },
 ];
 
+/**
+ * Before PostgreSQL 14 the server reports `is_superuser` with each change of the role, though it stays the same. Up to three
+ * times: in a reset, for the request and at the end of its transaction.
+ */
+const ROLE_REPORTS_BYTES = 3 * 22;
+
 const file = wholeFile();
 const traffic = new DatabaseTraffic();
+let db: TestDatabase;
 let gw: Gateway;
 beforeAll(async () => {
-  const dsn = await traffic.open(file, await postgres(FIXTURE));
+  db = await postgres(FIXTURE);
+  const dsn = await traffic.open(file, db);
   const served = `dbrest_pass ${dsn}; dbrest_anon_role anon;`;
   gw = await startGateway(
     file,
@@ -88,7 +96,15 @@ for (const { it, statements, sentBytes, receivedBytes, ...sent } of cases) {
     const client = new SequentialClient(t, gw.port);
     await client.send(sent, WARM_UP);
     const seen = await traffic.during(() => client.send(sent, REQUESTS));
-    const most: Traffic = { writes: 1, parses: 0, statements, syncs: 1, sentBytes, receivedBytes };
+    const reportsBytes = db.majorVersion < 14 ? ROLE_REPORTS_BYTES : 0;
+    const most: Traffic = {
+      writes: 1,
+      parses: 0,
+      statements,
+      syncs: 1,
+      sentBytes,
+      receivedBytes: receivedBytes + reportsBytes,
+    };
     const excess = Object.entries(most).filter(
       ([field, bound]) => seen[field as keyof Traffic] > bound * REQUESTS,
     );

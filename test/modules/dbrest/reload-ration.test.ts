@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
-import { postgres } from '../../harness/postgres.ts';
+import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { scrape } from '../control/scrapes.ts';
 
 const FIXTURE = `
@@ -19,9 +19,10 @@ const FIXTURE = `
 `;
 
 const file = wholeFile();
+let db: TestDatabase;
 let gw: Gateway;
 beforeAll(async () => {
-  const db = await postgres(FIXTURE);
+  db = await postgres(FIXTURE);
   gw = await startGateway(
     file,
     `server {
@@ -47,7 +48,7 @@ async function ask(line: string, status: number, body?: string): Promise<void> {
 }
 
 /** The server reports a missing table, schema, type or function because of data in the request. */
-const values: Request[] = [
+const values: (Request | [...Required<Request>, statusBefore16: number])[] = [
   ['GET /api/notes?select=word::regclass&id=eq.1', 404],
   ['GET /api/notes?select=word::regclass&id=eq.2', 400],
   ['GET /api/notes?select=word::table_name&id=eq.1', 404],
@@ -56,16 +57,21 @@ const values: Request[] = [
   ['GET /api/notes?target=eq.nowhere', 400],
   ['GET /api/notes?select=id&order=word::regclass', 400],
   ['POST /api/notes', 404, '{"id":9,"target":"nowhere"}'],
-  ['PATCH /api/notes?id=eq.1', 404, '{"target":"no.where"}'],
+  // Before PostgreSQL 16 a cast reports the missing schema, since then the missing table.
+  ['PATCH /api/notes?id=eq.1', 404, '{"target":"no.where"}', 400],
   ['GET /api/rpc/named?name=nowhere', 404],
   ['GET /api/rpc/sized?name=nowhere', 404],
   ['GET /api/rpc/dynamic?name=nowhere', 404],
 ];
-test.each(values)('%s does not make the gateway read the schema', async (line, status, body) => {
-  const before = await loads();
-  for (let i = 0; i < 3; i += 1) await ask(line, status, body);
-  expect(await loads()).toBe(before);
-});
+test.each(values)(
+  '%s does not make the gateway read the schema',
+  async (...[line, status, body, statusBefore16 = status]) => {
+    const before = await loads();
+    const expected = db.majorVersion < 16 ? statusBefore16 : status;
+    for (let i = 0; i < 3; i += 1) await ask(line, expected, body);
+    expect(await loads()).toBe(before);
+  },
+);
 
 /** The schema may have changed: it is read again, but not for each request. */
 const names: Request[] = [
