@@ -6,6 +6,7 @@ import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
 import { Channels } from './notifications/index.ts';
 import { KeptPlans } from './plan-cache/index.ts';
+import { hasOldPlan, MOST_REPEATS, reasonToRepeat } from './reason-to-repeat.ts';
 import {
   type Catalogue,
   CATALOGUE_SQL,
@@ -21,7 +22,6 @@ import {
 } from './schema/index.ts';
 import {
   type BatchRules,
-  ConnectionLost,
   Displaced,
   type Leftovers,
   type Results,
@@ -170,6 +170,8 @@ export class Database {
   #isReachable = true;
   /** How many locations take settings of the database. */
   #settingFollowers = 0;
+  /** Grows when plans may have become outdated that the server does not know to be. */
+  #planEpoch = 0;
 
   constructor({ name, identity, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
@@ -185,7 +187,7 @@ export class Database {
     });
     this.schema = new SchemaCache(
       (fresh) => metrics.load(() => this.#readSchema(fresh)),
-      (isSame) => this.caches.schemaRead(isSame),
+      (isSame) => this.#schemaReplaced(isSame),
     );
     this.#pool = new Pool<Session>({
       open: () =>
@@ -232,8 +234,8 @@ export class Database {
 
   /**
    * Runs a read. It is cancelled when the client goes away. Before the client has received anything, it is repeated if the
-   * session was lost or the transaction conflicted with others, a few times at most. Rejects with `PoolRefusal`,
-   * `ConnectionLost`, an error of the server or an exception of a sink.
+   * session was lost, or the transaction conflicted with others or met a change of a table, a few times at most. Rejects with
+   * `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
    */
   async read(steps: readonly RunStep[], order: BatchOrder): Promise<Results> {
     const { client } = order;
@@ -242,6 +244,7 @@ export class Database {
       try {
         return await run;
       } catch (error) {
+        this.#noteFailure(error as WireError);
         const reason = reasonToRepeat(error as WireError);
         const mayRepeat = reason !== undefined && repeats < MOST_REPEATS[reason];
         if (!mayRepeat || client.aborted || client.done === true) throw error;
@@ -257,8 +260,13 @@ export class Database {
    * Runs statements with effects. They are cancelled when the client goes away, and never repeated once they may have had
    * an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
    */
-  write(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
-    return this.#run(steps, given.leaves ? given : { ...given, leaves: 'anything' }, false);
+  async write(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
+    try {
+      return await this.#run(steps, given.leaves ? given : { ...given, leaves: 'anything' }, false);
+    } catch (error) {
+      this.#noteFailure(error as WireError);
+      throw error;
+    }
   }
 
   /** The features of the server, read once. Rejects as `read` does. */
@@ -361,7 +369,8 @@ export class Database {
   async #pass({ steps, judge }: Gate, session: Session, order: BatchOrder): Promise<void> {
     const { timeoutMs, poolReset } = order.rules;
     const resets = poolReset === 'discard';
-    const results = await session.run(steps, timeoutMs + GRACE_MS, { resets, leaves: order.leaves });
+    const rules = { resets, planEpoch: this.#planEpoch, leaves: order.leaves };
+    const results = await session.run(steps, timeoutMs + GRACE_MS, rules);
     if (order.client.aborted) throw new PoolRefusal('abandoned');
     judge(results);
   }
@@ -398,6 +407,7 @@ export class Database {
       failed,
       isolation,
       resets: rules.poolReset === 'discard',
+      planEpoch: this.#planEpoch,
       leaves,
       timeZones,
       shared,
@@ -427,6 +437,17 @@ export class Database {
       this.#noteUnreadable(error as Error);
       throw noSchemaCache();
     }
+  }
+
+  /** Other sessions have the same old plan. */
+  #noteFailure(error: WireError): void {
+    if (hasOldPlan(error)) this.#planEpoch += 1;
+  }
+
+  /** The server does not plan a statement anew because rows of a function have got other columns. */
+  #schemaReplaced(isSame: boolean): void {
+    if (!isSame) this.#planEpoch += 1;
+    this.caches.schemaRead(isSame);
   }
 
   /** Takes a catalogue that another worker has read. */
@@ -469,22 +490,3 @@ export class Database {
 
 /** Such a read runs no user-defined code, so it leaves nothing in the session. */
 const INTERNAL_READ = { client: NO_CLIENT, rules: BACKGROUND_RULES, leaves: 'nothing' } as const;
-
-/**
- * SQLSTATEs of sessions that were ended by an administrator, a crash or a limit on idle sessions, or that lost their
- * prepared statements.
- */
-const SESSION_LOST = /^(?:57P0\d|25P0[34]|26000)$/;
-
-/** SQLSTATEs of a transaction that failed because of others: `serialization_failure` and `deadlock_detected`. */
-const CONFLICT = /^40(?:001|P01)$/;
-
-/** How often a read is repeated; with each try in vain the load grows that causes conflicts. */
-const MOST_REPEATS = { lost: 1, conflict: 3 } as const;
-
-function reasonToRepeat(error: WireError): keyof typeof MOST_REPEATS | undefined {
-  if (error instanceof ConnectionLost) return error.late ? undefined : 'lost';
-  const { code = '', severity } = error;
-  if (severity === 'FATAL' || SESSION_LOST.test(code)) return 'lost';
-  return CONFLICT.test(code) ? 'conflict' : undefined;
-}

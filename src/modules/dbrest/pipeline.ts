@@ -9,6 +9,7 @@ import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
 import { notesOf, type RequestNotes } from './notes.ts';
 import { compilePlan, type PlannedOptions } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
+import { hasOldPlan } from './reason-to-repeat.ts';
 import {
   compileHead,
   compileQuery,
@@ -331,9 +332,11 @@ function retryOnSchemaChange(
 async function isOutdated(
   { schema }: RestDatabase,
   seen: Schema | undefined,
-  { code = '', severity, where, position }: WireError,
+  error: WireError,
 ): Promise<boolean> {
-  if (severity === undefined || where !== undefined) return false;
+  const { code = '', severity, where, position } = error;
+  // With an old plan a function has run before its rows turned out to be different.
+  if (severity === undefined || where !== undefined || hasOldPlan(error)) return false;
   const isGone = MISSING_NAME.has(code) && position !== undefined;
   if (!isGone && !MISSING_FORM.has(code)) return false;
   if (!seen || schema.known !== seen) return schema.known !== undefined;

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
@@ -8,12 +9,23 @@ const FIXTURE = `
   create function all_things() returns setof things stable language sql as $$ select * from things $$;
   insert into owners values (1, 'Ann');
   insert into things select i, 'n' || i, i, 1 from generate_series(1, 5) i;
+  create function first_thing() returns things stable language sql as $$ select * from things order by id limit 1 $$;
+  create function each_thing() returns setof things stable language plpgsql
+    as $$ begin return query select * from things order by id; end $$;
+  create function each_thing(owners) returns setof things stable language sql
+    as $$ select * from things where owner_id = $1.id order by id $$;
+  create function inner_things() returns setof things stable language plpgsql
+    as $$ begin return query select * from each_thing(); end $$;
+  create sequence calls;
+  create function count_call() returns setof things volatile language plpgsql
+    as $$ begin perform nextval('calls'); return query select * from things where id = 1; end $$;
   create function doubled(n int) returns int immutable language sql as $$ select n * 2 $$;
   create function forget() returns text volatile language plpgsql
     as $$ begin execute 'deallocate all'; return 'done'; end $$;
   create view forgets as select forget();
   create view whoami as select pg_backend_pid() as pid;
   grant select on all tables in schema public to anon;
+  grant usage on sequence calls to anon;
 `;
 
 /** A location with one connection, which has the statements that were prepared before. */
@@ -42,6 +54,14 @@ const changes: [sql: string, request: string, accept: Record<string, string>, bo
     '[{"id":1}]',
   ],
   [
+    'alter table things alter extra type text',
+    'rpc/each_thing?id=eq.1',
+    {},
+    '[{"id":1,"name":"n1","extra":"1","owner_id":1}]',
+  ],
+  ['alter table things drop extra', 'rpc/each_thing?id=eq.1', CSV, 'id,name,owner_id\n1,n1,1'],
+  ['alter table things drop extra', 'rpc/first_thing', {}, '{"id":1,"name":"n1","owner_id":1}'],
+  [
     'drop function doubled; create function doubled(n text) returns text immutable language sql as $$ select n || n $$',
     'rpc/doubled?n=1',
     {},
@@ -57,6 +77,58 @@ test.each(changes)(
     expect(await api.get(`/api/${request}`, headers)).toMatchObject({ status: 200, body });
   },
 );
+
+/** Changes that the server does not notice, or not where it should. */
+const unnoticed: [change: string, request: string, body: string][] = [
+  ['add more text', 'rpc/first_thing', '{"id":1,"name":"n1","extra":1,"owner_id":1,"more":null}'],
+  ['rename extra to more', 'rpc/each_thing?id=eq.1', '[{"id":1,"name":"n1","more":1,"owner_id":1}]'],
+  ['drop extra', 'rpc/all_things?id=eq.1', '[{"id":1,"name":"n1","owner_id":1}]'],
+  ['drop extra', 'rpc/inner_things?id=eq.1', '[{"id":1,"name":"n1","owner_id":1}]'],
+  [
+    'drop extra',
+    'owners?select=each_thing(*)&each_thing.limit=1',
+    '[{"each_thing":[{"id":1,"name":"n1","owner_id":1}]}]',
+  ],
+];
+test.each(unnoticed)(
+  'after "alter table things %s" %s gets the current rows once the schema is read again',
+  async (...[change, request, body]) => {
+    const { db, api } = await open();
+    expect(await api.get(`/api/${request}`)).toMatchObject({ status: 200 });
+    await db.query(`alter table things ${change}`);
+    // The name might be that of a new table.
+    expect(await api.get('/api/nothing')).toMatchObject({ status: 404 });
+    expect(await api.get(`/api/${request}`)).toMatchObject({ status: 200, body });
+  },
+);
+
+test('a read that waited for a change of its table gets the current rows', async (t) => {
+  const { db, api } = await open();
+  expect(await api.get('/api/rpc/first_thing')).toMatchObject({ status: 200 });
+  const changing = new pg.Client(db.adminDsn);
+  await changing.connect();
+  t.onTestFinished(() => changing.end());
+  await changing.query('begin; alter table things alter extra type text');
+  const reading = api.get('/api/rpc/first_thing');
+  await expect.poll(() => db.query('select from pg_locks where not granted')).toHaveLength(1);
+  await changing.query('commit');
+  const body = '{"id":1,"name":"n1","extra":"1","owner_id":1}';
+  expect(await reading).toMatchObject({ status: 200, body });
+});
+
+test('a volatile function that ran in vain after a change of its rows is not run again', async () => {
+  const { db, api } = await open();
+  const call = async (): Promise<number | undefined> => {
+    const { x, done } = api.start('POST /api/rpc/count_call', {}, '');
+    await done;
+    return x.sent?.status;
+  };
+  expect(await call()).toBe(200);
+  await db.query('alter table things drop extra');
+  expect(await call()).toBe(400);
+  expect(await db.query('select last_value::int as n from calls')).toEqual([{ n: 2 }]);
+  expect(await call()).toBe(200);
+});
 
 test('a session that lost its statements prepares them again', async () => {
   const { api } = await open();

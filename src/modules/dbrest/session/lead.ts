@@ -46,16 +46,26 @@ function silent(text: string): RunStep {
   return { statement: { text, values: [] }, silent: true };
 }
 
-/**
- * Compiles the statements before those of a request. `own`: SQL calls that restore the session's own settings. `isolation`:
- * the level of the transaction; that of the session if absent. `leftovers`: what has to be reset.
- */
-export function compileLead(
-  own: readonly string[],
-): (isolation: Isolation | undefined, leftovers: Leftovers) => readonly RunStep[] {
-  const reset = compileReset(own);
-  return (isolation, leftovers) => (isolation ? [ISOLATE[isolation], ...reset(leftovers)] : reset(leftovers));
+/** What the statements before those of a request do. */
+interface LeadTasks {
+  /** The level of the transaction; that of the session if absent. */
+  readonly isolation: Isolation | undefined;
+  /** What has to be reset. */
+  readonly leftovers: Leftovers;
+  /** All statements of the session, those in functions too, are planned anew. */
+  readonly replans: boolean;
 }
+
+/** Compiles the statements before those of a request. `own`: SQL calls that restore the session's own settings. */
+export function compileLead(own: readonly string[]): (tasks: LeadTasks) => readonly RunStep[] {
+  const reset = compileReset(own);
+  return ({ isolation, leftovers, replans }) => {
+    const steps = replans ? [NO_PLANS, ...reset(leftovers)] : reset(leftovers);
+    return isolation ? [ISOLATE[isolation], ...steps] : steps;
+  };
+}
+
+const NO_PLANS = silent('discard plans');
 
 /**
  * Statements that set the isolation level of a transaction. They have to come before all that read anything, even before a

@@ -59,6 +59,8 @@ export interface BatchRules {
   readonly isolation?: Isolation | undefined;
   /** The session is reset first. */
   readonly resets?: boolean;
+  /** Plans of an earlier epoch are discarded first. */
+  readonly planEpoch?: number;
   /** What the batch may leave behind; settings by default. */
   readonly leaves?: Leftovers | undefined;
   /** The time zones that the batch sets. */
@@ -130,6 +132,8 @@ export class Session {
   readonly #lead: ReturnType<typeof compileLead>;
   /** What the batches that have ended may have left behind. */
   #leftovers: Leftovers = 'nothing';
+  /** That of the oldest plans; `undefined` before there are any. */
+  #planEpoch: number | undefined;
   readonly #timeZones = new Set<string>();
   /** The batches that were sent, in the order of their results. */
   readonly #queue: Running[] = [];
@@ -280,9 +284,12 @@ export class Session {
     return running?.ending ?? running?.batch;
   }
 
-  #newBatch(steps: readonly RunStep[], { isolation, resets, shared }: BatchRules): Batch {
+  #newBatch(steps: readonly RunStep[], { isolation, resets, planEpoch = 0, shared }: BatchRules): Batch {
     const { stream } = this.#client.connection;
-    const lead = this.#lead(isolation, resets ? this.#expectedLeftovers() : 'nothing');
+    this.#planEpoch ??= planEpoch;
+    const replans = planEpoch > this.#planEpoch;
+    const leftovers = resets ? this.#expectedLeftovers() : 'nothing';
+    const lead = this.#lead({ isolation, leftovers, replans });
     return new Batch({ steps, lead, stream, most: shared?.most });
   }
 
@@ -327,9 +334,7 @@ export class Session {
     this.#readyMs = nowMs;
     this.#queue.shift();
     if (status === 'I' && this.#repeats(running)) return;
-    // A rollback also undoes the reset.
-    const before = running.rules.resets === true && !errorOf(running) ? 'nothing' : this.#leftovers;
-    this.#leftovers = more(before, running.rules.leaves ?? 'settings');
+    this.#noteEffects(running);
     // A session with an open transaction must not be reused.
     if (status !== 'I') this.broken = true;
     if (!running.batch.error) running.rules.measured?.({ turnMs, characters: running.batch.characters });
@@ -339,6 +344,15 @@ export class Session {
       this.#cancelled = undefined;
       this.#settle(running);
     });
+  }
+
+  #noteEffects(running: Running): void {
+    const { resets, planEpoch = 0, leaves = 'settings' } = running.rules;
+    const hasFailed = errorOf(running) !== undefined;
+    // A rollback also undoes the reset.
+    this.#leftovers = more(resets === true && !hasFailed ? 'nothing' : this.#leftovers, leaves);
+    // It may have failed before it discarded plans.
+    if (!hasFailed) this.#planEpoch = Math.max(planEpoch, this.#planEpoch ?? 0);
   }
 
   /**
