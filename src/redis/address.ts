@@ -7,9 +7,23 @@ export type RedisAddress =
   | ({ readonly kind: 'name'; readonly name: string } & Login);
 
 /** An address that a socket can be opened to; addresses of the host must satisfy `within`. */
-export type Endpoint =
+export type Endpoint = (
   | Extract<RedisAddress, { readonly kind: 'unix' }>
-  | (Extract<RedisAddress, { readonly kind: 'inet' }> & { readonly within?: AddressRule });
+  | (Extract<RedisAddress, { readonly kind: 'inet' }> & { readonly within?: AddressRule })
+) &
+  EndpointTls;
+
+/** How TLS is spoken to an endpoint with `tls`. Certificates and keys are texts in PEM. */
+interface EndpointTls {
+  /** Whom the store's certificate must lead to; default: the authorities that Node.js knows. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  /** The name in the handshake and in the store's certificate; default: the host. */
+  readonly servername?: string;
+  /** Whether the store's certificate is checked; default: true. */
+  readonly verify?: boolean;
+}
 
 /** Parts of a URL besides the host. */
 export interface Login {

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
 import { createConnection, isIP, type LookupFunction, type Socket } from 'node:net';
-import { connect } from 'node:tls';
+import { checkServerIdentity, connect, type ConnectionOptions } from 'node:tls';
 import { type AddressRule, admits, HostRefused } from '../upstream/index.ts';
 import type { Endpoint } from './address.ts';
 
@@ -11,27 +11,35 @@ const KEEP_ALIVE_MS = 30_000;
  * TLS.
  */
 export function dial(endpoint: Endpoint, connected: () => void): Socket {
-  const { tls } = endpoint;
   const to = endpoint.kind === 'unix' ? { path: endpoint.path } : inetOptions(endpoint);
-  const socket = tls ? connect(to) : createConnection(to);
+  const socket = endpoint.tls ? connect({ ...to, ...tlsOptions(endpoint) }) : createConnection(to);
   return socket
     .setNoDelay(true)
     .setKeepAlive(true, KEEP_ALIVE_MS)
-    .once(tls ? 'secureConnect' : 'connect', connected);
+    .once(endpoint.tls ? 'secureConnect' : 'connect', connected);
 }
 
-function inetOptions({ host, port, tls, within }: Extract<Endpoint, { readonly kind: 'inet' }>): {
+function inetOptions({ host, port, within }: Extract<Endpoint, { readonly kind: 'inet' }>): {
   readonly host: string;
   readonly port: number;
   readonly lookup?: LookupFunction;
-  readonly servername?: string;
 } {
+  return { host, port, ...(within && { lookup: lookupWithin(within, port) }) };
+}
+
+function tlsOptions(endpoint: Endpoint): ConnectionOptions {
+  const { ca, cert, key, verify } = endpoint;
+  const name = endpoint.servername ?? (endpoint.kind === 'inet' ? endpoint.host : undefined);
   return {
-    host,
-    port,
-    ...(within && { lookup: lookupWithin(within, port) }),
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(verify !== undefined && { rejectUnauthorized: verify }),
+    ...(name !== undefined && {
+      checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
+    }),
     // An address is no name (RFC 6066, 3).
-    ...(tls && isIP(host) === 0 && { servername: host }),
+    ...(name !== undefined && isIP(name) === 0 && { servername: name }),
   };
 }
 

@@ -9,4 +9,4 @@ export {
   redisLabel,
 } from './address.ts';
 export { type ConnectionOwner, RedisConnection, type Request } from './redis-connection.ts';
-export { type Bytes, type Push, type Reply, ReplyError } from './resp.ts';
+export { type Bytes, type FlatReply, type Push, type Reply, ReplyError, replyTooLarge } from './resp.ts';

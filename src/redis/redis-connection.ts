@@ -12,6 +12,10 @@ interface ConnectionOptions {
   readonly connectTimeoutMs: number;
   /** A connection is closed instead of buffering a longer reply. */
   readonly maxReplyBytes: number;
+  /** Lists in replies may contain lists, integers and errors. Not for owners that hear messages. */
+  readonly nested?: boolean;
+  /** A store that loads its data, wants a login or has lost its primary counts as down. */
+  readonly onlyReady?: boolean;
 }
 
 /** Receives the events of a connection. */
@@ -42,6 +46,10 @@ const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
 /** Replies to AUTH of a store without a password. */
 const NO_PASSWORD = /no password is set|without any password configured/;
+/** Errors of a store that processes commands, but not yet, or not on this connection. */
+const NOT_READY = /^(?:NOAUTH|LOADING|MASTERDOWN)\b/;
+/** As many failures make the longest interval. */
+const MANY_FAILURES = 10;
 /** Errors of a store that does process commands. `max number of clients reached` is not one of them. */
 const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
 
@@ -129,6 +137,12 @@ export class RedisConnection {
     this.#socket?.destroy();
   }
 
+  /** Closes the connection as `giveUp` does and reconnects after the longest interval: the store cannot serve yet. */
+  standBack(reason: string): void {
+    this.#failures = MANY_FAILURES;
+    this.giveUp(reason);
+  }
+
   close(): void {
     this.#closed = true;
     this.up = this.opening = false;
@@ -140,10 +154,10 @@ export class RedisConnection {
 
   readonly #connect = (): void => {
     this.#live = true;
-    const { connectTimeoutMs, maxReplyBytes } = this.#options;
+    const { connectTimeoutMs, maxReplyBytes, nested } = this.#options;
     const owner = this.#owner;
     const pushed = owner.pushed && ((push: Push) => owner.pushed?.(push));
-    const reader = new RespReader(maxReplyBytes, this.#replied, pushed);
+    const reader = new RespReader(maxReplyBytes, this.#replied, { pushed, nested });
     this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
     this.#socket = dial(this.#endpoint, () => this.#logIn())
       .on('data', (chunk) => {
@@ -166,7 +180,7 @@ export class RedisConnection {
         authProblem(reply, password),
       );
     if (db) this.#ask('select', [String(db)], errorOf);
-    this.#ask('ping', [], (reply) => pingFault(reply) ?? this.#isUp());
+    this.#ask('ping', [], (reply) => pingFault(reply, this.#options.onlyReady) ?? this.#isUp());
   }
 
   /** The first fault is the reason; the owner is notified once per attempt. */
@@ -261,9 +275,14 @@ function authProblem(reply: Reply | ReplyError, password: string): string | unde
 }
 
 /** Gives the fault of a reply to PING. */
-function pingFault(reply: Reply | ReplyError): string | undefined {
-  if (reply instanceof ReplyError) return ANSWERING.test(reply.message) ? undefined : reply.message;
-  return String(reply) === 'PONG' ? undefined : 'it does not answer PING with PONG';
+function pingFault(reply: Reply | ReplyError, onlyReady = false): string | undefined {
+  if (reply instanceof ReplyError) {
+    const { message } = reply;
+    return ANSWERING.test(message) && !(onlyReady && NOT_READY.test(message)) ? undefined : message;
+  }
+  return Buffer.isBuffer(reply) && reply.toString() === 'PONG'
+    ? undefined
+    : 'it does not answer PING with PONG';
 }
 
 /** Gives the reason of an error; if all addresses of a host failed, the error has only a code. */

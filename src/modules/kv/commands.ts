@@ -1,4 +1,4 @@
-import type { Bytes, Reply } from '../../redis/index.ts';
+import type { Bytes, FlatReply as Reply } from '../../redis/index.ts';
 import type { Versions } from './versions.ts';
 
 export type { Bytes, Reply };

@@ -167,11 +167,9 @@ for (const [it, sent, read] of messages) {
   test(`a connection that hears messages reads ${it}, in pieces of any size`, () => {
     for (const size of [1, 7, sent.length]) {
       const seen: unknown[] = [];
-      const reader = new RespReader(
-        1_000_000,
-        (reply) => seen.push({ reply: shown(reply) }),
-        (push) => seen.push({ push: shown(push) }),
-      );
+      const reader = new RespReader(1_000_000, (reply) => seen.push({ reply: shown(reply) }), {
+        pushed: (push) => seen.push({ push: shown(push) }),
+      });
       for (let at = 0; at < sent.length; at += size) {
         const fault = reader.read(Buffer.from(sent.slice(at, at + size)));
         if (fault !== undefined) {
