@@ -23,6 +23,7 @@ const LAYERS = [
   'cache',
   'health',
   'client',
+  'cluster',
   'redis',
   'upstream',
   'event-streams',

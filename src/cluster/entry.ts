@@ -1,0 +1,32 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Entry, SealedEntry } from './store.ts';
+
+/** The version of entries. Nodes drop those of another one. */
+export const ENTRY_VERSION = '1';
+
+/** What the nodes of a cluster have in common. */
+export interface Seal {
+  readonly secret: string;
+  readonly namespace: string;
+}
+
+/** Adds the proof that a node of this cluster has written the entry into this stream. */
+export function sealEntry(seal: Seal, stream: string, entry: Entry): SealedEntry {
+  return { ...entry, mac: macOf(seal, stream, entry) };
+}
+
+/** Tells whether a node of this cluster has written the entry into this stream. It may be a repetition. */
+export function isGenuine(seal: Seal, stream: string, entry: SealedEntry): boolean {
+  const expected = Buffer.from(macOf(seal, stream, entry));
+  const given = Buffer.from(entry.mac);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** HMAC-SHA256, in base64url, of the parts, each behind its length in bytes: none can be moved into its neighbour. */
+function macOf({ secret, namespace }: Seal, stream: string, entry: Entry): string {
+  const { origin, incarnation, sequence, fields } = entry;
+  const parts = [ENTRY_VERSION, namespace, stream, origin, incarnation, String(sequence), ...fields];
+  let text = '';
+  for (const part of parts) text += `${Buffer.byteLength(part)}:${part}`;
+  return createHmac('sha256', secret).update(text).digest('base64url');
+}

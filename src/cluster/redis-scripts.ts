@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import { ENTRY_VERSION } from './entry.ts';
+
+/** A Lua script and its SHA-1, by which a store that knows it is asked to run it. */
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/**
+ * The commands of a `RedisStore`, those in its scripts included, as in `ACL SETUSER`; a database other than 0 takes `select` as
+ * well. The keys are `~gw:{NAMESPACE:*`.
+ */
+export const STORE_COMMANDS = [
+  'ping',
+  'info',
+  'time',
+  'eval',
+  'evalsha',
+  'xadd',
+  'xread',
+  'xrange',
+  'xrevrange',
+  'xinfo|stream',
+  'hmget',
+  'hgetall',
+  'hlen',
+  'hset',
+  'hdel',
+  'zadd',
+  'zscore',
+  'zcount',
+  'zrangebyscore',
+  'zrevrange',
+  'zrem',
+] as const;
+
+/** The stream, and the hash beside it: `c` is its newest counter, `o:ORIGIN` is `INCARNATION SEQUENCE COUNTER`. */
+export function streamKeys(namespace: string, stream: string): readonly [key: string, hash: string] {
+  const key = `gw:{${namespace}:${stream}}`;
+  return [key, `${key}:n`];
+}
+
+/**
+ * The times of signs of life by node (a sorted set, on the store's clock), its facts (`INCARNATION FACTS`), and the digests of
+ * streams (`DIGEST NODE`).
+ */
+export function nodeKeys(
+  namespace: string,
+): readonly [nodes: string, factsByNode: string, digestsByStream: string] {
+  const key = `gw:{${namespace}:nodes}`;
+  return [key, `${key}:f`, `${key}:d`];
+}
+
+/** Without a stream there are no first and last entries; XINFO gives the last id also when all entries were trimmed. */
+const STREAM_ENDS = `
+local function ends(stream)
+  local facts = redis.pcall('XINFO', 'STREAM', stream)
+  if facts.err then
+    if string.find(facts.err, 'no such key', 1, true) then return 0, nil end
+    return nil, facts
+  end
+  local newest, oldest = 0, nil
+  for at = 1, #facts, 2 do
+    if facts[at] == 'last-generated-id' then newest = tonumber(string.match(facts[at + 1], '^%d+'))
+    elseif facts[at] == 'first-entry' and facts[at + 1] then oldest = facts[at + 1][1] end
+  end
+  return newest, oldest
+end
+local function text(number) return string.format('%.0f', number) end
+`;
+
+/** The number of origins of a stream from which on those without a kept entry are forgotten. */
+const MANY_ORIGINS = 1_000;
+
+/**
+ * KEYS stream, hash; ARGV retain, origin, incarnation, then for each entry its sequence, its mac, the number of its texts and these.
+ * Gives a counter per entry, 0 if its sequence is not above the last one.
+ *
+ * The hash may be lost, or somebody else may have added to the stream: if XADD refuses the id, the counter goes on behind the last
+ * one of the stream. Origins that have come and gone are forgotten, once they are many (`m` says when): none of their entries is kept.
+ */
+export const APPEND = script(`${STREAM_ENDS}
+local stream, hash, retain, origin, incarnation = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
+local own = 'o:' .. origin
+local kept = redis.call('HMGET', hash, 'c', own, 'm')
+local counter, last = tonumber(kept[1]) or 0, 0
+local former, sent = string.match(kept[2] or '', '^(%S*) (%d+)')
+if former == incarnation then last = tonumber(sent) end
+
+local function add(entry)
+  return redis.pcall('XADD', stream, 'MAXLEN', '~', retain, text(counter + 1) .. '-0', unpack(entry))
+end
+
+local counters, fault, before, at = {}, nil, last, 4
+while at <= #ARGV and not fault do
+  local sequence, size = tonumber(ARGV[at]), tonumber(ARGV[at + 2])
+  if sequence <= last then counters[#counters + 1] = 0
+  else
+    local entry = { 'v', '${ENTRY_VERSION}', 'origin', origin, 'incarnation', incarnation, 'sequence', ARGV[at], 'mac', ARGV[at + 1] }
+    for nth = at + 3, at + 2 + size do entry[#entry + 1] = ARGV[nth] end
+    local added = add(entry)
+    if type(added) == 'table' then
+      local newest = ends(stream)
+      if newest and newest > counter then
+        counter = newest
+        added = add(entry)
+      end
+    end
+    if type(added) == 'table' then fault = added
+    else
+      counter, last = counter + 1, sequence
+      counters[#counters + 1] = counter
+    end
+  end
+  at = at + 3 + size
+end
+
+if last == before then return fault or counters end
+redis.call('HSET', hash, 'c', text(counter), own, incarnation .. ' ' .. text(last) .. ' ' .. text(counter))
+if not kept[2] and redis.call('HLEN', hash) > (tonumber(kept[3]) or ${MANY_ORIGINS}) then
+  local all = redis.call('HGETALL', hash)
+  for nth = 1, #all, 2 do
+    local used = string.sub(all[nth], 1, 2) == 'o:' and string.match(all[nth + 1], ' (%d+)$')
+    if used and tonumber(used) <= counter - tonumber(retain) then redis.call('HDEL', hash, all[nth]) end
+  end
+  redis.call('HSET', hash, 'm', math.max(${MANY_ORIGINS}, 2 * redis.call('HLEN', hash)))
+end
+return fault or counters
+`);
+
+/**
+ * KEYS stream, hash; ARGV counter, origin, incarnation. Gives the newest counter, the oldest id that is kept or nil, the last
+ * sequence of the incarnation, and the mac of the entry with the counter, nil if that is not kept.
+ */
+export const LOOK = script(`${STREAM_ENDS}
+local stream, hash = KEYS[1], KEYS[2]
+local newest, oldest = ends(stream)
+if not newest then return oldest end
+local kept = redis.call('HMGET', hash, 'c', 'o:' .. ARGV[2])
+local former, sent = string.match(kept[2] or '', '^(%S*) (%d+)')
+local last = former == ARGV[3] and sent or '0'
+local entry, mac = redis.call('XRANGE', stream, ARGV[1], ARGV[1], 'COUNT', 1)[1], false
+if entry then
+  local texts = entry[2]
+  mac = texts[2] == '${ENTRY_VERSION}' and texts[9] == 'mac' and #texts[10] < 100 and texts[10] or ''
+end
+return { text(math.max(newest, tonumber(kept[1]) or 0)), oldest or false, last, mac }
+`);
+
+/**
+ * KEYS stream; ARGV XRANGE or XREVRANGE, two ids, 1 if the first of them is not wanted, number of entries, bytes. Gives entries that
+ * are not larger in sum; one that is by itself comes without its texts. Behind them 1, if there may be more.
+ */
+export const PAGE = script(`
+local from, isRead, count, most = ARGV[2], ARGV[4] == '1', tonumber(ARGV[5]), tonumber(ARGV[6])
+local entries, bytes = {}, 0
+while #entries < count do
+  -- Redis 6.0 has no open intervals: the entry before is read once more.
+  local nth = isRead and 2 or 1
+  local entry = redis.call(ARGV[1], KEYS[1], from, ARGV[3], 'COUNT', nth)[nth]
+  if not entry then return { entries, 0 } end
+  local size = 0
+  for _, one in ipairs(entry[2]) do size = size + #one + 16 end
+  if size > most then
+    entry, size = { entry[1], {} }, 0
+  elseif bytes + size > most then
+    break
+  end
+  bytes, from, isRead = bytes + size, entry[1], true
+  entries[#entries + 1] = entry
+end
+return { entries, 1 }
+`);
+
+/** Removes nodes and what they said. */
+const FORGET = `
+local nodes, facts, digests = KEYS[1], KEYS[2], KEYS[3]
+local function forget(ids)
+  if #ids == 0 then return end
+  redis.call('ZREM', nodes, unpack(ids))
+  redis.call('HDEL', facts, unpack(ids))
+  local gone = {}
+  for _, id in ipairs(ids) do gone[id] = true end
+  local said = redis.call('HGETALL', digests)
+  for at = 1, #said, 2 do
+    if gone[string.match(said[at + 1], '^%S* (.*)$')] then redis.call('HDEL', digests, said[at]) end
+  end
+end
+local function incarnationOf(id) return string.match(redis.call('HMGET', facts, id)[1] or '', '^%S*') end
+`;
+
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+
+/** Nodes that were silent for so long are forgotten, some per beat. */
+const FORGOTTEN_AFTER_MS = 86_400_000;
+
+/**
+ * KEYS nodes, facts, digests; ARGV node, incarnation, facts, heartbeat in ms, then streams and digests. Gives the number of live
+ * nodes, 1 if another incarnation is live, then streams with other digests and the nodes that have them.
+ */
+export const BEAT = script(`${FORGET}${NOW}
+local id, incarnation, since = ARGV[1], ARGV[2], now - 3 * tonumber(ARGV[4])
+local function isLive(node) return (tonumber(redis.call('ZSCORE', nodes, node)) or 0) > since end
+local former = incarnationOf(id)
+local heard = { 0, former ~= '' and former ~= incarnation and isLive(id) and 1 or 0 }
+redis.call('ZADD', nodes, now, id)
+redis.call('HSET', facts, id, incarnation .. ' ' .. ARGV[3])
+for at = 5, #ARGV, 2 do
+  local stream, digest = ARGV[at], ARGV[at + 1]
+  local said, node = string.match(redis.call('HMGET', digests, stream)[1] or '', '^(%S*) (.*)$')
+  local isHeld = node and node ~= id and isLive(node)
+  if isHeld and said ~= digest then
+    heard[#heard + 1] = stream
+    heard[#heard + 1] = node
+  elseif not isHeld and (node ~= id or said ~= digest) then
+    redis.call('HSET', digests, stream, digest .. ' ' .. id)
+  end
+end
+forget(redis.call('ZRANGEBYSCORE', nodes, '-inf', now - ${FORGOTTEN_AFTER_MS}, 'LIMIT', 0, 10))
+heard[1] = redis.call('ZCOUNT', nodes, '(' .. string.format('%.0f', since), '+inf')
+return heard
+`);
+
+/** KEYS nodes, facts, digests; ARGV node, incarnation. */
+export const LEAVE = script(`${FORGET}
+if incarnationOf(ARGV[1]) == ARGV[2] then forget({ ARGV[1] }) end
+return 1
+`);
+
+/** KEYS nodes, facts, digests; ARGV number of nodes, bytes. Gives age, name and facts of nodes, the last heard first. */
+export const MEMBERS = script(`${NOW}
+local found = redis.call('ZREVRANGE', KEYS[1], 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
+local members, bytes = {}, 0
+for at = 1, #found, 2 do
+  local facts = redis.call('HMGET', KEYS[2], found[at])[1] or ''
+  bytes = bytes + #found[at] + #facts
+  if bytes > tonumber(ARGV[2]) then break end
+  members[#members + 1] = math.max(0, now - tonumber(found[at + 1]))
+  members[#members + 1] = found[at]
+  members[#members + 1] = facts
+end
+return members
+`);

@@ -1,0 +1,244 @@
+import type { Endpoint } from '../redis/index.ts';
+import {
+  type Page,
+  readCounters,
+  readHeard,
+  readMembers,
+  readPage,
+  readPolicy,
+  readRange,
+  readState,
+  readStreams,
+  readText,
+} from './redis-replies.ts';
+import { APPEND, BEAT, LEAVE, LOOK, MEMBERS, nodeKeys, PAGE, streamKeys } from './redis-scripts.ts';
+import {
+  type Asked,
+  type Beat,
+  type ClusterStore,
+  type Heard,
+  type Member,
+  type SealedEntry,
+  type StoredEntry,
+  type StoreOwner,
+  StoreRefused,
+  type StreamState,
+  type StreamTail,
+} from './store.ts';
+import { isTooLarge, StoreConnection } from './store-connection.ts';
+
+interface RedisStoreOptions {
+  readonly endpoint: Endpoint;
+  readonly namespace: string;
+  /** Number of entries of a stream that are kept, and some more: whole blocks are trimmed. */
+  readonly retain: number;
+  readonly timeoutMs: number;
+}
+
+/** Number of entries of one read. */
+const MOST_READ = 1_000;
+/** Number of entries of one command of `tail`: each has the same timeout, on slow lines too. */
+const MOST_IN_PAGE = 250;
+/** Size of a page of large entries, which is that of the largest entry. */
+const MAX_PAGE_BYTES = 1_048_576;
+const MOST_MEMBERS = 10_000;
+const MAX_MEMBERS_BYTES = 8_388_608;
+const LAST_ID = '18446744073709551615';
+
+/** An id range for `XRANGE`, `XREVRANGE` and the script that replaces them. */
+interface Range {
+  readonly command: 'XRANGE' | 'XREVRANGE';
+  readonly from: string;
+  readonly to: string;
+  /** The entry `from` has been read. */
+  readonly isRead: boolean;
+  readonly count: number;
+}
+
+/**
+ * Redis 6 or newer, or Valkey. One connection sends commands, the other one waits for entries. It is up when the first of them
+ * answers and may write; the second one follows it, since after a failover their address may lead to another store.
+ */
+export class RedisStore implements ClusterStore {
+  readonly #namespace: string;
+  readonly #retain: number;
+  readonly #owner: StoreOwner;
+  readonly #writing: StoreConnection;
+  readonly #reading: StoreConnection;
+  /** What the owner knows: undefined for up, else why it is down. */
+  #downReason: string | undefined = '';
+  /** Streams of which a read was too large: they are read in small pages until they are read. */
+  readonly #large = new Set<string>();
+
+  constructor({ endpoint, namespace, retain, timeoutMs }: RedisStoreOptions, owner: StoreOwner) {
+    this.#namespace = namespace;
+    this.#retain = retain;
+    this.#owner = owner;
+    this.#reading = new StoreConnection({ endpoint, timeoutMs });
+    this.#writing = new StoreConnection(
+      { endpoint, timeoutMs },
+      { up: () => void this.#probe(), down: (reason) => this.#isDown(reason) },
+    );
+  }
+
+  append(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]> {
+    const [first] = entries;
+    if (!first) return Promise.resolve([]);
+    const args = [String(this.#retain), first.origin, first.incarnation];
+    for (const { sequence, mac, fields } of entries)
+      args.push(String(sequence), mac, String(fields.length), ...fields);
+    return this.#writing.run({ script: APPEND, keys: this.#keys(stream), args }, readCounters);
+  }
+
+  async read(
+    behind: ReadonlyMap<string, number>,
+    waitMs: number,
+  ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
+    const found = await this.#readLarge(behind);
+    return found.size > 0 ? found : this.#readAll(behind, waitMs);
+  }
+
+  async tail(stream: string, count: number): Promise<StreamTail> {
+    const { counter } = await this.look(stream, { counter: 0, origin: '', incarnation: '' });
+    const entries: StoredEntry[] = [];
+    let from = '+';
+    while (entries.length < count) {
+      const most = Math.min(count - entries.length, MOST_IN_PAGE);
+      const isRead = entries.length > 0;
+      const range: Range = { command: 'XREVRANGE', from, to: '-', isRead, count: most };
+      const page = await this.#page(this.#writing, stream, range);
+      entries.push(...page.entries);
+      if (!page.hasMore || page.lastId === undefined) break;
+      from = page.lastId;
+    }
+    // More may have come since.
+    return { entries: entries.reverse(), counter: Math.max(counter, entries.at(-1)?.counter ?? 0) };
+  }
+
+  look(stream: string, { counter, origin, incarnation }: Asked): Promise<StreamState> {
+    const args = [String(counter), origin, incarnation];
+    return this.#writing.run({ script: LOOK, keys: this.#keys(stream), args }, readState);
+  }
+
+  beat({ nodeId, incarnation, facts, heartbeatMs, digests }: Beat): Promise<Heard> {
+    const args = [nodeId, incarnation, facts, String(heartbeatMs), ...[...digests].flat()];
+    return this.#writing.run({ script: BEAT, keys: nodeKeys(this.#namespace), args }, readHeard);
+  }
+
+  leave(nodeId: string, incarnation: string): Promise<void> {
+    const args = [nodeId, incarnation];
+    return this.#writing.run({ script: LEAVE, keys: nodeKeys(this.#namespace), args }, () => undefined);
+  }
+
+  members(): Promise<readonly Member[]> {
+    const args = [String(MOST_MEMBERS), String(MAX_MEMBERS_BYTES)];
+    return this.#writing.run({ script: MEMBERS, keys: nodeKeys(this.#namespace), args }, readMembers);
+  }
+
+  async policy(): Promise<string | undefined> {
+    try {
+      return await this.#writing.ask({ name: 'info', args: ['memory'] }, readPolicy);
+    } catch (error) {
+      // No right to it, or no such command.
+      if (error instanceof StoreRefused && /^(?:NOPERM|ERR)\b/.test(error.message)) return undefined;
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#writing.close();
+    this.#reading.close();
+  }
+
+  #keys(stream: string): readonly [key: string, hash: string] {
+    return streamKeys(this.#namespace, stream);
+  }
+
+  /** A replica accepts connections and answers too: it refuses a write that has no effect. */
+  async #probe(): Promise<void> {
+    const [, facts] = nodeKeys(this.#namespace);
+    try {
+      await this.#writing.ask({ name: 'hdel', args: [facts, ''] }, readText);
+    } catch (error) {
+      if (!(error instanceof StoreRefused)) this.#writing.drop('it does not answer a command');
+      // Other refusals are those of a store that answers; who sends a command gets them.
+      if (!this.#writing.isUp) return;
+    }
+    if (this.#downReason === undefined) return;
+    this.#downReason = undefined;
+    this.#owner.up();
+  }
+
+  #isDown(reason: string): void {
+    this.#reading.drop('the store is down');
+    if (reason === this.#downReason) return;
+    this.#downReason = reason;
+    this.#owner.down(reason);
+  }
+
+  async #readAll(
+    behind: ReadonlyMap<string, number>,
+    waitMs: number,
+  ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
+    const streams = new Map([...behind.keys()].map((stream) => [this.#keys(stream)[0], stream]));
+    const count = Math.ceil(MOST_READ / behind.size);
+    const wait = Math.ceil(waitMs);
+    // Redis takes 0 for no end.
+    const block = wait > 0 ? ['BLOCK', String(wait)] : [];
+    const args = [
+      'COUNT',
+      String(count),
+      ...block,
+      'STREAMS',
+      ...streams.keys(),
+      ...[...behind.values()].map(lastIdOf),
+    ];
+    try {
+      const found = await this.#reading.ask({ name: 'xread', args, waitMs: wait }, readStreams);
+      return new Map([...found].map(([key, entries]) => [streams.get(key) ?? key, entries]));
+    } catch (error) {
+      if (isTooLarge(error)) for (const stream of behind.keys()) this.#large.add(stream);
+      throw error;
+    }
+  }
+
+  async #readLarge(
+    behind: ReadonlyMap<string, number>,
+  ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
+    const found = new Map<string, readonly StoredEntry[]>();
+    for (const [stream, counter] of behind) {
+      if (!this.#large.has(stream)) continue;
+      const from = counter < Number.MAX_SAFE_INTEGER ? `${counter + 1}-0` : `${LAST_ID}-${LAST_ID}`;
+      const range: Range = { command: 'XRANGE', from, to: '+', isRead: false, count: MOST_IN_PAGE };
+      const page = await this.#page(this.#reading, stream, range);
+      if (!page.hasMore) this.#large.delete(stream);
+      if (page.entries.length > 0) found.set(stream, page.entries);
+    }
+    return found;
+  }
+
+  async #page(connection: StoreConnection, stream: string, range: Range): Promise<Page> {
+    const { command, from, to, isRead, count } = range;
+    const [key] = this.#keys(stream);
+    if (this.#large.has(stream)) {
+      const args = [command, from, to, isRead ? '1' : '0', String(count), String(MAX_PAGE_BYTES)];
+      return connection.run({ script: PAGE, keys: [key], args }, readPage);
+    }
+    const most = isRead ? count + 1 : count;
+    const known = isRead ? from : undefined;
+    const args = [key, from, to, 'COUNT', String(most)];
+    try {
+      return await connection.ask({ name: command, args }, (reply) =>
+        readRange(reply, { count: most, known }),
+      );
+    } catch (error) {
+      if (isTooLarge(error)) this.#large.add(stream);
+      throw error;
+    }
+  }
+}
+
+/** The highest id with a counter: what somebody else has added behind the entry is not read again. */
+function lastIdOf(counter: number): string {
+  return `${counter < Number.MAX_SAFE_INTEGER ? counter : LAST_ID}-${LAST_ID}`;
+}

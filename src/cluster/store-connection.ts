@@ -1,0 +1,157 @@
+import {
+  type Bytes,
+  type ConnectionOwner,
+  type Endpoint,
+  RedisConnection,
+  type Reply,
+  ReplyError,
+  replyTooLarge,
+} from '../redis/index.ts';
+import { UnexpectedReply } from './redis-replies.ts';
+import type { Script } from './redis-scripts.ts';
+import { StoreLost, StoreRefused } from './store.ts';
+
+interface StoreConnectionOptions {
+  readonly endpoint: Endpoint;
+  readonly timeoutMs: number;
+}
+
+/** A command, and for how long the store itself may hold it back. */
+interface Command {
+  readonly name: string;
+  readonly args: readonly Bytes[];
+  readonly waitMs?: number;
+}
+
+interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+const MAX_REPLY_BYTES = 16_777_216;
+const TOO_LARGE = replyTooLarge(MAX_REPLY_BYTES);
+/** A handshake takes longer than a command. */
+const MIN_CONNECT_MS = 1_000;
+/** Commands that timed out count until the connection is given up. */
+const MAX_IN_FLIGHT = 1_000;
+/** Errors of a store that is not the one to ask, or not yet: after a failover the address leads to another one. */
+const NOT_SERVING = /^(?:READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
+
+/** Tells whether a call failed because its reply exceeds the limit. The connection was dropped for that. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof StoreLost && error.message === TOO_LARGE;
+}
+
+/** One connection to the store, on which commands are promises. Rejects at once while it is down. */
+export class StoreConnection {
+  readonly #connection: RedisConnection;
+  readonly #timeoutMs: number;
+  #reason = 'not connected yet';
+
+  /** Without an owner, nobody hears whether it is up. */
+  constructor(
+    { endpoint, timeoutMs }: StoreConnectionOptions,
+    owner?: { up(): void; down(reason: string): void },
+  ) {
+    this.#timeoutMs = timeoutMs;
+    const events: ConnectionOwner = {
+      up: () => owner?.up(),
+      down: (_, reason) => {
+        this.#reason = reason;
+        owner?.down(reason);
+      },
+    };
+    const options = {
+      clock: { nowMs: () => performance.now() },
+      connectTimeoutMs: Math.max(timeoutMs, MIN_CONNECT_MS),
+      maxReplyBytes: MAX_REPLY_BYTES,
+      nested: true,
+      onlyReady: true,
+    };
+    this.#connection = new RedisConnection(endpoint, options, events);
+  }
+
+  get isUp(): boolean {
+    return this.#connection.up;
+  }
+
+  /** Sends a command and gives what `read` makes of its reply. Rejects with `StoreLost` or `StoreRefused`. */
+  ask<T>({ name, args, waitMs = 0 }: Command, read: (reply: Reply) => T): Promise<T> {
+    const connection = this.#connection;
+    return new Promise((resolve, reject) => {
+      if (!connection.up) return reject(new StoreLost(this.#reason));
+      if (connection.inFlight >= MAX_IN_FLIGHT) return reject(new StoreLost('too many commands wait'));
+      const lost = (reason: string): void => {
+        clearTimeout(timer);
+        reject(new StoreLost(reason));
+      };
+      const timer = setTimeout(() => this.#late(waitMs, lost), this.#timeoutMs + waitMs);
+      connection.send({
+        name,
+        args,
+        next: undefined,
+        failed: lost,
+        unsent: lost,
+        replied: (reply) => {
+          clearTimeout(timer);
+          try {
+            resolve(read(this.#accepted(reply)));
+          } catch (error) {
+            reject(this.#faultOf(error, name));
+          }
+        },
+      });
+    });
+  }
+
+  /** Runs a script. A store that has been restarted since, or another one, does not know it and gets its text. */
+  async run<T>({ script, keys, args }: ScriptCall, read: (reply: Reply) => T): Promise<T> {
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await this.ask({ name: 'evalsha', args: [script.sha, ...rest] }, read);
+    } catch (error) {
+      if (!(error instanceof StoreRefused) || !error.message.startsWith('NOSCRIPT')) throw error;
+    }
+    return this.ask({ name: 'eval', args: [script.text, ...rest] }, read);
+  }
+
+  /** Closes the connection and opens it again. */
+  drop(reason: string): void {
+    if (this.isUp) this.#connection.drop(reason);
+  }
+
+  close(): void {
+    this.#reason = 'closed';
+    this.#connection.close();
+  }
+
+  #late(waitMs: number, lost: (reason: string) => void): void {
+    const reason = `no reply within ${this.#timeoutMs} ms`;
+    lost(reason);
+    // A store that holds a command back sends nothing else either.
+    if (waitMs > 0) this.#connection.giveUp(reason);
+    else this.#connection.timedOut();
+  }
+
+  #accepted(reply: Reply | ReplyError): Reply {
+    if (!(reply instanceof ReplyError)) return reply;
+    const refusal = refusalOf(reply);
+    if (NOT_SERVING.test(refusal)) this.#connection.standBack(refusal);
+    throw new StoreRefused(refusal);
+  }
+
+  #faultOf(error: unknown, name: string): Error {
+    if (!(error instanceof UnexpectedReply)) return error as Error;
+    const reason = `a reply that is none to "${name}"`;
+    this.#connection.drop(reason);
+    return new StoreLost(reason);
+  }
+}
+
+/** Gives the message of a refusal without what Redis 6 puts in front of the error of a script and Redis 7 behind it. */
+function refusalOf({ message }: ReplyError): string {
+  const [, inScript = message] = /^ERR Error running script \(.*?: -([A-Z]+ .*)$/.exec(message) ?? [];
+  // A store that does not know a command repeats what was sent.
+  return inScript.replace(/(?: script: [0-9a-f]{40}, on @.*|,? with args beginning with.*)$/, '');
+}

@@ -1,0 +1,133 @@
+/** What a node publishes: an entry of a stream before it is sealed. */
+export interface Entry {
+  /** Name of the node; without spaces, as its incarnation. */
+  readonly origin: string;
+  /** Changes whenever the node begins its sequence anew. */
+  readonly incarnation: string;
+  /** From 1, ascending within an incarnation. */
+  readonly sequence: number;
+  /** Names and values in turn, all texts. */
+  readonly fields: readonly string[];
+}
+
+/** An entry as a node sends it. */
+export interface SealedEntry extends Entry {
+  /** `sealEntry` makes it; empty in an entry that no node of this version has written. */
+  readonly mac: string;
+}
+
+/**
+ * An entry as it is in the store. Whatever somebody else has added to the stream is an entry too: without a mac, as `isGenuine`
+ * shows, without origin and sequence, with all its texts as fields.
+ */
+export interface StoredEntry extends SealedEntry {
+  /** Its number in the stream, from 1 without holes. What somebody else added may repeat the number before it, or jump. */
+  readonly counter: number;
+}
+
+/** The end of a stream. */
+export interface StreamTail {
+  /** The oldest first. */
+  readonly entries: readonly StoredEntry[];
+  /** The newest counter; 0: the stream never had an entry. */
+  readonly counter: number;
+}
+
+/** What a node asks of a stream: the mac of one entry, and what the store has of one incarnation. */
+export interface Asked {
+  readonly counter: number;
+  readonly origin: string;
+  readonly incarnation: string;
+}
+
+export interface StreamState {
+  /** The newest counter; 0: the stream never had an entry. */
+  readonly counter: number;
+  /** The oldest counter that is kept; `counter` + 1 if none is. */
+  readonly oldest: number;
+  /** The mac of the entry with the asked counter, if it is kept. */
+  readonly mac: string | undefined;
+  /** The last sequence of the asked origin and incarnation; 0 if there is none. */
+  readonly lastSequence: number;
+}
+
+/** A sign of life of a node. */
+export interface Beat {
+  readonly nodeId: string;
+  readonly incarnation: string;
+  /** JSON text about the node, for people. */
+  readonly facts: string;
+  /** A node that is silent for three of them is not live any more. */
+  readonly heartbeatMs: number;
+  /** Digest of a stream's parameters by stream; without spaces. */
+  readonly digests: ReadonlyMap<string, string>;
+}
+
+/** What a node hears when it gives a sign of life. */
+export interface Heard {
+  /** Number of live nodes, this one included. */
+  readonly members: number;
+  /** Streams whose digest differs from that of a live node, and the name of that node. Only one of the two hears of it. */
+  readonly conflicts: readonly { readonly stream: string; readonly nodeId: string }[];
+  /** Another incarnation of this node has given a sign of life since: one that has just ended, or a node of the same name. */
+  readonly isTaken: boolean;
+}
+
+/** A node that has given a sign of life within a day. */
+export interface Member {
+  readonly nodeId: string;
+  readonly incarnation: string;
+  readonly facts: string;
+  /** Time since its last sign of life, on the clock of the store. */
+  readonly ageMs: number;
+}
+
+/**
+ * What nodes share. Streams have names such as `ev:ZONE`. Every call rejects with `StoreLost` or `StoreRefused`; nothing is queued
+ * and nothing is sent twice.
+ */
+export interface ClusterStore {
+  /**
+   * Adds entries of one origin and incarnation in their order, and gives their counters; 0: the store had it, or a later one of
+   * this incarnation. Only one call per stream at a time: if a call that failed is repeated after a later one, its entries are lost.
+   */
+  append(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]>;
+  /**
+   * Gives the entries behind these counters (at least one stream, one call at a time), some at a time and the oldest first; an
+   * empty map if there were none for `waitMs`.
+   */
+  read(
+    behind: ReadonlyMap<string, number>,
+    waitMs: number,
+  ): Promise<ReadonlyMap<string, readonly StoredEntry[]>>;
+  /** Gives the newest `count` entries. */
+  tail(stream: string, count: number): Promise<StreamTail>;
+  look(stream: string, asked: Asked): Promise<StreamState>;
+  beat(beat: Beat): Promise<Heard>;
+  /** Takes back the signs of life of a node; nothing happens if they are of another incarnation. */
+  leave(nodeId: string, incarnation: string): Promise<void>;
+  /** Gives the nodes, by name. */
+  members(): Promise<readonly Member[]>;
+  /** What the store does when its memory is full: Redis' `maxmemory-policy`; `undefined` if it does not tell. */
+  policy(): Promise<string | undefined>;
+  /** Calls that wait are rejected. */
+  close(): void;
+}
+
+/** Receives the state of a store. */
+export interface StoreOwner {
+  /** The store answers and can be written to, for the first time or again. */
+  up(): void;
+  /** It could not be reached, does not answer any more, or is not the one to write to. It is tried on. */
+  down(reason: string): void;
+}
+
+/** The store cannot be asked or has not answered in time. What was sent may have happened. */
+export class StoreLost extends Error {
+  override readonly name = 'StoreLost';
+}
+
+/** The store refused a command; the message is its own. */
+export class StoreRefused extends Error {
+  override readonly name = 'StoreRefused';
+}

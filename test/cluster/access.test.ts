@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { STORE_COMMANDS, StoreLost } from '../../src/cluster/index.ts';
+import { redis, type TestRedis } from '../harness/redis.ts';
+import { entriesOf, freshNamespace, openStore, readyStore } from './stores.ts';
+
+const allowed = STORE_COMMANDS.map((name) => `+${name}`);
+
+/** The address of a server of its own, for a user who may use some keys and commands. */
+async function userOf(
+  keys: string,
+  commands: readonly string[],
+): Promise<{ server: TestRedis; url: string }> {
+  const server = await redis('--databases', '2');
+  await server.client.acl('SETUSER', 'gw', 'reset', 'on', '>sesame', keys, ...commands);
+  return { server, url: `redis://gw:sesame@${server.host}:${server.port}` };
+}
+
+test('a user needs the keys of the namespace and the commands in the list, all of them', async () => {
+  const namespace = freshNamespace();
+  const { server, url } = await userOf(`~gw:{${namespace}:*`, allowed);
+  await server.client.config('RESETSTAT');
+  const one = await readyStore({ url, namespace });
+  const { store } = one;
+  const digests = new Map([['ev:a', '1']]);
+  const facts = { incarnation: 'i1', facts: '{}', heartbeatMs: 60_000, digests };
+  expect(await store.append('ev:a', entriesOf(one))).toEqual([1]);
+  expect((await store.tail('ev:a', 5)).entries).toHaveLength(1);
+  for (const nodeId of ['gw-a', 'gw-b']) await store.beat({ ...facts, nodeId });
+  expect(await store.members()).toHaveLength(2);
+  await store.leave('gw-a', 'i1');
+  expect(await store.policy()).toBe('noeviction');
+  const used = [...(await server.client.info('commandstats')).matchAll(/^cmdstat_([^:]+):/gm)]
+    .map(([, name]) => name)
+    .filter((name) => !/^(?:auth|config|acl)\b/.test(name ?? ''));
+  expect(new Set(used)).toEqual(new Set(STORE_COMMANDS));
+});
+
+const refusals = [
+  { it: 'the keys of another namespace', keys: '~gw:{other:*', commands: allowed, says: /^NOPERM / },
+  { it: 'no scripts', keys: '~*', commands: ['+ping', '+xread'], says: /^NOPERM .*'evalsha'/ },
+  {
+    it: 'scripts whose commands are refused',
+    keys: '~*',
+    commands: [...allowed, '-xadd'],
+    says: /xadd|can't run/,
+  },
+];
+for (const { it, keys, commands, says } of refusals) {
+  test(`a user with ${it} is refused in the words of the store`, async () => {
+    const { url } = await userOf(keys, commands);
+    const one = await openStore({ url });
+    await expect.poll(() => one.told).toEqual(['up']);
+    const refused = { name: 'StoreRefused', message: expect.stringMatching(says) as string };
+    await expect(one.store.append('ev:a', entriesOf(one))).rejects.toMatchObject(refused);
+    expect(one.told).toEqual(['up']);
+  });
+}
+
+test('a store that does not tell its policy is no fault', async () => {
+  const { url } = await userOf('~*', ['+@all', '-info']);
+  const one = await readyStore({ url });
+  expect(await one.store.policy()).toBeUndefined();
+});
+
+const logins = [
+  { it: 'no password', login: '', says: 'NOAUTH Authentication required.' },
+  {
+    it: 'another password',
+    login: ':open@',
+    says: 'WRONGPASS invalid username-password pair or user is disabled.',
+  },
+];
+for (const { it, login, says } of logins) {
+  test(`a store that gets ${it} is down`, async () => {
+    const { port } = await redis('--requirepass', 'sesame');
+    const one = await openStore({ url: `redis://${login}127.0.0.1:${port}` });
+    await expect.poll(() => one.told).toEqual([says]);
+    await expect(one.store.append('ev:a', entriesOf(one))).rejects.toThrow(new StoreLost(says));
+  });
+}
