@@ -1,4 +1,4 @@
-import { MembershipText } from '../zone/index.ts';
+import { SharedText } from '../zone/index.ts';
 import type { ServerAddress } from './peer-group.ts';
 import type { ServerConfig } from './plan.ts';
 
@@ -9,10 +9,10 @@ type Server = Pick<ServerConfig, 'target' | 'resolve'>;
  * replaces another one, the group begins with them, even if no name server responds.
  */
 export class KnownAddresses {
-  readonly #text: MembershipText;
+  readonly #text: SharedText;
 
   constructor(buffer: SharedArrayBuffer, threadId: number) {
-    this.#text = new MembershipText(buffer, threadId);
+    this.#text = new SharedText(buffer, threadId);
   }
 
   /** Returns the addresses that were found last for the same name, port and service. */

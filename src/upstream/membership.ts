@@ -1,4 +1,4 @@
-import type { MembershipText } from '../zone/index.ts';
+import type { Seat, SharedText } from '../zone/index.ts';
 import {
   CONFIGURED,
   type Member,
@@ -49,12 +49,12 @@ export interface MemberChanges {
 export class Membership {
   /** Number of peers that there is room for. */
   readonly room: number;
-  readonly text: MembershipText;
+  readonly text: SharedText;
   readonly #changes: MemberChanges[] = [];
   readonly #scope: MemberScope;
   #known: { readonly revision: number; readonly set: MemberSet } = { revision: 0, set: CONFIGURED };
 
-  constructor(text: MembershipText, room: number, scope: MemberScope) {
+  constructor(text: SharedText, room: number, scope: MemberScope) {
     this.text = text;
     this.room = room;
     this.#scope = scope;
@@ -73,6 +73,16 @@ export class Membership {
   /** Changes with each change of the set, and with other facts about it. */
   get revision(): number {
     return this.text.revision;
+  }
+
+  /** The seat of the worker that writes the journal. */
+  get journalSeat(): Seat {
+    return this.text.seat(0);
+  }
+
+  /** The seat of the worker that asks the source. */
+  get sourceSeat(): Seat {
+    return this.text.seat(1);
   }
 
   get set(): MemberSet {

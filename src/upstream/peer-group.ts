@@ -7,10 +7,10 @@ import {
   CHECKING,
   type Counters,
   type Dictionary,
-  type MembershipText,
   monotonicMs,
   type PeerTable,
   type Seat,
+  type SharedText,
   UNHEALTHY,
 } from '../zone/index.ts';
 import { compilePick } from './balancing.ts';
@@ -46,7 +46,7 @@ interface GroupScope {
   /** The sessions of `sticky learn`. */
   readonly sessions?: Dictionary;
   /** The members of a group that may change. */
-  readonly members?: MembershipText;
+  readonly members?: SharedText;
   readonly nowMs?: () => number;
 }
 

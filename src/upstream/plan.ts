@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import type { ComplexValue } from '../config/index.ts';
-import type { DictionaryDeclaration, MembershipDeclaration, PeersDeclaration } from '../zone/index.ts';
+import type { DictionaryDeclaration, PeersDeclaration, SharedTextDeclaration } from '../zone/index.ts';
 
 /** `server` of an `upstream` block; plain data. */
 export interface ServerConfig {
@@ -231,6 +231,11 @@ const THREADS_STEP = 16;
 /** The number of peers of a block is rounded up, so that a few more servers do not cost the others their state. */
 const SLOTS_STEP = 16;
 
+/** The longest text of one peer: its address, its numbers and its place among those that drain. */
+const PEER_BYTES = 512;
+/** What is said of a group as a whole. */
+const FACTS_BYTES = 1024;
+
 /**
  * Returns the shared memory of a group. It has room for twice its peers, since two configurations use it during a
  * reload.
@@ -252,21 +257,26 @@ export function upstreamZoneName({ key, implicit }: UpstreamPlan): string {
  * Returns the shared memory of the members of a group. Its name changes with the configured servers: who edits them wants
  * them to count, and a reload that fails must leave the present members alone.
  */
-export function membershipZone(plan: UpstreamPlan): MembershipDeclaration | undefined {
+export function membershipZone(plan: UpstreamPlan): SharedTextDeclaration | undefined {
   const { key, managedPeers: peers } = plan;
   if (peers === undefined) return undefined;
-  return { name: `members ${key} ${configuredDigest(plan)}`, kind: 'membership', peers };
+  return { name: `members ${key} ${configuredDigest(plan)}`, kind: 'shared text', bytes: textBytes(peers) };
 }
 
 /**
  * Returns the shared memory of the addresses of the servers with `resolve`; `undefined` if there is none. A few more of them
  * leave its size, and so its content, alone.
  */
-export function addressesZone({ key, servers }: UpstreamPlan): MembershipDeclaration | undefined {
+export function addressesZone({ key, servers }: UpstreamPlan): SharedTextDeclaration | undefined {
   const count = servers.filter(({ resolve }) => resolve).length;
   if (count === 0) return undefined;
-  const step = RESOLVED_STEP * NAME_ADDRESSES;
-  return { name: `addresses ${key}`, kind: 'membership', peers: step * Math.ceil(count / RESOLVED_STEP) };
+  const peers = RESOLVED_STEP * NAME_ADDRESSES * Math.ceil(count / RESOLVED_STEP);
+  return { name: `addresses ${key}`, kind: 'shared text', bytes: textBytes(peers) };
+}
+
+/** Returns the length of the longest text about so many peers. */
+function textBytes(peers: number): number {
+  return FACTS_BYTES + peers * PEER_BYTES;
 }
 
 /** Identifies the servers of a block as they are written. */

@@ -1,5 +1,5 @@
 import type { ErrorLog } from '../log/index.ts';
-import { type Counters, MembershipText, openDictionary, PeerTable } from '../zone/index.ts';
+import { type Counters, openDictionary, PeerTable, SharedText } from '../zone/index.ts';
 import { PeerGroup } from './peer-group.ts';
 import { upstreamKey } from './implicit-upstream.ts';
 import { AddressWatch, addressLookup } from './address-watch.ts';
@@ -146,7 +146,7 @@ export class OpenUpstreams implements Upstreams {
       table,
       metrics,
       log,
-      ...(members && { members: new MembershipText(this.#scope.zone(members.name), workerId) }),
+      ...(members && { members: new SharedText(this.#scope.zone(members.name), workerId) }),
       ...(sessions && { sessions: openDictionary(sessions, workerId, { evict: true }) }),
     });
   }

@@ -43,12 +43,12 @@ export interface PeersDeclaration {
   readonly threads: number;
 }
 
-/** The members of an upstream that change while it serves: see `MembershipText`. */
-export interface MembershipDeclaration {
+/** A text that all threads read and change: see `SharedText`. */
+export interface SharedTextDeclaration {
   readonly name: string;
-  readonly kind: 'membership';
-  /** Number of peers that it has room for. */
-  readonly peers: number;
+  readonly kind: 'shared text';
+  /** The length of the longest text in UTF-8. */
+  readonly bytes: number;
 }
 
 /** The index of a cache of responses: see `CacheIndex`. */
@@ -67,7 +67,7 @@ export type ZoneDeclaration =
   | RequestLimitDeclaration
   | ConnectionLimitDeclaration
   | PeersDeclaration
-  | MembershipDeclaration
+  | SharedTextDeclaration
   | CacheDeclaration;
 
 /** How one kind of zone uses its memory. `zone-memory.ts` has a table of the kinds. */

@@ -26,9 +26,9 @@ export {
 export type { Purge, PurgeList } from './cache/purges.ts';
 export type {
   DictionaryDeclaration,
-  MembershipDeclaration,
   PeersDeclaration,
   RingDeclaration,
+  SharedTextDeclaration,
   ZoneDeclaration,
 } from './declaration.ts';
 export { openDictionary, type Dictionary } from './dictionary/dictionary.ts';
@@ -44,7 +44,6 @@ export { EVENT_LIMITS, MAX_RING_ENTRIES, ringBytes, type RingEntry } from './rin
 export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
 export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits/open-requests.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
-export { MembershipText } from './membership/membership-text.ts';
 export { monotonicMs } from './clock.ts';
 export { type CheckCell, type Verdict } from './peers/check-cell.ts';
 export { MAX_CHECKS } from './peers/kind.ts';
@@ -52,6 +51,7 @@ export { CHECKING, PeerTable, type PeerState, UNHEALTHY } from './peers/peer-tab
 export type { Seat } from './seat.ts';
 export { openRing, type Ring } from './ring/ring.ts';
 export type { RingFacts } from './ring/snapshot.ts';
+export { SharedText } from './shared-text/shared-text.ts';
 export {
   createZone,
   keepsZone,

@@ -5,9 +5,9 @@ import { dictionaryKind } from './dictionary/kind.ts';
 import { IDENTITY_WORD, MAGIC_WORD, memoryOf } from './header.ts';
 import { connectionLimitKind, requestLimitKind } from './limits/kinds.ts';
 import { clearAlive, setAlive, ZoneLock } from './lock.ts';
-import { membershipKind } from './membership/kind.ts';
 import { peersKind } from './peers/kind.ts';
 import { ringKind } from './ring/kind.ts';
+import { sharedTextKind } from './shared-text/kind.ts';
 
 type Kinds = {
   readonly [K in ZoneDeclaration['kind']]: ZoneKind<Extract<ZoneDeclaration, { kind: K }>>;
@@ -19,7 +19,7 @@ const KINDS: Kinds = {
   'request limit': requestLimitKind,
   'connection limit': connectionLimitKind,
   peers: peersKind,
-  membership: membershipKind,
+  'shared text': sharedTextKind,
   cache: cacheKind,
 };
 

@@ -64,7 +64,7 @@ export class Journal {
       const journal = this.#read(text);
       if (!journal) return false;
       const restored = membership.restore(journal);
-      if (restored) membership.text.journaled = membership.revision;
+      if (restored) membership.text.savedRevision = membership.revision;
       return restored;
     } catch (error) {
       this.#damaged(`journal "${path}" of upstream "${target}": ${(error as Error).message}`);
@@ -74,11 +74,12 @@ export class Journal {
 
   /** Writes the members down. Resolves when they are in the file, or the write has failed, which is logged. */
   async save(): Promise<void> {
-    const { text } = this.#target.membership;
+    const { membership } = this.#target;
+    const { text } = membership;
     const wanted = text.revision;
     const untilMs = performance.now() + PATIENCE_MS;
-    while (text.journaled < wanted && performance.now() < untilMs) {
-      const seat = text.journalSeat;
+    while (text.savedRevision < wanted && performance.now() < untilMs) {
+      const seat = membership.journalSeat;
       if (!seat.hold(SILENCE_MS)) {
         // Another worker writes; what it writes may hold this change already.
         await sleep(LOOK_MS);
@@ -124,7 +125,7 @@ export class Journal {
       await rm(aside, { force: true }).catch(() => undefined);
       throw error;
     }
-    membership.text.journaled = revision;
+    membership.text.savedRevision = revision;
   }
 
   #read(text: string): Parameters<Membership['restore']>[0] | undefined {

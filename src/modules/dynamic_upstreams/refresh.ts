@@ -60,17 +60,17 @@ export class Refresh {
 
   /** Asks for the first time. Resolves when the group has its peers, or the source has failed; never rejects. */
   start(): Promise<void> {
-    return this.#membership.text.sourceSeat.hold(SILENCE_MS) ? this.#ask() : Promise.resolve();
+    return this.#membership.sourceSeat.hold(SILENCE_MS) ? this.#ask() : Promise.resolve();
   }
 
   close(): void {
     clearInterval(this.#looking);
     this.#asking?.abort();
-    this.#membership.text.sourceSeat.leave();
+    this.#membership.sourceSeat.leave();
   }
 
   #look(): void {
-    if (!this.#membership.text.sourceSeat.hold(SILENCE_MS)) return;
+    if (!this.#membership.sourceSeat.hold(SILENCE_MS)) return;
     if (!this.#asking && performance.now() >= this.#nextMs) void this.#ask();
   }
 

@@ -1,30 +1,25 @@
 import { setAlive, ZoneLock } from '../lock.ts';
 import { Seat } from '../seat.ts';
-import {
-  COPY_BYTES_WORD,
-  copyAt,
-  JOURNAL_SEAT_WORD,
-  JOURNALED_WORD,
-  lengthWord,
-  REVISION_WORD,
-  SOURCE_SEAT_WORD,
-} from './kind.ts';
+import { BYTES_WORD, copyAt, lengthWord, REVISION_WORD, SAVED_REVISION_WORD, SEAT_WORDS } from './kind.ts';
 
 /** What a change of a text came to. */
 type TextChange = 'changed' | 'unchanged' | 'too long' | 'busy';
 
-/** The text of a membership zone as one thread sees it. Every thread sees a change at its next request. */
-export class MembershipText {
+/**
+ * A text in shared memory as one thread sees it. It has a revision, so that a thread need not read it to know that it is
+ * unchanged, and two seats for what one thread does for all.
+ */
+export class SharedText {
   readonly #bytes: Buffer;
   readonly #words: Int32Array;
   readonly #lock: ZoneLock;
-  readonly #copyBytes: number;
+  readonly #longest: number;
   readonly #threadId: number;
 
   constructor(buffer: SharedArrayBuffer, threadId: number) {
     this.#bytes = Buffer.from(buffer);
     this.#words = new Int32Array(buffer);
-    this.#copyBytes = this.#words[COPY_BYTES_WORD] as number;
+    this.#longest = this.#words[BYTES_WORD] as number;
     this.#threadId = threadId;
     setAlive(this.#words, threadId);
     this.#lock = new ZoneLock(this.#words, threadId, () => undefined);
@@ -35,21 +30,18 @@ export class MembershipText {
     return Atomics.load(this.#words, REVISION_WORD);
   }
 
-  /** The revision that the journal holds. */
-  get journaled(): number {
-    return Atomics.load(this.#words, JOURNALED_WORD);
+  /** The revision that was saved outside of this memory; 0: none. */
+  get savedRevision(): number {
+    return Atomics.load(this.#words, SAVED_REVISION_WORD);
   }
 
-  set journaled(revision: number) {
-    Atomics.store(this.#words, JOURNALED_WORD, revision);
+  set savedRevision(revision: number) {
+    Atomics.store(this.#words, SAVED_REVISION_WORD, revision);
   }
 
-  get journalSeat(): Seat {
-    return new Seat(this.#words, { at: JOURNAL_SEAT_WORD, threadId: this.#threadId });
-  }
-
-  get sourceSeat(): Seat {
-    return new Seat(this.#words, { at: SOURCE_SEAT_WORD, threadId: this.#threadId });
+  /** Returns one of the seats. What its holder does is for the users of the text to say. */
+  seat(index: 0 | 1): Seat {
+    return new Seat(this.#words, { at: SEAT_WORDS[index], threadId: this.#threadId });
   }
 
   /** Returns the text and its revision; `undefined` if the zone is locked for too long. */
@@ -74,8 +66,8 @@ export class MembershipText {
       const text = next(this.#text(revision));
       if (text === undefined) return 'unchanged';
       const length = Buffer.byteLength(text);
-      if (length > this.#copyBytes) return 'too long';
-      this.#bytes.write(text, copyAt(this.#copyBytes, revision + 1));
+      if (length > this.#longest) return 'too long';
+      this.#bytes.write(text, copyAt(this.#longest, revision + 1));
       this.#words[lengthWord(revision + 1)] = length;
       Atomics.store(this.#words, REVISION_WORD, revision + 1);
       return 'changed';
@@ -86,7 +78,7 @@ export class MembershipText {
 
   #text(revision: number): string {
     if (revision === 0) return '';
-    const at = copyAt(this.#copyBytes, revision);
+    const at = copyAt(this.#longest, revision);
     return this.#bytes.toString('utf8', at, at + (this.#words[lengthWord(revision)] as number));
   }
 }
