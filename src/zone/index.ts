@@ -40,7 +40,13 @@ export {
   DictionaryFault,
   fnv1a,
 } from './dictionary/entry.ts';
-export { EVENT_LIMITS, MAX_RING_ENTRIES, ringBytes, type RingEntry } from './ring/layout.ts';
+export {
+  EVENT_LIMITS,
+  MAX_RING_ENTRIES,
+  type ReceivedEvent,
+  ringBytes,
+  type RingEntry,
+} from './ring/layout.ts';
 export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
 export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits/open-requests.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';

@@ -7,6 +7,10 @@ interface ModelEntry {
   channel: string;
   type: string;
   payload: string | null;
+  position: number;
+  counter: number;
+  sequence: number;
+  origin: number;
 }
 
 const textUpTo = (maxBytes: number) =>
@@ -15,12 +19,26 @@ const name = fc.oneof(
   fc.constantFrom('a', 'b'),
   textUpTo(64).filter((text) => text !== ''),
 );
-const publish = fc.record({
-  do: fc.constant('publish' as const),
-  channel: name,
-  type: name,
-  payload: fc.oneof(fc.constant(null), textUpTo(512)),
+const texts = { channel: name, type: name, payload: fc.oneof(fc.constant(null), textUpTo(512)) };
+const counter = fc.integer({ min: 1, max: 2 ** 53 });
+const publish = fc.record({ do: fc.constant('publish' as const), ...texts });
+const received = fc.record({
+  ...texts,
+  timestampMs: fc.nat(),
+  counter,
+  origin: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
+  sequence: counter,
 });
+const receive = fc.record({
+  do: fc.constant('receive' as const),
+  events: fc.array(received, { maxLength: 3 }),
+});
+const place = fc.record({
+  do: fc.constant('place' as const),
+  generation: fc.integer({ min: 1, max: 80 }),
+  counter,
+});
+const move = fc.record({ do: fc.constant('move' as const), counter });
 const look = fc.record({
   do: fc.constant('look' as const),
   since: fc.nat(60),
@@ -28,25 +46,80 @@ const look = fc.record({
   channel: fc.option(name, { nil: undefined }),
   type: fc.option(name, { nil: undefined }),
 });
-const steps = fc.array(fc.oneof({ weight: 4, arbitrary: publish }, { weight: 1, arbitrary: look }), {
-  maxLength: 80,
-});
+const steps = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: publish },
+    { weight: 1, arbitrary: receive },
+    { weight: 1, arbitrary: place },
+    { weight: 1, arbitrary: move },
+    { weight: 1, arbitrary: look },
+  ),
+  { maxLength: 80 },
+);
+type Step = typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never;
+
+/** The ring as a list of everything that was ever appended. */
+class Model {
+  readonly entries: ModelEntry[] = [];
+  readonly #capacity: number;
+  #position = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** What the ring returns for a step other than `look`. */
+  take(step: Exclude<Step, { do: 'look' }>): unknown {
+    const { entries } = this;
+    switch (step.do) {
+      case 'publish': {
+        const { channel, type, payload } = step;
+        const generation = entries.length + 1;
+        const fields = { position: this.#position, counter: 0, sequence: generation, origin: 0 };
+        entries.push({ generation, channel, type, payload, ...fields });
+        return { generation, evicted: generation > this.#capacity };
+      }
+      case 'receive':
+        for (const { timestampMs: _, ...event } of step.events) {
+          this.#position = event.counter;
+          entries.push({ generation: entries.length + 1, position: event.counter, ...event });
+        }
+        return step.events.length && entries.length;
+      case 'place': {
+        const placed = this.kept().find((e) => e.generation === step.generation && e.origin === 0);
+        if (placed) placed.counter = step.counter;
+        return placed !== undefined;
+      }
+      case 'move':
+        this.#position = step.counter;
+        return true;
+    }
+  }
+
+  kept(): readonly ModelEntry[] {
+    return this.entries.slice(-this.#capacity);
+  }
+}
+
+function act(ring: ReturnType<typeof openRing>, step: Exclude<Step, { do: 'look' }>): unknown {
+  if (step.do === 'publish') return ring.publish(step);
+  if (step.do === 'receive') return ring.receive(step.events);
+  return step.do === 'place' ? ring.place(step.generation, step.counter) : ring.movePosition(step.counter);
+}
 
 test('the ring behaves as a list that keeps its last entries, for any sequence of calls', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(511), steps, (capacity, threadId, program) => {
       const ring = openRing(createZone({ name: 'z', kind: 'ring', capacity }), threadId);
-      const model: ModelEntry[] = [];
+      const model = new Model(capacity);
       for (const step of program) {
-        if (step.do === 'publish') {
-          const { channel, type, payload } = step;
-          model.push({ generation: model.length + 1, channel, type, payload });
-          const evicted = model.length > capacity;
-          expect(ring.publish(step)).toEqual({ generation: model.length, evicted });
-          expect(ring.read(model.length)).toMatchObject({ channel, type, payload });
+        if (step.do !== 'look') {
+          expect(act(ring, step)).toEqual(model.take(step));
+          const last = model.entries.at(-1);
+          if (last) expect(ring.read(last.generation)).toMatchObject(last);
           continue;
         }
-        const kept = model.slice(-capacity);
+        const kept = model.kept();
         const wanted = kept.filter(
           (entry) =>
             entry.generation > step.since &&
@@ -61,8 +134,8 @@ test('the ring behaves as a list that keeps its last entries, for any sequence o
         expect(facts).toEqual({
           capacity,
           oldestGeneration: kept[0]?.generation ?? 0,
-          newestGeneration: model.length,
-          droppedEvents: Math.max(0, model.length - capacity),
+          newestGeneration: model.entries.length,
+          droppedEvents: Math.max(0, model.entries.length - capacity),
         });
         expect(entries.map(({ timestampMs: _created, ...entry }) => entry)).toEqual(
           wanted.slice(0, step.limit),

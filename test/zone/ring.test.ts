@@ -13,8 +13,9 @@ describe('the memory layout', () => {
     expect(buffer.byteLength).toBe(192 + 16 * 704);
     expect(ringBytes(16)).toBe(buffer.byteLength);
     const words = new Uint32Array(buffer);
-    expect([words[2], words[3], words[4], words[5]]).toEqual([16, 704, 0, 0]);
+    expect(words.slice(1, 6)).toEqual(Uint32Array.of(2, 16, 704, 0, 0));
     expect([...new Float64Array(buffer, 32, 4)]).toEqual([1, 1, 0, 0]);
+    expect([...new Float64Array(buffer, 80, 2)]).toEqual([0, 0]);
   });
 
   test('an entry has the specified layout in its slot', () => {

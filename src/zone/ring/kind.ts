@@ -17,6 +17,8 @@ import {
   LAST_PUBLISH_DOUBLE,
   NEXT_DOUBLE,
   OLDEST_DOUBLE,
+  POSITION,
+  POSITION_DOUBLE,
   RING_MAGIC,
   RING_VERSION,
   ringBytes,
@@ -29,21 +31,26 @@ import {
 
 /**
  * Repairs a ring whose publisher died while holding the lock. A half-written slot is emptied, and its entry counts as
- * dropped; a complete entry that the header does not include yet counts as published. The caller holds the lock.
+ * dropped; a complete entry that the header does not include yet counts as published, and the position of the ring follows
+ * it: a received event is in the ring, or will be received again. The caller holds the lock.
  */
 export function repairRing(ring: Memory, capacity: number): void {
   emptyHalfWritten(ring, capacity);
   const { f64, i32 } = ring;
   // An odd sequence number means that the header was being written. It becomes even in either case.
-  Atomics.or(i32, SEQUENCE_WORD, 1);
+  const wasOdd = (Atomics.or(i32, SEQUENCE_WORD, 1) & 1) !== 0;
   const range = entriesOf(ring, capacity);
+  const isHeaderBehind = wasOdd || range.newest >= (f64[NEXT_DOUBLE] as number);
   const next = Math.max(f64[NEXT_DOUBLE] as number, range.newest + 1);
   const oldest = range.oldest === 0 ? next : range.oldest;
   f64[NEXT_DOUBLE] = next;
   f64[OLDEST_DOUBLE] = oldest;
   f64[DROPPED_DOUBLE] = oldest - 1;
   if (range.newest !== 0) {
-    f64[LAST_PUBLISH_DOUBLE] = f64[(slotOffset(range.newest, capacity) + CREATED) >> 3] as number;
+    const newest = slotOffset(range.newest, capacity);
+    f64[LAST_PUBLISH_DOUBLE] = f64[(newest + CREATED) >> 3] as number;
+    // Otherwise the position may have moved since the newest entry.
+    if (isHeaderBehind) f64[POSITION_DOUBLE] = f64[(newest + POSITION) >> 3] as number;
   }
   Atomics.add(i32, SEQUENCE_WORD, 1);
   Atomics.add(i32, RECOVERIES_WORD, 1);

@@ -6,13 +6,17 @@ import { HEADER_BYTES, MAX_ZONE_BYTES, type Memory } from '../header.ts';
  *
  *   header   8 u32 capacity   12 u32 stride   24 i32 wake counter   28 i32 sequence (odd: being written)
  *            32 f64 next generation   40 f64 oldest   48 f64 dropped   56 f64 last publish (ms)
+ *            80 f64 position   88 f64 first shared generation (0: not shared)
  *   entry    0 i32 sequence (odd: being written)   4 u32 checksum   8 f64 generation   16 f64 created (ms)
- *            24 u16 channel length   26 u16 type length   28 u32 payload length
- *            40 channel   104 type   168 payload
+ *            24 u16 channel length   26 u16 type length   28 u32 payload length   32 f64 position
+ *            40 channel   104 type   168 payload   680 f64 counter   688 f64 sequence of the origin   696 u32 origin
+ *
+ * Several gateways may share a ring by a stream in a store. Its entries have a counter, their place in it. The position of a
+ * ring is the counter up to which everything in the stream is in the ring, too.
  */
 
 export const RING_MAGIC = 0x6777_7231;
-export const RING_VERSION = 1;
+export const RING_VERSION = 2;
 /** Eleven cache lines, so that two slots never share a line. */
 export const STRIDE_BYTES = 704;
 export const STRIDE_WORDS = STRIDE_BYTES / 4;
@@ -25,6 +29,8 @@ export const NEXT_DOUBLE = 4;
 export const OLDEST_DOUBLE = 5;
 export const DROPPED_DOUBLE = 6;
 export const LAST_PUBLISH_DOUBLE = 7;
+export const POSITION_DOUBLE = 10;
+export const SHARED_FROM_DOUBLE = 11;
 
 const CHECKSUM = 4;
 export const GENERATION = 8;
@@ -32,9 +38,13 @@ export const CREATED = 16;
 const CHANNEL_LENGTH = 24;
 const TYPE_LENGTH = 26;
 const PAYLOAD_LENGTH = 28;
+export const POSITION = 32;
 const CHANNEL = 40;
 const TYPE = 104;
 const PAYLOAD = 168;
+export const COUNTER = 680;
+export const ORIGIN_SEQUENCE = 688;
+export const ORIGIN = 696;
 
 /** The payload length of an event without a payload; an empty payload has length 0. */
 const NO_PAYLOAD = 0xffff_ffff;
@@ -63,14 +73,37 @@ export interface RingEvent {
   readonly payload?: string | null | undefined;
 }
 
+/** An event that another process has published, from the stream of a store. */
+export interface ReceivedEvent extends RingEvent {
+  /** When it was published, in milliseconds since the epoch. */
+  readonly timestampMs: number;
+  /** Its place in the stream, from 1. */
+  readonly counter: number;
+  /** The number of its publisher, from 1. */
+  readonly origin: number;
+  /** Its number among the events of its publisher. */
+  readonly sequence: number;
+}
+
 /** A published event. */
 export interface RingEntry {
   readonly generation: number;
   readonly channel: string;
   readonly type: string;
   readonly payload: string | null;
-  /** Milliseconds since the epoch. */
+  /** When its publisher published it, in milliseconds since the epoch. */
   readonly timestampMs: number;
+  /**
+   * What the stream of the store has up to this counter is in the ring before this entry, or is this entry. An event of this
+   * process has the position of the ring when it was published; a received one its counter.
+   */
+  readonly position: number;
+  /** Its place in the stream; 0: it is not there, or not yet. */
+  readonly counter: number;
+  /** Its number among the events of its publisher; for those of this process the generation. */
+  readonly sequence: number;
+  /** The number of its publisher; 0: this process. */
+  readonly origin: number;
 }
 
 /**
@@ -100,7 +133,7 @@ function encodeText(image: Memory, text: string, { at, limit }: { at: number; li
   return image.bytes.write(text, at, limit, 'utf8');
 }
 
-/** Sets generation and time of the event in `image`. The checksum covers everything except the time. */
+/** Sets generation and time of the event in `image`. The checksum covers the generation and the texts. */
 export function stampEntry(image: Memory, generation: number, createdMs: number): void {
   image.f64[GENERATION >> 3] = generation;
   image.f64[CREATED >> 3] = createdMs;
@@ -120,12 +153,18 @@ export function generationAt(memory: Memory, at: number): number {
 /** Decodes the entry at byte `at` of private memory. */
 export function decodeEntry(memory: Memory, at: number): RingEntry {
   const payloadLength = memory.u32[(at + PAYLOAD_LENGTH) >> 2] as number;
+  const generation = generationAt(memory, at);
+  const origin = memory.u32[(at + ORIGIN) >> 2] as number;
   return {
-    generation: generationAt(memory, at),
+    generation,
     channel: textAt(memory, at + CHANNEL, memory.u16[(at + CHANNEL_LENGTH) >> 1] as number),
     type: textAt(memory, at + TYPE, memory.u16[(at + TYPE_LENGTH) >> 1] as number),
     payload: payloadLength === NO_PAYLOAD ? null : textAt(memory, at + PAYLOAD, payloadLength),
     timestampMs: memory.f64[(at + CREATED) >> 3] as number,
+    position: memory.f64[(at + POSITION) >> 3] as number,
+    counter: memory.f64[(at + COUNTER) >> 3] as number,
+    sequence: origin === 0 ? generation : (memory.f64[(at + ORIGIN_SEQUENCE) >> 3] as number),
+    origin,
   };
 }
 

@@ -3,6 +3,7 @@ import { type Memory, memoryOf } from '../header.ts';
 import { setAlive, ZoneLock } from '../lock.ts';
 import { repairRing, ringCapacity } from './kind.ts';
 import {
+  COUNTER,
   decodeEntry,
   DROPPED_DOUBLE,
   encodeEvent,
@@ -11,9 +12,15 @@ import {
   LAST_PUBLISH_DOUBLE,
   NEXT_DOUBLE,
   OLDEST_DOUBLE,
+  ORIGIN,
+  ORIGIN_SEQUENCE,
+  POSITION,
+  POSITION_DOUBLE,
+  type ReceivedEvent,
   type RingEntry,
   type RingEvent,
   SEQUENCE_WORD,
+  SHARED_FROM_DOUBLE,
   slotOffset,
   stampEntry,
   STRIDE_BYTES,
@@ -72,6 +79,9 @@ class WakeUp {
   }
 }
 
+/** What an event has that this process publishes: it is in no stream yet. */
+const OWN = { counter: 0, sequence: 0, origin: 0 } as const;
+
 /** Number of tries to copy a slot without the lock while it is being written. */
 const READ_ATTEMPTS = 100;
 
@@ -129,7 +139,7 @@ export class Ring {
     if (!this.#lock.acquire()) return undefined;
     let published: Published;
     try {
-      published = this.#append((usedBytes + 3) >> 2);
+      published = this.#append(usedBytes);
     } finally {
       this.#lock.release();
     }
@@ -142,18 +152,64 @@ export class Ring {
    * otherwise as `publish`.
    */
   publishAll(events: readonly RingEvent[]): number | undefined {
-    if (!this.#lock.acquire()) return undefined;
-    let last = 0;
-    try {
-      for (const event of events) {
-        const usedBytes = encodeEvent(this.#image, event);
-        last = this.#append((usedBytes + 3) >> 2).generation;
-      }
-    } finally {
-      this.#lock.release();
-    }
-    announce(this.#shared.i32);
-    return last;
+    return this.#appendAll(events, () => undefined);
+  }
+
+  /**
+   * Appends events of other processes as neighbours, with their own times, and moves the position with each of them, so that
+   * an event is received once whenever this thread dies. Returns as `publishAll`; throws a RangeError as `publish` does for
+   * the first event beyond the limits: those before it have been received.
+   */
+  receive(events: readonly ReceivedEvent[]): number | undefined {
+    return this.#appendAll(events, (event) => event);
+  }
+
+  /**
+   * Notes that an event of this process has got its place in the stream, and wakes all threads that watch the ring. Returns
+   * false, and changes nothing, if the entry was overwritten or received; `undefined` if the lock could not be acquired in
+   * 250 ms.
+   */
+  place(generation: number, counter: number): boolean | undefined {
+    const isPlaced = this.#locked(() => {
+      const { u32, f64 } = this.#shared;
+      const at = slotOffset(generation, this.capacity);
+      if (generationAt(this.#shared, at) !== generation || u32[(at + ORIGIN) >> 2] !== 0) return false;
+      // One store, and the slot stays readable: an entry that is complete must never seem to be missing.
+      f64[(at + COUNTER) >> 3] = counter;
+      return true;
+    });
+    if (isPlaced === true) announce(this.#shared.i32);
+    return isPlaced;
+  }
+
+  /**
+   * What the stream has up to this counter is in the ring. 0: nothing was received. Less than before after the store has lost
+   * its last entries.
+   */
+  get position(): number {
+    return this.#shared.f64[POSITION_DOUBLE] as number;
+  }
+
+  /**
+   * Sets the position where there was nothing to receive. Returns false if the lock could not be acquired in 250 ms: the
+   * position is then as it was.
+   */
+  movePosition(counter: number): boolean {
+    return this.#locked(() => (this.#shared.f64[POSITION_DOUBLE] = counter)) !== undefined;
+  }
+
+  /** The first generation that is for the stream; 0: this ring is not shared. */
+  get sharedFrom(): number {
+    return this.#shared.f64[SHARED_FROM_DOUBLE] as number;
+  }
+
+  /**
+   * Shares what will be published from now on, unless the ring is shared already. Returns `sharedFrom`; `undefined` if the
+   * lock could not be acquired in 250 ms.
+   */
+  share(): number | undefined {
+    const { f64 } = this.#shared;
+    return this.#locked(() => (f64[SHARED_FROM_DOUBLE] ||= f64[NEXT_DOUBLE] as number));
   }
 
   /** Returns the content of the ring at one moment; `undefined` if the lock could not be acquired in 250 ms. */
@@ -165,7 +221,7 @@ export class Ring {
   read(generation: number): RingEntry | undefined {
     const at = slotOffset(generation, this.capacity);
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-      if (!this.#copySlot(at >> 2)) continue;
+      if (!this.#copySlot(at)) continue;
       if (generationAt(this.#image, 0) !== generation) return undefined;
       // Plain stores may pass an atomic one on ARM: the sequence alone does not prove the copy.
       if (isWhole(this.#image, 0)) return decodeEntry(this.#image, 0);
@@ -205,18 +261,56 @@ export class Ring {
     return this.#wakeUp.listen(listener);
   }
 
-  /** Must be called under the lock. Appends the first `words` words of the image as the next entry. */
-  #append(words: number): Published {
-    const { i32, f64 } = this.#shared;
+  /** Runs `act` under the lock; `undefined` if that could not be acquired in 250 ms. */
+  #locked<T>(act: () => T): T | undefined {
+    if (!this.#lock.acquire()) return undefined;
+    try {
+      return act();
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  #appendAll<E extends RingEvent>(
+    events: readonly E[],
+    receivedOf: (event: E) => ReceivedEvent | undefined,
+  ): number | undefined {
+    let last = 0;
+    try {
+      return this.#locked(() => {
+        for (const event of events)
+          last = this.#append(encodeEvent(this.#image, event), receivedOf(event)).generation;
+        return last;
+      });
+    } finally {
+      // Also what was appended before an event that is refused.
+      if (last !== 0) announce(this.#shared.i32);
+    }
+  }
+
+  /**
+   * Must be called under the lock. Appends the event in the first `usedBytes` of the image as the next entry: a received one,
+   * or one of this process.
+   */
+  #append(usedBytes: number, received?: ReceivedEvent): Published {
+    const { i32, u32, f64 } = this.#shared;
     const generation = f64[NEXT_DOUBLE] as number;
     const oldest = f64[OLDEST_DOUBLE] as number;
     const evicted = generation - oldest >= this.capacity;
-    const nowMs = Date.now();
-    stampEntry(this.#image, generation, nowMs);
+    const createdMs = received ? received.timestampMs : Date.now();
+    const position = received ? received.counter : (f64[POSITION_DOUBLE] as number);
+    const { counter, sequence, origin } = received ?? OWN;
+    this.#image.f64[POSITION >> 3] = position;
+    stampEntry(this.#image, generation, createdMs);
 
-    const slot = slotOffset(generation, this.capacity) >> 2;
+    const at = slotOffset(generation, this.capacity);
+    const slot = at >> 2;
+    const words = (usedBytes + 3) >> 2;
     Atomics.or(i32, slot, 1);
     for (let word = 1; word < words; word++) i32[slot + word] = this.#image.i32[word] as number;
+    f64[(at + COUNTER) >> 3] = counter;
+    f64[(at + ORIGIN_SEQUENCE) >> 3] = sequence;
+    u32[(at + ORIGIN) >> 2] = origin;
     Atomics.add(i32, slot, 1);
 
     Atomics.add(i32, SEQUENCE_WORD, 1);
@@ -225,17 +319,23 @@ export class Ring {
       f64[OLDEST_DOUBLE] = oldest + 1;
       f64[DROPPED_DOUBLE] = oldest;
     }
-    f64[LAST_PUBLISH_DOUBLE] = nowMs;
+    f64[LAST_PUBLISH_DOUBLE] = createdMs;
+    f64[POSITION_DOUBLE] = position;
     Atomics.add(i32, SEQUENCE_WORD, 1);
     return { generation, evicted };
   }
 
   /** Copies a slot to the image; returns false if it was being written. */
-  #copySlot(slot: number): boolean {
-    const { i32 } = this.#shared;
+  #copySlot(at: number): boolean {
+    const { i32, f64 } = this.#shared;
+    const slot = at >> 2;
     const before = Atomics.load(i32, slot);
     if ((before & 1) !== 0) return false;
     for (let word = 1; word < STRIDE_WORDS; word++) this.#image.i32[word] = i32[slot + word] as number;
+    // `place` may change the counter between its two words.
+    this.#image.f64[COUNTER >> 3] = f64[(at + COUNTER) >> 3] as number;
+    // The checksum does not cover all fields. Plain loads may pass an atomic load on ARM, but not a read-modify-write.
+    Atomics.or(this.#image.i32, 0, 0);
     return Atomics.load(i32, slot) === before;
   }
 }

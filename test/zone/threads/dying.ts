@@ -1,14 +1,17 @@
 import { workerData } from 'node:worker_threads';
 import { openRing } from '../../../src/zone/index.ts';
+import { receivedAt } from './received.ts';
 
 /**
- * Publishes `healthy` events, then dies inside a publish, under the lock, just before its n-th `Atomics.add`.
+ * Publishes `healthy` events, then dies inside a publish, or while it receives events at the given counters, under the lock,
+ * just before its n-th `Atomics.add`.
  */
-const { buffer, threadId, healthy, diesAt } = workerData as {
+const { buffer, threadId, healthy, diesAt, counters } = workerData as {
   buffer: SharedArrayBuffer;
   threadId: number;
   healthy: number;
   diesAt: number;
+  counters?: readonly number[];
 };
 const ring = openRing(buffer, threadId);
 const event = { channel: 'c', type: 't', payload: 'from the one who dies' };
@@ -23,4 +26,5 @@ Atomics.add = ((words: Int32Array, index: number, value: number) => {
   }
   return add(words, index, value);
 }) as typeof Atomics.add;
-ring.publish(event);
+if (counters) ring.receive(counters.map(receivedAt));
+else ring.publish(event);

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openRing, type RingEntry } from '../../../src/zone/index.ts';
 import { isPayload } from './payload.ts';
+import { hasRightFields } from './received.ts';
 
 /**
  * Reads until it sees generation `last`, by single reads or by snapshots; posts what it saw and every fault it
@@ -17,14 +18,16 @@ const faults: string[] = [];
 let seen = 0;
 let lapped = 0;
 let cursor = 1;
+let position = 0;
 
 function look(entry: RingEntry): void {
-  if (!isPayload(entry.payload) || !entry.channel.startsWith('writer.'))
-    faults.push(`torn: ${JSON.stringify(entry)}`);
+  if (!isPayload(entry.payload) || !hasRightFields(entry)) faults.push(`torn: ${JSON.stringify(entry)}`);
+  if (entry.position < position) faults.push(`position ${entry.position} after ${position}`);
   if (entry.generation < cursor) faults.push(`${entry.generation} came again or out of order`);
   lapped += entry.generation - cursor;
   seen++;
   cursor = entry.generation + 1;
+  position = entry.position;
 }
 
 function readOne(): void {

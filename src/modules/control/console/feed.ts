@@ -1,8 +1,8 @@
 import type { WorkerScope } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
-import { LOG_TAIL, openRing, type Ring } from '../../../zone/index.ts';
+import { LOG_TAIL, openRing, type Ring, type RingEntry } from '../../../zone/index.ts';
 import { ControlFault } from '../endpoint.ts';
-import type { EventPage } from './contract.ts';
+import type { EventEntry, EventPage } from './contract.ts';
 
 const WAIT_MS = 20_000;
 /** Maximum number of entries in one response. */
@@ -54,7 +54,7 @@ export class Feeds {
     const snapshot = ring.snapshot({ since: after });
     if (!snapshot) throw new ControlFault(503, 'the ring is busy');
     const { capacity, newestGeneration, droppedEvents, entries } = snapshot;
-    return { capacity, newest: newestGeneration, dropped: droppedEvents, entries };
+    return { capacity, newest: newestGeneration, dropped: droppedEvents, entries: entries.map(shownEntry) };
   }
 
   #ring(name: string): Ring {
@@ -80,4 +80,8 @@ export class Feeds {
       if (retiring.aborted) done();
     });
   }
+}
+
+function shownEntry({ generation, channel, type, payload, timestampMs }: RingEntry): EventEntry {
+  return { generation, channel, type, payload, timestampMs };
 }
