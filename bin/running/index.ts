@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import type { Finish } from '../command-definition.ts';
 import type { ProbeOptions } from './control-client.ts';
 import type { CacheOptions, PurgeOptions } from './caches.ts';
+import type { ClusterOptions } from './cluster.ts';
 import type { PublishOptions, TailOptions } from './events.ts';
 import type { FlagOptions, FlagSetOptions } from './flags.ts';
 import type { StatusOptions } from './status.ts';
@@ -45,6 +46,12 @@ export function addRunning(gw: Command, finish: Finish): void {
   addFlags(gw.command('flag').description('feature flags of the running gateway'), finish);
   addUpstreams(gw.command('upstream').description('groups of servers of the running gateway'), finish);
   addCaches(gw.command('cache').description('stored responses of the running gateway'), finish);
+  running(gw.command('cluster').description('clusters of the running gateway').command('status'))
+    .description('show the nodes, how far streams are read, and what is missing')
+    .option('--json', 'as JSON, for programs')
+    .action(async (options: ClusterOptions) => {
+      finish(await (await import('./cluster.ts')).clusterStatus(options));
+    });
   addEvents(gw.command('events').description('events of the running gateway'), finish);
 }
 

@@ -7,6 +7,7 @@ const AROUND: ReadonlyMap<Context, readonly string[]> = new Map<Context, readonl
   ['server', ['http', 'server']],
   ['location', ['http', 'server', 'location /']],
   ['upstream', ['http', 'upstream fragment']],
+  ['cluster', ['http', 'cluster fragment']],
   ['location if', ['http', 'server', 'location /', 'if ($args)']],
   ['limit_except', ['http', 'server', 'location /', 'limit_except GET']],
   ['server if', ['http', 'server', 'if ($args)']],

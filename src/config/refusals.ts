@@ -24,7 +24,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'this nginx module is not available in gw',
   ],
   [
-    /^(status_zone|api|state|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)/,
+    /^(status_zone|api|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)|^state$/,
     'it belongs to the commercial nginx',
   ],
   [

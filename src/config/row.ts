@@ -19,6 +19,7 @@ export function constantText(value: ComplexValue): string | undefined {
 /** The kinds of names that directives define and others refer to. */
 export type NameKind =
   | 'upstream'
+  | 'cluster'
   | 'named location'
   | 'variable'
   | 'log format'
@@ -99,6 +100,7 @@ export type Context =
   | 'location'
   | 'limit_except'
   | 'upstream'
+  | 'cluster'
   | 'server if'
   | 'location if';
 

@@ -35,7 +35,13 @@ const TELLING = /(^|_)(log|log_format|add_header|add_trailer|set_header|more_set
 
 /** Whether requests of the block with this directive must not be served. */
 export function isDecisive(directive: string, context: Context): boolean {
-  if (context === 'main' || context === 'events' || context === 'upstream' || context === 'check')
+  if (
+    context === 'main' ||
+    context === 'events' ||
+    context === 'upstream' ||
+    context === 'cluster' ||
+    context === 'check'
+  )
     return false;
   return !HARMLESS.some((names) => names.test(directive));
 }

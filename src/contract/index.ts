@@ -68,6 +68,7 @@ export type {
   Step,
 } from './rewrite-config.ts';
 export type { CacheConfig } from './cache-config.ts';
+export type { ClusterConfig } from './cluster-config.ts';
 export type { HealthConfig } from './health-config.ts';
 export { conditionOf, configOf, matchOf, nodesOf } from './shared-configs.ts';
 export {

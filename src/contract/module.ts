@@ -169,7 +169,7 @@ export interface ZoneNeed<C> {
 
 /** The name of something that another directive declares, and the directive to blame if none does. */
 interface NameUse<C> {
-  readonly kind: 'upstream' | 'ring' | 'cache';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster';
   readonly name: string;
   readonly field: keyof C & string;
 }

@@ -1,5 +1,6 @@
 import type { Severity } from '../../grammar/index.ts';
 import type { Caches } from '../cache/index.ts';
+import type { Clusters } from '../cluster/index.ts';
 import type { Health } from '../health/index.ts';
 import type { ErrorLog, LogListeners } from '../log/index.ts';
 import type { Account } from '../system/index.ts';
@@ -132,6 +133,8 @@ export interface WorkerScope extends ResourceScope {
   upstream(name: string): readonly string[] | undefined;
   /** The groups of peers that requests are sent to. */
   readonly upstreams: Upstreams;
+  /** The `cluster` blocks, by name. */
+  readonly clusters: Clusters;
   /** The caches of responses. */
   readonly caches: Caches;
   /** Their active checks. */

@@ -2,6 +2,7 @@ import type { DirectiveNode } from '../../grammar/index.ts';
 import type { BlockView, ResolvedConfigs } from '../config/index.ts';
 import type { ForwardingConfig, PassAddress } from '../forwarding/index.ts';
 import type { CacheConfig } from './cache-config.ts';
+import type { ClusterConfig } from './cluster-config.ts';
 import type { CoreConfig, LocationMatch, UpstreamConfig } from './core-config.ts';
 import type { ProxyPassConfig } from './proxy-pass-config.ts';
 import type { HealthConfig } from './health-config.ts';
@@ -16,6 +17,7 @@ interface AddressPassConfig extends ForwardingConfig {
 /** Configs that are read outside their modules, by the module's name. */
 interface SharedConfigs {
   readonly cache: CacheConfig;
+  readonly cluster: ClusterConfig;
   readonly core: CoreConfig;
   readonly health: HealthConfig;
   readonly proxy: ProxyPassConfig & ForwardingConfig;

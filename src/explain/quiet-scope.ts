@@ -1,4 +1,5 @@
 import { type Caches, openUnattended } from '../cache/index.ts';
+import type { Clusters } from '../cluster/index.ts';
 import type { Check, ExplainScope, GatewayView, TrialApi } from '../contract/index.ts';
 import type { Health } from '../health/index.ts';
 import { type ErrorLog, LogListeners } from '../log/index.ts';
@@ -23,6 +24,7 @@ export class QuietScope implements ExplainScope {
   readonly log: ErrorLog;
   readonly live: boolean;
   readonly health: Health = { results: () => [] };
+  readonly clusters: Clusters = new Map();
   readonly upstreams: Upstreams;
   readonly #plan: GatewayPlan;
   readonly #shared = new Map<string, unknown>();

@@ -12,6 +12,7 @@ const AROUND: Readonly<Record<Context, readonly string[]>> = {
   events: ['events'],
   http: ['http'],
   upstream: ['http', 'upstream around'],
+  cluster: ['http', 'cluster around'],
   server: ['http', 'server'],
   location: ['http', 'server', 'location /'],
   limit_except: ['http', 'server', 'location /', 'limit_except GET'],

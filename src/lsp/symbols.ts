@@ -7,6 +7,7 @@ import { entryOf, insideOf, type BlockKind } from './walk.ts';
 
 const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
   upstream: SymbolKind.Class,
+  cluster: SymbolKind.Class,
   'named location': SymbolKind.Method,
   variable: SymbolKind.Variable,
   'log format': SymbolKind.Struct,
@@ -65,7 +66,7 @@ function contains(name: string, letters: string): boolean {
 /** The kind of a symbol: of a block by its content, of data lines and simple directives by what they define. */
 function kindOf(entry: Entry | undefined, inside: BlockKind): SymbolKind {
   if (inside === 'server') return SymbolKind.Module;
-  if (inside === 'upstream') return SymbolKind.Class;
+  if (inside === 'upstream' || inside === 'cluster') return SymbolKind.Class;
   if (inside === 'location') return SymbolKind.Method;
   const defined = definedKind(entry);
   return defined ? KINDS[defined] : SymbolKind.Namespace;

@@ -22,6 +22,7 @@ const ORDER: readonly Context[] = [
   'server',
   'location',
   'upstream',
+  'cluster',
   'events',
   'limit_except',
   'server if',

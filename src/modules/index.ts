@@ -8,6 +8,7 @@ import { brotli } from './brotli.ts';
 import { cache } from './cache/index.ts';
 import { cachePurge } from './cache_purge/index.ts';
 import { charset } from './charset/index.ts';
+import { cluster } from './cluster/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
@@ -89,6 +90,7 @@ export const MODULES: readonly AnyModule[] = [
   mirror,
   accessLog,
   cache,
+  cluster,
   proxy,
   fastcgi,
   grpc,

@@ -52,7 +52,7 @@ function declaredAt(span: Span): string {
 
 /** A name that a location uses and another directive declares. */
 interface UsedName {
-  readonly kind: 'upstream' | 'ring' | 'cache';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster';
   readonly name: string;
   readonly directive: string;
   readonly span: Span | undefined;
@@ -63,6 +63,7 @@ const UNDECLARED: Readonly<
   Record<UsedName['kind'], (used: UsedName) => { readonly message: string } & FaultDetails>
 > = {
   upstream: ({ name }) => ({ message: `unknown upstream "${name}"` }),
+  cluster: ({ name }) => ({ message: `unknown cluster "${name}"`, rule: 'bad-reference' }),
   ring: ({ name }) => ({ message: `no "worker_events_zone" has the name "${name}"` }),
   cache: ({ name, directive }) => ({
     message: `"${directive}" zone "${name}" is unknown`,

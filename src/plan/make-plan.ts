@@ -13,6 +13,7 @@ import { type AnyModule, configOf, type CoreConfig } from '../contract/index.ts'
 import { addressesZone, membershipZone, sessionsZone, upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
 import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
+import { ClusterCollector } from './clusters.ts';
 import { LocationPlanner } from './locations.ts';
 import { serverNameText } from './plan-text.ts';
 import type { GatewayPlan, MainPlan, ServerPlan } from './plan.ts';
@@ -57,12 +58,14 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const main = resolve(registry, config.main, undefined);
   const upstreams = new UpstreamCollector({ registry, report });
   const locations = new LocationPlanner({ registry, modules, report, upstreams, prefix: options.prefix });
+  const clusters = new ClusterCollector({ registry, report, locations, prefix: options.prefix });
   const servers: PlannedServer[] = [];
   const caches: CachePlan[] = [];
 
   for (const http of blocksIn(config.main, 'http')) {
     const level = resolve(registry, http, main);
     for (const block of blocksIn(http, 'upstream')) upstreams.add(block, level);
+    for (const block of blocksIn(http, 'cluster')) clusters.add(block, level);
     locations.validate(level);
     caches.push(...planCaches(level, locations));
     for (const block of blocksIn(http, 'server'))
@@ -71,7 +74,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const [events] = blocksIn(config.main, 'events');
   const level = events && resolve(registry, events, main);
   const mainPlan = planMain(coreOf(main), level && coreOf(level).workerConnections, options);
-  planNames(locations, upstreams, mainPlan.workers);
+  planNames({ locations, upstreams, clusters }, mainPlan.workers);
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
     main: { ...mainPlan, written: locations.written.paths },
@@ -80,14 +83,21 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     upstreams: upstreams.declared.map(({ plan }) => plan),
     health: upstreams.checks.plan,
     caches,
+    clusters: clusters.plans,
     zones: locations.zones.declarations,
     variables: checkVariables(config, { modules, report, compat }),
     countsRequests: locations.countsRequests,
   });
 }
 
+interface Collected {
+  readonly locations: LocationPlanner;
+  readonly upstreams: UpstreamCollector;
+  readonly clusters: ClusterCollector;
+}
+
 /** Declares the shared memory of the upstreams, and checks the names that locations use. */
-function planNames(locations: LocationPlanner, upstreams: UpstreamCollector, workers: number): void {
+function planNames({ locations, upstreams, clusters }: Collected, workers: number): void {
   for (const { plan, span } of upstreams.declared) {
     locations.zones.add(upstreamZone(plan, workers), span);
     for (const text of [membershipZone(plan), addressesZone(plan)]) if (text) locations.zones.add(text, span);
@@ -98,6 +108,7 @@ function planNames(locations: LocationPlanner, upstreams: UpstreamCollector, wor
     upstream: (name) => upstreams.has(name),
     ring: (name) => locations.zones.has(name, 'ring'),
     cache: (name) => locations.zones.has(name, 'cache'),
+    cluster: (name) => clusters.has(name),
   });
 }
 

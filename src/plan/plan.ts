@@ -6,6 +6,7 @@ import type {
   WrittenFiles,
 } from '../contract/index.ts';
 import type { CachePlan } from '../cache/index.ts';
+import type { ClusterPlan } from '../cluster/index.ts';
 import type { HealthPlan } from '../health/index.ts';
 import type { UpstreamPlan } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
@@ -119,6 +120,7 @@ export interface GatewayPlan {
   readonly servers: readonly ServerPlan[];
   readonly upstreams: readonly UpstreamPlan[];
   readonly caches: readonly CachePlan[];
+  readonly clusters: readonly ClusterPlan[];
   /** The active checks of groups. */
   readonly health: HealthPlan;
   readonly zones: readonly ZoneDeclaration[];

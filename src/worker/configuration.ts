@@ -1,4 +1,5 @@
 import { type Caches, openCaches } from '../cache/index.ts';
+import { type Clusters, openClusters } from '../cluster/index.ts';
 import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, TrialApi, WorkerScope } from '../contract/index.ts';
 import { type Health, OpenHealth } from '../health/index.ts';
@@ -64,6 +65,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly #retiring = new AbortController();
   readonly #reopeners: (() => void)[] = [];
   #caches: Caches = new Map();
+  #clusters: Clusters = new Map();
   #upstreams: OpenUpstreams | undefined;
   #health: OpenHealth | undefined;
   #compiled: CompiledGateway | undefined;
@@ -85,6 +87,11 @@ export class Configuration extends OwnedResources implements WorkerScope {
     try {
       await configuration.#openUpstreams();
       configuration.#caches = openCaches(shipment.plan.caches, configuration);
+      configuration.#clusters = openClusters(
+        shipment.plan.clusters,
+        configuration,
+        shipment.plan.main.version,
+      );
       configuration.#compiled = await compile(shipment.plan, configuration);
       return configuration;
     } catch (error) {
@@ -109,6 +116,10 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   get caches(): Caches {
     return this.#caches;
+  }
+
+  get clusters(): Clusters {
+    return this.#clusters;
   }
 
   get health(): Health {

@@ -6,6 +6,8 @@ export interface RingDeclaration {
   readonly capacity: number;
   /** The configured size; default: as large as the ring needs. */
   readonly sizeBytes?: number;
+  /** The cluster whose gateways share its events. */
+  readonly cluster?: string;
 }
 
 /** A store of values by key: see `Dictionary`. */

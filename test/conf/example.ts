@@ -3,7 +3,7 @@ import type { Owner } from '../harness/owner.ts';
 
 /** What a file of `conf/examples` needs, and the expected results of calls. */
 export interface Example {
-  readonly env?: (t: Owner) => Promise<Record<string, string>>;
+  readonly env?: (t: Owner, port: number) => Promise<Record<string, string>>;
   /** Files beside the configuration: path → content. */
   readonly files?: Readonly<Record<string, string>>;
   readonly calls: (gw: Gateway) => Promise<void>;

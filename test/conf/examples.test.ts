@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../harness/gateway.ts';
 import { openEvents } from '../harness/event-source.ts';
@@ -6,7 +8,7 @@ import { watchSql } from '../../src/modules/dbrest/tools/watch-sql.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
-import { wholeFile } from '../harness/owner.ts';
+import { type Owner, wholeFile } from '../harness/owner.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
 import { SITE_EXAMPLES } from './site-examples.ts';
@@ -17,9 +19,30 @@ let operatorsPort = 0;
 
 const json = { 'Content-Type': 'application/json' };
 
+/** A server that responds with a name; gives its port. */
+async function whoami(t: Owner, name: string): Promise<number> {
+  const server = createServer((_, response) => response.end(name));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
 /** What each example promises, called as its reader would call it. */
 const examples: Readonly<Record<string, Example>> = {
   ...SITE_EXAMPLES,
+  'cluster-balancer.conf': {
+    env: async (t) => {
+      const ports = await Promise.all(['a', 'b', 'c'].map((name) => whoami(t, name)));
+      return Object.fromEntries(ports.map((port, nth) => [`PORT_${'ABC'[nth]}`, String(port)]));
+    },
+    calls: async (gw) => {
+      const bodies = await Promise.all(Array.from({ length: 6 }, () => gw.fetch('/')));
+      expect(new Set(bodies.map(({ body }) => body))).toEqual(new Set(['a', 'b', 'c']));
+    },
+  },
   'feature-flags.conf': {
     env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
     calls: async (gw) => {
@@ -50,6 +73,22 @@ const examples: Readonly<Record<string, Example>> = {
         headers: { 'x-found': '0' },
       });
       await gw.expect('GET /ping', { status: 200, json: { ok: true } });
+    },
+  },
+  'cluster-node.conf': {
+    env: async (_t, port) => ({ REDIS: (await redis()).url, PORT: String(port), PUBLISH_KEY: 'key' }),
+    calls: async (gw) => {
+      await expect.poll(async () => (await gw.fetch('/ready')).status).toBe(200);
+      const headers = { ...json, 'X-Publish-Key': 'key' };
+      for (const path of ['/events', '/orders/events'])
+        await gw.expect(`POST ${path}`, { status: 200 }, { headers, body: '{"type":"done"}' });
+      const { events } = JSON.parse((await gw.fetch('/orders/events')).body) as {
+        events: readonly unknown[];
+      };
+      expect(events).toMatchObject([{ type: 'done', origin: 'gw-a', seq: 1 }]);
+      await gw.expect('GET /whoami', { status: 200, body: 'gw-a\n' });
+      const told = JSON.parse((await gw.fetch('/runtime/cluster')).body) as object;
+      expect(told).toMatchObject({ clusters: [{ name: 'main', node_id: 'gw-a', state: 'up' }] });
     },
   },
   'operating.conf': {
@@ -148,7 +187,7 @@ test('every example is called', () => expect(Object.keys(examples).toSorted()).t
 for (const [name, { env, files = {}, calls }] of Object.entries(examples)) {
   test(`conf/examples/${name} behaves as its comments say`, async (t) => {
     const port = await freePort();
-    const options = { port, files, env: (await env?.(t)) ?? {} };
+    const options = { port, files, env: (await env?.(t, port)) ?? {} };
     const gw = await startGateway(t, httpOf(textOf(`conf/examples/${name}`), port), options);
     await calls(gw);
     expect(gw.errorLog()).not.toMatch(/\[error\]/);

@@ -9,6 +9,7 @@ const PAGES = readdirSync(join(ROOT, 'conf/guide')).map((name) => `conf/guide/${
 
 /** The environment variables that the pages refer to. */
 const ENVIRONMENT = {
+  CLUSTER_SECRET: 'c'.repeat(32),
   DATABASE_URL: 'postgres://authenticator@localhost/app',
   JWT_SECRET: 'n'.repeat(43),
   PGRST_DB_URI: 'postgres://authenticator@localhost/app',

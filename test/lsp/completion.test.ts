@@ -127,7 +127,7 @@ const cases: readonly Case[] = [
     not: ['zone=two'],
   },
   { it: 'zones of connections', text: inLocation('limit_conn |;'), only: ['two'] },
-  { it: 'event rings', text: inLocation('worker_events_zone |;'), only: ['ring'] },
+  { it: 'event rings', text: inLocation('worker_events_zone |;'), only: ['cluster=', 'ring'] },
   { it: 'dictionaries', text: inLocation('control_flags_zone |;'), only: ['flags'] },
   { it: 'named locations', text: inLocation('try_files $uri |;'), only: ['@else'] },
   { it: 'named locations behind @', text: inLocation('error_page 404 @|;'), offers: ['@else'] },

@@ -104,7 +104,7 @@ class Model {
 function act(ring: ReturnType<typeof openRing>, step: Exclude<Step, { do: 'look' }>): unknown {
   if (step.do === 'publish') return ring.publish(step);
   if (step.do === 'receive') return ring.receive(step.events);
-  return step.do === 'place' ? ring.place(step.generation, step.counter) : ring.movePosition(step.counter);
+  return step.do === 'place' ? ring.confirm(step.generation, step.counter) : ring.movePosition(step.counter);
 }
 
 test('the ring behaves as a list that keeps its last entries, for any sequence of calls', () => {

@@ -43,7 +43,7 @@ const entries: { it: string; capacity?: number; act: (ring: Ring) => void; field
   },
   {
     it: 'an own event that has got its place',
-    act: (r) => [r.movePosition(4), r.publish(event), r.place(1, 6)],
+    act: (r) => [r.movePosition(4), r.publish(event), r.confirm(1, 6)],
     fields: [[4, 6, 1, 0]],
   },
   {
@@ -55,7 +55,7 @@ const entries: { it: string; capacity?: number; act: (ring: Ring) => void; field
   {
     it: 'an own event that overwrote one with a place',
     capacity: 1,
-    act: (r) => [r.publish(event), r.place(1, 6), r.publish(event)],
+    act: (r) => [r.publish(event), r.confirm(1, 6), r.publish(event)],
     fields: [[0, 0, 2, 0]],
   },
 ];
@@ -106,10 +106,10 @@ describe('watchers', () => {
   const acts: { it: string; act: (ring: Ring) => unknown; gives: unknown; wakes: number }[] = [
     { it: 'a receive of several events', act: (r) => r.receive(at(8, 9)), gives: 5, wakes: 1 },
     { it: 'a receive of nothing', act: (r) => r.receive([]), gives: 0, wakes: 0 },
-    { it: 'the place of an own event', act: (r) => r.place(3, 8), gives: true, wakes: 1 },
-    { it: 'the place of an overwritten event', act: (r) => r.place(1, 8), gives: false, wakes: 0 },
-    { it: 'the place of an event that was received', act: (r) => r.place(2, 8), gives: false, wakes: 0 },
-    { it: 'the place of an event to come', act: (r) => r.place(4, 8), gives: false, wakes: 0 },
+    { it: 'the counter of an own event', act: (r) => r.confirm(3, 8), gives: true, wakes: 1 },
+    { it: 'the counter of an overwritten event', act: (r) => r.confirm(1, 8), gives: false, wakes: 0 },
+    { it: 'the counter of an event that was received', act: (r) => r.confirm(2, 8), gives: false, wakes: 0 },
+    { it: 'the counter of an event to come', act: (r) => r.confirm(4, 8), gives: false, wakes: 0 },
     { it: 'another position', act: (r) => r.movePosition(8), gives: true, wakes: 0 },
     { it: 'sharing', act: (r) => r.share(), gives: 4, wakes: 0 },
   ];
@@ -125,11 +125,11 @@ describe('watchers', () => {
     });
   }
 
-  test('see the place of an own event', async () => {
+  test('see the counter of an own event', async () => {
     const { ring } = ringOf(8);
     ring.publish(event);
     const placed = new Promise((resolve) => void ring.watch(() => resolve(ring.read(1)?.counter)));
-    ring.place(1, 6);
+    ring.confirm(1, 6);
     expect(await placed).toBe(6);
   });
 });
@@ -139,7 +139,7 @@ test('the lock of a live thread makes no change wait for ever', () => {
   ring.publish(event);
   openRing(buffer, 2);
   new Int32Array(buffer)[4] = 3;
-  expect([ring.receive(at(7)), ring.place(1, 7), ring.share()]).toEqual([undefined, undefined, undefined]);
+  expect([ring.receive(at(7)), ring.confirm(1, 7), ring.share()]).toEqual([undefined, undefined, undefined]);
   expect([ring.movePosition(7), ring.position, ring.sharedFrom]).toEqual([false, 0, 0]);
   new Int32Array(buffer)[4] = 0;
   expect([ring.receive(at(7)), ring.position]).toEqual([2, 7]);

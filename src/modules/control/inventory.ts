@@ -1,5 +1,6 @@
 import type { LocationMatch } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { cluster } from './cluster.ts';
 import { type Endpoint, sendText } from './endpoint.ts';
 import { flag, flagList, flagSet, flagUnset } from './flags.ts';
 import { cacheProbe, health, live, ready, sessionProbe, system } from './health.ts';
@@ -51,6 +52,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   metricsRender,
   metricsDescribe,
   metrics,
+  cluster,
   live,
   ready,
 ];

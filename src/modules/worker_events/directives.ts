@@ -6,6 +6,7 @@ import {
   readers,
   type ReadScope,
   shares,
+  uses,
 } from '../../config/index.ts';
 import type { LocationMatch } from '../../contract/index.ts';
 import { MAX_RING_ENTRIES } from '../../zone/index.ts';
@@ -21,10 +22,18 @@ export interface WorkerEventsConfig {
   readonly stream: boolean;
 }
 
-/** `worker_events_zone name [size];` */
-interface EventZone {
+/** `worker_events_zone name [size] [cluster=name[:ack]];` */
+export interface EventZone {
   readonly name: string;
   readonly sizeBytes?: number;
+  readonly cluster?: EventCluster;
+}
+
+/** The cluster that shares the events of a zone. */
+interface EventCluster {
+  readonly name: string;
+  /** A publish waits until the store has the event. */
+  readonly acknowledged: boolean;
 }
 
 /** The configuration of a valid endpoint: validation has checked that it has a zone and a channel. */
@@ -32,6 +41,9 @@ export type EndpointConfig = WorkerEventsConfig & { readonly zone: EventZone; re
 
 /** Entries of a ring whose size is not configured. */
 export const DEFAULT_RING_SIZE = 1024;
+
+/** The name of a cluster is in the second or the third word. */
+const CLUSTER_NAMES = [1, 2].flatMap((word) => uses('cluster', { word, behind: ['cluster='], until: ':' }));
 
 /** The directives of worker events. */
 export const directives = directivesFor<WorkerEventsConfig>()({
@@ -46,11 +58,11 @@ export const directives = directivesFor<WorkerEventsConfig>()({
   },
   worker_events_zone: {
     contexts: ['location'],
-    args: readers.words({ syntax: 'name [size]', min: 1, max: 2 }, readZone),
+    args: readers.words({ syntax: 'name [size] [cluster=name[:ack]]', min: 1, max: 3 }, readZone),
     into: 'zone',
     summary:
-      'The shared memory for the ring; all locations with the same name share it. Without a size it is as large as the ring needs; a smaller size is a fault.',
-    roles: shares('event ring'),
+      'The shared memory for the ring; all locations with the same name share it. Without a size it is as large as the ring needs; a smaller size is a fault. With "cluster" its events are those of all gateways of the cluster; with ":ack" a publish is answered when the store of the cluster has the event, else with 503.',
+    roles: [...shares('event ring'), ...CLUSTER_NAMES],
     source: 'gw',
   },
   worker_events_channel: {
@@ -89,10 +101,22 @@ export const directives = directivesFor<WorkerEventsConfig>()({
 });
 
 function readZone(words: readonly Word[], scope: ReadScope): EventZone {
-  const [name, size] = words as [Word, Word?];
+  const [name, ...more] = words as [Word, ...Word[]];
   if (name.value === '') scope.report.emerg('invalid zone name ""', name.span);
+  const shared = more.find(({ value }) => value.startsWith('cluster='));
+  const [size, unknown] = more.filter((word) => word !== shared);
+  if (unknown) scope.report.emerg(`invalid parameter "${unknown.value}"`, unknown.span);
   const sizeBytes = size && readers.size.read([size], scope);
-  return { name: name.value, ...(sizeBytes !== undefined && { sizeBytes }) };
+  const cluster = shared && readCluster(shared, scope);
+  return { name: name.value, ...(sizeBytes !== undefined && { sizeBytes }), ...(cluster && { cluster }) };
+}
+
+function readCluster({ value, span }: Word, { report }: ReadScope): EventCluster | undefined {
+  const [, name = '', suffix] = /^cluster=([^:]*)(?::(.*))?$/s.exec(value) ?? [];
+  if (name !== '' && (suffix === undefined || suffix === 'ack'))
+    return { name, acknowledged: suffix === 'ack' };
+  report.emerg(`invalid parameter "${value}"`, span, 'expected cluster=name or cluster=name:ack');
+  return undefined;
 }
 
 /** What a command needs to call an endpoint. */

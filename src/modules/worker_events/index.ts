@@ -7,14 +7,30 @@ import {
   type ModuleExplanation,
   moduleFor,
   type Explainer,
+  type WorkerScope,
 } from '../../contract/index.ts';
+import type { OpenCluster } from '../../cluster/index.ts';
 import { Feed, OpenStreams, prefersStream } from '../../event-streams/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import { type Counters, EVENT_LIMITS, openRing, type Ring, zoneIdentity } from '../../zone/index.ts';
-import { DEFAULT_RING_SIZE, directives, type EndpointConfig, type WorkerEventsConfig } from './directives.ts';
+import {
+  type Counters,
+  EVENT_LIMITS,
+  openRing,
+  type Ring,
+  type RingDeclaration,
+  zoneIdentity,
+} from '../../zone/index.ts';
+import {
+  DEFAULT_RING_SIZE,
+  directives,
+  type EndpointConfig,
+  type EventZone,
+  type WorkerEventsConfig,
+} from './directives.ts';
 import { compileKeyCheck, compilePublish } from './publish.ts';
 import { KeptEntries, type Page } from './kept-entries.ts';
-import { readEventQuery, refuse, refuseBusy } from './query.ts';
+import { compileSince, readEventQuery, refuse, refuseBusy } from './query.ts';
+import { SharedIds } from './shared-ids.ts';
 import { compileStream, type StreamResources } from './stream.ts';
 
 export { eventsEndpoint, type EventsEndpoint } from './directives.ts';
@@ -25,13 +41,14 @@ const LONGEST_REPEATED = 1_048_576;
 /** Compiles GET and HEAD: the ring's state and the entries that the query selects. */
 export function compileInspect({ zone, channel }: EndpointConfig, entries: KeptEntries): Handler {
   const start = `{"module":"worker_events","zone":${JSON.stringify(zone.name)},"channel":`;
+  const scope = { channel, sinceOf: compileSince(entries.ids) };
   // Clients that poll ask for the same again, mostly without a new event.
   let last = { args: '', oldest: -1, newest: -1, body: '' };
   return (x: Exchange) => {
     const range = entries.ring.range();
     if (range?.newest === last.newest && range.oldest === last.oldest && x.args === last.args)
       return x.send(200, 'application/json', last.body);
-    const query = readEventQuery(x.args, channel);
+    const query = readEventQuery(x.args, scope);
     if (typeof query === 'string') return refuse(x, 400, query);
     const page = entries.page({ ...query, since: query.since ?? 0 });
     if (!page) return refuseBusy(x);
@@ -120,25 +137,29 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
       ? []
       : [
           {
-            zone: { ...zone, kind: 'ring', capacity: ringSize ?? DEFAULT_RING_SIZE },
+            zone: ringOf(zone, ringSize),
             field: ringSize === undefined ? 'zone' : 'ringSize',
           },
         ],
 
+  uses: ({ zone }) => (zone?.cluster ? [{ kind: 'cluster', name: zone.cluster.name, field: 'zone' }] : []),
+
   provision(config, worker) {
-    const buffer = worker.zone((config as EndpointConfig).zone.name);
+    const { zone } = config as EndpointConfig;
+    const buffer = worker.zone(zone.name);
+    const cluster = zone.cluster && worker.clusters.get(zone.cluster.name);
     // Shared by identity: a zone of the same name may have been replaced meanwhile.
     const { feed, entries } = worker.share(
-      `worker_events ${zoneIdentity(buffer)}`,
-      () => {
-        const ring = openRing(buffer, worker.workerId);
-        return { feed: new Feed(ring), entries: new KeptEntries(ring) };
+      `worker_events ${zoneIdentity(buffer)} ${cluster?.key ?? ''}`,
+      () => openRingOf(zone.name, { buffer, worker, cluster }),
+      ({ feed: opened, unshare }) => {
+        unshare?.();
+        opened.close();
       },
-      (opened) => opened.feed.close(),
     );
-    worker.own(showRing(worker.metrics, (config as EndpointConfig).zone.name, feed.ring), (end) => end());
+    worker.own(showRing(worker.metrics, zone.name, feed.ring), (end) => end());
     const knowsHost = (host: string): boolean => worker.view.knowsHost(host);
-    return { feed, entries, streams: new OpenStreams(worker.retiring), knowsHost };
+    return { feed, entries, cluster, streams: new OpenStreams(worker.retiring), knowsHost };
   },
 
   compile: (config, resources, build) => ({
@@ -148,6 +169,36 @@ export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
   explanation,
   rules: () => import('./rules.ts'),
 });
+
+function ringOf({ name, sizeBytes, cluster }: EventZone, capacity = DEFAULT_RING_SIZE): RingDeclaration {
+  return {
+    name,
+    kind: 'ring',
+    capacity,
+    ...(sizeBytes !== undefined && { sizeBytes }),
+    ...(cluster && { cluster: cluster.name }),
+  };
+}
+
+interface RingParts {
+  readonly buffer: SharedArrayBuffer;
+  readonly worker: WorkerScope;
+  readonly cluster: OpenCluster | undefined;
+}
+
+/** A ring as one worker uses it. `unshare` is present if it is shared with other gateways. */
+interface OpenRing {
+  readonly feed: Feed;
+  readonly entries: KeptEntries;
+  readonly unshare: (() => void) | undefined;
+}
+
+function openRingOf(zone: string, { buffer, worker, cluster }: RingParts): OpenRing {
+  const ring = openRing(buffer, worker.workerId);
+  const ids = cluster && new SharedIds(ring, cluster, zoneIdentity(buffer));
+  const unshare = cluster?.shareRing(zone, ring, buffer);
+  return { feed: new Feed(ring), entries: new KeptEntries(ring, ids), unshare };
+}
 
 const ZONE_MISSING = { rule: 'events-zone-missing' };
 

@@ -1,4 +1,5 @@
 import type { Ring, RingEntry, RingFacts } from '../../zone/index.ts';
+import type { SharedIds } from './shared-ids.ts';
 
 /** An entry in the form in which responses and streams send it. */
 class KeptEntry {
@@ -6,19 +7,21 @@ class KeptEntry {
   readonly channel: string;
   readonly type: string;
   readonly json: string;
+  readonly #id: string | number;
   #frame: string | undefined;
 
-  constructor(entry: RingEntry) {
+  constructor(entry: RingEntry, ids: SharedIds | undefined) {
     this.generation = entry.generation;
     this.channel = entry.channel;
     this.type = entry.type;
-    this.json = entryJson(entry);
+    this.json = entryJson(entry, ids);
+    this.#id = ids ? ids.idOf(entry) : entry.generation;
   }
 
   /** The entry in a stream. */
   get frame(): string {
     // A line end would begin another field; the data contains the unchanged type.
-    return (this.#frame ??= `id: ${this.generation}\nevent: ${this.type.replace(/[\r\n]/g, ' ')}\ndata: ${this.json}\n\n`);
+    return (this.#frame ??= `id: ${this.#id}\nevent: ${this.type.replace(/[\r\n]/g, ' ')}\ndata: ${this.json}\n\n`);
   }
 }
 
@@ -50,11 +53,14 @@ export interface Page {
  */
 export class KeptEntries {
   readonly ring: Ring;
+  /** Present if gateways of a cluster share the ring. */
+  readonly ids: SharedIds | undefined;
   readonly #kept: (KeptEntry | undefined)[] = [];
   readonly #size: number;
 
-  constructor(ring: Ring) {
+  constructor(ring: Ring, ids?: SharedIds) {
     this.ring = ring;
+    this.ids = ids;
     this.#size = Math.min(ring.capacity, MOST_KEPT);
   }
 
@@ -65,7 +71,7 @@ export class KeptEntries {
     if (kept?.generation === generation) return kept;
     const entry = this.ring.read(generation);
     if (!entry) return undefined;
-    return (this.#kept[slot] = new KeptEntry(entry));
+    return (this.#kept[slot] = new KeptEntry(entry, this.ids));
   }
 
   /** Gives the entries of a query; `undefined` if the ring's lock could not be acquired in 250 ms. */
@@ -78,7 +84,12 @@ export class KeptEntries {
       }
     }
     const snapshot = this.ring.snapshot(query);
-    return snapshot && { facts: snapshot, entries: snapshot.entries.map(entryJson).join(',') };
+    return (
+      snapshot && {
+        facts: snapshot,
+        entries: snapshot.entries.map((entry) => entryJson(entry, this.ids)).join(','),
+      }
+    );
   }
 
   /** The entries of a query as the ring has them at one moment; `undefined` if one of them has been overwritten since. */
@@ -98,9 +109,10 @@ export class KeptEntries {
   }
 }
 
-function entryJson({ generation, channel, type, payload, timestampMs }: RingEntry): string {
+function entryJson(entry: RingEntry, ids: SharedIds | undefined): string {
+  const { generation, channel, type, payload, timestampMs } = entry;
   return (
     `{"generation":${generation},"channel":${JSON.stringify(channel)},"type":${JSON.stringify(type)},` +
-    `"payload":${JSON.stringify(payload)},"timestamp":${timestampMs}}`
+    `"payload":${JSON.stringify(payload)},"timestamp":${timestampMs}${ids?.authorJson(entry) ?? ''}}`
   );
 }

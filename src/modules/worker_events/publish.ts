@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type ComplexValue, constantText } from '../../config/index.ts';
+import type { OpenCluster } from '../../cluster/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, type Handler, isOwnName, type KnowsHost } from '../../http/index.ts';
 import { EVENT_LIMITS, type Ring } from '../../zone/index.ts';
@@ -48,16 +49,17 @@ function sha256(text: string): Buffer {
 const MAX_BODY_BYTES = 64 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-/** What publishing needs: the ring, and the names of the gateway. */
+/** What publishing needs: the ring, who shares it, and the names of the gateway. */
 interface PublishScope {
-  readonly ring: Pick<Ring, 'publish'>;
+  readonly ring: Ring;
+  readonly cluster: OpenCluster | undefined;
   readonly knowsHost: KnowsHost;
 }
 
 /** Compiles POST: publishes `{"type","payload"}` under the location's channel. */
 export function compilePublish(
   config: EndpointConfig,
-  { ring, knowsHost }: PublishScope,
+  { ring, cluster, knowsHost }: PublishScope,
   build: Build,
 ): Handler {
   const { publishKey, channel } = config;
@@ -66,12 +68,21 @@ export function compilePublish(
   const responseText = compileResponse(config);
   build.needHeader('content-type');
 
-  const publish = (x: Exchange, body: Buffer): void => {
+  const awaited = config.zone.cluster?.acknowledged === true ? cluster : undefined;
+
+  const publish = (x: Exchange, body: Buffer): void | Promise<void> => {
     const event = readEvent(body);
     if (typeof event === 'string') return refuse(x, 400, event);
     const published = ring.publish({ channel, type: event.type, payload: event.payload });
     if (!published) return refuseBusy(x);
-    x.send(200, 'application/json', responseText(published.generation, published.evicted));
+    const text = responseText(published.generation, published.evicted);
+    if (!awaited) return x.send(200, 'application/json', text);
+    return awaited.acknowledged(ring, published.generation).then((isStored) => {
+      if (x.aborted) return;
+      if (isStored) return x.send(200, 'application/json', text);
+      x.response.setHeader('Retry-After', '1');
+      refuse(x, 503, 'the store of the cluster has not taken the event in time; it may still take it');
+    });
   };
   return (x) => {
     if (!mayPublish(x)) return refuse(x, 401, 'unauthorized: the publish key is missing or wrong');
@@ -79,10 +90,8 @@ export function compilePublish(
     if (!JSON_TYPE.test(x.header('content-type') ?? '')) {
       return refuse(x, 415, 'content-type must be application/json');
     }
-    return x.readBody(MAX_BODY_BYTES).then((body) => {
-      // Without a body, the response has been sent already or the client has gone.
-      if (body) publish(x, body);
-    });
+    // Without a body, the response has been sent already or the client has gone.
+    return x.readBody(MAX_BODY_BYTES).then((body) => (body ? publish(x, body) : undefined));
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../http/index.ts';
+import type { SharedIds } from './shared-ids.ts';
 
 /** Gives names and values of a raw query, percent-decoded, in order; `undefined` if one is invalid. `+` is not a blank. */
 export function parseQuery(args: string): readonly (readonly [name: string, value: string])[] | undefined {
@@ -24,26 +25,39 @@ interface EventQuery {
   readonly type: string | undefined;
 }
 
+/** What a query is read for. */
+interface QueryScope {
+  readonly channel: string;
+  /** Reads where a client goes on; `undefined` if the text is no such place. */
+  readonly sinceOf: (text: string) => number | undefined;
+}
+
 /** Reads `since`, `limit`, `channel` and `type`; a text describes the fault. */
-export function readEventQuery(args: string, ownChannel: string): EventQuery | string {
+export function readEventQuery(args: string, scope: QueryScope): EventQuery | string {
   const pairs = parseQuery(args);
   if (!pairs) return 'the query is not valid percent-encoded UTF-8';
   // The last of repeated parameters is used.
   const given = new Map(pairs);
   const since = given.get('since');
   const limit = given.get('limit');
-  if (since !== undefined && !isCount(since)) return 'since must be a non-negative integer';
+  const from = since === undefined ? undefined : scope.sinceOf(since);
+  if (since !== undefined && from === undefined) return 'since must be a non-negative integer';
   if (limit !== undefined && !isCount(limit)) return 'limit must be a non-negative integer';
   return {
-    since: since === undefined ? undefined : Number(since),
+    since: from,
     limit: limit === undefined ? Infinity : Number(limit),
-    channel: (given.get('channel') ?? ownChannel) || undefined,
+    channel: (given.get('channel') ?? scope.channel) || undefined,
     type: given.get('type') || undefined,
   };
 }
 
+/** Compiles the reader of the generation behind which a client goes on, given as a number or as an id. */
+export function compileSince(ids: SharedIds | undefined): (text: string) => number | undefined {
+  return (text) => (isCount(text) ? Number(text) : ids?.generationOf(text));
+}
+
 /** Tells whether the text is a non-negative integer in decimal digits. */
-export function isCount(text: string): boolean {
+function isCount(text: string): boolean {
   return /^\d+$/.test(text);
 }
 

@@ -1,3 +1,4 @@
+import type { OpenCluster } from '../../cluster/index.ts';
 import type { Build } from '../../contract/index.ts';
 import {
   beginStream,
@@ -9,7 +10,7 @@ import {
 import type { Exchange, Handler, KnowsHost } from '../../http/index.ts';
 import type { EndpointConfig } from './directives.ts';
 import type { KeptEntries } from './kept-entries.ts';
-import { isCount, readEventQuery, refuse, refuseBusy } from './query.ts';
+import { compileSince, readEventQuery, refuse, refuseBusy } from './query.ts';
 
 /** The entries that a stream sends; without a channel or type, all match. */
 interface Selection {
@@ -35,6 +36,8 @@ export function framesOf(
 export interface StreamResources {
   readonly feed: Feed;
   readonly entries: KeptEntries;
+  /** Shares the events of the ring with other gateways. */
+  readonly cluster: OpenCluster | undefined;
   readonly streams: OpenStreams;
   /** Tells whether a server is configured for a name. */
   readonly knowsHost: KnowsHost;
@@ -43,12 +46,15 @@ export interface StreamResources {
 /** Compiles GET with `Accept: text/event-stream`: sends entries as server-sent events when they are published. */
 export function compileStream(config: EndpointConfig, resources: StreamResources, build: Build): Handler {
   const { feed, entries, streams } = resources;
+  const sinceOf = compileSince(entries.ids);
+  const scope = { channel: config.channel, sinceOf };
   build.needHeader('last-event-id');
   return (x: Exchange) => {
-    const query = readEventQuery(x.args, config.channel);
+    const query = readEventQuery(x.args, scope);
     if (typeof query === 'string') return refuse(x, 400, query);
     const lastId = x.header('last-event-id');
-    if (lastId !== undefined && !isCount(lastId)) {
+    const seen = lastId === undefined ? query.since : sinceOf(lastId);
+    if (lastId !== undefined && seen === undefined) {
       return refuse(x, 400, 'last-event-id must be a non-negative integer');
     }
     const range = feed.ring.range();
@@ -56,8 +62,7 @@ export function compileStream(config: EndpointConfig, resources: StreamResources
 
     const out = beginStream(x);
     if (!out) return;
-    const since = lastId === undefined ? query.since : Number(lastId);
-    const source = { from: firstGeneration(since, range.newest), frameOf: framesOf(entries, query) };
+    const source = { from: firstGeneration(seen, range.newest), frameOf: framesOf(entries, query) };
     streams.add(new EventStream(feed, out, source), x);
   };
 }

@@ -96,8 +96,13 @@ export const ringKind: ZoneKind<RingDeclaration> = {
   },
 
   conflict(later, earlier) {
-    if (later.capacity === earlier.capacity) return undefined;
-    return `ring size ${later.capacity} of zone "${later.name}" conflicts with already declared size ${earlier.capacity}`;
+    if (later.capacity !== earlier.capacity)
+      return `ring size ${later.capacity} of zone "${later.name}" conflicts with already declared size ${earlier.capacity}`;
+    if (later.cluster === earlier.cluster) return undefined;
+    const [mine, its] = [later, earlier].map(({ cluster }) =>
+      cluster === undefined ? 'no cluster' : `cluster "${cluster}"`,
+    );
+    return `zone "${later.name}" is shared by ${mine}, but was declared for ${its}`;
   },
 
   format(buffer, { capacity }) {

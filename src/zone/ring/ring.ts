@@ -169,7 +169,7 @@ export class Ring {
    * false, and changes nothing, if the entry was overwritten or received; `undefined` if the lock could not be acquired in
    * 250 ms.
    */
-  place(generation: number, counter: number): boolean | undefined {
+  confirm(generation: number, counter: number): boolean | undefined {
     const isPlaced = this.#locked(() => {
       const { u32, f64 } = this.#shared;
       const at = slotOffset(generation, this.capacity);
@@ -332,7 +332,7 @@ export class Ring {
     const before = Atomics.load(i32, slot);
     if ((before & 1) !== 0) return false;
     for (let word = 1; word < STRIDE_WORDS; word++) this.#image.i32[word] = i32[slot + word] as number;
-    // `place` may change the counter between its two words.
+    // `confirm` may change the counter between its two words.
     this.#image.f64[COUNTER >> 3] = f64[(at + COUNTER) >> 3] as number;
     // The checksum does not cover all fields. Plain loads may pass an atomic load on ARM, but not a read-modify-write.
     Atomics.or(this.#image.i32, 0, 0);

@@ -22,7 +22,7 @@ test('a ring whose lock is not free gives 503, and serves again once it is', asy
   const words = new Int32Array(buffer);
   const handlers = [
     compileInspect(config, new KeptEntries(ring)),
-    compilePublish(config, { ring, knowsHost: () => true }, build),
+    compilePublish(config, { ring, cluster: undefined, knowsHost: () => true }, build),
   ];
 
   words[LOCK_WORD] = 3;

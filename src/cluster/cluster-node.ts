@@ -1,0 +1,302 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorLog } from '../log/index.ts';
+import type { ClusterMetrics } from './metrics.ts';
+import { OutboxBytes } from './outbox.ts';
+import type { ClusterPlan } from './plan.ts';
+import type { ClusterStatus } from './status.ts';
+import { type ClusterStore, type Heard, type Member, StoreLost, type StoreOwner } from './store.ts';
+import { type StreamCounts, SharedStream } from './shared-stream.ts';
+import type { Subject } from './subject.ts';
+
+/** Most members that the status names. */
+const MOST_SHOWN = 200;
+/** A node that misses so many is gone. */
+const HEARTBEATS = 3;
+/** With more members their list is read with every twelfth heartbeat only. */
+const FEW_MEMBERS = 50;
+const SELDOM = 12;
+/** A read waits no longer for an entry: streams that are added meanwhile are in the next one. */
+const LONGEST_READ_MS = 5_000;
+/** After an error of the store that is no loss of its connection. */
+const REFUSED_MS = 1_000;
+
+interface NodeParts {
+  readonly plan: ClusterPlan;
+  readonly nodeId: string;
+  /** Identifies this start of the process. */
+  readonly incarnation: string;
+  readonly version: string;
+  readonly open: (owner: StoreOwner) => ClusterStore;
+  readonly backend: string;
+  readonly log: ErrorLog;
+  readonly metrics: ClusterMetrics;
+  /** Called when the status has changed. */
+  readonly changed: () => void;
+}
+
+/** One gateway of a cluster: the connections to the store, the streams that it shares, and its heartbeat. */
+export class ClusterNode implements StoreOwner {
+  readonly #parts: NodeParts;
+  readonly #store: ClusterStore;
+  readonly #bytes: OutboxBytes;
+  readonly #counts: StreamCounts;
+  readonly #streams = new Map<string, SharedStream>();
+  readonly #unwatch = new Map<string, () => void>();
+  readonly #heart: NodeJS.Timeout;
+  #isUp = false;
+  /** The streams were read to their ends once. */
+  #hasStarted = false;
+  #reason: string | undefined;
+  #members: readonly Member[] = [];
+  #heard: Heard | undefined;
+  #beats = 0;
+  /** Heartbeats in a row that another node with this id was heard of. */
+  #taken = 0;
+  /** Warnings that were logged, so that each is logged once. */
+  readonly #warned = new Set<string>();
+  /** Raised with each connection: what an older one has begun must not go on. */
+  #epoch = 0;
+  #isClosed = false;
+
+  constructor(parts: NodeParts) {
+    this.#parts = parts;
+    this.#bytes = new OutboxBytes(parts.plan.bufferBytes);
+    this.#counts = this.#countsOf(parts);
+    this.#heart = setInterval(() => void this.#beat(), parts.plan.heartbeatMs).unref();
+    this.#store = parts.open(this);
+  }
+
+  /** Shares a stream. Returns the function that ends it. */
+  add(subject: Subject): () => void {
+    const { nodeId, plan } = this.#parts;
+    const shared = new SharedStream(subject, {
+      nodeId,
+      seal: plan,
+      bytes: this.#bytes,
+      counts: this.#counts,
+    });
+    const { stream } = subject;
+    this.#streams.set(stream, shared);
+    this.#unwatch.set(
+      stream,
+      subject.watch(() => void this.#send(shared)),
+    );
+    if (this.#isUp) void this.#begin(shared, this.#epoch);
+    return () => {
+      if (this.#streams.get(stream) !== shared) return;
+      this.#unwatch.get(stream)?.();
+      this.#streams.delete(stream);
+      this.#unwatch.delete(stream);
+    };
+  }
+
+  up(): void {
+    const epoch = (this.#epoch += 1);
+    if (this.#reason !== undefined)
+      this.#parts.log.write('notice', `${this.#name}: the store is reached again`);
+    this.#isUp = true;
+    this.#reason = undefined;
+    void this.#resume(epoch);
+  }
+
+  down(reason: string): void {
+    this.#epoch += 1;
+    if (this.#reason !== reason)
+      this.#parts.log.write('error', `${this.#name}: the store cannot be reached: ${reason}; trying again`);
+    this.#isUp = false;
+    this.#reason = reason;
+    for (const shared of this.#streams.values()) shared.interrupted();
+    this.#parts.changed();
+  }
+
+  get status(): ClusterStatus {
+    const { nodeId, backend } = this.#parts;
+    const nowMs = performance.now();
+    return {
+      node_id: nodeId,
+      backend,
+      state: this.#state,
+      ...(this.#reason !== undefined && { reason: this.#reason }),
+      members_total: this.#heard?.members ?? 0,
+      members: this.#members.slice(0, MOST_SHOWN).map(({ nodeId: node, facts, ageMs }) => ({
+        node_id: node,
+        version: versionIn(facts),
+        age_ms: ageMs,
+      })),
+      streams: [...this.#streams].map(([stream, shared]) => ({
+        stream,
+        position: shared.position ?? 0,
+        lag_ms: Math.round(shared.lagMs(nowMs)),
+        gaps: shared.gaps,
+      })),
+      buffer_bytes: this.#bytes.waiting,
+    };
+  }
+
+  /** Leaves the cluster, after a last try to send what waits. Never rejects. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#heart);
+    for (const end of this.#unwatch.values()) end();
+    const { nodeId, incarnation } = this.#parts;
+    if (this.#isUp) {
+      const last = Promise.all([...this.#streams.values()].map((shared) => shared.send(this.#store)));
+      await last.then(() => this.#store.leave(nodeId, incarnation)).catch(() => undefined);
+    }
+    this.#epoch += 1;
+    this.#store.close();
+  }
+
+  get #state(): ClusterStatus['state'] {
+    if (this.#isUp) return this.#hasStarted ? 'up' : 'starting';
+    return this.#reason === undefined ? 'starting' : 'down';
+  }
+
+  get #name(): string {
+    return `cluster "${this.#parts.plan.name}"`;
+  }
+
+  #countsOf({ log, metrics, changed }: NodeParts): StreamCounts {
+    return {
+      ...metrics,
+      gap: (stream, { from, to }) => {
+        metrics.gap(stream);
+        log.write('warn', `${this.#name}: entries ${from} to ${to} of "${stream}" are missing`);
+        changed();
+      },
+      dropped: (stream, count) => {
+        metrics.dropped(count);
+        this.#warnOnce(`full ${stream}`, `the buffer is full: the oldest entries of "${stream}" are dropped`);
+      },
+    };
+  }
+
+  /** Each start of a connection begins with what the store has; then what waits is sent, and reading goes on. */
+  async #resume(epoch: number): Promise<void> {
+    await this.#checkPolicy();
+    const waiting = [...this.#streams.values()].reduce((sum, shared) => sum + shared.waiting, 0);
+    for (const shared of this.#streams.values()) await this.#begin(shared, epoch);
+    if (waiting > 0 && epoch === this.#epoch)
+      this.#parts.log.write('notice', `${this.#name}: ${waiting} entries that had waited were sent`);
+    this.#warned.delete('full');
+    this.#hasStarted ||= epoch === this.#epoch;
+    await this.#beat();
+    if (epoch === this.#epoch) await this.#read(epoch);
+  }
+
+  async #begin(shared: SharedStream, epoch: number): Promise<void> {
+    if (epoch !== this.#epoch) return;
+    await this.#trying(async () => {
+      await shared.begin(this.#store);
+      await shared.send(this.#store);
+    });
+  }
+
+  async #send(shared: SharedStream): Promise<void> {
+    if (this.#isUp && !this.#isClosed) await this.#trying(() => shared.send(this.#store));
+    else shared.collect();
+  }
+
+  async #read(epoch: number): Promise<void> {
+    const waitMs = Math.min(LONGEST_READ_MS, this.#parts.plan.heartbeatMs);
+    while (epoch === this.#epoch && !this.#isClosed) {
+      const all = [...this.#streams.values()].filter(({ position }) => position !== undefined);
+      const behind = new Map(all.map(({ subject, position }) => [subject.stream, position as number]));
+      if (behind.size === 0) {
+        await sleep(this.#parts.plan.batchMs, undefined, { ref: false });
+        continue;
+      }
+      const isRead = await this.#trying(async () => {
+        const found = await this.#store.read(behind, waitMs);
+        if (epoch !== this.#epoch) return;
+        for (const shared of all) shared.receive(found.get(shared.subject.stream) ?? []);
+        if (found.size > 0) await sleep(this.#parts.plan.batchMs, undefined, { ref: false });
+      });
+      if (!isRead) await sleep(REFUSED_MS, undefined, { ref: false });
+    }
+  }
+
+  async #beat(): Promise<void> {
+    if (!this.#isUp || this.#isClosed) return this.#parts.changed();
+    const { nodeId, incarnation, plan, version } = this.#parts;
+    await this.#trying(async () => {
+      const all = [...this.#streams.values()];
+      const digests = new Map(all.map(({ subject }) => [subject.stream, subject.digest]));
+      const facts = JSON.stringify({ version });
+      this.#heard = await this.#store.beat({
+        nodeId,
+        incarnation,
+        facts,
+        heartbeatMs: plan.heartbeatMs,
+        digests,
+      });
+      this.#warnOfConflicts(this.#heard);
+      await this.#learnMembers(this.#heard);
+      for (const shared of all) {
+        if (shared.position === undefined) await this.#begin(shared, this.#epoch);
+        else await shared.verify(this.#store);
+      }
+    });
+    this.#parts.changed();
+  }
+
+  /** In a large cluster the list is too long to be read by everybody at each heartbeat. */
+  async #learnMembers({ members }: Heard): Promise<void> {
+    this.#beats += 1;
+    if (members > FEW_MEMBERS && this.#beats % SELDOM !== 1) return;
+    const longestMs = HEARTBEATS * this.#parts.plan.heartbeatMs;
+    this.#members = (await this.#store.members()).filter(({ ageMs }) => ageMs <= longestMs);
+  }
+
+  #warnOfConflicts({ conflicts, isTaken }: Heard): void {
+    const { nodeId } = this.#parts;
+    // Once is what a node hears that was started again.
+    this.#taken = isTaken ? this.#taken + 1 : 0;
+    if (this.#taken > 1) this.#warnOnce('taken', `another live node has the id "${nodeId}", too`);
+    for (const { stream, nodeId: other } of conflicts)
+      this.#warnOnce(
+        `${stream} ${other}`,
+        `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`,
+      );
+  }
+
+  /** A store that evicts keys would lose streams without a word. */
+  async #checkPolicy(): Promise<void> {
+    await this.#trying(async () => {
+      const policy = await this.#store.policy();
+      if (policy === undefined || policy === 'noeviction' || this.#warned.has(policy)) return;
+      this.#warned.add(policy);
+      const message = `the store has "maxmemory-policy ${policy}": streams would vanish; it must be "noeviction"`;
+      this.#parts.log.write('error', `${this.#name}: ${message}`);
+    });
+  }
+
+  /** Runs something that needs the store. False if the store has failed; that is logged unless its connection was lost. */
+  async #trying(act: () => Promise<void>): Promise<boolean> {
+    try {
+      await act();
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreLost) && !this.#isClosed) {
+        const { message } = error as Error;
+        this.#warnOnce(message, `the store refuses: ${message}`);
+      }
+      return false;
+    }
+  }
+
+  #warnOnce(key: string, message: string): void {
+    if (this.#warned.has(key)) return;
+    this.#warned.add(key);
+    this.#parts.log.write('warn', `${this.#name}: ${message}`);
+  }
+}
+
+function versionIn(facts: string): string {
+  try {
+    const { version } = JSON.parse(facts) as { version?: unknown };
+    return typeof version === 'string' ? version : '';
+  } catch {
+    return '';
+  }
+}

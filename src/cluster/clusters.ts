@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import type { ErrorLog } from '../log/index.ts';
+import type { Counters } from '../zone/index.ts';
+import { OpenCluster } from './open-cluster.ts';
+import { showCluster } from './metrics.ts';
+import { type ClusterPlan, clusterZone } from './plan.ts';
+
+/** The clusters of a configuration by name. */
+export type Clusters = ReadonlyMap<string, OpenCluster>;
+
+/** What clusters use of a worker; all of them outlive the configuration. */
+interface ClusterScope {
+  readonly workerId: number;
+  readonly log: ErrorLog;
+  readonly metrics: Counters;
+  share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T;
+  zone(name: string): SharedArrayBuffer;
+  own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
+  addCheck(name: string, check: () => Promise<string | undefined>): void;
+}
+
+/** Opens the clusters, or goes on with those of the configuration before that have the same settings. */
+export function openClusters(plans: readonly ClusterPlan[], scope: ClusterScope, version: string): Clusters {
+  const { workerId, log, metrics } = scope;
+  const opened = plans.map((plan) => {
+    const memory = scope.zone(clusterZone(plan).name);
+    const key = `cluster ${digestOf(plan)}`;
+    const cluster = scope.share(
+      key,
+      () => new OpenCluster({ key, plan, memory, workerId, version, log, metrics }),
+      (one) => one.close(),
+    );
+    scope.addCheck(`cluster:${plan.name}`, () => Promise.resolve(cluster.fault));
+    scope.own(showCluster(metrics, plan.name, cluster), (end) => end());
+    return [plan.name, cluster] as const;
+  });
+  return new Map(opened);
+}
+
+/** Hashed: keys of resources may be logged, secrets must not be. */
+function digestOf(plan: ClusterPlan): string {
+  return createHash('sha256').update(JSON.stringify(plan)).digest('base64url');
+}

@@ -1,0 +1,34 @@
+import type { Endpoint } from '../redis/index.ts';
+import type { SharedTextDeclaration } from '../zone/index.ts';
+
+/** A `cluster` block: gateways that share what they know through one store. */
+export interface ClusterPlan {
+  readonly name: string;
+  readonly backend: Endpoint;
+  /** Absent: the host's name and a random part that is kept in `statePath`. */
+  readonly nodeId: string | undefined;
+  /** The clusters of one store are told apart by it. */
+  readonly namespace: string;
+  /** The key of the signatures of entries. */
+  readonly secret: string;
+  /** About as many entries of a stream are kept in the store. */
+  readonly retain: number;
+  /** Most bytes of entries that wait for the store. */
+  readonly bufferBytes: number;
+  /** Pause after a read that gave entries; it bounds the number of reads. */
+  readonly batchMs: number;
+  readonly heartbeatMs: number;
+  /** How long the store may take to respond. */
+  readonly timeoutMs: number;
+  /** The directory of what a node must not forget, absolute. */
+  readonly statePath: string;
+  /** The gateway is not ready without the store. */
+  readonly required: boolean;
+}
+
+const STATUS_BYTES = 256 * 1024;
+
+/** The shared memory with the status of the node, and the seat of the worker that runs it. */
+export function clusterZone({ name }: Pick<ClusterPlan, 'name'>): SharedTextDeclaration {
+  return { name: `cluster ${name}`, kind: 'shared text', bytes: STATUS_BYTES };
+}

@@ -1,0 +1,38 @@
+/** What a node tells of itself and of the others; the JSON of `control_api cluster`, and the text of the shared memory. */
+export interface ClusterStatus {
+  readonly node_id: string;
+  /** The address of the store, without the login. */
+  readonly backend: string;
+  /** `starting`: it has not been reached yet. */
+  readonly state: 'starting' | 'up' | 'down';
+  /** Why it cannot be used. */
+  readonly reason?: string;
+  /** Live nodes, this one included; those that are shown are fewer in a large cluster. */
+  readonly members_total: number;
+  readonly members: readonly MemberStatus[];
+  readonly streams: readonly StreamStatus[];
+  readonly buffer_bytes: number;
+}
+
+interface MemberStatus {
+  readonly node_id: string;
+  readonly version: string;
+  /** Milliseconds since its last heartbeat, by the clock of the store. */
+  readonly age_ms: number;
+}
+
+interface StreamStatus {
+  readonly stream: string;
+  /** The counter up to which this node has the stream. */
+  readonly position: number;
+  readonly lag_ms: number;
+  /** How often entries were missing since this worker looks after the stream. */
+  readonly gaps: number;
+}
+
+/** The text in shared memory: the status, and the names of the nodes whose entries are in rings. */
+export interface ClusterRecord {
+  readonly status: ClusterStatus;
+  /** By the number of a ring's entry, from 1. */
+  readonly origins: readonly string[];
+}

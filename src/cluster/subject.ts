@@ -1,0 +1,54 @@
+/** An entry that was made here, before it is signed. */
+interface OwnEntry {
+  /** Grows with each entry of this incarnation; there may be holes. */
+  readonly sequence: number;
+  /** Names and values in turn. */
+  readonly fields: readonly string[];
+}
+
+/** An entry of another node, or of this one before it was started again. */
+export interface ForeignEntry extends OwnEntry {
+  readonly origin: string;
+  /** Its number in the stream. */
+  readonly counter: number;
+}
+
+/** The own entries since the last call. */
+export interface Taken {
+  readonly entries: readonly OwnEntry[];
+  /** How many others were overwritten before they could be taken. */
+  readonly lost: number;
+}
+
+/** What nodes tell each other about in one stream of the store, as one of them sees it. */
+export interface Subject {
+  /** `ev:bus` */
+  readonly stream: string;
+  /** Of the parameters that must be the same on all nodes. */
+  readonly digest: string;
+  /** Identifies the memory that the sequences count in. */
+  readonly incarnation: string;
+  /** This many of the last entries are applied on a node that begins. */
+  readonly history: number;
+  /** Up to which counter the memory of the process has the stream; 0: it begins. */
+  readonly position: number;
+  /** Calls `listener` when there may be entries to take. Returns the function that ends it. */
+  watch(listener: () => void): () => void;
+  take(most: number): Taken;
+  /** The store has an own entry. */
+  confirmed(sequence: number, counter: number): void;
+  /** Tells whether these fields are an entry that may be applied. */
+  accepts(fields: readonly string[]): boolean;
+  /** Applies entries in their order; false: not now, all of them must come again. */
+  apply(entries: readonly ForeignEntry[], position: number): boolean;
+  /** Tells the users of this node that entries of the stream are missing. */
+  tellGap(gap: Gap): void;
+  /** Tells the users of all nodes that entries made here never left. */
+  tellLost(count: number): void;
+}
+
+/** Counters of a stream whose entries this node has not got, or that the store has lost. */
+export interface Gap {
+  readonly from: number;
+  readonly to: number;
+}

@@ -1,0 +1,139 @@
+import type { Word } from '../../../grammar/index.ts';
+import { NODE_ID } from '../../cluster/index.ts';
+import { type ArgReader, defines, directivesFor, pathFrom, readers } from '../../config/index.ts';
+import type { ClusterConfig } from '../../contract/index.ts';
+import { AddressFault, type Endpoint, endpointsOf, parseRedisAddress } from '../../redis/index.ts';
+
+const CLUSTER = { contexts: ['cluster'], inherit: false, source: 'gw' } as const;
+
+const EXPECTED = 'expected redis://user:password@host:port, rediss://… or unix:/path';
+
+/** The address of a Redis or Valkey server. */
+const backend: ArgReader<Endpoint> = readers.oneWord('address', (word, { report }) => {
+  const address = parseRedisAddress(word.value);
+  if (!(address instanceof AddressFault)) return endpointsOf(address, () => undefined)[0];
+  report.emerg(`"backend" ${address.predicate}`, word.span, EXPECTED);
+  return undefined;
+});
+
+/** A name that is a part of keys in the store. */
+function nameOf(syntax: string): ArgReader<string> {
+  return readers.oneWord(syntax, (word: Word, { directive, report }) => {
+    if (NODE_ID.test(word.value)) return word.value;
+    report.emerg(
+      `invalid name "${word.value}" in "${directive}" directive`,
+      word.span,
+      'expected 1 to 64 letters, digits, "_", "-" and "."',
+    );
+    return undefined;
+  });
+}
+
+const SHORTEST_SECRET = 16;
+
+/** A secret that cannot be guessed. */
+const secret: ArgReader<string> = readers.oneWord('secret', (word, { report }) => {
+  if (word.value.length >= SHORTEST_SECRET) return word.value;
+  report.emerg('"secret" is too short', word.span, `expected at least ${SHORTEST_SECRET} characters`);
+  return undefined;
+});
+
+/** Gateways that share what they know. */
+export const directives = directivesFor<ClusterConfig>()({
+  cluster: {
+    contexts: ['http'],
+    args: readers.text,
+    opens: 'cluster',
+    many: true,
+    summary: 'A group of gateways that share events through one store; zones name it with "cluster=".',
+    roles: defines('cluster'),
+    source: 'gw',
+  },
+  backend: {
+    ...CLUSTER,
+    args: backend,
+    into: 'backend',
+    secret: 'password',
+    summary: 'The store that the gateways of the cluster share: Redis 6 or later, or Valkey.',
+  },
+  node_id: {
+    ...CLUSTER,
+    args: nameOf('name'),
+    into: 'nodeId',
+    defaultText: "the host's name and a random part, kept in state_path",
+    summary: 'The name of this gateway, which no other one of the cluster may have.',
+  },
+  namespace: {
+    ...CLUSTER,
+    args: nameOf('name'),
+    into: 'namespace',
+    default: 'gw',
+    summary: 'Tells the clusters of one store apart; a part of the names of all keys.',
+  },
+  secret: {
+    ...CLUSTER,
+    args: secret,
+    into: 'secret',
+    secret: 'whole',
+    summary:
+      'The key by which the gateways of the cluster know entries of each other; at least 16 characters. What others write into the store is dropped.',
+  },
+  retain: {
+    ...CLUSTER,
+    args: readers.integer({ min: 100, max: 10_000_000 }),
+    into: 'retain',
+    default: 100_000,
+    summary:
+      'About how many entries of a stream the store keeps: a gateway that was away for longer has a gap.',
+  },
+  buffer: {
+    ...CLUSTER,
+    args: readers.size,
+    into: 'bufferBytes',
+    default: 8 * 1024 * 1024,
+    defaultText: '8m',
+    summary: 'Most memory of entries that wait for the store; then the oldest are dropped, which is told.',
+  },
+  batch: {
+    ...CLUSTER,
+    args: readers.time,
+    into: 'batchMs',
+    default: 50,
+    defaultText: '50ms',
+    summary:
+      'Pause after a read that gave entries: it bounds the reads of a busy cluster, and adds to the delay.',
+  },
+  heartbeat: {
+    ...CLUSTER,
+    args: readers.time,
+    into: 'heartbeatMs',
+    default: 5_000,
+    defaultText: '5s',
+    summary: 'How often the gateway shows that it is alive; after three missed ones it counts as gone.',
+  },
+  timeout: {
+    ...CLUSTER,
+    args: readers.time,
+    into: 'timeoutMs',
+    default: 500,
+    defaultText: '500ms',
+    summary: 'How long the store may take to respond.',
+  },
+  state_path: {
+    ...CLUSTER,
+    args: readers.text,
+    into: 'statePath',
+    defaultText: 'cluster/name',
+    summary: 'The directory of what the gateway must not forget between two starts: its name.',
+    roles: pathFrom('prefix'),
+  },
+  cluster_required: {
+    contexts: ['http'],
+    args: readers.flag,
+    into: 'required',
+    default: false,
+    defaultText: 'off',
+    summary: 'Whether the gateway is not ready while it cannot reach the stores of its clusters.',
+    source: 'gw',
+  },
+});

@@ -1,0 +1,10 @@
+import { moduleFor, type ClusterConfig } from '../../contract/index.ts';
+import { directives } from './directives.ts';
+
+/** Gateways that share events through one store. The plan makes the clusters of the blocks; locations name them. */
+export const cluster = moduleFor<ClusterConfig>()({
+  name: 'cluster',
+  directives,
+  enabled: () => false,
+  compile: () => ({}),
+});

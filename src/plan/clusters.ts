@@ -1,0 +1,55 @@
+import { dirname, resolve as resolvePath } from 'node:path';
+import type { Report } from '../../grammar/index.ts';
+import { type ClusterPlan, clusterZone, NODE_ID } from '../cluster/index.ts';
+import { type BoundBlock, firstAt, type Registry, resolve, type ResolvedConfigs } from '../config/index.ts';
+import { configOf } from '../contract/index.ts';
+import type { LocationPlanner } from './locations.ts';
+
+interface ClusterPlanning {
+  readonly registry: Registry;
+  readonly report: Report;
+  readonly locations: Pick<LocationPlanner, 'zones' | 'written'>;
+  readonly prefix: string;
+}
+
+/** Collects the `cluster` blocks. */
+export class ClusterCollector {
+  readonly plans: ClusterPlan[] = [];
+  readonly #planning: ClusterPlanning;
+  readonly #blocks = new Map<string, BoundBlock>();
+
+  constructor(planning: ClusterPlanning) {
+    this.#planning = planning;
+  }
+
+  has(name: string): boolean {
+    return this.#blocks.has(name);
+  }
+
+  /** Adds a `cluster` block. */
+  add(block: BoundBlock, http: ResolvedConfigs): void {
+    const { registry, report, locations, prefix } = this.#planning;
+    const span = block.node?.name.span;
+    const name = typeof block.args === 'string' ? block.args : '';
+    if (!NODE_ID.test(name)) {
+      const hint = 'expected 1 to 64 letters, digits, "_", "-" and "."';
+      return report.emerg(`invalid cluster name "${name}"`, span, hint);
+    }
+    const other = this.#blocks.get(name);
+    if (other)
+      return report.emerg(`duplicate cluster "${name}"`, span, firstAt(other.node?.name.span, 'declared'));
+    this.#blocks.set(name, block);
+    const { backend, secret, statePath, ...config } = configOf(resolve(registry, block, http), 'cluster');
+    for (const needed of ['backend', 'secret']) {
+      if (!block.node?.block?.some((node) => node.name.value === needed))
+        report.emerg(`no "${needed}" is defined for the "cluster" block`, span);
+    }
+    if (!backend || secret === undefined) return;
+    const path = resolvePath(prefix, statePath ?? `cluster/${name}`);
+    const plan = { ...config, name, backend, secret, nodeId: config.nodeId, statePath: path };
+    this.plans.push({ ...plan, required: configOf(http, 'cluster').required });
+    locations.zones.add(clusterZone(plan), span);
+    if (plan.nodeId === undefined)
+      locations.written.add({ directories: [path], sharedDirectories: [dirname(path)] });
+  }
+}
