@@ -26,7 +26,7 @@ const LOADING = { name: 'gw_cache_loading', help: '1 while the directory is read
 export type EvictionReason = 'inactive' | 'size' | 'free' | 'index';
 
 /** Who purges, for the metrics. */
-export type PurgedBy = 'api' | 'write' | 'notify';
+export type PurgedBy = 'api' | 'write' | 'notify' | 'cluster';
 
 /** The metrics of one cache in one worker. */
 export class CacheMeter {

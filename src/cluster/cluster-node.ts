@@ -19,6 +19,11 @@ const SELDOM = 12;
 const LONGEST_READ_MS = 5_000;
 /** After an error of the store that is no loss of its connection. */
 const REFUSED_MS = 1_000;
+/** Characters of an error of the store, and of a name that comes from there. */
+const LONGEST_REASON = 200;
+const LONGEST_NAME = 64;
+/** Different warnings until the store is reached anew. */
+const MOST_WARNED = 100;
 
 interface NodeParts {
   readonly plan: ClusterPlan;
@@ -41,12 +46,16 @@ export class ClusterNode implements StoreOwner {
   readonly #bytes: OutboxBytes;
   readonly #counts: StreamCounts;
   readonly #streams = new Map<string, SharedStream>();
-  readonly #unwatch = new Map<string, () => void>();
+  readonly #unwatch = new Map<SharedStream, () => void>();
+  /** Streams that are not shared any more, but have entries that wait. */
+  readonly #ended = new Set<SharedStream>();
   readonly #heart: NodeJS.Timeout;
   #isUp = false;
   /** The streams were read to their ends once. */
   #hasStarted = false;
   #reason: string | undefined;
+  /** Why the store, which can be reached, did not do what it was asked last. */
+  #refusal: string | undefined;
   #members: readonly Member[] = [];
   #heard: Heard | undefined;
   #beats = 0;
@@ -66,7 +75,7 @@ export class ClusterNode implements StoreOwner {
     this.#store = parts.open(this);
   }
 
-  /** Shares a stream. Returns the function that ends it. */
+  /** Shares a stream, instead of another one of the same name. Returns the function that ends it. */
   add(subject: Subject): () => void {
     const { nodeId, plan } = this.#parts;
     const shared = new SharedStream(subject, {
@@ -76,17 +85,18 @@ export class ClusterNode implements StoreOwner {
       counts: this.#counts,
     });
     const { stream } = subject;
+    const former = this.#streams.get(stream);
+    if (former) this.#endStream(former);
     this.#streams.set(stream, shared);
     this.#unwatch.set(
-      stream,
+      shared,
       subject.watch(() => void this.#send(shared)),
     );
     if (this.#isUp) void this.#begin(shared, this.#epoch);
     return () => {
       if (this.#streams.get(stream) !== shared) return;
-      this.#unwatch.get(stream)?.();
       this.#streams.delete(stream);
-      this.#unwatch.delete(stream);
+      this.#endStream(shared);
     };
   }
 
@@ -116,7 +126,7 @@ export class ClusterNode implements StoreOwner {
       node_id: nodeId,
       backend,
       state: this.#state,
-      ...(this.#reason !== undefined && { reason: this.#reason }),
+      ...(this.#told !== undefined && { reason: this.#told }),
       members_total: this.#heard?.members ?? 0,
       members: this.#members.slice(0, MOST_SHOWN).map(({ nodeId: node, facts, ageMs }) => ({
         node_id: node,
@@ -140,16 +150,43 @@ export class ClusterNode implements StoreOwner {
     for (const end of this.#unwatch.values()) end();
     const { nodeId, incarnation } = this.#parts;
     if (this.#isUp) {
-      const last = Promise.all([...this.#streams.values()].map((shared) => shared.send(this.#store)));
-      await last.then(() => this.#store.leave(nodeId, incarnation)).catch(() => undefined);
+      const all = [...this.#streams.values(), ...this.#ended];
+      // A send that is under way may have begun before the last entry was made.
+      for (let twice = 0; twice < 2; twice += 1)
+        await Promise.allSettled(all.map((shared) => shared.send(this.#store)));
+      await this.#store.leave(nodeId, incarnation).catch(() => undefined);
     }
     this.#epoch += 1;
     this.#store.close();
   }
 
   get #state(): ClusterStatus['state'] {
-    if (this.#isUp) return this.#hasStarted ? 'up' : 'starting';
-    return this.#reason === undefined ? 'starting' : 'down';
+    if (this.#isUp && this.#refusal === undefined) return this.#hasStarted ? 'up' : 'starting';
+    return this.#told === undefined ? 'starting' : 'down';
+  }
+
+  get #told(): string | undefined {
+    return this.#reason ?? this.#refusal;
+  }
+
+  /** What waits is sent nevertheless. */
+  #endStream(shared: SharedStream): void {
+    this.#unwatch.get(shared)?.();
+    this.#unwatch.delete(shared);
+    shared.collect();
+    if (shared.waiting === 0) return shared.drop();
+    this.#ended.add(shared);
+    void this.#sendEnded();
+  }
+
+  async #sendEnded(): Promise<void> {
+    for (const shared of this.#ended) {
+      if (!this.#isUp) return;
+      await this.#trying(() => shared.send(this.#store));
+      if (shared.waiting > 0) continue;
+      shared.drop();
+      this.#ended.delete(shared);
+    }
   }
 
   get #name(): string {
@@ -168,17 +205,24 @@ export class ClusterNode implements StoreOwner {
         metrics.dropped(count);
         this.#warnOnce(`full ${stream}`, `the buffer is full: the oldest entries of "${stream}" are dropped`);
       },
+      forged: (stream) => {
+        const why = 'another node has this id, or somebody else writes into the store';
+        this.#warnOnce(
+          `forged ${stream}`,
+          `the store refuses new entries of "${stream}" as old ones: ${why}`,
+        );
+      },
     };
   }
 
   /** Each start of a connection begins with what the store has; then what waits is sent, and reading goes on. */
   async #resume(epoch: number): Promise<void> {
-    await this.#checkPolicy();
     const waiting = [...this.#streams.values()].reduce((sum, shared) => sum + shared.waiting, 0);
-    for (const shared of this.#streams.values()) await this.#begin(shared, epoch);
+    for (const shared of [...this.#streams.values(), ...this.#ended]) await this.#begin(shared, epoch);
     if (waiting > 0 && epoch === this.#epoch)
       this.#parts.log.write('notice', `${this.#name}: ${waiting} entries that had waited were sent`);
-    this.#warned.delete('full');
+    this.#warned.clear();
+    await this.#checkPolicy();
     this.#hasStarted ||= epoch === this.#epoch;
     await this.#beat();
     if (epoch === this.#epoch) await this.#read(epoch);
@@ -209,10 +253,15 @@ export class ClusterNode implements StoreOwner {
       const isRead = await this.#trying(async () => {
         const found = await this.#store.read(behind, waitMs);
         if (epoch !== this.#epoch) return;
-        for (const shared of all) shared.receive(found.get(shared.subject.stream) ?? []);
+        for (const shared of all) {
+          const { stream } = shared.subject;
+          await shared.receive(found.get(stream) ?? [], behind.get(stream) as number);
+        }
         if (found.size > 0) await sleep(this.#parts.plan.batchMs, undefined, { ref: false });
       });
-      if (!isRead) await sleep(REFUSED_MS, undefined, { ref: false });
+      if (isRead) continue;
+      for (const shared of all) shared.isBehind();
+      await sleep(REFUSED_MS, undefined, { ref: false });
     }
   }
 
@@ -232,12 +281,18 @@ export class ClusterNode implements StoreOwner {
       });
       this.#warnOfConflicts(this.#heard);
       await this.#learnMembers(this.#heard);
-      for (const shared of all) {
-        if (shared.position === undefined) await this.#begin(shared, this.#epoch);
-        else await shared.verify(this.#store);
-      }
+      for (const shared of all) await this.#look(shared);
+      await this.#sendEnded();
+      this.#refusal = undefined;
     });
     this.#parts.changed();
+  }
+
+  /** Compares a stream with what the store has, and sends what the store has refused before. */
+  async #look(shared: SharedStream): Promise<void> {
+    if (shared.position === undefined) return this.#begin(shared, this.#epoch);
+    if (!(await shared.verify(this.#store))) this.#store.readAnew();
+    await shared.send(this.#store);
   }
 
   /** In a large cluster the list is too long to be read by everybody at each heartbeat. */
@@ -253,11 +308,11 @@ export class ClusterNode implements StoreOwner {
     // Once is what a node hears that was started again.
     this.#taken = isTaken ? this.#taken + 1 : 0;
     if (this.#taken > 1) this.#warnOnce('taken', `another live node has the id "${nodeId}", too`);
-    for (const { stream, nodeId: other } of conflicts)
-      this.#warnOnce(
-        `${stream} ${other}`,
-        `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`,
-      );
+    for (const { stream, nodeId: said } of conflicts) {
+      const other = said.slice(0, LONGEST_NAME);
+      const message = `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`;
+      this.#warnOnce(`${stream} ${other}`, message);
+    }
   }
 
   /** A store that evicts keys would lose streams without a word. */
@@ -278,7 +333,8 @@ export class ClusterNode implements StoreOwner {
       return true;
     } catch (error) {
       if (!(error instanceof StoreLost) && !this.#isClosed) {
-        const { message } = error as Error;
+        const message = (error as Error).message.slice(0, LONGEST_REASON);
+        this.#refusal = `it refuses: ${message}`;
         this.#warnOnce(message, `the store refuses: ${message}`);
       }
       return false;
@@ -286,7 +342,7 @@ export class ClusterNode implements StoreOwner {
   }
 
   #warnOnce(key: string, message: string): void {
-    if (this.#warned.has(key)) return;
+    if (this.#warned.has(key) || this.#warned.size >= MOST_WARNED) return;
     this.#warned.add(key);
     this.#parts.log.write('warn', `${this.#name}: ${message}`);
   }

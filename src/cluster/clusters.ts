@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ErrorLog } from '../log/index.ts';
-import type { Counters } from '../zone/index.ts';
-import { OpenCluster } from './open-cluster.ts';
+import { type Counters, zoneIdentity } from '../zone/index.ts';
+import { type ClusterTurn, OpenCluster } from './open-cluster.ts';
 import { showCluster } from './metrics.ts';
 import { type ClusterPlan, clusterZone } from './plan.ts';
 
@@ -25,9 +25,14 @@ export function openClusters(plans: readonly ClusterPlan[], scope: ClusterScope,
   const opened = plans.map((plan) => {
     const memory = scope.zone(clusterZone(plan).name);
     const key = `cluster ${digestOf(plan)}`;
+    const turn = scope.share(
+      `cluster turn ${zoneIdentity(memory)}`,
+      (): ClusterTurn => ({}),
+      () => undefined,
+    );
     const cluster = scope.share(
       key,
-      () => new OpenCluster({ key, plan, memory, workerId, version, log, metrics }),
+      () => new OpenCluster({ key, plan, memory, workerId, version, log, metrics, turn }),
       (one) => one.close(),
     );
     scope.addCheck(`cluster:${plan.name}`, () => Promise.resolve(cluster.fault));

@@ -1,13 +1,17 @@
+import { createHash } from 'node:crypto';
 import type { ErrorLog } from '../log/index.ts';
 import { redisLabel } from '../redis/index.ts';
 import { type Counters, type Ring, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
 import { ClusterNode } from './cluster-node.ts';
 import { clusterMetrics } from './metrics.ts';
+import { KeptPosition } from './kept-position.ts';
 import { keptNodeId } from './node-id.ts';
 import type { ClusterPlan } from './plan.ts';
+import { PurgeSubject, type SharedCaches, type ZonePurge } from './purge-subject.ts';
 import { RedisStore } from './redis-store.ts';
 import { RingSubject } from './ring-subject.ts';
 import type { ClusterRecord, ClusterStatus } from './status.ts';
+import { CallLost, WorkerCalls } from './worker-calls.ts';
 
 /** How long the worker that runs the node may be silent before another one takes its place. */
 const SILENCE_MS = 3_000;
@@ -24,13 +28,21 @@ interface OpenClusterParts {
   readonly version: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
+  /** The same for all that a worker opens of one cluster, one configuration after another. */
+  readonly turn: ClusterTurn;
 }
 
-interface SharedRing {
-  readonly zone: string;
-  readonly ring: Ring;
-  readonly identity: string;
+/** Which of the clusters of one name may run the node: the latest one of the worker. */
+export interface ClusterTurn {
+  latest?: OpenCluster;
 }
+
+/** Makes the node share something; returns the function that ends it. */
+type Joining = (node: ClusterNode) => () => void;
+
+/** How long a purge is handed to the worker that runs the node, if that does not answer. */
+const HANDING_MS = 1_000;
+const MOST_HANDED = 10;
 
 /** A cluster as one worker sees it. One worker of the process runs the node for all of them. */
 export class OpenCluster {
@@ -38,7 +50,15 @@ export class OpenCluster {
   readonly #text: SharedText;
   readonly #seat: Seat;
   readonly #looking: NodeJS.Timeout;
-  readonly #rings = new Map<SharedRing, (() => void) | undefined>();
+  readonly #shared = new Map<Joining, (() => void) | undefined>();
+  readonly #calls: WorkerCalls;
+  /** Of all configurations, the latest last. */
+  readonly #caches = new Set<SharedCaches>();
+  #purges: PurgeSubject | undefined;
+  #hasYielded = false;
+  /** The text has no room for what is to be told. */
+  #isFull = false;
+  #unsharePurges: (() => void) | undefined;
   readonly #openedMs = performance.now();
   #node: ClusterNode | undefined;
   #origins: string[] = [];
@@ -49,8 +69,14 @@ export class OpenCluster {
     this.#parts = parts;
     this.#text = new SharedText(parts.memory, parts.workerId);
     this.#seat = this.#text.seat(0);
+    this.#calls = new WorkerCalls(`gw cluster ${zoneIdentity(parts.memory)}`, parts.workerId);
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
-    this.#look();
+    const { turn } = parts;
+    const former = turn.latest;
+    turn.latest = this;
+    // Two nodes of one gateway would each put the same entries into its rings.
+    if (former) void former.#yield().then(() => this.#look());
+    else this.#look();
   }
 
   /** The name of this node. Empty for a moment at the start, if the configuration gives none. */
@@ -99,12 +125,42 @@ export class OpenCluster {
 
   /** Shares the events of a ring. Returns the function that ends it. */
   shareRing(zone: string, ring: Ring, memory: SharedArrayBuffer): () => void {
-    const shared = { zone, ring, identity: zoneIdentity(memory) };
-    this.#rings.set(shared, this.#node && this.#join(this.#node, shared));
+    const identity = zoneIdentity(memory);
+    const originOf = (name: string): number => this.#originOf(name);
+    return this.#share((node) => {
+      const self = (): number => originOf(node.status.node_id);
+      const store = storeNumber(this.#parts.plan);
+      return node.add(new RingSubject({ zone, ring, identity, store, originOf, self }));
+    });
+  }
+
+  /** Shares the purges of caches. Returns the function that ends it. */
+  sharePurges(caches: SharedCaches): () => void {
+    this.#caches.add(caches);
+    this.#unsharePurges ??= this.#share((node) => this.#joinPurges(node));
     return () => {
-      this.#rings.get(shared)?.();
-      this.#rings.delete(shared);
+      this.#caches.delete(caches);
+      if (this.#caches.size > 0) return;
+      this.#unsharePurges?.();
+      this.#unsharePurges = undefined;
     };
+  }
+
+  /** Tells the other nodes of purges that were done here. Never rejects: what could not be handed over is logged. */
+  async purge(purges: readonly ZonePurge[]): Promise<void> {
+    for (let attempt = 1; attempt <= MOST_HANDED; attempt += 1) {
+      try {
+        await this.#calls.ask(purges, HANDING_MS);
+        return;
+      } catch (error) {
+        if (!(error instanceof CallLost)) throw error;
+      }
+    }
+    const { log, plan } = this.#parts;
+    log.write(
+      'error',
+      `cluster "${plan.name}": a purge could not be handed to the node; other gateways do not know of it`,
+    );
   }
 
   /** Tells whether the store has an event that was published here, once that is certain or `timeout` has passed. */
@@ -125,22 +181,30 @@ export class OpenCluster {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#looking);
-    await this.#node?.close();
-    this.#node = undefined;
+    await this.#yield();
+    this.#calls.close();
+    const { turn } = this.#parts;
+    if (turn.latest !== this) return;
+    delete turn.latest;
     this.#seat.leave();
   }
 
+  /** Runs the node no more. */
+  async #yield(): Promise<void> {
+    clearInterval(this.#looking);
+    this.#hasYielded = true;
+    await this.#end();
+  }
+
   #look(): void {
+    if (this.#hasYielded) return;
     const holds = this.#seat.hold(SILENCE_MS);
     if (holds && !this.#node) this.#begin();
     if (holds || !this.#node) return;
     // This worker was silent for so long that another one has begun.
     const { log, plan } = this.#parts;
     log.write('warn', `cluster "${plan.name}": another worker runs the node now`);
-    void this.#node.close();
-    this.#node = undefined;
-    for (const shared of this.#rings.keys()) this.#rings.set(shared, undefined);
+    void this.#end();
   }
 
   #begin(): void {
@@ -160,13 +224,49 @@ export class OpenCluster {
       changed: () => this.#tell(),
     });
     this.#node = node;
-    for (const shared of this.#rings.keys()) this.#rings.set(shared, this.#join(node, shared));
+    for (const join of this.#shared.keys()) this.#shared.set(join, join(node));
+    this.#calls.answerWith((question) => this.#answer(question));
     this.#tell();
   }
 
-  #join(node: ClusterNode, shared: SharedRing): () => void {
-    const originOf = (name: string): number => this.#originOf(name);
-    return node.add(new RingSubject({ ...shared, originOf, self: () => originOf(node.status.node_id) }));
+  #share(join: Joining): () => void {
+    this.#shared.set(join, this.#node && join(this.#node));
+    return () => {
+      this.#shared.get(join)?.();
+      this.#shared.delete(join);
+    };
+  }
+
+  async #end(): Promise<void> {
+    const node = this.#node;
+    const leaves = [...this.#shared.values()];
+    // This worker may begin anew before the old node has left.
+    this.#node = undefined;
+    for (const join of this.#shared.keys()) this.#shared.set(join, undefined);
+    this.#calls.answerWith(undefined);
+    await node?.close();
+    for (const leave of leaves) leave?.();
+  }
+
+  #joinPurges(node: ClusterNode): () => void {
+    const { plan, log } = this.#parts;
+    const position = new KeptPosition(plan.statePath, 'purges', log);
+    const subject = new PurgeSubject({ shared: () => [...this.#caches].reverse(), position });
+    this.#purges = subject;
+    const leave = node.add(subject);
+    return () => {
+      leave();
+      if (this.#purges === subject) this.#purges = undefined;
+      void subject.close();
+    };
+  }
+
+  /** Answers a worker that has done purges. */
+  #answer(question: unknown): Promise<true> {
+    const purges = this.#purges;
+    if (!purges) return Promise.reject(new CallLost('no purges are shared'));
+    for (const purge of question as readonly ZonePurge[]) purges.add(purge);
+    return Promise.resolve(true);
   }
 
   /** The number of a node in rings. Its name is known to all workers before an entry with the number is. */
@@ -183,7 +283,19 @@ export class OpenCluster {
     if (!status) return;
     const record: ClusterRecord = { status, origins: this.#origins };
     const outcome = this.#text.change(() => JSON.stringify(record));
-    if (outcome === 'too long')
-      this.#text.change(() => JSON.stringify({ ...record, status: { ...status, members: [] } }));
+    if (outcome !== 'too long') return;
+    const short = { ...record, status: { ...status, members: [] } };
+    if (this.#text.change(() => JSON.stringify(short)) !== 'too long' || this.#isFull) return;
+    this.#isFull = true;
+    const { log, plan } = this.#parts;
+    log.write('error', `cluster "${plan.name}": more nodes have published than names fit the shared memory`);
   }
+}
+
+/** Tells streams of one name apart that are in different stores or namespaces: 48 bits, from 1. */
+function storeNumber({ backend, namespace }: ClusterPlan): number {
+  const digest = createHash('sha256')
+    .update(`${redisLabel(backend)} ${namespace}`)
+    .digest();
+  return digest.readUIntBE(0, 6) + 1;
 }

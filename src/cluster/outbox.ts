@@ -85,6 +85,7 @@ export class Outbox {
     for (const entry of this.#waiting) this.#bytes.waiting -= bytesOf(entry);
     this.#waiting = [];
     this.#confirmed = [];
+    this.#confirmedBytes = 0;
   }
 
   #forget(nowMs: number): void {

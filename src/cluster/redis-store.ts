@@ -145,6 +145,10 @@ export class RedisStore implements ClusterStore {
     }
   }
 
+  readAnew(): void {
+    this.#reading.drop('it gives nothing of what the store has');
+  }
+
   close(): void {
     this.#writing.close();
     this.#reading.close();

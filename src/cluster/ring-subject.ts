@@ -1,11 +1,13 @@
 import { EVENT_LIMITS, type Ring, type RingEntry } from '../zone/index.ts';
-import type { ForeignEntry, Gap, Subject, Taken } from './subject.ts';
+import type { ConfirmedEntry, ForeignEntry, Gap, Subject, Taken } from './subject.ts';
 
 interface RingSubjectParts {
   readonly zone: string;
   readonly ring: Ring;
   /** Identifies the memory of the ring. */
   readonly identity: string;
+  /** Identifies the store and its namespace: 48 bits. */
+  readonly store: number;
   /** The number under which the ring knows a node. */
   readonly originOf: (nodeId: string) => number;
   /** The number of this node as the author of events that are for this node only. */
@@ -26,21 +28,28 @@ export class RingSubject implements Subject {
   readonly #parts: RingSubjectParts;
   /** The last generation that was taken. */
   #taken: number;
+  /** Own generations that were taken and not confirmed yet. */
+  #unconfirmed: number[] = [];
+  /** Overwritten before anybody could take them. */
+  #lost: number;
 
   constructor(parts: RingSubjectParts) {
-    const { zone, ring, identity } = parts;
+    const { zone, ring, identity, store } = parts;
     this.stream = `ev:${zone}`;
     this.digest = `ring:${ring.capacity}`;
     this.incarnation = identity;
     this.history = ring.capacity;
     this.#parts = parts;
-    ring.share();
-    // The worker that did this before may have died: what it has not sent is still in the ring.
-    this.#taken = Math.max(ring.sharedFrom, ring.range()?.oldest ?? 1) - 1;
+    // The worker that did this before may have died: what it has not sent may still be in the ring.
+    const from = ring.share(store) ?? ring.sharedFrom;
+    const oldest = ring.range()?.oldest ?? from;
+    this.#lost = Math.max(0, oldest - from);
+    this.#taken = Math.max(from, oldest) - 1;
   }
 
-  get position(): number {
-    return this.#parts.ring.position;
+  get position(): number | undefined {
+    const { position } = this.#parts.ring;
+    return position === 0 ? undefined : position;
   }
 
   watch(listener: () => void): () => void {
@@ -53,8 +62,9 @@ export class RingSubject implements Subject {
     // A publisher was writing each time; it will wake this again.
     if (!range) return { entries: [], lost: 0 };
     const entries: Taken['entries'][number][] = [];
-    let lost = Math.max(0, range.oldest - 1 - this.#taken);
-    this.#taken += lost;
+    let lost = this.#lost + Math.max(0, range.oldest - 1 - this.#taken);
+    this.#taken = Math.max(this.#taken, range.oldest - 1);
+    this.#lost = 0;
     while (this.#taken < range.newest && entries.length < most) {
       const entry = ring.read(this.#taken + 1);
       this.#taken += 1;
@@ -62,30 +72,39 @@ export class RingSubject implements Subject {
       else if (entry.origin === 0 && entry.counter === 0)
         entries.push({ sequence: entry.generation, fields: fieldsOf(entry) });
     }
+    for (const { sequence } of entries) this.#unconfirmed.push(sequence);
+    if (this.#unconfirmed.length === 0) this.#advance();
     return { entries, lost };
   }
 
-  confirmed(sequence: number, counter: number): void {
-    this.#parts.ring.confirm(sequence, counter);
+  confirmed(entries: readonly ConfirmedEntry[]): void {
+    const { ring } = this.#parts;
+    const events = entries.map(({ sequence: generation, counter }) => ({ generation, counter }));
+    for (let attempt = 0; attempt < ATTEMPTS && ring.confirm(events) === undefined; attempt += 1);
+    const last = entries.at(-1)?.sequence ?? 0;
+    // What comes before was dropped, which was told.
+    const left = this.#unconfirmed.findIndex((sequence) => sequence > last);
+    this.#unconfirmed = left < 0 ? [] : this.#unconfirmed.slice(left);
+    this.#advance();
   }
 
   accepts(fields: readonly string[]): boolean {
     return eventOf(fields) !== undefined;
   }
 
-  apply(entries: readonly ForeignEntry[], position: number): boolean {
+  apply(entries: readonly ForeignEntry[], position: number, behind: number): boolean {
     const { ring, originOf } = this.#parts;
-    if (entries.length === 0) {
-      ring.movePosition(position);
-      return true;
-    }
     const events = entries.flatMap(({ fields, origin, sequence, counter }) => {
       const event = eventOf(fields);
       return event ? [{ ...event, origin: originOf(origin), sequence, counter }] : [];
     });
-    if (ring.receive(events) === undefined) return false;
-    ring.movePosition(position);
-    return true;
+    if (events.length > 0) {
+      const last = ring.receive(events, behind);
+      if (last === undefined || last === 0) return false;
+      // Nothing was published in between, so there is nothing to take.
+      if (last - events.length === this.#taken) this.#taken = last;
+    }
+    return ring.movePosition(position);
   }
 
   tellGap(gap: Gap): void {
@@ -102,6 +121,11 @@ export class RingSubject implements Subject {
     const payload = JSON.stringify({ stream: this.stream, dropped: count });
     const event = { channel: CHANNEL, type: 'cluster_gap', payload };
     for (let attempt = 0; attempt < ATTEMPTS && ring.publish(event) === undefined; attempt += 1);
+  }
+
+  /** Notes in the ring what another worker would have to send. */
+  #advance(): void {
+    this.#parts.ring.sharedUpTo(this.#unconfirmed[0] ?? this.#taken + 1);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SealedEntry } from './store.ts';
 
 /** Incarnations of one node that are remembered, the latest ones. */
-const MOST_INCARNATIONS = 4;
+const MOST_INCARNATIONS = 64;
 
 /**
  * The last sequence of each node and incarnation. A node sends in the order of its sequences, and again only what the store has
@@ -17,9 +17,10 @@ export class SeenEntries {
   add({ origin, incarnation, sequence }: SealedEntry): void {
     const incarnations = this.#byOrigin.get(origin) ?? new Map<string, number>();
     this.#byOrigin.set(origin, incarnations);
+    const last = incarnations.get(incarnation) ?? 0;
     // Reinserted, so that the order of the map is that of the last use.
     incarnations.delete(incarnation);
-    incarnations.set(incarnation, sequence);
+    incarnations.set(incarnation, Math.max(last, sequence));
     if (incarnations.size > MOST_INCARNATIONS) {
       const [oldest] = incarnations.keys();
       incarnations.delete(oldest as string);

@@ -1,17 +1,23 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isGenuine, type Seal, sealEntry } from './entry.ts';
 import { Outbox, type OutboxBytes } from './outbox.ts';
+import { RecentMacs } from './recent-macs.ts';
 import { SeenEntries } from './seen-entries.ts';
 import type { ClusterStore, SealedEntry, StoredEntry } from './store.ts';
 import type { ForeignEntry, Gap, Subject } from './subject.ts';
 
 /** Entries of one call to the store. */
 const MOST_SENT = 256;
+/** Entries that are applied in one go: a lock is held meanwhile, and what this node makes must not be overwritten untaken. */
+const MOST_APPLIED = 250;
 /** A read that gives so many of a stream may have left some. */
 const MANY_READ = 100;
+/** Entries by which a node that goes on knows what it has had. */
+const MOST_RECALLED = 1_000;
 /** When the store has other entries than those that were read, so many counters are read again. */
 const REREAD = 10_000;
 
-/** What all count. */
+/** What streams count. */
 export interface StreamCounts {
   sent(count: number): void;
   received(count: number): void;
@@ -19,6 +25,8 @@ export interface StreamCounts {
   rejected(): void;
   gap(stream: string, gap: Gap): void;
   dropped(stream: string, count: number): void;
+  /** The store says that it has entries that were never sent. */
+  forged(stream: string): void;
 }
 
 interface SharedStreamParts {
@@ -40,11 +48,15 @@ export class SharedStream {
   /** What the store has lost comes first: it takes no entry behind a later one of the same node. */
   #maySend = false;
   #beginning: Promise<void> | undefined;
-  #isSending = false;
+  #sending: Promise<void> | undefined;
+  /** The last sequence that was sent, whatever became of it. */
+  #tried = 0;
   /** How many entries had to be dropped since that was told. */
   #untold = 0;
   /** Since when the store may have entries that were not read, in `performance.now()`; `undefined`: all of them were. */
   #behindSinceMs: number | undefined = performance.now();
+  /** The position when the store was last found to have more. */
+  #stuckAt: number | undefined;
   gaps = 0;
 
   constructor(subject: Subject, parts: SharedStreamParts) {
@@ -71,7 +83,17 @@ export class SharedStream {
   /** The store cannot be asked. */
   interrupted(): void {
     this.#maySend = false;
-    this.#isBehind();
+    this.isBehind();
+  }
+
+  /** The store may have entries that were not read. */
+  isBehind(): void {
+    this.#behindSinceMs ??= performance.now();
+  }
+
+  /** Gives up what waits for the store. */
+  drop(): void {
+    this.#outbox.clear();
   }
 
   /**
@@ -83,77 +105,88 @@ export class SharedStream {
     return this.#beginning;
   }
 
-  /** Compares what the store has with what was read from it and sent to it. Rejects as the store does. */
-  async verify(store: ClusterStore): Promise<void> {
-    const { stream, incarnation } = this.subject;
+  /**
+   * Compares what the store has with what was read from it and sent to it. False: the store has more, as it had the last time, and
+   * nothing was read in between. Rejects as the store does.
+   */
+  async verify(store: ClusterStore): Promise<boolean> {
     const position = this.#position ?? 0;
-    const asked = { counter: position, origin: this.#parts.nodeId, incarnation };
-    const state = await store.look(stream, asked);
+    const state = await store.look(this.subject.stream, this.#asked(position));
     // Reading has gone on meanwhile.
-    if (this.#position !== position) return;
-    this.#outbox.restore(state.lastSequence);
+    if (this.#position !== position) return true;
     const { counter, oldest } = state;
+    // A node of the same name keeps the store from telling what it has of this one.
+    if (!this.#maySend || counter < position) this.#outbox.restore(state.lastSequence);
     const known = this.#macs.at(position);
     const isOther = state.mac !== undefined && known !== undefined && state.mac !== known;
     if (counter < position) await this.#goBack(store, { from: counter + 1, to: position });
     else if (isOther) this.#reread(Math.max(oldest, position - REREAD));
     else if (oldest > position + 1) this.#skip({ from: position + 1, to: oldest - 1 });
+    else if (counter > position) return this.#isReading(position);
+    return true;
   }
 
   /** Sends what was made here, until nothing is left or the store fails: then it rejects as the store does. */
-  async send(store: ClusterStore): Promise<void> {
-    if (!this.#maySend || this.#isSending) return this.collect();
-    this.#isSending = true;
-    try {
-      for (;;) {
-        this.collect();
-        const entries = this.#outbox.first(MOST_SENT);
-        if (entries.length === 0) return;
-        this.#confirm(entries, await store.append(this.subject.stream, entries));
-        // Not before the store takes entries again: it would be one more that has to wait.
-        if (this.#untold > 0) this.subject.tellLost(this.#untold);
-        this.#untold = 0;
-      }
-    } finally {
-      this.#isSending = false;
-    }
+  send(store: ClusterStore): Promise<void> {
+    this.collect();
+    if (!this.#maySend) return Promise.resolve();
+    this.#sending ??= this.#send(store).finally(() => (this.#sending = undefined));
+    return this.#sending;
   }
 
   /** Takes over what was made here since the last call, also while the store cannot be asked. */
   collect(): void {
     const { counts } = this.#parts;
-    const { stream } = this.subject;
     for (;;) {
       const { entries, lost } = this.subject.take(MOST_SENT);
       let dropped = lost;
       for (const entry of entries) dropped += this.#outbox.add(this.#sealed(entry));
-      if (dropped > 0) counts.dropped(stream, dropped);
+      if (dropped > 0) counts.dropped(this.subject.stream, dropped);
       this.#untold += dropped;
       if (entries.length === 0) return;
     }
   }
 
-  /** Takes the entries of one read. Behind many there are more. */
-  receive(entries: readonly StoredEntry[]): void {
+  /** Takes the entries of one read, which was behind a counter. */
+  async receive(entries: readonly StoredEntry[], behind: number): Promise<void> {
+    if (this.#position !== behind) return;
     if (entries.length < MANY_READ) this.#behindSinceMs = undefined;
-    else this.#isBehind();
-    const position = this.#position ?? 0;
-    const fresh: StoredEntry[] = [];
-    const gaps: Gap[] = [];
-    let next = position + 1;
-    for (const entry of entries) {
-      if (entry.counter < next) continue;
-      if (entry.counter > next) gaps.push({ from: next, to: entry.counter - 1 });
-      next = entry.counter + 1;
-      this.#macs.add(entry);
-      if (this.#isForUs(entry)) fresh.push(entry);
+    else this.isBehind();
+    const gap = gapIn(entries, behind);
+    for (let at = 0; at < entries.length; at += MOST_APPLIED) {
+      if (at > 0) await nextTurn();
+      if (!this.#apply(entries.slice(at, at + MOST_APPLIED))) return this.isBehind();
     }
-    // What cannot be applied now is read again.
-    if (!this.subject.apply(fresh.map(foreign), next - 1)) return;
+    if (gap) this.#told(gap);
+  }
+
+  /** Applies some entries. False: they have to be read again. */
+  #apply(entries: readonly StoredEntry[]): boolean {
+    const behind = this.#position ?? 0;
+    const [fresh, own] = [[] as StoredEntry[], [] as StoredEntry[]];
+    const now = new SeenEntries();
+    let position = behind;
+    for (const entry of entries) {
+      if (entry.counter <= position) continue;
+      position = entry.counter;
+      this.#macs.add(entry);
+      const kind = this.#kindOf(entry, now);
+      if (kind === 'own') own.push(entry);
+      else if (kind === 'new') fresh.push(entry);
+      if (kind === 'new') now.add(entry);
+    }
+    // What is received must not overwrite what was not taken yet.
+    this.collect();
+    if (own.length > 0) this.subject.confirmed(own);
+    if (!this.subject.apply(fresh.map(foreign), position, behind)) {
+      // Another worker may have gone on with the stream.
+      this.#position = this.subject.position ?? behind;
+      return false;
+    }
     for (const entry of fresh) this.#seen.add(entry);
-    for (const gap of gaps) this.#told(gap);
     this.#parts.counts.received(fresh.length);
-    this.#position = next - 1;
+    this.#position = position;
+    return true;
   }
 
   async #begin(store: ClusterStore): Promise<void> {
@@ -162,34 +195,53 @@ export class SharedStream {
     this.#maySend = true;
   }
 
-  #isBehind(): void {
-    this.#behindSinceMs ??= performance.now();
+  async #send(store: ClusterStore): Promise<void> {
+    for (;;) {
+      this.collect();
+      const entries = this.#outbox.first(MOST_SENT);
+      if (entries.length === 0) return;
+      const isNew = (entries[0] as SealedEntry).sequence > this.#tried;
+      this.#tried = Math.max(this.#tried, entries.at(-1)?.sequence ?? 0);
+      this.#confirm(entries, { counters: await store.append(this.subject.stream, entries), isNew });
+      // Not before the store takes entries again: it would be one more that has to wait.
+      const lost = this.#untold;
+      this.#untold = 0;
+      if (lost > 0) this.subject.tellLost(lost);
+    }
   }
 
-  /** Tells whether an entry is genuine, of another incarnation and new. Own entries only learn their counter. */
-  #isForUs(entry: StoredEntry): boolean {
+  #asked(counter: number): { counter: number; origin: string; incarnation: string } {
+    return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
+  }
+
+  /** The store has more than was read. That is usual once, while a read is on its way. */
+  #isReading(position: number): boolean {
+    const isStuck = this.#stuckAt === position;
+    this.#stuckAt = position;
+    if (isStuck) this.isBehind();
+    return !isStuck;
+  }
+
+  /** What an entry is to this node: one that it made itself, a new one of another node, or one to be dropped. */
+  #kindOf(entry: StoredEntry, now: SeenEntries): 'own' | 'new' | 'dropped' {
     const { nodeId, seal, counts } = this.#parts;
     const { stream, incarnation } = this.subject;
-    if (!isGenuine(seal, stream, entry) || !this.subject.accepts(entry.fields)) {
-      counts.rejected();
-      return false;
-    }
-    if (entry.origin === nodeId && entry.incarnation === incarnation) {
-      this.subject.confirmed(entry.sequence, entry.counter);
-      return false;
-    }
-    if (!this.#seen.has(entry)) return true;
-    counts.duplicate();
-    return false;
+    if (!isGenuine(seal, stream, entry) || !this.subject.accepts(entry.fields)) counts.rejected();
+    else if (entry.origin === nodeId && entry.incarnation === incarnation) return 'own';
+    else if (this.#seen.has(entry) || now.has(entry)) counts.duplicate();
+    else return 'new';
+    return 'dropped';
   }
 
-  /** A node that begins takes over the last entries; one whose worker was replaced only learns what it has had. */
+  /** A node that begins takes over the last entries; one that goes on only learns what it has had. */
   async #start(store: ClusterStore): Promise<void> {
     const { stream, history, position } = this.subject;
-    const { entries, counter } = await store.tail(stream, history);
-    if (position === 0) {
-      this.#position = entries.length > 0 ? (entries[0] as StoredEntry).counter - 1 : counter;
-      return this.receive(entries);
+    const { entries, counter } = await store.tail(stream, Math.max(history, MOST_RECALLED));
+    if (position === undefined) {
+      const taken = history === 0 ? [] : entries.slice(-history);
+      const behind = (taken[0]?.counter ?? counter + 1) - 1;
+      this.#moveTo(behind);
+      return this.receive(taken, behind);
     }
     for (const entry of entries)
       if (entry.counter <= position && isGenuine(this.#parts.seal, stream, entry)) this.#seen.add(entry);
@@ -197,13 +249,19 @@ export class SharedStream {
     await this.verify(store);
   }
 
-  #confirm(entries: readonly SealedEntry[], counters: readonly number[]): void {
+  #confirm(
+    entries: readonly SealedEntry[],
+    { counters, isNew }: { readonly counters: readonly number[]; readonly isNew: boolean },
+  ): void {
+    const confirmed = entries.map(({ sequence }, i) => ({ sequence, counter: counters[i] ?? 0 }));
+    const taken = confirmed.filter(({ counter }) => counter > 0);
     this.#outbox.confirm(entries, performance.now());
-    this.#parts.counts.sent(entries.length);
-    for (const [i, { sequence }] of entries.entries()) {
-      const counter = counters[i] ?? 0;
-      // An entry that the store has had before learns its counter when it is read.
-      if (counter > 0) this.subject.confirmed(sequence, counter);
+    this.#parts.counts.sent(taken.length);
+    // An entry that the store has had before learns its counter when it is read.
+    this.subject.confirmed(taken);
+    if (isNew && taken.length < entries.length) {
+      this.#parts.counts.forged(this.subject.stream);
+      this.#parts.counts.dropped(this.subject.stream, entries.length - taken.length);
     }
   }
 
@@ -216,12 +274,7 @@ export class SharedStream {
   /** The store has lost its last entries. What is before them may be other entries than those that were read. */
   async #goBack(store: ClusterStore, gap: Gap): Promise<void> {
     const last = gap.from - 1;
-    const { nodeId } = this.#parts;
-    const { mac, oldest } = await store.look(this.subject.stream, {
-      counter: last,
-      origin: nodeId,
-      incarnation: this.subject.incarnation,
-    });
+    const { mac, oldest } = await store.look(this.subject.stream, this.#asked(last));
     if (this.#position !== gap.to) return;
     if (last > 0 && mac !== this.#macs.at(last)) return this.#reread(Math.max(oldest, last - REREAD));
     this.#told(gap);
@@ -242,7 +295,7 @@ export class SharedStream {
 
   #moveTo(position: number): void {
     this.#position = position;
-    this.subject.apply([], position);
+    this.subject.apply([], position, position);
   }
 
   #told(gap: Gap): void {
@@ -252,25 +305,15 @@ export class SharedStream {
   }
 }
 
-/** Entries whose signatures are remembered. */
-const MOST_MACS = 1_000;
-
-/** The signatures of the entries that were read last, by counter. */
-class RecentMacs {
-  readonly #byCounter = new Map<number, string>();
-
-  at(counter: number): string | undefined {
-    return this.#byCounter.get(counter);
+/** The first and the last counter that are missing among entries; `undefined`: none is. */
+function gapIn(entries: readonly StoredEntry[], behind: number): Gap | undefined {
+  let last = behind;
+  let gap: Gap | undefined;
+  for (const { counter } of entries) {
+    if (counter > last + 1) gap = { from: gap?.from ?? last + 1, to: counter - 1 };
+    last = Math.max(last, counter);
   }
-
-  add({ counter, mac }: StoredEntry): void {
-    // Reinserted, so that the oldest is the first.
-    this.#byCounter.delete(counter);
-    this.#byCounter.set(counter, mac);
-    if (this.#byCounter.size <= MOST_MACS) return;
-    const [oldest] = this.#byCounter.keys();
-    this.#byCounter.delete(oldest as number);
-  }
+  return gap;
 }
 
 function foreign({ origin, sequence, fields, counter }: StoredEntry): ForeignEntry {

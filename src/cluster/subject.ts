@@ -13,6 +13,12 @@ export interface ForeignEntry extends OwnEntry {
   readonly counter: number;
 }
 
+/** An own entry that the store has, and its number there. */
+export interface ConfirmedEntry {
+  readonly sequence: number;
+  readonly counter: number;
+}
+
 /** The own entries since the last call. */
 export interface Taken {
   readonly entries: readonly OwnEntry[];
@@ -30,17 +36,20 @@ export interface Subject {
   readonly incarnation: string;
   /** This many of the last entries are applied on a node that begins. */
   readonly history: number;
-  /** Up to which counter the memory of the process has the stream; 0: it begins. */
-  readonly position: number;
+  /** Up to which counter this node has the stream; `undefined`: it begins. */
+  readonly position: number | undefined;
   /** Calls `listener` when there may be entries to take. Returns the function that ends it. */
   watch(listener: () => void): () => void;
   take(most: number): Taken;
-  /** The store has an own entry. */
-  confirmed(sequence: number, counter: number): void;
+  /** The store has own entries. */
+  confirmed(entries: readonly ConfirmedEntry[]): void;
   /** Tells whether these fields are an entry that may be applied. */
   accepts(fields: readonly string[]): boolean;
-  /** Applies entries in their order; false: not now, all of them must come again. */
-  apply(entries: readonly ForeignEntry[], position: number): boolean;
+  /**
+   * Applies entries in their order, which are behind a counter; then this node has the stream up to `position`. False: not now, or
+   * the node is not at that counter: then all of them must come again.
+   */
+  apply(entries: readonly ForeignEntry[], position: number, behind: number): boolean;
   /** Tells the users of this node that entries of the stream are missing. */
   tellGap(gap: Gap): void;
   /** Tells the users of all nodes that entries made here never left. */

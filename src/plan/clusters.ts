@@ -49,7 +49,6 @@ export class ClusterCollector {
     const plan = { ...config, name, backend, secret, nodeId: config.nodeId, statePath: path };
     this.plans.push({ ...plan, required: configOf(http, 'cluster').required });
     locations.zones.add(clusterZone(plan), span);
-    if (plan.nodeId === undefined)
-      locations.written.add({ directories: [path], sharedDirectories: [dirname(path)] });
+    locations.written.add({ directories: [path], sharedDirectories: [dirname(path)] });
   }
 }

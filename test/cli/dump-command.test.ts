@@ -157,7 +157,7 @@ test('the output of gw dump config has the plan of the example', async (t) => {
     writeFileSync(join(dir, name), stdout);
     const expected = planOf(join(EXAMPLES, name))
       .replaceAll(EXAMPLES, dir)
-      .replace('an-example-key-to-replace', '***');
+      .replaceAll('an-example-key-to-replace', '***');
     expect(planOf(join(dir, name)).replaceAll(EXAMPLES, dir), name).toBe(expected);
   }
 });

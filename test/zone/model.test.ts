@@ -33,8 +33,8 @@ const receive = fc.record({
   do: fc.constant('receive' as const),
   events: fc.array(received, { maxLength: 3 }),
 });
-const place = fc.record({
-  do: fc.constant('place' as const),
+const confirmation = fc.record({
+  do: fc.constant('confirm' as const),
   generation: fc.integer({ min: 1, max: 80 }),
   counter,
 });
@@ -50,7 +50,7 @@ const steps = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: publish },
     { weight: 1, arbitrary: receive },
-    { weight: 1, arbitrary: place },
+    { weight: 1, arbitrary: confirmation },
     { weight: 1, arbitrary: move },
     { weight: 1, arbitrary: look },
   ),
@@ -85,10 +85,10 @@ class Model {
           entries.push({ generation: entries.length + 1, position: event.counter, ...event });
         }
         return step.events.length && entries.length;
-      case 'place': {
+      case 'confirm': {
         const placed = this.kept().find((e) => e.generation === step.generation && e.origin === 0);
         if (placed) placed.counter = step.counter;
-        return placed !== undefined;
+        return placed ? 1 : 0;
       }
       case 'move':
         this.#position = step.counter;
@@ -104,7 +104,9 @@ class Model {
 function act(ring: ReturnType<typeof openRing>, step: Exclude<Step, { do: 'look' }>): unknown {
   if (step.do === 'publish') return ring.publish(step);
   if (step.do === 'receive') return ring.receive(step.events);
-  return step.do === 'place' ? ring.confirm(step.generation, step.counter) : ring.movePosition(step.counter);
+  return step.do === 'confirm'
+    ? ring.confirm([{ generation: step.generation, counter: step.counter }])
+    : ring.movePosition(step.counter);
 }
 
 test('the ring behaves as a list that keeps its last entries, for any sequence of calls', () => {

@@ -108,7 +108,7 @@ test('while an event gets another place, readers see the one or the other', asyn
   ring.publish(event);
   // They differ in both words.
   const counters = [1, 2 ** 53 - 1];
-  ring.confirm(1, 1);
+  ring.confirm([{ generation: 1, counter: 1 }]);
   const end = new SharedArrayBuffer(4);
   const { worker, next } = startThread('placer', { buffer, threadId: 3, counters, end });
   await next();

@@ -43,7 +43,7 @@ const entries: { it: string; capacity?: number; act: (ring: Ring) => void; field
   },
   {
     it: 'an own event that has got its place',
-    act: (r) => [r.movePosition(4), r.publish(event), r.confirm(1, 6)],
+    act: (r) => [r.movePosition(4), r.publish(event), r.confirm([{ generation: 1, counter: 6 }])],
     fields: [[4, 6, 1, 0]],
   },
   {
@@ -55,7 +55,7 @@ const entries: { it: string; capacity?: number; act: (ring: Ring) => void; field
   {
     it: 'an own event that overwrote one with a place',
     capacity: 1,
-    act: (r) => [r.publish(event), r.confirm(1, 6), r.publish(event)],
+    act: (r) => [r.publish(event), r.confirm([{ generation: 1, counter: 6 }]), r.publish(event)],
     fields: [[0, 0, 2, 0]],
   },
 ];
@@ -70,9 +70,9 @@ for (const { it, capacity = 8, act, fields } of entries) {
 
 test('header and entries have the specified layout', () => {
   const { buffer, ring } = ringOf(4);
+  ring.share(7);
   ring.receive([{ channel: 'c', type: 't', timestampMs: 1.5, counter: 2 ** 40, origin: 3, sequence: 9 }]);
-  ring.share();
-  expect([...new Float64Array(buffer, 80, 2)]).toEqual([2 ** 40, 2]);
+  expect([...new Float64Array(buffer, 80, 3)]).toEqual([2 ** 40, 1, 7]);
   const slot = Buffer.from(buffer, 192, 704);
   expect([16, 32, 680, 688].map((at) => slot.readDoubleLE(at))).toEqual([1.5, 2 ** 40, 2 ** 40, 9]);
   expect(slot.readUInt32LE(696)).toBe(3);
@@ -97,21 +97,23 @@ test('receive keeps what comes before an event beyond the limits', () => {
 test('share begins with the next generation, and stays', () => {
   const { ring } = ringOf(2);
   for (let n = 0; n < 3; n++) ring.publish(event);
-  expect([ring.sharedFrom, ring.share(), ring.sharedFrom]).toEqual([0, 4, 4]);
+  expect([ring.sharedFrom, ring.share(1), ring.sharedFrom]).toEqual([0, 4, 4]);
   ring.publish(event);
-  expect([ring.share(), ring.sharedFrom]).toEqual([4, 4]);
+  expect([ring.share(1), ring.sharedFrom]).toEqual([4, 4]);
 });
+
+const confirm = (generation: number) => (ring: Ring) => ring.confirm([{ generation, counter: 8 }]);
 
 describe('watchers', () => {
   const acts: { it: string; act: (ring: Ring) => unknown; gives: unknown; wakes: number }[] = [
     { it: 'a receive of several events', act: (r) => r.receive(at(8, 9)), gives: 5, wakes: 1 },
     { it: 'a receive of nothing', act: (r) => r.receive([]), gives: 0, wakes: 0 },
-    { it: 'the counter of an own event', act: (r) => r.confirm(3, 8), gives: true, wakes: 1 },
-    { it: 'the counter of an overwritten event', act: (r) => r.confirm(1, 8), gives: false, wakes: 0 },
-    { it: 'the counter of an event that was received', act: (r) => r.confirm(2, 8), gives: false, wakes: 0 },
-    { it: 'the counter of an event to come', act: (r) => r.confirm(4, 8), gives: false, wakes: 0 },
+    { it: 'the counter of an own event', act: confirm(3), gives: 1, wakes: 1 },
+    { it: 'the counter of an overwritten event', act: confirm(1), gives: 0, wakes: 0 },
+    { it: 'the counter of an event that was received', act: confirm(2), gives: 0, wakes: 0 },
+    { it: 'the counter of an event to come', act: confirm(4), gives: 0, wakes: 0 },
     { it: 'another position', act: (r) => r.movePosition(8), gives: true, wakes: 0 },
-    { it: 'sharing', act: (r) => r.share(), gives: 4, wakes: 0 },
+    { it: 'sharing', act: (r) => r.share(1), gives: 4, wakes: 0 },
   ];
   for (const { it, act, gives, wakes } of acts) {
     test(`are woken by ${it}: ${wakes}`, () => {
@@ -129,7 +131,7 @@ describe('watchers', () => {
     const { ring } = ringOf(8);
     ring.publish(event);
     const placed = new Promise((resolve) => void ring.watch(() => resolve(ring.read(1)?.counter)));
-    ring.confirm(1, 6);
+    ring.confirm([{ generation: 1, counter: 6 }]);
     expect(await placed).toBe(6);
   });
 });
@@ -139,7 +141,11 @@ test('the lock of a live thread makes no change wait for ever', () => {
   ring.publish(event);
   openRing(buffer, 2);
   new Int32Array(buffer)[4] = 3;
-  expect([ring.receive(at(7)), ring.confirm(1, 7), ring.share()]).toEqual([undefined, undefined, undefined]);
+  expect([ring.receive(at(7)), ring.confirm([{ generation: 1, counter: 7 }]), ring.share(1)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
   expect([ring.movePosition(7), ring.position, ring.sharedFrom]).toEqual([false, 0, 0]);
   new Int32Array(buffer)[4] = 0;
   expect([ring.receive(at(7)), ring.position]).toEqual([2, 7]);

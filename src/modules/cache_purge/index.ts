@@ -1,3 +1,4 @@
+import type { CacheStore } from '../../cache/index.ts';
 import {
   type ConfigReport,
   moduleFor,
@@ -8,7 +9,7 @@ import { compilePurgeApi, type PurgeScope, refuseLarge } from './api.ts';
 import { type CachePurgeConfig, directives } from './directives.ts';
 import { openPurgeEvents } from './events.ts';
 import { compileTagsApi, LAST_PURGE, type TagPurge, type TagsScope } from './tags.ts';
-import { meansAll, targetsOf } from './targets.ts';
+import { meansAll, type Targets, targetsOf } from './targets.ts';
 
 export type { CachePurgeConfig } from './directives.ts';
 
@@ -38,10 +39,32 @@ function provision(config: CachePurgeConfig, worker: WorkerScope): Resources {
   const { zone, tagsApi } = config;
   const knowsHost = (host: string): boolean => worker.view.knowsHost(host);
   const { caches, metrics } = worker;
-  if (tagsApi) return { tags: { stores: [...caches.values()], metrics, knowsHost } };
+  if (tagsApi) {
+    const stores = [...caches.values()];
+    return {
+      tags: { targets: { stores, kind: 'tag', ...sharing(config, stores, worker) }, metrics, knowsHost },
+    };
+  }
   if (zone === undefined) return {};
   const publish = openPurgeEvents(config, worker);
-  return { purge: { zone, targets: targetsOf(zone, config, caches), publish, knowsHost } };
+  const targets = targetsOf(zone, config, caches);
+  return {
+    purge: { zone, targets: { ...targets, ...sharing(config, targets.stores, worker) }, publish, knowsHost },
+  };
+}
+
+/** How the other gateways of a cluster hear of purges, if there is one. */
+function sharing(
+  { cluster: name, onGap }: CachePurgeConfig,
+  stores: readonly CacheStore[],
+  worker: WorkerScope,
+): Pick<Targets, 'cluster'> {
+  const cluster = name === undefined ? undefined : worker.clusters.get(name);
+  if (!cluster) return {};
+  const zones = new Set(stores.map((store) => store.name));
+  const shared = { caches: worker.caches, zones, empties: onGap === 'expire' };
+  worker.own(cluster.sharePurges(shared), (end) => end());
+  return { cluster };
 }
 
 const told = (summary: string, read: (purge: TagPurge) => string): VariableDefinition => ({
@@ -75,8 +98,9 @@ export const cachePurge = moduleFor<CachePurgeConfig>()<Resources>({
     return api ? { rule: 'cache-purge-open', field: 'api', methods: ['POST'] } : undefined;
   },
   uses: (config) => {
-    const { api, zone, eventsZone } = config;
+    const { api, zone, eventsZone, cluster } = config;
     return [
+      ...(cluster === undefined ? [] : [{ kind: 'cluster', name: cluster, field: 'cluster' } as const]),
       ...(api && zone !== undefined && !meansAll(zone, config)
         ? [{ kind: 'cache', name: zone, field: 'zone' } as const]
         : []),

@@ -11,11 +11,11 @@ import {
 import type { Counters } from '../../zone/index.ts';
 import { compileAllowlist, NOT_ALLOWED } from './allowlist.ts';
 import type { CachePurgeConfig } from './directives.ts';
-import { countTags, purgeTargets, TAG_BYTES } from './targets.ts';
+import { countTags, purgeTargets, TAG_BYTES, type Targets } from './targets.ts';
 
 /** What `cache_tags_purge` works with. */
 export interface TagsScope {
-  readonly stores: readonly CacheStore[];
+  readonly targets: Targets;
   readonly metrics: Counters;
   readonly knowsHost: KnowsHost;
 }
@@ -32,13 +32,13 @@ export const LAST_PURGE = stateKey<TagPurge>('cache_tags_purge');
 /** Compiles `cache_tags_purge`: GET shows the tags, DELETE removes what has one. */
 export function compileTagsApi(
   config: CachePurgeConfig,
-  { stores, metrics, knowsHost }: TagsScope,
+  { targets, metrics, knowsHost }: TagsScope,
   build: Build,
 ): Handler {
   const isAllowed = compileAllowlist(config, build);
   for (const name of SITE_HEADERS) build.needHeader(name);
   return async (x) => {
-    if (x.method === 'GET' || x.method === 'HEAD') return show(x, stores, metrics);
+    if (x.method === 'GET' || x.method === 'HEAD') return show(x, targets.stores, metrics);
     if (x.method !== 'DELETE') {
       x.response.setHeader('Allow', 'GET, HEAD, DELETE');
       return refuse(x, 405, { tag: '', error: 'method not allowed' });
@@ -52,7 +52,7 @@ export function compileTagsApi(
         tag: '',
         error: `the query must be tag=NAME, with at most ${TAG_BYTES} bytes`,
       });
-    const [purged = 0] = await purgeTargets({ stores, kind: 'tag' }, [tag]);
+    const [purged = 0] = await purgeTargets(targets, [tag]);
     x.setState(LAST_PURGE, { tag, purged });
     x.send(200, 'application/json', JSON.stringify({ tag, purged, physical_cache_invalidated: true }));
   };

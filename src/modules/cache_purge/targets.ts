@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caches, CacheStore } from '../../cache/index.ts';
+import type { ZonePurge } from '../../cluster/index.ts';
 import type { Purge } from '../../zone/index.ts';
 import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
 
@@ -15,6 +16,8 @@ const ALL_CACHES = 'default';
 export interface Targets {
   readonly stores: readonly CacheStore[];
   readonly kind: Purge['kind'];
+  /** Tells the other gateways of a cluster. */
+  readonly cluster?: { purge(purges: readonly ZonePurge[]): Promise<void> } | undefined;
 }
 
 const KEYS: Readonly<Record<PurgeMatch, Purge['kind']>> = { exact: 'key', prefix: 'prefix', tag: 'tag' };
@@ -78,9 +81,10 @@ function faultOf(
 
 /** Removes what targets mean. Resolves with the number of responses of each when no worker serves them any more. */
 export async function purgeTargets(
-  { stores, kind }: Targets,
+  { stores, kind, cluster }: Targets,
   texts: readonly string[],
 ): Promise<readonly number[]> {
+  void cluster?.purge(stores.map(({ name: zone }) => ({ zone, kind, texts })));
   const perStore = await Promise.all(stores.map((store) => store.purgeAll({ kind, texts }, 'api')));
   return texts.map((_, nth) => perStore.reduce((sum, counts) => sum + (counts[nth] ?? 0), 0));
 }

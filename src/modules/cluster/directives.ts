@@ -33,10 +33,22 @@ const SHORTEST_SECRET = 16;
 
 /** A secret that cannot be guessed. */
 const secret: ArgReader<string> = readers.oneWord('secret', (word, { report }) => {
-  if (word.value.length >= SHORTEST_SECRET) return word.value;
-  report.emerg('"secret" is too short', word.span, `expected at least ${SHORTEST_SECRET} characters`);
-  return undefined;
+  if (word.value.length < SHORTEST_SECRET) {
+    const hint = `who can read the store can guess it: use at least ${SHORTEST_SECRET} characters`;
+    report.warn('the secret of the cluster is short', word.span, hint);
+  }
+  return word.value;
 });
+
+/** A time of at least so many milliseconds. */
+function timeFrom(leastMs: number): ArgReader<number> {
+  return readers.oneWord('time', (word, scope) => {
+    const ms = readers.time.read([word], scope);
+    if (ms === undefined || ms >= leastMs) return ms;
+    scope.report.emerg(`"${scope.directive}" must be at least ${leastMs}ms`, word.span);
+    return undefined;
+  });
+}
 
 /** Gateways that share what they know. */
 export const directives = directivesFor<ClusterConfig>()({
@@ -76,7 +88,7 @@ export const directives = directivesFor<ClusterConfig>()({
     into: 'secret',
     secret: 'whole',
     summary:
-      'The key by which the gateways of the cluster know entries of each other; at least 16 characters. What others write into the store is dropped.',
+      'The key by which the gateways of the cluster know entries of each other; at least 16 characters are advised. What others write into the store is dropped.',
   },
   retain: {
     ...CLUSTER,
@@ -105,7 +117,7 @@ export const directives = directivesFor<ClusterConfig>()({
   },
   heartbeat: {
     ...CLUSTER,
-    args: readers.time,
+    args: timeFrom(100),
     into: 'heartbeatMs',
     default: 5_000,
     defaultText: '5s',
@@ -113,7 +125,7 @@ export const directives = directivesFor<ClusterConfig>()({
   },
   timeout: {
     ...CLUSTER,
-    args: readers.time,
+    args: timeFrom(10),
     into: 'timeoutMs',
     default: 500,
     defaultText: '500ms',

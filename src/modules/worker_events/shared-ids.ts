@@ -1,10 +1,10 @@
 import type { OpenCluster } from '../../cluster/index.ts';
 import type { Ring, RingEntry } from '../../zone/index.ts';
 
-/** Entries that are looked at to find the place of a client that comes from another gateway. */
-const MOST_LOOKED_AT = 20_000;
+/** Entries of other nodes among which an own one is looked for that may not be in the stream yet. */
+const MOST_PASSED = 500;
 
-const ID = /^(\d{1,15})\/([\w.-]{1,80})\/(\d{1,15})$/;
+const ID = /^(\d{1,16})\/([\w.-]{1,80})\/(\d{1,16})$/;
 
 /**
  * The ids of entries in a ring that the gateways of a cluster share: `position/node/generation`. The node goes on by the
@@ -44,26 +44,36 @@ export class SharedIds {
   }
 
   /**
-   * The last generation before the first entry that is beyond a position of the stream. Entries of other nodes are in the order
-   * of the stream, and so are those of this one; but an own entry is in the ring before it is in the stream.
+   * The last generation before the first entry that may be beyond a position of the stream. The positions of entries grow with their
+   * generations. An own entry may get a counter beyond that of entries behind it: it is in the ring before it is in the stream.
    */
   #behind(position: number): number {
-    const ring = this.#ring;
-    const range = ring.range();
+    const range = this.#ring.range();
     if (!range) return 0;
-    const oldest = Math.max(range.oldest, range.newest - MOST_LOOKED_AT + 1);
-    let first = range.newest + 1;
-    let isOwnFound = false;
-    let isForeignFound = false;
-    for (let at = range.newest; at >= oldest && !(isOwnFound && isForeignFound); at -= 1) {
-      const entry = ring.read(at);
+    let first = this.#firstBeyond(position, range);
+    let passed = 0;
+    for (let at = first - 1; at >= range.oldest && passed < MOST_PASSED; at -= 1) {
+      const entry = this.#ring.read(at);
       // It has been overwritten: so has all before it.
       if (!entry) break;
-      const isBeyond = entry.counter === 0 || entry.counter > position;
-      if (isBeyond) first = at;
-      else if (entry.origin === 0) isOwnFound = true;
-      else isForeignFound = true;
+      passed += 1;
+      if (entry.origin !== 0) continue;
+      if (entry.counter !== 0 && entry.counter <= position) break;
+      first = at;
+      passed = 0;
     }
     return first - 1;
+  }
+
+  /** The first generation of those in the ring whose position is greater. */
+  #firstBeyond(position: number, { oldest, newest }: { oldest: number; newest: number }): number {
+    let [low, high] = [oldest, newest + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      // What has been overwritten meanwhile is older.
+      if ((this.#ring.read(middle)?.position ?? 0) > position) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 }

@@ -6,7 +6,8 @@ import { HEADER_BYTES, MAX_ZONE_BYTES, type Memory } from '../header.ts';
  *
  *   header   8 u32 capacity   12 u32 stride   24 i32 wake counter   28 i32 sequence (odd: being written)
  *            32 f64 next generation   40 f64 oldest   48 f64 dropped   56 f64 last publish (ms)
- *            80 f64 position   88 f64 first shared generation (0: not shared)
+ *            80 f64 position   88 f64 first generation that the stream has not got (0: not shared)
+ *            96 f64 number of the stream
  *   entry    0 i32 sequence (odd: being written)   4 u32 checksum   8 f64 generation   16 f64 created (ms)
  *            24 u16 channel length   26 u16 type length   28 u32 payload length   32 f64 position
  *            40 channel   104 type   168 payload   680 f64 counter   688 f64 sequence of the origin   696 u32 origin
@@ -31,6 +32,7 @@ export const DROPPED_DOUBLE = 6;
 export const LAST_PUBLISH_DOUBLE = 7;
 export const POSITION_DOUBLE = 10;
 export const SHARED_FROM_DOUBLE = 11;
+export const STREAM_DOUBLE = 12;
 
 const CHECKSUM = 4;
 export const GENERATION = 8;

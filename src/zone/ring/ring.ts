@@ -21,6 +21,7 @@ import {
   type RingEvent,
   SEQUENCE_WORD,
   SHARED_FROM_DOUBLE,
+  STREAM_DOUBLE,
   slotOffset,
   stampEntry,
   STRIDE_BYTES,
@@ -92,6 +93,12 @@ interface Published {
   readonly evicted: boolean;
 }
 
+/** An event of this process and its counter in the stream. */
+interface ConfirmedEvent {
+  readonly generation: number;
+  readonly counter: number;
+}
+
 /** The range of generations in the ring; `oldest` is greater than `newest` if it is empty. */
 interface RingRange {
   readonly oldest: number;
@@ -157,29 +164,23 @@ export class Ring {
 
   /**
    * Appends events of other processes as neighbours, with their own times, and moves the position with each of them, so that
-   * an event is received once whenever this thread dies. Returns as `publishAll`; throws a RangeError as `publish` does for
-   * the first event beyond the limits: those before it have been received.
+   * an event is received once whenever this thread dies. Returns as `publishAll`; 0, and appends nothing, if the position is not
+   * `behind`: another thread has gone on. Throws a RangeError as `publish` does for the first event beyond the limits: those
+   * before it have been received.
    */
-  receive(events: readonly ReceivedEvent[]): number | undefined {
-    return this.#appendAll(events, (event) => event);
+  receive(events: readonly ReceivedEvent[], behind = this.position): number | undefined {
+    return this.#appendAll(events, (event) => event, behind);
   }
 
   /**
-   * Notes that an event of this process has got its place in the stream, and wakes all threads that watch the ring. Returns
-   * false, and changes nothing, if the entry was overwritten or received; `undefined` if the lock could not be acquired in
+   * Notes the counters that events of this process have got in the stream, and wakes all threads that watch the ring. Those that
+   * were overwritten or received, or have their counter already, are left out. Returns how many were not; `undefined` if the lock could not be acquired in
    * 250 ms.
    */
-  confirm(generation: number, counter: number): boolean | undefined {
-    const isPlaced = this.#locked(() => {
-      const { u32, f64 } = this.#shared;
-      const at = slotOffset(generation, this.capacity);
-      if (generationAt(this.#shared, at) !== generation || u32[(at + ORIGIN) >> 2] !== 0) return false;
-      // One store, and the slot stays readable: an entry that is complete must never seem to be missing.
-      f64[(at + COUNTER) >> 3] = counter;
-      return true;
-    });
-    if (isPlaced === true) announce(this.#shared.i32);
-    return isPlaced;
+  confirm(events: readonly ConfirmedEvent[]): number | undefined {
+    const count = this.#locked(() => events.filter((event) => this.#confirm(event)).length);
+    if (count !== undefined && count > 0) announce(this.#shared.i32);
+    return count;
   }
 
   /**
@@ -198,18 +199,36 @@ export class Ring {
     return this.#locked(() => (this.#shared.f64[POSITION_DOUBLE] = counter)) !== undefined;
   }
 
-  /** The first generation that is for the stream; 0: this ring is not shared. */
+  /** The first generation that the stream has not got, as far as it is meant for it; 0: this ring is not shared. */
   get sharedFrom(): number {
     return this.#shared.f64[SHARED_FROM_DOUBLE] as number;
   }
 
   /**
-   * Shares what will be published from now on, unless the ring is shared already. Returns `sharedFrom`; `undefined` if the
-   * lock could not be acquired in 250 ms.
+   * Shares what will be published from now on by the stream with this number, unless the ring is shared by it already. Returns
+   * `sharedFrom`; `undefined` if the lock could not be acquired in 250 ms.
    */
-  share(): number | undefined {
+  share(stream: number): number | undefined {
     const { f64 } = this.#shared;
-    return this.#locked(() => (f64[SHARED_FROM_DOUBLE] ||= f64[NEXT_DOUBLE] as number));
+    return this.#locked(() => {
+      if (f64[STREAM_DOUBLE] === stream && this.sharedFrom !== 0) return this.sharedFrom;
+      f64[STREAM_DOUBLE] = stream;
+      f64[POSITION_DOUBLE] = 0;
+      return (f64[SHARED_FROM_DOUBLE] = f64[NEXT_DOUBLE] as number);
+    });
+  }
+
+  /** The stream has what was published before this generation. Does nothing if the ring is not shared. */
+  sharedUpTo(generation: number): void {
+    const { f64 } = this.#shared;
+    this.#locked(() => {
+      if (this.sharedFrom !== 0) f64[SHARED_FROM_DOUBLE] = Math.max(this.sharedFrom, generation);
+    });
+  }
+
+  /** What is published from now on is for this process alone. */
+  unshare(): void {
+    this.#locked(() => (this.#shared.f64[SHARED_FROM_DOUBLE] = 0));
   }
 
   /** Returns the content of the ring at one moment; `undefined` if the lock could not be acquired in 250 ms. */
@@ -274,10 +293,12 @@ export class Ring {
   #appendAll<E extends RingEvent>(
     events: readonly E[],
     receivedOf: (event: E) => ReceivedEvent | undefined,
+    behind?: number,
   ): number | undefined {
     let last = 0;
     try {
       return this.#locked(() => {
+        if (behind !== undefined && behind !== this.position) return 0;
         for (const event of events)
           last = this.#append(encodeEvent(this.#image, event), receivedOf(event)).generation;
         return last;
@@ -286,6 +307,17 @@ export class Ring {
       // Also what was appended before an event that is refused.
       if (last !== 0) announce(this.#shared.i32);
     }
+  }
+
+  /** Must be called under the lock. */
+  #confirm({ generation, counter }: ConfirmedEvent): boolean {
+    const { u32, f64 } = this.#shared;
+    const at = slotOffset(generation, this.capacity);
+    if (generationAt(this.#shared, at) !== generation || u32[(at + ORIGIN) >> 2] !== 0) return false;
+    if (f64[(at + COUNTER) >> 3] === counter) return false;
+    // One store, and the slot stays readable: an entry that is complete must never seem to be missing.
+    f64[(at + COUNTER) >> 3] = counter;
+    return true;
   }
 
   /**

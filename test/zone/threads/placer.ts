@@ -11,4 +11,5 @@ const { buffer, threadId, counters, end } = workerData as {
 const ring = openRing(buffer, threadId);
 const ended = new Int32Array(end);
 parentPort?.postMessage('ready');
-while (Atomics.load(ended, 0) === 0) for (const counter of counters) ring.confirm(1, counter);
+while (Atomics.load(ended, 0) === 0)
+  for (const counter of counters) ring.confirm([{ generation: 1, counter }]);
