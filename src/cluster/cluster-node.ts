@@ -4,7 +4,15 @@ import type { ClusterMetrics } from './metrics.ts';
 import { OutboxBytes } from './outbox.ts';
 import type { ClusterPlan } from './plan.ts';
 import type { ClusterStatus } from './status.ts';
-import { type ClusterStore, type Heard, type Member, StoreLost, type StoreOwner } from './store.ts';
+import {
+  type Admitting,
+  type ClusterStore,
+  type Grant,
+  type Heard,
+  type Member,
+  StoreLost,
+  type StoreOwner,
+} from './store.ts';
 import { type StreamCounts, SharedStream } from './shared-stream.ts';
 import type { Subject } from './subject.ts';
 
@@ -49,6 +57,8 @@ export class ClusterNode implements StoreOwner {
   readonly #unwatch = new Map<SharedStream, () => void>();
   /** Streams that are not shared any more, but have entries that wait. */
   readonly #ended = new Set<SharedStream>();
+  /** Of what is shared without a stream, by name. */
+  readonly #digests = new Map<string, string>();
   readonly #heart: NodeJS.Timeout;
   #isUp = false;
   /** The streams were read to their ends once. */
@@ -100,6 +110,24 @@ export class ClusterNode implements StoreOwner {
     };
   }
 
+  /** Tells the other nodes the parameters of something that has no stream. Returns the function that ends it. */
+  declare(name: string, digest: string): () => void {
+    this.#digests.set(name, digest);
+    return () => {
+      if (this.#digests.get(name) === digest) this.#digests.delete(name);
+    };
+  }
+
+  /** Counts requests in a bucket. Rejects if the store has not done that; a refusal of the store is logged. */
+  async admit(admitting: Admitting): Promise<Grant> {
+    try {
+      return await this.#store.admit(admitting);
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
+  }
+
   up(): void {
     const epoch = (this.#epoch += 1);
     if (this.#reason !== undefined)
@@ -117,6 +145,11 @@ export class ClusterNode implements StoreOwner {
     this.#reason = reason;
     for (const shared of this.#streams.values()) shared.interrupted();
     this.#parts.changed();
+  }
+
+  /** How many nodes are live, this one included, by the last heartbeat. */
+  get liveNodes(): number {
+    return Math.max(1, this.#heard?.members ?? 1);
   }
 
   get status(): ClusterStatus {
@@ -270,7 +303,10 @@ export class ClusterNode implements StoreOwner {
     const { nodeId, incarnation, plan, version } = this.#parts;
     await this.#trying(async () => {
       const all = [...this.#streams.values()];
-      const digests = new Map(all.map(({ subject }) => [subject.stream, subject.digest]));
+      const digests = new Map([
+        ...this.#digests,
+        ...all.map(({ subject }) => [subject.stream, subject.digest] as const),
+      ]);
       const facts = JSON.stringify({ version });
       this.#heard = await this.#store.beat({
         nodeId,
@@ -332,13 +368,16 @@ export class ClusterNode implements StoreOwner {
       await act();
       return true;
     } catch (error) {
-      if (!(error instanceof StoreLost) && !this.#isClosed) {
-        const message = (error as Error).message.slice(0, LONGEST_REASON);
-        this.#refusal = `it refuses: ${message}`;
-        this.#warnOnce(message, `the store refuses: ${message}`);
-      }
+      this.#failed(error);
       return false;
     }
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof StoreLost || this.#isClosed) return;
+    const message = (error as Error).message.slice(0, LONGEST_REASON);
+    this.#refusal = `it refuses: ${message}`;
+    this.#warnOnce(message, `the store refuses: ${message}`);
   }
 
   #warnOnce(key: string, message: string): void {

@@ -2,7 +2,7 @@ export { type Clusters, openClusters } from './clusters.ts';
 export { isGenuine, type Seal, sealEntry } from './entry.ts';
 export { NODE_ID } from './node-id.ts';
 export type { OpenCluster } from './open-cluster.ts';
-export { type ClusterPlan, clusterZone } from './plan.ts';
+export { type ClusterPlan, clusterZone, type SharedLimits } from './plan.ts';
 export type { ZonePurge } from './purge-subject.ts';
 export { STORE_COMMANDS } from './redis-scripts.ts';
 export { RedisStore } from './redis-store.ts';

@@ -15,6 +15,7 @@ export class KeptPosition {
   #written: number | undefined;
   #wanted: number | undefined;
   #hasFailed = false;
+  #saving: Promise<void> = Promise.resolve();
 
   constructor(directory: string, name: string, log: ErrorLog) {
     this.#path = join(directory, name);
@@ -30,10 +31,27 @@ export class KeptPosition {
 
   set counter(counter: number | undefined) {
     this.#wanted = counter;
+    // Without a file the next start would not know that it has missed anything.
+    if (this.#written === undefined) void this.save();
   }
 
   /** Writes the position if it has changed. Never rejects: a failure is logged once. */
   async save(): Promise<void> {
+    // One writer at a time: both would write the same file beside it.
+    const before = this.#saving;
+    this.#saving = (async () => {
+      await before;
+      await this.#save();
+    })();
+    return this.#saving;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.save();
+  }
+
+  async #save(): Promise<void> {
     const wanted = this.#wanted;
     if (wanted === undefined || wanted === this.#written) return;
     const aside = `${this.#path}.new`;
@@ -52,11 +70,6 @@ export class KeptPosition {
       if (!this.#hasFailed) this.#log.write('error', systemFailure('write', this.#path, error));
       this.#hasFailed = true;
     }
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.save();
   }
 
   #read(directory: string): number | undefined {

@@ -1,4 +1,4 @@
-import type { Counters, Metric } from '../zone/index.ts';
+import type { Counter, Counters, Metric } from '../zone/index.ts';
 import type { ClusterStatus } from './status.ts';
 
 const SENT: Metric = {
@@ -77,4 +77,23 @@ export function showCluster(
   return () => {
     for (const end of ends) end();
   };
+}
+
+const LEASE_CALLS: Metric = {
+  name: 'gw_limit_lease_calls_total',
+  help: 'Calls to the store of a cluster for requests of a limit.',
+};
+const FALLBACK: Metric = {
+  name: 'gw_limit_fallback_total',
+  help: 'Requests for which the store of a cluster did not decide in time.',
+};
+
+/** The counters of a shared rate limit. */
+export interface LimitMetrics {
+  readonly calls: Counter;
+  readonly fallbacks: Counter;
+}
+
+export function limitMetrics(metrics: Counters, zone: string): LimitMetrics {
+  return { calls: metrics.counter(LEASE_CALLS, { zone }), fallbacks: metrics.counter(FALLBACK, { zone }) };
 }

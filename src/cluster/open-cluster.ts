@@ -3,8 +3,9 @@ import type { ErrorLog } from '../log/index.ts';
 import { redisLabel } from '../redis/index.ts';
 import { type Counters, type Ring, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
 import { ClusterNode } from './cluster-node.ts';
-import { clusterMetrics } from './metrics.ts';
 import { KeptPosition } from './kept-position.ts';
+import { type Bucket, bucketId, LimitLeases, LOST, Refusals, type Verdict } from './limit-leases.ts';
+import { clusterMetrics, type LimitMetrics, limitMetrics } from './metrics.ts';
 import { keptNodeId } from './node-id.ts';
 import type { ClusterPlan } from './plan.ts';
 import { PurgeSubject, type SharedCaches, type ZonePurge } from './purge-subject.ts';
@@ -38,7 +39,19 @@ export interface ClusterTurn {
 }
 
 /** Makes the node share something; returns the function that ends it. */
-type Joining = (node: ClusterNode) => () => void;
+type Joining = (node: ClusterNode) => Leaving;
+type Leaving = () => void | Promise<void>;
+
+/** A request of a shared rate limit; rates and fills are in thousandths of requests. */
+interface LimitedRequest extends Omit<Bucket, 'keyHash'> {
+  /** The value that requests are told apart by. */
+  readonly key: string;
+}
+
+/** What workers ask the one that runs the node. */
+type Question =
+  | { readonly kind: 'purges'; readonly purges: readonly ZonePurge[] }
+  | { readonly kind: 'limit'; readonly bucket: Bucket };
 
 /** How long a purge is handed to the worker that runs the node, if that does not answer. */
 const HANDING_MS = 1_000;
@@ -50,7 +63,7 @@ export class OpenCluster {
   readonly #text: SharedText;
   readonly #seat: Seat;
   readonly #looking: NodeJS.Timeout;
-  readonly #shared = new Map<Joining, (() => void) | undefined>();
+  readonly #shared = new Map<Joining, Leaving | undefined>();
   readonly #calls: WorkerCalls;
   /** Of all configurations, the latest last. */
   readonly #caches = new Set<SharedCaches>();
@@ -59,6 +72,10 @@ export class OpenCluster {
   /** The text has no room for what is to be told. */
   #isFull = false;
   #unsharePurges: (() => void) | undefined;
+  readonly #limitMetrics = new Map<string, LimitMetrics>();
+  /** What the worker that runs the node need not be asked again. */
+  readonly #refusals = new Refusals();
+  #leases: LimitLeases | undefined;
   readonly #openedMs = performance.now();
   #node: ClusterNode | undefined;
   #origins: string[] = [];
@@ -108,6 +125,11 @@ export class OpenCluster {
     return this.#node?.status ?? this.record?.status;
   }
 
+  /** How many gateways are live, this one included, as far as it has heard. */
+  get liveNodes(): number {
+    return this.#node?.liveNodes ?? Math.max(1, this.record?.status.members_total ?? 1);
+  }
+
   /** Returns the name of the node that has published an entry of a ring. */
   originName(origin: number): string {
     if (origin === 0) return this.nodeId;
@@ -150,7 +172,7 @@ export class OpenCluster {
   async purge(purges: readonly ZonePurge[]): Promise<void> {
     for (let attempt = 1; attempt <= MOST_HANDED; attempt += 1) {
       try {
-        await this.#calls.ask(purges, HANDING_MS);
+        await this.#ask({ kind: 'purges', purges }, HANDING_MS);
         return;
       } catch (error) {
         if (!(error instanceof CallLost)) throw error;
@@ -161,6 +183,25 @@ export class OpenCluster {
       'error',
       `cluster "${plan.name}": a purge could not be handed to the node; other gateways do not know of it`,
     );
+  }
+
+  /** Lets the other gateways know the parameters of a rate limit. Returns the function that ends it. */
+  shareLimit(zone: string, digest: string): () => void {
+    this.#metricsOf(zone);
+    return this.#share((node) => node.declare(`li:${zone}`, digest));
+  }
+
+  /** Counts a request in a bucket that all gateways share. Never rejects, and takes no longer than `limits wait`. */
+  async admit({ key, ...limit }: LimitedRequest): Promise<Verdict> {
+    // Hashed: it is a text of clients, of any length.
+    const bucket = { ...limit, keyHash: createHash('sha256').update(key).digest('base64url') };
+    const id = bucketId(bucket);
+    const refusal = this.#refusals.find(id, bucket);
+    if (refusal) return refusal;
+    const verdict = await this.#verdictOf(bucket);
+    if (verdict.verdict === 'refused') this.#refusals.add(id, verdict.excess);
+    if (verdict.verdict === 'lost') this.#metricsOf(limit.zone).fallbacks.add();
+    return verdict;
   }
 
   /** Tells whether the store has an event that was published here, once that is certain or `timeout` has passed. */
@@ -211,7 +252,7 @@ export class OpenCluster {
     const { plan, memory, version, log, metrics } = this.#parts;
     this.#origins = [...(this.record?.origins ?? [])];
     this.#nodeId = plan.nodeId ?? this.record?.status.node_id ?? keptNodeId(plan.statePath, log);
-    const { backend, namespace, retain, timeoutMs } = plan;
+    const { backend, namespace, retain, timeoutMs, limits } = plan;
     const node = new ClusterNode({
       plan,
       nodeId: this.#nodeId,
@@ -224,15 +265,23 @@ export class OpenCluster {
       changed: () => this.#tell(),
     });
     this.#node = node;
+    this.#leases = new LimitLeases({
+      ...limits,
+      liveNodes: () => node.liveNodes,
+      take: (admitting) => {
+        this.#metricsOf(admitting.zone).calls.add();
+        return node.admit(admitting);
+      },
+    });
     for (const join of this.#shared.keys()) this.#shared.set(join, join(node));
-    this.#calls.answerWith((question) => this.#answer(question));
+    this.#calls.answerWith((question) => this.#answer(question as Question));
     this.#tell();
   }
 
   #share(join: Joining): () => void {
     this.#shared.set(join, this.#node && join(this.#node));
     return () => {
-      this.#shared.get(join)?.();
+      void this.#shared.get(join)?.();
       this.#shared.delete(join);
     };
   }
@@ -242,13 +291,14 @@ export class OpenCluster {
     const leaves = [...this.#shared.values()];
     // This worker may begin anew before the old node has left.
     this.#node = undefined;
+    this.#leases = undefined;
     for (const join of this.#shared.keys()) this.#shared.set(join, undefined);
     this.#calls.answerWith(undefined);
     await node?.close();
-    for (const leave of leaves) leave?.();
+    for (const leave of leaves) await leave?.();
   }
 
-  #joinPurges(node: ClusterNode): () => void {
+  #joinPurges(node: ClusterNode): Leaving {
     const { plan, log } = this.#parts;
     const position = new KeptPosition(plan.statePath, 'purges', log);
     const subject = new PurgeSubject({ shared: () => [...this.#caches].reverse(), position });
@@ -257,16 +307,45 @@ export class OpenCluster {
     return () => {
       leave();
       if (this.#purges === subject) this.#purges = undefined;
-      void subject.close();
+      return subject.close();
     };
   }
 
-  /** Answers a worker that has done purges. */
-  #answer(question: unknown): Promise<true> {
+  #ask(question: Question, timeoutMs: number): Promise<unknown> {
+    return this.#calls.ask(question, timeoutMs);
+  }
+
+  async #verdictOf(bucket: Bucket): Promise<Verdict> {
+    try {
+      return (await this.#ask({ kind: 'limit', bucket }, this.#parts.plan.limits.waitMs)) as Verdict;
+    } catch (error) {
+      if (error instanceof CallLost) return LOST;
+      throw error;
+    }
+  }
+
+  /** Answers a worker. */
+  #answer(question: Question): Promise<Verdict | true> {
+    switch (question.kind) {
+      case 'limit':
+        return this.#leases?.admit(question.bucket) ?? Promise.resolve(LOST);
+      case 'purges':
+        return this.#addPurges(question.purges);
+    }
+  }
+
+  /** Tells the other nodes of purges that a worker has done. */
+  #addPurges(done: readonly ZonePurge[]): Promise<true> {
     const purges = this.#purges;
     if (!purges) return Promise.reject(new CallLost('no purges are shared'));
-    for (const purge of question as readonly ZonePurge[]) purges.add(purge);
+    for (const purge of done) purges.add(purge);
     return Promise.resolve(true);
+  }
+
+  #metricsOf(zone: string): LimitMetrics {
+    const known = this.#limitMetrics.get(zone) ?? limitMetrics(this.#parts.metrics, zone);
+    this.#limitMetrics.set(zone, known);
+    return known;
   }
 
   /** The number of a node in rings. Its name is known to all workers before an entry with the number is. */

@@ -1,6 +1,16 @@
 import type { Endpoint } from '../redis/index.ts';
 import type { SharedTextDeclaration } from '../zone/index.ts';
 
+/** How rate limits are shared. */
+export interface SharedLimits {
+  /** How long what a gateway has taken from a limit can be used. */
+  readonly leaseMs: number;
+  /** How long a request waits for the store. */
+  readonly waitMs: number;
+  /** What decides without the store: the limit of this gateway alone, its share of that, nobody; or requests are refused. */
+  readonly fallback: 'local' | 'share' | 'open' | 'closed';
+}
+
 /** A `cluster` block: gateways that share what they know through one store. */
 export interface ClusterPlan {
   readonly name: string;
@@ -20,6 +30,7 @@ export interface ClusterPlan {
   readonly heartbeatMs: number;
   /** How long the store may take to respond. */
   readonly timeoutMs: number;
+  readonly limits: SharedLimits;
   /** The directory of what a node must not forget, absolute. */
   readonly statePath: string;
   /** The gateway is not ready without the store. */

@@ -1,6 +1,6 @@
 import { type Reply, ReplyError } from '../redis/index.ts';
 import { ENTRY_VERSION } from './entry.ts';
-import type { Heard, Member, StoredEntry, StreamState } from './store.ts';
+import type { Grant, Heard, Member, StoredEntry, StreamState } from './store.ts';
 
 /** A reply that is none to the command: replies are matched to commands by order alone, so the connection is out of step. */
 export class UnexpectedReply extends Error {}
@@ -129,6 +129,12 @@ export function readMembers(reply: Reply): readonly Member[] {
     return { nodeId: readText(nodeId), incarnation, facts, ageMs: readNumber(age) };
   });
   return members.sort((one, other) => (one.nodeId < other.nodeId ? -1 : 1));
+}
+
+/** The reply of the script `ADMIT`. */
+export function readGrant(reply: Reply): Grant {
+  const [requests, first] = readList(reply);
+  return { requests: readNumber(requests), excess: readNumber(first) };
 }
 
 /** The reply to INFO: lines of names and values. */

@@ -31,6 +31,8 @@ export const STORE_COMMANDS = [
   'hlen',
   'hset',
   'hdel',
+  'get',
+  'set',
   'zadd',
   'zscore',
   'zcount',
@@ -54,6 +56,11 @@ export function nodeKeys(
 ): readonly [nodes: string, factsByNode: string, digestsByStream: string] {
   const key = `gw:{${namespace}:nodes}`;
   return [key, `${key}:f`, `${key}:d`];
+}
+
+/** The fill of a bucket of a rate limit, and when it was written (ms on the store's clock). The hash of a key has no colon. */
+export function bucketKey(namespace: string, zone: string, keyHash: string): string {
+  return `gw:{${namespace}:li:${zone}:${keyHash}}`;
 }
 
 /** Without a stream there are no first and last entries; XINFO gives the last id also when all entries were trimmed. */
@@ -248,4 +255,33 @@ for at = 1, #found, 2 do
   members[#members + 1] = facts
 end
 return members
+`);
+
+/** If the clock of the store has gone back by more than this, it was set anew. */
+const CLOCK_SET_MS = 60_000;
+
+/**
+ * KEYS bucket; ARGV thousandths of requests per second, burst in thousandths, number of requests. Gives how many of them the bucket
+ * has taken, and its fill with the first of them, each further one being 1000 more; 0 and the fill that was too high, if it has taken
+ * none.
+ *
+ * nginx's leaky bucket, as in the limit_req module. An empty one has no key: nginx does not count the first request of a key.
+ */
+export const ADMIT = script(`${NOW}
+local rate, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local fill, written = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
+local first, elapsed = 0, 1
+if fill then
+  fill, written = tonumber(fill), tonumber(written)
+  elapsed = now - written
+  elapsed = elapsed < -${CLOCK_SET_MS} and 1 or math.max(0, elapsed)
+  first = math.max(0, fill - math.floor(rate * elapsed / 1000) + 1000)
+end
+if first > burst then return { 0, first } end
+local taken = math.min(wanted, 1 + math.floor((burst - first) / 1000))
+local last = first + (taken - 1) * 1000
+if elapsed > 0 then written = now end
+local expires = written - now + math.ceil((last + 1000) * 1000 / rate)
+redis.call('SET', KEYS[1], string.format('%.0f %.0f', last, written), 'PX', string.format('%.0f', math.max(1, expires)))
+return { taken, first }
 `);

@@ -2,6 +2,7 @@ import type { Endpoint } from '../redis/index.ts';
 import {
   type Page,
   readCounters,
+  readGrant,
   readHeard,
   readMembers,
   readPage,
@@ -11,11 +12,24 @@ import {
   readStreams,
   readText,
 } from './redis-replies.ts';
-import { APPEND, BEAT, LEAVE, LOOK, MEMBERS, nodeKeys, PAGE, streamKeys } from './redis-scripts.ts';
 import {
+  ADMIT,
+  APPEND,
+  BEAT,
+  bucketKey,
+  LEAVE,
+  LOOK,
+  MEMBERS,
+  nodeKeys,
+  PAGE,
+  streamKeys,
+} from './redis-scripts.ts';
+import {
+  type Admitting,
   type Asked,
   type Beat,
   type ClusterStore,
+  type Grant,
   type Heard,
   type Member,
   type SealedEntry,
@@ -118,6 +132,12 @@ export class RedisStore implements ClusterStore {
   look(stream: string, { counter, origin, incarnation }: Asked): Promise<StreamState> {
     const args = [String(counter), origin, incarnation];
     return this.#writing.run({ script: LOOK, keys: this.#keys(stream), args }, readState);
+  }
+
+  admit({ zone, keyHash, milliRequestsPerSecond, burst, requests }: Admitting): Promise<Grant> {
+    const keys = [bucketKey(this.#namespace, zone, keyHash)];
+    const args = [milliRequestsPerSecond, burst, requests].map(String);
+    return this.#writing.run({ script: ADMIT, keys, args }, readGrant);
   }
 
   beat({ nodeId, incarnation, facts, heartbeatMs, digests }: Beat): Promise<Heard> {

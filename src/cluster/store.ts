@@ -82,6 +82,25 @@ export interface Member {
   readonly ageMs: number;
 }
 
+/** Requests to be counted in a bucket of a rate limit. Fills and rates are in thousandths of requests, as in nginx. */
+export interface Admitting {
+  readonly zone: string;
+  /** Hash of the value that requests are told apart by; without colons. */
+  readonly keyHash: string;
+  readonly milliRequestsPerSecond: number;
+  /** Maximum fill of the bucket. */
+  readonly burst: number;
+  /** At least 1. */
+  readonly requests: number;
+}
+
+/** The requests that a bucket has taken. */
+export interface Grant {
+  readonly requests: number;
+  /** The fill with the first of them, each further one makes it 1000 more; with none: the fill that was too high. */
+  readonly excess: number;
+}
+
 /**
  * What nodes share. Streams have names such as `ev:ZONE`. Every call rejects with `StoreLost` or `StoreRefused`; nothing is queued
  * and nothing is sent twice.
@@ -103,6 +122,8 @@ export interface ClusterStore {
   /** Gives the newest `count` entries. */
   tail(stream: string, count: number): Promise<StreamTail>;
   look(stream: string, asked: Asked): Promise<StreamState>;
+  /** Counts as many of the requests as the bucket can take. */
+  admit(admitting: Admitting): Promise<Grant>;
   beat(beat: Beat): Promise<Heard>;
   /** Takes back the signs of life of a node; nothing happens if they are of another incarnation. */
   leave(nodeId: string, incarnation: string): Promise<void>;

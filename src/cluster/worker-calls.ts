@@ -42,10 +42,11 @@ export class WorkerCalls {
     if (this.#answerer) return this.#answerer(question);
     const id = (this.#last += 1);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.delete(id);
-        reject(new CallLost(`no answer within ${timeoutMs} ms`));
-      }, timeoutMs);
+      const giveUp = (): void => {
+        if (this.#waiting.delete(id)) reject(new CallLost(`no answer within ${timeoutMs} ms`));
+      };
+      // If this thread was busy, the answer may be there, and be heard after the timers.
+      const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
       this.#waiting.set(id, { resolve, timer });
       this.#channel.postMessage({ asks: this.#workerId, id, question } satisfies Message);
     });

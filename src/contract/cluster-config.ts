@@ -1,3 +1,4 @@
+import type { SharedLimits } from '../cluster/index.ts';
 import type { Endpoint } from '../redis/index.ts';
 
 /** The directives of a `cluster` block, and those about clusters in `http`. */
@@ -11,6 +12,7 @@ export interface ClusterConfig {
   readonly batchMs: number;
   readonly heartbeatMs: number;
   readonly timeoutMs: number;
+  readonly limits: SharedLimits;
   readonly statePath?: string;
   readonly required: boolean;
 }

@@ -167,11 +167,15 @@ export interface ZoneNeed<C> {
   readonly index?: number;
 }
 
-/** The name of something that another directive declares, and the directive to blame if none does. */
+/**
+ * The name of something that another directive declares, and the directive to blame if none does; `index` selects one of a list.
+ * `only cluster`: the only one there is, or none.
+ */
 interface NameUse<C> {
-  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster' | 'only cluster';
   readonly name: string;
   readonly field: keyof C & string;
+  readonly index?: number;
 }
 
 /** A literal host that requests are sent to; `index` selects one of a list of directives. */

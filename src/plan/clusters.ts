@@ -26,6 +26,10 @@ export class ClusterCollector {
     return this.#blocks.has(name);
   }
 
+  get count(): number {
+    return this.#blocks.size;
+  }
+
   /** Adds a `cluster` block. */
   add(block: BoundBlock, http: ResolvedConfigs): void {
     const { registry, report, locations, prefix } = this.#planning;

@@ -52,7 +52,7 @@ function declaredAt(span: Span): string {
 
 /** A name that a location uses and another directive declares. */
 interface UsedName {
-  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster' | 'only cluster';
   readonly name: string;
   readonly directive: string;
   readonly span: Span | undefined;
@@ -64,6 +64,11 @@ const UNDECLARED: Readonly<
 > = {
   upstream: ({ name }) => ({ message: `unknown upstream "${name}"` }),
   cluster: ({ name }) => ({ message: `unknown cluster "${name}"`, rule: 'bad-reference' }),
+  'only cluster': ({ name }) => ({
+    message: `"${name}" is ambiguous: there are several clusters`,
+    rule: 'bad-reference',
+    hint: 'name one: cluster=name',
+  }),
   ring: ({ name }) => ({ message: `no "worker_events_zone" has the name "${name}"` }),
   cache: ({ name, directive }) => ({
     message: `"${directive}" zone "${name}" is unknown`,

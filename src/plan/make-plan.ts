@@ -109,6 +109,7 @@ function planNames({ locations, upstreams, clusters }: Collected, workers: numbe
     ring: (name) => locations.zones.has(name, 'ring'),
     cache: (name) => locations.zones.has(name, 'cache'),
     cluster: (name) => clusters.has(name),
+    'only cluster': () => clusters.count < 2,
   });
 }
 

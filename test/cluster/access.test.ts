@@ -28,6 +28,8 @@ test('a user needs the keys of the namespace and the commands in the list, all o
   for (const nodeId of ['gw-a', 'gw-b']) await store.beat({ ...facts, nodeId });
   expect(await store.members()).toHaveLength(2);
   await store.leave('gw-a', 'i1');
+  const bucket = { zone: 'one', keyHash: 'x', milliRequestsPerSecond: 1_000, burst: 0, requests: 2 };
+  expect(await store.admit(bucket)).toEqual({ requests: 1, excess: 0 });
   expect(await store.policy()).toBe('noeviction');
   const used = [...(await server.client.info('commandstats')).matchAll(/^cmdstat_([^:]+):/gm)]
     .map(([, name]) => name)

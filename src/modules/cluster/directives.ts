@@ -1,5 +1,5 @@
 import type { Word } from '../../../grammar/index.ts';
-import { NODE_ID } from '../../cluster/index.ts';
+import { NODE_ID, type SharedLimits } from '../../cluster/index.ts';
 import { type ArgReader, defines, directivesFor, pathFrom, readers } from '../../config/index.ts';
 import type { ClusterConfig } from '../../contract/index.ts';
 import { AddressFault, type Endpoint, endpointsOf, parseRedisAddress } from '../../redis/index.ts';
@@ -50,6 +50,39 @@ function timeFrom(leastMs: number): ArgReader<number> {
   });
 }
 
+const FALLBACKS = ['local', 'share', 'open', 'closed'] as const;
+/** Requests wait for the store, and what was taken is lost to all others. */
+const LONGEST_LIMIT_MS = 10_000;
+const EXPECTED_OF: Readonly<Record<string, string>> = {
+  lease: 'a time from 1ms to 10s',
+  wait: 'a time from 1ms to 10s',
+  fallback: FALLBACKS.join(', '),
+};
+const LIMITS: SharedLimits = { leaseMs: 200, waitMs: 50, fallback: 'local' };
+
+/** `lease=200ms wait=50ms fallback=local` */
+const limits: ArgReader<SharedLimits> = readers.words(
+  { syntax: `[lease=time] [wait=time] [fallback=${FALLBACKS.join(' | ')}]`, min: 1, max: 3 },
+  (words, { report }) => {
+    let read = LIMITS;
+    for (const { value, span } of words) {
+      const [, name, text = ''] = /^(lease|wait|fallback)=(.*)$/s.exec(value) ?? [];
+      const ms = readers.parseTimeMs(text) ?? 0;
+      const fallback = FALLBACKS.find((one) => one === text);
+      const isTime = ms > 0 && ms <= LONGEST_LIMIT_MS;
+      if (name === 'lease' && isTime) read = { ...read, leaseMs: ms };
+      else if (name === 'wait' && isTime) read = { ...read, waitMs: ms };
+      else if (name === 'fallback' && fallback) read = { ...read, fallback };
+      else {
+        const expected = name === undefined ? 'lease=, wait= or fallback=' : EXPECTED_OF[name];
+        report.emerg(`invalid parameter "${value}"`, span, `expected ${expected}`);
+        return undefined;
+      }
+    }
+    return read;
+  },
+);
+
 /** Gateways that share what they know. */
 export const directives = directivesFor<ClusterConfig>()({
   cluster: {
@@ -57,7 +90,8 @@ export const directives = directivesFor<ClusterConfig>()({
     args: readers.text,
     opens: 'cluster',
     many: true,
-    summary: 'A group of gateways that share events through one store; zones name it with "cluster=".',
+    summary:
+      'A group of gateways that share events and rate limits through one store; zones name it with "cluster=".',
     roles: defines('cluster'),
     source: 'gw',
   },
@@ -130,6 +164,15 @@ export const directives = directivesFor<ClusterConfig>()({
     default: 500,
     defaultText: '500ms',
     summary: 'How long the store may take to respond.',
+  },
+  limits: {
+    ...CLUSTER,
+    args: limits,
+    into: 'limits',
+    default: LIMITS,
+    defaultText: 'lease=200ms wait=50ms fallback=local',
+    summary:
+      'How request limits are shared: for how long a gateway takes at once what it needs, how long a request waits for the store, and what decides then: the limit of this gateway, the same divided by the live gateways, nothing ("open"), or a refusal ("closed").',
   },
   state_path: {
     ...CLUSTER,

@@ -1,7 +1,7 @@
 import { moduleFor, type ClusterConfig } from '../../contract/index.ts';
 import { directives } from './directives.ts';
 
-/** Gateways that share events through one store. The plan makes the clusters of the blocks; locations name them. */
+/** Gateways that share events and rate limits through one store. The plan makes the clusters of the blocks; locations name them. */
 export const cluster = moduleFor<ClusterConfig>()({
   name: 'cluster',
   directives,

@@ -12,7 +12,7 @@ import {
 import type { ConfigReport } from '../../contract/index.ts';
 import { REQUEST } from './leaky-bucket.ts';
 
-/** `limit_req_zone key zone=name:size rate=rate`. */
+/** `limit_req_zone key zone=name:size rate=rate [cluster=name[:exact] | sync[=exact]]`. */
 export interface RateZoneConfig {
   readonly name: string;
   readonly sizeBytes: number;
@@ -20,6 +20,16 @@ export interface RateZoneConfig {
   readonly key: ComplexValue;
   /** As it was written. */
   readonly keyText: string;
+  /** Absent: the zone is this gateway's alone. */
+  readonly sharing?: ZoneSharing;
+}
+
+/** How the gateways of a cluster share a zone. */
+export interface ZoneSharing {
+  /** Absent: the only cluster of the configuration, if there is one. */
+  readonly cluster?: string;
+  /** Nothing is taken from the limit before a request comes. */
+  readonly isExact: boolean;
 }
 
 /** `limit_req zone=name [burst=number] [nodelay | delay=number]`; all numbers in thousandths of requests. */
@@ -41,13 +51,16 @@ export interface LimitReqConfig {
 
 const HSL = ['http', 'server', 'location'] as const;
 
+const EXPECTED = 'expected zone=, rate=, cluster=name[:exact] or sync[=exact]';
+
 const zone: ArgReader<RateZoneConfig> = readers.words(
-  { syntax: 'key zone=name:size rate=rate [sync]', min: 3, max: 4 },
+  { syntax: 'key zone=name:size rate=rate [cluster=name[:exact] | sync[=exact]]', min: 3, max: 4 },
   (words, scope) => {
     const [keyWord, ...parameters] = words as [Word, ...Word[]];
     let name = '';
     let sizeBytes = 0;
     let milliRequestsPerSecond = REQUEST;
+    let sharing: ZoneSharing | undefined;
     for (const word of parameters) {
       const { value } = word;
       if (value.startsWith('zone=')) {
@@ -58,8 +71,11 @@ const zone: ArgReader<RateZoneConfig> = readers.words(
         const found = readRate(word, scope);
         if (found === undefined) return undefined;
         milliRequestsPerSecond = found;
-      } else if (value !== 'sync') {
-        scope.report.emerg(`invalid parameter "${value}"`, word.span, 'expected zone= and rate=');
+      } else {
+        const found = sharing ? undefined : readSharing(value);
+        sharing = found;
+        if (found) continue;
+        scope.report.emerg(`invalid parameter "${value}"`, word.span, EXPECTED);
         return undefined;
       }
     }
@@ -70,11 +86,19 @@ const zone: ArgReader<RateZoneConfig> = readers.words(
         milliRequestsPerSecond,
         key: scope.complexValue(keyWord),
         keyText: keyWord.value,
+        ...(sharing && { sharing }),
       };
     scope.report.emerg(`"${scope.directive}" must have "zone" parameter`, scope.span);
     return undefined;
   },
 );
+
+/** `cluster=main`, `cluster=main:exact`, `sync` (nginx Plus) and `sync=exact`. */
+function readSharing(value: string): ZoneSharing | undefined {
+  if (value === 'sync' || value === 'sync=exact') return { isExact: value !== 'sync' };
+  const [, cluster, exact] = /^cluster=([^:]+)(:exact)?$/s.exec(value) ?? [];
+  return cluster === undefined ? undefined : { cluster, isExact: exact !== undefined };
+}
 
 function readRate(word: Word, { report }: ReadScope): number | undefined {
   const [, count = '0', unit] = /^rate=(\d{1,9})(r\/s|r\/m)?$/.exec(word.value) ?? [];
@@ -117,6 +141,11 @@ const limit: ArgReader<RateLimitConfig> = readers.words(
   },
 );
 
+/** The name of a cluster is in any word but the first. */
+const CLUSTER_NAMES = [1, 2, 3].flatMap((word) =>
+  uses('cluster', { word, behind: ['cluster='], until: ':' }),
+);
+
 /** nginx's limit_req module. */
 export const directives = directivesFor<LimitReqConfig>()({
   limit_req_zone: {
@@ -124,8 +153,9 @@ export const directives = directivesFor<LimitReqConfig>()({
     args: zone,
     into: 'zones',
     repeat: 'append',
-    summary: 'Shared memory for the request rate of each key, and the allowed rate.',
-    roles: defines('request zone', AT.zone),
+    summary:
+      'Shared memory for the request rate of each key, and the allowed rate. With "cluster" the rate is that of all gateways of the cluster together; with ":exact" none of them takes requests ahead from 10 r/s on, so that each one asks the store. "sync" is the only cluster of the configuration, and without effect if there is none.',
+    roles: [...defines('request zone', AT.zone), ...CLUSTER_NAMES],
     source: 'nginx ngx_http_limit_req_module#limit_req_zone',
   },
   limit_req: {

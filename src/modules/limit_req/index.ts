@@ -1,19 +1,27 @@
+import { createHash } from 'node:crypto';
 import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
 import { openRequestRates, type RequestRates, zoneIdentity } from '../../zone/index.ts';
-import { directives, type LimitReqConfig, type RateZoneConfig, validate } from './directives.ts';
-import { type Admission, admit, type RateLimit, REQUEST } from './leaky-bucket.ts';
+import {
+  directives,
+  type LimitReqConfig,
+  type RateZoneConfig,
+  validate,
+  type ZoneSharing,
+} from './directives.ts';
+import { type Admission, admit, REQUEST } from './leaky-bucket.ts';
+import { admitShared, type AnyLimit, type SharedZone } from './shared.ts';
 
 /** A zone that is open in this worker. */
 interface OpenZone {
   readonly config: RateZoneConfig;
   readonly rates: RequestRates;
+  readonly shared?: SharedZone;
 }
 
 /** A limit that requests are checked against, without the key of a request. */
-interface CompiledLimit extends Omit<RateLimit, 'key'> {
-  readonly zone: string;
+interface CompiledLimit extends Omit<AnyLimit, 'key'> {
   readonly keyText: string;
   readonly keyOf: (x: Exchange) => string;
 }
@@ -21,6 +29,8 @@ interface CompiledLimit extends Omit<RateLimit, 'key'> {
 type KeyedLimit = CompiledLimit & { readonly key: string };
 
 const LONGEST_KEY_BYTES = 65_535;
+/** `sync` of nginx Plus, which names none. */
+const ONLY_CLUSTER = { kind: 'only cluster', name: 'sync' } as const;
 const STATUS = stateKey<string>('limit_req_status');
 
 /** `$limit_req_status`: empty if no limit was checked. */
@@ -37,11 +47,18 @@ const LESS: Readonly<Record<LimitReqConfig['logLevel'], Level>> = {
 /** Delays and refuses requests; each request is checked once, even if it is redirected (nginx). */
 function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZone>, build: Build): Handler {
   const limits = (config.limits ?? []).map(({ zone, burst, delay }): CompiledLimit => {
-    const { config: declared, rates } = zones.get(zone) as OpenZone;
+    const { config: declared, ...open } = zones.get(zone) as OpenZone;
     const { milliRequestsPerSecond, keyText, key } = declared;
-    return { zone, keyText, rates, milliRequestsPerSecond, burst, delay, keyOf: build.value(key) };
+    return { zone, keyText, ...open, milliRequestsPerSecond, burst, delay, keyOf: build.value(key) };
   });
   const act = compileVerdict(config, build);
+  const decide: Decide = limits.some(({ shared }) => shared)
+    ? async (x, keyed) => {
+        const admission = await admitShared(keyed);
+        // The client may have left meanwhile.
+        if (!x.aborted) await act(x, admission);
+      }
+    : (x, keyed) => act(x, admit(keyed));
   return (x) => {
     if (x.main.state(STATUS) !== undefined) return undefined;
     const keyed: KeyedLimit[] = [];
@@ -56,11 +73,12 @@ function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZo
         );
       } else keyed.push({ ...limit, key });
     }
-    return keyed.length === 0 ? undefined : act(x, admit(keyed));
+    return keyed.length === 0 ? undefined : decide(x, keyed);
   };
 }
 
 type Act = (x: Exchange, admission: Admission) => void | Promise<void>;
+type Decide = (x: Exchange, limits: readonly KeyedLimit[]) => void | Promise<void>;
 
 function compileVerdict({ status, dryRun, logLevel }: LimitReqConfig, { log }: Build): Act {
   const dry = dryRun ? ', dry run' : '';
@@ -87,6 +105,9 @@ function compileVerdict({ status, dryRun, logLevel }: LimitReqConfig, { log }: B
       );
     } else if (admission.why === 'full') {
       log.write('alert', `could not allocate node in limit_req zone "${zone}"`, logContext(x));
+    } else if (admission.why === 'lost') {
+      const message = `limiting requests${dry}, no response from the store of the cluster, by zone "${zone}"`;
+      log.write(logLevel, message, logContext(x));
     } else log.write('error', `limit_req zone "${zone}" is busy`, logContext(x));
     x.main.setState(STATUS, `REJECTED${suffix}`);
     return dryRun ? undefined : x.end(status);
@@ -150,6 +171,13 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
   },
   enabled: ({ limits }) => limits !== undefined,
   validate,
+  uses: ({ zones = [] }) =>
+    zones.flatMap(({ sharing }, index) => {
+      if (!sharing) return [];
+      const { cluster } = sharing;
+      const used = cluster === undefined ? ONLY_CLUSTER : ({ kind: 'cluster', name: cluster } as const);
+      return [{ ...used, field: 'zones' as const, index }];
+    }),
   zones: ({ zones = [] }) =>
     zones.map(({ name, sizeBytes, keyText }, index) => ({
       zone: { name, kind: 'request limit', sizeBytes, key: keyText },
@@ -159,21 +187,39 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
   provision: ({ zones = [], limits = [] }, worker) => {
     const used = new Set(limits.map(({ zone }) => zone));
     return new Map(
-      zones
-        .filter(({ name }) => used.has(name))
-        .map((config) => [config.name, { config, rates: openZone(config.name, worker) }]),
+      zones.filter(({ name }) => used.has(name)).map((config) => [config.name, openZone(config, worker)]),
     );
   },
   compile: (config, zones, build) => ({ preaccess: compileLimits(config, zones, build) }),
   explanation,
+  rules: () => import('./rules.ts'),
 });
 
 /** Opens a zone once per worker. */
-function openZone(name: string, worker: WorkerScope): OpenZone['rates'] {
-  const buffer = worker.zone(name);
-  return worker.share(
+function openZone(config: RateZoneConfig, worker: WorkerScope): OpenZone {
+  const buffer = worker.zone(config.name);
+  const rates = worker.share(
     `limit_req ${zoneIdentity(buffer)}`,
     () => openRequestRates(buffer, worker.workerId),
     () => undefined,
   );
+  const shared = config.sharing && shareZone(config, config.sharing, worker);
+  return { config, rates, ...(shared && { shared }) };
+}
+
+/** Shares a zone with the other gateways of a cluster, if there is one. */
+function shareZone(
+  { name, keyText, milliRequestsPerSecond }: RateZoneConfig,
+  { cluster: named, isExact }: ZoneSharing,
+  worker: WorkerScope,
+): SharedZone | undefined {
+  const cluster = named === undefined ? [...worker.clusters.values()][0] : worker.clusters.get(named);
+  if (!cluster) return undefined;
+  const digest = createHash('sha256').update(`${milliRequestsPerSecond} ${keyText}`).digest('base64url');
+  worker.share(
+    `limit_req ${cluster.key} ${name} ${digest}`,
+    () => cluster.shareLimit(name, digest),
+    (end) => end(),
+  );
+  return { cluster, isExact };
 }

@@ -28,10 +28,10 @@ export type Admission =
       readonly limit: RateLimit;
     }
   | { readonly verdict: 'rejected'; readonly excess: number; readonly limit: RateLimit }
-  /** The zone is too small for the key, or its lock could not be taken. */
-  | { readonly verdict: 'failed'; readonly why: 'full' | 'busy'; readonly limit: RateLimit };
+  /** The zone is too small for the key, its lock could not be taken, or the store of its cluster has not told. */
+  | { readonly verdict: 'failed'; readonly why: 'full' | 'busy' | 'lost'; readonly limit: RateLimit };
 
-const PASSED: Admission = { verdict: 'passed' };
+export const PASSED: Admission = { verdict: 'passed' };
 
 /**
  * Counts a request if every limit allows it, and nowhere otherwise (nginx ngx_http_limit_req_handler). No two limits have the
@@ -72,10 +72,15 @@ function decide(limits: readonly RateLimit[], nowMs: number): Admission {
     const excess = excesses[index] as number;
     if (elapsedMs(limit.rates, nowMs) > 0) limit.rates.writtenMs = nowMs;
     limit.rates.number = excess;
-    const delayMs = Math.floor(((excess - limit.delay) * 1000) / limit.milliRequestsPerSecond);
+    const delayMs = delayMsOf(limit, excess);
     if (delayMs > (longest.delayMs ?? 0)) longest = { verdict: 'delayed', delayMs, excess, limit };
   }
   return longest;
+}
+
+/** How long a request waits that has filled the bucket so far; below 1: it does not. */
+export function delayMsOf({ delay, milliRequestsPerSecond }: RateLimit, excess: number): number {
+  return Math.floor(((excess - delay) * 1000) / milliRequestsPerSecond);
 }
 
 /** Gives the fill of the bucket with one more request. */

@@ -1,0 +1,68 @@
+import type { OpenCluster } from '../../cluster/index.ts';
+import { admit, type Admission, delayMsOf, PASSED, type RateLimit } from './leaky-bucket.ts';
+
+/** A limit of this gateway, or one that the gateways of a cluster share. */
+export interface AnyLimit extends RateLimit {
+  readonly zone: string;
+  readonly shared?: SharedZone;
+}
+
+/** A zone whose counts are in the store of a cluster; those of its memory decide if the store does not tell. */
+export interface SharedZone {
+  readonly cluster: OpenCluster;
+  readonly isExact: boolean;
+}
+
+type Delayed = Extract<Admission, { verdict: 'delayed' }>;
+
+/**
+ * Counts a request in the shared buckets one after another, and then, if all of them have taken it, in those of this gateway as
+ * `admit` does. What a shared bucket has counted stays counted, also if a later limit refuses the request.
+ */
+export async function admitShared(limits: readonly AnyLimit[]): Promise<Admission> {
+  const local: RateLimit[] = [];
+  let longest: Delayed | undefined;
+  for (const limit of limits) {
+    const found = limit.shared ? await admitByStore(limit, limit.shared) : limit;
+    if (!('verdict' in found)) local.push(found);
+    else if (found.verdict === 'delayed') longest = longer(found, longest);
+    else if (found.verdict !== 'passed') return found;
+  }
+  const admission = local.length > 0 ? admit(local) : PASSED;
+  if (admission.verdict === 'delayed') return longer(admission, longest);
+  return admission.verdict === 'passed' ? (longest ?? admission) : admission;
+}
+
+/** Of equal delays nginx reports the later limit. */
+function longer(later: Delayed, earlier: Delayed | undefined): Delayed {
+  return earlier && earlier.delayMs > later.delayMs ? earlier : later;
+}
+
+/** Gives the limit of this gateway that decides instead, if the store has not told in time. */
+async function admitByStore(
+  limit: AnyLimit,
+  { cluster, isExact }: SharedZone,
+): Promise<Admission | RateLimit> {
+  const { zone, key, milliRequestsPerSecond, burst } = limit;
+  const result = await cluster.admit({ zone, key, milliRequestsPerSecond, burst, isExact });
+  if (result.verdict === 'lost') return fallback(limit, cluster);
+  const { verdict, excess } = result;
+  if (verdict === 'refused') return { verdict: 'rejected', excess, limit };
+  const delayMs = delayMsOf(limit, excess);
+  return delayMs > 0 ? { verdict: 'delayed', delayMs, excess, limit } : PASSED;
+}
+
+function fallback(limit: AnyLimit, { plan, liveNodes }: OpenCluster): Admission | RateLimit {
+  switch (plan.limits.fallback) {
+    case 'local':
+      return limit;
+    case 'share': {
+      const rate = Math.floor(limit.milliRequestsPerSecond / liveNodes);
+      return { ...limit, milliRequestsPerSecond: Math.max(1, rate) };
+    }
+    case 'open':
+      return PASSED;
+    case 'closed':
+      return { verdict: 'failed', why: 'lost', limit };
+  }
+}
