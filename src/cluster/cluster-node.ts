@@ -355,8 +355,7 @@ export class ClusterNode implements StoreOwner {
   async #checkPolicy(): Promise<void> {
     await this.#trying(async () => {
       const policy = await this.#store.policy();
-      if (policy === undefined || policy === 'noeviction' || this.#warned.has(policy)) return;
-      this.#warned.add(policy);
+      if (policy === undefined || policy === 'noeviction') return;
       const message = `the store has "maxmemory-policy ${policy}": streams would vanish; it must be "noeviction"`;
       this.#parts.log.write('error', `${this.#name}: ${message}`);
     });

@@ -67,7 +67,14 @@ export function showCluster(
 ): () => void {
   const labels = { cluster };
   const show = (metric: Metric, read: (status: ClusterStatus) => number): (() => void) =>
-    metrics.collect('gauge', { metric, labels, read: () => (of.status ? read(of.status) : Number.NaN) });
+    metrics.collect('gauge', {
+      metric,
+      labels,
+      read: () => {
+        const { status } = of;
+        return status ? read(status) : Number.NaN;
+      },
+    });
   const ends = [
     show(UP, ({ state }) => (state === 'up' ? 1 : 0)),
     show(MEMBERS, ({ members_total: members }) => members),

@@ -5,7 +5,17 @@ import type { Gateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { freePort } from '../harness/ports.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
-import { clusterOf, eventsOf, joined, payloadsOf, publishAll, startNode, startPair } from './gateways.ts';
+import {
+  clusterOf,
+  eventsOf,
+  joined,
+  numbered,
+  payloadsOf,
+  publishAll,
+  sorted,
+  startNode,
+  startPair,
+} from './gateways.ts';
 
 const file = wholeFile();
 let store: TestRedis;
@@ -16,10 +26,6 @@ beforeAll(async () => {
   store = await redis();
   [a, b] = await startPair(file, { backend: store.url });
 });
-
-const numbered = (name: string, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, i) => `${name} ${i}`);
-const sorted = (list: readonly (string | null)[]) => list.map(String).toSorted();
 
 test('what one gateway publishes all have, once, with the time and the name of its publisher', async () => {
   await publishAll(a, ['tag:a']);
@@ -89,6 +95,9 @@ test('a client that hops between gateways misses no event', async (t) => {
 });
 
 test('since takes the id of an event on another gateway', async (t) => {
+  // An id has the position up to which its gateway had the stream by then.
+  const told = await store.client.xlen('gw:{gw:ev:bus}');
+  await expect.poll(async () => (await clusterOf(a)).streams[0]?.position).toBe(told);
   await publishAll(a, ['since 1', 'since 2', 'since 3']);
   await expect.poll(() => payloadsOf(b)).toContain('since 3');
   const client = await openEvents(t, `${a.url}/events?since=0`);

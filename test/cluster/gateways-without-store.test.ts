@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest';
 import { redis } from '../harness/redis.ts';
-import { clusterOf, eventsOf, joined, payloadsOf, publishAll, startNode, startPair } from './gateways.ts';
+import {
+  clusterOf,
+  eventsOf,
+  joined,
+  numbered,
+  payloadsOf,
+  publishAll,
+  sorted,
+  startNode,
+  startPair,
+} from './gateways.ts';
 import { postedJson } from './post.ts';
-
-const numbered = (name: string, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, i) => `${name} ${i}`);
-const sorted = (list: readonly (string | null)[]) => list.map(String).toSorted();
 
 test('while the store hangs all serve, and afterwards all have everything once', async (t) => {
   const store = await redis('--databases', '2');

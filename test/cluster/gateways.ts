@@ -99,3 +99,13 @@ export async function joined(gw: Gateway): Promise<void> {
     await sleep(20);
   }
 }
+
+/** `name 0`, `name 1` … */
+export function numbered(name: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => `${name} ${i}`);
+}
+
+/** Payloads in an order that does not depend on the gateway. */
+export function sorted(payloads: readonly (string | null)[]): readonly string[] {
+  return payloads.map(String).toSorted();
+}

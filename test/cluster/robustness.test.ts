@@ -6,6 +6,7 @@ import {
   eventsOf,
   joined,
   nodeConf,
+  numbered,
   payloadsOf,
   publishAll,
   startNode,
@@ -13,8 +14,6 @@ import {
 } from './gateways.ts';
 
 const STREAM = 'gw:{gw:ev:bus}';
-const numbered = (name: string, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, i) => `${name} ${i}`);
 const metricOf = async (gw: Gateway, name: string): Promise<number> =>
   Number(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'm').exec((await gw.fetch('/metrics')).body)?.[1]);
 

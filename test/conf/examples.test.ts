@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../harness/gateway.ts';
 import { openEvents } from '../harness/event-source.ts';
@@ -8,7 +6,7 @@ import { watchSql } from '../../src/modules/dbrest/tools/watch-sql.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
-import { type Owner, wholeFile } from '../harness/owner.ts';
+import { wholeFile } from '../harness/owner.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
 import { SITE_EXAMPLES } from './site-examples.ts';
@@ -19,30 +17,9 @@ let operatorsPort = 0;
 
 const json = { 'Content-Type': 'application/json' };
 
-/** A server that responds with a name; gives its port. */
-async function whoami(t: Owner, name: string): Promise<number> {
-  const server = createServer((_, response) => response.end(name));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
-}
-
 /** What each example promises, called as its reader would call it. */
 const examples: Readonly<Record<string, Example>> = {
   ...SITE_EXAMPLES,
-  'cluster-balancer.conf': {
-    env: async (t) => {
-      const ports = await Promise.all(['a', 'b', 'c'].map((name) => whoami(t, name)));
-      return Object.fromEntries(ports.map((port, nth) => [`PORT_${'ABC'[nth]}`, String(port)]));
-    },
-    calls: async (gw) => {
-      const bodies = await Promise.all(Array.from({ length: 6 }, () => gw.fetch('/')));
-      expect(new Set(bodies.map(({ body }) => body))).toEqual(new Set(['a', 'b', 'c']));
-    },
-  },
   'feature-flags.conf': {
     env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
     calls: async (gw) => {

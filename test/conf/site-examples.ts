@@ -99,6 +99,17 @@ async function makeCertificate(t: Owner): Promise<Record<string, string>> {
 
 /** The examples of sites that are common with nginx. */
 export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
+  'cluster-balancer.conf': {
+    env: async (t) => {
+      const nodes = ['a', 'b', 'c'].map((name) => application(t, (_, response) => response.end(name)));
+      const ports = (await Promise.all(nodes)).map((address) => address.split(':')[1] as string);
+      return Object.fromEntries(ports.map((port, nth) => [`PORT_${'ABC'[nth]}`, port]));
+    },
+    calls: async (gw) => {
+      const bodies = await Promise.all(Array.from({ length: 6 }, () => gw.fetch('/')));
+      expect(new Set(bodies.map(({ body }) => body))).toEqual(new Set(['a', 'b', 'c']));
+    },
+  },
   'caching.conf': {
     env: async (t) => ({
       APP: await application(t, publish),
