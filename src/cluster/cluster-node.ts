@@ -13,7 +13,11 @@ import {
   StoreLost,
   type StoreOwner,
 } from './store.ts';
-import { type StreamCounts, SharedStream } from './shared-stream.ts';
+import { KeyedStream } from './keyed-stream.ts';
+import type { KeyedSubject } from './keyed-subject.ts';
+import type { NodeStream, StreamParts } from './node-stream.ts';
+import { NodeWarnings } from './node-warnings.ts';
+import { SharedStream } from './shared-stream.ts';
 import type { Subject } from './subject.ts';
 
 /** Most members that the status names. */
@@ -30,11 +34,12 @@ const REFUSED_MS = 1_000;
 /** Characters of an error of the store, and of a name that comes from there. */
 const LONGEST_REASON = 200;
 const LONGEST_NAME = 64;
-/** Different warnings until the store is reached anew. */
-const MOST_WARNED = 100;
 
 interface NodeParts {
-  readonly plan: ClusterPlan;
+  readonly plan: Pick<
+    ClusterPlan,
+    'name' | 'secret' | 'namespace' | 'bufferBytes' | 'batchMs' | 'heartbeatMs'
+  >;
   readonly nodeId: string;
   /** Identifies this start of the process. */
   readonly incarnation: string;
@@ -43,6 +48,8 @@ interface NodeParts {
   readonly backend: string;
   readonly log: ErrorLog;
   readonly metrics: ClusterMetrics;
+  /** Publishes an event for the users of this node only. */
+  readonly announce: (type: string, facts: Readonly<Record<string, unknown>>) => void;
   /** Called when the status has changed. */
   readonly changed: () => void;
 }
@@ -52,11 +59,11 @@ export class ClusterNode implements StoreOwner {
   readonly #parts: NodeParts;
   readonly #store: ClusterStore;
   readonly #bytes: OutboxBytes;
-  readonly #counts: StreamCounts;
-  readonly #streams = new Map<string, SharedStream>();
-  readonly #unwatch = new Map<SharedStream, () => void>();
+  readonly #warnings: NodeWarnings;
+  readonly #streams = new Map<string, NodeStream>();
+  readonly #unwatch = new Map<NodeStream, () => void>();
   /** Streams that are not shared any more, but have entries that wait. */
-  readonly #ended = new Set<SharedStream>();
+  readonly #ended = new Set<NodeStream>();
   /** Of what is shared without a stream, by name. */
   readonly #digests = new Map<string, string>();
   readonly #heart: NodeJS.Timeout;
@@ -71,43 +78,37 @@ export class ClusterNode implements StoreOwner {
   #beats = 0;
   /** Heartbeats in a row that another node with this id was heard of. */
   #taken = 0;
-  /** Warnings that were logged, so that each is logged once. */
-  readonly #warned = new Set<string>();
   /** Raised with each connection: what an older one has begun must not go on. */
   #epoch = 0;
   #isClosed = false;
 
   constructor(parts: NodeParts) {
+    const { name, bufferBytes, heartbeatMs } = parts.plan;
     this.#parts = parts;
-    this.#bytes = new OutboxBytes(parts.plan.bufferBytes);
-    this.#counts = this.#countsOf(parts);
-    this.#heart = setInterval(() => void this.#beat(), parts.plan.heartbeatMs).unref();
+    this.#bytes = new OutboxBytes(bufferBytes);
+    this.#warnings = new NodeWarnings({ ...parts, name });
+    this.#heart = setInterval(() => void this.#beat(), heartbeatMs).unref();
     this.#store = parts.open(this);
   }
 
-  /** Shares a stream, instead of another one of the same name. Returns the function that ends it. */
+  get nodeId(): string {
+    return this.#parts.nodeId;
+  }
+
+  /** Shares what happens, instead of another subject of the same stream. Returns the function that ends it. */
   add(subject: Subject): () => void {
-    const { nodeId, plan } = this.#parts;
-    const shared = new SharedStream(subject, {
-      nodeId,
-      seal: plan,
-      bytes: this.#bytes,
-      counts: this.#counts,
-    });
-    const { stream } = subject;
-    const former = this.#streams.get(stream);
-    if (former) this.#endStream(former);
-    this.#streams.set(stream, shared);
-    this.#unwatch.set(
-      shared,
-      subject.watch(() => void this.#send(shared)),
-    );
-    if (this.#isUp) void this.#begin(shared, this.#epoch);
-    return () => {
-      if (this.#streams.get(stream) !== shared) return;
-      this.#streams.delete(stream);
-      this.#endStream(shared);
-    };
+    return this.#add(new SharedStream(subject, { ...this.#streamParts, bytes: this.#bytes }), subject);
+  }
+
+  /** Shares the values of keys, instead of another subject of the same stream. Returns the function that ends it. */
+  addKeyed(subject: KeyedSubject): () => void {
+    return this.#add(new KeyedStream(subject, this.#streamParts), subject);
+  }
+
+  /** Takes, or keeps, what one node does for all. False: another one does it. Rejects if the store cannot be asked. */
+  lease(name: string, ttlMs: number): Promise<boolean> {
+    const { nodeId, incarnation } = this.#parts;
+    return this.#store.lease(name, `${nodeId} ${incarnation}`, ttlMs);
   }
 
   /** Tells the other nodes the parameters of something that has no stream. Returns the function that ends it. */
@@ -130,8 +131,7 @@ export class ClusterNode implements StoreOwner {
 
   up(): void {
     const epoch = (this.#epoch += 1);
-    if (this.#reason !== undefined)
-      this.#parts.log.write('notice', `${this.#name}: the store is reached again`);
+    if (this.#reason !== undefined) this.#warnings.write('notice', 'the store is reached again');
     this.#isUp = true;
     this.#reason = undefined;
     void this.#resume(epoch);
@@ -140,7 +140,7 @@ export class ClusterNode implements StoreOwner {
   down(reason: string): void {
     this.#epoch += 1;
     if (this.#reason !== reason)
-      this.#parts.log.write('error', `${this.#name}: the store cannot be reached: ${reason}; trying again`);
+      this.#warnings.write('error', `the store cannot be reached: ${reason}; trying again`);
     this.#isUp = false;
     this.#reason = reason;
     for (const shared of this.#streams.values()) shared.interrupted();
@@ -202,8 +202,30 @@ export class ClusterNode implements StoreOwner {
     return this.#reason ?? this.#refusal;
   }
 
+  get #streamParts(): StreamParts {
+    const { nodeId, plan } = this.#parts;
+    return { nodeId, seal: plan, counts: this.#warnings };
+  }
+
+  #add(shared: NodeStream, subject: Subject | KeyedSubject): () => void {
+    const { stream } = subject;
+    const former = this.#streams.get(stream);
+    if (former) this.#endStream(former);
+    this.#streams.set(stream, shared);
+    this.#unwatch.set(
+      shared,
+      subject.watch(() => void this.#send(shared)),
+    );
+    if (this.#isUp) void this.#begin(shared, this.#epoch);
+    return () => {
+      if (this.#streams.get(stream) !== shared) return;
+      this.#streams.delete(stream);
+      this.#endStream(shared);
+    };
+  }
+
   /** What waits is sent nevertheless. */
-  #endStream(shared: SharedStream): void {
+  #endStream(shared: NodeStream): void {
     this.#unwatch.get(shared)?.();
     this.#unwatch.delete(shared);
     shared.collect();
@@ -222,46 +244,20 @@ export class ClusterNode implements StoreOwner {
     }
   }
 
-  get #name(): string {
-    return `cluster "${this.#parts.plan.name}"`;
-  }
-
-  #countsOf({ log, metrics, changed }: NodeParts): StreamCounts {
-    return {
-      ...metrics,
-      gap: (stream, { from, to }) => {
-        metrics.gap(stream);
-        log.write('warn', `${this.#name}: entries ${from} to ${to} of "${stream}" are missing`);
-        changed();
-      },
-      dropped: (stream, count) => {
-        metrics.dropped(count);
-        this.#warnOnce(`full ${stream}`, `the buffer is full: the oldest entries of "${stream}" are dropped`);
-      },
-      forged: (stream) => {
-        const why = 'another node has this id, or somebody else writes into the store';
-        this.#warnOnce(
-          `forged ${stream}`,
-          `the store refuses new entries of "${stream}" as old ones: ${why}`,
-        );
-      },
-    };
-  }
-
   /** Each start of a connection begins with what the store has; then what waits is sent, and reading goes on. */
   async #resume(epoch: number): Promise<void> {
     const waiting = [...this.#streams.values()].reduce((sum, shared) => sum + shared.waiting, 0);
     for (const shared of [...this.#streams.values(), ...this.#ended]) await this.#begin(shared, epoch);
     if (waiting > 0 && epoch === this.#epoch)
-      this.#parts.log.write('notice', `${this.#name}: ${waiting} entries that had waited were sent`);
-    this.#warned.clear();
+      this.#warnings.write('notice', `${waiting} entries that had waited were sent`);
+    this.#warnings.begin();
     await this.#checkPolicy();
     this.#hasStarted ||= epoch === this.#epoch;
     await this.#beat();
     if (epoch === this.#epoch) await this.#read(epoch);
   }
 
-  async #begin(shared: SharedStream, epoch: number): Promise<void> {
+  async #begin(shared: NodeStream, epoch: number): Promise<void> {
     if (epoch !== this.#epoch) return;
     await this.#trying(async () => {
       await shared.begin(this.#store);
@@ -269,7 +265,7 @@ export class ClusterNode implements StoreOwner {
     });
   }
 
-  async #send(shared: SharedStream): Promise<void> {
+  async #send(shared: NodeStream): Promise<void> {
     if (this.#isUp && !this.#isClosed) await this.#trying(() => shared.send(this.#store));
     else shared.collect();
   }
@@ -289,6 +285,7 @@ export class ClusterNode implements StoreOwner {
         for (const shared of all) {
           const { stream } = shared.subject;
           await shared.receive(found.get(stream) ?? [], behind.get(stream) as number);
+          if (shared.position === undefined) await this.#begin(shared, epoch);
         }
         if (found.size > 0) await sleep(this.#parts.plan.batchMs, undefined, { ref: false });
       });
@@ -321,11 +318,12 @@ export class ClusterNode implements StoreOwner {
       await this.#sendEnded();
       this.#refusal = undefined;
     });
+    this.#warnings.beat();
     this.#parts.changed();
   }
 
   /** Compares a stream with what the store has, and sends what the store has refused before. */
-  async #look(shared: SharedStream): Promise<void> {
+  async #look(shared: NodeStream): Promise<void> {
     if (shared.position === undefined) return this.#begin(shared, this.#epoch);
     if (!(await shared.verify(this.#store))) this.#store.readAnew();
     await shared.send(this.#store);
@@ -343,11 +341,11 @@ export class ClusterNode implements StoreOwner {
     const { nodeId } = this.#parts;
     // Once is what a node hears that was started again.
     this.#taken = isTaken ? this.#taken + 1 : 0;
-    if (this.#taken > 1) this.#warnOnce('taken', `another live node has the id "${nodeId}", too`);
+    if (this.#taken > 1) this.#warnings.once('taken', `another live node has the id "${nodeId}", too`);
     for (const { stream, nodeId: said } of conflicts) {
       const other = said.slice(0, LONGEST_NAME);
       const message = `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`;
-      this.#warnOnce(`${stream} ${other}`, message);
+      this.#warnings.once(`${stream} ${other}`, message);
     }
   }
 
@@ -357,7 +355,7 @@ export class ClusterNode implements StoreOwner {
       const policy = await this.#store.policy();
       if (policy === undefined || policy === 'noeviction') return;
       const message = `the store has "maxmemory-policy ${policy}": streams would vanish; it must be "noeviction"`;
-      this.#parts.log.write('error', `${this.#name}: ${message}`);
+      this.#warnings.write('error', `${message}`);
     });
   }
 
@@ -376,13 +374,7 @@ export class ClusterNode implements StoreOwner {
     if (error instanceof StoreLost || this.#isClosed) return;
     const message = (error as Error).message.slice(0, LONGEST_REASON);
     this.#refusal = `it refuses: ${message}`;
-    this.#warnOnce(message, `the store refuses: ${message}`);
-  }
-
-  #warnOnce(key: string, message: string): void {
-    if (this.#warned.has(key) || this.#warned.size >= MOST_WARNED) return;
-    this.#warned.add(key);
-    this.#parts.log.write('warn', `${this.#name}: ${message}`);
+    this.#warnings.once(message, `the store refuses: ${message}`);
   }
 }
 

@@ -1,5 +1,8 @@
 export { type Clusters, openClusters } from './clusters.ts';
+export { ClusterNode } from './cluster-node.ts';
 export { isGenuine, type Seal, sealEntry } from './entry.ts';
+export { keyedFields } from './keyed-fields.ts';
+export type { KeyChange, KeyedSubject, KeyState, KeyWrite } from './keyed-subject.ts';
 export { NODE_ID } from './node-id.ts';
 export type { OpenCluster } from './open-cluster.ts';
 export { type ClusterPlan, clusterZone, type SharedLimits } from './plan.ts';

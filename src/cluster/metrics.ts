@@ -23,14 +23,20 @@ const DROPPED: Metric = {
   help: 'Entries that were dropped because the store was away for too long.',
 };
 
+const CONFLICTS: Metric = {
+  name: 'gw_cluster_conflicts_total',
+  help: 'Changes of keys that were given up, since another node had changed them first.',
+};
+
 /** The counters of a node. */
 export interface ClusterMetrics {
   sent(count: number): void;
   received(count: number): void;
   duplicate(): void;
   rejected(): void;
-  gap(stream: string): void;
+  gap(): void;
   dropped(count: number): void;
+  conflict(): void;
 }
 
 export function clusterMetrics(metrics: Counters, cluster: string): ClusterMetrics {
@@ -41,6 +47,7 @@ export function clusterMetrics(metrics: Counters, cluster: string): ClusterMetri
   const rejected = of(REJECTED);
   const gaps = of(GAPS);
   const dropped = of(DROPPED);
+  const conflicts = of(CONFLICTS);
   return {
     sent: (count) => sent.add(count),
     received: (count) => received.add(count),
@@ -48,6 +55,7 @@ export function clusterMetrics(metrics: Counters, cluster: string): ClusterMetri
     rejected: () => rejected.add(),
     gap: () => gaps.add(),
     dropped: (count) => dropped.add(count),
+    conflict: () => conflicts.add(),
   };
 }
 

@@ -1,18 +1,17 @@
-import { createHash } from 'node:crypto';
 import type { ErrorLog } from '../log/index.ts';
 import { redisLabel } from '../redis/index.ts';
-import { type Counters, type Ring, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
+import { type Counters, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
+import { ClusterEvents } from './cluster-events.ts';
+import { ClusterLimits } from './cluster-limits.ts';
 import { ClusterNode } from './cluster-node.ts';
-import { KeptPosition } from './kept-position.ts';
-import { type Bucket, bucketId, LimitLeases, LOST, Refusals, type Verdict } from './limit-leases.ts';
-import { clusterMetrics, type LimitMetrics, limitMetrics } from './metrics.ts';
+import { ClusterPurges } from './cluster-purges.ts';
+import { clusterMetrics } from './metrics.ts';
 import { keptNodeId } from './node-id.ts';
 import type { ClusterPlan } from './plan.ts';
-import { PurgeSubject, type SharedCaches, type ZonePurge } from './purge-subject.ts';
 import { RedisStore } from './redis-store.ts';
-import { RingSubject } from './ring-subject.ts';
+import type { Joining, Leaving, Sharing } from './sharing.ts';
 import type { ClusterRecord, ClusterStatus } from './status.ts';
-import { CallLost, WorkerCalls } from './worker-calls.ts';
+import { WorkerCalls } from './worker-calls.ts';
 
 /** How long the worker that runs the node may be silent before another one takes its place. */
 const SILENCE_MS = 3_000;
@@ -38,44 +37,20 @@ export interface ClusterTurn {
   latest?: OpenCluster;
 }
 
-/** Makes the node share something; returns the function that ends it. */
-type Joining = (node: ClusterNode) => Leaving;
-type Leaving = () => void | Promise<void>;
-
-/** A request of a shared rate limit; rates and fills are in thousandths of requests. */
-interface LimitedRequest extends Omit<Bucket, 'keyHash'> {
-  /** The value that requests are told apart by. */
-  readonly key: string;
-}
-
-/** What workers ask the one that runs the node. */
-type Question =
-  | { readonly kind: 'purges'; readonly purges: readonly ZonePurge[] }
-  | { readonly kind: 'limit'; readonly bucket: Bucket };
-
-/** How long a purge is handed to the worker that runs the node, if that does not answer. */
-const HANDING_MS = 1_000;
-const MOST_HANDED = 10;
-
 /** A cluster as one worker sees it. One worker of the process runs the node for all of them. */
-export class OpenCluster {
+export class OpenCluster implements Sharing {
+  readonly events: ClusterEvents;
+  readonly purges: ClusterPurges;
+  readonly limits: ClusterLimits;
   readonly #parts: OpenClusterParts;
   readonly #text: SharedText;
   readonly #seat: Seat;
   readonly #looking: NodeJS.Timeout;
   readonly #shared = new Map<Joining, Leaving | undefined>();
   readonly #calls: WorkerCalls;
-  /** Of all configurations, the latest last. */
-  readonly #caches = new Set<SharedCaches>();
-  #purges: PurgeSubject | undefined;
   #hasYielded = false;
   /** The text has no room for what is to be told. */
   #isFull = false;
-  #unsharePurges: (() => void) | undefined;
-  readonly #limitMetrics = new Map<string, LimitMetrics>();
-  /** What the worker that runs the node need not be asked again. */
-  readonly #refusals = new Refusals();
-  #leases: LimitLeases | undefined;
   readonly #openedMs = performance.now();
   #node: ClusterNode | undefined;
   #origins: string[] = [];
@@ -87,6 +62,9 @@ export class OpenCluster {
     this.#text = new SharedText(parts.memory, parts.workerId);
     this.#seat = this.#text.seat(0);
     this.#calls = new WorkerCalls(`gw cluster ${zoneIdentity(parts.memory)}`, parts.workerId);
+    this.events = new ClusterEvents(this, (name) => this.#originOf(name));
+    this.purges = new ClusterPurges(this);
+    this.limits = new ClusterLimits(this);
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
     const { turn } = parts;
     const former = turn.latest;
@@ -109,6 +87,18 @@ export class OpenCluster {
 
   get plan(): ClusterPlan {
     return this.#parts.plan;
+  }
+
+  get log(): ErrorLog {
+    return this.#parts.log;
+  }
+
+  get metrics(): Counters {
+    return this.#parts.metrics;
+  }
+
+  get node(): ClusterNode | undefined {
+    return this.#node;
   }
 
   /** What the worker that runs the node has told last; `undefined` before it has. */
@@ -145,80 +135,20 @@ export class OpenCluster {
     return isWaiting ? 'the streams are being read' : undefined;
   }
 
-  /** Shares the events of a ring. Returns the function that ends it. */
-  shareRing(zone: string, ring: Ring, memory: SharedArrayBuffer): () => void {
-    const identity = zoneIdentity(memory);
-    const originOf = (name: string): number => this.#originOf(name);
-    return this.#share((node) => {
-      const self = (): number => originOf(node.status.node_id);
-      const store = storeNumber(this.#parts.plan);
-      return node.add(new RingSubject({ zone, ring, identity, store, originOf, self }));
-    });
-  }
-
-  /** Shares the purges of caches. Returns the function that ends it. */
-  sharePurges(caches: SharedCaches): () => void {
-    this.#caches.add(caches);
-    this.#unsharePurges ??= this.#share((node) => this.#joinPurges(node));
+  share(join: Joining): () => void {
+    this.#shared.set(join, this.#node && join(this.#node));
     return () => {
-      this.#caches.delete(caches);
-      if (this.#caches.size > 0) return;
-      this.#unsharePurges?.();
-      this.#unsharePurges = undefined;
+      void this.#shared.get(join)?.();
+      this.#shared.delete(join);
     };
   }
 
-  /** Tells the other nodes of purges that were done here. Never rejects: what could not be handed over is logged. */
-  async purge(purges: readonly ZonePurge[]): Promise<void> {
-    for (let attempt = 1; attempt <= MOST_HANDED; attempt += 1) {
-      try {
-        await this.#ask({ kind: 'purges', purges }, HANDING_MS);
-        return;
-      } catch (error) {
-        if (!(error instanceof CallLost)) throw error;
-      }
-    }
-    const { log, plan } = this.#parts;
-    log.write(
-      'error',
-      `cluster "${plan.name}": a purge could not be handed to the node; other gateways do not know of it`,
-    );
+  ask(kind: string, question: unknown, timeoutMs: number): Promise<unknown> {
+    return this.#calls.ask(kind, question, timeoutMs);
   }
 
-  /** Lets the other gateways know the parameters of a rate limit. Returns the function that ends it. */
-  shareLimit(zone: string, digest: string): () => void {
-    this.#metricsOf(zone);
-    return this.#share((node) => node.declare(`li:${zone}`, digest));
-  }
-
-  /** Counts a request in a bucket that all gateways share. Never rejects, and takes no longer than `limits wait`. */
-  async admit({ key, ...limit }: LimitedRequest): Promise<Verdict> {
-    // Hashed: it is a text of clients, of any length.
-    const bucket = { ...limit, keyHash: createHash('sha256').update(key).digest('base64url') };
-    const id = bucketId(bucket);
-    const refusal = this.#refusals.find(id, bucket);
-    if (refusal) return refusal;
-    const verdict = await this.#verdictOf(bucket);
-    if (verdict.verdict === 'refused') this.#refusals.add(id, verdict.excess);
-    if (verdict.verdict === 'lost') this.#metricsOf(limit.zone).fallbacks.add();
-    return verdict;
-  }
-
-  /** Tells whether the store has an event that was published here, once that is certain or `timeout` has passed. */
-  acknowledged(ring: Ring, generation: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const isConfirmed = (): boolean => (ring.read(generation)?.counter ?? 0) > 0;
-      const settle = (): void => {
-        clearTimeout(timer);
-        end();
-        resolve(isConfirmed());
-      };
-      const timer = setTimeout(settle, this.#parts.plan.timeoutMs);
-      const end = ring.watch(() => {
-        if (isConfirmed()) settle();
-      });
-      if (isConfirmed()) settle();
-    });
+  answer(kind: string, answerer: (question: unknown) => Promise<unknown>): void {
+    this.#calls.answer(kind, answerer);
   }
 
   async close(): Promise<void> {
@@ -252,7 +182,7 @@ export class OpenCluster {
     const { plan, memory, version, log, metrics } = this.#parts;
     this.#origins = [...(this.record?.origins ?? [])];
     this.#nodeId = plan.nodeId ?? this.record?.status.node_id ?? keptNodeId(plan.statePath, log);
-    const { backend, namespace, retain, timeoutMs, limits } = plan;
+    const { backend, namespace, retain, timeoutMs } = plan;
     const node = new ClusterNode({
       plan,
       nodeId: this.#nodeId,
@@ -262,28 +192,13 @@ export class OpenCluster {
       backend: redisLabel(backend),
       log,
       metrics: clusterMetrics(metrics, plan.name),
+      announce: (type, facts) => this.events.announce(type, facts),
       changed: () => this.#tell(),
     });
     this.#node = node;
-    this.#leases = new LimitLeases({
-      ...limits,
-      liveNodes: () => node.liveNodes,
-      take: (admitting) => {
-        this.#metricsOf(admitting.zone).calls.add();
-        return node.admit(admitting);
-      },
-    });
     for (const join of this.#shared.keys()) this.#shared.set(join, join(node));
-    this.#calls.answerWith((question) => this.#answer(question as Question));
+    this.#calls.serve(true);
     this.#tell();
-  }
-
-  #share(join: Joining): () => void {
-    this.#shared.set(join, this.#node && join(this.#node));
-    return () => {
-      void this.#shared.get(join)?.();
-      this.#shared.delete(join);
-    };
   }
 
   async #end(): Promise<void> {
@@ -291,61 +206,10 @@ export class OpenCluster {
     const leaves = [...this.#shared.values()];
     // This worker may begin anew before the old node has left.
     this.#node = undefined;
-    this.#leases = undefined;
     for (const join of this.#shared.keys()) this.#shared.set(join, undefined);
-    this.#calls.answerWith(undefined);
+    this.#calls.serve(false);
     await node?.close();
     for (const leave of leaves) await leave?.();
-  }
-
-  #joinPurges(node: ClusterNode): Leaving {
-    const { plan, log } = this.#parts;
-    const position = new KeptPosition(plan.statePath, 'purges', log);
-    const subject = new PurgeSubject({ shared: () => [...this.#caches].reverse(), position });
-    this.#purges = subject;
-    const leave = node.add(subject);
-    return () => {
-      leave();
-      if (this.#purges === subject) this.#purges = undefined;
-      return subject.close();
-    };
-  }
-
-  #ask(question: Question, timeoutMs: number): Promise<unknown> {
-    return this.#calls.ask(question, timeoutMs);
-  }
-
-  async #verdictOf(bucket: Bucket): Promise<Verdict> {
-    try {
-      return (await this.#ask({ kind: 'limit', bucket }, this.#parts.plan.limits.waitMs)) as Verdict;
-    } catch (error) {
-      if (error instanceof CallLost) return LOST;
-      throw error;
-    }
-  }
-
-  /** Answers a worker. */
-  #answer(question: Question): Promise<Verdict | true> {
-    switch (question.kind) {
-      case 'limit':
-        return this.#leases?.admit(question.bucket) ?? Promise.resolve(LOST);
-      case 'purges':
-        return this.#addPurges(question.purges);
-    }
-  }
-
-  /** Tells the other nodes of purges that a worker has done. */
-  #addPurges(done: readonly ZonePurge[]): Promise<true> {
-    const purges = this.#purges;
-    if (!purges) return Promise.reject(new CallLost('no purges are shared'));
-    for (const purge of done) purges.add(purge);
-    return Promise.resolve(true);
-  }
-
-  #metricsOf(zone: string): LimitMetrics {
-    const known = this.#limitMetrics.get(zone) ?? limitMetrics(this.#parts.metrics, zone);
-    this.#limitMetrics.set(zone, known);
-    return known;
   }
 
   /** The number of a node in rings. Its name is known to all workers before an entry with the number is. */
@@ -369,12 +233,4 @@ export class OpenCluster {
     const { log, plan } = this.#parts;
     log.write('error', `cluster "${plan.name}": more nodes have published than names fit the shared memory`);
   }
-}
-
-/** Tells streams of one name apart that are in different stores or namespaces: 48 bits, from 1. */
-function storeNumber({ backend, namespace }: ClusterPlan): number {
-  const digest = createHash('sha256')
-    .update(`${redisLabel(backend)} ${namespace}`)
-    .digest();
-  return digest.readUIntBE(0, 6) + 1;
 }

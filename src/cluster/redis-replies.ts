@@ -1,6 +1,6 @@
 import { type Reply, ReplyError } from '../redis/index.ts';
 import { ENTRY_VERSION } from './entry.ts';
-import type { Grant, Heard, Member, StoredEntry, StreamState } from './store.ts';
+import type { Grant, Heard, KeysPart, Member, StoredEntry, StreamState } from './store.ts';
 
 /** A reply that is none to the command: replies are matched to commands by order alone, so the connection is out of step. */
 export class UnexpectedReply extends Error {}
@@ -90,24 +90,28 @@ function readEntry(item: Item): StoredEntry {
   const isOfNode = HEAD.every((name, nth) => texts[2 * nth] === name);
   if (!isOfNode || version !== ENTRY_VERSION || rest !== '0' || !SEQUENCE.test(sequence))
     return { counter, origin: '', incarnation: '', sequence: 0, fields: texts, mac: '' };
+  const [at, storedMs = ''] = texts.slice(2 * HEAD.length);
+  const isKeyed = at === 'at' && /^\d{1,15}$/.test(storedMs);
   return {
     counter,
     origin,
     incarnation,
     sequence: Number(sequence),
-    fields: texts.slice(2 * HEAD.length),
+    fields: texts.slice(2 * HEAD.length + (isKeyed ? 2 : 0)),
     mac,
+    ...(isKeyed && { storedMs: Number(storedMs) }),
   };
 }
 
 export function readState(reply: Reply): StreamState {
-  const [newest, oldest, last, mac] = readList(reply);
+  const [newest, oldest, last, mac, now] = readList(reply);
   const counter = readNumber(newest);
   return {
     counter,
     oldest: oldest === null ? counter + 1 : readNumber(/^\d*/.exec(readText(oldest))?.[0]),
     mac: mac === null ? undefined : readText(mac),
     lastSequence: readNumber(last),
+    nowMs: readNumber(now),
   };
 }
 
@@ -135,6 +139,18 @@ export function readMembers(reply: Reply): readonly Member[] {
 export function readGrant(reply: Reply): Grant {
   const [requests, first] = readList(reply);
   return { requests: readNumber(requests), excess: readNumber(first) };
+}
+
+/** The reply of the script `SCAN_KEYS`. */
+export function readKeys(reply: Reply): KeysPart {
+  const [cursor, ...items] = readList(reply);
+  const next = readText(cursor);
+  return { entries: items.map(readEntry), next: next === '0' ? undefined : next };
+}
+
+/** The reply of the script `LEASE`. */
+export function readLease(reply: Reply): boolean {
+  return readNumber(reply) === 1;
 }
 
 /** The reply to INFO: lines of names and values. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ENTRY_VERSION } from './entry.ts';
+import { MAX_KEYED_BYTES } from './keyed-fields.ts';
 
 /** A Lua script and its SHA-1, by which a store that knows it is asked to run it. */
 export interface Script {
@@ -31,6 +32,7 @@ export const STORE_COMMANDS = [
   'hlen',
   'hset',
   'hdel',
+  'hscan',
   'get',
   'set',
   'zadd',
@@ -45,6 +47,20 @@ export const STORE_COMMANDS = [
 export function streamKeys(namespace: string, stream: string): readonly [key: string, hash: string] {
   const key = `gw:{${namespace}:${stream}}`;
   return [key, `${key}:n`];
+}
+
+/** The stream, the hash beside it, the newest entry of each key, and when those that do not stay can go (a sorted set). */
+export function keyedKeys(
+  namespace: string,
+  stream: string,
+): readonly [key: string, hash: string, entriesByKey: string, expiries: string] {
+  const [key, hash] = streamKeys(namespace, stream);
+  return [key, hash, `${key}:k`, `${key}:x`];
+}
+
+/** What one node does for all, and its name. */
+export function leaseKey(namespace: string, name: string): string {
+  return `gw:{${namespace}:le:${name}}`;
 }
 
 /**
@@ -79,6 +95,11 @@ local function ends(stream)
   return newest, oldest
 end
 local function text(number) return string.format('%.0f', number) end
+`;
+
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
 /** The number of origins of a stream from which on those without a kept entry are forgotten. */
@@ -142,9 +163,9 @@ return fault or counters
 
 /**
  * KEYS stream, hash; ARGV counter, origin, incarnation. Gives the newest counter, the oldest id that is kept or nil, the last
- * sequence of the incarnation, and the mac of the entry with the counter, nil if that is not kept.
+ * sequence of the incarnation, the mac of the entry with the counter, nil if that is not kept, and the time in ms.
  */
-export const LOOK = script(`${STREAM_ENDS}
+export const LOOK = script(`${STREAM_ENDS}${NOW}
 local stream, hash = KEYS[1], KEYS[2]
 local newest, oldest = ends(stream)
 if not newest then return oldest end
@@ -156,7 +177,7 @@ if entry then
   local texts = entry[2]
   mac = texts[2] == '${ENTRY_VERSION}' and texts[9] == 'mac' and #texts[10] < 100 and texts[10] or ''
 end
-return { text(math.max(newest, tonumber(kept[1]) or 0)), oldest or false, last, mac }
+return { text(math.max(newest, tonumber(kept[1]) or 0)), oldest or false, last, mac, text(now) }
 `);
 
 /**
@@ -199,11 +220,6 @@ local function forget(ids)
   end
 end
 local function incarnationOf(id) return string.match(redis.call('HMGET', facts, id)[1] or '', '^%S*') end
-`;
-
-const NOW = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
 /** Nodes that were silent for so long are forgotten, some per beat. */
@@ -284,4 +300,103 @@ if elapsed > 0 then written = now end
 local expires = written - now + math.ceil((last + 1000) * 1000 / rate)
 redis.call('SET', KEYS[1], string.format('%.0f %.0f', last, written), 'PX', string.format('%.0f', math.max(1, expires)))
 return { taken, first }
+`);
+
+/** Deleted keys are kept for so long: a node that was away writes nothing over a deletion that it has not seen. */
+const DELETED_MS = 600_000;
+
+/**
+ * Entries of keyed streams are kept as `{ counter, entry }`, an entry being its names and values in turn: version, origin, incarnation,
+ * sequence, mac, the time (`at`), then `keyedFields`.
+ */
+const KEPT_ENTRY = `
+local function kept(packed)
+  if not packed then return 0, {} end
+  local isPacked, one = pcall(cmsgpack.unpack, packed)
+  if not isPacked or type(one) ~= 'table' or type(one[1]) ~= 'number' or type(one[2]) ~= 'table' then return 0, {} end
+  return one[1], one[2]
+end
+`;
+
+/**
+ * KEYS stream, hash, entries by key, expiries; ARGV retain, origin, incarnation, then for each entry its sequence, its mac, the number
+ * of its texts and these. Gives a counter per entry, 0 if it was overtaken.
+ */
+export const WRITE = script(`${STREAM_ENDS}${NOW}${KEPT_ENTRY}
+local stream, hash, byKey, expiries, retain, origin, incarnation = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], ARGV[3]
+local counter = tonumber(redis.call('HMGET', hash, 'c')[1]) or 0
+local before = counter
+
+local function keep(key, entry, lifeMs)
+  redis.call('HSET', byKey, key, cmsgpack.pack({ counter, entry }))
+  if lifeMs > 0 then redis.call('ZADD', expiries, now + lifeMs, key)
+  else redis.call('ZREM', expiries, key) end
+end
+
+local function write(sequence, mac, texts)
+  local key, seen, lifeMs = texts[2], tonumber(texts[4]), tonumber(texts[6])
+  local held, former = kept(redis.call('HMGET', byKey, key)[1])
+  if former[4] == origin and former[6] == incarnation then
+    if former[8] == sequence then return held end
+    if (tonumber(former[8]) or 0) > tonumber(sequence) then return 0 end
+  elseif held > seen then
+    local expires = tonumber(redis.call('ZSCORE', expiries, key))
+    if not expires or expires > now then return 0 end
+  end
+  local entry = { 'v', '${ENTRY_VERSION}', 'origin', origin, 'incarnation', incarnation, 'sequence', sequence, 'mac', mac, 'at', text(now) }
+  for _, one in ipairs(texts) do entry[#entry + 1] = one end
+  local function add() return redis.pcall('XADD', stream, 'MAXLEN', '~', retain, text(counter + 1) .. '-0', unpack(entry)) end
+  local added = add()
+  if type(added) == 'table' then
+    counter = math.max(counter, ends(stream) or 0)
+    added = add()
+  end
+  if type(added) == 'table' then return nil, added end
+  counter = counter + 1
+  keep(key, entry, texts[8] and lifeMs or ${DELETED_MS})
+  return counter
+end
+
+local counters, fault, at = {}, nil, 4
+while at <= #ARGV and not fault do
+  local size, texts, result = tonumber(ARGV[at + 2]), {}, nil
+  for nth = at + 3, at + 2 + size do texts[#texts + 1] = ARGV[nth] end
+  result, fault = write(ARGV[at], ARGV[at + 1], texts)
+  if result then counters[#counters + 1] = text(result) end
+  at = at + 3 + size
+end
+if counter > before then redis.call('HSET', hash, 'c', text(counter)) end
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', expiries, '-inf', now, 'LIMIT', 0, 10 + #counters)) do
+  redis.call('HDEL', byKey, key)
+  redis.call('ZREM', expiries, key)
+end
+return fault or counters
+`);
+
+/**
+ * KEYS stream, hash, entries by key, expiries; ARGV cursor of HSCAN, about how many keys. Gives the next cursor, then ids and entries,
+ * without those that have expired; without its texts what is too large or none.
+ */
+export const SCAN_KEYS = script(`${STREAM_ENDS}${NOW}${KEPT_ENTRY}
+local part = redis.call('HSCAN', KEYS[3], ARGV[1], 'COUNT', ARGV[2])
+local found = { part[1] }
+for nth = 1, #part[2], 2 do
+  local packed = part[2][nth + 1]
+  local counter, entry = 0, {}
+  if #packed <= ${2 * MAX_KEYED_BYTES} then counter, entry = kept(packed) end
+  local expires = tonumber(redis.call('ZSCORE', KEYS[4], part[2][nth]))
+  if not expires or expires > now then
+    for at, one in ipairs(entry) do entry[at] = tostring(one) end
+    found[#found + 1] = { text(counter) .. '-0', entry }
+  end
+end
+return found
+`);
+
+/** KEYS lease; ARGV owner, ms. Gives 1 if the owner has it. */
+export const LEASE = script(`
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
 `);

@@ -4,6 +4,8 @@ import {
   readCounters,
   readGrant,
   readHeard,
+  readKeys,
+  readLease,
   readMembers,
   readPage,
   readPolicy,
@@ -17,12 +19,17 @@ import {
   APPEND,
   BEAT,
   bucketKey,
+  keyedKeys,
+  LEASE,
+  leaseKey,
   LEAVE,
   LOOK,
   MEMBERS,
   nodeKeys,
   PAGE,
+  SCAN_KEYS,
   streamKeys,
+  WRITE,
 } from './redis-scripts.ts';
 import {
   type Admitting,
@@ -31,6 +38,7 @@ import {
   type ClusterStore,
   type Grant,
   type Heard,
+  type KeysPart,
   type Member,
   type SealedEntry,
   type StoredEntry,
@@ -55,6 +63,8 @@ const MOST_READ = 1_000;
 const MOST_IN_PAGE = 250;
 /** Size of a page of large entries, which is that of the largest entry. */
 const MAX_PAGE_BYTES = 1_048_576;
+/** Number of keys of one part, with the largest values less than a reply may have. */
+const KEYS_IN_PART = 100;
 const MOST_MEMBERS = 10_000;
 const MAX_MEMBERS_BYTES = 8_388_608;
 const LAST_ID = '18446744073709551615';
@@ -96,12 +106,9 @@ export class RedisStore implements ClusterStore {
   }
 
   append(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]> {
-    const [first] = entries;
-    if (!first) return Promise.resolve([]);
-    const args = [String(this.#retain), first.origin, first.incarnation];
-    for (const { sequence, mac, fields } of entries)
-      args.push(String(sequence), mac, String(fields.length), ...fields);
-    return this.#writing.run({ script: APPEND, keys: this.#keys(stream), args }, readCounters);
+    if (entries.length === 0) return Promise.resolve([]);
+    const call = { script: APPEND, keys: this.#keys(stream), args: this.#added(entries) };
+    return this.#writing.run(call, readCounters);
   }
 
   async read(
@@ -132,6 +139,21 @@ export class RedisStore implements ClusterStore {
   look(stream: string, { counter, origin, incarnation }: Asked): Promise<StreamState> {
     const args = [String(counter), origin, incarnation];
     return this.#writing.run({ script: LOOK, keys: this.#keys(stream), args }, readState);
+  }
+
+  write(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]> {
+    const keys = keyedKeys(this.#namespace, stream);
+    return this.#writing.run({ script: WRITE, keys, args: this.#added(entries) }, readCounters);
+  }
+
+  keys(stream: string, from = '0'): Promise<KeysPart> {
+    const keys = keyedKeys(this.#namespace, stream);
+    return this.#writing.run({ script: SCAN_KEYS, keys, args: [from, String(KEYS_IN_PART)] }, readKeys);
+  }
+
+  lease(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    const args = [owner, String(Math.ceil(ttlMs))];
+    return this.#writing.run({ script: LEASE, keys: [leaseKey(this.#namespace, name)], args }, readLease);
   }
 
   admit({ zone, keyHash, milliRequestsPerSecond, burst, requests }: Admitting): Promise<Grant> {
@@ -172,6 +194,15 @@ export class RedisStore implements ClusterStore {
   close(): void {
     this.#writing.close();
     this.#reading.close();
+  }
+
+  /** The arguments of the scripts that add entries. */
+  #added(entries: readonly SealedEntry[]): readonly string[] {
+    const { origin = '', incarnation = '' } = entries[0] ?? {};
+    const args = [String(this.#retain), origin, incarnation];
+    for (const { sequence, mac, fields } of entries)
+      args.push(String(sequence), mac, String(fields.length), ...fields);
+    return args;
   }
 
   #keys(stream: string): readonly [key: string, hash: string] {

@@ -108,10 +108,14 @@ export class RingSubject implements Subject {
   }
 
   tellGap(gap: Gap): void {
+    this.announce('cluster_gap', { stream: this.stream, ...gap });
+  }
+
+  /** Publishes for the users of this node only. */
+  announce(type: string, facts: Readonly<Record<string, unknown>>): void {
     const { ring, self } = this.#parts;
-    const payload = JSON.stringify({ stream: this.stream, ...gap });
-    const event = { channel: CHANNEL, type: 'cluster_gap', payload, timestampMs: Date.now() };
-    // Published as if another node had done it: each node tells its own users of its own gaps.
+    const event = { channel: CHANNEL, type, payload: JSON.stringify(facts), timestampMs: Date.now() };
+    // As if another node had done it: what is published here goes to the store.
     const told = { ...event, origin: self(), sequence: 0, counter: ring.position };
     for (let attempt = 0; attempt < ATTEMPTS && ring.receive([told]) === undefined; attempt += 1);
   }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isGenuine, type Seal, sealEntry } from './entry.ts';
+import { isGenuine, sealEntry } from './entry.ts';
+import { gapIn, Lag, type NodeStream, type StreamParts } from './node-stream.ts';
 import { Outbox, type OutboxBytes } from './outbox.ts';
 import { RecentMacs } from './recent-macs.ts';
 import { SeenEntries } from './seen-entries.ts';
@@ -17,27 +18,12 @@ const MOST_RECALLED = 1_000;
 /** When the store has other entries than those that were read, so many counters are read again. */
 const REREAD = 10_000;
 
-/** What streams count. */
-export interface StreamCounts {
-  sent(count: number): void;
-  received(count: number): void;
-  duplicate(): void;
-  rejected(): void;
-  gap(stream: string, gap: Gap): void;
-  dropped(stream: string, count: number): void;
-  /** The store says that it has entries that were never sent. */
-  forged(stream: string): void;
-}
-
-interface SharedStreamParts {
-  readonly nodeId: string;
-  readonly seal: Seal;
+interface SharedStreamParts extends StreamParts {
   readonly bytes: OutboxBytes;
-  readonly counts: StreamCounts;
 }
 
-/** One stream of the store and its subject on this node: what is made here goes out, what others have made comes in. */
-export class SharedStream {
+/** A stream of entries of which each is something that has happened: all of them count. */
+export class SharedStream implements NodeStream {
   readonly subject: Subject;
   readonly #parts: SharedStreamParts;
   readonly #outbox: Outbox;
@@ -53,8 +39,7 @@ export class SharedStream {
   #tried = 0;
   /** How many entries had to be dropped since that was told. */
   #untold = 0;
-  /** Since when the store may have entries that were not read, in `performance.now()`; `undefined`: all of them were. */
-  #behindSinceMs: number | undefined = performance.now();
+  readonly #lag = new Lag();
   /** The position when the store was last found to have more. */
   #stuckAt: number | undefined;
   gaps = 0;
@@ -70,45 +55,32 @@ export class SharedStream {
     return this.#position;
   }
 
-  /** How many entries wait for the store. */
   get waiting(): number {
     return this.#outbox.length;
   }
 
-  /** How long this node has not had all that the store has. */
   lagMs(nowMs: number): number {
-    return this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs;
+    return this.#lag.lastingMs(nowMs);
   }
 
-  /** The store cannot be asked. */
   interrupted(): void {
     this.#maySend = false;
     this.isBehind();
   }
 
-  /** The store may have entries that were not read. */
   isBehind(): void {
-    this.#behindSinceMs ??= performance.now();
+    this.#lag.begins();
   }
 
-  /** Gives up what waits for the store. */
   drop(): void {
     this.#outbox.clear();
   }
 
-  /**
-   * Finds the counter to read from, each time that the store can be asked again. The store may have forgotten what it had
-   * confirmed. Rejects as the store does.
-   */
   begin(store: ClusterStore): Promise<void> {
     this.#beginning ??= this.#begin(store).finally(() => (this.#beginning = undefined));
     return this.#beginning;
   }
 
-  /**
-   * Compares what the store has with what was read from it and sent to it. False: the store has more, as it had the last time, and
-   * nothing was read in between. Rejects as the store does.
-   */
   async verify(store: ClusterStore): Promise<boolean> {
     const position = this.#position ?? 0;
     const state = await store.look(this.subject.stream, this.#asked(position));
@@ -126,7 +98,6 @@ export class SharedStream {
     return true;
   }
 
-  /** Sends what was made here, until nothing is left or the store fails: then it rejects as the store does. */
   send(store: ClusterStore): Promise<void> {
     this.collect();
     if (!this.#maySend) return Promise.resolve();
@@ -134,7 +105,6 @@ export class SharedStream {
     return this.#sending;
   }
 
-  /** Takes over what was made here since the last call, also while the store cannot be asked. */
   collect(): void {
     const { counts } = this.#parts;
     for (;;) {
@@ -147,10 +117,9 @@ export class SharedStream {
     }
   }
 
-  /** Takes the entries of one read, which was behind a counter. */
   async receive(entries: readonly StoredEntry[], behind: number): Promise<void> {
     if (this.#position !== behind) return;
-    if (entries.length < MANY_READ) this.#behindSinceMs = undefined;
+    if (entries.length < MANY_READ) this.#lag.ends();
     else this.isBehind();
     const gap = gapIn(entries, behind);
     for (let at = 0; at < entries.length; at += MOST_APPLIED) {
@@ -303,17 +272,6 @@ export class SharedStream {
     this.#parts.counts.gap(this.subject.stream, gap);
     this.subject.tellGap(gap);
   }
-}
-
-/** The first and the last counter that are missing among entries; `undefined`: none is. */
-function gapIn(entries: readonly StoredEntry[], behind: number): Gap | undefined {
-  let last = behind;
-  let gap: Gap | undefined;
-  for (const { counter } of entries) {
-    if (counter > last + 1) gap = { from: gap?.from ?? last + 1, to: counter - 1 };
-    last = Math.max(last, counter);
-  }
-  return gap;
 }
 
 function foreign({ origin, sequence, fields, counter }: StoredEntry): ForeignEntry {

@@ -23,6 +23,15 @@ export interface SealedEntry extends Entry {
 export interface StoredEntry extends SealedEntry {
   /** Its number in the stream, from 1 without holes. What somebody else added may repeat the number before it, or jump. */
   readonly counter: number;
+  /** When the store took it, in ms on its clock; only in keyed streams. */
+  readonly storedMs?: number;
+}
+
+/** Some of the keys of a stream; each is the newest entry of its key. */
+export interface KeysPart {
+  readonly entries: readonly StoredEntry[];
+  /** Where the next part begins; `undefined`: there is none. */
+  readonly next: string | undefined;
 }
 
 /** The end of a stream. */
@@ -47,8 +56,10 @@ export interface StreamState {
   readonly oldest: number;
   /** The mac of the entry with the asked counter, if it is kept. */
   readonly mac: string | undefined;
-  /** The last sequence of the asked origin and incarnation; 0 if there is none. */
+  /** The last sequence of the asked origin and incarnation; 0 if there is none. Keyed streams do not tell. */
   readonly lastSequence: number;
+  /** The clock of the store. */
+  readonly nowMs: number;
 }
 
 /** A sign of life of a node. */
@@ -122,6 +133,19 @@ export interface ClusterStore {
   /** Gives the newest `count` entries. */
   tail(stream: string, count: number): Promise<StreamTail>;
   look(stream: string, asked: Asked): Promise<StreamState>;
+  /**
+   * Adds entries of one origin and incarnation to a keyed stream, which are those of `keyedFields`, and gives their counters; 0: not
+   * added, since another node, or a later sequence of this one, has written the key beyond what the entry has seen. Repeated, an
+   * entry gives the counter that it had.
+   */
+  write(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]>;
+  /**
+   * Gives the keys of a keyed stream in parts, deleted ones too for some minutes. Keys that are written meanwhile may be in no part, or
+   * in two; those written before the first part was asked for are in one.
+   */
+  keys(stream: string, from?: string): Promise<KeysPart>;
+  /** Takes, or keeps, what one node does for all, for `ttlMs`. False: another one does it. */
+  lease(name: string, owner: string, ttlMs: number): Promise<boolean>;
   /** Counts as many of the requests as the bucket can take. */
   admit(admitting: Admitting): Promise<Grant>;
   beat(beat: Beat): Promise<Heard>;

@@ -3,10 +3,20 @@ import { BroadcastChannel } from 'node:worker_threads';
 /** No worker has answered in time. What was asked may have been done. */
 export class CallLost extends Error {}
 
-/** A question from one worker, or the answer to it. */
-type Message =
-  | { readonly asks: number; readonly id: number; readonly question: unknown }
-  | { readonly asked: number; readonly id: number; readonly answer: unknown };
+interface Question {
+  /** The worker that asks. */
+  readonly asks: number;
+  readonly id: number;
+  readonly kind: string;
+  readonly question: unknown;
+}
+
+interface Answer {
+  /** The worker that has asked. */
+  readonly asked: number;
+  readonly id: number;
+  readonly answer: unknown;
+}
 
 interface Waiting {
   readonly resolve: (answer: unknown) => void;
@@ -16,63 +26,109 @@ interface Waiting {
 /** Answers questions of all workers; the answer can be sent to a thread. A promise that rejects gives no answer. */
 type Answerer = (question: unknown) => Promise<unknown>;
 
-/** Questions of the workers of a process to the one that runs the node. */
+/**
+ * Questions of the workers of a process to the one that runs the node.
+ *
+ * A channel between threads wakes all that have it open. The one of all workers is for the first question; what answers it does so on
+ * a channel that only the two have open, and the next questions go there.
+ */
 export class WorkerCalls {
-  readonly #channel: BroadcastChannel;
+  readonly #name: string;
   readonly #workerId: number;
+  readonly #common: BroadcastChannel;
+  /** Between this worker and the one that runs the node. */
+  readonly #own: BroadcastChannel;
+  /** While this worker runs the node: between it and others, by their ids. */
+  readonly #others = new Map<number, BroadcastChannel>();
+  readonly #answerers = new Map<string, Answerer>();
   readonly #waiting = new Map<number, Waiting>();
-  #answerer: Answerer | undefined;
+  #serves = false;
+  /** The worker that runs the node listens to the own channel. */
+  #isHeard = false;
   #last = 0;
 
   /** `name` is the same in all workers, and no other channel of the process has it. */
   constructor(name: string, workerId: number) {
+    this.#name = name;
     this.#workerId = workerId;
-    this.#channel = new BroadcastChannel(name);
-    this.#channel.onmessage = (event) => this.#hear((event as { data: Message }).data);
-    this.#channel.unref();
+    this.#common = this.#open(name);
+    this.#own = this.#open(`${name} ${workerId}`);
   }
 
-  /** From now on this worker answers; `undefined`: it does not any more. */
-  answerWith(answerer: Answerer | undefined): void {
-    this.#answerer = answerer;
+  /** Questions of this kind are answered by it while this worker serves. */
+  answer(kind: string, answerer: Answerer): void {
+    this.#answerers.set(kind, answerer);
   }
 
-  /** Asks the worker that answers. Rejects with `CallLost`. */
-  async ask(question: unknown, timeoutMs: number): Promise<unknown> {
-    if (this.#answerer) return this.#answerer(question);
+  /** From now on this worker answers, or does not any more. */
+  serve(serves: boolean): void {
+    this.#serves = serves;
+    for (const channel of this.#others.values()) channel.close();
+    this.#others.clear();
+  }
+
+  /** Asks the worker that serves. Rejects with `CallLost`. */
+  async ask(kind: string, question: unknown, timeoutMs: number): Promise<unknown> {
+    if (this.#serves) return this.#answerTo(kind, question);
     const id = (this.#last += 1);
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
-        if (this.#waiting.delete(id)) reject(new CallLost(`no answer within ${timeoutMs} ms`));
+        if (!this.#waiting.delete(id)) return;
+        this.#isHeard = false;
+        reject(new CallLost(`no answer within ${timeoutMs} ms`));
       };
       // If this thread was busy, the answer may be there, and be heard after the timers.
       const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
       this.#waiting.set(id, { resolve, timer });
-      this.#channel.postMessage({ asks: this.#workerId, id, question } satisfies Message);
+      const channel = this.#isHeard ? this.#own : this.#common;
+      channel.postMessage({ asks: this.#workerId, id, kind, question } satisfies Question);
     });
   }
 
   close(): void {
-    this.#answerer = undefined;
-    this.#channel.close();
+    this.serve(false);
+    this.#common.close();
+    this.#own.close();
   }
 
-  #hear(message: Message): void {
-    if ('asks' in message) return void this.#answer(message.asks, message.id, message.question);
+  #open(name: string): BroadcastChannel {
+    const channel = new BroadcastChannel(name);
+    channel.onmessage = (event) => this.#hear((event as { data: Question | Answer }).data);
+    channel.unref();
+    return channel;
+  }
+
+  #hear(message: Question | Answer): void {
+    if ('asks' in message) {
+      if (this.#serves) void this.#reply(message);
+      return;
+    }
     if (message.asked !== this.#workerId) return;
+    this.#isHeard = true;
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     clearTimeout(waiting?.timer);
     waiting?.resolve(message.answer);
   }
 
-  async #answer(asked: number, id: number, question: unknown): Promise<void> {
-    if (!this.#answerer) return;
+  async #reply({ asks, id, kind, question }: Question): Promise<void> {
     try {
-      const answer = await this.#answerer(question);
-      this.#channel.postMessage({ asked, id, answer } satisfies Message);
+      const answer = await this.#answerTo(kind, question);
+      if (this.#serves) this.#channelOf(asks).postMessage({ asked: asks, id, answer } satisfies Answer);
     } catch {
       // Who asks hears nothing, and asks again or gives up.
     }
+  }
+
+  async #answerTo(kind: string, question: unknown): Promise<unknown> {
+    const answerer = this.#answerers.get(kind);
+    if (!answerer) throw new CallLost(`nobody answers questions of the kind "${kind}"`);
+    return answerer(question);
+  }
+
+  #channelOf(worker: number): BroadcastChannel {
+    const known = this.#others.get(worker) ?? this.#open(`${this.#name} ${worker}`);
+    this.#others.set(worker, known);
+    return known;
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { STORE_COMMANDS, StoreLost } from '../../src/cluster/index.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
+import { keyEntryOf } from './keys.ts';
 import { entriesOf, freshNamespace, openStore, readyStore } from './stores.ts';
 
 const allowed = STORE_COMMANDS.map((name) => `+${name}`);
@@ -31,6 +32,9 @@ test('a user needs the keys of the namespace and the commands in the list, all o
   const bucket = { zone: 'one', keyHash: 'x', milliRequestsPerSecond: 1_000, burst: 0, requests: 2 };
   expect(await store.admit(bucket)).toEqual({ requests: 1, excess: 0 });
   expect(await store.policy()).toBe('noeviction');
+  expect(await store.write('di:a', [keyEntryOf(one, { key: 'k', value: 'v' })])).toEqual([1]);
+  expect((await store.keys('di:a')).entries).toHaveLength(1);
+  expect(await store.lease('up:a', 'gw-a', 1_000)).toBe(true);
   const used = [...(await server.client.info('commandstats')).matchAll(/^cmdstat_([^:]+):/gm)]
     .map(([, name]) => name)
     .filter((name) => !/^(?:auth|config|acl)\b/.test(name ?? ''));

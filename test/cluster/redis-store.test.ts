@@ -39,7 +39,12 @@ test('tail and look tell what a stream has', async () => {
   const { store } = one;
   const asked = { counter: 4, origin: 'gw-a', incarnation: 'i1' };
   expect(await store.tail('ev:a', 10)).toEqual({ entries: [], counter: 0 });
-  expect(await store.look('ev:a', asked)).toEqual({ counter: 0, oldest: 1, mac: undefined, lastSequence: 0 });
+  expect(await store.look('ev:a', asked)).toMatchObject({
+    counter: 0,
+    oldest: 1,
+    mac: undefined,
+    lastSequence: 0,
+  });
   const sent = entriesOf(one, { count: 600 });
   await store.append('ev:a', sent);
   for (const [count, first] of [
@@ -53,9 +58,9 @@ test('tail and look tell what a stream has', async () => {
     expect(countersOf(entries)).toEqual(upTo(600).slice(first - 1));
   }
   const mac = sent[3]?.mac;
-  expect(await store.look('ev:a', asked)).toEqual({ counter: 600, oldest: 1, mac, lastSequence: 600 });
+  expect(await store.look('ev:a', asked)).toMatchObject({ counter: 600, oldest: 1, mac, lastSequence: 600 });
   const other = { counter: 601, origin: 'gw-a', incarnation: 'i2' };
-  expect(await store.look('ev:a', other)).toEqual({
+  expect(await store.look('ev:a', other)).toMatchObject({
     counter: 600,
     oldest: 1,
     mac: undefined,

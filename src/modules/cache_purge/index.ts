@@ -58,13 +58,13 @@ function sharing(
   { cluster: name, onGap }: CachePurgeConfig,
   stores: readonly CacheStore[],
   worker: WorkerScope,
-): Pick<Targets, 'cluster'> {
+): Pick<Targets, 'others'> {
   const cluster = name === undefined ? undefined : worker.clusters.get(name);
   if (!cluster) return {};
   const zones = new Set(stores.map((store) => store.name));
   const shared = { caches: worker.caches, zones, empties: onGap === 'expire' };
-  worker.own(cluster.sharePurges(shared), (end) => end());
-  return { cluster };
+  worker.own(cluster.purges.share(shared), (end) => end());
+  return { others: cluster.purges };
 }
 
 const told = (summary: string, read: (purge: TagPurge) => string): VariableDefinition => ({

@@ -17,7 +17,7 @@ export interface Targets {
   readonly stores: readonly CacheStore[];
   readonly kind: Purge['kind'];
   /** Tells the other gateways of a cluster. */
-  readonly cluster?: { purge(purges: readonly ZonePurge[]): Promise<void> } | undefined;
+  readonly others?: { tell(purges: readonly ZonePurge[]): Promise<void> } | undefined;
 }
 
 const KEYS: Readonly<Record<PurgeMatch, Purge['kind']>> = { exact: 'key', prefix: 'prefix', tag: 'tag' };
@@ -81,10 +81,10 @@ function faultOf(
 
 /** Removes what targets mean. Resolves with the number of responses of each when no worker serves them any more. */
 export async function purgeTargets(
-  { stores, kind, cluster }: Targets,
+  { stores, kind, others }: Targets,
   texts: readonly string[],
 ): Promise<readonly number[]> {
-  void cluster?.purge(stores.map(({ name: zone }) => ({ zone, kind, texts })));
+  void others?.tell(stores.map(({ name: zone }) => ({ zone, kind, texts })));
   const perStore = await Promise.all(stores.map((store) => store.purgeAll({ kind, texts }, 'api')));
   return texts.map((_, nth) => perStore.reduce((sum, counts) => sum + (counts[nth] ?? 0), 0));
 }

@@ -218,7 +218,7 @@ function shareZone(
   const digest = createHash('sha256').update(`${milliRequestsPerSecond} ${keyText}`).digest('base64url');
   worker.share(
     `limit_req ${cluster.key} ${name} ${digest}`,
-    () => cluster.shareLimit(name, digest),
+    () => cluster.limits.share(name, digest),
     (end) => end(),
   );
   return { cluster, isExact };

@@ -44,7 +44,7 @@ async function admitByStore(
   { cluster, isExact }: SharedZone,
 ): Promise<Admission | RateLimit> {
   const { zone, key, milliRequestsPerSecond, burst } = limit;
-  const result = await cluster.admit({ zone, key, milliRequestsPerSecond, burst, isExact });
+  const result = await cluster.limits.admit({ zone, key, milliRequestsPerSecond, burst, isExact });
   if (result.verdict === 'lost') return fallback(limit, cluster);
   const { verdict, excess } = result;
   if (verdict === 'refused') return { verdict: 'rejected', excess, limit };

@@ -198,7 +198,7 @@ function openRingOf(zone: string, { buffer, worker, cluster }: RingParts): OpenR
   // What is published from now on must not leave when a later configuration shares the ring again.
   if (!cluster && ring.sharedFrom !== 0) ring.unshare();
   const ids = cluster && new SharedIds(ring, cluster, zoneIdentity(buffer));
-  const unshare = cluster?.shareRing(zone, ring, buffer);
+  const unshare = cluster?.events.share(zone, ring, buffer);
   return { feed: new Feed(ring), entries: new KeptEntries(ring, ids), unshare };
 }
 

@@ -77,7 +77,7 @@ export function compilePublish(
     if (!published) return refuseBusy(x);
     const text = responseText(published.generation, published.evicted);
     if (!awaited) return x.send(200, 'application/json', text);
-    return awaited.acknowledged(ring, published.generation).then((isStored) => {
+    return awaited.events.acknowledged(ring, published.generation).then((isStored) => {
       if (x.aborted) return;
       if (isStored) return x.send(200, 'application/json', text);
       x.response.setHeader('Retry-After', '1');

@@ -1,0 +1,158 @@
+import { onTestFinished } from 'vitest';
+import {
+  ClusterNode,
+  keyedFields,
+  RedisStore,
+  type SealedEntry,
+  sealEntry,
+  type KeyChange,
+  type KeyedSubject,
+  type KeyState,
+  type KeyWrite,
+} from '../../src/cluster/index.ts';
+import { parseRedisAddress, type Endpoint } from '../../src/redis/index.ts';
+import type { TestStore } from './stores.ts';
+
+let sequences = 0;
+
+interface KeyEntry extends Partial<KeyWrite> {
+  readonly origin?: string;
+  readonly incarnation?: string;
+  readonly sequence?: number;
+}
+
+/** A sealed entry of the keyed stream `di:a`. */
+export function keyEntryOf(
+  { seal }: Pick<TestStore, 'seal'>,
+  { key = 'k', value, seen = 0, ttlMs = 0, origin = 'gw-a', incarnation = 'i1', sequence }: KeyEntry,
+): SealedEntry {
+  const fields = keyedFields({ key, value, seen, ttlMs });
+  return sealEntry(seal, 'di:a', {
+    origin,
+    incarnation,
+    sequence: sequence ?? (sequences += 1),
+    fields,
+  });
+}
+
+/** Values by key in the memory of a test. */
+export class TestKeys implements KeyedSubject {
+  readonly stream: string = 'di:a';
+  readonly digest = 'test';
+  readonly incarnation = `i${(sequences += 1)}`;
+  readonly values = new Map<string, string>();
+  readonly #waiting = new Map<string, KeyChange>();
+  #position = 0;
+  #sequence = 0;
+  #listener: () => void = () => undefined;
+
+  /** Changes a key here; without a value, it is deleted. */
+  set(key: string, value?: string, ttlMs = 0): void {
+    this.#keep(key, value);
+    this.#waiting.delete(key);
+    this.#waiting.set(key, { key, value, ttlMs, seen: this.#position, sequence: (this.#sequence += 1) });
+    this.#listener();
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listener = listener;
+    return () => (this.#listener = () => undefined);
+  }
+
+  changes(most: number): readonly KeyChange[] {
+    return [...this.#waiting.values()].slice(0, most);
+  }
+
+  confirmed({ key, sequence }: KeyChange): void {
+    if (this.#waiting.get(key)?.sequence === sequence) this.#waiting.delete(key);
+  }
+
+  overtaken({ key, sequence }: KeyChange): boolean {
+    return this.#waiting.get(key)?.sequence === sequence && this.#waiting.delete(key);
+  }
+
+  renew({ key, value }: KeyChange): void {
+    if (this.values.get(key) === value) this.set(key, value);
+  }
+
+  accepts({ value }: KeyWrite): boolean {
+    return value !== 'refused';
+  }
+
+  apply(states: readonly KeyState[], position: number): readonly string[] {
+    const overtaken: string[] = [];
+    for (const { key, value, counter, isOwn } of states) {
+      const waiting = this.#waiting.get(key);
+      if (waiting && (isOwn || counter <= waiting.seen)) continue;
+      if (waiting && this.#waiting.delete(key)) overtaken.push(key);
+      this.#keep(key, value);
+    }
+    this.#position = position;
+    return overtaken;
+  }
+
+  keepOnly(keys: ReadonlySet<string>): boolean {
+    for (const key of this.values.keys())
+      if (!keys.has(key) && !this.#waiting.has(key)) this.values.delete(key);
+    return true;
+  }
+
+  #keep(key: string, value: string | undefined): void {
+    if (value === undefined) this.values.delete(key);
+    else this.values.set(key, value);
+  }
+}
+
+export interface TestNode {
+  readonly node: ClusterNode;
+  readonly log: readonly string[];
+  readonly events: readonly string[];
+  /** What was counted, by name. */
+  readonly counts: Readonly<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+/** A node without a gateway, which ends with the test. */
+export function startLightNode(
+  id: string,
+  { url, namespace, timeoutMs = 500 }: { url: string; namespace: string; timeoutMs?: number },
+): TestNode {
+  const log: string[] = [];
+  const events: string[] = [];
+  const counts: Record<string, number> = {};
+  const count = (name: string) => (by?: number) => void (counts[name] = (counts[name] ?? 0) + (by ?? 1));
+  const endpoint = parseRedisAddress(url) as Endpoint;
+  const node = new ClusterNode({
+    plan: { name: 'main', secret: 'sesame', namespace, bufferBytes: 1_000_000, batchMs: 5, heartbeatMs: 100 },
+    nodeId: id,
+    incarnation: `${id}-${(sequences += 1)}`,
+    version: '0',
+    open: (owner) => new RedisStore({ endpoint, namespace, retain: 1_000, timeoutMs }, owner),
+    backend: url,
+    log: { write: (level, message) => void log.push(`${level}: ${message}`) },
+    metrics: {
+      sent: count('sent'),
+      received: count('received'),
+      duplicate: count('duplicate'),
+      rejected: count('rejected'),
+      gap: count('gap'),
+      dropped: count('dropped'),
+      conflict: count('conflict'),
+    },
+    announce: (type, facts) => void events.push(`${type} ${JSON.stringify(facts)}`),
+    changed: () => undefined,
+  });
+  onTestFinished(() => node.close());
+  return { node, log, events, counts, close: () => node.close() };
+}
+
+/** A node that shares keys. */
+export function startKeyedNode(
+  id: string,
+  options: Parameters<typeof startLightNode>[1],
+  keys = new TestKeys(),
+): TestNode & { readonly keys: TestKeys } {
+  const started = startLightNode(id, options);
+  started.node.addKeyed(keys);
+  return { ...started, keys };
+}
