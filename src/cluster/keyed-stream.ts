@@ -148,18 +148,23 @@ export class KeyedStream implements NodeStream {
       if (live.size > MOST_KEYS) throw new StoreRefused(`"${stream}" has more than ${MOST_KEYS} keys`);
       await this.#applied(found.map(({ state }) => state));
     }
-    this.#renewLost(held);
-    await this.#now(() => this.subject.keepOnly(live) || undefined);
+    // A store that was restarted without its memory must not empty those of all nodes.
+    if (counter === 0) this.subject.renewAll();
+    else await this.#now(() => this.subject.keepOnly(live) || undefined);
     await this.#applied([], counter);
+    this.#renewLost(held);
     this.#position = counter;
     this.#lag.ends();
   }
 
   /** The store had these and has others now, which are no later ones: it has failed over, and they are sent again. */
   #renewLost(held: ReadonlyMap<string, StoredEntry>): void {
-    for (const [key, { change, mac }] of this.#confirmed) {
+    for (const [key, { change, mac, atMs }] of this.#confirmed) {
       const { counter = 0, mac: other = '' } = held.get(key) ?? {};
-      if (mac !== other && counter <= change.seen) this.subject.renew(change);
+      const leftMs = change.ttlMs - Math.ceil(performance.now() - atMs);
+      const isOver = change.ttlMs > 0 && leftMs <= 0;
+      if (mac === other || counter > change.seen || isOver) continue;
+      this.subject.renew({ ...change, ttlMs: Math.max(0, leftMs) });
     }
     this.#confirmed.clear();
   }
@@ -217,6 +222,8 @@ export class KeyedStream implements NodeStream {
       now.add(entry);
       fresh.push(entry);
       states.push(read.state);
+      // Only what nobody has written over is to be sent again.
+      this.#confirmed.delete(read.state.key);
     }
     const overtaken = this.subject.apply(states, position);
     if (!overtaken) return false;

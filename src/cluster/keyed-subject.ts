@@ -43,14 +43,16 @@ export interface KeyedSubject {
   confirmed(change: KeyChange): void;
   /** The store has refused the change. False: the key has changed since, or has been overtaken already. Else it does not wait any more. */
   overtaken(change: KeyChange): boolean;
-  /** The store has lost what it had confirmed: it waits again, as a new change, unless the key has changed since. */
+  /** The store has lost what it had confirmed: the change is made again, unless a later one waits. */
   renew(change: KeyChange): void;
+  /** The store has nothing of the stream, and there may be others who have the same: all that is here waits, as having seen nothing. */
+  renewAll(): void;
   /** Tells whether this may be applied. */
   accepts(write: KeyWrite): boolean;
   /**
    * Applies what the store has, in order; then this node has the stream up to `position`, and a change that is made now has seen that. A
-   * change that waits is given up for a state that it has not seen and that is not own. Returns the keys of those; `undefined`: not
-   * now, and all must come again.
+   * change that waits is given up for a state that it has not seen and that is not own. Returns the keys of those, unless the state has
+   * the same value; `undefined`: not now, and all must come again.
    */
   apply(states: readonly KeyState[], position: number): readonly string[] | undefined;
   /** The store has no other keys than these: others go, unless they wait. False: not now. */

@@ -341,7 +341,8 @@ local function write(sequence, mac, texts)
     if (tonumber(former[8]) or 0) > tonumber(sequence) then return 0 end
   elseif held > seen then
     local expires = tonumber(redis.call('ZSCORE', expiries, key))
-    if not expires or expires > now then return 0 end
+    local isSame = texts[8] and former[20] == texts[8] and (former[18] == '0') == (lifeMs == 0)
+    if not expires or expires > now then return isSame and held or 0 end
   end
   local entry = { 'v', '${ENTRY_VERSION}', 'origin', origin, 'incarnation', incarnation, 'sequence', sequence, 'mac', mac, 'at', text(now) }
   for _, one in ipairs(texts) do entry[#entry + 1] = one end

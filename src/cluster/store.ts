@@ -135,8 +135,8 @@ export interface ClusterStore {
   look(stream: string, asked: Asked): Promise<StreamState>;
   /**
    * Adds entries of one origin and incarnation to a keyed stream, which are those of `keyedFields`, and gives their counters; 0: not
-   * added, since another node, or a later sequence of this one, has written the key beyond what the entry has seen. Repeated, an
-   * entry gives the counter that it had.
+   * added, since another node, or a later sequence of this one, has written the key beyond what the entry has seen. If that has the
+   * same value, and a time too or none, it counts as this one. Repeated, an entry gives the counter that it had.
    */
   write(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]>;
   /**

@@ -71,8 +71,13 @@ export class TestKeys implements KeyedSubject {
     return this.#waiting.get(key)?.sequence === sequence && this.#waiting.delete(key);
   }
 
-  renew({ key, value }: KeyChange): void {
-    if (this.values.get(key) === value) this.set(key, value);
+  renew({ key, value, ttlMs }: KeyChange): void {
+    if (!this.#waiting.has(key)) this.set(key, value, ttlMs);
+  }
+
+  renewAll(): void {
+    this.#position = 0;
+    for (const [key, value] of this.values) if (!this.#waiting.has(key)) this.set(key, value);
   }
 
   accepts({ value }: KeyWrite): boolean {
@@ -84,7 +89,7 @@ export class TestKeys implements KeyedSubject {
     for (const { key, value, counter, isOwn } of states) {
       const waiting = this.#waiting.get(key);
       if (waiting && (isOwn || counter <= waiting.seen)) continue;
-      if (waiting && this.#waiting.delete(key)) overtaken.push(key);
+      if (waiting && this.#waiting.delete(key) && value !== waiting.value) overtaken.push(key);
       this.#keep(key, value);
     }
     this.#position = position;
