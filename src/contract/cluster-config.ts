@@ -1,9 +1,15 @@
 import type { SharedLimits } from '../cluster/index.ts';
 import type { Endpoint } from '../redis/index.ts';
+import type { FileName } from './ssl-config.ts';
 
 /** The directives of a `cluster` block, and those about clusters in `http`. */
 export interface ClusterConfig {
   readonly backend?: Endpoint;
+  readonly sslTrustedCertificate?: FileName;
+  readonly sslCertificate?: FileName;
+  readonly sslCertificateKey?: FileName;
+  readonly sslName?: string;
+  readonly sslVerify: boolean;
   readonly nodeId?: string;
   readonly namespace: string;
   readonly secret?: string;

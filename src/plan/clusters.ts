@@ -3,6 +3,7 @@ import type { Report } from '../../grammar/index.ts';
 import { type ClusterPlan, clusterZone, NODE_ID } from '../cluster/index.ts';
 import { type BoundBlock, firstAt, type Registry, resolve, type ResolvedConfigs } from '../config/index.ts';
 import { configOf } from '../contract/index.ts';
+import { clusterTlsSpan, planClusterTls } from './cluster-tls.ts';
 import type { LocationPlanner } from './locations.ts';
 
 interface ClusterPlanning {
@@ -43,16 +44,31 @@ export class ClusterCollector {
     if (other)
       return report.emerg(`duplicate cluster "${name}"`, span, firstAt(other.node?.name.span, 'declared'));
     this.#blocks.set(name, block);
-    const { backend, secret, statePath, ...config } = configOf(resolve(registry, block, http), 'cluster');
+    const level = resolve(registry, block, http);
     for (const needed of ['backend', 'secret']) {
       if (!block.node?.block?.some((node) => node.name.value === needed))
         report.emerg(`no "${needed}" is defined for the "cluster" block`, span);
     }
+    const backend = this.#backend(level);
+    const { secret, statePath, nodeId, ...config } = configOf(level, 'cluster');
     if (!backend || secret === undefined) return;
     const path = resolvePath(prefix, statePath ?? `cluster/${name}`);
-    const plan = { ...config, name, backend, secret, nodeId: config.nodeId, statePath: path };
+    const plan = { ...config, name, backend, secret, nodeId, statePath: path };
     this.plans.push({ ...plan, required: configOf(http, 'cluster').required });
     locations.zones.add(clusterZone(plan), span);
     locations.written.add({ directories: [path], sharedDirectories: [dirname(path)] });
+  }
+
+  /** The address of the store, with how TLS is spoken to it. */
+  #backend(level: ResolvedConfigs): ClusterPlan['backend'] | undefined {
+    const { report } = this.#planning;
+    const { backend } = configOf(level, 'cluster');
+    const tls = planClusterTls(level, report);
+    if (!backend || !tls) return undefined;
+    if (backend.tls) return { ...backend, ...tls };
+    const span = clusterTlsSpan(level);
+    if (span)
+      report.warn('the store is not reached over TLS', span, 'an address with "rediss://" asks for it');
+    return backend;
   }
 }

@@ -14,7 +14,7 @@ export type Endpoint = (
   EndpointTls;
 
 /** How TLS is spoken to an endpoint with `tls`. Certificates and keys are texts in PEM. */
-interface EndpointTls {
+export interface EndpointTls {
   /** Whom the store's certificate must lead to; default: the authorities that Node.js knows. */
   readonly ca?: string;
   readonly cert?: string;

@@ -3,6 +3,7 @@ export {
   DEFAULT_PORT,
   type Endpoint,
   endpointsOf,
+  type EndpointTls,
   type Login,
   parseRedisAddress,
   type RedisAddress,

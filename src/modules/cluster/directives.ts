@@ -1,7 +1,8 @@
+import { resolve } from 'node:path';
 import type { Word } from '../../../grammar/index.ts';
 import { NODE_ID, type SharedLimits } from '../../cluster/index.ts';
 import { type ArgReader, defines, directivesFor, pathFrom, readers } from '../../config/index.ts';
-import type { ClusterConfig } from '../../contract/index.ts';
+import type { ClusterConfig, FileName } from '../../contract/index.ts';
 import { AddressFault, type Endpoint, endpointsOf, parseRedisAddress } from '../../redis/index.ts';
 
 const CLUSTER = { contexts: ['cluster'], inherit: false, source: 'gw' } as const;
@@ -83,6 +84,11 @@ const limits: ArgReader<SharedLimits> = readers.words(
   },
 );
 
+const file: ArgReader<FileName> = readers.oneWord('file', ({ value }, { confDir }) => ({
+  text: value,
+  path: resolve(confDir, value),
+}));
+
 /** Gateways that share what they know. */
 export const directives = directivesFor<ClusterConfig>()({
   cluster: {
@@ -101,6 +107,43 @@ export const directives = directivesFor<ClusterConfig>()({
     into: 'backend',
     secret: 'password',
     summary: 'The store that the gateways of the cluster share: Redis 6 or later, or Valkey.',
+  },
+  ssl_trusted_certificate: {
+    ...CLUSTER,
+    args: file,
+    into: 'sslTrustedCertificate',
+    defaultText: 'the authorities that Node.js knows',
+    summary: "PEM file with the CA certificates that the store's certificate is verified with.",
+    roles: pathFrom('confDir'),
+  },
+  ssl_certificate: {
+    ...CLUSTER,
+    args: file,
+    into: 'sslCertificate',
+    summary: 'PEM file with the certificate that the gateway shows the store.',
+    roles: pathFrom('confDir'),
+  },
+  ssl_certificate_key: {
+    ...CLUSTER,
+    args: file,
+    into: 'sslCertificateKey',
+    summary: 'PEM file with the key of that certificate.',
+    roles: pathFrom('confDir'),
+  },
+  ssl_name: {
+    ...CLUSTER,
+    args: readers.text,
+    into: 'sslName',
+    defaultText: 'the host of the address',
+    summary: "The name that the store's certificate must have, and that is sent in the handshake.",
+  },
+  ssl_verify: {
+    ...CLUSTER,
+    args: readers.flag,
+    into: 'sslVerify',
+    default: true,
+    defaultText: 'on',
+    summary: "Whether the store's certificate is verified.",
   },
   node_id: {
     ...CLUSTER,

@@ -17,7 +17,7 @@ import {
 import { readSettings } from './settings.ts';
 import { openKey, secureContextOptions, type TlsPlan } from './tls-plan.ts';
 
-export { readCertificate, readKey } from './files.ts';
+export { readCertificate, readKey, TlsFault } from './files.ts';
 export { secureContextOptions, verifierOf, type TlsPlan } from './tls-plan.ts';
 
 /**

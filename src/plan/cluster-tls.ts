@@ -1,0 +1,56 @@
+import type { Report, Span } from '../../grammar/index.ts';
+import type { ResolvedConfigs } from '../config/index.ts';
+import { configOf, type FileName } from '../contract/index.ts';
+import type { EndpointTls } from '../redis/index.ts';
+import { readerOf } from '../system/index.ts';
+import { readCertificate, readKey, TlsFault } from './tls/index.ts';
+
+type FileField = 'sslTrustedCertificate' | 'sslCertificate' | 'sslCertificateKey';
+
+/**
+ * How TLS is spoken to the store of a cluster, with all files read; `undefined` after a fault, which is reported at its directive.
+ */
+export function planClusterTls(level: ResolvedConfigs, report: Report): EndpointTls | undefined {
+  const config = configOf(level, 'cluster');
+  const read = readerOf(report);
+  let hasFailed = false;
+  const attempt = (field: FileField, act: (file: FileName) => string): string | undefined => {
+    const file = config[field];
+    try {
+      return file && act(file);
+    } catch (error) {
+      if (!(error instanceof TlsFault)) throw error;
+      hasFailed = true;
+      report.emerg(error.message, spanOf(level, field), { rule: error.rule });
+      return undefined;
+    }
+  };
+  const ca = attempt('sslTrustedCertificate', (file) => readCertificate(file, read));
+  const cert = attempt('sslCertificate', (file) => {
+    if (config.sslCertificateKey) return readCertificate(file, read);
+    throw new TlsFault(`no "ssl_certificate_key" is defined for certificate "${file.text}"`);
+  });
+  const key = attempt('sslCertificateKey', (file) => {
+    if (!config.sslCertificate)
+      throw new TlsFault(`no "ssl_certificate" is defined for certificate key "${file.text}"`);
+    return cert === undefined ? '' : readKey(file, { certificate: cert, passwords: [], read }).pem;
+  });
+  if (hasFailed) return undefined;
+  const { sslName: servername, sslVerify: verify } = config;
+  return {
+    verify,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && key !== undefined && { cert, key }),
+    ...(servername !== undefined && { servername }),
+  };
+}
+
+/** The first directive about TLS in a `cluster` block, if there is one. */
+export function clusterTlsSpan(level: ResolvedConfigs): Span | undefined {
+  const fields = ['sslTrustedCertificate', 'sslCertificate', 'sslCertificateKey', 'sslName', 'sslVerify'];
+  return fields.map((field) => spanOf(level, field)).find((span) => span !== undefined);
+}
+
+function spanOf(level: ResolvedConfigs, field: string): Span | undefined {
+  return level.get('cluster')?.from.get(field)?.spans[0];
+}
