@@ -147,7 +147,7 @@ const broken: readonly {
       'src/worker/transport/b.ts': `import { App } from 'uWebSockets.js';`,
     },
     says: [
-      'src/modules/kv/a.ts:1 imports pg: its home is "src/modules/dbrest/"',
+      'src/modules/kv/a.ts:1 imports pg: its home is "src/postgres/"',
       'src/worker/a.ts:1 imports uWebSockets.js: its home is "src/worker/transport/"',
     ],
   },

@@ -1,5 +1,6 @@
 import type { ErrorLog } from '../../log/index.ts';
 import { Pool, type PoolBounds, PoolRefusal } from '../../pool.ts';
+import type { WireError } from '../../postgres/index.ts';
 import { DatabaseCaches, RELATIVES_SQL } from './caching/index.ts';
 import type { Gate } from './cost-guard.ts';
 import { noSchemaCache } from './fault/index.ts';
@@ -28,7 +29,6 @@ import {
   type RunStep,
   type Session,
   type Verdict,
-  type WireError,
 } from './session/index.ts';
 import { Costs, MOST_CHARACTERS, SharedSessions } from './sharing.ts';
 import { SlowClients } from './slow-clients.ts';

@@ -7,7 +7,7 @@ import { readItems } from './batch/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import type { RestDatabase } from './database.ts';
-import { type DbrestPass, identityOf, loginRoleOf } from './dsn.ts';
+import { type DbrestPass, identityOf, loginRoleOf } from './pass.ts';
 import { tokenMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import type { DbrestResources } from './location.ts';

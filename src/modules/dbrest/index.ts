@@ -8,6 +8,14 @@ import {
   type WorkerScope,
 } from '../../contract/index.ts';
 import { OpenStreams } from '../../event-streams/index.ts';
+import {
+  connect,
+  type ConnectionTarget,
+  loadPg,
+  type Pg,
+  readDsn,
+  targetName,
+} from '../../postgres/index.ts';
 import { PieceBuffers } from '../../send-file.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
 import { type Authenticator, openAuthenticator } from './auth/index.ts';
@@ -19,20 +27,13 @@ import {
   directives,
   type TokensConfig,
 } from './directives/index.ts';
-import {
-  type ConnectionTarget,
-  type DbrestPass,
-  identityOf,
-  loginRoleOf,
-  readDsn,
-  targetName,
-} from './dsn.ts';
+import { type DbrestPass, identityOf, loginRoleOf } from './pass.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { variables } from './notes.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { Listener } from './listening.ts';
-import { connect, openSession, type Pg } from './session/index.ts';
+import { openSession } from './session/index.ts';
 import type { StreamResources } from './streams.ts';
 import { openStreams, zonesOf } from './stream-zones.ts';
 import { compileVersioned } from './versioned-location.ts';
@@ -120,7 +121,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
 
   async provision({ pass, poolSize: size, poolLifetimeMs: maxAgeMs, ...config }, worker) {
     // The driver is loaded here because the master imports every module but connects to no database.
-    const { default: pg } = await import('pg');
+    const pg = await loadPg();
     const target = connectionTarget(pass as DbrestPass, worker);
     const database = openDatabase(pg, { pass: pass as DbrestPass, target }, worker);
     worker.addCheck(`dbrest:${targetName(target)}`, () => database.fault());

@@ -1,9 +1,7 @@
-import type { QueryConfig } from 'pg';
 import type { ErrorLog } from '../../log/index.ts';
+import { limitedQuery, quoteIdentifier, type WireClient } from '../../postgres/index.ts';
 import { CACHE_CHANNEL, OWN_CHANNELS } from './notifications/index.ts';
 import type { CatalogueShare } from './schema/index.ts';
-import type { WireClient } from './session/index.ts';
-import { quoteIdentifier } from './sql/index.ts';
 
 /**
  * The first load of the schema waits at most this long for the listener; changes made before it listens would be missed.
@@ -252,7 +250,7 @@ export class Listener implements OpenListener {
       const isUrgent = this.#hearing.isUrgent();
       // A reload may have made it urgent meanwhile, so that is asked each time.
       if (!isUrgent && performance.now() - lastMs < PING_EVERY_MS) return wait();
-      client.query(ping(isUrgent ? URGENT_PING_MS : PING_TIMEOUT_MS)).then(
+      client.query(limitedQuery('select 1', isUrgent ? URGENT_PING_MS : PING_TIMEOUT_MS)).then(
         () => !this.#closed && this.#ping(client),
         () => client.connection.stream.destroy(),
       );
@@ -276,10 +274,4 @@ export class Listener implements OpenListener {
     this.#timer = setTimeout(() => void this.#listen(), this.#delayMs).unref();
     this.#delayMs = Math.min(LONGEST_DELAY_MS, this.#delayMs * 2);
   }
-}
-
-/** `query_timeout` is missing in pg's type declarations. */
-function ping(limitMs: number): QueryConfig {
-  const limited = { text: 'select 1', query_timeout: limitMs };
-  return limited;
 }

@@ -1,5 +1,6 @@
 import type { Build, LocationFacts } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
 import { compileCostGuard, type CostGuard, type Gate } from './cost-guard.ts';
@@ -21,7 +22,7 @@ import {
 } from './request/index.ts';
 import { compileResponse, type OpenResponse, respondToOptions, type Stopwatch } from './response/index.ts';
 import type { Schema } from './schema/index.ts';
-import { isStatementError, type Results, runSteps, type WireError } from './session/index.ts';
+import { type Results, runSteps } from './session/index.ts';
 import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
 
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */

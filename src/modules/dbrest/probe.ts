@@ -1,10 +1,14 @@
-import type { QueryConfig } from 'pg';
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
+import {
+  connect,
+  limitedQuery,
+  type ConnectionTarget,
+  loadPg,
+  type WireError,
+} from '../../postgres/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
-import type { ConnectionTarget } from './dsn.ts';
 import { mayBecomeSql } from './schema/index.ts';
-import { connect, type WireError } from './session/index.ts';
 
 /** What a probe finds out about a database. */
 interface DatabaseFacts {
@@ -110,18 +114,17 @@ async function runQuery(
   { target, anonRole, schemas }: ProbedDatabase,
   timeoutMs: number,
 ): Promise<DatabaseFacts> {
-  const { default: pg } = await import('pg');
+  const pg = await loadPg();
   const limited = { ...target, connectTimeoutMs: Math.min(target.connectTimeoutMs, timeoutMs) };
-  const query = (text: string, values: unknown[] = []): QueryConfig & { query_timeout: number } => ({
-    text,
-    values,
-    query_timeout: timeoutMs,
-  });
   const { client } = await connect(pg, limited, (connected) =>
-    connected.query(query(`set default_transaction_read_only = on; set statement_timeout = ${timeoutMs}`)),
+    connected.query(
+      limitedQuery(`set default_transaction_read_only = on; set statement_timeout = ${timeoutMs}`, timeoutMs),
+    ),
   );
   try {
-    const { rows } = await client.query<{ facts: string }>(query(FACTS_SQL, [anonRole ?? null, schemas]));
+    const { rows } = await client.query<{ facts: string }>(
+      limitedQuery(FACTS_SQL, timeoutMs, [anonRole ?? null, schemas]),
+    );
     const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as FactsRow;
     return { ...facts, ...(anon && { anon }) };
   } finally {

@@ -1,4 +1,5 @@
-import { ConnectionLost, type WireError } from './session/index.ts';
+import type { WireError } from '../../postgres/index.ts';
+import { ConnectionLost } from './session/index.ts';
 
 /** How often a read is repeated; with each try in vain the load grows that causes conflicts. */
 export const MOST_REPEATS = { lost: 1, conflict: 3 } as const;

@@ -10,7 +10,7 @@ import {
 } from '../../zone/index.ts';
 import { ChangeFeed } from './changes/index.ts';
 import { DEFAULT_LISTEN_ENTRIES, type DbrestConfig, type LiveConfig } from './directives/index.ts';
-import { type DbrestPass, identityOf } from './dsn.ts';
+import { type DbrestPass, identityOf } from './pass.ts';
 import { type Channels, CHANGES_CHANNEL, NotificationFrames } from './notifications/index.ts';
 import type { StreamResources } from './streams.ts';
 

@@ -2,8 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
-import { addressOf, connectionAttempts } from '../../../src/modules/dbrest/session/connection.ts';
+import { addressOf, connectionAttempts, readDsn } from '../../../src/postgres/index.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 

@@ -1,9 +1,9 @@
 import type { TestContext } from 'vitest';
 import type { Build, WorkerScope } from '../../../src/contract/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
-import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
 import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
+import { readDsn } from '../../../src/postgres/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 import { type SentResponse, TestWire } from '../../harness/test-wire.ts';
 

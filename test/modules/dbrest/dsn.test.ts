@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Report, type Word } from '../../../grammar/index.ts';
-import { passReader, readDsn } from '../../../src/modules/dbrest/dsn.ts';
+import { passReader } from '../../../src/modules/dbrest/pass.ts';
+import { readDsn } from '../../../src/postgres/index.ts';
 
 const DEFAULTS = {
   hosts: [

@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
 import {
   Displaced,
   openSession,
@@ -11,6 +10,7 @@ import {
   type RunStep,
   type Session,
 } from '../../../src/modules/dbrest/session/index.ts';
+import { readDsn } from '../../../src/postgres/index.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';

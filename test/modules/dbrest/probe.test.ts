@@ -3,8 +3,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { LiveScope } from '../../../src/contract/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
-import { readDsn } from '../../../src/modules/dbrest/dsn.ts';
 import { probeDatabase } from '../../../src/modules/dbrest/probe.ts';
+import { readDsn } from '../../../src/postgres/index.ts';
 import { oldPostgres } from '../../check/live/old-postgres.ts';
 
 const SCOPE: LiveScope = { timeoutMs: 300, once: (_key, ask) => ask(), upstream: () => undefined };

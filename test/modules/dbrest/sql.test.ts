@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { planRead } from '../../../src/modules/dbrest/plan/index.ts';
 import { parseReadQuery } from '../../../src/modules/dbrest/request/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
-import { quoteIdentifier, shapedSql, searchPath } from '../../../src/modules/dbrest/sql/index.ts';
+import { shapedSql, searchPath } from '../../../src/modules/dbrest/sql/index.ts';
+import { quoteIdentifier } from '../../../src/postgres/index.ts';
 
 const columns = [
   { name: 'id', type: 'integer' },

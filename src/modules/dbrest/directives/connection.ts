@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
-import { type DbrestPass, passReader } from '../dsn.ts';
+import { type DbrestPass, passReader } from '../pass.ts';
 
 /** Where requests run: the database, its sessions and their limits. */
 export interface ConnectionConfig {

@@ -16,6 +16,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ErrorLog } from '../../../log/index.ts';
+import { loadPg } from '../../../postgres/index.ts';
 import { type Account, runAs } from './programs.ts';
 
 /**
@@ -103,7 +104,7 @@ export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Pro
   const sql = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new Error(`"dbrest_embedded_init" cannot read "${file}"`, { cause });
   });
-  const { default: pg } = await import('pg');
+  const pg = await loadPg();
   const client = new pg.Client({ connectionString: dsn });
   await client.connect();
   try {

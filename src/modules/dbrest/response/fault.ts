@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import { PoolRefusal } from '../../../pool.ts';
+import { ConnectTimeout } from '../../../postgres/index.ts';
 import {
   cannotConnect,
   connectTimedOut,
@@ -13,7 +14,7 @@ import {
 } from '../fault/index.ts';
 import { JSON_CONTENT_TYPE } from '../json.ts';
 import { notesOf } from '../notes.ts';
-import { ConnectionLost, ConnectTimeout, UnexpectedResult } from '../session/index.ts';
+import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
 import { setUsualReason } from './head.ts';
 
 /** Converts an error to a fault; `undefined` if the client has gone. Rethrows errors that are defects of gw. */

@@ -1,8 +1,17 @@
 import { LRUCache } from 'lru-cache';
-import type { Connection } from 'pg';
+import type { WireClient, WireError } from '../../../postgres/index.ts';
 import type { Step } from '../sql/index.ts';
-import type { Column, Row, WireError } from './connection.ts';
 import { type Fields, fieldsOf, type Messages } from './messages.ts';
+
+/** A row; every column is a text. */
+export type Row = readonly (string | null)[];
+
+/** A column of a result. */
+export interface Column {
+  readonly name: string;
+  /** Object id of its type. */
+  readonly dataTypeID: number;
+}
 
 interface Prepared {
   readonly text: string;
@@ -133,7 +142,7 @@ interface BatchParts {
   /** Statements before the steps; their results are discarded. */
   readonly lead?: readonly RunStep[];
   /** The connection's stream, which is paused while a sink is full. */
-  readonly stream: Connection['stream'];
+  readonly stream: WireClient['connection']['stream'];
   /** With more characters than this the sinks get no more rows, and the batch is `outgrown`. */
   readonly most?: number | undefined;
 }
@@ -153,7 +162,7 @@ export class Batch {
   characters = 0;
   readonly steps: readonly RunStep[];
   readonly #lead: readonly RunStep[];
-  readonly #stream: Connection['stream'];
+  readonly #stream: WireClient['connection']['stream'];
   readonly #most: number;
   /** Number of completed steps; negative during the lead. */
   #completed: number;

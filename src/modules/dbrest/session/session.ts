@@ -1,6 +1,12 @@
+import {
+  type Attempt,
+  type Pg,
+  sendCancel,
+  type WireClient,
+  type WireError,
+} from '../../../postgres/index.ts';
 import type { Isolation } from '../schema/index.ts';
 import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
-import { type Attempt, type Pg, sendCancel, type WireClient, type WireError } from './connection.ts';
 import { DeadlineTimer } from './deadline-timer.ts';
 import { compileLead, type Leftovers, more } from './lead.ts';
 import { Messages } from './messages.ts';

@@ -1,15 +1,9 @@
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { CallPlan, PlannedCall } from '../plan/index.ts';
 import type { CallInput } from '../request/index.ts';
 import type { Argument } from '../schema/index.ts';
 import { formedStep, guessSql } from './shape.ts';
-import {
-  arrayLiteral,
-  type Parameters,
-  qualifiedName,
-  quoteIdentifier,
-  ROWS,
-  type RowSource,
-} from './statement.ts';
+import { arrayLiteral, type Parameters, qualifiedName, ROWS, type RowSource } from './statement.ts';
 import type { Work } from './transaction.ts';
 
 /** The statements of a call. The main one runs the function once and returns rows and counts. */

@@ -1,6 +1,7 @@
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { Condition, Embed, Value } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
-import { arrayLiteral, qualifiedName, quoteIdentifier, rowOf, type StatementDraft } from './statement.ts';
+import { arrayLiteral, qualifiedName, rowOf, type StatementDraft } from './statement.ts';
 
 const JSON_TYPE = /^jsonb?$/;
 

@@ -1,7 +1,8 @@
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { ReadPlan } from '../plan/index.ts';
 import type { Followed } from '../schema/index.ts';
 import { nodeSql } from './rows.ts';
-import { Parameters, qualifiedName, quoteIdentifier, ROWS, type Statement } from './statement.ts';
+import { Parameters, qualifiedName, ROWS, type Statement } from './statement.ts';
 
 /** Alias of the keys that have changed. */
 const KEYS = 'k';

@@ -17,7 +17,6 @@ export {
   BEGIN_READ_ONLY,
   type BoundValue,
   Parameters,
-  quoteIdentifier,
   ROLLBACK,
   type Statement,
   type Step,

@@ -1,5 +1,6 @@
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { WriteCondition } from '../plan/index.ts';
-import { arrayLiteral, type Parameters, quoteIdentifier, ROWS } from './statement.ts';
+import { arrayLiteral, type Parameters, ROWS } from './statement.ts';
 
 /** The version of a row as a text, as JSON shows it. */
 export function versionSql(column: string, relation: string = ROWS): string {

@@ -1,3 +1,4 @@
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { Cast, Embed, Output, ReadNode, ReadPlan, Sort } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
 import { conditionSql, type ConditionScope, valueSql } from './condition.ts';
@@ -6,7 +7,6 @@ import {
   type Parameters,
   outputAlias,
   qualifiedName,
-  quoteIdentifier,
   rowOf,
   ROWS,
   type RowSource,

@@ -1,9 +1,10 @@
 import type { Exchange } from '../../../http/index.ts';
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { RequestHead, Resource } from '../request/index.ts';
 import type { RoleSettings } from '../schema/index.ts';
-import { quoteIdentifier, type Statement } from './statement.ts';
+import { type Statement } from './statement.ts';
 
 /** The settings of a request, local to its transaction. */
 interface RequestSettings {

@@ -1,3 +1,4 @@
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import { type ReadPlan, type RowForm, type RowShape, type RowTail, shownMedia } from '../plan/index.ts';
 import type { RowHandler } from '../request/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
@@ -6,7 +7,6 @@ import {
   outputAlias,
   Parameters,
   qualifiedName,
-  quoteIdentifier,
   type RowSource,
   type Statement,
   type Step,

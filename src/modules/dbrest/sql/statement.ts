@@ -1,8 +1,4 @@
-/** Quotes an SQL identifier. All names in statements pass through it. Throws for NUL, which would end the text. */
-export function quoteIdentifier(name: string): string {
-  if (name.includes('\0')) throw new Error('NUL in an identifier');
-  return `"${name.replaceAll('"', '""')}"`;
-}
+import { quoteIdentifier } from '../../../postgres/index.ts';
 
 /** The quoted name of a table or function with its schema. */
 export function qualifiedName({ schema, name }: { readonly schema: string; readonly name: string }): string {

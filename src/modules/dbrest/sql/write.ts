@@ -1,3 +1,4 @@
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import {
   type Conflict,
@@ -21,7 +22,6 @@ import {
   type BoundValue,
   Parameters,
   qualifiedName,
-  quoteIdentifier,
   ROWS,
   type RowSource,
   type Statement,

@@ -1,5 +1,5 @@
 import type { DbrestConfig } from '../directives/index.ts';
-import { loginRoleOf } from '../dsn.ts';
+import { loginRoleOf } from '../pass.ts';
 import { apiFacts, writeDocument } from '../openapi/index.ts';
 import {
   type Column,

@@ -1,9 +1,17 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type ConnectionTarget, type DbrestPass, DEFAULT_EMBEDDED_DIR, readDsn, targetName } from '../dsn.ts';
+import {
+  connect,
+  type ConnectionTarget,
+  loadPg,
+  readDsn,
+  targetName,
+  type WireClient,
+} from '../../../postgres/index.ts';
+import { type DbrestPass, DEFAULT_EMBEDDED_DIR } from '../pass.ts';
 import { SCHEMA_CHANNELS } from '../notifications/index.ts';
 import { Listener } from '../listening.ts';
-import { connect, openSession, type Session, type WireClient } from '../session/index.ts';
+import { openSession, type Session } from '../session/index.ts';
 
 const SILENT = { write: () => undefined };
 
@@ -26,7 +34,7 @@ export function readPass(text: string): DbrestPass {
  */
 export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Promise<T>): Promise<T> {
   return withTarget(pass, async (target) => {
-    const { default: pg } = await import('pg');
+    const pg = await loadPg();
     const session = await openSession(pg, target, { ended: () => undefined }).catch(sayUnreachable(target));
     try {
       return await use(session);
@@ -39,7 +47,7 @@ export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Pro
 /** Calls `use` with a client of pg; otherwise like `withDatabase`. */
 export function withClient<T>(pass: DbrestPass, use: (client: WireClient) => Promise<T>): Promise<T> {
   return withTarget(pass, async (target) => {
-    const { default: pg } = await import('pg');
+    const pg = await loadPg();
     const { client } = await connect(pg, target, () => Promise.resolve()).catch(sayUnreachable(target));
     try {
       return await use(client);
@@ -59,7 +67,7 @@ export function whileListening(
   use: () => Promise<number>,
 ): Promise<number> {
   return withTarget(pass, async (target) => {
-    const { default: pg } = await import('pg');
+    const pg = await loadPg();
     const ignore = (): void => undefined;
     const listener = new Listener((makeReady) => connect(pg, target, makeReady), {
       channels: () => SCHEMA_CHANNELS,

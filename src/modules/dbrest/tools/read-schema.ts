@@ -1,5 +1,5 @@
 import { catalogueSteps } from '../database.ts';
-import type { DbrestPass } from '../dsn.ts';
+import type { DbrestPass } from '../pass.ts';
 import { CatalogueWriter, type Schema, schemaOf } from '../schema/index.ts';
 import { BEGIN_READ_ONLY } from '../sql/index.ts';
 import { inSlices } from '../turn.ts';

@@ -1,9 +1,7 @@
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { WireClient, WireError } from '../session/index.ts';
+import { literal, quoteIdentifier, type WireClient, type WireError } from '../../../postgres/index.ts';
 import { CHANGES_TRIGGER } from '../schema/index.ts';
-import { quoteIdentifier } from '../sql/index.ts';
-import { literal } from './literal.ts';
 import { readPass, withClient } from './open-database.ts';
 import { type WatchedTable, watchSql } from './watch-sql.ts';
 

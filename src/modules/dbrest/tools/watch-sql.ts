@@ -1,6 +1,6 @@
+import { literal } from '../../../postgres/index.ts';
 import { CHANGES_CHANNEL } from '../notifications/index.ts';
 import { CHANGES_TRIGGER } from '../schema/index.ts';
-import { literal } from './literal.ts';
 
 /** Changes of one transaction beyond this number are announced as one change of all rows of a table. */
 const MOST_ROWS = 10_000;

@@ -1,6 +1,6 @@
 import { TrialRefusal, type TrialApi } from '../../../contract/index.ts';
+import { type ConnectionTarget, loadPg } from '../../../postgres/index.ts';
 import { unreachableReason } from '../../../system/index.ts';
-import type { ConnectionTarget } from '../dsn.ts';
 import { openSession, type Session } from '../session/index.ts';
 import { type TrialParts, Trials } from './trial.ts';
 
@@ -23,7 +23,7 @@ export function openTrials({
 }
 
 async function connected(target: ConnectionTarget): Promise<Session> {
-  const { default: pg } = await import('pg');
+  const pg = await loadPg();
   try {
     return await openSession(pg, target, { ended: () => undefined });
   } catch (error) {

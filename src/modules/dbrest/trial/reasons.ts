@@ -1,8 +1,8 @@
 import type { TrialReason } from '../../../contract/index.ts';
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { DbrestFault } from '../fault/index.ts';
 import type { PlannedCall } from '../plan/index.ts';
-import { quoteIdentifier } from '../sql/index.ts';
 import type { Access, FoundRelation, Namesake } from './access.ts';
 
 /** What is known about a request when its reasons are looked for. */

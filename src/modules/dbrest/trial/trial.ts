@@ -7,6 +7,7 @@ import {
 } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import { PoolRefusal } from '../../../pool.ts';
+import { isStatementError } from '../../../postgres/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { RestDatabase } from '../database.ts';
 import type { DbrestConfig } from '../directives/index.ts';
@@ -15,14 +16,7 @@ import { compileSteps, type Steps } from '../pipeline.ts';
 import type { Plan } from '../plan/index.ts';
 import { type Content, needsFeatures, readContent, type RequestHead, requestWith } from '../request/index.ts';
 import { compileResponse, faultOf, respondToOptions, sendFault } from '../response/index.ts';
-import {
-  isStatementError,
-  type BatchRules,
-  type Results,
-  runSteps,
-  type RunStep,
-  type Session,
-} from '../session/index.ts';
+import { type BatchRules, type Results, runSteps, type RunStep, type Session } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { countRows } from './counting.ts';

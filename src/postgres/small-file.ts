@@ -1,5 +1,5 @@
 import { readFileSync, statSync, type Stats } from 'node:fs';
-import { systemReason } from '../../system/index.ts';
+import { systemReason } from '../system/index.ts';
 
 const MOST_BYTES = 1_048_576;
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, Connection } from 'pg';
-import type { ConnectionTarget, Host } from '../dsn.ts';
+import type { ConnectionTarget, Host } from './dsn.ts';
 
 /** The part of pg that is used. */
 export type Pg = Pick<typeof import('pg'), 'Client' | 'Connection'>;
@@ -37,16 +37,6 @@ export interface WireError extends Error {
 /** PostgreSQL has refused a statement, and rolled its transaction back. A session that ends says FATAL instead. */
 export function isStatementError(error: unknown): error is WireError {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
-}
-
-/** A row; every column is a text. */
-export type Row = readonly (string | null)[];
-
-/** A column of a result. */
-export interface Column {
-  readonly name: string;
-  /** Object id of its type. */
-  readonly dataTypeID: number;
 }
 
 /** One attempt to connect: a host, with or without TLS. */

@@ -1,0 +1,84 @@
+import { userInfo } from 'node:os';
+import type { QueryConfig } from 'pg';
+import {
+  addressOf,
+  type Attempt,
+  connectionAttempts,
+  ConnectTimeout,
+  hasTimedOut,
+  type Pg,
+  type WireClient,
+} from './connection.ts';
+import type { ConnectionTarget } from './dsn.ts';
+
+/** Loads the driver, which only what connects to a server needs. */
+export async function loadPg(): Promise<Pg> {
+  return (await import('pg')).default;
+}
+
+/** Connects to the first host that answers and prepares the connection. Rejects with the error of the last attempt. */
+export async function connect(
+  pg: Pg,
+  target: ConnectionTarget,
+  makeReady: (client: WireClient) => Promise<unknown>,
+): Promise<{ client: WireClient; attempt: Attempt }> {
+  let lastError: unknown;
+  let unreachable: Attempt | undefined;
+  const attempts = await connectionAttempts(target);
+  let hasLost = false;
+  for (let i = 0; i < attempts.length; i += 1) {
+    const attempt = attempts[i] as Attempt;
+    // An unreachable host is not tried again without TLS.
+    if (attempt.host === unreachable?.host && attempt.port === unreachable.port) continue;
+    const client = newClient(pg, target, attempt);
+    let isConnected = false;
+    try {
+      await client.connect();
+      isConnected = true;
+      await makeReady(client);
+      return { client, attempt };
+    } catch (error) {
+      client.end(() => undefined);
+      const { connectTimeoutMs } = target;
+      lastError = hasTimedOut(error as Error) ? new ConnectTimeout(attempt, connectTimeoutMs, error) : error;
+      if (!wasReached(error as NodeJS.ErrnoException)) unreachable = attempt;
+      // All sessions were terminated while this one was being prepared: one more attempt is made.
+      if (isConnected && !hasLost) i -= 1;
+      hasLost ||= isConnected;
+    }
+  }
+  throw lastError;
+}
+
+/** A query that rejects after some time; `query_timeout` is missing in pg's type declarations. */
+export function limitedQuery(text: string, timeoutMs: number, values: unknown[] = []): QueryConfig {
+  const limited = { text, values, query_timeout: timeoutMs };
+  return limited;
+}
+
+/** Returns false if no server answered at the address. */
+function wasReached(error: NodeJS.ErrnoException): boolean {
+  return error.syscall === undefined && !hasTimedOut(error);
+}
+
+function newClient(pg: Pg, target: ConnectionTarget, attempt: Attempt): WireClient {
+  const { port, ssl, password = '' } = attempt;
+  const user = target.user ?? userInfo().username;
+  const client = new pg.Client({
+    host: addressOf(attempt),
+    port,
+    ssl,
+    user,
+    database: target.database ?? user,
+    // A function keeps pg from reading the environment and ~/.pgpass when there is no password.
+    password: () => target.password ?? password,
+    application_name: target.applicationName,
+    connectionTimeoutMillis: target.connectTimeoutMs,
+    keepAlive: target.keepAlive,
+    keepAliveInitialDelayMillis: target.keepAliveIdleMs,
+    ...(target.options !== undefined && { options: target.options }),
+  }) as WireClient;
+  // More errors may follow a failed `connect`.
+  client.on('error', () => undefined);
+  return client;
+}

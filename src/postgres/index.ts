@@ -1,0 +1,14 @@
+export { connect, limitedQuery, loadPg } from './connect.ts';
+export {
+  addressOf,
+  type Attempt,
+  connectionAttempts,
+  ConnectTimeout,
+  isStatementError,
+  type Pg,
+  sendCancel,
+  type WireClient,
+  type WireError,
+} from './connection.ts';
+export { type ConnectionTarget, processSurroundings, readDsn, targetName } from './dsn.ts';
+export { literal, quoteIdentifier } from './quoting.ts';
