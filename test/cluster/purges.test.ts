@@ -1,22 +1,16 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { type Gateway, type Owner, startGateway } from '../harness/gateway.ts';
+import { startPeer } from '../harness/peer.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
 import { clusterOf, joined, SECRET } from './gateways.ts';
 import { postedJson } from './post.ts';
 
 /** An origin whose responses are stored for an hour; gives its port. */
 async function origin(t: Owner): Promise<number> {
-  const server = createServer((_, response) => {
+  const { port } = await startPeer(t, 'origin', (_, response) => {
     response.setHeader('Cache-Control', 'max-age=3600').setHeader('Cache-Tag', 'news').end('page');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
+  return port;
 }
 
 interface CachingNode {

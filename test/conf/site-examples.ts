@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -11,24 +10,14 @@ import type { Owner } from '../harness/owner.ts';
 import { call } from '../harness/http.ts';
 import { callHttp2 } from '../harness/http2-client.ts';
 import { startHttp2 } from '../harness/http2-upstream.ts';
+import { startPeer } from '../harness/peer.ts';
 import { freePort } from '../harness/ports.ts';
 import { type ProgramRequest, startProgram } from '../harness/scripted-program.ts';
 import type { Example } from './example.ts';
 
 /** An application behind the gateway; gives its address. */
-async function application(
-  t: Owner,
-  listener: RequestListener,
-  use?: (server: Server) => void,
-): Promise<string> {
-  const server = createServer(listener);
-  use?.(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+async function application(t: Owner, listener: RequestListener): Promise<string> {
+  return `127.0.0.1:${(await startPeer(t, 'application', listener)).port}`;
 }
 
 /** A service of gRPC that responds to each call with its name; gives its port. */
@@ -332,13 +321,13 @@ export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
     },
   },
   'websocket-proxy.conf': {
-    env: async (t) => ({
-      APPLICATION: await application(t, echo, (server) => {
-        new WebSocketServer({ server }).on('connection', (socket) =>
-          socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
-        );
-      }),
-    }),
+    env: async (t) => {
+      const { port, server } = await startPeer(t, 'application', echo);
+      new WebSocketServer({ server }).on('connection', (socket) =>
+        socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
+      );
+      return { APPLICATION: `127.0.0.1:${port}` };
+    },
     calls: async (gw) => {
       await gw.expect('GET /page', { status: 200, body: 'GET /page 127.0.0.1 -' });
       const socket = new WebSocket(`ws://127.0.0.1:${gw.port}/live`);

@@ -6,6 +6,7 @@ import type { Owner } from './owner.ts';
 /** A server that a gateway sends requests to. */
 export interface TestPeer {
   readonly port: number;
+  readonly server: Server;
   /** Complete requests, as `METHOD /target`. */
   readonly requests: string[];
   /** Number of connections so far. */
@@ -50,6 +51,7 @@ export async function startPeer(
   t.onTestFinished(die);
   return {
     port,
+    server,
     requests,
     connections: () => made,
     open: () => sockets.size,

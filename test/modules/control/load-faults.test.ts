@@ -1,26 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { formatFaults } from '../../../grammar/index.ts';
 import { ENDPOINTS } from '../../../src/modules/control/inventory.ts';
-import { load } from '../../../src/pipeline.ts';
+import { loadConf, testLoadFaults } from '../../harness/load-faults.ts';
 
-const folder = fileURLToPath(new URL('errors/', import.meta.url));
-
-function reportOf(conf: string) {
-  return load({ confFile: join(folder, 'gw.conf'), name: 'gw.conf', prefix: folder, text: conf }).report;
-}
-
-for (const file of readdirSync(folder)) {
-  test(`${file.replace('.golden', '').replaceAll('-', ' ')} fails the load with its message`, () => {
-    const [conf = '', message] = readFileSync(join(folder, file), 'utf8').split(/^-{5,}\n/m);
-    expect(formatFaults(reportOf(conf), { program: 'gw', color: false })).toBe(message);
-  });
-}
+testLoadFaults(import.meta.url);
 
 test('an unknown endpoint without a near name lists all endpoints', () => {
-  const [fault] = reportOf('events {} http { server { location /x { control_api xyzzyxyzzy; } } }').faults;
+  const [fault] = loadConf('events {} http { server { location /x { control_api xyzzyxyzzy; } } }').report
+    .faults;
   expect(fault?.hint).toBe(`expected ${ENDPOINTS.map(({ name }) => name).join(', ')}`);
 });
 
@@ -48,5 +34,5 @@ const accepted = [
   },
 ];
 for (const { it, conf } of accepted) {
-  test(`${it}`, () => expect(reportOf(`events {} http { ${conf} }`).faults).toEqual([]));
+  test(`${it}`, () => expect(loadConf(`events {} http { ${conf} }`).report.faults).toEqual([]));
 }
