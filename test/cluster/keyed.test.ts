@@ -30,7 +30,7 @@ async function pair(
 }
 
 /** All nodes come to have these values, and nothing waits. */
-async function have(nodes: readonly Node[], expected: Record<string, string>): Promise<void> {
+async function expectValues(nodes: readonly Node[], expected: Record<string, string>): Promise<void> {
   await expect
     .poll(() =>
       nodes.map(({ keys }) => ({ ...Object.fromEntries(keys.values), waiting: keys.changes(1).length })),
@@ -42,10 +42,10 @@ test('what one node sets and deletes all have', async () => {
   const { a, b } = await pair();
   a.keys.set('x', '1');
   a.keys.set('y', '2');
-  await have([a, b], { x: '1', y: '2' });
+  await expectValues([a, b], { x: '1', y: '2' });
   b.keys.set('x');
   b.keys.set('y', '3');
-  await have([a, b], { y: '3' });
+  await expectValues([a, b], { y: '3' });
   expect(a.counts).toMatchObject({ sent: 2, received: 2 });
   expect(a.log).toEqual([]);
 });
@@ -54,15 +54,15 @@ test('a node that starts gets all keys, also those whose entries are not in the 
   const { a, start } = await pair();
   const many = Object.fromEntries(Array.from({ length: 2_500 }, (_, nth) => [`k${nth}`, String(nth)]));
   for (const [key, value] of Object.entries(many)) a.keys.set(key, value);
-  await have([a], many);
-  await have([start('c')], many);
+  await expectValues([a], many);
+  await expectValues([start('c')], many);
 });
 
 test('of changes at the same time the first in the store stays, and the others are told', async () => {
   const { a, b } = await pair();
   for (let nth = 0; nth < 20; nth += 1) for (const one of [a, b]) one.keys.set(`k${nth}`, one.node.nodeId);
   await expect.poll(() => (a.counts['conflict'] ?? 0) + (b.counts['conflict'] ?? 0)).toBe(20);
-  await have([b], Object.fromEntries(a.keys.values));
+  await expectValues([b], Object.fromEntries(a.keys.values));
   const told = [...a.events, ...b.events];
   expect(told.sort()[0]).toBe('cluster_conflict {"stream":"di:a","key":"k0"}');
   expect(told).toHaveLength(20);
@@ -74,14 +74,14 @@ test('of changes at the same time the first in the store stays, and the others a
 test('changes to the same value are no conflict', async () => {
   const { a, b } = await pair();
   for (const one of [a, b]) one.keys.set('k', 'same');
-  await have([a, b], { k: 'same' });
+  await expectValues([a, b], { k: 'same' });
   expect([a.counts['conflict'], b.counts['conflict']]).toEqual([undefined, undefined]);
 });
 
 test('while the store hangs nodes go on, and what was changed twice is given up by the one that is late', async () => {
   const { a, b, server } = await pair('--appendonly', 'no');
   a.keys.set('k', 'first');
-  await have([a, b], { k: 'first' });
+  await expectValues([a, b], { k: 'first' });
   server.signal('SIGSTOP');
   await expect.poll(() => isUp(a) || isUp(b)).toBe(false);
   a.keys.set('mine', 'a');
@@ -91,34 +91,34 @@ test('while the store hangs nodes go on, and what was changed twice is given up 
   server.signal('SIGCONT');
   await expect.poll(() => (a.counts['conflict'] ?? 0) + (b.counts['conflict'] ?? 0)).toBe(1);
   const stays = a.counts['conflict'] ? 'b' : 'a';
-  await have([a, b], { k: stays, mine: 'a' });
+  await expectValues([a, b], { k: stays, mine: 'a' });
 });
 
 test('a store that has lost its memory gets everything again', async () => {
   const { a, b, server, start } = await pair('--appendonly', 'no');
   a.keys.set('x', '1');
   b.keys.set('y', '2');
-  await have([a, b], { x: '1', y: '2' });
+  await expectValues([a, b], { x: '1', y: '2' });
   await server.client.flushall();
-  await have([start('c')], { x: '1', y: '2' });
-  await have([a, b], { x: '1', y: '2' });
+  await expectValues([start('c')], { x: '1', y: '2' });
+  await expectValues([a, b], { x: '1', y: '2' });
   expect(Math.max(a.counts['gap'] ?? 0, b.counts['gap'] ?? 0)).toBeGreaterThan(0);
 });
 
 test('after a failover that has lost the last changes they are sent again', async () => {
   const { a, b, server, namespace } = await pair('--appendonly', 'no');
   a.keys.set('x', 'old');
-  await have([a, b], { x: 'old' });
+  await expectValues([a, b], { x: 'old' });
   const key = `gw:{${namespace}:di:a}`;
   const kept = await Promise.all([key, `${key}:n`, `${key}:k`].map((one) => server.client.dumpBuffer(one)));
   a.keys.set('x', 'new');
   b.keys.set('y', 'new');
-  await have([a, b], { x: 'new', y: 'new' });
+  await expectValues([a, b], { x: 'new', y: 'new' });
   // As a replica that had not got the last entries.
   for (const [nth, one] of [key, `${key}:n`, `${key}:k`].entries())
     await server.client.restore(one, 0, kept[nth] as Buffer, 'REPLACE');
   await expect.poll(() => (a.counts['gap'] ?? 0) + (b.counts['gap'] ?? 0)).toBeGreaterThan(0);
-  await have([a, b], { x: 'new', y: 'new' });
+  await expectValues([a, b], { x: 'new', y: 'new' });
   expect(a.counts['conflict']).toBeUndefined();
 });
 
@@ -130,12 +130,12 @@ test('entries that are forged, repeated or refused change nothing', async () => 
   await one.store.write('di:a', [keyEntryOf(one, { key: 'r', value: 'refused' })]);
   await expect.poll(() => [a, b].map(({ counts }) => counts['rejected'])).toEqual([2, 2]);
   a.keys.set('k', 'genuine');
-  await have([a, b], { k: 'genuine' });
+  await expectValues([a, b], { k: 'genuine' });
   const stream = await server.client.xrange(`gw:{${namespace}:di:a}`, '-', '+');
   const [, fields] = stream.at(-1) as [string, string[]];
   b.keys.set('k', 'later');
-  await have([a, b], { k: 'later' });
+  await expectValues([a, b], { k: 'later' });
   await server.client.xadd(`gw:{${namespace}:di:a}`, '5-0', ...fields);
   await expect.poll(() => b.counts['duplicate']).toBe(1);
-  await have([a, b], { k: 'later' });
+  await expectValues([a, b], { k: 'later' });
 });
