@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Gateway } from '../harness/gateway.ts';
 import { redis } from '../harness/redis.ts';
+import { sabotage, SABOTAGED } from '../master/saboteur.ts';
 import {
   clusterOf,
   eventsOf,
@@ -9,6 +10,7 @@ import {
   numbered,
   payloadsOf,
   publishAll,
+  sorted,
   startNode,
   startPair,
 } from './gateways.ts';
@@ -45,6 +47,26 @@ test('what the store refuses is sent again, and the cluster counts as down until
   await client.config('SET', 'maxmemory', '0');
   await expect.poll(() => payloadsOf(b)).toEqual(['refused']);
   await expect.poll(async () => (await clusterOf(a)).state).toBe('up');
+});
+
+test('when the worker that runs the node crashes another one goes on, and no event is lost or doubled', async (t) => {
+  const { url } = await redis('--databases', '12');
+  const [a, b] = await Promise.all([
+    startNode(t, { id: 'a', backend: url, ...SABOTAGED, workers: 1, expectAlerts: true }),
+    startNode(t, { id: 'b', backend: url }),
+  ]);
+  await Promise.all([a, b].map(joined));
+  sabotage(a, 'throw');
+  const own = numbered('before or after', 30);
+  for (const payload of own) {
+    await publishAll(a, [payload]);
+    await publishAll(b, [`other ${payload}`]);
+  }
+  await a.waitForLog(/worker 1 was started again/);
+  await publishAll(a, ['later']);
+  const all = [...own, ...own.map((payload) => `other ${payload}`), 'later'].toSorted();
+  for (const gw of [a, b]) await expect.poll(async () => sorted(await payloadsOf(gw))).toEqual(all);
+  expect((await payloadsOf(b)).filter((payload) => own.includes(payload ?? ''))).toEqual(own);
 });
 
 test('a reload with other settings of the cluster doubles and loses nothing', async (t) => {
