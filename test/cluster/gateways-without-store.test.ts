@@ -13,22 +13,6 @@ import {
 } from './gateways.ts';
 import { postedJson } from './post.ts';
 
-test('while the store hangs all serve, and afterwards all have everything once', async (t) => {
-  const store = await redis('--databases', '2');
-  const [a, b] = await startPair(t, { backend: store.url });
-  store.signal('SIGSTOP');
-  await Promise.all([publishAll(a, numbered('a', 50)), publishAll(b, numbered('b', 50))]);
-  await expect.poll(async () => (await clusterOf(a)).state, { timeout: 10_000 }).toBe('down');
-  expect((await clusterOf(a)).buffer_bytes).toBeGreaterThan(0);
-  expect((await a.fetch('/ready')).status).toBe(200);
-  store.signal('SIGCONT');
-  for (const gw of [a, b])
-    await expect
-      .poll(async () => sorted(await payloadsOf(gw)), { timeout: 10_000 })
-      .toEqual(sorted([...numbered('a', 50), ...numbered('b', 50)]));
-  expect((await clusterOf(a)).buffer_bytes).toBe(0);
-});
-
 test('a store that has lost everything gets the last events again, and what is missing is told', async (t) => {
   const store = await redis('--databases', '3');
   const [a, b] = await startPair(t, { backend: store.url });

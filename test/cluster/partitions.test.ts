@@ -1,7 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { redis } from '../harness/redis.ts';
+import { perTier } from '../harness/tier.ts';
 import { clusterOf, eventsOf, joined, payloadsOf, publishAll, startNode, startPair } from './gateways.ts';
 import { lossyProxy } from './lossy-proxy.ts';
+
+/** How long bytes vanish, at least. */
+const LOST_MS = perTier({ short: 0, long: 30_000 });
 
 test('a gateway that was stopped for longer than the store keeps entries is told a gap, and goes on with what is kept', async (t) => {
   const { url, client } = await redis('--databases', '22');
@@ -42,6 +47,7 @@ for (const direction of ['to the server', 'to the client'] as const) {
       Array.from({ length: 20 }, (_, i) => `b ${i}`),
     );
     await expect.poll(async () => (await clusterOf(b)).state, { timeout: 15_000 }).toBe('down');
+    await sleep(LOST_MS);
     proxy.lose(undefined);
     await expect.poll(async () => (await payloadsOf(b)).length, { timeout: 15_000 }).toBe(41);
     await expect.poll(async () => (await payloadsOf(a)).length).toBe(41);

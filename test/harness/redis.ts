@@ -46,6 +46,15 @@ async function open(args: readonly string[]): Promise<TestRedis> {
   const host = '127.0.0.1';
   const port = await freePort();
   const settings = ['--bind', host, '--port', String(port), '--save', '', '--appendonly', 'no'];
+  // A replica writes what it gets into a file, and each start reads it: it is no other server's, and never there.
+  settings.push(
+    '--dbfilename',
+    `gw-test-${port}.rdb`,
+    '--repl-diskless-sync',
+    'yes',
+    '--repl-diskless-load',
+    'swapdb',
+  );
   let running: Launched | undefined;
   const start = async (): Promise<void> => {
     running = launch(program, [...settings, ...args], { cwd: tmpdir() });
