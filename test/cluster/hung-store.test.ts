@@ -48,6 +48,16 @@ async function load(gateways: readonly Gateway[], isOver: () => boolean): Promis
   };
 }
 
+/** Waits until all gateways have so many events, and none of them has to send any. */
+async function caughtUp(gateways: readonly Gateway[], events: number): Promise<void> {
+  const told = async (): Promise<unknown> =>
+    (await Promise.all(gateways.map(clusterOf))).map(({ streams, buffer_bytes: buffer }) => ({
+      position: streams[0]?.position,
+      buffer,
+    }));
+  await expect.poll(told, { interval: 20 }).toEqual(gateways.map(() => ({ position: events, buffer: 0 })));
+}
+
 const round = (ms: number): number => Math.round(ms * 10) / 10;
 
 for (const stopMs of STOPS_MS) {
@@ -71,17 +81,7 @@ for (const stopMs of STOPS_MS) {
     const hung = await load(gateways, () => isUp);
     await stopping;
     const backMs = performance.now();
-    const events = calm.published + hung.published;
-    const caughtUp = Array.from(gateways, () => ({ position: events, buffer: 0 }));
-    await expect
-      .poll(
-        async () => {
-          const told = await Promise.all(gateways.map(clusterOf));
-          return told.map((one) => ({ position: one.streams[0]?.position, buffer: one.buffer_bytes }));
-        },
-        { interval: 20 },
-      )
-      .toEqual(caughtUp);
+    await caughtUp(gateways, calm.published + hung.published);
     const facts = [
       `${hung.sent} requests, ${hung.published} of them events, while the store hung for ${stopMs} ms`,
       `p99 ${round(hung.p99Ms)} ms, before ${round(calm.p99Ms)} ms`,
