@@ -1,3 +1,4 @@
+import { type ClusterStatus, subjectText } from '../../src/cluster/index.ts';
 import { columns, visible } from '../terminal.ts';
 import { callControl, type ControlOptions, fail, findControl } from './control-client.ts';
 
@@ -6,27 +7,9 @@ export interface ClusterOptions extends ControlOptions {
   readonly json?: boolean;
 }
 
-/** A cluster in a response of `control_api cluster`. */
-interface ShownCluster {
-  readonly name: string;
-  readonly node_id: string;
-  readonly backend?: string;
-  readonly state: string;
-  readonly reason?: string;
-  readonly members_total: number;
-  readonly members: readonly {
-    readonly node_id: string;
-    readonly version: string;
-    readonly age_ms: number;
-  }[];
-  readonly streams: readonly {
-    readonly stream: string;
-    readonly position: number;
-    readonly lag_ms: number;
-    readonly gaps: number;
-  }[];
-  readonly buffer_bytes: number;
-}
+/** A cluster in a response of `control_api cluster`; one that has just begun knows no store yet. */
+type ShownCluster = { readonly name: string } & Omit<ClusterStatus, 'backend'> &
+  Partial<Pick<ClusterStatus, 'backend'>>;
 
 /** `gw cluster status`: prints the clusters of the running gateway. Exit code 1: it did not respond, or a store is away. */
 export async function clusterStatus({ json, ...options }: ClusterOptions): Promise<number> {
@@ -36,44 +19,56 @@ export async function clusterStatus({ json, ...options }: ClusterOptions): Promi
     const { status, body } = await callControl(target, {});
     if (status !== 200) return fail(`gw: ${target.url} responds with ${status}`);
     const { clusters } = JSON.parse(body) as { clusters: readonly ShownCluster[] };
-    process.stdout.write(json ? `${JSON.stringify(clusters)}\n` : clusters.map(textOf).join('\n'));
+    process.stdout.write(json ? `${JSON.stringify(clusters)}\n` : tableOf(clusters));
     return clusters.every(({ state }) => state === 'up') ? 0 : 1;
   } catch (error) {
     return fail(`gw: ${visible((error as Error).message)}`);
   }
 }
 
-function textOf(cluster: ShownCluster): string {
-  const {
-    name,
-    node_id: nodeId,
-    backend = '',
-    state,
-    reason,
-    members,
-    streams,
-    buffer_bytes: waiting,
-  } = cluster;
-  const why = reason === undefined ? '' : ` (${reason})`;
-  const head = `cluster ${name}: node ${nodeId}, store ${backend} ${state}${why}, ${waiting} bytes wait\n`;
-  const nodes = [
-    ['NODE', 'VERSION', 'HEARTBEAT'],
-    ...members.map(({ node_id: id, version, age_ms: ageMs }) => [
-      visible(id),
-      visible(version),
-      `${(ageMs / 1000).toFixed(1)} s ago`,
+function tableOf(clusters: readonly ShownCluster[]): string {
+  if (clusters.length === 0) return 'no clusters\n';
+  return clusters
+    .map((cluster) => [headOf(cluster), membersOf(cluster), streamsOf(cluster)].filter(Boolean).join('\n'))
+    .join('\n\n');
+}
+
+function headOf(cluster: ShownCluster): string {
+  const { name, node_id: nodeId, backend, state, reason, conflicts, buffer_bytes: waiting } = cluster;
+  const title = `cluster ${name}: ${reason === undefined ? state : `${state}, ${reason}`}`;
+  const facts = [
+    ['this node', nodeId],
+    ['store', backend ?? 'not asked yet'],
+    ['buffer', waiting === 0 ? 'empty' : `${waiting} bytes wait for the store`],
+    ...conflicts.map(({ stream, node_id: other }) => [
+      'conflict',
+      `${subjectText(stream)} has other parameters on node ${other}`,
     ]),
   ];
-  const more = cluster.members_total - members.length;
-  const rows = [
-    ['STREAM', 'POSITION', 'LAG', 'GAPS'],
-    ...streams.map(({ stream, position, lag_ms: lagMs, gaps }) => [
-      visible(stream),
-      String(position),
-      `${lagMs} ms`,
-      String(gaps),
-    ]),
-  ];
-  const others = more > 0 && members.length > 0 ? `and ${more} others\n` : '';
-  return `${visible(head.trimEnd())}\n\n${columns(nodes)}${others}\n${columns(rows)}`;
+  return `${visible(title)}\n${columns(facts.map((row) => row.map(visible)))}`;
+}
+
+function membersOf({ node_id: nodeId, members, members_total: total }: ShownCluster): string {
+  if (total === 0) return '';
+  const more = total - members.length;
+  if (members.length === 0) return `${total} nodes\n`;
+  const rows = members.map(({ node_id: id, version, age_ms: ageMs }) => [
+    visible(id === nodeId ? `${id} (this node)` : id),
+    visible(version),
+    `${(ageMs / 1000).toFixed(1)} s ago`,
+  ]);
+  const others = more > 0 ? `and ${more} more nodes\n` : '';
+  return `${columns([['NODE', 'VERSION', 'LAST HEARTBEAT'], ...rows])}${others}`;
+}
+
+function streamsOf({ streams }: ShownCluster): string {
+  if (streams.length === 0) return '';
+  const rows = streams.map(({ stream, position, lag_ms: lagMs, gaps }) => [
+    visible(stream),
+    visible(subjectText(stream)),
+    String(position),
+    `${lagMs} ms`,
+    String(gaps),
+  ]);
+  return columns([['STREAM', 'CARRIES', 'POSITION', 'LAG', 'GAPS'], ...rows]);
 }

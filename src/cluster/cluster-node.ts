@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../log/index.ts';
+import { conflictsOf, factsText, type KnownMember, knownMember } from './members.ts';
 import type { ClusterMetrics } from './metrics.ts';
 import { OutboxBytes } from './outbox.ts';
 import type { ClusterPlan } from './plan.ts';
@@ -7,9 +8,9 @@ import type { ClusterStatus } from './status.ts';
 import {
   type Admitting,
   type ClusterStore,
+  type Conflict,
   type Grant,
   type Heard,
-  type Member,
   StoreLost,
   type StoreOwner,
 } from './store.ts';
@@ -73,7 +74,8 @@ export class ClusterNode implements StoreOwner {
   #reason: string | undefined;
   /** Why the store, which can be reached, did not do what it was asked last. */
   #refusal: string | undefined;
-  #members: readonly Member[] = [];
+  #members: readonly KnownMember[] = [];
+  #membersReadMs = 0;
   #heard: Heard | undefined;
   #beats = 0;
   /** Heartbeats in a row that another node with this id was heard of. */
@@ -155,23 +157,23 @@ export class ClusterNode implements StoreOwner {
   get status(): ClusterStatus {
     const { nodeId, backend } = this.#parts;
     const nowMs = performance.now();
+    const unheardMs = this.#isUp ? 0 : Math.round(nowMs - this.#membersReadMs);
     return {
       node_id: nodeId,
       backend,
       state: this.#state,
       ...(this.#told !== undefined && { reason: this.#told }),
       members_total: this.#heard?.members ?? 0,
-      members: this.#members.slice(0, MOST_SHOWN).map(({ nodeId: node, facts, ageMs }) => ({
-        node_id: node,
-        version: versionIn(facts),
-        age_ms: ageMs,
-      })),
+      members: this.#members
+        .slice(0, MOST_SHOWN)
+        .map(({ nodeId: node, version, ageMs }) => ({ node_id: node, version, age_ms: ageMs + unheardMs })),
       streams: [...this.#streams].map(([stream, shared]) => ({
         stream,
         position: shared.position ?? 0,
         lag_ms: Math.round(shared.lagMs(nowMs)),
         gaps: shared.gaps,
       })),
+      conflicts: this.#conflicts.map(({ stream, nodeId: node }) => ({ stream, node_id: node })),
       buffer_bytes: this.#bytes.waiting,
     };
   }
@@ -196,6 +198,12 @@ export class ClusterNode implements StoreOwner {
   get #state(): ClusterStatus['state'] {
     if (this.#isUp && this.#refusal === undefined) return this.#hasStarted ? 'up' : 'starting';
     return this.#told === undefined ? 'starting' : 'down';
+  }
+
+  get #conflicts(): readonly Conflict[] {
+    const own = this.#heard?.conflicts ?? [];
+    const shared = new Set([...this.#digests.keys(), ...this.#streams.keys()]);
+    return conflictsOf({ nodeId: this.#parts.nodeId, own, members: this.#members, shared });
   }
 
   get #told(): string | undefined {
@@ -304,7 +312,7 @@ export class ClusterNode implements StoreOwner {
         ...this.#digests,
         ...all.map(({ subject }) => [subject.stream, subject.digest] as const),
       ]);
-      const facts = JSON.stringify({ version });
+      const facts = factsText(version, this.#heard?.conflicts ?? []);
       this.#heard = await this.#store.beat({
         nodeId,
         incarnation,
@@ -334,7 +342,9 @@ export class ClusterNode implements StoreOwner {
     this.#beats += 1;
     if (members > FEW_MEMBERS && this.#beats % SELDOM !== 1) return;
     const longestMs = HEARTBEATS * this.#parts.plan.heartbeatMs;
-    this.#members = (await this.#store.members()).filter(({ ageMs }) => ageMs <= longestMs);
+    const known = await this.#store.members();
+    this.#membersReadMs = performance.now();
+    this.#members = known.filter(({ ageMs }) => ageMs <= longestMs).map(knownMember);
   }
 
   #warnOfConflicts({ conflicts, isTaken }: Heard): void {
@@ -375,14 +385,5 @@ export class ClusterNode implements StoreOwner {
     const message = (error as Error).message.slice(0, LONGEST_REASON);
     this.#refusal = `it refuses: ${message}`;
     this.#warnings.once(message, `the store refuses: ${message}`);
-  }
-}
-
-function versionIn(facts: string): string {
-  try {
-    const { version } = JSON.parse(facts) as { version?: unknown };
-    return typeof version === 'string' ? version : '';
-  } catch {
-    return '';
   }
 }

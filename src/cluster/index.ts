@@ -9,6 +9,7 @@ export { type ClusterPlan, clusterZone, type SharedLimits } from './plan.ts';
 export type { ZonePurge } from './purge-subject.ts';
 export { STORE_COMMANDS } from './redis-scripts.ts';
 export { RedisStore } from './redis-store.ts';
+export { type ClusterStatus, subjectText } from './status.ts';
 export {
   type ClusterStore,
   type SealedEntry,

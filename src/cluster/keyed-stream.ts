@@ -292,6 +292,7 @@ export class KeyedStream implements NodeStream {
   #missed(gap: Gap): void {
     this.gaps += 1;
     this.#parts.counts.keysMissed(this.subject.stream, gap);
+    this.#parts.counts.resynced();
     this.#position = undefined;
     this.isBehind();
   }

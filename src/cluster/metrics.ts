@@ -18,6 +18,10 @@ const REJECTED: Metric = {
   help: 'Entries of the store that were not genuine or beyond limits.',
 };
 const GAPS: Metric = { name: 'gw_cluster_gaps_total', help: 'Times that entries of a stream were missing.' };
+const RESYNCS: Metric = {
+  name: 'gw_cluster_resyncs_total',
+  help: 'Times that a stream was read anew from an earlier entry on, since the store had lost or replaced what was read.',
+};
 const DROPPED: Metric = {
   name: 'gw_cluster_buffer_dropped_total',
   help: 'Entries that were dropped because the store was away for too long.',
@@ -35,6 +39,7 @@ export interface ClusterMetrics {
   duplicate(): void;
   rejected(): void;
   gap(): void;
+  resynced(): void;
   dropped(count: number): void;
   conflict(): void;
 }
@@ -46,6 +51,7 @@ export function clusterMetrics(metrics: Counters, cluster: string): ClusterMetri
   const duplicates = of(DUPLICATES);
   const rejected = of(REJECTED);
   const gaps = of(GAPS);
+  const resyncs = of(RESYNCS);
   const dropped = of(DROPPED);
   const conflicts = of(CONFLICTS);
   return {
@@ -54,6 +60,7 @@ export function clusterMetrics(metrics: Counters, cluster: string): ClusterMetri
     duplicate: () => duplicates.add(),
     rejected: () => rejected.add(),
     gap: () => gaps.add(),
+    resynced: () => resyncs.add(),
     dropped: (count) => dropped.add(count),
     conflict: () => conflicts.add(),
   };

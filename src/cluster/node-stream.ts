@@ -9,6 +9,8 @@ export interface StreamCounts {
   duplicate(): void;
   rejected(): void;
   gap(stream: string, gap: Gap): void;
+  /** What was read is not what the store has, or not all of it: it is read anew from an earlier entry on, or all keys are. */
+  resynced(): void;
   /** A gap of a stream that cannot tell of it by itself. */
   keysMissed(stream: string, gap: Gap): void;
   dropped(stream: string, count: number): void;

@@ -75,6 +75,10 @@ export class NodeWarnings implements StreamCounts {
     this.#parts.changed();
   }
 
+  resynced(): void {
+    this.#parts.metrics.resynced();
+  }
+
   keysMissed(stream: string, gap: Gap): void {
     this.gap(stream, gap);
     this.#parts.announce('cluster_gap', { stream, ...gap });

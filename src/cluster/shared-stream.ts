@@ -247,13 +247,18 @@ export class SharedStream implements NodeStream {
     if (this.#position !== gap.to) return;
     if (last > 0 && mac !== this.#macs.at(last)) return this.#reread(Math.max(oldest, last - REREAD));
     this.#told(gap);
-    this.#moveTo(last);
+    this.#goBackTo(last);
   }
 
   /** What was read from this counter on is not what the store has: it is read again, and what is known is dropped. */
   #reread(from: number): void {
     this.#told({ from, to: this.#position ?? 0 });
-    this.#moveTo(from - 1);
+    this.#goBackTo(from - 1);
+  }
+
+  #goBackTo(position: number): void {
+    this.#parts.counts.resynced();
+    this.#moveTo(position);
   }
 
   /** The store has dropped entries before they were read. */

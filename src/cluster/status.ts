@@ -11,6 +11,8 @@ export interface ClusterStatus {
   readonly members_total: number;
   readonly members: readonly MemberStatus[];
   readonly streams: readonly StreamStatus[];
+  /** What this node shares with other parameters than another node; empty again once it is the same. */
+  readonly conflicts: readonly { readonly stream: string; readonly node_id: string }[];
   readonly buffer_bytes: number;
 }
 
@@ -35,4 +37,18 @@ export interface ClusterRecord {
   readonly status: ClusterStatus;
   /** By the number of a ring's entry, from 1. */
   readonly origins: readonly string[];
+}
+
+const SUBJECTS: Readonly<Record<string, string>> = {
+  di: 'dictionary',
+  ev: 'events of',
+  li: 'limit',
+  pu: 'purges',
+};
+
+/** What a stream, or a name in a conflict, is about: `events of bus`. */
+export function subjectText(stream: string): string {
+  const [kind = '', ...name] = stream.split(':');
+  const words = SUBJECTS[kind];
+  return words === undefined ? stream : [words, name.join(':')].join(' ').trimEnd();
 }

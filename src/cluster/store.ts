@@ -74,12 +74,18 @@ export interface Beat {
   readonly digests: ReadonlyMap<string, string>;
 }
 
+/** A stream, or something else that is shared, whose parameters differ from those of another node. */
+export interface Conflict {
+  readonly stream: string;
+  readonly nodeId: string;
+}
+
 /** What a node hears when it gives a sign of life. */
 export interface Heard {
   /** Number of live nodes, this one included. */
   readonly members: number;
-  /** Streams whose digest differs from that of a live node, and the name of that node. Only one of the two hears of it. */
-  readonly conflicts: readonly { readonly stream: string; readonly nodeId: string }[];
+  /** Differences between its digests and those of live nodes. Only one of the two nodes hears of it. */
+  readonly conflicts: readonly Conflict[];
   /** Another incarnation of this node has given a sign of life since: one that has just ended, or a node of the same name. */
   readonly isTaken: boolean;
 }

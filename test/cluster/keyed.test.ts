@@ -103,6 +103,7 @@ test('a store that has lost its memory gets everything again', async () => {
   await expectValues([start('c')], { x: '1', y: '2' });
   await expectValues([a, b], { x: '1', y: '2' });
   expect(Math.max(a.counts['gap'] ?? 0, b.counts['gap'] ?? 0)).toBeGreaterThan(0);
+  for (const { counts } of [a, b]) expect(counts['resynced']).toBe(counts['gap']);
 });
 
 test('after a failover that has lost the last changes they are sent again', async () => {

@@ -141,6 +141,7 @@ export function startLightNode(
       duplicate: count('duplicate'),
       rejected: count('rejected'),
       gap: count('gap'),
+      resynced: count('resynced'),
       dropped: count('dropped'),
       conflict: count('conflict'),
     },

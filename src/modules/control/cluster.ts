@@ -10,7 +10,14 @@ export const cluster: Endpoint = {
       const clusters = [...worker.clusters].map(([name, { nodeId, status }]) => ({
         name,
         node_id: nodeId,
-        ...(status ?? { state: 'starting', members_total: 0, members: [], streams: [], buffer_bytes: 0 }),
+        ...(status ?? {
+          state: 'starting',
+          members_total: 0,
+          members: [],
+          streams: [],
+          conflicts: [],
+          buffer_bytes: 0,
+        }),
       }));
       x.send(200, 'application/json', JSON.stringify({ status: 'ok', clusters }));
     };

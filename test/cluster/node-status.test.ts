@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import type { ClusterNode } from '../../src/cluster/index.ts';
+import type { ForeignEntry, Subject } from '../../src/cluster/subject.ts';
+import { redis } from '../harness/redis.ts';
+import { startLightNode, type TestNode } from './keys.ts';
+import { freshNamespace } from './stores.ts';
+
+/** What is said on one node the others hear. */
+class Talk implements Subject {
+  readonly stream = 'ev:talk';
+  readonly digest = '1';
+  readonly history = 100;
+  readonly position = undefined;
+  readonly incarnation: string;
+  readonly heard: string[] = [];
+  #said: { readonly sequence: number; readonly fields: readonly string[] }[] = [];
+  #sequence = 0;
+  #listener: () => void = () => undefined;
+
+  constructor(incarnation: string) {
+    this.incarnation = incarnation;
+  }
+
+  say(word: string): void {
+    this.#said.push({ sequence: (this.#sequence += 1), fields: ['word', word] });
+    this.#listener();
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listener = listener;
+    return () => undefined;
+  }
+
+  take(): { entries: { sequence: number; fields: readonly string[] }[]; lost: number } {
+    return { entries: this.#said.splice(0), lost: 0 };
+  }
+
+  accepts = (): boolean => true;
+  confirmed = (): void => undefined;
+  tellGap = (): void => undefined;
+  tellLost = (): void => undefined;
+
+  apply(entries: readonly ForeignEntry[]): boolean {
+    this.heard.push(...entries.map(({ fields }) => String(fields[1])));
+    return true;
+  }
+}
+
+test('both nodes of a difference tell it, and no other one, until it ends', async () => {
+  const { url } = await redis();
+  const namespace = freshNamespace();
+  const [a, b, other] = ['a', 'b', 'other'].map((id) => startLightNode(id, { url, namespace }).node) as [
+    ClusterNode,
+    ClusterNode,
+    ClusterNode,
+  ];
+  const withdraw = a.declare('li:one', 'rate=1');
+  b.declare('li:one', 'rate=2');
+  other.declare('li:two', 'rate=1');
+  await expect
+    .poll(() => [a, b].map(({ status }) => status.conflicts))
+    .toEqual([[{ stream: 'li:one', node_id: 'b' }], [{ stream: 'li:one', node_id: 'a' }]]);
+  await expect.poll(() => other.status.members).toHaveLength(3);
+  expect(other.status.conflicts).toEqual([]);
+  withdraw();
+  a.declare('li:one', 'rate=2');
+  await expect.poll(() => [a, b].map(({ status }) => status.conflicts)).toEqual([[], []]);
+});
+
+test('what nodes say of themselves is shown only if it can be that', async () => {
+  const store = await redis();
+  const namespace = freshNamespace();
+  const { node } = startLightNode('a', { url: store.url, namespace });
+  node.declare('li:one', '1');
+  await expect.poll(() => node.status.state).toBe('up');
+  const said = [
+    'no JSON',
+    'null',
+    '{"version":7,"differs":"li:one"}',
+    `{"version":"${'9'.repeat(100)}","differs":[null,1,"li:none","li:one"]}`,
+  ];
+  for (const [nth, facts] of said.entries()) {
+    await store.client.hset(`gw:{${namespace}:nodes}:f`, `n${nth}`, `i ${facts}`);
+    await store.client.zadd(`gw:{${namespace}:nodes}`, Date.now() + 60_000, `n${nth}`);
+  }
+  await expect
+    .poll(() => node.status.members.map(({ version }) => version))
+    .toEqual(['0', '', '', '', '9'.repeat(64)]);
+  expect(node.status.conflicts).toEqual([{ stream: 'li:one', node_id: 'n3' }]);
+});
+
+test('a stream that the store has lost, or has with other entries, is read anew, and that is counted', async () => {
+  const store = await redis('--databases', '13');
+  const namespaces = [freshNamespace(), freshNamespace()] as const;
+  const nodes = namespaces.map((namespace) => startLightNode('a', { url: store.url, namespace }));
+  const talks = namespaces.map(() => new Talk('a-1'));
+  for (const [nth, { node }] of nodes.entries()) node.add(talks[nth] as Talk);
+  for (const talk of talks) talk.say('one');
+  for (const { node } of nodes) await expect.poll(() => node.status.streams[0]?.position).toBe(1);
+  const [{ counts, node }, other] = nodes as [TestNode, TestNode];
+  expect(counts).not.toHaveProperty('resynced');
+  await other.close();
+  const [keys, others] = namespaces.map((namespace) => {
+    const key = `gw:{${namespace}:ev:talk}`;
+    return [key, `${key}:n`];
+  }) as [string[], string[]];
+  const change = store.client.multi();
+  for (const [nth, key] of others.entries()) change.rename(key, keys[nth] as string);
+  await change.exec();
+  await expect.poll(() => counts).toMatchObject({ gap: 1, resynced: 1 });
+  await expect.poll(() => node.status.streams[0]?.position).toBe(1);
+  await store.client.flushdb();
+  await expect.poll(() => counts).toMatchObject({ gap: 2, resynced: 2 });
+});
