@@ -16,6 +16,7 @@ export const DATA_PATHS = {
   flags: 'data/flags',
   upstreams: 'data/upstreams',
   caches: 'data/caches',
+  clusters: 'data/clusters',
   log: 'data/log',
   apis: 'data/apis',
 } as const;
@@ -39,6 +40,8 @@ export interface Overview {
   readonly stores: readonly CommandLoad[];
   readonly rings: readonly { readonly name: string; readonly published: number; readonly dropped: number }[];
   readonly upstreams: readonly UpstreamLoad[];
+  /** The configuration has clusters. */
+  readonly hasClusters: boolean;
 }
 
 /** An upstream and the state of its peers. */
@@ -342,6 +345,47 @@ export interface CachePurge {
 /** The response to it, with the number of responses that were removed. */
 export interface CachePurged extends CachePage {
   readonly purged: number;
+}
+
+/** The clusters of the configuration, as the node of this gateway sees them. */
+export interface ClusterPage {
+  readonly clusters: readonly ClusterState[];
+}
+
+export interface ClusterState {
+  readonly name: string;
+  readonly nodeId: string;
+  /** The address of the store; absent until the node has begun. */
+  readonly store?: string;
+  readonly state: 'starting' | 'up' | 'down';
+  /** Why the store cannot be used. */
+  readonly reason?: string;
+  /** Live nodes, this one included; the list may have fewer. */
+  readonly nodesTotal: number;
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly version: string;
+    /** Time since its last heartbeat. */
+    readonly ageMs: number;
+  }[];
+  readonly streams: readonly SharedStreamState[];
+  /** What another node shares with other parameters. */
+  readonly conflicts: readonly { readonly subject: string; readonly node: string }[];
+  /** Bytes of entries that wait for the store. */
+  readonly bufferBytes: number;
+  readonly mostBufferBytes: number;
+}
+
+export interface SharedStreamState {
+  readonly name: string;
+  /** What it carries: `events of bus`. */
+  readonly subject: string;
+  /** The number of the last entry that the node has read. */
+  readonly position: number;
+  /** How long it has not had all entries. */
+  readonly lagMs: number;
+  /** How often entries were missing. */
+  readonly gaps: number;
 }
 
 /** The REST locations on which requests can be tried; with `?api=` an `ApiDescription` instead. */

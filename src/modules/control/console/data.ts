@@ -5,6 +5,7 @@ import { ControlFault, type Query, readQuery, required, type Surface } from '../
 import { decodeFlag, encodeFlag, readFlagName, readFlagSettings } from '../flags.ts';
 import type { ControlConfig } from '../resources.ts';
 import { CacheList } from './caches.ts';
+import { clusterPage } from './clusters.ts';
 import { DATA_PATHS, type FlagChange, type FlagPage, type RouteMatch, type RouteTree } from './contract.ts';
 import { type FeedQuery, Feeds } from './feed.ts';
 import type { ConsoleResources } from './history.ts';
@@ -160,6 +161,7 @@ function dataRows(
     [DATA_PATHS.log, { read: (x, query) => feeds().log(readFeed(query), x) }],
     [DATA_PATHS.upstreams, { read: () => upstreams.page(), write: (body) => upstreams.change(body) }],
     [DATA_PATHS.caches, { read: () => caches.page(), write: (body) => caches.purge(body) }],
+    [DATA_PATHS.clusters, { read: () => clusterPage(worker) }],
     [
       DATA_PATHS.apis,
       {

@@ -114,6 +114,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
       stores: commandLoads(families),
       rings: ringLoads(families),
       upstreams,
+      hasClusters: worker.clusters.size > 0,
     };
   };
 }

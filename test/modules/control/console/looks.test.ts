@@ -16,6 +16,7 @@ const VIEWS = [
   'upstreams',
   'caches',
   'api',
+  'cluster',
 ] as const;
 const TITLES = [
   'Overview',
@@ -28,6 +29,7 @@ const TITLES = [
   'Upstreams',
   'Caches',
   'API',
+  'Cluster',
 ];
 const PHONE = { width: 390, height: 844 };
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { wholeFile } from '../../../harness/owner.ts';
+import { redis } from '../../../harness/redis.ts';
 import { conf, ConsoleBrowser, expectGone, expectInPage, expectShown, inPage } from './console-browser.ts';
 
 const browser = new ConsoleBrowser(wholeFile());
@@ -145,4 +146,30 @@ test('the overview shows a refused reload until a later one succeeds', async (t)
   expect(await browser.gw.reload(conf(browser.dsn))).toBe('done');
   await expectGone(page.getByText('The last reload was refused'));
   await expectShown(page.getByText('configuration 2'));
+});
+
+test('a cluster shows with its nodes, its streams and its store, and only if there is one', async (t) => {
+  const store = await redis('--databases', '14');
+  const page = await browser.look(t, 'overview');
+  const link = page.getByRole('link', { name: 'Cluster' });
+  await link.waitFor({ state: 'hidden' });
+  const more = `
+    cluster main { backend ${store.url}; node_id gw-a; secret "0123456789abcdef"; heartbeat 100ms; timeout 100ms; }
+    server { server_name shared; location / {
+      worker_events_api; worker_events_zone talk cluster=main; worker_events_channel all; } }`;
+  expect(await browser.gw.reload(conf(browser.dsn, more))).toBe('done');
+  await link.click();
+  const main = page.getByRole('region', { name: 'Cluster main', exact: true });
+  await expectShown(main.getByRole('row', { name: /^gw-a this gateway \d+\.\d+\.\d+ just now$/ }));
+  await expectShown(main.getByRole('row', { name: 'ev:talk events of talk 0 none 0' }));
+  // Whoever can write into the store chooses the names of its nodes.
+  const hostile = '<img src=x onerror="document.title=1">';
+  const facts = JSON.stringify({ version: '<b>9</b>', differs: ['ev:talk'] });
+  await store.client.hset('gw:{gw:nodes}:f', hostile, `i ${facts}`);
+  await store.client.zadd('gw:{gw:nodes}', Date.now() + 60_000, hostile);
+  await expectShown(main.getByRole('row', { name: `${hostile} <b>9</b> just now` }));
+  await expectShown(main.getByText(`Node ${hostile} has other parameters for events of talk`));
+  await store.stop('SIGKILL');
+  await expectShown(main.getByText('down', { exact: true }));
+  await expectShown(main.getByText(/^The store cannot be used: .*127\.0\.0\.1/));
 });

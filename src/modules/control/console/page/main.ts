@@ -1,7 +1,8 @@
 import { Live } from './api.ts';
-import { type OpenView, type Page, Shell } from './shell.ts';
+import { DIGITS, type OpenView, type Page, Shell } from './shell.ts';
 import { openApi } from './views/api.ts';
 import { openCaches } from './views/caches.ts';
+import { openCluster } from './views/cluster.ts';
 import { openConfig } from './views/config.ts';
 import { openData } from './views/data.ts';
 import { openEvents } from './views/events.ts';
@@ -22,6 +23,7 @@ const PAGES: readonly (Page & { readonly open: OpenView })[] = [
   { name: 'upstreams', label: 'Upstreams', open: openUpstreams },
   { name: 'caches', label: 'Caches', open: openCaches },
   { name: 'api', label: 'API', open: openApi },
+  { name: 'cluster', label: 'Cluster', open: openCluster },
 ];
 
 /** Builds the console in the empty document. */
@@ -49,7 +51,7 @@ export function start(): void {
 function jump(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if ((event.target as Element | null)?.closest('input, textarea, select')) return;
-  const page = /^\d$/.test(event.key) ? PAGES[(Number(event.key) + 9) % 10] : undefined;
+  const page = event.key.length === 1 ? PAGES[DIGITS.indexOf(event.key)] : undefined;
   if (page) location.hash = page.name;
   if (event.key !== '/') return;
   const filter = document.querySelector<HTMLInputElement>('[type=search], [data-first]');

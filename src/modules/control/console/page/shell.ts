@@ -29,6 +29,8 @@ const ICONS = {
   log: 'M4 4.500h12v11H4zM7 8l2 2-2 2m4 0h3',
   upstreams: 'M3 10h4m0 0l6-5.500h4M7 10h10M7 10l6 5.500h4',
   caches: 'M4 4.500h12v4H4zM4 11.500h12v4H4zM7 6.500h1M7 13.500h1',
+  cluster:
+    'M8 5a2 2 0 104 0a2 2 0 10-4 0M2.500 15a2 2 0 104 0a2 2 0 10-4 0M13.500 15a2 2 0 104 0a2 2 0 10-4 0M9 6.800l-3.500 6.400M11 6.800l3.500 6.400M6.500 15h7',
   api: 'M7 5L3 10l4 5M13 5l4 5-4 5M11 4L9 16',
   brand: 'M5 7.500h6m-6 5h4m2 0l4.500-5m0 0h-3.500m3.500 0v3.500',
 } as const;
@@ -93,6 +95,9 @@ export interface Page {
   readonly label: string;
 }
 
+/** The keys of the first views. */
+export const DIGITS = '1234567890';
+
 /** The fixed part of the page: navigation, the gateway's state, and room for one view. */
 export class Shell {
   readonly #links: ReadonlyMap<string, HTMLAnchorElement>;
@@ -103,7 +108,8 @@ export class Shell {
   readonly #status = h('p', { class: 'status', role: 'status' }, this.#dot, this.#state, this.#facts);
 
   constructor(pages: readonly Page[]) {
-    this.#links = new Map(pages.map((page, index) => [page.name, link(page, (index + 1) % 10)]));
+    this.#links = new Map(pages.map((page, index) => [page.name, link(page, DIGITS[index])]));
+    this.#tellClusters(false);
     const brand = h('a', { class: 'brand', href: '#overview' }, icon('brand'), 'gw');
     document.body.append(
       h(
@@ -135,7 +141,8 @@ export class Shell {
   }
 
   /** Shows the state after the gateway has responded. */
-  tell({ gateway, configuration, workers, nowMs }: LiveOverview): void {
+  tell({ gateway, configuration, workers, hasClusters, nowMs }: LiveOverview): void {
+    this.#tellClusters(hasClusters);
     this.#dot.className = `dot ${gateway.draining ? 'refused' : 'ok'}`;
     setText(this.#state, gateway.draining ? 'Draining' : 'Serving');
     const facts = [
@@ -154,6 +161,12 @@ export class Shell {
     setText(this.#facts, message);
   }
 
+  /** Most gateways are alone: then the navigation does not speak of clusters. */
+  #tellClusters(hasClusters: boolean): void {
+    const anchor = this.#links.get('cluster');
+    if (anchor) anchor.hidden = !hasClusters;
+  }
+
   #skip(event: Event): void {
     event.preventDefault();
     this.#main.focus();
@@ -169,11 +182,7 @@ function reveal(link: HTMLElement | undefined): void {
   nav.scrollLeft += Math.min(0, left - room.left) + Math.max(0, right - room.right);
 }
 
-function link({ name, label }: Page, digit: number): HTMLAnchorElement {
-  return h(
-    'a',
-    { href: `#${name}`, 'aria-keyshortcuts': String(digit), title: `${label} (${digit})` },
-    icon(name),
-    h('span', {}, label),
-  );
+function link({ name, label }: Page, digit: string | undefined): HTMLAnchorElement {
+  const title = digit === undefined ? label : `${label} (${digit})`;
+  return h('a', { href: `#${name}`, 'aria-keyshortcuts': digit, title }, icon(name), h('span', {}, label));
 }
