@@ -1,3 +1,4 @@
+export { type Backend, backendLabel, parseBackend, usesTls, withAccess } from './backend.ts';
 export { type Clusters, openClusters } from './clusters.ts';
 export { ClusterNode } from './cluster-node.ts';
 export { isGenuine, type Seal, sealEntry } from './entry.ts';
@@ -7,7 +8,7 @@ export { NODE_ID } from './node-id.ts';
 export type { OpenCluster } from './open-cluster.ts';
 export { type ClusterPlan, clusterZone, type SharedLimits } from './plan.ts';
 export type { ZonePurge } from './purge-subject.ts';
-export { STORE_COMMANDS } from './redis-scripts.ts';
+export { MORE_COMMANDS, STORE_COMMANDS } from './redis-scripts.ts';
 export { RedisStore } from './redis-store.ts';
 export { type ClusterStatus, subjectText } from './status.ts';
 export {

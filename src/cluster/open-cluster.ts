@@ -1,6 +1,6 @@
 import type { ErrorLog } from '../log/index.ts';
-import { redisLabel } from '../redis/index.ts';
 import { type Counters, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
+import { backendLabel } from './backend.ts';
 import { ClusterEvents } from './cluster-events.ts';
 import { ClusterLimits } from './cluster-limits.ts';
 import { ClusterNode } from './cluster-node.ts';
@@ -188,8 +188,8 @@ export class OpenCluster implements Sharing {
       nodeId: this.#nodeId,
       incarnation: zoneIdentity(memory),
       version,
-      open: (owner) => new RedisStore({ endpoint: backend, namespace, retain, timeoutMs }, owner),
-      backend: redisLabel(backend),
+      open: (owner) => new RedisStore({ backend, namespace, retain, timeoutMs }, owner),
+      backend: backendLabel(backend),
       log,
       metrics: clusterMetrics(metrics, plan.name),
       announce: (type, facts) => this.events.announce(type, facts),

@@ -1,5 +1,5 @@
-import type { Endpoint } from '../redis/index.ts';
 import type { SharedTextDeclaration } from '../zone/index.ts';
+import type { Backend } from './backend.ts';
 
 /** How rate limits are shared. */
 export interface SharedLimits {
@@ -14,7 +14,7 @@ export interface SharedLimits {
 /** A `cluster` block: gateways that share what they know through one store. */
 export interface ClusterPlan {
   readonly name: string;
-  readonly backend: Endpoint;
+  readonly backend: Backend;
   /** Absent: the host's name and a random part that is kept in `statePath`. */
   readonly nodeId: string | undefined;
   /** The clusters of one store are told apart by it. */

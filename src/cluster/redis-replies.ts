@@ -153,6 +153,31 @@ export function readLease(reply: Reply): boolean {
   return readNumber(reply) === 1;
 }
 
+/** The reply of a Sentinel that is asked for a master: its host and port; nil if it knows none of that name. */
+export function readAddress(reply: Reply): ServerAddress | undefined {
+  if (reply === null) return undefined;
+  const [host, port] = readList(reply);
+  return addressOf(readText(host), readText(port));
+}
+
+/** The host and port of a server, as another server tells them. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+function addressOf(host: string, port: string): ServerAddress {
+  const isValid =
+    /^[\w.:-]{1,255}$/.test(host) && /^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536;
+  if (!isValid) throw new UnexpectedReply();
+  return { host, port: Number(port) };
+}
+
+/** The reply to ROLE: `master`, `slave` or `sentinel`, and more. */
+export function readRole(reply: Reply): string {
+  return readText(readList(reply)[0]);
+}
+
 /** The reply to INFO: lines of names and values. */
 export function readPolicy(reply: Reply): string | undefined {
   return /^maxmemory_policy:(\S+)/m.exec(readText(reply))?.[1];

@@ -43,6 +43,9 @@ export const STORE_COMMANDS = [
   'zrem',
 ] as const;
 
+/** The further commands for a store that Sentinels or a Redis Cluster look after. */
+export const MORE_COMMANDS = { sentinel: ['role'] } as const;
+
 /** The stream, and the hash beside it: `c` is its newest counter, `o:ORIGIN` is `INCARNATION SEQUENCE COUNTER`. */
 export function streamKeys(namespace: string, stream: string): readonly [key: string, hash: string] {
   const key = `gw:{${namespace}:${stream}}`;

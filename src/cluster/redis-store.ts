@@ -1,4 +1,5 @@
-import type { Endpoint } from '../redis/index.ts';
+import type { Reply } from '../redis/index.ts';
+import type { Backend } from './backend.ts';
 import {
   type Page,
   readCounters,
@@ -12,7 +13,6 @@ import {
   readRange,
   readState,
   readStreams,
-  readText,
 } from './redis-replies.ts';
 import {
   ADMIT,
@@ -47,10 +47,16 @@ import {
   type StreamState,
   type StreamTail,
 } from './store.ts';
-import { isTooLarge, StoreConnection } from './store-connection.ts';
+import {
+  type Commands,
+  isTooLarge,
+  openServers,
+  type RedisServers,
+  type ScriptCall,
+} from './servers/index.ts';
 
 interface RedisStoreOptions {
-  readonly endpoint: Endpoint;
+  readonly backend: Backend;
   readonly namespace: string;
   /** Number of entries of a stream that are kept, and some more: whole blocks are trimmed. */
   readonly retain: number;
@@ -79,36 +85,25 @@ interface Range {
   readonly count: number;
 }
 
-/**
- * Redis 6 or newer, or Valkey. One connection sends commands, the other one waits for entries. It is up when the first of them
- * answers and may write; the second one follows it, since after a failover their address may lead to another store.
- */
+/** Redis 6 or newer, or Valkey: one server, the master that Sentinels know, or a Redis Cluster. */
 export class RedisStore implements ClusterStore {
   readonly #namespace: string;
   readonly #retain: number;
-  readonly #owner: StoreOwner;
-  readonly #writing: StoreConnection;
-  readonly #reading: StoreConnection;
-  /** What the owner knows: undefined for up, else why it is down. */
-  #downReason: string | undefined = '';
+  readonly #servers: RedisServers;
   /** Streams of which a read was too large: they are read in small pages until they are read. */
   readonly #large = new Set<string>();
 
-  constructor({ endpoint, namespace, retain, timeoutMs }: RedisStoreOptions, owner: StoreOwner) {
+  constructor({ backend, namespace, retain, timeoutMs }: RedisStoreOptions, owner: StoreOwner) {
     this.#namespace = namespace;
     this.#retain = retain;
-    this.#owner = owner;
-    this.#reading = new StoreConnection({ endpoint, timeoutMs });
-    this.#writing = new StoreConnection(
-      { endpoint, timeoutMs },
-      { up: () => void this.#probe(), down: (reason) => this.#isDown(reason) },
-    );
+    const [, probeKey] = nodeKeys(namespace);
+    this.#servers = openServers(backend, { timeoutMs, probeKey }, owner);
   }
 
   append(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]> {
     if (entries.length === 0) return Promise.resolve([]);
     const call = { script: APPEND, keys: this.#keys(stream), args: this.#added(entries) };
-    return this.#writing.run(call, readCounters);
+    return this.#run(call, readCounters);
   }
 
   async read(
@@ -127,7 +122,7 @@ export class RedisStore implements ClusterStore {
       const most = Math.min(count - entries.length, MOST_IN_PAGE);
       const isRead = entries.length > 0;
       const range: Range = { command: 'XREVRANGE', from, to: '-', isRead, count: most };
-      const page = await this.#page(this.#writing, stream, range);
+      const page = await this.#page(this.#servers.writing(this.#keys(stream)[0]), stream, range);
       entries.push(...page.entries);
       if (!page.hasMore || page.lastId === undefined) break;
       from = page.lastId;
@@ -138,62 +133,60 @@ export class RedisStore implements ClusterStore {
 
   look(stream: string, { counter, origin, incarnation }: Asked): Promise<StreamState> {
     const args = [String(counter), origin, incarnation];
-    return this.#writing.run({ script: LOOK, keys: this.#keys(stream), args }, readState);
+    return this.#run({ script: LOOK, keys: this.#keys(stream), args }, readState);
   }
 
   write(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]> {
     const keys = keyedKeys(this.#namespace, stream);
-    return this.#writing.run({ script: WRITE, keys, args: this.#added(entries) }, readCounters);
+    return this.#run({ script: WRITE, keys, args: this.#added(entries) }, readCounters);
   }
 
   keys(stream: string, from = '0'): Promise<KeysPart> {
     const keys = keyedKeys(this.#namespace, stream);
-    return this.#writing.run({ script: SCAN_KEYS, keys, args: [from, String(KEYS_IN_PART)] }, readKeys);
+    return this.#run({ script: SCAN_KEYS, keys, args: [from, String(KEYS_IN_PART)] }, readKeys);
   }
 
   lease(name: string, owner: string, ttlMs: number): Promise<boolean> {
     const args = [owner, String(Math.ceil(ttlMs))];
-    return this.#writing.run({ script: LEASE, keys: [leaseKey(this.#namespace, name)], args }, readLease);
+    return this.#run({ script: LEASE, keys: [leaseKey(this.#namespace, name)], args }, readLease);
   }
 
   admit({ zone, keyHash, milliRequestsPerSecond, burst, requests }: Admitting): Promise<Grant> {
     const keys = [bucketKey(this.#namespace, zone, keyHash)];
     const args = [milliRequestsPerSecond, burst, requests].map(String);
-    return this.#writing.run({ script: ADMIT, keys, args }, readGrant);
+    return this.#run({ script: ADMIT, keys, args }, readGrant);
   }
 
   beat({ nodeId, incarnation, facts, heartbeatMs, digests }: Beat): Promise<Heard> {
     const args = [nodeId, incarnation, facts, String(heartbeatMs), ...[...digests].flat()];
-    return this.#writing.run({ script: BEAT, keys: nodeKeys(this.#namespace), args }, readHeard);
+    return this.#run({ script: BEAT, keys: nodeKeys(this.#namespace), args }, readHeard);
   }
 
   leave(nodeId: string, incarnation: string): Promise<void> {
     const args = [nodeId, incarnation];
-    return this.#writing.run({ script: LEAVE, keys: nodeKeys(this.#namespace), args }, () => undefined);
+    return this.#run({ script: LEAVE, keys: nodeKeys(this.#namespace), args }, () => undefined);
   }
 
   members(): Promise<readonly Member[]> {
     const args = [String(MOST_MEMBERS), String(MAX_MEMBERS_BYTES)];
-    return this.#writing.run({ script: MEMBERS, keys: nodeKeys(this.#namespace), args }, readMembers);
+    return this.#run({ script: MEMBERS, keys: nodeKeys(this.#namespace), args }, readMembers);
   }
 
   async policy(): Promise<string | undefined> {
-    try {
-      return await this.#writing.ask({ name: 'info', args: ['memory'] }, readPolicy);
-    } catch (error) {
-      // No right to it, or no such command.
-      if (error instanceof StoreRefused && /^(?:NOPERM|ERR)\b/.test(error.message)) return undefined;
-      throw error;
-    }
+    const policies = await Promise.all(this.#servers.all().map(policyOf));
+    return policies.find((policy) => policy !== undefined && policy !== 'noeviction') ?? policies[0];
   }
 
   readAnew(): void {
-    this.#reading.drop('it gives nothing of what the store has');
+    this.#servers.readAnew();
   }
 
   close(): void {
-    this.#writing.close();
-    this.#reading.close();
+    this.#servers.close();
+  }
+
+  #run<T>(call: ScriptCall, read: (reply: Reply) => T): Promise<T> {
+    return this.#servers.writing(call.keys[0] as string).run(call, read);
   }
 
   /** The arguments of the scripts that add entries. */
@@ -207,28 +200,6 @@ export class RedisStore implements ClusterStore {
 
   #keys(stream: string): readonly [key: string, hash: string] {
     return streamKeys(this.#namespace, stream);
-  }
-
-  /** A replica accepts connections and answers too: it refuses a write that has no effect. */
-  async #probe(): Promise<void> {
-    const [, facts] = nodeKeys(this.#namespace);
-    try {
-      await this.#writing.ask({ name: 'hdel', args: [facts, ''] }, readText);
-    } catch (error) {
-      if (!(error instanceof StoreRefused)) this.#writing.drop('it does not answer a command');
-      // Other refusals are those of a store that answers; who sends a command gets them.
-      if (!this.#writing.isUp) return;
-    }
-    if (this.#downReason === undefined) return;
-    this.#downReason = undefined;
-    this.#owner.up();
-  }
-
-  #isDown(reason: string): void {
-    this.#reading.drop('the store is down');
-    if (reason === this.#downReason) return;
-    this.#downReason = reason;
-    this.#owner.down(reason);
   }
 
   async #readAll(
@@ -249,7 +220,7 @@ export class RedisStore implements ClusterStore {
       ...[...behind.values()].map(lastIdOf),
     ];
     try {
-      const found = await this.#reading.ask({ name: 'xread', args, waitMs: wait }, readStreams);
+      const found = await this.#servers.reading('').ask({ name: 'xread', args, waitMs: wait }, readStreams);
       return new Map([...found].map(([key, entries]) => [streams.get(key) ?? key, entries]));
     } catch (error) {
       if (isTooLarge(error)) for (const stream of behind.keys()) this.#large.add(stream);
@@ -265,31 +236,39 @@ export class RedisStore implements ClusterStore {
       if (!this.#large.has(stream)) continue;
       const from = counter < Number.MAX_SAFE_INTEGER ? `${counter + 1}-0` : `${LAST_ID}-${LAST_ID}`;
       const range: Range = { command: 'XRANGE', from, to: '+', isRead: false, count: MOST_IN_PAGE };
-      const page = await this.#page(this.#reading, stream, range);
+      const page = await this.#page(this.#servers.reading(this.#keys(stream)[0]), stream, range);
       if (!page.hasMore) this.#large.delete(stream);
       if (page.entries.length > 0) found.set(stream, page.entries);
     }
     return found;
   }
 
-  async #page(connection: StoreConnection, stream: string, range: Range): Promise<Page> {
+  async #page(commands: Commands, stream: string, range: Range): Promise<Page> {
     const { command, from, to, isRead, count } = range;
     const [key] = this.#keys(stream);
     if (this.#large.has(stream)) {
       const args = [command, from, to, isRead ? '1' : '0', String(count), String(MAX_PAGE_BYTES)];
-      return connection.run({ script: PAGE, keys: [key], args }, readPage);
+      return commands.run({ script: PAGE, keys: [key], args }, readPage);
     }
     const most = isRead ? count + 1 : count;
     const known = isRead ? from : undefined;
     const args = [key, from, to, 'COUNT', String(most)];
     try {
-      return await connection.ask({ name: command, args }, (reply) =>
-        readRange(reply, { count: most, known }),
-      );
+      return await commands.ask({ name: command, args }, (reply) => readRange(reply, { count: most, known }));
     } catch (error) {
       if (isTooLarge(error)) this.#large.add(stream);
       throw error;
     }
+  }
+}
+
+async function policyOf(commands: Commands): Promise<string | undefined> {
+  try {
+    return await commands.ask({ name: 'info', args: ['memory'] }, readPolicy);
+  } catch (error) {
+    // No right to it, or no such command.
+    if (error instanceof StoreRefused && /^(?:NOPERM|ERR)\b/.test(error.message)) return undefined;
+    throw error;
   }
 }
 

@@ -1,10 +1,11 @@
-import type { SharedLimits } from '../cluster/index.ts';
-import type { Endpoint } from '../redis/index.ts';
+import type { Backend, SharedLimits } from '../cluster/index.ts';
+import type { Login } from '../redis/index.ts';
 import type { FileName } from './ssl-config.ts';
 
 /** The directives of a `cluster` block, and those about clusters in `http`. */
 export interface ClusterConfig {
-  readonly backend?: Endpoint;
+  readonly backend?: Backend;
+  readonly sentinelLogin?: Login;
   readonly sslTrustedCertificate?: FileName;
   readonly sslCertificate?: FileName;
   readonly sslCertificateKey?: FileName;

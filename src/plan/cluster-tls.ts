@@ -21,7 +21,7 @@ export function planClusterTls(level: ResolvedConfigs, report: Report): Endpoint
     } catch (error) {
       if (!(error instanceof TlsFault)) throw error;
       hasFailed = true;
-      report.emerg(error.message, spanOf(level, field), { rule: error.rule });
+      report.emerg(error.message, clusterSpan(level, field), { rule: error.rule });
       return undefined;
     }
   };
@@ -48,9 +48,10 @@ export function planClusterTls(level: ResolvedConfigs, report: Report): Endpoint
 /** The first directive about TLS in a `cluster` block, if there is one. */
 export function clusterTlsSpan(level: ResolvedConfigs): Span | undefined {
   const fields = ['sslTrustedCertificate', 'sslCertificate', 'sslCertificateKey', 'sslName', 'sslVerify'];
-  return fields.map((field) => spanOf(level, field)).find((span) => span !== undefined);
+  return fields.map((field) => clusterSpan(level, field)).find((span) => span !== undefined);
 }
 
-function spanOf(level: ResolvedConfigs, field: string): Span | undefined {
+/** Where a field of a `cluster` block is set, if it is. */
+export function clusterSpan(level: ResolvedConfigs, field: string): Span | undefined {
   return level.get('cluster')?.from.get(field)?.spans[0];
 }

@@ -1,9 +1,9 @@
 import { dirname, resolve as resolvePath } from 'node:path';
 import type { Report } from '../../grammar/index.ts';
-import { type ClusterPlan, clusterZone, NODE_ID } from '../cluster/index.ts';
+import { type ClusterPlan, clusterZone, NODE_ID, usesTls, withAccess } from '../cluster/index.ts';
 import { type BoundBlock, firstAt, type Registry, resolve, type ResolvedConfigs } from '../config/index.ts';
 import { configOf } from '../contract/index.ts';
-import { clusterTlsSpan, planClusterTls } from './cluster-tls.ts';
+import { clusterSpan, clusterTlsSpan, planClusterTls } from './cluster-tls.ts';
 import type { LocationPlanner } from './locations.ts';
 
 interface ClusterPlanning {
@@ -62,13 +62,16 @@ export class ClusterCollector {
   /** The address of the store, with how TLS is spoken to it. */
   #backend(level: ResolvedConfigs): ClusterPlan['backend'] | undefined {
     const { report } = this.#planning;
-    const { backend } = configOf(level, 'cluster');
+    const { backend, sentinelLogin } = configOf(level, 'cluster');
     const tls = planClusterTls(level, report);
     if (!backend || !tls) return undefined;
-    if (backend.tls) return { ...backend, ...tls };
-    const span = clusterTlsSpan(level);
-    if (span)
-      report.warn('the store is not reached over TLS', span, 'an address with "rediss://" asks for it');
-    return backend;
+    const tlsSpan = clusterTlsSpan(level);
+    if (tlsSpan && !usesTls(backend))
+      report.warn('the store is not reached over TLS', tlsSpan, 'an address with "rediss://" asks for it');
+    if (sentinelLogin && backend.kind !== 'sentinel') {
+      const span = clusterSpan(level, 'sentinelLogin');
+      report.warn('"sentinel_login" has no effect: the address names no Sentinels', span);
+    }
+    return withAccess(backend, { tls, sentinelLogin });
   }
 }

@@ -100,25 +100,56 @@ function parseUrl(text: string): RedisAddress | AddressFault {
   const [, db = '', ...rest] = url.pathname.split('/');
   if (rest.length > 0 || !/^\d{0,5}$/.test(db))
     return new AddressFault('has a path that is not a database number');
-  const username = decodeLogin(url.username);
-  const password = decodeLogin(url.password);
-  if (username === undefined || password === undefined)
-    return new AddressFault('has a login that is not UTF-8');
-  if (username !== '' && password === '') return new AddressFault('has a user name without a password');
+  const login = readLogin(url.username, url.password);
+  if (login instanceof AddressFault) return login;
   return parseHost(url.host, {
-    ...(username !== '' && { username }),
-    ...(password !== '' && { password }),
+    ...login,
     ...(Number(db) > 0 && { db: Number(db) }),
     ...(url.protocol === 'rediss:' && { tls: true as const }),
   });
 }
 
-function parseHost(text: string, login: Login): RedisAddress | AddressFault {
+/** Several servers that are one store. */
+interface ServerList {
+  readonly servers: readonly { readonly kind: 'inet'; readonly host: string; readonly port: number }[];
+  readonly login: Login;
+  /** What follows the servers, without its slash. */
+  readonly path: string;
+}
+
+/** Parses `user:password@host:port,host/path`, which follows a scheme. */
+export function parseServerList(text: string, defaultPort: number): ServerList | AddressFault {
+  if (/[?#]/.test(text)) return new AddressFault('takes no query and no fragment');
+  const [, authority = '', path = ''] = /^([^/]*)\/?(.*)$/s.exec(text) ?? [];
+  const at = authority.lastIndexOf('@');
+  const [, username = '', password = ''] = /^([^:]*):?(.*)$/s.exec(authority.slice(0, Math.max(0, at))) ?? [];
+  const login = readLogin(username, password);
+  if (login instanceof AddressFault) return login;
+  const servers: ServerList['servers'][number][] = [];
+  for (const one of authority.slice(at + 1).split(',')) {
+    const host = parseHost(one, {}, defaultPort);
+    if (host instanceof AddressFault) return host;
+    if (host.kind === 'inet') servers.push(host);
+    if (host.kind === 'name') servers.push({ kind: 'inet', host: host.name, port: defaultPort });
+  }
+  return { servers, login, path };
+}
+
+function readLogin(writtenName: string, writtenPassword: string): Login | AddressFault {
+  const username = decodeLogin(writtenName);
+  const password = decodeLogin(writtenPassword);
+  if (username === undefined || password === undefined)
+    return new AddressFault('has a login that is not UTF-8');
+  if (username !== '' && password === '') return new AddressFault('has a user name without a password');
+  return { ...(username !== '' && { username }), ...(password !== '' && { password }) };
+}
+
+function parseHost(text: string, login: Login, defaultPort = DEFAULT_PORT): RedisAddress | AddressFault {
   const [, host = text, port] = /^(.*):(\d*)$/.exec(text) ?? [];
   if (!HOST.test(host)) return new AddressFault(host === '' ? 'has no host' : 'has an invalid host');
   if (port === undefined) {
     return host.startsWith('[')
-      ? { kind: 'inet', host: withoutBrackets(host), port: DEFAULT_PORT, ...login }
+      ? { kind: 'inet', host: withoutBrackets(host), port: defaultPort, ...login }
       : { kind: 'name', name: host, ...login };
   }
   const number = Number(port);

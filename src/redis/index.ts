@@ -6,6 +6,7 @@ export {
   type EndpointTls,
   type Login,
   parseRedisAddress,
+  parseServerList,
   type RedisAddress,
   redisLabel,
 } from './address.ts';

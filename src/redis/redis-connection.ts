@@ -3,8 +3,7 @@ import { type Endpoint, redisLabel } from './address.ts';
 import { dial } from './dial.ts';
 import { type Bytes, type Push, type Reply, ReplyError, RespReader, RespWriter } from './resp.ts';
 
-/** A broken connection may be restored at once; failed attempts are repeated at growing intervals. */
-const retryDelayMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
+const shortPauseMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
 
 interface ConnectionOptions {
   /** Gives the time of `performance.now()`, perhaps of the last turn of the event loop. */
@@ -16,6 +15,13 @@ interface ConnectionOptions {
   readonly nested?: boolean;
   /** A store that loads its data, wants a login or has lost its primary counts as down. */
   readonly onlyReady?: boolean;
+  /** How long a connection that was accepted may be without a reply; default: `connectTimeoutMs`. */
+  readonly loginTimeoutMs?: number;
+  /**
+   * The pause before an attempt to connect, from 1, if the one before took `tookMs`. By default a broken connection is restored at
+   * once, and failed attempts are repeated at growing intervals.
+   */
+  readonly pauseMs?: (attempt: number, tookMs: number) => number;
 }
 
 /** Receives the events of a connection. */
@@ -24,6 +30,8 @@ export interface ConnectionOwner {
   up(connection: RedisConnection): void;
   /** An attempt to connect failed, or the connection broke. It reconnects by itself. */
   down(connection: RedisConnection, reason: string): void;
+  /** Receives what no command asked for, as the messages of subscriptions in version 2 of the protocol; else it is a fault. */
+  unasked?(reply: Reply | ReplyError): void;
   /** Receives messages that no command asked for; with it, the connection understands version 3 of the protocol. */
   pushed?(push: Push): void;
 }
@@ -48,8 +56,8 @@ const MAX_SILENCE_MS = 2_000;
 const NO_PASSWORD = /no password is set|without any password configured/;
 /** Errors of a store that processes commands, but not yet, or not on this connection. */
 const NOT_READY = /^(?:NOAUTH|LOADING|MASTERDOWN)\b/;
-/** As many failures make the longest interval. */
-const MANY_FAILURES = 10;
+/** As many failures make an interval that spares a store which has other things to do. */
+const SOME_FAILURES = 3;
 /** Errors of a store that does process commands. `max number of clients reached` is not one of them. */
 const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
 
@@ -137,9 +145,9 @@ export class RedisConnection {
     this.#socket?.destroy();
   }
 
-  /** Closes the connection as `giveUp` does and reconnects after the longest interval: the store cannot serve yet. */
+  /** Closes the connection as `giveUp` does and reconnects after an interval: the store cannot serve yet. */
   standBack(reason: string): void {
-    this.#failures = MANY_FAILURES;
+    this.#failures = Math.max(this.#failures, SOME_FAILURES);
     this.giveUp(reason);
   }
 
@@ -154,6 +162,7 @@ export class RedisConnection {
 
   readonly #connect = (): void => {
     this.#live = true;
+    const beganMs = performance.now();
     const { connectTimeoutMs, maxReplyBytes, nested } = this.#options;
     const owner = this.#owner;
     const pushed = owner.pushed && ((push: Push) => owner.pushed?.(push));
@@ -167,13 +176,18 @@ export class RedisConnection {
       .on('error', (error) => this.drop(reasonOf(error)))
       .on('close', () => {
         this.#lost('connection closed');
-        if (!this.#closed) this.#retry = setTimeout(this.#connect, retryDelayMs(++this.#failures));
+        const pauseMs = (this.#options.pauseMs ?? shortPauseMs)(
+          ++this.#failures,
+          performance.now() - beganMs,
+        );
+        if (!this.#closed) this.#retry = setTimeout(this.#connect, pauseMs);
       });
   };
 
   /** Logs in. If the login is refused, the commands behind it fail. */
   #logIn(): void {
-    this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
+    const { connectTimeoutMs, loginTimeoutMs = connectTimeoutMs } = this.#options;
+    this.#within(loginTimeoutMs, 'it accepts connections but does not answer');
     const { username, password, db } = this.#endpoint;
     if (password)
       this.#ask('auth', username ? [username, password] : [password], (reply) =>
@@ -223,11 +237,16 @@ export class RedisConnection {
 
   readonly #replied = (reply: Reply | ReplyError): void => {
     if (!this.#live) return;
-    if (!this.#oldest) return this.drop('a reply that nobody asked for');
+    if (!this.#oldest) return this.#unasked(reply);
     this.#timeouts = 0;
     this.#silentSinceMs = this.#options.clock.nowMs();
     this.#shift(this.#oldest).replied(reply, this);
   };
+
+  #unasked(reply: Reply | ReplyError): void {
+    if (this.#owner.unasked) this.#owner.unasked(reply);
+    else this.drop('a reply that nobody asked for');
+  }
 
   #within(timeoutMs: number, reason: string): void {
     clearTimeout(this.#probe);

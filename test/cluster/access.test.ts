@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
-import { STORE_COMMANDS, StoreLost } from '../../src/cluster/index.ts';
+import { expect, test, type TestContext } from 'vitest';
+import { MORE_COMMANDS, STORE_COMMANDS, StoreLost } from '../../src/cluster/index.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
 import { keyEntryOf } from './keys.ts';
-import { entriesOf, freshNamespace, openStore, readyStore } from './stores.ts';
+import { pretender, sentinelOf } from './pretender.ts';
+import { entriesOf, freshNamespace, openStore, readyStore, type TestStore } from './stores.ts';
 
 const allowed = STORE_COMMANDS.map((name) => `+${name}`);
 
@@ -16,11 +17,40 @@ async function userOf(
   return { server, url: `redis://gw:sesame@${server.host}:${server.port}` };
 }
 
-test('a user needs the keys of the namespace and the commands in the list, all of them', async () => {
-  const namespace = freshNamespace();
-  const { server, url } = await userOf(`~gw:{${namespace}:*`, allowed);
-  await server.client.config('RESETSTAT');
-  const one = await readyStore({ url, namespace });
+const topologies = [
+  { it: 'one server', more: [], urlOf: ({ url }: { url: string }) => Promise.resolve(url) },
+  {
+    it: 'a master of Sentinels',
+    more: MORE_COMMANDS.sentinel,
+    urlOf: async ({ server }: { server: TestRedis }, t: TestContext) => {
+      const { port } = await pretender(t, sentinelOf(server));
+      return `sentinel://gw:sesame@127.0.0.1:${port}/main`;
+    },
+  },
+];
+
+for (const { it, more, urlOf } of topologies) {
+  test(`with ${it} a user needs the keys of the namespace and the commands in the list, all of them`, async (t) => {
+    const namespace = freshNamespace();
+    const needed = [...STORE_COMMANDS, ...more];
+    const user = await userOf(
+      `~gw:{${namespace}:*`,
+      needed.map((name) => `+${name}`),
+    );
+    const { client } = user.server;
+    await client.config('RESETSTAT');
+    await client.script('FLUSH');
+    const one = await readyStore({ url: await urlOf(user, t), namespace });
+    await useAll(one);
+    const used = [...(await client.info('commandstats')).matchAll(/^cmdstat_([^:]+):/gm)]
+      .map(([, name]) => name)
+      .filter((name) => !/^(?:auth|config|acl|script)\b/.test(name ?? ''));
+    expect(new Set(used)).toEqual(new Set(needed));
+  });
+}
+
+/** Has a store do everything that it can. */
+async function useAll(one: TestStore): Promise<void> {
   const { store } = one;
   const digests = new Map([['ev:a', '1']]);
   const facts = { incarnation: 'i1', facts: '{}', heartbeatMs: 60_000, digests };
@@ -35,11 +65,7 @@ test('a user needs the keys of the namespace and the commands in the list, all o
   expect(await store.write('di:a', [keyEntryOf(one, { key: 'k', value: 'v' })])).toEqual([1]);
   expect((await store.keys('di:a')).entries).toHaveLength(1);
   expect(await store.lease('up:a', 'gw-a', 1_000)).toBe(true);
-  const used = [...(await server.client.info('commandstats')).matchAll(/^cmdstat_([^:]+):/gm)]
-    .map(([, name]) => name)
-    .filter((name) => !/^(?:auth|config|acl)\b/.test(name ?? ''));
-  expect(new Set(used)).toEqual(new Set(STORE_COMMANDS));
-});
+}
 
 const refusals = [
   { it: 'the keys of another namespace', keys: '~gw:{other:*', commands: allowed, says: /^NOPERM / },

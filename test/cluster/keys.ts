@@ -1,6 +1,8 @@
 import { onTestFinished } from 'vitest';
 import {
+  type Backend,
   ClusterNode,
+  parseBackend,
   keyedFields,
   RedisStore,
   type SealedEntry,
@@ -10,7 +12,6 @@ import {
   type KeyState,
   type KeyWrite,
 } from '../../src/cluster/index.ts';
-import { parseRedisAddress, type Endpoint } from '../../src/redis/index.ts';
 import type { TestStore } from './stores.ts';
 
 let sequences = 0;
@@ -126,13 +127,13 @@ export function startLightNode(
   const events: string[] = [];
   const counts: Record<string, number> = {};
   const count = (name: string) => (by?: number) => void (counts[name] = (counts[name] ?? 0) + (by ?? 1));
-  const endpoint = parseRedisAddress(url) as Endpoint;
+  const backend = parseBackend(url) as Backend;
   const node = new ClusterNode({
     plan: { name: 'main', secret: 'sesame', namespace, bufferBytes: 1_000_000, batchMs: 5, heartbeatMs: 100 },
     nodeId: id,
     incarnation: `${id}-${(sequences += 1)}`,
     version: '0',
-    open: (owner) => new RedisStore({ endpoint, namespace, retain: 1_000, timeoutMs }, owner),
+    open: (owner) => new RedisStore({ backend, namespace, retain: 1_000, timeoutMs }, owner),
     backend: url,
     log: { write: (level, message) => void log.push(`${level}: ${message}`) },
     metrics: {

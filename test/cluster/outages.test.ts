@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { expect, test, type TestContext } from 'vitest';
+import { expect, test } from 'vitest';
 import { StoreLost, StoreRefused } from '../../src/cluster/index.ts';
-import { RespReader } from '../../src/redis/resp.ts';
 import { redis } from '../harness/redis.ts';
+import { pretender } from './pretender.ts';
 import { countersOf, entriesOf, openStore, readOn, readyStore } from './stores.ts';
 
 test('calls to a store that hangs are lost in time, and it is found again', async () => {
@@ -105,25 +103,6 @@ test('calls that wait are rejected when the store is closed', async () => {
   await expect(one.store.policy()).rejects.toThrow(new StoreLost('closed'));
   expect(one.told).toEqual(['up']);
 });
-
-/** A store that gives prepared replies by command, and else `+PONG` or `:0`; gives its address and what it was asked. */
-async function pretender(
-  t: TestContext,
-  replies: Record<string, string>,
-): Promise<{ url: string; asked: string[] }> {
-  const asked: string[] = [];
-  const server = createServer((socket) => {
-    const reader = new RespReader(1_000_000, (command) => {
-      const name = String((command as readonly unknown[])[0]);
-      asked.push(name);
-      socket.write(`${replies[name] ?? (name === 'ping' ? '+PONG' : ':0')}\r\n`);
-    });
-    socket.on('error', () => undefined).on('data', (chunk) => void reader.read(chunk));
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.onTestFinished(() => void server.close());
-  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
-}
 
 const sha = 'f'.repeat(40);
 const refused = [

@@ -1,14 +1,17 @@
 import { onTestFinished, vi } from 'vitest';
 import {
+  type Backend,
   type ClusterStore,
+  parseBackend,
   RedisStore,
   type Seal,
   type SealedEntry,
   sealEntry,
   type StoredEntry,
   type StoreOwner,
+  withAccess,
 } from '../../src/cluster/index.ts';
-import { parseRedisAddress, type Endpoint } from '../../src/redis/index.ts';
+import type { Login } from '../../src/redis/index.ts';
 import { redis } from '../harness/redis.ts';
 
 let namespaces = 0;
@@ -33,19 +36,21 @@ export async function openStore({
   namespace = freshNamespace(),
   retain = 1_000,
   timeoutMs = 5_000,
+  sentinelLogin = {},
 }: {
   url?: string;
   namespace?: string;
   retain?: number;
   timeoutMs?: number;
+  sentinelLogin?: Login;
 } = {}): Promise<TestStore> {
-  const endpoint = parseRedisAddress(url ?? (await redis()).url) as Endpoint;
+  const backend = withAccess(parseBackend(url ?? (await redis()).url) as Backend, { sentinelLogin });
   const told: string[] = [];
   const owner: StoreOwner = {
     up: () => void told.push('up'),
     down: (reason: string) => void told.push(reason),
   };
-  const store = new RedisStore({ endpoint, namespace, retain, timeoutMs }, owner);
+  const store = new RedisStore({ backend, namespace, retain, timeoutMs }, owner);
   onTestFinished(() => store.close());
   const ready = (): Promise<void> =>
     vi.waitFor(async () => {

@@ -24,8 +24,8 @@ class LightNode {
 
   constructor(name: string, { host, port }: TestRedis, up: () => void) {
     const owner: StoreOwner = { up, down: () => undefined };
-    const endpoint = { kind: 'inet', host, port } as const;
-    this.store = new RedisStore({ endpoint, namespace: 'sim', retain: 100_000, timeoutMs: 10_000 }, owner);
+    const backend = { kind: 'server', endpoint: { kind: 'inet', host, port } } as const;
+    this.store = new RedisStore({ backend, namespace: 'sim', retain: 100_000, timeoutMs: 10_000 }, owner);
     this.#name = name;
   }
 

@@ -1,20 +1,27 @@
 import { resolve } from 'node:path';
 import type { Word } from '../../../grammar/index.ts';
-import { NODE_ID, type SharedLimits } from '../../cluster/index.ts';
+import { type Backend, NODE_ID, parseBackend, type SharedLimits } from '../../cluster/index.ts';
 import { type ArgReader, defines, directivesFor, pathFrom, readers } from '../../config/index.ts';
 import type { ClusterConfig, FileName } from '../../contract/index.ts';
-import { AddressFault, type Endpoint, endpointsOf, parseRedisAddress } from '../../redis/index.ts';
+import { AddressFault, type Login } from '../../redis/index.ts';
 
 const CLUSTER = { contexts: ['cluster'], inherit: false, source: 'gw' } as const;
 
-const EXPECTED = 'expected redis://user:password@host:port, rediss://… or unix:/path';
+const EXPECTED =
+  'expected redis://user:password@host:port, rediss://…, unix:/path, or sentinel://host:port,host:port/name';
 
-/** The address of a Redis or Valkey server. */
-const backend: ArgReader<Endpoint> = readers.oneWord('address', (word, { report }) => {
-  const address = parseRedisAddress(word.value);
-  if (!(address instanceof AddressFault)) return endpointsOf(address, () => undefined)[0];
+/** The address of the store. */
+const backend: ArgReader<Backend> = readers.oneWord('address', (word, { report }) => {
+  const address = parseBackend(word.value);
+  if (!(address instanceof AddressFault)) return address;
   report.emerg(`"backend" ${address.predicate}`, word.span, EXPECTED);
   return undefined;
+});
+
+/** `[user] password` */
+const login: ArgReader<Login> = readers.words({ syntax: '[user] password', min: 1, max: 2 }, (words) => {
+  const [password = '', username] = words.map(({ value }) => value).reverse();
+  return { password, ...(username !== undefined && { username }) };
 });
 
 /** A name that is a part of keys in the store. */
@@ -106,7 +113,16 @@ export const directives = directivesFor<ClusterConfig>()({
     args: backend,
     into: 'backend',
     secret: 'password',
-    summary: 'The store that the gateways of the cluster share: Redis 6 or later, or Valkey.',
+    summary:
+      'The store that the gateways of the cluster share: Redis 6 or later, or Valkey; one server, or the master that Sentinels know.',
+  },
+  sentinel_login: {
+    ...CLUSTER,
+    args: login,
+    into: 'sentinelLogin',
+    secret: 'whole',
+    defaultText: 'none',
+    summary: 'The login at the Sentinels of the address; the one in the address is for the servers.',
   },
   ssl_trusted_certificate: {
     ...CLUSTER,

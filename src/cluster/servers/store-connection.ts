@@ -1,38 +1,34 @@
 import {
-  type Bytes,
   type ConnectionOwner,
   type Endpoint,
   RedisConnection,
   type Reply,
   ReplyError,
   replyTooLarge,
-} from '../redis/index.ts';
-import { UnexpectedReply } from './redis-replies.ts';
-import type { Script } from './redis-scripts.ts';
-import { StoreLost, StoreRefused } from './store.ts';
+} from '../../redis/index.ts';
+import { UnexpectedReply } from '../redis-replies.ts';
+import { StoreLost, StoreRefused } from '../store.ts';
+import type { Command, Commands, ScriptCall } from './commands.ts';
+import { pauseMs } from './search.ts';
 
 interface StoreConnectionOptions {
   readonly endpoint: Endpoint;
   readonly timeoutMs: number;
 }
 
-/** A command, and for how long the store itself may hold it back. */
-interface Command {
-  readonly name: string;
-  readonly args: readonly Bytes[];
-  readonly waitMs?: number;
-}
-
-interface ScriptCall {
-  readonly script: Script;
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
+interface StoreConnectionOwner {
+  up?(): void;
+  down?(reason: string): void;
+  /** Receives messages of subscriptions. */
+  readonly unasked?: (message: Reply | ReplyError) => void;
 }
 
 const MAX_REPLY_BYTES = 16_777_216;
 const TOO_LARGE = replyTooLarge(MAX_REPLY_BYTES);
 /** A handshake takes longer than a command. */
 const MIN_CONNECT_MS = 1_000;
+/** A store that hangs is found again at once when it goes on, since an attempt to connect waits for it. */
+const LOGIN_MS = 5_000;
 /** Commands that timed out count until the connection is given up. */
 const MAX_IN_FLIGHT = 1_000;
 /** Errors of a store that is not the one to ask, or not yet: after a failover the address leads to another one. */
@@ -44,27 +40,35 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /** One connection to the store, on which commands are promises. Rejects at once while it is down. */
-export class StoreConnection {
+export class StoreConnection implements Commands {
   readonly #connection: RedisConnection;
   readonly #timeoutMs: number;
+  readonly #connectMs: number;
+  /** Those who wait until it is up, or until it is certain that it is not. */
+  readonly #waiting = new Set<(fault?: StoreLost) => void>();
   #reason = 'not connected yet';
+  #isClosed = false;
 
-  /** Without an owner, nobody hears whether it is up. */
-  constructor(
-    { endpoint, timeoutMs }: StoreConnectionOptions,
-    owner?: { up(): void; down(reason: string): void },
-  ) {
+  constructor({ endpoint, timeoutMs }: StoreConnectionOptions, owner: StoreConnectionOwner = {}) {
     this.#timeoutMs = timeoutMs;
+    this.#connectMs = Math.max(timeoutMs, MIN_CONNECT_MS);
     const events: ConnectionOwner = {
-      up: () => owner?.up(),
+      up: () => {
+        this.#settle();
+        owner.up?.();
+      },
       down: (_, reason) => {
         this.#reason = reason;
-        owner?.down(reason);
+        this.#settle(new StoreLost(reason));
+        owner.down?.(reason);
       },
+      ...(owner.unasked && { unasked: owner.unasked }),
     };
     const options = {
       clock: { nowMs: () => performance.now() },
-      connectTimeoutMs: Math.max(timeoutMs, MIN_CONNECT_MS),
+      connectTimeoutMs: this.#connectMs,
+      loginTimeoutMs: Math.max(LOGIN_MS, this.#connectMs),
+      pauseMs,
       maxReplyBytes: MAX_REPLY_BYTES,
       nested: true,
       onlyReady: true,
@@ -74,6 +78,23 @@ export class StoreConnection {
 
   get isUp(): boolean {
     return this.#connection.up;
+  }
+
+  /** Resolves when it is up. Rejects with `StoreLost` after a failed attempt to connect, or in `timeoutMs`, one second at least. */
+  ready(): Promise<void> {
+    if (this.isUp) return Promise.resolve();
+    if (this.#isClosed) return Promise.reject(new StoreLost(this.#reason));
+    return new Promise((resolve, reject) => {
+      const late = new StoreLost(`not connected within ${this.#connectMs} ms`);
+      const timer = setTimeout(() => settle(late), this.#connectMs);
+      const settle = (fault?: StoreLost): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(settle);
+        if (fault) reject(fault);
+        else resolve();
+      };
+      this.#waiting.add(settle);
+    });
   }
 
   /** Sends a command and gives what `read` makes of its reply. Rejects with `StoreLost` or `StoreRefused`. */
@@ -116,14 +137,25 @@ export class StoreConnection {
     return this.ask({ name: 'eval', args: [script.text, ...rest] }, read);
   }
 
+  /** Closes the connection and opens it again after a while: the server is not the one to ask. */
+  standBack(reason: string): void {
+    if (this.isUp) this.#connection.standBack(reason);
+  }
+
   /** Closes the connection and opens it again. */
   drop(reason: string): void {
     if (this.isUp) this.#connection.drop(reason);
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#reason = 'closed';
     this.#connection.close();
+    this.#settle(new StoreLost(this.#reason));
+  }
+
+  #settle(fault?: StoreLost): void {
+    for (const settle of this.#waiting) settle(fault);
   }
 
   #late(waitMs: number, lost: (reason: string) => void): void {

@@ -1,0 +1,44 @@
+import type { Bytes, Reply } from '../../redis/index.ts';
+import type { Script } from '../redis-scripts.ts';
+import { StoreLost } from '../store.ts';
+
+/** A command, and for how long the store itself may hold it back. */
+export interface Command {
+  readonly name: string;
+  readonly args: readonly Bytes[];
+  readonly waitMs?: number;
+}
+
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+/** Takes commands, and gives what `read` makes of their replies. All of them reject with `StoreLost` or `StoreRefused`. */
+export interface Commands {
+  ask<T>(command: Command, read: (reply: Reply) => T): Promise<T>;
+  /** A server that does not know the script gets its text. */
+  run<T>(call: ScriptCall, read: (reply: Reply) => T): Promise<T>;
+}
+
+/** The servers that have the keys of a store, whichever they are at the moment. */
+export interface RedisServers {
+  /** A command can only have keys of one hash tag, `{…}`. */
+  readonly isSplit: boolean;
+  /** Where commands about a key, and those with the same hash tag, are sent in their order. */
+  writing(key: string): Commands;
+  /** Where commands about a key can wait: the others are not held back. */
+  reading(key: string): Commands;
+  /** Each server that can be written to, as far as they can be asked. */
+  all(): readonly Commands[];
+  /** Closes the connections that read, and opens them again. */
+  readAnew(): void;
+  close(): void;
+}
+
+/** Stands for a server that there is not. */
+export function lostCommands(reason: string): Commands {
+  const lost = (): Promise<never> => Promise.reject(new StoreLost(reason));
+  return { ask: lost, run: lost };
+}

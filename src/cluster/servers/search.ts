@@ -1,0 +1,65 @@
+const SHORTEST_MS = 100;
+const LONGEST_MS = 5_000;
+
+/**
+ * The pause before an attempt, from 1, if the one before took `tookMs`. The first comes at once; then pauses grow to 5 s, each of a
+ * random length: many gateways have lost the store at the same moment.
+ */
+export function pauseMs(attempt: number, tookMs = 0): number {
+  if (attempt <= 1) return 0;
+  const most = Math.min(SHORTEST_MS * 2 ** (attempt - 1), LONGEST_MS);
+  return Math.max(SHORTEST_MS, SHORTEST_MS + Math.random() * (most - SHORTEST_MS) - tookMs);
+}
+
+/** Something that is looked for again, at growing intervals, for as long as what was found does not suffice. */
+export class Search {
+  readonly #look: (signal: AbortSignal) => Promise<void>;
+  readonly #ending = new AbortController();
+  #attempt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  #isWanted = false;
+
+  /** `look` must not reject. */
+  constructor(look: (signal: AbortSignal) => Promise<void>) {
+    this.#look = look;
+  }
+
+  /** Looks once more, after a pause. */
+  again(): void {
+    if (this.#ending.signal.aborted) return;
+    if (this.#isLooking) this.#isWanted = true;
+    else this.#timer ??= setTimeout(this.#run, pauseMs(++this.#attempt));
+  }
+
+  /** Looks at once: there is something to be found. */
+  now(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#attempt = 0;
+    this.again();
+  }
+
+  /** What was found suffices. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#attempt = 0;
+  }
+
+  close(): void {
+    this.end();
+    this.#ending.abort();
+  }
+
+  readonly #run = (): void => {
+    this.#timer = undefined;
+    this.#isLooking = true;
+    void this.#look(this.#ending.signal).then(() => {
+      this.#isLooking = false;
+      const isWanted = this.#isWanted;
+      this.#isWanted = false;
+      if (isWanted) this.again();
+    });
+  };
+}

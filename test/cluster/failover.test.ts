@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import type { Gateway } from '../harness/gateway.ts';
+import type { TestRedis } from '../harness/redis.ts';
+import { replication } from '../harness/sentinels.ts';
+import { perTier } from '../harness/tier.ts';
+import {
+  eventsOf,
+  joined,
+  numbered,
+  payloadsOf,
+  publishAll,
+  sorted,
+  startNode,
+  startPair,
+} from './gateways.ts';
+
+const ROUNDS = perTier({ short: 1, long: 6 });
+const MANY = perTier({ short: 20, long: 400 });
+/** They take less than the time after which Sentinels do not promote a replica that is behind. */
+const FEW = 20;
+
+/** Keeps a replica from following its master, until it is a master itself or is released. */
+async function holdBack(master: TestRedis, replica: TestRedis): Promise<void> {
+  await replica.client.config('SET', 'masteruser', 'nobody', 'masterauth', 'nothing');
+  await master.client.call('client', 'kill', 'type', 'replica');
+  await expect.poll(() => replica.client.info('replication')).toContain('master_link_status:down');
+}
+
+async function follows(master: TestRedis, replica: TestRedis): Promise<void> {
+  await replica.client.config('SET', 'masteruser', '', 'masterauth', '');
+  await expect.poll(() => replica.client.info('replication')).toContain(`master_port:${master.port}`);
+  await expect.poll(() => replica.client.info('replication')).toContain('master_link_status:up');
+}
+
+const gapsOf = async (gw: Gateway): Promise<number> =>
+  (await eventsOf(gw)).filter(({ type }) => type === 'cluster_gap').length;
+
+test('what a failover has lost is told and sent again, and all have the same events', async (t) => {
+  const { url, ...servers } = await replication(t);
+  let [master, replica] = [servers.master, servers.replica];
+  const both = await startPair(t, { backend: url, ringSize: 16_384 });
+  const published: string[] = [];
+  const publish = async (name: string, count: number): Promise<void> => {
+    const names = both.map((_, at) => numbered(`${name} of ${at}`, count));
+    await Promise.all(both.map((gw, at) => publishAll(gw, names[at] ?? [])));
+    published.push(...names.flat());
+  };
+  const areAt = async (all: readonly Gateway[]): Promise<void> => {
+    for (const gw of all)
+      await expect
+        .poll(async () => sorted(await payloadsOf(gw)), { timeout: 20_000 })
+        .toEqual(sorted(published));
+  };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await publish(`kept in ${round}`, MANY);
+    await areAt(both);
+    expect(await master.client.wait(1, 5_000)).toBe(1);
+    await holdBack(master, replica);
+    await publish(`lost in ${round}`, FEW);
+    await areAt(both);
+    await master.stop('SIGKILL');
+    await publish(`meanwhile in ${round}`, FEW);
+    await expect.poll(() => replica.client.info('replication'), { timeout: 15_000 }).toContain('role:master');
+    await areAt(both);
+    const gaps = await Promise.all(both.map(gapsOf));
+    expect(Math.max(...gaps)).toBeGreaterThan(round);
+    await master.start();
+    [master, replica] = [replica, master];
+    if (round + 1 < ROUNDS) await follows(master, replica);
+  }
+  // It has the events from the store, where those that were lost are again.
+  const late = await startNode(t, { id: 'late', backend: url, ringSize: 16_384 });
+  await joined(late);
+  await areAt([late]);
+}, 300_000);
