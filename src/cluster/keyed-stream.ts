@@ -27,6 +27,11 @@ interface Confirmed {
   readonly atMs: number;
 }
 
+/** What the store has of a key that it had confirmed a change of. */
+interface Held extends Pick<KeyState, 'counter' | 'isOwn'> {
+  readonly mac: string;
+}
+
 /** The clock of the store, when it was read. */
 interface StoreClock {
   readonly storeMs: number;
@@ -47,6 +52,7 @@ export class KeyedStream implements NodeStream {
   #maySend = false;
   #beginning: Promise<void> | undefined;
   #sending: Promise<void> | undefined;
+  #reading: Promise<void> | undefined;
   /** The position when the store was last found to have more. */
   #stuckAt: number | undefined;
   gaps = 0;
@@ -102,12 +108,13 @@ export class KeyedStream implements NodeStream {
     else if (isOther) this.#missed({ from: position, to: position });
     else if (oldest > position + 1) this.#missed({ from: position + 1, to: oldest - 1 });
     else if (counter > position) return this.#isReading(position);
-    if (this.#position === undefined) await this.#readKeys(store);
+    if (this.#position === undefined) await this.#readAll(store);
     return true;
   }
 
   send(store: ClusterStore): Promise<void> {
-    if (!this.#maySend) return Promise.resolve();
+    // What is confirmed while all keys are read would be newer than what was read.
+    if (!this.#maySend || this.#reading) return Promise.resolve();
     this.#sending ??= this.#send(store).finally(() => (this.#sending = undefined));
     return this.#sending;
   }
@@ -125,25 +132,31 @@ export class KeyedStream implements NodeStream {
   }
 
   async #begin(store: ClusterStore): Promise<void> {
-    if (this.#position === undefined) await this.#readKeys(store);
+    if (this.#position === undefined) await this.#readAll(store);
     else await this.verify(store);
     this.#maySend = true;
+  }
+
+  #readAll(store: ClusterStore): Promise<void> {
+    this.#reading ??= this.#readKeys(store).finally(() => (this.#reading = undefined));
+    return this.#reading;
   }
 
   /** Takes over the keys that the store has, and gives up those that it has not. */
   async #readKeys(store: ClusterStore): Promise<void> {
     const { stream } = this.subject;
+    await this.#sending?.catch(() => undefined);
     const { counter, nowMs } = await store.look(stream, this.#asked(0));
     this.#clock = { storeMs: nowMs, atMs: performance.now() };
     const live = new Set<string>();
-    const held = new Map<string, StoredEntry>();
+    const held = new Map<string, Held>();
     for (let from: string | undefined = '0'; from !== undefined;) {
       const { entries, next } = await store.keys(stream, from);
       from = next;
       const found = entries.flatMap((entry) => this.#stateOf(entry));
       for (const { entry, state } of found) {
         if (state.value !== undefined) live.add(state.key);
-        if (this.#confirmed.has(state.key)) held.set(state.key, entry);
+        if (this.#confirmed.has(state.key)) held.set(state.key, { ...state, mac: entry.mac });
       }
       if (live.size > MOST_KEYS) throw new StoreRefused(`"${stream}" has more than ${MOST_KEYS} keys`);
       await this.#applied(found.map(({ state }) => state));
@@ -158,12 +171,13 @@ export class KeyedStream implements NodeStream {
   }
 
   /** The store had these and has others now, which are no later ones: it has failed over, and they are sent again. */
-  #renewLost(held: ReadonlyMap<string, StoredEntry>): void {
+  #renewLost(held: ReadonlyMap<string, Held>): void {
     for (const [key, { change, mac, atMs }] of this.#confirmed) {
-      const { counter = 0, mac: other = '' } = held.get(key) ?? {};
+      const { counter = 0, mac: other = '', isOwn = false } = held.get(key) ?? {};
       const leftMs = change.ttlMs - Math.ceil(performance.now() - atMs);
       const isOver = change.ttlMs > 0 && leftMs <= 0;
-      if (mac === other || counter > change.seen || isOver) continue;
+      const isLater = !isOwn && counter > change.seen;
+      if (mac === other || isLater || isOver) continue;
       this.subject.renew({ ...change, ttlMs: Math.max(0, leftMs) });
     }
     this.#confirmed.clear();
@@ -174,7 +188,7 @@ export class KeyedStream implements NodeStream {
     const { nodeId, seal, counts } = this.#parts;
     for (;;) {
       const changes = this.subject.changes(MOST_SENT);
-      if (changes.length === 0) return;
+      if (changes.length === 0 || this.#reading) return;
       const entries = changes.map((change) =>
         sealEntry(seal, stream, {
           origin: nodeId,
@@ -234,7 +248,7 @@ export class KeyedStream implements NodeStream {
     return true;
   }
 
-  async #applied(states: readonly KeyState[], position = 0): Promise<void> {
+  async #applied(states: readonly KeyState[], position?: number): Promise<void> {
     this.#tellConflicts(await this.#now(() => this.subject.apply(states, position)));
     this.#parts.counts.received(states.filter(({ isOwn }) => !isOwn).length);
     await nextTurn();

@@ -50,11 +50,12 @@ export interface KeyedSubject {
   /** Tells whether this may be applied. */
   accepts(write: KeyWrite): boolean;
   /**
-   * Applies what the store has, in order; then this node has the stream up to `position`, and a change that is made now has seen that. A
-   * change that waits is given up for a state that it has not seen and that is not own. Returns the keys of those, unless the state has
-   * the same value; `undefined`: not now, and all must come again.
+   * Applies what the store has, in order; then this node has the stream up to `position`, and a change that is made now has seen that.
+   * Without one, these are some of all keys as the store has them, whatever counter was applied before. A change that waits is given up
+   * for a state that it has not seen and that is not own. Returns the keys of those, unless the state has the same value; `undefined`:
+   * not now, and all must come again.
    */
-  apply(states: readonly KeyState[], position: number): readonly string[] | undefined;
+  apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined;
   /** The store has no other keys than these: others go, unless they wait. False: not now. */
   keepOnly(keys: ReadonlySet<string>): boolean;
 }

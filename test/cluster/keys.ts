@@ -85,7 +85,7 @@ export class TestKeys implements KeyedSubject {
     return value !== 'refused';
   }
 
-  apply(states: readonly KeyState[], position: number): readonly string[] {
+  apply(states: readonly KeyState[], position: number | undefined): readonly string[] {
     const overtaken: string[] = [];
     for (const { key, value, counter, isOwn } of states) {
       const waiting = this.#waiting.get(key);
@@ -93,7 +93,7 @@ export class TestKeys implements KeyedSubject {
       if (waiting && this.#waiting.delete(key) && value !== waiting.value) overtaken.push(key);
       this.#keep(key, value);
     }
-    this.#position = position;
+    this.#position = position ?? this.#position;
     return overtaken;
   }
 
