@@ -97,6 +97,11 @@ export class ClusterNode implements StoreOwner {
     return this.#parts.nodeId;
   }
 
+  /** Identifies this start of the process. */
+  get incarnation(): string {
+    return this.#parts.incarnation;
+  }
+
   /** Shares what happens, instead of another subject of the same stream. Returns the function that ends it. */
   add(subject: Subject): () => void {
     return this.#add(new SharedStream(subject, { ...this.#streamParts, bytes: this.#bytes }), subject);

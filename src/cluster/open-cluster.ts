@@ -5,6 +5,7 @@ import { ClusterEvents } from './cluster-events.ts';
 import { ClusterLimits } from './cluster-limits.ts';
 import { ClusterNode } from './cluster-node.ts';
 import { ClusterPurges } from './cluster-purges.ts';
+import { ClusterUpstreams } from './cluster-upstreams.ts';
 import { clusterMetrics } from './metrics.ts';
 import { keptNodeId } from './node-id.ts';
 import type { ClusterPlan } from './plan.ts';
@@ -42,6 +43,7 @@ export class OpenCluster implements Sharing {
   readonly events: ClusterEvents;
   readonly purges: ClusterPurges;
   readonly limits: ClusterLimits;
+  readonly upstreams: ClusterUpstreams;
   readonly #parts: OpenClusterParts;
   readonly #text: SharedText;
   readonly #seat: Seat;
@@ -65,6 +67,7 @@ export class OpenCluster implements Sharing {
     this.events = new ClusterEvents(this, (name) => this.#originOf(name));
     this.purges = new ClusterPurges(this);
     this.limits = new ClusterLimits(this);
+    this.upstreams = new ClusterUpstreams(this);
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
     const { turn } = parts;
     const former = turn.latest;

@@ -48,15 +48,17 @@ export type {
   Upstreams,
 } from './selection.ts';
 export { compileSticky, isSameSite, setsCookie, setStickyCookie } from './sticky.ts';
-export type { MemberChange, MemberChanges, Membership } from './membership.ts';
+export type { MemberChange, MemberChanges, Membership, NextSharing } from './membership.ts';
 export {
   type Member,
   MEMBER_CODES,
   MemberFault,
   type MemberPatch,
   type MemberSet,
+  type MemberSharing,
   readMembers,
   readPatch,
 } from './members.ts';
+export { readSharedSet, type SharedSet, sharedSetText } from './shared-set.ts';
 export { LoadTotals } from './load-totals.ts';
 export { OpenUpstreams } from './upstreams.ts';

@@ -29,6 +29,21 @@ export interface MemberSet {
   readonly last_success_at_msec: number;
   readonly restored_from_journal: boolean;
   readonly restore_error_code: number;
+  /** Present if gateways share the set. */
+  readonly sharing?: MemberSharing;
+}
+
+/** How far the other gateways of a cluster know a set. */
+export interface MemberSharing {
+  /**
+   * `waits`: a change that was made here is to be sent; `sent`: it is on its way; `known`: the store has it; `others`: the set is that
+   * of another gateway, or is to become it.
+   */
+  readonly state: 'waits' | 'sent' | 'known' | 'others';
+  /** The number of the change that was sent last; 0: none was. */
+  readonly sequence: number;
+  /** Up to which counter of the stream this gateway has had the set. */
+  readonly seen: number;
 }
 
 /** The servers of the configuration, as no change has been made. */
@@ -72,7 +87,8 @@ const MAX_WEIGHT = 65_535;
 const MAX_NUMBER = 2 ** 31 - 1;
 const MAX_ROUTE_BYTES = 32;
 
-const PLAIN: Omit<Member, 'address'> = {
+/** A peer of which nothing but the address is said. */
+export const PLAIN: Omit<Member, 'address'> = {
   weight: 1,
   backup: false,
   down: false,

@@ -6,10 +6,12 @@ import {
   MemberFault,
   type MemberPatch,
   type MemberSet,
+  type MemberSharing,
   normalMember,
   patchMembers,
   unknownPeer,
 } from './members.ts';
+import type { SharedSet } from './shared-set.ts';
 
 /** What a change is checked against. */
 interface MemberScope {
@@ -35,6 +37,16 @@ export interface MemberChange {
   readonly removed?: number;
 }
 
+/** Gives how far other gateways know the set after something has happened; `undefined`: nothing has changed. */
+export type NextSharing = (sharing: MemberSharing, set: MemberSet) => MemberSharing | undefined;
+
+const UNSHARED: MemberSharing = { state: 'others', sequence: 0, seen: 0 };
+
+/** What it came to that the set of another gateway was taken over. */
+interface FollowedChange extends MemberChange {
+  readonly former: MemberSet;
+}
+
 /** Who changes the members for others: makes changes known, and keeps them for the next start. */
 export interface MemberChanges {
   /** Where the peers come from; `static`: from the API. */
@@ -52,6 +64,8 @@ export class Membership {
   readonly text: SharedText;
   readonly #changes: MemberChanges[] = [];
   readonly #scope: MemberScope;
+  /** Present if other gateways are to hear of changes, through one cluster. */
+  #shared: { readonly cluster: string; readonly told: () => void } | undefined;
   #known: { readonly revision: number; readonly set: MemberSet } = { revision: 0, set: CONFIGURED };
 
   constructor(text: SharedText, room: number, scope: MemberScope) {
@@ -117,11 +131,12 @@ export class Membership {
     restored: Pick<MemberSet, 'generation' | 'draining'> & { readonly peers: readonly Member[] },
   ): boolean {
     if (this.text.revision > 0) return false;
-    const { changed } = this.#change((now) => {
+    const next = (now: MemberSet): Omit<MemberChange, 'changed'> => {
       if (now !== CONFIGURED) return { set: now };
       return { set: { ...CONFIGURED, ...restored, restored_from_journal: true } };
-    });
-    return changed;
+    };
+    // Other gateways may have had other sets since then: theirs count.
+    return this.#change(next, { isShared: false }).changed;
   }
 
   /** Records a success or a failure of a source or of a change. */
@@ -136,6 +151,52 @@ export class Membership {
     this.text.change((text) => JSON.stringify({ ...parse(text), ...facts }));
   }
 
+  /** From now on changes wait until the other gateways of a cluster know them; `told` is called for each. Throws if there is another. */
+  share(cluster: string, told: () => void): void {
+    if (this.#shared && this.#shared.cluster !== cluster)
+      throw new Error(
+        `the same upstream is shared through two clusters, "${this.#shared.cluster}" and "${cluster}"`,
+      );
+    this.#shared = { cluster, told };
+  }
+
+  /** Notes how far other gateways know the set. False: the zone is busy. */
+  noteSharing(next: NextSharing): boolean {
+    const outcome = this.text.change((text) => {
+      const now = parse(text);
+      const sharing = next(sharingOf(now), now);
+      return sharing && JSON.stringify({ ...now, sharing });
+    });
+    return outcome !== 'busy';
+  }
+
+  /**
+   * Takes over the set of another gateway, unless `next` gives nothing or something that still waits. Health is not looked at: all
+   * gateways must come to the same set. `undefined`: the zone is busy. Throws a `MemberFault`; then the former set stays.
+   */
+  follow(
+    { peers: given, draining }: Pick<SharedSet, 'peers' | 'draining'>,
+    next: NextSharing,
+  ): FollowedChange | undefined {
+    const peers = given?.map(normalMember);
+    if (peers) this.#refuseForeign(peers);
+    let change: FollowedChange = { changed: false, former: this.set, set: this.set };
+    const outcome = this.text.change((text) => {
+      const former = parse(text);
+      const sharing = next(sharingOf(former), former);
+      change = { changed: false, former, set: former };
+      if (!sharing) return undefined;
+      change =
+        sharing.state === 'waits'
+          ? { ...change, set: { ...former, sharing } }
+          : followed(former, { peers, draining, sharing });
+      if (!change.changed && JSON.stringify(sharing) === JSON.stringify(former.sharing)) return undefined;
+      return JSON.stringify(change.set);
+    });
+    if (outcome === 'too long') throw noRoom();
+    return outcome === 'busy' ? undefined : change;
+  }
+
   /** The peers of a set, those of the configuration included. */
   peers(set: MemberSet = this.set): readonly Member[] {
     return this.#peersOf(set);
@@ -148,8 +209,7 @@ export class Membership {
   #replaced(now: MemberSet, given: readonly Member[]): MemberSet {
     const peers = given.map(normalMember);
     if (peers.length === 0) throw new MemberFault(400, MEMBER_CODES.shape, 'no peer would remain');
-    if (peers.length > this.room)
-      throw new MemberFault(400, MEMBER_CODES.room, `${peers.length} peers exceed the room for ${this.room}`);
+    this.#refuseMany(peers);
     const isSame = now.peers !== undefined && JSON.stringify(now.peers) === JSON.stringify(peers);
     if (isSame) return now;
     return { ...now, generation: now.generation + 1, peers };
@@ -166,7 +226,10 @@ export class Membership {
     return { ...now, draining: [...draining, address].slice(-this.room) };
   }
 
-  #change(next: (now: MemberSet) => Omit<MemberChange, 'changed'>): MemberChange {
+  #change(
+    next: (now: MemberSet) => Omit<MemberChange, 'changed'>,
+    { isShared = this.#shared !== undefined } = {},
+  ): MemberChange {
     let change: MemberChange = { changed: false, set: this.set };
     const outcome = this.text.change((text) => {
       const now = parse(text);
@@ -176,13 +239,28 @@ export class Membership {
         return undefined;
       }
       this.#refuseEmpty(set);
-      change = { changed: true, set: { ...set, last_success_at_msec: Date.now() }, ...counts };
+      const sharing = isShared && { sharing: { ...sharingOf(now), state: 'waits' as const } };
+      change = { changed: true, set: { ...set, ...sharing, last_success_at_msec: Date.now() }, ...counts };
       return JSON.stringify(change.set);
     });
     if (outcome === 'busy') throw new MemberFault(503, MEMBER_CODES.room, 'the zone is busy');
-    if (outcome === 'too long')
-      throw new MemberFault(503, MEMBER_CODES.room, 'the zone has no room for the set');
+    if (outcome === 'too long') throw noRoom();
+    if (change.changed && isShared) this.#shared?.told();
     return change;
+  }
+
+  #refuseMany(peers: readonly Member[]): void {
+    if (peers.length > this.room)
+      throw new MemberFault(400, MEMBER_CODES.room, `${peers.length} peers exceed the room for ${this.room}`);
+  }
+
+  /** Sockets are files of one machine: those that the configuration does not name lead nowhere, or where nobody should come. */
+  #refuseForeign(peers: readonly Member[]): void {
+    this.#refuseMany(peers);
+    const known = new Set(this.#scope.configured().map(({ address }) => address));
+    for (const { address } of peers)
+      if (address.startsWith('unix:') && !known.has(address))
+        throw new MemberFault(400, MEMBER_CODES.peer, `"${address}" is not in the configuration`);
   }
 
   #refuseEmpty(set: MemberSet): void {
@@ -198,6 +276,28 @@ export class Membership {
 function refuseOther({ generation }: MemberSet, expected: number | undefined): void {
   if (expected === undefined || expected === generation) return;
   throw new MemberFault(412, MEMBER_CODES.shape, `the generation is ${generation}, not ${expected}`);
+}
+
+/** The set of another gateway as the next one here. */
+function followed(
+  former: MemberSet,
+  { peers, ...theirs }: Pick<SharedSet, 'peers' | 'draining'> & { readonly sharing: MemberSharing },
+): FollowedChange {
+  const { peers: present, ...rest } = former;
+  const kept = { ...rest, ...(peers && { peers }), ...theirs };
+  const isSame = JSON.stringify(present) === JSON.stringify(peers);
+  if (isSame && JSON.stringify(theirs.draining) === JSON.stringify(former.draining))
+    return { changed: false, former, set: kept };
+  const generation = isSame ? former.generation : former.generation + 1;
+  return { changed: true, former, set: { ...kept, generation, last_success_at_msec: Date.now() } };
+}
+
+function sharingOf({ sharing = UNSHARED }: MemberSet): MemberSharing {
+  return sharing;
+}
+
+function noRoom(): MemberFault {
+  return new MemberFault(503, MEMBER_CODES.room, 'the zone has no room for the set');
 }
 
 function parse(text: string): MemberSet {

@@ -121,7 +121,12 @@ export interface TestNode {
 /** A node without a gateway, which ends with the test. */
 export function startLightNode(
   id: string,
-  { url, namespace, timeoutMs = 500 }: { url: string; namespace: string; timeoutMs?: number },
+  {
+    url,
+    namespace,
+    timeoutMs = 500,
+    incarnation = `${id}-${(sequences += 1)}`,
+  }: { url: string; namespace: string; timeoutMs?: number; incarnation?: string },
 ): TestNode {
   const log: string[] = [];
   const events: string[] = [];
@@ -131,7 +136,7 @@ export function startLightNode(
   const node = new ClusterNode({
     plan: { name: 'main', secret: 'sesame', namespace, bufferBytes: 1_000_000, batchMs: 5, heartbeatMs: 100 },
     nodeId: id,
-    incarnation: `${id}-${(sequences += 1)}`,
+    incarnation,
     version: '0',
     open: (owner) => new RedisStore({ backend, namespace, retain: 1_000, timeoutMs }, owner),
     backend: url,

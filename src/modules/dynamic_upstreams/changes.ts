@@ -7,6 +7,8 @@ import {
   type MemberPatch,
   type Membership,
   type MemberSet,
+  type NextSharing,
+  type SharedSet,
 } from '../../upstream/index.ts';
 import type { Publish } from './events.ts';
 import type { Journal } from './journal.ts';
@@ -50,18 +52,26 @@ export class GroupChanges implements MemberChanges {
   patch(patch: MemberPatch, expected?: number): MemberChange {
     const change = this.#membership.patch(patch, expected);
     if (patch.kind === 'lists') return this.#activated(change);
-    const { set } = change;
-    if (change.changed)
-      this.#publish({
-        type: patch.kind === 'drain' ? 'peer_draining' : 'peer_undrained',
-        payload: {
-          target: this.#target,
-          address: patch.address,
-          drain_count: this.drainCount(set),
-          generation: set.generation,
-        },
-      });
+    if (change.changed) this.#tellDrain(patch.kind, patch.address, change.set);
     return change;
+  }
+
+  /**
+   * Activates what another gateway of the cluster has made, if `next` gives something; the journal is written meanwhile. False: not
+   * now. Throws a `MemberFault`.
+   */
+  follow(theirs: SharedSet, next: NextSharing): boolean {
+    const followed = this.#membership.follow(theirs, next);
+    if (!followed) return false;
+    const { changed, former, set } = followed;
+    if (!changed) return true;
+    if (set.generation !== former.generation) this.#tell('snapshot_activated', set, 'cluster');
+    for (const address of set.draining)
+      if (!former.draining.includes(address)) this.#tellDrain('drain', address, set);
+    for (const address of former.draining)
+      if (!set.draining.includes(address)) this.#tellDrain('undrain', address, set);
+    void this.written();
+    return true;
   }
 
   /** Number of peers of a set that drain. */
@@ -104,12 +114,18 @@ export class GroupChanges implements MemberChanges {
     return change;
   }
 
-  #tell(type: 'snapshot_activated' | 'snapshot_restored', set: MemberSet): void {
+  #tellDrain(kind: 'drain' | 'undrain', address: string, set: MemberSet): void {
+    const { generation } = set;
+    const payload = { target: this.#target, address, drain_count: this.drainCount(set), generation };
+    this.#publish({ type: kind === 'drain' ? 'peer_draining' : 'peer_undrained', payload });
+  }
+
+  #tell(type: 'snapshot_activated' | 'snapshot_restored', set: MemberSet, source = this.source): void {
     this.#publish({
       type,
       payload: {
         target: this.#target,
-        source: this.source,
+        source,
         generation: set.generation,
         peer_count: this.#membership.peers(set).length,
       },

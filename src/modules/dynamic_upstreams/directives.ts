@@ -33,6 +33,8 @@ export interface DynamicUpstreamsConfig {
   readonly sourceFile?: string;
   readonly refreshMs: number;
   readonly journal?: string;
+  /** The cluster whose gateways have the same peers. */
+  readonly cluster?: string;
   readonly empty?: 'keep' | 'accept';
   readonly dns?: DnsName;
   readonly consulAddress: string;
@@ -186,6 +188,14 @@ export const directives = directivesFor<DynamicUpstreamsConfig>()({
     into: 'journal',
     roles: pathFrom('prefix'),
     summary: 'The file that keeps the peers for the next start.',
+  },
+  dynamic_upstreams_cluster: {
+    ...HERE,
+    args: readers.text,
+    into: 'cluster',
+    roles: uses('cluster'),
+    summary:
+      'The cluster whose gateways have the same peers: a change at one of them is made at all, and only one of them asks the source.',
   },
   dynamic_upstreams_empty: {
     ...HERE,

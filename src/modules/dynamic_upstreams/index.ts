@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { type ConfigReport, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import type { KnowsHost } from '../../http/index.ts';
 import { endpointsOf } from '../../redis/index.ts';
-import type { Membership, UpstreamGroup } from '../../upstream/index.ts';
+import { type Membership, type UpstreamGroup, upstreamKey } from '../../upstream/index.ts';
 import { compileApi } from './api.ts';
 import { GroupChanges } from './changes.ts';
 import { directives, type DynamicUpstreamsConfig, NEEDED, type SourceKind, sourceOf } from './directives.ts';
@@ -26,6 +26,14 @@ interface Resources {
   /** Absent if the group cannot be changed. */
   readonly changes: GroupChanges | undefined;
   readonly knowsHost: KnowsHost;
+}
+
+/** A group that the gateways of a cluster share. */
+interface Shared {
+  readonly config: ApiConfig;
+  readonly changes: GroupChanges;
+  readonly group: UpstreamGroup;
+  readonly membership: Membership;
 }
 
 function validate(config: DynamicUpstreamsConfig, report: ConfigReport<DynamicUpstreamsConfig>): void {
@@ -66,9 +74,19 @@ async function provision(config: ApiConfig, worker: WorkerScope): Promise<Resour
   const changes = new GroupChanges(target, { journal, publish });
   membership.changedBy(changes);
   await changes.restore();
+  shareMembers({ config, changes, group, membership }, worker);
   const asked = openSource(config, source, worker);
   if (asked) await startRefresh({ asked, config, source }, { membership, changes, worker });
   return { group, changes, knowsHost };
+}
+
+/** Shares the members with the other gateways of a cluster, if there is one. */
+function shareMembers({ config, changes, group, membership }: Shared, worker: WorkerScope): void {
+  const cluster = config.cluster === undefined ? undefined : worker.clusters.get(config.cluster);
+  if (!cluster) return;
+  const follow: GroupChanges['follow'] = (theirs, next) => changes.follow(theirs, next);
+  const shared = { name: upstreamKey(group.name), configured: group.configured, membership, follow };
+  worker.own(cluster.upstreams.share(shared), (end) => end());
 }
 
 async function startRefresh(
@@ -121,9 +139,10 @@ export const dynamicUpstreams = moduleFor<DynamicUpstreamsConfig>()<Resources>({
   sensitive: ({ api }) =>
     api ? { rule: 'upstream-api-open', field: 'api', methods: ['PUT', 'PATCH'] } : undefined,
   writes: ({ journal }) => (journal === undefined ? {} : { sharedDirectories: [dirname(journal)] }),
-  uses: ({ target, eventsZone }) => [
+  uses: ({ target, eventsZone, cluster }) => [
     ...(target === undefined ? [] : [{ kind: 'upstream', name: target, field: 'target' } as const]),
     ...(eventsZone === undefined ? [] : [{ kind: 'ring', name: eventsZone, field: 'eventsZone' } as const]),
+    ...(cluster === undefined ? [] : [{ kind: 'cluster', name: cluster, field: 'cluster' } as const]),
   ],
   provision: (config, worker) => provision(config as ApiConfig, worker),
   compile: (config, resources, build) => ({

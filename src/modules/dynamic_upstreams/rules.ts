@@ -93,7 +93,7 @@ const managedUnreachable: GroupRule = {
 };
 
 /** What only a managed group can have. */
-const MANAGED_ONLY = ['source', 'sourceFile', 'journal'] as const;
+const MANAGED_ONLY = ['source', 'sourceFile', 'journal', 'cluster'] as const;
 
 const sourceUnmanaged: GroupRule = {
   id: 'GW952',

@@ -1,0 +1,65 @@
+import { type Member, MEMBER_CODES, MemberFault, PLAIN, readMembers } from './members.ts';
+
+/** The set of a group as gateways tell it each other. */
+export interface SharedSet {
+  /** The node that has made it, and its number for the change. */
+  readonly node: string;
+  readonly sequence: number;
+  /** Identifies the servers of the configuration that it was made for. */
+  readonly configured: string;
+  /** `undefined`: those servers. */
+  readonly peers: readonly Member[] | undefined;
+  readonly draining: readonly string[];
+}
+
+const MAX_DRAINING = 4096;
+const MAX_ADDRESS_BYTES = 128;
+
+/** Writes a set as JSON; what all peers have by default is left out, so that many fit into one entry. */
+export function sharedSetText({ peers, ...set }: SharedSet): string {
+  return JSON.stringify(peers ? { ...set, peers: peers.map(briefMember) } : set);
+}
+
+/** Reads such a text, which may come from anybody. Throws a `MemberFault`. */
+export function readSharedSet(text: string): SharedSet {
+  const { node, sequence, configured, peers, draining } = objectIn(text);
+  if (typeof node !== 'string' || !/^[\w.-]{1,64}$/.test(node)) throw shapeFault('"node" is no name');
+  if (!Number.isSafeInteger(sequence) || (sequence as number) < 0)
+    throw shapeFault('"sequence" is no number');
+  if (typeof configured !== 'string') throw shapeFault('"configured" is no text');
+  if (!Array.isArray(draining) || draining.length > MAX_DRAINING || !draining.every(isAddress))
+    throw shapeFault('"draining" is no list of addresses');
+  return {
+    node,
+    sequence: sequence as number,
+    configured,
+    draining,
+    peers:
+      peers === undefined
+        ? undefined
+        : readMembers(JSON.stringify({ peers }), { allowsSockets: true, allowsEmpty: true }),
+  };
+}
+
+function briefMember(member: Member): Partial<Member> {
+  const isSaid = ([name, value]: [string, unknown]): boolean => PLAIN[name as keyof typeof PLAIN] !== value;
+  return Object.fromEntries(Object.entries(member).filter(isSaid));
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (typeof value === 'object' && value !== null) return { ...value };
+  } catch {
+    // It is none.
+  }
+  throw shapeFault('it is no JSON object');
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= MAX_ADDRESS_BYTES;
+}
+
+function shapeFault(message: string): MemberFault {
+  return new MemberFault(400, MEMBER_CODES.shape, message);
+}
