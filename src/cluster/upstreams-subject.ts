@@ -94,11 +94,16 @@ export class UpstreamsSubject implements KeyedSubject {
     return isPresent;
   }
 
-  renew({ key, sequence }: KeyChange): void {
-    const isLost = (sharing: MemberSharing): boolean =>
-      sharing.sequence === sequence && sharing.state === 'known';
-    this.#note(key, (sharing) => (isLost(sharing) ? { ...sharing, state: 'waits' } : undefined));
+  renew({ key, value = '' }: KeyChange): void {
+    const upstream = this.#parts.shared().get(key);
+    upstream?.follow(readSharedSet(value), (sharing) =>
+      sharing.state === 'waits' || sharing.state === 'sent' ? undefined : { ...sharing, state: 'waits' },
+    );
     this.#listener();
+  }
+
+  renewAll(): void {
+    this.keepOnly(new Set());
   }
 
   accepts({ value = '' }: KeyWrite): boolean {
@@ -111,9 +116,8 @@ export class UpstreamsSubject implements KeyedSubject {
     }
   }
 
-  /** `position` 0: all keys are being read, whatever was applied before. */
-  apply(states: readonly KeyState[], position: number): readonly string[] | undefined {
-    const isReadAnew = position === 0;
+  apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined {
+    const isReadAnew = position === undefined;
     for (const key of new Set(states.map((state) => state.key))) {
       const applied = isReadAnew ? 0 : (this.#applied.get(key) ?? 0);
       const fresh = states.filter((state) => state.key === key && state.counter > applied);
@@ -124,7 +128,7 @@ export class UpstreamsSubject implements KeyedSubject {
       if (!this.#apply({ last, isOvertaking }, isReadAnew)) return undefined;
       this.#applied.set(key, last.counter);
     }
-    if (states.length === 0) this.#isAt(position);
+    if (states.length === 0 && position !== undefined) this.#isAt(position);
     const givenUp = [...this.#givenUp];
     this.#givenUp.clear();
     return givenUp;

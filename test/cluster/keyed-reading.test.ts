@@ -28,6 +28,7 @@ function streamOf({ seal }: TestStore, keys: TestKeys) {
     rejected: vi.fn(),
     gap: ignore,
     keysMissed: vi.fn(),
+    resynced: ignore,
     dropped: ignore,
     forged: ignore,
     conflict: (_: string, key: string) => void conflicts.push(key),
