@@ -92,16 +92,24 @@ export type LoadGateway = (t: Owner, http: HttpConf, files?: GatewayOptions['fil
  * counters) is shared with the next test. Call it at the top level of the file.
  */
 export function oneGateway(options: GatewayOptions = {}): LoadGateway {
+  const load = gatewayPerOptions();
+  return (t, http, files = {}) => load(t, http, { ...options, files });
+}
+
+/** `oneGateway` for a file whose tests need several: one for all tests with the same options, `files` aside. */
+export function gatewayPerOptions(): typeof startGateway {
   const file = wholeFile();
-  let shared: Gateway | undefined;
-  return async (t, http, files = {}) => {
-    const gw = shared ?? (await startGateway(file, http, { ...options, files }));
-    if (gw === shared) await gw.load(http, files);
-    shared = gw;
+  const running = new Map<string, Gateway>();
+  return async (t, http, { files = {}, ...options } = {}) => {
+    const key = JSON.stringify(options);
+    const earlier = running.get(key);
+    const gw = earlier ?? (await startGateway(file, http, { ...options, files }));
+    await earlier?.load(http, files);
+    running.set(key, gw);
     t.onTestFailed?.(() => {
       console.error(`gateway in ${gw.dir}:\n${gw.output()}${gw.errorLog()}`);
       // The next test must not inherit a broken gateway.
-      shared = undefined;
+      running.delete(key);
     });
     t.onTestFinished(async () => gw.assertHealthy());
     return gw;

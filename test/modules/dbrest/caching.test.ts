@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { beforeEach, expect, type TestContext, test } from 'vitest';
-import { type Gateway, type GatewayOptions, oneGateway, startGateway } from '../../harness/gateway.ts';
+import { type Gateway, type GatewayOptions, gatewayPerOptions } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { bearer, inSeconds, SECRET, sign } from './tokens.ts';
 
@@ -33,7 +33,7 @@ const FIXTURE = `
   grant usage on schema public to anon, web_user;
 `;
 
-const load = oneGateway();
+const load = gatewayPerOptions();
 let db: TestDatabase;
 beforeEach(async () => {
   db = await postgres(FIXTURE);
@@ -58,7 +58,7 @@ const conf =
   }`;
 
 async function serve(t: TestContext, given: Conf = {}, options: GatewayOptions = {}): Promise<Gateway> {
-  const gw = await startGateway(t, conf(given), options);
+  const gw = await load(t, conf(given), options);
   // Nothing is stored before notifications are heard.
   if (!given.location?.includes('dbrest_cache_listen off'))
     await expect.poll(async () => (await state(gw, '/api/makers?id=eq.0')).split(' ')[0]).toBe('HIT');
@@ -312,7 +312,7 @@ test('while nobody listens, nothing is stored or served, and then nothing older'
 });
 
 test('with dbrest_cache_listen off, what others write shows when responses expire', async (t) => {
-  const gw = await startGateway(t, conf({ location: 'dbrest_cache_listen off;' }));
+  const gw = await load(t, conf({ location: 'dbrest_cache_listen off;' }));
   const client = await stranger(t);
   const path = '/api/films?select=title&id=eq.2';
   expect(await state(gw, path)).toContain('MISS');

@@ -1,5 +1,5 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { beforeAll, expect, onTestFailed, onTestFinished, test } from 'vitest';
+import { type Gateway, oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { SECRET, sign } from './tokens.ts';
 
@@ -13,14 +13,15 @@ const FIXTURE = `
     $$ begin raise sqlstate 'PT418' using message = E'one\nline', detail = 'hidden'; end $$;
   grant all on items, names to anon, web_user;
 `;
+const load = oneGateway({ main: 'error_log error.log info;' });
 let db: TestDatabase;
 beforeAll(async () => {
   db = await postgres(FIXTURE);
 });
 
 const start = (conf = ''): Promise<Gateway> =>
-  startGateway(
-    { onTestFinished },
+  load(
+    { onTestFinished, onTestFailed },
     (dir) => `
     dbrest_schemas public;
     dbrest_anon_role anon;
@@ -35,7 +36,6 @@ const start = (conf = ''): Promise<Gateway> =>
       location /kept/ { dbrest_pass "${db.dsn}"; dbrest_cache rows; dbrest_cache_valid 1m; }
       location /plain/ { return 200; }
     }`,
-    { main: 'error_log error.log info;' },
   );
 
 const TIME = String.raw`\d+\.\d{3}`;

@@ -1,6 +1,8 @@
 import { expect, type TestContext, test } from 'vitest';
-import { type Gateway, type GatewayOptions, startGateway } from '../../harness/gateway.ts';
+import { type Gateway, type GatewayOptions, gatewayPerOptions } from '../../harness/gateway.ts';
 import { redis, type TestRedis } from '../../harness/redis.ts';
+
+const load = gatewayPerOptions();
 
 /** Locations for each command of a store; `/plain/` has no cache. */
 const conf =
@@ -32,7 +34,7 @@ async function serve(
   store: string,
   { more = '', ...options }: GatewayOptions & { more?: string } = {},
 ): Promise<Gateway> {
-  const gw = await startGateway(t, conf(store, more), options);
+  const gw = await load(t, conf(store, more), options);
   // Nothing is stored before changes are heard.
   await expect.poll(() => state(gw, '/exists/nothing')).toContain('HIT');
   return gw;
@@ -193,7 +195,7 @@ test('after a reload with other servers, replies of the former ones are not serv
 
 test('without a lifetime, replies are not stored', async (t) => {
   const { host, port } = await redis();
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `proxy_cache_path cache keys_zone=replies:1m; add_header X-Cache "[$upstream_cache_status]" always;
      server { location /get/ { kv_pass ${host}:${port}; kv_key a; kv_command get; kv_cache replies; } }`,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { type Owner, startGateway } from '../../harness/gateway.ts';
+import { gatewayPerOptions, type Owner } from '../../harness/gateway.ts';
 import { callHttp2 } from '../../harness/http2-client.ts';
 import {
   END_HEADERS,
@@ -16,6 +16,8 @@ import {
 } from '../../harness/http2-frames.ts';
 import { freePort } from '../../harness/ports.ts';
 import { startPeer } from '../../harness/peer.ts';
+
+const load = gatewayPerOptions();
 
 const FILES = { 'html/big': 'x'.repeat(1_000_000) };
 
@@ -104,7 +106,7 @@ function bomb(stream: number): Buffer {
 for (const { it, frames, most, log } of FLOODS) {
   test(`a client that ${it} is disconnected, and others are served`, async (t) => {
     const { port: silent } = await startPeer(t, 'silent', () => undefined);
-    const gw = await startGateway(
+    const gw = await load(
       t,
       (dir) =>
         `http2 on; server { location / { return 200 fine; } location /big { root ${dir}/html; } location /never { proxy_pass http://127.0.0.1:${silent}; } }`,
@@ -140,7 +142,7 @@ for (const { it, path } of [
   { it: 'a response in pieces', path: '/pieces' },
 ]) {
   test(`a client without a window for ${it} loses the stream after send_timeout`, async (t) => {
-    const gw = await startGateway(
+    const gw = await load(
       t,
       (dir, port) =>
         `http2 on; send_timeout 300ms; server { location /big { root ${dir}/html; } location /pieces { proxy_pass http://127.0.0.1:${port}/big; } location / { return 200 fine; } }`,
@@ -161,7 +163,7 @@ for (const { it, path } of [
 }
 
 test('a client without a window loses the stream whatever else it sends', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     (dir) =>
       `http2 on; send_timeout 500ms; server { location / { root ${dir}/html; } location = /small { return 200 x; } }`,
@@ -186,7 +188,7 @@ for (const [it, more] of [
   [', and ends its side', [undefined]],
 ] as const) {
   test(`a client that never reads its socket${it} is disconnected`, async (t) => {
-    const gw = await startGateway(
+    const gw = await load(
       t,
       (dir) =>
         `http2 on; send_timeout 300ms; keepalive_timeout 300ms; server { location /status { stub_status; } location / { root ${dir}/html; } }`,
@@ -224,7 +226,7 @@ const BROKEN: readonly { it: string; sent: Buffer }[] = [
 
 test('a client that breaks the protocol is disconnected, and its request ends', async (t) => {
   const { port: silent } = await startPeer(t, 'silent', () => undefined);
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `http2 on; client_header_timeout 500ms; server { location /status { stub_status; } location / { proxy_pass http://127.0.0.1:${silent}; } }`,
   );
@@ -243,7 +245,7 @@ test('a connection on which nothing moves stays while its client responds to pin
   const { port: silent } = await startPeer(t, 'late', (_, response) =>
     setTimeout(() => response.end('late'), 4_000),
   );
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `http2 on; client_header_timeout 300ms; server { location / { proxy_pass http://127.0.0.1:${silent}; } }`,
   );
@@ -251,7 +253,7 @@ test('a connection on which nothing moves stays while its client responds to pin
 });
 
 test('a client that stops within a body loses the stream after client_body_timeout', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     (_, port) =>
       `http2 on; client_body_timeout 300ms; server { location / { proxy_pass http://127.0.0.1:${port}/x; } location /x { return 200 fine; } }`,
@@ -264,10 +266,7 @@ test('a client that stops within a body loses the stream after client_body_timeo
 
 test('a client that leaves within its requests is logged once for each', async (t) => {
   const { port: silent, requests } = await startPeer(t, 'silent', () => undefined);
-  const gw = await startGateway(
-    t,
-    `http2 on; server { location / { proxy_pass http://127.0.0.1:${silent}; } }`,
-  );
+  const gw = await load(t, `http2 on; server { location / { proxy_pass http://127.0.0.1:${silent}; } }`);
   const client = await openFrames(gw.port);
   client.send(getFrame(1, '/1'), getFrame(3, '/3'));
   await expect.poll(() => requests).toHaveLength(2);
@@ -280,7 +279,7 @@ test('a client that leaves within its requests is logged once for each', async (
 
 test('a body is held back at the window while nobody reads it', async (t) => {
   const silent = await startDeafPeer(t);
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `http2 on; client_max_body_size 0; server { location / { proxy_request_buffering off; proxy_pass http://127.0.0.1:${silent}; } }`,
   );
@@ -309,7 +308,7 @@ test('a body is held back at the window while nobody reads it', async (t) => {
 
 test('a port of a wrong preface serves on', async (t) => {
   const port = await freePort();
-  const gw = await startGateway(t, 'http2 on; server { location / { return 200 fine; } }', { port });
+  const gw = await load(t, 'http2 on; server { location / { return 200 fine; } }', { port });
   const connection = await gw.connect();
   connection.write('PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n');
   await connection.closed;

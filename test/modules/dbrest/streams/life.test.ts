@@ -1,11 +1,12 @@
 import pg from 'pg';
 import { beforeEach, expect, type TestContext, test } from 'vitest';
 import { type EventSource, openEvents } from '../../../harness/event-source.ts';
-import { type Gateway, startGateway } from '../../../harness/gateway.ts';
+import { type Gateway, gatewayPerOptions } from '../../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
 import { scrape } from '../../control/scrapes.ts';
 import { CHAT } from './chat.ts';
 
+const load = gatewayPerOptions();
 let db: TestDatabase;
 beforeEach(async () => {
   db = await postgres(CHAT);
@@ -15,7 +16,7 @@ const conf = (directives = ''): string =>
   `server { location /api/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_live on; ${directives} } }`;
 
 function serve(t: TestContext, directives = '', workers = 1): Promise<Gateway> {
-  return startGateway(t, conf(directives), { workers });
+  return load(t, conf(directives), { workers });
 }
 
 type Client = (path: string, lastId?: string) => Promise<EventSource>;
@@ -146,7 +147,7 @@ test('a client that does not read is cut off, and others are not held back', asy
 });
 
 test('HEAD leaves nothing behind that a change makes the gateway read', async (t) => {
-  const gw = await startGateway(t, `${conf().slice(0, -1)} location = /metrics { control_api metrics; } }`);
+  const gw = await load(t, `${conf().slice(0, -1)} location = /metrics { control_api metrics; } }`);
   const stream = await clientOf(t, gw)('seats');
   await stream.until(1);
   const accept = 'text/event-stream';
@@ -231,7 +232,7 @@ test('a reload ends streams, and clients go on with the new configuration', asyn
 });
 
 test('without a database there is no stream, and with it there is again', async (t) => {
-  const gw = await startGateway(
+  const gw = await load(
     t,
     `server { location /api/ { dbrest_pass "host=127.0.0.1 port=1 dbname=x user=y"; dbrest_anon_role anon; dbrest_live on; } }`,
   );

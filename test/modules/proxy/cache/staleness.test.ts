@@ -1,9 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { expect, test } from 'vitest';
-import { startGateway } from '../../../harness/gateway.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { gatewayPerOptions } from '../../../harness/gateway.ts';
+import { wholeFile } from '../../../harness/owner.ts';
 import { cached, cacheStatus, movableClock, type Origin, startOrigin } from './origin.ts';
 
 type Respond = Origin['respond'];
+
+const load = gatewayPerOptions();
+const clock = movableClock(wholeFile());
+let testsBegun = 0;
+/** Moves the clock of the gateway, which never goes back, to so many seconds after the test has begun. */
+const passed = (seconds: number): void => clock.move(testsBegun * 1_000 + seconds);
+beforeEach(() => {
+  testsBegun += 1;
+  passed(0);
+});
 
 /** Responds with a body that is fresh for ten seconds. */
 const fresh =
@@ -78,14 +89,13 @@ const expired: readonly {
 for (const { it, conf = '', first = fresh('one'), then, sees } of expired) {
   test(`an expired response ${it}`, async (t) => {
     const origin = await startOrigin(t);
-    const clock = movableClock(t);
-    const gw = await startGateway(t, cached(origin, conf), clock.options);
+    const gw = await load(t, cached(origin, conf), clock.options);
     origin.respond = first;
     expect(await cacheStatus(gw)).toBe('MISS one');
-    clock.move(9);
+    passed(9);
     expect(await cacheStatus(gw)).toBe('HIT one');
     origin.respond = then;
-    clock.move(12);
+    passed(12);
     for (const line of sees) {
       const [status = '', body = ''] = line.split(' ');
       const seen = await cacheStatus(gw);
@@ -97,12 +107,11 @@ for (const { it, conf = '', first = fresh('one'), then, sees } of expired) {
 
 test('a stale response is served at once, and updated by a request of its own', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
   const conf = 'proxy_cache_use_stale updating; proxy_cache_background_update on;';
-  const gw = await startGateway(t, cached(origin, conf), clock.options);
+  const gw = await load(t, cached(origin, conf), clock.options);
   origin.respond = fresh('one');
   expect(await cacheStatus(gw)).toBe('MISS one');
-  clock.move(12);
+  passed(12);
   let release = (): void => undefined;
   origin.respond = (request, response) => {
     release = () => fresh('two')(request, response);
@@ -116,11 +125,10 @@ test('a stale response is served at once, and updated by a request of its own', 
 
 test('while a response is updated, others get the stale one within stale-while-revalidate', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
-  const gw = await startGateway(t, cached(origin), clock.options);
+  const gw = await load(t, cached(origin), clock.options);
   origin.respond = fresh('one', 'max-age=10, stale-while-revalidate=30');
   expect(await cacheStatus(gw)).toBe('MISS one');
-  clock.move(12);
+  passed(12);
   let release = (): void => undefined;
   origin.respond = (request, response) => {
     release = () => fresh('two')(request, response);
@@ -135,20 +143,19 @@ test('while a response is updated, others get the stale one within stale-while-r
 
 test("the gateway's own 502 is remembered as long as proxy_cache_valid says", async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
-  const gw = await startGateway(t, cached(origin, 'proxy_cache_valid 502 10s;'), clock.options);
+  const gw = await load(t, cached(origin, 'proxy_cache_valid 502 10s;'), clock.options);
   origin.respond = cut;
   expect(await cacheStatus(gw)).toMatch(/^MISS .*502 Bad Gateway/s);
   origin.respond = fresh('one');
   expect(await cacheStatus(gw)).toMatch(/^HIT .*502 Bad Gateway/s);
-  clock.move(12);
+  passed(12);
   expect(await cacheStatus(gw)).toBe('MISS one');
 });
 
 for (const workers of [1, 4]) {
   test(`with the lock, ${workers} workers send one request for a cold key`, async (t) => {
     const origin = await startOrigin(t);
-    const gw = await startGateway(t, cached(origin, 'proxy_cache_lock on;'), { workers });
+    const gw = await load(t, cached(origin, 'proxy_cache_lock on;'), { workers });
     const waiting: (() => void)[] = [];
     origin.respond = (request, response) => void waiting.push(() => fresh('one')(request, response));
     const asked = Array.from({ length: 100 }, () => cacheStatus(gw));
@@ -163,7 +170,7 @@ for (const workers of [1, 4]) {
 
 test('with the lock, one request is sent for a cold key whose responses vary', async (t) => {
   const origin = await startOrigin(t);
-  const gw = await startGateway(t, cached(origin, 'proxy_cache_lock on;'), { workers: 4 });
+  const gw = await load(t, cached(origin, 'proxy_cache_lock on;'), { workers: 4 });
   origin.respond = (_request, response) => {
     response.writeHead(200, { 'Cache-Control': 'max-age=10', Vary: 'X-Kind' });
     response.write('on');
@@ -190,7 +197,7 @@ const impatient: readonly { it: string; conf: string; then: string }[] = [
 for (const { it, conf, then } of impatient) {
   test(`a request ${it}`, async (t) => {
     const origin = await startOrigin(t);
-    const gw = await startGateway(t, cached(origin, `proxy_cache_lock on; ${conf}`));
+    const gw = await load(t, cached(origin, `proxy_cache_lock on; ${conf}`));
     let release = (): void => undefined;
     origin.respond = (request, response) => {
       release = () => fresh('one')(request, response);
@@ -209,7 +216,7 @@ for (const { it, conf, then } of impatient) {
 
 test('a fetch goes on when its client has gone', async (t) => {
   const origin = await startOrigin(t);
-  const gw = await startGateway(t, cached(origin));
+  const gw = await load(t, cached(origin));
   let release = (): void => undefined;
   origin.respond = (request, response) => {
     release = () => fresh('one')(request, response);
