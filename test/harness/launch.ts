@@ -133,12 +133,23 @@ async function endOf(pid: number, exited: Promise<Exit>): Promise<void> {
 
 /** Living processes of a process group, as `pid name`. Empty where there is no /proc. */
 export function membersOf(group: number): string[] {
+  if (!isGroup(group)) return [];
   const pids = readableDir('/proc').filter((name) => /^\d+$/.test(name));
   return pids.flatMap((pid) => {
     // pid (name) state ppid pgrp …; the name may hold blanks and brackets (proc(5)).
     const [, name, state, pgrp] = /\((.*)\) (\S) \d+ (\d+) /.exec(readable(`/proc/${pid}/stat`)) ?? [];
     return Number(pgrp) === group && state !== 'Z' ? [`${pid} ${name}`] : [];
   });
+}
+
+/** Reading what /proc says about every process takes longer than to ask the kernel about one group. */
+function isGroup(group: number): boolean {
+  try {
+    process.kill(-group, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 function readableDir(path: string): string[] {
