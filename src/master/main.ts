@@ -99,7 +99,8 @@ async function begin(
       : ownPrivileges({
           source,
           pid: Number(process.env['GW_SUPERVISOR']) || process.pid,
-          keep: (served) => tellSupervisor({ type: 'keep', candidate: pack(served) }),
+          // To pack a candidate takes as long as to load it.
+          keep: (served) => hasSupervisor() && tellSupervisor({ type: 'keep', candidate: pack(served) }),
         }),
     account,
     log,
@@ -181,8 +182,12 @@ function reportToSupervisor(): void {
   setInterval(() => tellSupervisor({ type: 'alive' }), ALIVE_MS).unref();
 }
 
+function hasSupervisor(): boolean {
+  return process.env['GW_SUPERVISOR'] !== undefined && process.connected;
+}
+
 function tellSupervisor(message: ToSupervisor): void {
-  if (process.env['GW_SUPERVISOR'] === undefined || !process.connected) return;
+  if (!hasSupervisor()) return;
   // The channel may close at any time.
   process.send?.(message, undefined, undefined, () => undefined);
 }
