@@ -11,7 +11,7 @@ const MOST_HANDED = 10;
 /** The purges of caches that all gateways do. */
 export class ClusterPurges {
   readonly #sharing: Sharing;
-  /** Of all configurations, the latest last. */
+  /** Of all locations and configurations, the latest last. */
   readonly #caches = new Set<SharedCaches>();
   #subject: PurgeSubject | undefined;
   #unshare: (() => void) | undefined;

@@ -8,13 +8,14 @@ export interface ZonePurge extends PurgeList {
   readonly zone: string;
 }
 
-/** The caches of a worker, by name. */
-type PurgedCaches = ReadonlyMap<string, { purgeAll(purges: PurgeList, by: 'cluster'): Promise<unknown> }>;
+interface PurgedCache {
+  purgeAll(purges: PurgeList, by: 'cluster'): Promise<unknown>;
+}
 
-/** What a configuration shares of its caches. */
+/** What a location shares of the caches of its configuration. */
 export interface SharedCaches {
   /** The caches of this worker. Their indexes are in shared memory: what one worker purges no worker serves. */
-  readonly caches: PurgedCaches;
+  readonly caches: ReadonlyMap<string, PurgedCache>;
   /** The names of those that are shared. */
   readonly zones: ReadonlySet<string>;
   /** After a gap they are emptied: what was missed may have meant any entry. */
@@ -22,7 +23,7 @@ export interface SharedCaches {
 }
 
 interface PurgeSubjectParts {
-  /** Of all configurations, the latest first. */
+  /** Of all locations and configurations, the latest first. */
   readonly shared: () => readonly SharedCaches[];
   readonly position: KeptPosition;
 }
@@ -115,10 +116,14 @@ export class PurgeSubject implements Subject {
   }
 
   async #empty(): Promise<void> {
-    const [latest] = this.#parts.shared();
-    if (!latest?.empties) return;
-    const caches = [...latest.zones].flatMap((zone) => latest.caches.get(zone) ?? []);
-    await Promise.all(caches.map((cache) => cache.purgeAll(EVERYTHING, 'cluster')));
+    const emptied = new Map<string, PurgedCache>();
+    for (const { caches, zones, empties } of this.#parts.shared()) {
+      for (const zone of empties ? zones : []) {
+        const cache = emptied.get(zone) ?? caches.get(zone);
+        if (cache) emptied.set(zone, cache);
+      }
+    }
+    await Promise.all([...emptied.values()].map((cache) => cache.purgeAll(EVERYTHING, 'cluster')));
   }
 }
 

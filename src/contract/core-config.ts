@@ -224,6 +224,10 @@ export interface CoreConfig {
   /** Stored responses have tags, in the header of `cacheTagsHeader`. */
   readonly cacheTags?: true;
   readonly cacheTagsHeader: string;
+  /** The cluster whose gateways purge what is purged here. */
+  readonly purgeCluster?: string;
+  /** What becomes of stored responses when purges of other gateways were missed. */
+  readonly purgeOnGap: 'expire' | 'keep';
   /** Whether reading a variable that `set` has not filled yet is logged. */
   readonly uninitializedVariableWarn: boolean;
 }

@@ -1,3 +1,4 @@
+import type { PurgeSharing } from '../cache/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter } from '../http/index.ts';
@@ -6,7 +7,7 @@ import type { CacheBuild } from '../upstream-cache/index.ts';
 import type { Counters } from '../zone/index.ts';
 
 /** The directives of a location about responses of any upstream. */
-interface ResponseRules {
+interface ResponseRules extends PurgeSharing {
   /** `slice`; 0: responses are fetched whole. */
   readonly sliceBytes: number;
   /** `early_hints`: conditions for passing on 103 responses. */

@@ -1,4 +1,5 @@
-import type { CacheStore } from '../cache/index.ts';
+import type { CacheStore, OtherGateways } from '../cache/index.ts';
+import { constantText } from '../config/index.ts';
 import { type Exchange, logContext } from '../http/index.ts';
 import { type CacheRules, type Fetch, serveCached, StoredDelivery } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
@@ -33,21 +34,38 @@ export function compileCached<T extends Target>(
   const policy = compileForwardingPolicy(config, { caches, protocol }, build);
   const warn = (x: Exchange, message: string): void => build.log.write('warn', message, logContext(x));
   const stored = new StoredDelivery(delivery, { buffers, forcesRanges: config.forceRanges }, build);
+  const others = purgedWith(config, provisioned, build);
   const rules: CacheRules<Outgoing<T>> = { policy, delivery, stored, fetch, warn };
   return (x, outgoing) => {
     const store = policy.storeOf(x);
     if (!store) return fetch(x, outgoing, { isForCache: false });
-    if (policy.purges(x)) return purge(x, store, policy.keyOf(x, outgoing));
+    if (policy.purges(x)) return purge(x, policy.keyOf(x, outgoing), { store, others });
     if (!policy.takes(x.method)) return fetch(x, outgoing, { isForCache: false });
     return serveCached(x, { rules, outgoing, store, key: policy.keyOf(x, outgoing) });
   };
 }
 
+/** The other gateways that purge what requests of this location purge. */
+function purgedWith(
+  { cache, cachePurge }: ForwardingConfig,
+  { caches, sharePurges }: Provisioned,
+  { core }: ForwardingBuild,
+): OtherGateways | undefined {
+  if (cachePurge === undefined) return undefined;
+  const store = caches.get(constantText(cache) ?? '');
+  return sharePurges(store ? [store] : [...caches.values()], core);
+}
+
 /** Removes what a key means. The response leaves when no worker serves it any more. */
-async function purge(x: Exchange, store: CacheStore, key: string): Promise<void> {
+async function purge(
+  x: Exchange,
+  key: string,
+  { store, others }: { readonly store: CacheStore; readonly others: OtherGateways | undefined },
+): Promise<void> {
   const meant = key.endsWith('*')
     ? ({ kind: 'prefix', text: key.slice(0, -1) } as const)
     : ({ kind: 'key', text: key } as const);
+  void others?.tell([{ zone: store.name, kind: meant.kind, texts: [meant.text] }]);
   const count = await store.purge(meant, 'api');
   x.end(count > 0 ? 204 : 404);
 }

@@ -9,7 +9,14 @@ import {
   type ResponseReader,
   type TlsSettings,
 } from '../client/index.ts';
-import type { Caches } from '../cache/index.ts';
+import {
+  type Caches,
+  type CacheStore,
+  type OtherGateways,
+  type PurgeSharing,
+  sharePurges,
+} from '../cache/index.ts';
+import type { Clusters } from '../cluster/index.ts';
 import { constantText } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
 import { PieceBuffers } from '../send-file.ts';
@@ -30,6 +37,8 @@ export interface Provisioned {
   /** Gives the connections to the peers of a group, plain or encrypted. */
   connections(group: UpstreamGroup, isTls: boolean, own?: OwnSettings): Carriers;
   readonly caches: Caches;
+  /** Shares purges of caches with the other gateways of a cluster, as a location says. */
+  sharePurges(stores: readonly CacheStore[], sharing: PurgeSharing): OtherGateways | undefined;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
 }
@@ -38,6 +47,8 @@ export interface Provisioned {
 interface Scope {
   readonly upstreams: Upstreams;
   readonly caches: Caches;
+  readonly clusters: Clusters;
+  own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
   share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T;
 }
 
@@ -81,6 +92,7 @@ export function provisionForwarding(
   return {
     upstreams: scope.upstreams,
     caches: scope.caches,
+    sharePurges: (stores, sharing) => sharePurges(stores, sharing, scope),
     buffers: cacheBuffers(scope),
     connections(group, isTls, { local, certificate } = {}) {
       const set = `${isTls ? 'tls' : 'plain'} ${local?.localAddress ?? ''} ${group.connectionSet}`;

@@ -42,6 +42,7 @@ export function unconnected(scope: Scope): Unconnected {
     },
     connections: () => NOTHING_OPEN,
     caches,
+    sharePurges: () => undefined,
     buffers: new PieceBuffers(),
     servers: (group) => scope.upstream(group) ?? [],
   };
@@ -97,7 +98,7 @@ export function explainForwarding<T extends Target>(
   const balancingInputOf = compileBalancingInput(provisioned, build);
   const { caches } = provisioned;
   const policy = mayCache(config) ? compileForwardingPolicy(config, { caches, protocol }, build) : undefined;
-  const { sliceBytes: sizeBytes } = build.core;
+  const { sliceBytes: sizeBytes, purgeCluster } = build.core;
   const hasPieces = asksForPieces(protocol.range, sizeBytes);
   return async (x) => {
     if (hasPieces) beginSlice(x, { at: firstPiece(x, sizeBytes), sizeBytes });
@@ -105,7 +106,7 @@ export function explainForwarding<T extends Target>(
     beginRound(x, target);
     const uri = protocol.uriOf(x, target);
     const bodyBytes = config.passRequestBody ? x.request.contentLength : 0;
-    const cache = policy && (await tellCache(x, { policy, prefix }, { target, uri }));
+    const cache = policy && (await tellCache(x, { policy, prefix, purgeCluster }, { target, uri }));
     const isForCache = cache?.isFor === true;
     const isConverted = isForCache && x.method === 'HEAD' && config.cacheConvertHead;
     const asked = { target, uri, bodyBytes, method: isConverted ? 'GET' : undefined };
@@ -194,16 +195,23 @@ function faultFacts(x: Exchange, { interceptErrors }: ForwardingConfig): readonl
       ];
 }
 
+interface ExplainedCache<T extends Target> {
+  readonly policy: ForwardingPolicy<T>;
+  readonly prefix: string;
+  readonly purgeCluster: string | undefined;
+}
+
 /** Tells what the cache would do with a request. */
 function tellCache<T extends Target>(
   x: Exchange,
-  { policy, prefix }: { readonly policy: ForwardingPolicy<T>; readonly prefix: string },
+  { policy, prefix, purgeCluster }: ExplainedCache<T>,
   asked: Pick<Asked<T>, 'target' | 'uri'>,
 ): ReturnType<typeof explainCache> {
   return explainCache(x, {
     policy,
     keyOf: () => policy.keyOf(x, asked),
     isPurge: policy.purges(x),
+    purgeCluster,
     leftOut: policy.takes(x.method) ? undefined : `for ${x.method}`,
     refusedBy: `${prefix}_no_cache`,
   });

@@ -23,6 +23,8 @@ interface Explained {
   readonly keyOf: () => string;
   /** The request removes what its key means. */
   readonly isPurge?: boolean;
+  /** The cluster whose gateways do the same. */
+  readonly purgeCluster?: string | undefined;
   /** Why the request is not for the cache: `for POST`. */
   readonly leftOut?: string | undefined;
   /** The directive that keeps responses out. */
@@ -32,7 +34,7 @@ interface Explained {
 /** Explains what is in the directory for a request, without changing anything, and what would be stored. */
 export async function explainCache(
   x: Exchange,
-  { policy, keyOf, isPurge = false, leftOut, refusedBy }: Explained,
+  { policy, keyOf, isPurge = false, purgeCluster, leftOut, refusedBy }: Explained,
 ): Promise<CacheVerdict> {
   let store;
   try {
@@ -43,7 +45,10 @@ export async function explainCache(
   }
   if (!store) return { facts: [], isServed: false };
   const cache = { label: 'cache', value: store.name };
-  if (isPurge) return { facts: [cache, { label: 'purges', value: keyOf() }], isServed: true };
+  if (isPurge) {
+    const shared = purgeCluster === undefined ? [] : [{ label: 'cluster', value: purgeCluster }];
+    return { facts: [cache, { label: 'purges', value: keyOf() }, ...shared], isServed: true };
+  }
   if (leftOut !== undefined)
     return { facts: [{ ...cache, value: `${store.name}, not ${leftOut}` }], isServed: false };
   const key = keyOf();

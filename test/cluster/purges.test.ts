@@ -30,11 +30,12 @@ async function startCaching(t: Owner, { id, store, upstream, more = '' }: Cachin
     server {
       location / {
         proxy_pass http://127.0.0.1:${upstream}; proxy_cache pages; proxy_cache_key $uri; cache_tags;
-        add_header X-Cache $upstream_cache_status;
+        proxy_cache_purge $http_x_purge; add_header X-Cache $upstream_cache_status;
       }
       location = /purge { cache_purge_api; cache_purge_zone pages; }
       location = /prefixes { cache_purge_api; cache_purge_zone pages; cache_purge_match prefix; }
       location = /tags { cache_tags_purge; }
+      location /_gw/ { control_console on; }
       location = /cluster { control_api cluster; }
     }`,
     { workers: 2 },
@@ -64,10 +65,17 @@ async function pair(t: Owner, store: TestRedis): Promise<readonly [Gateway, Gate
   ]);
 }
 
-test('what is purged on one gateway no other one serves: keys, prefixes and tags, and nothing else', async (t) => {
+test('what is purged on one gateway no other one serves: keys, prefixes, tags, and nothing else, however it is asked for', async (t) => {
   const store = await redis('--databases', '8');
   const [a, b] = await pair(t, store);
-  await warm(b, '/one', '/two', '/three');
+  await warm(b, '/one', '/two', '/three', '/four', '/five');
+  // The one that is asked has nothing stored.
+  expect((await a.fetch('/four', { headers: { 'X-Purge': '1' } })).status).toBe(404);
+  await expect.poll(() => stateOf(b, '/four')).toBe('MISS');
+  const headers = { 'Content-Type': 'application/json', 'X-Gw-Console': '1' };
+  const body = JSON.stringify({ cache: 'pages', match: 'key', text: '/five' });
+  expect((await a.fetch('/_gw/data/caches', { method: 'POST', headers, body })).status).toBe(200);
+  await expect.poll(() => stateOf(b, '/five')).toBe('MISS');
   expect((await purge(a, '/purge', '/one')).status).toBe(200);
   await expect.poll(() => stateOf(b, '/one')).toBe('MISS');
   expect(await stateOf(b, '/two')).toBe('HIT');

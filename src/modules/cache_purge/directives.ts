@@ -18,9 +18,6 @@ export interface CachePurgeConfig {
   readonly eventsMode: 'off' | 'per_target' | 'summary';
   readonly eventsZone?: string;
   readonly eventsChannel?: string;
-  /** The cluster whose gateways purge the same. */
-  readonly cluster?: string;
-  readonly onGap: 'expire' | 'keep';
   /** The name under which all caches are purged by their tags. */
   readonly tagsZone?: string;
 }
@@ -138,23 +135,6 @@ export const directives = directivesFor<CachePurgeConfig>()({
     args: channel,
     into: 'eventsChannel',
     summary: 'The channel of these events; without the zone nothing is published.',
-  },
-  cache_purge_cluster: {
-    ...GW,
-    contexts: ANY,
-    args: readers.text,
-    into: 'cluster',
-    roles: uses('cluster'),
-    summary: 'The cluster whose gateways purge what is purged here.',
-  },
-  cache_purge_on_gap: {
-    ...GW,
-    contexts: ANY,
-    args: readers.oneOf('expire', 'keep'),
-    into: 'onGap',
-    default: 'expire',
-    summary:
-      'What becomes of stored responses when purges of other gateways were missed, which may have meant them: they go, or stay.',
   },
   cache_tags_zone: {
     ...GW,

@@ -1,4 +1,4 @@
-import type { CacheStore } from '../../cache/index.ts';
+import { type PurgeSharing, sharePurges } from '../../cache/index.ts';
 import {
   type ConfigReport,
   moduleFor,
@@ -17,6 +17,8 @@ export type { CachePurgeConfig } from './directives.ts';
 interface Resources {
   readonly purge?: PurgeScope;
   readonly tags?: TagsScope;
+  /** Lets the other gateways do the same, if the location says so. */
+  readonly share: (targets: Targets, sharing: PurgeSharing) => Targets;
 }
 
 function validate(config: CachePurgeConfig, report: ConfigReport<CachePurgeConfig>): void {
@@ -39,32 +41,15 @@ function provision(config: CachePurgeConfig, worker: WorkerScope): Resources {
   const { zone, tagsApi } = config;
   const knowsHost = (host: string): boolean => worker.view.knowsHost(host);
   const { caches, metrics } = worker;
-  if (tagsApi) {
-    const stores = [...caches.values()];
-    return {
-      tags: { targets: { stores, kind: 'tag', ...sharing(config, stores, worker) }, metrics, knowsHost },
-    };
-  }
-  if (zone === undefined) return {};
-  const publish = openPurgeEvents(config, worker);
-  const targets = targetsOf(zone, config, caches);
-  return {
-    purge: { zone, targets: { ...targets, ...sharing(config, targets.stores, worker) }, publish, knowsHost },
+  const share: Resources['share'] = (targets, sharing) => {
+    const others = sharePurges(targets.stores, sharing, worker);
+    return { ...targets, others };
   };
-}
-
-/** How the other gateways of a cluster hear of purges, if there is one. */
-function sharing(
-  { cluster: name, onGap }: CachePurgeConfig,
-  stores: readonly CacheStore[],
-  worker: WorkerScope,
-): Pick<Targets, 'others'> {
-  const cluster = name === undefined ? undefined : worker.clusters.get(name);
-  if (!cluster) return {};
-  const zones = new Set(stores.map((store) => store.name));
-  const shared = { caches: worker.caches, zones, empties: onGap === 'expire' };
-  worker.own(cluster.purges.share(shared), (end) => end());
-  return { others: cluster.purges };
+  if (tagsApi)
+    return { tags: { targets: { stores: [...caches.values()], kind: 'tag' }, metrics, knowsHost }, share };
+  if (zone === undefined) return { share };
+  const publish = openPurgeEvents(config, worker);
+  return { purge: { zone, targets: targetsOf(zone, config, caches), publish, knowsHost }, share };
 }
 
 const told = (summary: string, read: (purge: TagPurge) => string): VariableDefinition => ({
@@ -98,9 +83,8 @@ export const cachePurge = moduleFor<CachePurgeConfig>()<Resources>({
     return api ? { rule: 'cache-purge-open', field: 'api', methods: ['POST'] } : undefined;
   },
   uses: (config) => {
-    const { api, zone, eventsZone, cluster } = config;
+    const { api, zone, eventsZone } = config;
     return [
-      ...(cluster === undefined ? [] : [{ kind: 'cluster', name: cluster, field: 'cluster' } as const]),
       ...(api && zone !== undefined && !meansAll(zone, config)
         ? [{ kind: 'cache', name: zone, field: 'zone' } as const]
         : []),
@@ -110,22 +94,30 @@ export const cachePurge = moduleFor<CachePurgeConfig>()<Resources>({
     ];
   },
   provision,
-  compile(config, { purge, tags }, build) {
-    if (tags) return { content: compileTagsApi(config, tags, build), quiet: true };
+  compile(config, { purge, tags, share }, build) {
+    if (tags) {
+      const targets = share(tags.targets, build.core);
+      return { content: compileTagsApi(config, { ...tags, targets }, build), quiet: true };
+    }
     if (!purge) return {};
-    return { content: compilePurgeApi(config, purge, build), tooLarge: refuseLarge, quiet: true };
+    const targets = share(purge.targets, build.core);
+    const content = compilePurgeApi(config, { ...purge, targets }, build);
+    return { content, tooLarge: refuseLarge, quiet: true };
   },
   explanation: {
-    provision: () => ({}),
-    explain: ({ zone = '', match, tagsApi }) => ({
+    provision: () => ({ share: (targets) => targets }),
+    explain: ({ zone = '', match, tagsApi }, _resources, { core: { purgeCluster } }) => ({
       content: () => ({
         does: tagsApi ? 'shows or purges the tags of all caches' : 'removes stored responses',
-        facts: tagsApi
-          ? []
-          : [
-              { label: 'cache', value: zone },
-              { label: 'match', value: match },
-            ],
+        facts: [
+          ...(tagsApi
+            ? []
+            : [
+                { label: 'cache', value: zone },
+                { label: 'match', value: match },
+              ]),
+          ...(purgeCluster === undefined ? [] : [{ label: 'cluster', value: purgeCluster }]),
+        ],
         unknown: 'the response',
       }),
     }),

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Caches, CacheStore } from '../../cache/index.ts';
-import type { ZonePurge } from '../../cluster/index.ts';
+import type { Caches, CacheStore, OtherGateways } from '../../cache/index.ts';
 import type { Purge } from '../../zone/index.ts';
 import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
 
@@ -16,8 +15,8 @@ const ALL_CACHES = 'default';
 export interface Targets {
   readonly stores: readonly CacheStore[];
   readonly kind: Purge['kind'];
-  /** Tells the other gateways of a cluster. */
-  readonly others?: { tell(purges: readonly ZonePurge[]): Promise<void> } | undefined;
+  /** They purge the same. */
+  readonly others?: OtherGateways | undefined;
 }
 
 const KEYS: Readonly<Record<PurgeMatch, Purge['kind']>> = { exact: 'key', prefix: 'prefix', tag: 'tag' };

@@ -55,6 +55,8 @@ export const core = moduleFor<CoreConfig>()({
     files: errorLogs.flatMap((log) => ('path' in log && log.path !== 'stderr' ? log.path : [])),
     directories: bodyTempPath ? [bodyTempPath.path] : [],
   }),
+  uses: ({ purgeCluster: name }) =>
+    name === undefined ? [] : [{ kind: 'cluster', name, field: 'purgeCluster' }],
   compile: () => ({}),
   rules: () => import('./rules.ts'),
 });

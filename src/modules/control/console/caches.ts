@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CacheStore } from '../../../cache/index.ts';
+import { type CacheStore, type OtherGateways, type PurgeSharing, sharePurges } from '../../../cache/index.ts';
 import type { WorkerScope } from '../../../contract/index.ts';
 import { redactQuery } from '../../../log/index.ts';
 import type { MetricFamily } from '../../../zone/index.ts';
@@ -20,10 +20,13 @@ const MATCHES: ReadonlySet<unknown> = new Set<CachePurge['match']>(['key', 'pref
 /** The caches of a configuration, as the console shows and purges them. */
 export class CacheList {
   readonly #worker: WorkerScope;
+  /** They purge the same. */
+  readonly #others: OtherGateways | undefined;
   #largest: { readonly atMs: number; readonly found: Promise<Largest> } | undefined;
 
-  constructor(worker: WorkerScope) {
+  constructor(worker: WorkerScope, sharing: PurgeSharing) {
     this.#worker = worker;
+    this.#others = sharePurges([...worker.caches.values()], sharing, worker);
   }
 
   async page(): Promise<CachePage> {
@@ -42,6 +45,7 @@ export class CacheList {
     const { cache, match, text } = readPurge(body);
     const store = this.#worker.caches.get(cache);
     if (!store) throw new ControlFault(404, `no cache "${cache}"`);
+    void this.#others?.tell([{ zone: cache, kind: match, texts: [text] }]);
     const purged = await store.purge({ kind: match, text }, 'api');
     this.#largest = undefined;
     return { purged, ...(await this.page()) };

@@ -145,7 +145,7 @@ function dataRows(
   const overview = compileOverview(worker, history);
   const flags = new FlagTable(config, dictionaries);
   const upstreams = new UpstreamTable(worker, peerTimes);
-  const caches = new CacheList(worker);
+  const caches = new CacheList(worker, build.core);
   let opened: Feeds | undefined;
   // The view is not complete before the first request.
   const feeds = (): Feeds => (opened ??= new Feeds(worker));

@@ -1,4 +1,4 @@
-import { directivesFor, readers } from '../../../config/index.ts';
+import { directivesFor, readers, uses } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 
 const HSL = ['http', 'server', 'location'] as const;
@@ -27,6 +27,23 @@ export const upstreamResponses = directivesFor<CoreConfig>()({
     into: 'tagHeader',
     summary:
       'Stored responses have the tags of this header: "cache_tags" and "cache_tags_header" in one. A response with more than 64 tags, or longer ones than 64 bytes, is not stored.',
+    source: 'gw',
+  },
+  cache_purge_cluster: {
+    contexts: HSL,
+    args: readers.text,
+    into: 'purgeCluster',
+    roles: uses('cluster'),
+    summary: 'The cluster whose gateways purge what is purged here.',
+    source: 'gw',
+  },
+  cache_purge_on_gap: {
+    contexts: HSL,
+    args: readers.oneOf('expire', 'keep'),
+    into: 'purgeOnGap',
+    default: 'expire',
+    summary:
+      'What becomes of stored responses when purges of other gateways were missed, which may have meant them: they go, or stay.',
     source: 'gw',
   },
   slice: {
