@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type ConfigTree, type Glob, loadTree, type ReadFile, Report } from '../grammar/index.ts';
 import type { Catalogue, Finding, Review, ReviewOptions } from './check/index.ts';
@@ -86,9 +87,17 @@ export function load(source: ConfigSource, { advise = false }: LoadOptions = {})
     confFile,
     errorLog,
     version: VERSION,
+    digest: textDigest(tree),
     compat,
   });
   return { plan: report.failed ? undefined : plan, report, tree, bound: config };
+}
+
+/** Of the texts of all files, as they are written: what they take from the environment does not count. */
+function textDigest({ sources }: ConfigTree): string {
+  const hash = createHash('sha256');
+  for (const { text } of sources) hash.update(`${text.length} ${text}`);
+  return hash.digest('base64url');
 }
 
 function readTree(

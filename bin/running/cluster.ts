@@ -52,13 +52,28 @@ function membersOf({ node_id: nodeId, members, members_total: total }: ShownClus
   if (total === 0) return '';
   const more = total - members.length;
   if (members.length === 0) return `${total} nodes\n`;
-  const rows = members.map(({ node_id: id, version, age_ms: ageMs }) => [
-    visible(id === nodeId ? `${id} (this node)` : id),
-    visible(version),
-    `${(ageMs / 1000).toFixed(1)} s ago`,
-  ]);
+  const rows = members.map(
+    ({ node_id: id, version, age_ms: ageMs, configuration, loaded_age_ms: loadedMs }) => [
+      visible(id === nodeId ? `${id} (this node)` : id),
+      visible(version),
+      `${(ageMs / 1000).toFixed(1)} s ago`,
+      ...(configuration === '' ? ['', ''] : [visible(configuration), agoText(loadedMs)]),
+    ],
+  );
   const others = more > 0 ? `and ${more} more nodes\n` : '';
-  return `${columns([['NODE', 'VERSION', 'LAST HEARTBEAT'], ...rows])}${others}`;
+  return `${columns([['NODE', 'VERSION', 'LAST HEARTBEAT', 'CONFIGURATION', 'LOADED'], ...rows])}${others}`;
+}
+
+const UNITS = [
+  { name: 'd', ms: 86_400_000 },
+  { name: 'h', ms: 3_600_000 },
+  { name: 'min', ms: 60_000 },
+] as const;
+
+/** `12 s ago`, and from two of a larger unit on `5 min ago`. */
+function agoText(ms: number): string {
+  const unit = UNITS.find((one) => ms >= 2 * one.ms) ?? { name: 's', ms: 1_000 };
+  return `${Math.floor(ms / unit.ms)} ${unit.name} ago`;
 }
 
 function streamsOf({ streams }: ShownCluster): string {

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../log/index.ts';
-import { conflictsOf, factsText, type KnownMember, knownMember } from './members.ts';
+import {
+  conflictsOf,
+  factsText,
+  type KnownMember,
+  knownMember,
+  memberStatus,
+  type NodeFacts,
+} from './members.ts';
 import type { ClusterMetrics } from './metrics.ts';
 import { OutboxBytes } from './outbox.ts';
 import type { ClusterPlan } from './plan.ts';
@@ -44,7 +51,8 @@ interface NodeParts {
   readonly nodeId: string;
   /** Identifies this start of the process. */
   readonly incarnation: string;
-  readonly version: string;
+  /** What it tells the others of itself. */
+  readonly facts: () => NodeFacts;
   readonly open: (owner: StoreOwner) => ClusterStore;
   readonly backend: string;
   readonly log: ErrorLog;
@@ -169,9 +177,7 @@ export class ClusterNode implements StoreOwner {
       state: this.#state,
       ...(this.#told !== undefined && { reason: this.#told }),
       members_total: this.#heard?.members ?? 0,
-      members: this.#members
-        .slice(0, MOST_SHOWN)
-        .map(({ nodeId: node, version, ageMs }) => ({ node_id: node, version, age_ms: ageMs + unheardMs })),
+      members: this.#members.slice(0, MOST_SHOWN).map((member) => memberStatus(member, unheardMs)),
       streams: [...this.#streams].map(([stream, shared]) => ({
         stream,
         position: shared.position ?? 0,
@@ -310,14 +316,14 @@ export class ClusterNode implements StoreOwner {
 
   async #beat(): Promise<void> {
     if (!this.#isUp || this.#isClosed) return this.#parts.changed();
-    const { nodeId, incarnation, plan, version } = this.#parts;
+    const { nodeId, incarnation, plan, facts: tell } = this.#parts;
     await this.#trying(async () => {
       const all = [...this.#streams.values()];
       const digests = new Map([
         ...this.#digests,
         ...all.map(({ subject }) => [subject.stream, subject.digest] as const),
       ]);
-      const facts = factsText(version, this.#heard?.conflicts ?? []);
+      const facts = factsText(tell(), this.#heard?.conflicts ?? []);
       this.#heard = await this.#store.beat({
         nodeId,
         incarnation,

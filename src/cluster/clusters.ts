@@ -1,9 +1,12 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { ErrorLog } from '../log/index.ts';
 import { type Counters, zoneIdentity } from '../zone/index.ts';
 import { type ClusterTurn, OpenCluster } from './open-cluster.ts';
 import { showCluster } from './metrics.ts';
 import { type ClusterPlan, clusterZone } from './plan.ts';
+
+/** Characters of the digest of a configuration, as people see it. */
+const DIGEST_LENGTH = 12;
 
 /** The clusters of a configuration by name. */
 export type Clusters = ReadonlyMap<string, OpenCluster>;
@@ -19,8 +22,20 @@ interface ClusterScope {
   addCheck(name: string, check: () => Promise<string | undefined>): void;
 }
 
+/** The configuration that the clusters are opened for. */
+interface ForConfiguration {
+  /** That of gw. */
+  readonly version: string;
+  /** Identifies its text. */
+  readonly digest: string;
+}
+
 /** Opens the clusters, or goes on with those of the configuration before that have the same settings. */
-export function openClusters(plans: readonly ClusterPlan[], scope: ClusterScope, version: string): Clusters {
+export function openClusters(
+  plans: readonly ClusterPlan[],
+  scope: ClusterScope,
+  { version, digest }: ForConfiguration,
+): Clusters {
   const { workerId, log, metrics } = scope;
   const opened = plans.map((plan) => {
     const memory = scope.zone(clusterZone(plan).name);
@@ -35,11 +50,17 @@ export function openClusters(plans: readonly ClusterPlan[], scope: ClusterScope,
       () => new OpenCluster({ key, plan, memory, workerId, version, log, metrics, turn }),
       (one) => one.close(),
     );
+    scope.own(cluster.serves(shownDigest(digest, plan)), (end) => end());
     scope.addCheck(`cluster:${plan.name}`, () => Promise.resolve(cluster.fault));
     scope.own(showCluster(metrics, plan.name, cluster), (end) => end());
     return [plan.name, cluster] as const;
   });
   return new Map(opened);
+}
+
+/** With the secret: nobody else can try whether it is that of a configuration. */
+function shownDigest(digest: string, { secret }: ClusterPlan): string {
+  return createHmac('sha256', secret).update(digest).digest('hex').slice(0, DIGEST_LENGTH);
 }
 
 /** Hashed: keys of resources may be logged, secrets must not be. */

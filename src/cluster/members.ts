@@ -1,3 +1,4 @@
+import type { MemberStatus } from './status.ts';
 import type { Conflict, Member } from './store.ts';
 
 /** Of a node; all of them are in its log. */
@@ -5,27 +6,50 @@ const MOST_CONFLICTS = 20;
 /** Characters of what a node says. */
 const LONGEST_TEXT = 64;
 
-/** A node with what it tells the others. */
-export interface KnownMember extends Pick<Member, 'nodeId' | 'ageMs'> {
+/** What a node tells the others of itself. */
+export interface NodeFacts {
   readonly version: string;
+  /** Identifies the configuration that it serves; nodes with the same one tell the same. */
+  readonly configuration: string;
+  /** How long it has served that. */
+  readonly loadedAgeMs: number;
+}
+
+/** A node with what it tells the others. */
+export interface KnownMember extends Pick<Member, 'nodeId' | 'ageMs'>, NodeFacts {
   /** What it shares with other parameters than another node: of the two only one hears of that from the store. */
   readonly differs: readonly string[];
 }
 
 /** Writes what a node tells the others with its sign of life. */
-export function factsText(version: string, conflicts: readonly Conflict[]): string {
-  return JSON.stringify({ version, differs: conflicts.slice(0, MOST_CONFLICTS).map(({ stream }) => stream) });
+export function factsText(facts: NodeFacts, conflicts: readonly Conflict[]): string {
+  const differs = conflicts.slice(0, MOST_CONFLICTS).map(({ stream }) => stream);
+  return JSON.stringify({ ...facts, differs });
 }
 
 /** Reads what a node has told; anybody may have written it. */
 export function knownMember({ nodeId, ageMs, facts }: Member): KnownMember {
-  const { version, differs } = parsed(facts);
+  const { version, configuration, loadedAgeMs, differs } = parsed(facts);
   const names: readonly unknown[] = Array.isArray(differs) ? differs.slice(0, MOST_CONFLICTS) : [];
   return {
     nodeId: nodeId.slice(0, LONGEST_TEXT),
     ageMs,
-    version: typeof version === 'string' ? version.slice(0, LONGEST_TEXT) : '',
+    version: textOf(version),
+    configuration: textOf(configuration),
+    loadedAgeMs: typeof loadedAgeMs === 'number' ? loadedAgeMs : 0,
     differs: names.filter((name) => typeof name === 'string'),
+  };
+}
+
+/** Gives the status of a member that was read some time ago. */
+export function memberStatus(member: KnownMember, readAgoMs: number): MemberStatus {
+  const ageMs = member.ageMs + readAgoMs;
+  return {
+    node_id: member.nodeId,
+    version: member.version,
+    age_ms: ageMs,
+    configuration: member.configuration,
+    loaded_age_ms: member.loadedAgeMs + ageMs,
   };
 }
 
@@ -46,6 +70,10 @@ export function conflictsOf({ nodeId, own, members, shared }: ConflictSources): 
     .flatMap((member) => member.differs.map((stream) => ({ stream, nodeId: member.nodeId })))
     .filter(({ stream }) => shared.has(stream) && !known.has(stream));
   return [...own, ...others].slice(0, MOST_CONFLICTS);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, LONGEST_TEXT) : '';
 }
 
 function parsed(facts: string): Readonly<Record<string, unknown>> {

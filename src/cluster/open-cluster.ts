@@ -6,6 +6,7 @@ import { ClusterLimits } from './cluster-limits.ts';
 import { ClusterNode } from './cluster-node.ts';
 import { ClusterPurges } from './cluster-purges.ts';
 import { ClusterUpstreams } from './cluster-upstreams.ts';
+import type { NodeFacts } from './members.ts';
 import { clusterMetrics } from './metrics.ts';
 import { keptNodeId } from './node-id.ts';
 import type { ClusterPlan } from './plan.ts';
@@ -33,6 +34,13 @@ interface OpenClusterParts {
   readonly turn: ClusterTurn;
 }
 
+/** A configuration with the cluster. */
+interface ServedConfiguration {
+  readonly digest: string;
+  /** In `performance.now()`. */
+  readonly sinceMs: number;
+}
+
 /** Which of the clusters of one name may run the node: the latest one of the worker. */
 export interface ClusterTurn {
   latest?: OpenCluster;
@@ -54,6 +62,8 @@ export class OpenCluster implements Sharing {
   /** The text has no room for what is to be told. */
   #isFull = false;
   readonly #openedMs = performance.now();
+  /** Those that this worker has open, the latest last. */
+  readonly #configurations = new Set<ServedConfiguration>();
   #node: ClusterNode | undefined;
   #origins: string[] = [];
   #nodeId: string | undefined;
@@ -138,6 +148,13 @@ export class OpenCluster implements Sharing {
     return isWaiting ? 'the streams are being read' : undefined;
   }
 
+  /** Lets the others know which configuration is served from now on. Returns the function that ends it. */
+  serves(digest: string): () => void {
+    const configuration = { digest, sinceMs: performance.now() };
+    this.#configurations.add(configuration);
+    return () => void this.#configurations.delete(configuration);
+  }
+
   share(join: Joining): () => void {
     this.#shared.set(join, this.#node && join(this.#node));
     return () => {
@@ -163,6 +180,12 @@ export class OpenCluster implements Sharing {
     this.#seat.leave();
   }
 
+  get #facts(): NodeFacts {
+    const { digest = '', sinceMs = performance.now() } = [...this.#configurations].at(-1) ?? {};
+    const loadedAgeMs = Math.round(performance.now() - sinceMs);
+    return { version: this.#parts.version, configuration: digest, loadedAgeMs };
+  }
+
   /** Runs the node no more. */
   async #yield(): Promise<void> {
     clearInterval(this.#looking);
@@ -182,7 +205,7 @@ export class OpenCluster implements Sharing {
   }
 
   #begin(): void {
-    const { plan, memory, version, log, metrics } = this.#parts;
+    const { plan, memory, log, metrics } = this.#parts;
     this.#origins = [...(this.record?.origins ?? [])];
     this.#nodeId = plan.nodeId ?? this.record?.status.node_id ?? keptNodeId(plan.statePath, log);
     const { backend, namespace, retain, timeoutMs } = plan;
@@ -190,7 +213,7 @@ export class OpenCluster implements Sharing {
       plan,
       nodeId: this.#nodeId,
       incarnation: zoneIdentity(memory),
-      version,
+      facts: () => this.#facts,
       open: (owner) => new RedisStore({ backend, namespace, retain, timeoutMs }, owner),
       backend: backendLabel(backend),
       log,

@@ -16,9 +16,13 @@ export interface ClusterStatus {
   readonly buffer_bytes: number;
 }
 
-interface MemberStatus {
+export interface MemberStatus {
   readonly node_id: string;
   readonly version: string;
+  /** Identifies the configuration that it serves; nodes with the same one tell the same. Empty: it has not told. */
+  readonly configuration: string;
+  /** Milliseconds since it serves that. */
+  readonly loaded_age_ms: number;
   /** Milliseconds since its last heartbeat, by the clock of the store. */
   readonly age_ms: number;
 }

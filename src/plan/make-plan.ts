@@ -49,6 +49,8 @@ interface PlanOptions {
   /** The error log of the command line; an `error_log` in the main context replaces it. */
   readonly errorLog?: string | undefined;
   readonly version: string;
+  /** Identifies the text of the configuration. */
+  readonly digest: string;
   readonly compat: Compat;
 }
 
@@ -128,12 +130,12 @@ function blocksIn(block: BoundBlock, context: BoundBlock['context']): readonly B
 function planMain(
   core: CoreConfig,
   connections: number | undefined,
-  { prefix, confFile, errorLog, version }: PlanOptions,
+  { prefix, confFile, errorLog, version, digest }: PlanOptions,
 ): Omit<MainPlan, 'written'> {
   const withErrorLog: CoreConfig =
     errorLog === undefined ? core : { errorLogs: [{ path: errorLog, level: 'error' }], ...core };
   const workers = core.workerProcesses === 'auto' ? availableParallelism() : core.workerProcesses;
-  return { core: withErrorLog, workers, connections, prefix, confFile, version };
+  return { core: withErrorLog, workers, connections, prefix, confFile, version, digest };
 }
 
 interface ServerPlanning {

@@ -111,6 +111,8 @@ export interface MainPlan {
   readonly prefix: string;
   readonly confFile: string;
   readonly version: string;
+  /** Identifies the text of the configuration. */
+  readonly digest: string;
 }
 
 /** The validated configuration as plain, frozen, cloneable data. The master makes it and each worker compiles it. */

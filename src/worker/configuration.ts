@@ -87,11 +87,8 @@ export class Configuration extends OwnedResources implements WorkerScope {
     try {
       await configuration.#openUpstreams();
       configuration.#caches = openCaches(shipment.plan.caches, configuration);
-      configuration.#clusters = openClusters(
-        shipment.plan.clusters,
-        configuration,
-        shipment.plan.main.version,
-      );
+      const { plan } = shipment;
+      configuration.#clusters = openClusters(plan.clusters, configuration, plan.main);
       configuration.#compiled = await compile(shipment.plan, configuration);
       return configuration;
     } catch (error) {

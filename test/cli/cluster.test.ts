@@ -15,8 +15,8 @@ const up = {
   state: 'up',
   members_total: 2,
   members: [
-    { node_id: 'gw-a', version: '0.1.0', age_ms: 1_240 },
-    { node_id: 'gw-west-12', version: '0.0.9', age_ms: 310 },
+    { node_id: 'gw-a', version: '0.1.0', age_ms: 1_240, configuration: '3f2a90b1c4d5', loaded_age_ms: 8_999 },
+    { node_id: 'gw-west-12', version: '0.0.9', age_ms: 310, configuration: '', loaded_age_ms: 310 },
   ],
   streams: [
     { stream: 'ev:bus', position: 120_455, lag_ms: 0, gaps: 0 },
@@ -48,8 +48,8 @@ this node  gw-a
 store      redis.internal:6379
 buffer     empty
 
-NODE              VERSION  LAST HEARTBEAT
-gw-a (this node)  0.1.0    1.2 s ago
+NODE              VERSION  LAST HEARTBEAT  CONFIGURATION  LOADED
+gw-a (this node)  0.1.0    1.2 s ago       3f2a90b1c4d5   8 s ago
 gw-west-12        0.0.9    0.3 s ago
 
 STREAM  CARRIES        POSITION  LAG      GAPS
@@ -84,8 +84,8 @@ buffer     20480 bytes wait for the store
 conflict   events of bus has other parameters on node gw-west-12
 conflict   limit perip has other parameters on node gw-b
 
-NODE              VERSION  LAST HEARTBEAT
-gw-a (this node)  0.1.0    1.2 s ago
+NODE              VERSION  LAST HEARTBEAT  CONFIGURATION  LOADED
+gw-a (this node)  0.1.0    1.2 s ago       3f2a90b1c4d5   8 s ago
 gw-west-12        0.0.9    0.3 s ago
 and 1198 more nodes
 
@@ -109,7 +109,15 @@ buffer     empty
     clusters: [
       {
         ...starting,
-        members: [{ node_id: 'a\u001b[2J', version: '\n', age_ms: 0 }],
+        members: [
+          {
+            node_id: 'a\u001b[2J',
+            version: '\n',
+            age_ms: 0,
+            configuration: '\r',
+            loaded_age_ms: 1e9,
+          },
+        ],
         members_total: 1,
         streams: [{ stream: 'ev:\u0007', position: 0, lag_ms: 0, gaps: 0 }],
       },
@@ -121,8 +129,8 @@ this node  gw-e
 store      not asked yet
 buffer     empty
 
-NODE        VERSION  LAST HEARTBEAT
-a\\u001b[2J  \\u000a   0.0 s ago
+NODE        VERSION  LAST HEARTBEAT  CONFIGURATION  LOADED
+a\\u001b[2J  \\u000a   0.0 s ago       \\u000d         11 d ago
 
 STREAM     CARRIES           POSITION  LAG   GAPS
 ev:\\u0007  events of \\u0007  0         0 ms  0

@@ -9,6 +9,7 @@ import {
   clusterOf,
   eventsOf,
   joined,
+  nodeConf,
   numbered,
   payloadsOf,
   publishAll,
@@ -96,6 +97,7 @@ test('a client that hops between gateways misses no event', async (t) => {
 
 test('since takes the id of an event on another gateway', async (t) => {
   // An id has the position up to which its gateway had the stream by then.
+  for (const gw of [a, b]) await expect.poll(async () => (await clusterOf(gw)).buffer_bytes).toBe(0);
   const told = await store.client.xlen('gw:{gw:ev:bus}');
   await expect.poll(async () => (await clusterOf(a)).streams[0]?.position).toBe(told);
   await publishAll(a, ['since 1', 'since 2', 'since 3']);
@@ -132,11 +134,21 @@ test('the API, the command and the metrics tell of the cluster', async () => {
     expect(metrics).toMatch(new RegExp(`^gw_cluster_${name}_total\\{cluster="main"\\} 0$`, 'm'));
 });
 
+test('each node tells which configuration it serves', async () => {
+  const served = async () => (await clusterOf(b)).members.find(({ node_id: id }) => id === 'a');
+  const { configuration = '' } = (await served()) ?? {};
+  expect(configuration).toMatch(/^[0-9a-f]{12}$/);
+  await a.reload(`${nodeConf({ id: 'a', backend: store.url })} # changed`);
+  await expect.poll(async () => (await served())?.configuration).not.toBe(configuration);
+  await a.reload(nodeConf({ id: 'a', backend: store.url }));
+  await expect.poll(async () => (await served())?.configuration).toBe(configuration);
+});
+
 test('gw cluster status prints nodes and streams, and says so if the store is away', async (t) => {
   const { code, stdout } = await runGw(a.dir, ['cluster', 'status', '-c', a.conf, '-p', a.dir]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^cluster main: up\nthis node +a\nstore +127\.0\.0\.1:\d+\nbuffer +empty$/m);
-  expect(stdout).toMatch(/^b +\S+ +\d+\.\d s ago$/m);
+  expect(stdout).toMatch(/^b +\S+ +\d+\.\d s ago +[0-9a-f]{12} +\d+ \S+ ago$/m);
   expect(stdout).toMatch(/^ev:bus +events of bus +\d+ +\d+ ms +0$/m);
   const alone = await startNode(t, { id: 'alone', backend: `redis://127.0.0.1:${await freePort()}` });
   await expect.poll(async () => (await clusterOf(alone)).state).toBe('down');

@@ -79,7 +79,7 @@ interface ShownCluster {
   readonly backend: string;
   readonly state: string;
   readonly members_total: number;
-  readonly members: readonly { readonly node_id: string }[];
+  readonly members: readonly Record<'node_id' | 'configuration', string>[];
   readonly streams: readonly { readonly stream: string; readonly position: number; readonly gaps: number }[];
   readonly buffer_bytes: number;
 }

@@ -137,7 +137,7 @@ export function startLightNode(
     plan: { name: 'main', secret: 'sesame', namespace, bufferBytes: 1_000_000, batchMs: 5, heartbeatMs: 100 },
     nodeId: id,
     incarnation,
-    version: '0',
+    facts: () => ({ version: '0', configuration: '', loadedAgeMs: 0 }),
     open: (owner) => new RedisStore({ backend, namespace, retain: 1_000, timeoutMs }, owner),
     backend: url,
     log: { write: (level, message) => void log.push(`${level}: ${message}`) },
