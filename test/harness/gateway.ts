@@ -100,7 +100,8 @@ export function oneGateway(options: GatewayOptions = {}): LoadGateway {
 export function gatewayPerOptions(): typeof startGateway {
   const file = wholeFile();
   const running = new Map<string, Gateway>();
-  return async (t, http, { files = {}, ...options } = {}) => {
+  return async (t, http, given = {}) => {
+    const { files = {}, ...options } = given;
     const key = JSON.stringify(options);
     const earlier = running.get(key);
     const gw = earlier ?? (await startGateway(file, http, { ...options, files }));

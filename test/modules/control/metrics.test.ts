@@ -78,8 +78,11 @@ test('the counts of a crashed worker stay, its gauges go, and it is counted as r
   const open = await Promise.all(Array.from({ length: 16 }, () => gw.connect()));
   await eventually(gw, (now) => expect(now.get('nginx_connections_active')).toBe(17));
   sabotage(gw, 'throw');
-  await gw.waitForLog(/was started again/);
+  const [, crashed] = await gw.waitForLog(/worker (\d+) was started again as worker/);
   for (const connection of open) connection.destroy();
+  // A worker that leaves closes its port, and with it the connections that it has not accepted yet.
+  const heap = `gw_worker_heap_bytes{worker="${crashed}"}`;
+  await eventually(gw, (now) => expect(now.has(heap)).toBe(false));
   await ask(gw, 5);
   await eventually(gw, (now) => {
     expect(sumOf(now, requestsAt('/a'))).toBe(45);
