@@ -97,11 +97,15 @@ export function oneGateway(options: GatewayOptions = {}): LoadGateway {
 }
 
 /** `oneGateway` for a file whose tests need several: one for all tests with the same options, `files` aside. */
-export function gatewayPerOptions(): typeof startGateway {
+export function gatewayPerOptions(): (
+  t: Owner,
+  http: HttpConf,
+  options?: GatewayOptions,
+) => Promise<Gateway> {
   const file = wholeFile();
   const running = new Map<string, Gateway>();
-  return async (t, http, given = {}) => {
-    const { files = {}, ...options } = given;
+  return async (t, http, given) => {
+    const { files = {}, ...options } = given ?? {};
     const key = JSON.stringify(options);
     const earlier = running.get(key);
     const gw = earlier ?? (await startGateway(file, http, { ...options, files }));

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { parseCallBody, readWritten } from '../../../src/modules/dbrest/request/index.ts';
 import { type Turn, turnsFor } from '../../../src/modules/dbrest/turn.ts';
@@ -125,6 +125,13 @@ function peakBytes(): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${gw.pid}/status`, 'latin1'))?.[1]) * 1024;
 }
 
+/** Lets the peak begin anew at what is resident (proc(5), clear_refs). */
+function forgetPeak(): void {
+  writeFileSync(`/proc/${gw.pid}/clear_refs`, '5');
+}
+
+/** What the heap may grow by before garbage is collected, which a busy machine does later. */
+const GARBAGE_BYTES = 32_000_000;
 const LARGE_BYTES = perTier({ short: 5_000_000, long: 30_000_000 });
 const heavy: [type: string, front: string, unit: string][] = [
   [FORM, '', 'a&'],
@@ -141,6 +148,7 @@ const heavy: [type: string, front: string, unit: string][] = [
 ];
 test.each(heavy)('%s: %j and %j, many times, takes no more memory than usual', async (type, front, unit) => {
   const body = front + unit.repeat(LARGE_BYTES / unit.length);
+  forgetPeak();
   const before = peakBytes();
   const headers = { 'content-type': type };
   for (const path of ['/api/t', '/api/rpc/absent']) {
@@ -148,5 +156,5 @@ test.each(heavy)('%s: %j and %j, many times, takes no more memory than usual', a
     expect([201, 400, 404]).toContain(status);
   }
   await gw.expect('GET /', { status: 200 });
-  expect(peakBytes() - before).toBeLessThan(3 * LARGE_BYTES);
+  expect(peakBytes() - before).toBeLessThan(3 * LARGE_BYTES + GARBAGE_BYTES);
 });
