@@ -135,7 +135,8 @@ export async function review(
   const registry = new Registry(MODULES);
   const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES });
   const catalogue = await ruleCatalogue();
-  const live = options?.live === true && config && plan ? await liveFindings(config, catalogue) : undefined;
+  const isLive = options?.live === true && config && plan;
+  const live = isLive ? await liveFindings(config, { catalogue, clusters: plan.clusters }) : undefined;
   return reviewed({ report, config, catalogue, live }, options);
 }
 

@@ -1,3 +1,4 @@
+import type { ClusterPlan } from '../cluster/index.ts';
 import type { BlockView } from '../config/index.ts';
 import type { AnyModule, CheckedConfig, LiveProblem, LiveScope } from '../contract/index.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -11,12 +12,14 @@ const TIMEOUT_MS = 5_000;
 /** The findings of the databases and stores of a configuration. All are asked at once, each target once. */
 export async function liveFindings(
   config: ConfigOfModules,
-  catalogue: Catalogue,
+  { catalogue, clusters }: { readonly catalogue: Catalogue; readonly clusters: readonly ClusterPlan[] },
 ): Promise<readonly Finding[]> {
-  const scope = liveScope(config);
+  const shared = liveScope(config);
   const seen = new Set<object>();
   const asked: Promise<readonly Finding[]>[] = [];
-  for (const block of config.blocks('server', 'location', 'location if')) {
+  for (const block of config.blocks('cluster', 'server', 'location', 'location if')) {
+    const cluster = clusters.find(({ name }) => block.context === 'cluster' && block.args === name);
+    const scope: LiveScope = { ...shared, cluster };
     for (const module of config.modules) {
       if (!module.probe) continue;
       const values = block.config(module.name);
@@ -48,7 +51,7 @@ function findingsAt(
   });
 }
 
-function liveScope(config: CheckedConfig): LiveScope {
+function liveScope(config: CheckedConfig): Omit<LiveScope, 'cluster'> {
   const answers = new Map<string, Promise<unknown>>();
   return {
     timeoutMs: TIMEOUT_MS,

@@ -4,6 +4,7 @@ export { ClusterNode } from './cluster-node.ts';
 export { isGenuine, type Seal, sealEntry } from './entry.ts';
 export { keyedFields } from './keyed-fields.ts';
 export type { KeyChange, KeyedSubject, KeyState, KeyWrite } from './keyed-subject.ts';
+export { type Inspection, inspectStore, mostNodes } from './inspection.ts';
 export { NODE_ID } from './node-id.ts';
 export type { OpenCluster } from './open-cluster.ts';
 export { type ClusterPlan, clusterZone, type SharedLimits } from './plan.ts';

@@ -48,6 +48,7 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   ev: 'events of',
   li: 'limit',
   pu: 'purges',
+  up: 'peers of upstreams',
 };
 
 /** What a stream, or a name in a conflict, is about: `events of bus`. */

@@ -1,4 +1,5 @@
 import type { FaultDetails } from '../../grammar/index.ts';
+import type { ClusterPlan } from '../cluster/index.ts';
 import type { ComplexValue, Rows } from '../config/index.ts';
 import type {
   AccessCheck,
@@ -24,6 +25,8 @@ export interface LiveScope {
   once<T>(key: string, ask: () => Promise<T>): Promise<T>;
   /** Returns the servers of an `upstream` block as written; `undefined` if there is no such block. */
   upstream(name: string): readonly string[] | undefined;
+  /** The plan of the `cluster` block that the config is of. */
+  readonly cluster?: ClusterPlan | undefined;
 }
 
 /** What is wrong with a peer that a location is configured with. */
@@ -208,7 +211,7 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   sensitive?(config: C): Sensitive<C> | undefined;
   /** Returns what the module's access check decides about an unknown client; `undefined` if it has no opinion. */
   strangers?(config: C): 'allowed' | 'denied' | undefined;
-  /** Connects to the peers of a location, checks them and disconnects. Changes nothing and never rejects. */
+  /** Connects to the peers of a location, or to the store of a cluster, checks them and disconnects. Changes nothing and never rejects. */
   probe?(config: C, live: LiveScope): Promise<readonly LiveProblem<C>[]>;
   /** Returns the files it writes. If root starts gw, it gives them to the account that serves. */
   writes?(config: C, prefix: string): WrittenFiles;

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { mostNodes } from '../../src/cluster/index.ts';
 import { check, load, ruleCatalogue } from '../../src/pipeline.ts';
+import { startLightNode } from '../cluster/keys.ts';
+import { freshNamespace } from '../cluster/stores.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
@@ -191,6 +194,50 @@ test('a store that is a replica accepts only reads', async () => {
     'GW752 the store is a read-only replica, and "kv_command incr" writes',
   ]);
 });
+
+const clusterAt = (address: string, namespace = freshNamespace()): string =>
+  `cluster main { backend ${address}; secret "0123456789abcdef"; namespace ${namespace}; }`;
+
+test('the store of a cluster is in order, cannot be used, or removes keys', async () => {
+  const [{ url }, evicting] = [await redis(), await redis('--maxmemory-policy', 'allkeys-lru')];
+  expect(await found('', clusterAt(url))).toEqual([]);
+  expect(await found('', clusterAt(evicting.url))).toEqual([
+    'GW961 the store has "maxmemory-policy allkeys-lru"',
+  ]);
+  const nowhere = clusterAt(`redis://gw:s3cret@127.0.0.1:${await freePort()}`);
+  expect(await found('', nowhere)).toEqual([
+    expect.stringMatching(/^GW960 the store cannot be used: connect ECONNREFUSED [\d.:]+$/),
+  ]);
+});
+
+test('the nodes of a cluster say what differs, and may be too many', async () => {
+  const { url, client } = await redis();
+  const namespace = freshNamespace();
+  const [a, b] = [startLightNode('gw-a', { url, namespace }), startLightNode('gw-b', { url, namespace })];
+  a.node.declare('li:perip', 'rate=1');
+  b.node.declare('li:perip', 'rate=2');
+  await expect.poll(() => [a, b].map(({ node }) => node.status.conflicts.length)).toEqual([1, 1]);
+  const differs = expect.stringMatching(
+    /^GW962 node "gw-[ab]" has other parameters for "limit perip" than other nodes$/,
+  ) as string;
+  expect(await found('', clusterAt(url, namespace))).toEqual([differs]);
+  const many = Array.from({ length: 999 }, (_, nth) => [Date.now() + 60_000, `n${nth}`]).flat();
+  await client.zadd(`gw:{${namespace}:nodes}`, ...many);
+  expect((await found('', clusterAt(url, namespace))).toSorted()).toEqual([
+    differs,
+    'GW963 1001 nodes share the store, more than the 1000 that it was tested with',
+  ]);
+});
+
+const labels = [
+  { label: '127.0.0.1:6379', most: 1_000 },
+  { label: 'sentinel://hosts:26379/main', most: 1_000 },
+  { label: 'postgres://db.internal/gw', most: 50 },
+  { label: 'postgresql://db.internal', most: 50 },
+  { label: 'host=db.internal dbname=gw', most: 50 },
+];
+for (const { label, most } of labels)
+  test(`the store ${label} is for ${most} nodes`, () => expect(mostNodes(label)).toBe(most));
 
 test('without --live nothing is opened', async () => {
   const text = `http { server { listen 127.0.0.1:8080; ${rest(as('live_nobody_knows'))} } }`;

@@ -4,6 +4,10 @@ const json = (what: string): string => `log_format f ${what};`;
 const UNSAFE = 'GW906 "log_format f" writes JSON without "escape=json"';
 const LOGGED = (name: string): string => `GW907 "$${name}" may contain a secret, and is logged`;
 
+const CLUSTER = 'cluster main { backend redis://127.0.0.1; secret 0123456789abcdef; }';
+const limitIn = (cluster: string, zone = '', used = 'limit_req zone=z;'): string =>
+  `${cluster} limit_req_zone $uri zone=z:1m rate=1r/s ${zone}; server { location / { ${used} } }`;
+
 const cases: readonly GroupCase[] = [
   { it: 'JSON in several words', conf: json(`'{' '"uri":"$uri"' '}'`), says: [UNSAFE] },
   { it: 'JSON with the escape of text', conf: json(`escape=default '{"uri": "$uri"}'`), says: [UNSAFE] },
@@ -36,6 +40,24 @@ const cases: readonly GroupCase[] = [
     it: 'the shared directory with a slash',
     conf: 'proxy_temp_path /var/tmp/;',
     says: ['GW910 "proxy_temp_path /var/tmp" is a directory that all users share'],
+  },
+  { it: 'a limit where there is no cluster', conf: limitIn(''), says: [] },
+  {
+    it: 'a limit beside a cluster',
+    conf: limitIn(CLUSTER),
+    says: ['GW958 each gateway counts zone "z" for itself'],
+  },
+  { it: 'a limit of the only cluster', conf: limitIn(CLUSTER, 'sync'), says: [] },
+  { it: 'a limit that nothing uses', conf: limitIn(CLUSTER, '', 'return 204;'), says: [] },
+  {
+    it: 'clusters in one store with one namespace',
+    conf: CLUSTER + CLUSTER.replace('main', 'other'),
+    says: ['GW959 cluster "main" has the same store and namespace'],
+  },
+  {
+    it: 'clusters in other databases of one store',
+    conf: CLUSTER + CLUSTER.replace('main', 'other').replace('127.0.0.1', '127.0.0.1/1'),
+    says: [],
   },
   { it: 'a directory in the shared one', conf: 'client_body_temp_path /tmp/gw 1 2;', says: [] },
 ];

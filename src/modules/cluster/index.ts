@@ -1,10 +1,14 @@
 import { moduleFor, type ClusterConfig } from '../../contract/index.ts';
 import { directives } from './directives.ts';
+import { probeCluster } from './probe.ts';
 
 /** Gateways that share events and rate limits through one store. The plan makes the clusters of the blocks; locations name them. */
 export const cluster = moduleFor<ClusterConfig>()({
   name: 'cluster',
   directives,
-  enabled: () => false,
+  // Locations have none of its directives.
+  enabled: ({ backend }) => backend !== undefined,
+  probe: probeCluster,
   compile: () => ({}),
+  rules: () => import('./rules.ts'),
 });

@@ -1,6 +1,8 @@
 import type { ModuleRule, Problem } from '../../contract/index.ts';
 import type { LimitReqConfig } from './directives.ts';
 
+const KEY_FILE = { 'cluster.key': 'tR7uWx2LqPz9Vb4N' };
+
 const syncAlone: ModuleRule<LimitReqConfig> = {
   id: 'GW957',
   slug: 'sync-alone',
@@ -13,7 +15,7 @@ const syncAlone: ModuleRule<LimitReqConfig> = {
     in: 'http',
     text: `cluster main { backend redis://127.0.0.1:6379; secret \${file:cluster.key}; }
 limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s sync;`,
-    files: { 'cluster.key': 'tR7uWx2LqPz9Vb4N' },
+    files: KEY_FILE,
   },
   *check(config): Iterable<Problem> {
     if (config.blocks('cluster').length > 0) return;
@@ -29,5 +31,49 @@ limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s sync;`,
   },
 };
 
+/** An example: a cluster, and a limit with more parameters of its zone. */
+const limitWith = (
+  more: string,
+): string => `cluster main { backend redis://127.0.0.1:6379; secret \${file:cluster.key}; }
+limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s${more};
+server {
+  listen 127.0.0.1:8080;
+  location / { limit_req zone=perip; return 204; }
+}`;
+
+const SHARED = /^(?:sync(?:=exact)?$|cluster=)/;
+
+const limitAlone: ModuleRule<LimitReqConfig> = {
+  id: 'GW958',
+  slug: 'limit-alone',
+  severity: 'info',
+  summary: 'a rate limit that the gateways of a cluster do not share',
+  why: 'Each gateway counts for itself: with three of them a client gets three times the rate.',
+  fix: 'Name the cluster: limit_req_zone … cluster=main. A limit that is meant for one gateway can stay: "# gw-ignore GW958: reason".',
+  bad: { in: 'http', text: limitWith(''), files: KEY_FILE },
+  good: { in: 'http', text: limitWith(' cluster=main'), files: KEY_FILE },
+  *check(config): Iterable<Problem> {
+    const [cluster] = config.uses('cluster').flatMap(({ node }) => node.args[0]?.value ?? []);
+    if (cluster === undefined) return;
+    const used = new Set(config.uses('limit_req').flatMap(({ node }) => node.args.flatMap(zoneOf)));
+    for (const { node } of config.uses('limit_req_zone')) {
+      const [zone] = node.args.flatMap(zoneOf);
+      if (zone === undefined || !used.has(zone) || node.args.some(({ value }) => SHARED.test(value)))
+        continue;
+      yield {
+        at: node,
+        message: `each gateway counts zone "${zone}" for itself`,
+        hint: `add "cluster=${cluster}", and the rate is that of all gateways`,
+      };
+    }
+  },
+};
+
+/** The name in `zone=name:size`. */
+function zoneOf({ value }: { readonly value: string }): readonly string[] {
+  const [, name] = /^zone=([^:]+)/.exec(value) ?? [];
+  return name === undefined ? [] : [name];
+}
+
 /** The rules about the limit_req module. */
-export const rules: readonly ModuleRule<LimitReqConfig>[] = [syncAlone];
+export const rules: readonly ModuleRule<LimitReqConfig>[] = [syncAlone, limitAlone];

@@ -1,0 +1,94 @@
+import type { ClusterConfig, ModuleRule, Problem } from '../../contract/index.ts';
+
+type ClusterRule = ModuleRule<ClusterConfig>;
+
+const FILES = { 'cluster.key': 'tR7uWx2LqPz9Vb4N' };
+
+/** An example: a cluster, with a comment above. */
+const example = (comment = '', more = ''): string =>
+  `${comment === '' ? '' : `# ${comment}\n`}cluster main { backend redis://127.0.0.1:6379; secret \${file:cluster.key};${more} }`;
+
+const clusterTwice: ClusterRule = {
+  id: 'GW959',
+  slug: 'cluster-twice',
+  severity: 'warning',
+  summary: 'two clusters with the same store and namespace',
+  why: 'They are one cluster, in which each gateway is two nodes: both use the same keys, zones of one name are mixed, and what the two have differently is a conflict.',
+  fix: 'Remove one of them, or give each a namespace of its own.',
+  bad: { in: 'http', text: `${example()}\n${example().replace('main', 'other')}`, files: FILES },
+  good: {
+    in: 'http',
+    text: `${example()}\n${example('', ' namespace other;').replace('main', 'other')}`,
+    files: FILES,
+  },
+  *check(config): Iterable<Problem> {
+    const known = new Map<string, string>();
+    for (const block of config.blocks('cluster')) {
+      const [at] = config.nodesIn(block, 'backend');
+      const name = typeof block.args === 'string' ? block.args : '';
+      const key = JSON.stringify([at?.args[0]?.value, config.configIn(block).namespace]);
+      const other = known.get(key);
+      known.set(key, name);
+      if (!at || other === undefined) continue;
+      const hint = 'give one of them another "namespace"';
+      yield { at, message: `cluster "${other}" has the same store and namespace`, hint };
+    }
+  },
+};
+
+const storeUnreachable: ClusterRule = {
+  id: 'GW960',
+  slug: 'cluster-store-unreachable',
+  severity: 'error',
+  live: true,
+  summary: 'the store of a cluster cannot be used',
+  why: 'The gateway serves alone: it neither tells nor hears of events, purges and rates.',
+  fix: 'See that it runs, that the address is right, and that the user may do what the guide lists.',
+  bad: { in: 'http', text: example('nothing listens there'), files: FILES },
+  good: { in: 'http', text: example('Redis listens there'), files: FILES },
+};
+
+const storeEvicts: ClusterRule = {
+  id: 'GW961',
+  slug: 'cluster-store-evicts',
+  severity: 'error',
+  live: true,
+  summary: 'a store that removes keys when its memory is full',
+  why: 'A stream that is removed takes events and purges along that other gateways have not read, and nobody is told.',
+  fix: 'Set "maxmemory-policy noeviction" in the configuration of the store.',
+  bad: { in: 'http', text: example('its redis.conf says: maxmemory-policy allkeys-lru'), files: FILES },
+  good: { in: 'http', text: example('its redis.conf says: maxmemory-policy noeviction'), files: FILES },
+};
+
+const parametersDiffer: ClusterRule = {
+  id: 'GW962',
+  slug: 'cluster-parameters-differ',
+  severity: 'warning',
+  live: true,
+  summary: 'gateways that share something with different parameters',
+  why: 'A ring of another size forgets earlier, a limit with another rate counts otherwise: what a client gets depends on the gateway that it comes to.',
+  fix: 'Give all gateways the same configuration, and reload them one after the other.',
+  bad: { in: 'http', text: example('another gateway has another worker_events_ring_size'), files: FILES },
+  good: { in: 'http', text: example('all gateways have the same configuration'), files: FILES },
+};
+
+const tooLarge: ClusterRule = {
+  id: 'GW963',
+  slug: 'cluster-too-large',
+  severity: 'warning',
+  live: true,
+  summary: 'more gateways than the store was tested with',
+  why: 'Each gateway keeps its own connections to the store and reads each entry. With PostgreSQL it takes a process of the server, and a commit that notifies holds a lock of the whole server: 50 are the most. Redis was tested with 1,000.',
+  fix: 'Move from PostgreSQL to Redis, or make several clusters.',
+  bad: { in: 'http', text: example('more than 1,000 gateways use it'), files: FILES },
+  good: { in: 'http', text: example('a few gateways use it'), files: FILES },
+};
+
+/** The rules about clusters. */
+export const rules: readonly ClusterRule[] = [
+  clusterTwice,
+  storeUnreachable,
+  storeEvicts,
+  parametersDiffer,
+  tooLarge,
+];
