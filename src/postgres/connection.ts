@@ -39,6 +39,16 @@ export function isStatementError(error: unknown): error is WireError {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
+/** The first line of an error's message, without the passwords of the target. If all addresses of a host failed, there is only a code. */
+export function publicMessage(
+  { message, code = '' }: NodeJS.ErrnoException,
+  { hosts, password }: ConnectionTarget,
+): string {
+  const line = (message || code).split('\n', 1)[0] ?? '';
+  const secrets = [password, ...hosts.map((host) => host.password)].filter(Boolean) as string[];
+  return secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line);
+}
+
 /** One attempt to connect: a host, with or without TLS. */
 export interface Attempt extends Host {
   readonly ssl: false | ConnectionOptions;

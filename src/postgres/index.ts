@@ -6,6 +6,7 @@ export {
   ConnectTimeout,
   isStatementError,
   type Pg,
+  publicMessage,
   sendCancel,
   type WireClient,
   type WireError,

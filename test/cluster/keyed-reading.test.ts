@@ -3,7 +3,7 @@ import type { ClusterStore, KeyState } from '../../src/cluster/index.ts';
 import { KeyedStream } from '../../src/cluster/keyed-stream.ts';
 import { redis } from '../harness/redis.ts';
 import { keyEntryOf, TestKeys } from './keys.ts';
-import { readyStore, type TestStore } from './stores.ts';
+import { readyStore, type RedisTestStore, type TestStore } from './stores.ts';
 
 const STREAM = 'di:a';
 
@@ -36,11 +36,11 @@ function streamOf({ seal }: TestStore, keys: TestKeys) {
   return { shared: new KeyedStream(keys, { nodeId: 'gw-b', seal, counts }), conflicts, counts };
 }
 
-const namesOf = (one: TestStore): readonly string[] =>
+const namesOf = (one: RedisTestStore): readonly string[] =>
   ['', ':n', ':k', ':x'].map((end) => one.key(STREAM) + end);
 
 /** Remembers a stream as the store has it, and gives the function that puts it back: the store has failed over. */
-async function remember(one: TestStore): Promise<() => Promise<void>> {
+async function remember(one: RedisTestStore): Promise<() => Promise<void>> {
   const { client } = await redis();
   const names = namesOf(one);
   const dumps = await Promise.all(names.map((name) => client.dumpBuffer(name)));

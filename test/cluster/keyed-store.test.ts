@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isGenuine } from '../../src/cluster/index.ts';
 import { redis } from '../harness/redis.ts';
 import { keyEntryOf } from './keys.ts';
-import { readOn, readyStore, type TestStore } from './stores.ts';
+import { readOn, readyStore, STORES, type TestStore } from './stores.ts';
 
 const write = (one: TestStore, ...entries: Parameters<typeof keyEntryOf>[1][]) =>
   one.store.write(
@@ -71,44 +71,55 @@ const cases = [
     gives: 2,
   },
 ];
-for (const { it, before, gives, ...rest } of cases) {
-  test(`a write ${it}`, async () => {
-    const one = await readyStore();
-    for (const former of before) await write(one, former);
-    if ('waits' in rest) await expect.poll(() => keysOf(one)).toEqual({});
-    expect(await write(one, { value: 'x', ...rest.write })).toEqual([gives]);
-    const entries = await readOn(one, 'di:a');
-    expect(entries).toHaveLength(before.length + (gives > before.length ? 1 : 0));
-    if (gives > 0) expect(await keysOf(one)).toMatchObject({ k: 'x' });
+for (const [kind, ready] of Object.entries(STORES)) {
+  for (const { it, before, gives, ...rest } of cases) {
+    test(`${kind}: a write ${it}`, async () => {
+      const one = await ready();
+      for (const former of before) await write(one, former);
+      if ('waits' in rest) await expect.poll(() => keysOf(one)).toEqual({});
+      expect(await write(one, { value: 'x', ...rest.write })).toEqual([gives]);
+      const entries = await readOn(one, 'di:a');
+      expect(entries).toHaveLength(before.length + (gives > before.length ? 1 : 0));
+      if (gives > 0) expect(await keysOf(one)).toMatchObject({ k: 'x' });
+    });
+  }
+
+  test(`${kind}: a write that is repeated gives the counter that it had, and is in the stream once`, async () => {
+    const one = await ready();
+    const entry = { value: 'x', sequence: 5 };
+    expect(await write(one, entry)).toEqual([1]);
+    await write(one, { key: 'l', value: 'y' });
+    expect(await write(one, entry)).toEqual([1]);
+    expect(await readOn(one, 'di:a')).toHaveLength(2);
+  });
+
+  test(`${kind}: keys come with their newest entries, genuine ones, and deleted ones without a value`, async () => {
+    const one = await ready();
+    const many = Array.from({ length: 1_000 }, (_, nth) => ({ key: `k${nth}`, value: `é ${nth}` }));
+    expect(await write(one, ...many.slice(0, 500))).toEqual(many.slice(0, 500).map((_, nth) => nth + 1));
+    await write(one, ...many.slice(500));
+    await write(one, { key: 'k7' }, { key: 'k8', value: 'new' });
+    const expected = Object.fromEntries(many.map(({ key, value }) => [key, value]));
+    expect(await keysOf(one)).toEqual({ ...expected, k7: undefined, k8: 'new' });
+    const { entries } = await one.store.keys('di:a');
+    const { nowMs } = await one.store.look('di:a', { counter: 0, origin: '', incarnation: '' });
+    for (const entry of entries) {
+      expect(isGenuine(one.seal, 'di:a', entry)).toBe(true);
+      expect(nowMs - (entry.storedMs ?? 0)).toBeLessThan(60_000);
+      expect(nowMs).toBeGreaterThanOrEqual(entry.storedMs ?? Infinity);
+    }
+    expect(entries.length).toBeLessThan(300);
+  });
+
+  test(`${kind}: a lease is held by one owner, until it is not renewed`, async () => {
+    const { store } = await ready();
+    expect(await store.lease('up:a', 'gw-a', 60_000)).toBe(true);
+    expect(await store.lease('up:a', 'gw-b', 60_000)).toBe(false);
+    expect(await store.lease('up:b', 'gw-b', 60_000)).toBe(true);
+    expect(await store.lease('up:a', 'gw-a', 1)).toBe(true);
+    await expect.poll(() => store.lease('up:a', 'gw-b', 60_000)).toBe(true);
   });
 }
-
-test('a write that is repeated gives the counter that it had, and is in the stream once', async () => {
-  const one = await readyStore();
-  const entry = { value: 'x', sequence: 5 };
-  expect(await write(one, entry)).toEqual([1]);
-  await write(one, { key: 'l', value: 'y' });
-  expect(await write(one, entry)).toEqual([1]);
-  expect(await readOn(one, 'di:a')).toHaveLength(2);
-});
-
-test('keys come with their newest entries, genuine ones, and deleted ones without a value', async () => {
-  const one = await readyStore();
-  const many = Array.from({ length: 1_000 }, (_, nth) => ({ key: `k${nth}`, value: `é ${nth}` }));
-  expect(await write(one, ...many.slice(0, 500))).toEqual(many.slice(0, 500).map((_, nth) => nth + 1));
-  await write(one, ...many.slice(500));
-  await write(one, { key: 'k7' }, { key: 'k8', value: 'new' });
-  const expected = Object.fromEntries(many.map(({ key, value }) => [key, value]));
-  expect(await keysOf(one)).toEqual({ ...expected, k7: undefined, k8: 'new' });
-  const { entries } = await one.store.keys('di:a');
-  const { nowMs } = await one.store.look('di:a', { counter: 0, origin: '', incarnation: '' });
-  for (const entry of entries) {
-    expect(isGenuine(one.seal, 'di:a', entry)).toBe(true);
-    expect(nowMs - (entry.storedMs ?? 0)).toBeLessThan(60_000);
-    expect(nowMs).toBeGreaterThanOrEqual(entry.storedMs ?? Infinity);
-  }
-  expect(entries.length).toBeLessThan(300);
-});
 
 test('what somebody else has put among the keys is none of them, and is written over', async () => {
   const one = await readyStore();
@@ -133,13 +144,4 @@ test('what has expired and what was deleted long ago leaves the store', async ()
   await write(one, { key: 'other', value: 'y' });
   expect((await client.hkeys(`${key}:k`)).sort()).toEqual(['other', 'stays']);
   expect(await client.zcard(`${key}:x`)).toBe(0);
-});
-
-test('a lease is held by one owner, until it is not renewed', async () => {
-  const { store } = await readyStore();
-  expect(await store.lease('up:a', 'gw-a', 60_000)).toBe(true);
-  expect(await store.lease('up:a', 'gw-b', 60_000)).toBe(false);
-  expect(await store.lease('up:b', 'gw-b', 60_000)).toBe(true);
-  expect(await store.lease('up:a', 'gw-a', 1)).toBe(true);
-  await expect.poll(() => store.lease('up:a', 'gw-b', 60_000)).toBe(true);
 });

@@ -1,10 +1,7 @@
 import { onTestFinished } from 'vitest';
 import {
-  type Backend,
   ClusterNode,
-  parseBackend,
   keyedFields,
-  RedisStore,
   type SealedEntry,
   sealEntry,
   type KeyChange,
@@ -12,7 +9,7 @@ import {
   type KeyState,
   type KeyWrite,
 } from '../../src/cluster/index.ts';
-import type { TestStore } from './stores.ts';
+import { storeAt, type TestStore } from './stores.ts';
 
 let sequences = 0;
 
@@ -132,13 +129,12 @@ export function startLightNode(
   const events: string[] = [];
   const counts: Record<string, number> = {};
   const count = (name: string) => (by?: number) => void (counts[name] = (counts[name] ?? 0) + (by ?? 1));
-  const backend = parseBackend(url) as Backend;
   const node = new ClusterNode({
     plan: { name: 'main', secret: 'sesame', namespace, bufferBytes: 1_000_000, batchMs: 5, heartbeatMs: 100 },
     nodeId: id,
     incarnation,
     facts: () => ({ version: '0', configuration: '', loadedAgeMs: 0 }),
-    open: (owner) => new RedisStore({ backend, namespace, retain: 1_000, timeoutMs }, owner),
+    open: (owner) => storeAt(url, { namespace, retain: 1_000, timeoutMs }, owner),
     backend: url,
     log: { write: (level, message) => void log.push(`${level}: ${message}`) },
     metrics: {

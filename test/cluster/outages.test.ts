@@ -95,15 +95,6 @@ test('a key that somebody else uses is refused', async () => {
     await expect(call()).rejects.toThrow(/^WRONGTYPE /);
 });
 
-test('calls that wait are rejected when the store is closed', async () => {
-  const one = await readyStore();
-  const calls = [one.store.read(new Map([['ev:a', 0]]), 60_000), one.store.append('ev:a', entriesOf(one))];
-  one.store.close();
-  for (const call of calls) await expect(call).rejects.toThrow(StoreLost);
-  await expect(one.store.policy()).rejects.toThrow(new StoreLost('closed'));
-  expect(one.told).toEqual(['up']);
-});
-
 const sha = 'f'.repeat(40);
 const refused = [
   {

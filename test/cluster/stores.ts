@@ -3,7 +3,9 @@ import {
   type Backend,
   type ClusterStore,
   parseBackend,
+  PostgresStore,
   RedisStore,
+  schemaSql,
   type Seal,
   type SealedEntry,
   sealEntry,
@@ -11,7 +13,9 @@ import {
   type StoreOwner,
   withAccess,
 } from '../../src/cluster/index.ts';
+import { readDsn } from '../../src/postgres/index.ts';
 import type { Login } from '../../src/redis/index.ts';
+import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
 
 let namespaces = 0;
@@ -22,56 +26,129 @@ export const freshNamespace = (): string => `t${process.pid}-${++namespaces}`;
 export interface TestStore {
   readonly store: ClusterStore;
   readonly seal: Seal;
-  /** The key of a stream of the namespace. */
-  key(stream: string): string;
   /** `up`, and reasons for being down. */
   readonly told: readonly string[];
-  /** Resolves when the store is up, and both connections serve. */
+  /** Resolves when the store is up, and all its connections serve. */
   ready(): Promise<void>;
+  /** Makes a node's last sign of life older. */
+  age(nodeId: string, ms: number): Promise<void>;
 }
 
-/** A store that ends with the test; by default in the Redis of the test file. */
-export async function openStore({
-  url,
-  namespace = freshNamespace(),
-  retain = 1_000,
-  timeoutMs = 5_000,
-  sentinelLogin = {},
-}: {
-  url?: string;
-  namespace?: string;
-  retain?: number;
-  timeoutMs?: number;
-  sentinelLogin?: Login;
-} = {}): Promise<TestStore> {
-  const backend = withAccess(parseBackend(url ?? (await redis()).url) as Backend, { sentinelLogin });
+export interface TestStoreOptions {
+  /** By default that of the test file. */
+  readonly url?: string;
+  readonly namespace?: string;
+  readonly retain?: number;
+  readonly timeoutMs?: number;
+  readonly sentinelLogin?: Login;
+}
+
+/** A store in Redis. */
+export interface RedisTestStore extends TestStore {
+  /** The key of a stream of the namespace. */
+  key(stream: string): string;
+}
+
+interface OwnOptions {
+  readonly namespace: string;
+  readonly retain: number;
+  readonly timeoutMs: number;
+  readonly sentinelLogin?: Login;
+}
+
+/** The store at an address of Redis or PostgreSQL. */
+export function storeAt(
+  url: string,
+  { sentinelLogin = {}, ...own }: OwnOptions,
+  owner: StoreOwner,
+): ClusterStore {
+  if (!/^postgres|=/.test(url)) {
+    const backend = withAccess(parseBackend(url) as Backend, { sentinelLogin });
+    return new RedisStore({ backend, ...own }, owner);
+  }
+  const target = readDsn(url);
+  if ('fault' in target) throw new Error(target.fault.message);
+  return new PostgresStore({ target, ...own }, owner);
+}
+
+/** A store in Redis that ends with the test. */
+export async function openStore(options: TestStoreOptions = {}): Promise<RedisTestStore> {
+  const opened = open(options.url ?? (await redis()).url, options);
+  const { namespace } = opened.seal;
+  return {
+    ...opened,
+    key: (stream) => `gw:{${namespace}:${stream}}`,
+    async age(nodeId, ms) {
+      const { client } = await redis();
+      await client.zincrby(`gw:{${namespace}:nodes}`, -ms, nodeId);
+    },
+  };
+}
+
+/** The role of the gateways in databases of tests. */
+export const GATEWAY_ROLE = 'gw_of_tests';
+
+/** The address of a database for this role. */
+export const gatewayDsn = ({ adminDsn }: Pick<TestDatabase, 'adminDsn'>): string =>
+  adminDsn.replace('//postgres@', `//${GATEWAY_ROLE}@`);
+
+/** A fresh database that is set up for clusters. */
+export const clusterDatabase = (): Promise<TestDatabase> => postgres(schemaSql({ role: GATEWAY_ROLE }));
+
+let database: Promise<TestDatabase> | undefined;
+
+/** That of this test file. */
+export const ownDatabase = (): Promise<TestDatabase> => (database ??= clusterDatabase());
+
+/** A store in PostgreSQL that ends with the test. */
+export async function openPostgresStore(options: TestStoreOptions = {}): Promise<TestStore> {
+  const opened = open(options.url ?? gatewayDsn(await ownDatabase()), options);
+  return {
+    ...opened,
+    async age(nodeId, ms) {
+      const sql = `update gw_cluster.nodes set heard = heard - $3 * interval '1 ms' where namespace = $1 and node = $2`;
+      await (await ownDatabase()).query(sql, [opened.seal.namespace, nodeId, ms]);
+    },
+  };
+}
+
+function open(
+  url: string,
+  { namespace = freshNamespace(), retain = 1_000, timeoutMs = 5_000, sentinelLogin = {} }: TestStoreOptions,
+): Omit<TestStore, 'age'> {
   const told: string[] = [];
   const owner: StoreOwner = {
     up: () => void told.push('up'),
     down: (reason: string) => void told.push(reason),
   };
-  const store = new RedisStore({ backend, namespace, retain, timeoutMs }, owner);
+  const store = storeAt(url, { namespace, retain, timeoutMs, sentinelLogin }, owner);
   onTestFinished(() => store.close());
   const ready = (): Promise<void> =>
     vi.waitFor(async () => {
       if (told.at(-1) !== 'up') throw new Error(`not up: ${told.at(-1)}`);
       await store.read(new Map([['ready', 0]]), 0);
     }, 10_000);
-  return {
-    store,
-    seal: { secret: 'sesame', namespace },
-    key: (stream) => `gw:{${namespace}:${stream}}`,
-    told,
-    ready,
-  };
+  return { store, seal: { secret: 'sesame', namespace }, told, ready };
 }
 
-/** A store that is ready. */
-export async function readyStore(options?: Parameters<typeof openStore>[0]): Promise<TestStore> {
-  const opened = await openStore(options);
+/** A store in Redis that is ready. */
+export const readyStore = async (options?: TestStoreOptions): Promise<RedisTestStore> =>
+  whenReady(await openStore(options));
+
+/** A store in PostgreSQL that is ready. */
+export const readyPostgresStore = async (options?: TestStoreOptions): Promise<TestStore> =>
+  whenReady(await openPostgresStore(options));
+
+async function whenReady<Opened extends TestStore>(opened: Opened): Promise<Opened> {
   await opened.ready();
   return opened;
 }
+
+/** What opens a store that is ready, by what has it. */
+export const STORES: Readonly<Record<string, (options?: TestStoreOptions) => Promise<TestStore>>> = {
+  Redis: readyStore,
+  PostgreSQL: readyPostgresStore,
+};
 
 /** Sealed entries of one incarnation with sequences from `first` on. */
 export function entriesOf(

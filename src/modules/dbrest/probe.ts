@@ -1,11 +1,5 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
-import {
-  connect,
-  limitedQuery,
-  type ConnectionTarget,
-  loadPg,
-  type WireError,
-} from '../../postgres/index.ts';
+import { connect, limitedQuery, type ConnectionTarget, loadPg, publicMessage } from '../../postgres/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { mayBecomeSql } from './schema/index.ts';
@@ -103,7 +97,7 @@ async function queryDatabase(
   try {
     return await runQuery(query, timeoutMs);
   } catch (error) {
-    return { reason: reasonOf(error as WireError, query.target) };
+    return { reason: unreachableReason(error as Error) ?? publicMessage(error as Error, query.target) };
   }
 }
 
@@ -130,14 +124,6 @@ async function runQuery(
   } finally {
     await client.end();
   }
-}
-
-function reasonOf(error: WireError, { hosts, password }: ConnectionTarget): string {
-  const known = unreachableReason(error);
-  if (known !== undefined) return known;
-  const line = error.message.split('\n', 1)[0] ?? '';
-  const secrets = [password, ...hosts.map((host) => host.password)].filter(Boolean) as string[];
-  return secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line);
 }
 
 type Problem = LiveProblem<DbrestConfig>;

@@ -1,10 +1,7 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { startEmbeddedPostgres } from '../../../src/modules/dbrest/embedded/index.ts';
+import { ownPostgres } from '../../harness/own-postgres.ts';
 import { freePort } from '../../harness/ports.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
@@ -163,30 +160,15 @@ test('a database that cannot be reached gives 503, and is logged once', async (t
 });
 
 test('a server that is restarted is used again without a restart of gw', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'gw-restart-'));
-  // When root starts the server, it runs as another user, who needs access to its directory.
-  await chmod(dataDir, 0o711);
-  const log = { write: () => undefined };
-  const port = String(await freePort());
-  const start = () =>
-    startEmbeddedPostgres({ dataDir: join(dataDir, 'pg'), log, settings: { port, fsync: 'off' } });
-  let server = await start();
-  t.onTestFinished(async () => {
-    await server.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
-  const admin = new pg.Client(server.dsn);
-  await admin.connect();
-  await admin.query(
+  const server = await ownPostgres(
+    t,
     'create role anon; create view pid as select pg_backend_pid() as pid; grant select on pid to anon',
   );
-  await admin.end();
-
   const api = await direct(t, server.dsn);
   const before = await pidOf(api);
   await server.stop();
   expect((await api.get('/api/pid')).status).toBe(503);
-  server = await start();
+  await server.start();
   let response = await api.get('/api/pid');
   while (response.status === 503) response = await api.get('/api/pid');
   expect(response.status).toBe(200);

@@ -1,12 +1,7 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { startEmbeddedPostgres } from '../../../../src/modules/dbrest/embedded/index.ts';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
-import { freePort } from '../../../harness/ports.ts';
+import { ownPostgres } from '../../../harness/own-postgres.ts';
 
 const LANES = 8;
 /** The longest time from the return of the database to the first good response. */
@@ -17,45 +12,6 @@ const FIXTURE = `
   create table log (id int, lane int);
   grant insert on log to anon;
 `;
-
-/** A server of its own, which the test may kill and start again. */
-async function ownServer() {
-  const dir = await mkdtemp(join(tmpdir(), 'gw-writes-'));
-  // When root starts the server, it runs as another user, who needs access to its directory.
-  await chmod(dir, 0o711);
-  const settings = { port: String(await freePort()), fsync: 'off', listen_addresses: '127.0.0.1' };
-  const options = { dataDir: join(dir, 'pg'), log: { write: () => undefined }, settings };
-  let server = await startEmbeddedPostgres(options);
-  onTestFinished(async () => {
-    await server.stop();
-    await rm(dir, { recursive: true, force: true });
-  });
-  const dsn = `postgresql://postgres@127.0.0.1:${settings.port}/postgres`;
-  /** Repeats a query until the server replies. */
-  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> => {
-    for (;;) {
-      const client = new pg.Client(dsn);
-      client.on('error', () => undefined);
-      try {
-        await client.connect();
-        return (await client.query<Row>(sql)).rows;
-      } catch (error) {
-        if (
-          !/ECONNREFUSED|57P0|Connection terminated|ECONNRESET/.test(
-            `${String(error)} ${String((error as { code?: unknown }).code)}`,
-          )
-        )
-          throw error;
-        await sleep(10);
-      } finally {
-        await client.end().catch(() => undefined);
-      }
-    }
-  };
-  await query(FIXTURE);
-  const start = async () => void (server = await startEmbeddedPostgres(options));
-  return { dsn, query, start };
-}
 
 /** Writes rows one after the other in every lane, until it is stopped; gives the status for each row. */
 function keepWriting(gw: Gateway) {
@@ -89,7 +45,7 @@ function keepWriting(gw: Gateway) {
   };
 }
 
-type Query = Awaited<ReturnType<typeof ownServer>>['query'];
+type Query = Awaited<ReturnType<typeof ownPostgres>>['query'];
 
 const disasters: readonly [what: string, kill: (query: Query) => Promise<void>, isGone: boolean][] = [
   [
@@ -113,7 +69,7 @@ const disasters: readonly [what: string, kill: (query: Query) => Promise<void>, 
   ],
 ];
 test.each(disasters)('when %s every write gets a response, none is done twice', async (_, kill, isGone) => {
-  const server = await ownServer();
+  const server = await ownPostgres({ onTestFinished }, FIXTURE);
   const gw = await startGateway(
     { onTestFinished },
     `server { location /api/ { dbrest_pass ${server.dsn}; dbrest_pool_size ${LANES}; dbrest_anon_role anon; } }`,

@@ -1,0 +1,2 @@
+export { PostgresStore } from './postgres-store.ts';
+export { schemaSql } from './schema-sql.ts';

@@ -1,0 +1,61 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
+import type { Owner } from './owner.ts';
+import { freePort } from './ports.ts';
+
+/** A PostgreSQL that a test may kill, stop and start again. */
+interface OwnPostgres {
+  /** URI of the superuser. */
+  readonly dsn: string;
+  readonly port: number;
+  /** Repeats a query until the server replies. */
+  query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+const AWAY = /ECONNREFUSED|57P0|Connection terminated|ECONNRESET/;
+
+/** Starts a server of its own, which ends with its owner; `fixture` is SQL. */
+export async function ownPostgres(t: Owner, fixture: string): Promise<OwnPostgres> {
+  const dir = await mkdtemp(join(tmpdir(), 'gw-own-pg-'));
+  // When root starts the server, it runs as another user, who needs access to its directory.
+  await chmod(dir, 0o711);
+  const port = await freePort();
+  const settings = { port: String(port), fsync: 'off', listen_addresses: '127.0.0.1' };
+  const binDir = process.env['GW_TEST_POSTGRES'];
+  const options = { dataDir: join(dir, 'pg'), log: { write: () => undefined }, settings, binDir };
+  let server = await startEmbeddedPostgres(options);
+  t.onTestFinished(async () => {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const dsn = `postgresql://postgres@127.0.0.1:${port}/postgres`;
+  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> => {
+    for (;;) {
+      const client = new pg.Client(dsn);
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        return (await client.query<Row>(sql)).rows;
+      } catch (error) {
+        if (!AWAY.test(`${String(error)} ${String((error as { code?: unknown }).code)}`)) throw error;
+        await sleep(10);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    }
+  };
+  await query(fixture);
+  return {
+    dsn,
+    port,
+    query,
+    stop: () => server.stop(),
+    start: async () => void (server = await startEmbeddedPostgres(options)),
+  };
+}
