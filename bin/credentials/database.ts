@@ -1,3 +1,4 @@
+import { applySchema, type SchemaItem, schemaScript, schemaStatus } from '../../src/cluster/index.ts';
 import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
 import { columns, fail, visible } from '../terminal.ts';
 import { readSecret } from './secrets.ts';
@@ -10,6 +11,9 @@ export interface DbOptions {
   readonly user: string;
   readonly schema: string;
   readonly json?: boolean;
+  /** It is the store of a cluster, and has nothing to do with dbrest. */
+  readonly cluster?: boolean;
+  readonly clusterRole: string;
 }
 
 /** Options of `gw db setup`. */
@@ -30,6 +34,7 @@ export async function setup(options: SetupOptions): Promise<number> {
   if (fault !== undefined) return fail(fault, 2);
   const verifier = await verifierFor(options, tools);
   if (verifier && 'fault' in verifier) return fail(verifier.fault, 2);
+  if (options.cluster) return setupCluster(options, { role: options.clusterRole, ...verifier });
   const {
     authenticator,
     anon,
@@ -48,13 +53,25 @@ export async function setup(options: SetupOptions): Promise<number> {
   }
   return withDsn(options, async (dsn) => {
     const { before, after } = await tools.applySetup(dsn, order);
-    const items = after.map((item) => {
-      const was = before.find(({ what }) => what === item.what)?.state;
-      return { ...item, changed: was !== item.state };
-    });
-    show(items, options);
+    showChanged(before, after, options);
     const isLacking = (item: dbrestTools.SetupItem): boolean => trigger || item.state !== 'missing';
     return after.every((item) => item.state === 'ok' || !isLacking(item)) ? 0 : 1;
+  });
+}
+
+/** The same for the store of a cluster. */
+async function setupCluster(
+  options: SetupOptions,
+  grantee: { readonly role: string; readonly verifier?: string },
+): Promise<number> {
+  if (options.apply !== true) {
+    process.stdout.write(schemaScript(grantee));
+    return 0;
+  }
+  return withDsn(options, async (dsn) => {
+    const { before, after } = await applySchema(dsn, grantee);
+    showChanged(before, after, options);
+    return after.every(({ state }) => state === 'ok') ? 0 : 1;
   });
 }
 
@@ -67,7 +84,9 @@ export async function status(options: DbOptions): Promise<number> {
   const fault = nameFaultIn(options, tools);
   if (fault !== undefined) return fail(fault, 2);
   return withDsn(options, async (dsn) => {
-    const items = await tools.setupStatus(dsn, options);
+    const items = await (options.cluster
+      ? schemaStatus(dsn, options.clusterRole)
+      : tools.setupStatus(dsn, options));
     show(items, options);
     return items.every(({ state }) => state === 'ok') ? 0 : 1;
   });
@@ -76,9 +95,11 @@ export async function status(options: DbOptions): Promise<number> {
 type Tools = typeof dbrestTools;
 
 function nameFaultIn(
-  { authenticator, anon, user, schema }: DbOptions,
+  { authenticator, anon, user, schema, clusterRole }: DbOptions,
   { nameFault }: Tools,
 ): string | undefined {
+  const roleFault = nameFault(clusterRole);
+  if (roleFault !== undefined) return `invalid --cluster-role "${visible(clusterRole)}"\n  ${roleFault}`;
   for (const [option, name] of Object.entries({ authenticator, anon, user, schema })) {
     // The schema "public" may be served although its name is reserved.
     const fault = option === 'schema' && name === 'public' ? undefined : nameFault(name);
@@ -125,7 +146,16 @@ async function withDsn({ dsn }: DbOptions, use: (dsn: string) => Promise<number>
   }
 }
 
-type PrintedItem = dbrestTools.SetupItem & { readonly changed?: boolean };
+type Item = dbrestTools.SetupItem | SchemaItem;
+type PrintedItem = Item & { readonly changed?: boolean };
+
+function showChanged(before: readonly Item[], after: readonly Item[], options: DbOptions): void {
+  const items = after.map((item) => {
+    const was = before.find(({ what }) => what === item.what)?.state;
+    return { ...item, changed: was !== item.state };
+  });
+  show(items, options);
+}
 
 function show(items: readonly PrintedItem[], { json }: DbOptions): void {
   if (json === true) {

@@ -64,7 +64,9 @@ function addTokens(jwt: Command, finish: Finish): void {
 
 /** Adds `gw db`. */
 export function addDatabase(gw: Command, finish: Finish): void {
-  const db = gw.command('db').description('prepare a PostgreSQL database for dbrest');
+  const db = gw
+    .command('db')
+    .description('prepare a PostgreSQL database for dbrest, or as the store of a cluster');
   withNames(db.command('setup'))
     .description(
       'print the SQL for roles, schema and the event trigger that announces changes; safe to repeat',
@@ -78,14 +80,22 @@ export function addDatabase(gw: Command, finish: Finish): void {
     .option('--cache', 'let the tables of the schema announce writes to the caches of dbrest_cache')
     .option('--watch <table...>', 'let these tables (schema.table) announce changes of rows, for dbrest_live')
     .option('--no-trigger', 'without the event trigger, which takes a superuser')
+    .addOption(clusterOption().conflicts([...DBREST_NAMES, 'grantTables', 'cache', 'watch', 'trigger']))
     .action(async (options: SetupOptions) => {
       finish(await (await import('./database.ts')).setup(options));
     });
   withNames(db.command('status'))
     .description('tell what a database has of that, and lacks')
+    .addOption(clusterOption().conflicts(DBREST_NAMES))
     .action(async (options: DbOptions) => {
       finish(await (await import('./database.ts')).status(options));
     });
+}
+
+const DBREST_NAMES = ['authenticator', 'anon', 'user', 'schema'];
+
+function clusterOption(): Option {
+  return new Option('--cluster', 'instead, what gateways share through "backend postgres://…"');
 }
 
 function withNames(command: Command): Command {
@@ -95,5 +105,6 @@ function withNames(command: Command): Command {
     .option('--anon <role>', 'the role of requests without a token', 'anon')
     .option('--user <role>', 'the role of requests with a token', 'web_user')
     .option('--schema <name>', 'the schema that is served', 'api')
+    .option('--cluster-role <role>', 'the role that gateways of a cluster log in with', 'gw_cluster')
     .option('--json', 'as JSON, for programs');
 }

@@ -7,9 +7,10 @@ import {
   ConnectTimeout,
   hasTimedOut,
   type Pg,
+  publicMessage,
   type WireClient,
 } from './connection.ts';
-import type { ConnectionTarget } from './dsn.ts';
+import { type ConnectionTarget, targetName } from './dsn.ts';
 
 /** Loads the driver, which only what connects to a server needs. */
 export async function loadPg(): Promise<Pg> {
@@ -48,6 +49,31 @@ export async function connect(
     }
   }
   throw lastError;
+}
+
+/**
+ * Calls `use` with a client. Rejects with a message of one line, without the password, if the server cannot be reached, and as
+ * `use` does.
+ */
+export async function withClient<T>(
+  target: ConnectionTarget,
+  use: (client: WireClient) => Promise<T>,
+): Promise<T> {
+  const { client } = await connect(await loadPg(), target, () => Promise.resolve()).catch(
+    sayUnreachable(target),
+  );
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Makes such a message of an error of `connect`. */
+export function sayUnreachable(target: ConnectionTarget): (cause: Error) => never {
+  return (cause) => {
+    throw new Error(`cannot connect to "${targetName(target)}": ${publicMessage(cause, target)}`, { cause });
+  };
 }
 
 /** A query that rejects after some time; `query_timeout` is missing in pg's type declarations. */

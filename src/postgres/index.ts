@@ -1,4 +1,4 @@
-export { connect, limitedQuery, loadPg } from './connect.ts';
+export { connect, limitedQuery, loadPg, sayUnreachable, withClient } from './connect.ts';
 export {
   addressOf,
   type Attempt,

@@ -1,2 +1,3 @@
 export { PostgresStore } from './postgres-store.ts';
-export { schemaSql } from './schema-sql.ts';
+export { schemaScript, schemaSql } from './schema-sql.ts';
+export { applySchema, type SchemaItem, schemaStatus } from './setup.ts';

@@ -10,7 +10,7 @@ import {
 import { StoreLost, type StoreOwner, StoreRefused } from '../store.ts';
 import { type Row, UnexpectedRows } from './rows.ts';
 import { CHANNEL } from './functions-sql.ts';
-import { SCHEMA_VERSION } from './schema-sql.ts';
+import { FORBIDDEN, MISSING, SCHEMA_VERSION } from './schema-sql.ts';
 
 interface SessionOptions {
   readonly target: ConnectionTarget;
@@ -42,9 +42,6 @@ const MOST_WAITING = 1_000;
 /** What the statements of the store may give is less. */
 const MAX_REPLY_BYTES = 33_554_432;
 
-/** SQLSTATEs of a database that is not set up, or was set up anew, or for another role. */
-const MISSING = new Set(['3F000', '42883']);
-const FORBIDDEN = '42501';
 /** It was ended by `statement_timeout`. */
 const CANCELED = '57014';
 /** The server has become a standby. */

@@ -3,6 +3,13 @@ import { FUNCTIONS, MANY_ORIGINS } from './functions-sql.ts';
 
 /** The version of the tables and functions. A gateway uses those of its own version only. */
 export const SCHEMA_VERSION = 1;
+/** SQLSTATEs of a database that is not set up, or not for this role. */
+export const MISSING: ReadonlySet<string> = new Set(['3F000', '42883']);
+export const FORBIDDEN = '42501';
+const HEAD = `-- The store of a cluster of gateways: tables, and functions that alone may use them. It may run any number of times:
+--   gw db setup --cluster | psql "$DATABASE_URL"
+`;
+
 const TABLES = `-- Gateways that are newer have changed what is here.
 do $gw$
 declare
@@ -65,7 +72,7 @@ create table if not exists gw_cluster.digests (
 const VERSION = `create or replace function gw_cluster.version() returns int language sql immutable as 'select ${SCHEMA_VERSION}';
 `;
 
-interface Grantee {
+export interface Grantee {
   /** The role that gateways log in with. */
   readonly role: string;
   /** `SCRAM-SHA-256$…`; the password is unchanged if absent. */
@@ -95,4 +102,9 @@ grant execute on all functions in schema gw_cluster to ${name};
 /** The SQL that makes a database the store of clusters, without a transaction. */
 export function schemaSql(grantee: Grantee): string {
   return [TABLES, FUNCTIONS, VERSION, grants(grantee)].join('\n');
+}
+
+/** The same as a script, with a transaction and a comment. */
+export function schemaScript(grantee: Grantee): string {
+  return `${HEAD}\nbegin;\nset local client_min_messages = warning;\n\n${schemaSql(grantee)}\ncommit;\n`;
 }

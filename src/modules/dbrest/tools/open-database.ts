@@ -5,8 +5,9 @@ import {
   type ConnectionTarget,
   loadPg,
   readDsn,
-  targetName,
+  sayUnreachable,
   type WireClient,
+  withClient as withServer,
 } from '../../../postgres/index.ts';
 import { type DbrestPass, DEFAULT_EMBEDDED_DIR } from '../pass.ts';
 import { SCHEMA_CHANNELS } from '../notifications/index.ts';
@@ -46,15 +47,7 @@ export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Pro
 
 /** Calls `use` with a client of pg; otherwise like `withDatabase`. */
 export function withClient<T>(pass: DbrestPass, use: (client: WireClient) => Promise<T>): Promise<T> {
-  return withTarget(pass, async (target) => {
-    const pg = await loadPg();
-    const { client } = await connect(pg, target, () => Promise.resolve()).catch(sayUnreachable(target));
-    try {
-      return await use(client);
-    } finally {
-      await client.end();
-    }
-  });
+  return withTarget(pass, (target) => withServer(target, use));
 }
 
 /**
@@ -102,10 +95,4 @@ async function withTarget<T>(pass: DbrestPass, use: (target: ConnectionTarget) =
   } finally {
     await server.stop();
   }
-}
-
-function sayUnreachable(target: ConnectionTarget): (cause: Error) => never {
-  return (cause) => {
-    throw new Error(`cannot connect to "${targetName(target)}": ${cause.message}`, { cause });
-  };
 }
