@@ -13,6 +13,8 @@ export class ClusterPurges {
   readonly #sharing: Sharing;
   /** Of all locations and configurations, the latest last. */
   readonly #caches = new Set<SharedCaches>();
+  /** Purges that are on their way to the node. */
+  readonly #handing = new Set<Promise<void>>();
   #subject: PurgeSubject | undefined;
   #unshare: (() => void) | undefined;
 
@@ -35,6 +37,18 @@ export class ClusterPurges {
 
   /** Tells the other nodes of purges that were done here. Never rejects: what could not be handed over is logged. */
   async tell(purges: readonly ZonePurge[]): Promise<void> {
+    const handing = this.#hand(purges);
+    this.#handing.add(handing);
+    await handing;
+    this.#handing.delete(handing);
+  }
+
+  /** Resolves when the node has all purges that were told so far. */
+  async handed(): Promise<void> {
+    await Promise.all(this.#handing);
+  }
+
+  async #hand(purges: readonly ZonePurge[]): Promise<void> {
     for (let attempt = 1; attempt <= MOST_HANDED; attempt += 1) {
       try {
         await this.#sharing.ask('purges', purges, HANDING_MS);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../log/index.ts';
 import { type Counters, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
 import { backendLabel } from './backend.ts';
@@ -55,7 +56,9 @@ export class OpenCluster implements Sharing {
   readonly #parts: OpenClusterParts;
   readonly #text: SharedText;
   readonly #seat: Seat;
-  readonly #looking: NodeJS.Timeout;
+  /** Resolves when the clusters before have left; absent: there was none. */
+  readonly #turn: Promise<void> | undefined;
+  #looking: NodeJS.Timeout | undefined;
   readonly #shared = new Map<Joining, Leaving | undefined>();
   readonly #calls: WorkerCalls;
   #hasYielded = false;
@@ -78,13 +81,13 @@ export class OpenCluster implements Sharing {
     this.purges = new ClusterPurges(this);
     this.limits = new ClusterLimits(this);
     this.upstreams = new ClusterUpstreams(this);
-    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
     const { turn } = parts;
+    // Two nodes of one gateway would each put the same entries into its rings, and write the same files.
     const former = turn.latest;
+    this.#turn = former && former.#yield();
     turn.latest = this;
-    // Two nodes of one gateway would each put the same entries into its rings.
-    if (former) void former.#yield().then(() => this.#look());
-    else this.#look();
+    if (this.#turn) void this.#turn.then(() => this.#compete());
+    else this.#compete();
   }
 
   /** The name of this node. Empty for a moment at the start, if the configuration gives none. */
@@ -173,6 +176,8 @@ export class OpenCluster implements Sharing {
 
   async close(): Promise<void> {
     await this.#yield();
+    // Another worker, or the next configuration of this one, may take them.
+    await Promise.race([this.purges.handed(), sleep(SILENCE_MS, undefined, { ref: false })]);
     this.#calls.close();
     const { turn } = this.#parts;
     if (turn.latest !== this) return;
@@ -186,15 +191,22 @@ export class OpenCluster implements Sharing {
     return { version: this.#parts.version, configuration: digest, loadedAgeMs };
   }
 
+  /** Runs the node whenever no other worker does. */
+  #compete(): void {
+    if (this.#hasYielded) return;
+    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#look();
+  }
+
   /** Runs the node no more. */
   async #yield(): Promise<void> {
     clearInterval(this.#looking);
     this.#hasYielded = true;
+    await this.#turn;
     await this.#end();
   }
 
   #look(): void {
-    if (this.#hasYielded) return;
     const holds = this.#seat.hold(SILENCE_MS);
     if (holds && !this.#node) this.#begin();
     if (holds || !this.#node) return;

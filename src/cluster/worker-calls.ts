@@ -26,6 +26,9 @@ interface Waiting {
 /** Answers questions of all workers; the answer can be sent to a thread. A promise that rejects gives no answer. */
 type Answerer = (question: unknown) => Promise<unknown>;
 
+/** The last question of this thread. A reload opens the calls of a cluster anew while those before are still in use. */
+let lastId = 0;
+
 /**
  * Questions of the workers of a process to the one that runs the node.
  *
@@ -45,7 +48,7 @@ export class WorkerCalls {
   #serves = false;
   /** The worker that runs the node listens to the own channel. */
   #isHeard = false;
-  #last = 0;
+  #isClosed = false;
 
   /** `name` is the same in all workers, and no other channel of the process has it. */
   constructor(name: string, workerId: number) {
@@ -70,7 +73,8 @@ export class WorkerCalls {
   /** Asks the worker that serves. Rejects with `CallLost`. */
   async ask(kind: string, question: unknown, timeoutMs: number): Promise<unknown> {
     if (this.#serves) return this.#answerTo(kind, question);
-    const id = (this.#last += 1);
+    if (this.#isClosed) throw new CallLost('closed');
+    const id = (lastId += 1);
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         if (!this.#waiting.delete(id)) return;
@@ -86,6 +90,7 @@ export class WorkerCalls {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.serve(false);
     this.#common.close();
     this.#own.close();
