@@ -37,6 +37,8 @@ const FEW_MEMBERS = 50;
 const SELDOM = 12;
 /** A read waits no longer for an entry: streams that are added meanwhile are in the next one. */
 const LONGEST_READ_MS = 5_000;
+/** What waits is sent first, for so long at most: as long as something is published, there may always be more. */
+const LONGEST_SENDING_MS = 500;
 /** After an error of the store that is no loss of its connection. */
 const REFUSED_MS = 1_000;
 /** Characters of an error of the store, and of a name that comes from there. */
@@ -199,7 +201,7 @@ export class ClusterNode implements StoreOwner {
       const all = [...this.#streams.values(), ...this.#ended];
       // A send that is under way may have begun before the last entry was made.
       for (let twice = 0; twice < 2; twice += 1)
-        await Promise.allSettled(all.map((shared) => shared.send(this.#store)));
+        await Promise.allSettled(all.map((shared) => this.#sendFirst(shared)));
       await this.#store.leave(nodeId, incarnation).catch(() => undefined);
     }
     this.#epoch += 1;
@@ -256,7 +258,7 @@ export class ClusterNode implements StoreOwner {
   async #sendEnded(): Promise<void> {
     for (const shared of this.#ended) {
       if (!this.#isUp) return;
-      await this.#trying(() => shared.send(this.#store));
+      await this.#trying(() => this.#sendFirst(shared));
       if (shared.waiting > 0) continue;
       shared.drop();
       this.#ended.delete(shared);
@@ -280,8 +282,14 @@ export class ClusterNode implements StoreOwner {
     if (epoch !== this.#epoch) return;
     await this.#trying(async () => {
       await shared.begin(this.#store);
-      await shared.send(this.#store);
+      await this.#sendFirst(shared);
     });
+  }
+
+  /** Sends what waits, and goes on with that while others have their turn. */
+  async #sendFirst(shared: NodeStream): Promise<void> {
+    const pause = sleep(LONGEST_SENDING_MS, undefined, { ref: false });
+    await Promise.race([shared.send(this.#store), pause]);
   }
 
   async #send(shared: NodeStream): Promise<void> {
@@ -345,7 +353,7 @@ export class ClusterNode implements StoreOwner {
   async #look(shared: NodeStream): Promise<void> {
     if (shared.position === undefined) return this.#begin(shared, this.#epoch);
     if (!(await shared.verify(this.#store))) this.#store.readAnew();
-    await shared.send(this.#store);
+    await this.#sendFirst(shared);
   }
 
   /** In a large cluster the list is too long to be read by everybody at each heartbeat. */
