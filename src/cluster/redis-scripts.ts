@@ -35,6 +35,8 @@ export const STORE_COMMANDS = [
   'hscan',
   'get',
   'set',
+  'del',
+  'pttl',
   'zadd',
   'zscore',
   'zcount',
@@ -82,8 +84,23 @@ export function bucketKey(namespace: string, zone: string, keyHash: string): str
   return `gw:{${namespace}:li:${zone}:${keyHash}}`;
 }
 
-/** Without a stream there are no first and last entries; XINFO gives the last id also when all entries were trimmed. */
-const STREAM_ENDS = `
+/** No stream has ever had so many entries: larger counters were written by somebody else. */
+const MOST_COUNTER = 999_999_999_999_999;
+
+/** What nodes have written as a number; 0 for anything else. */
+const NUMBERS = `
+local function count(text)
+  local number = tonumber(text)
+  return number and number >= 0 and number <= ${MOST_COUNTER} and math.floor(number) or 0
+end
+local function text(number) return string.format('%.0f', number) end
+`;
+
+/**
+ * Without a stream there are no first and last entries; XINFO gives the last id also when all entries were trimmed. Behind an id that no
+ * node has made none could be added any more: the stream is deleted, which nodes see as entries that are missing.
+ */
+const STREAM_ENDS = `${NUMBERS}
 local function ends(stream)
   local facts = redis.pcall('XINFO', 'STREAM', stream)
   if facts.err then
@@ -95,9 +112,12 @@ local function ends(stream)
     if facts[at] == 'last-generated-id' then newest = tonumber(string.match(facts[at + 1], '^%d+'))
     elseif facts[at] == 'first-entry' and facts[at + 1] then oldest = facts[at + 1][1] end
   end
+  if newest > ${MOST_COUNTER} then
+    redis.call('DEL', stream)
+    return 0, nil
+  end
   return newest, oldest
 end
-local function text(number) return string.format('%.0f', number) end
 `;
 
 const NOW = `
@@ -119,9 +139,9 @@ export const APPEND = script(`${STREAM_ENDS}
 local stream, hash, retain, origin, incarnation = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 local own = 'o:' .. origin
 local kept = redis.call('HMGET', hash, 'c', own, 'm')
-local counter, last = tonumber(kept[1]) or 0, 0
+local counter, last = count(kept[1]), 0
 local former, sent = string.match(kept[2] or '', '^(%S*) (%d+)')
-if former == incarnation then last = tonumber(sent) end
+if former == incarnation then last = count(sent) end
 
 local function add(entry)
   return redis.pcall('XADD', stream, 'MAXLEN', '~', retain, text(counter + 1) .. '-0', unpack(entry))
@@ -137,8 +157,8 @@ while at <= #ARGV and not fault do
     local added = add(entry)
     if type(added) == 'table' then
       local newest = ends(stream)
-      if newest and newest > counter then
-        counter = newest
+      if newest then
+        counter = math.max(counter, newest)
         added = add(entry)
       end
     end
@@ -174,13 +194,13 @@ local newest, oldest = ends(stream)
 if not newest then return oldest end
 local kept = redis.call('HMGET', hash, 'c', 'o:' .. ARGV[2])
 local former, sent = string.match(kept[2] or '', '^(%S*) (%d+)')
-local last = former == ARGV[3] and sent or '0'
+local last = former == ARGV[3] and text(count(sent)) or '0'
 local entry, mac = redis.call('XRANGE', stream, ARGV[1], ARGV[1], 'COUNT', 1)[1], false
 if entry then
   local texts = entry[2]
   mac = texts[2] == '${ENTRY_VERSION}' and texts[9] == 'mac' and #texts[10] < 100 and texts[10] or ''
 end
-return { text(math.max(newest, tonumber(kept[1]) or 0)), oldest or false, last, mac, text(now) }
+return { text(math.max(newest, count(kept[1]))), oldest or false, last, mac, text(now) }
 `);
 
 /**
@@ -269,7 +289,7 @@ for at = 1, #found, 2 do
   local facts = redis.call('HMGET', KEYS[2], found[at])[1] or ''
   bytes = bytes + #found[at] + #facts
   if bytes > tonumber(ARGV[2]) then break end
-  members[#members + 1] = math.max(0, now - tonumber(found[at + 1]))
+  members[#members + 1] = math.max(0, math.min(now - tonumber(found[at + 1]), ${MOST_COUNTER}))
   members[#members + 1] = found[at]
   members[#members + 1] = facts
 end
@@ -288,10 +308,11 @@ const CLOCK_SET_MS = 60_000;
  */
 export const ADMIT = script(`${NOW}
 local rate, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local fill, written = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
+local kept = redis.pcall('GET', KEYS[1])
+local fill, written = string.match(type(kept) == 'string' and kept or '', '^(%d+) (%d+)$')
 local first, elapsed = 0, 1
-if fill then
-  fill, written = tonumber(fill), tonumber(written)
+fill, written = tonumber(fill), tonumber(written)
+if fill and fill <= ${MOST_COUNTER} then
   elapsed = now - written
   elapsed = elapsed < -${CLOCK_SET_MS} and 1 or math.max(0, elapsed)
   first = math.max(0, fill - math.floor(rate * elapsed / 1000) + 1000)
@@ -317,6 +338,7 @@ local function kept(packed)
   if not packed then return 0, {} end
   local isPacked, one = pcall(cmsgpack.unpack, packed)
   if not isPacked or type(one) ~= 'table' or type(one[1]) ~= 'number' or type(one[2]) ~= 'table' then return 0, {} end
+  if one[1] ~= count(one[1]) then return 0, {} end
   return one[1], one[2]
 end
 `;
@@ -327,7 +349,7 @@ end
  */
 export const WRITE = script(`${STREAM_ENDS}${NOW}${KEPT_ENTRY}
 local stream, hash, byKey, expiries, retain, origin, incarnation = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], ARGV[3]
-local counter = tonumber(redis.call('HMGET', hash, 'c')[1]) or 0
+local counter = count(redis.call('HMGET', hash, 'c')[1])
 local before = counter
 
 local function keep(key, entry, lifeMs)
@@ -339,6 +361,9 @@ end
 local function write(sequence, mac, texts)
   local key, seen, lifeMs = texts[2], tonumber(texts[4]), tonumber(texts[6])
   local held, former = kept(redis.call('HMGET', byKey, key)[1])
+  if held > counter then counter = math.max(counter, ends(stream) or 0) end
+  -- No node can have seen it.
+  if held > counter then held, former = 0, {} end
   if former[4] == origin and former[6] == incarnation then
     if former[8] == sequence then return held end
     if (tonumber(former[8]) or 0) > tonumber(sequence) then return 0 end
@@ -397,10 +422,14 @@ end
 return found
 `);
 
-/** KEYS lease; ARGV owner, ms. Gives 1 if the owner has it. */
+/** Longest time that a lease can be left. */
+const LONGEST_LEASE_MS = 86_400_000;
+
+/** KEYS lease; ARGV owner, ms. Gives 1 if the owner has it. One that does not end in time no node has taken. */
 export const LEASE = script(`
-local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return 0 end
+local owner, leftMs = redis.pcall('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
+local isHeld = type(owner) == 'string' and leftMs >= 0 and leftMs <= ${LONGEST_LEASE_MS}
+if isHeld and owner ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `);

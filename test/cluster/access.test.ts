@@ -41,7 +41,7 @@ for (const { it, more, urlOf } of topologies) {
     await client.config('RESETSTAT');
     await client.script('FLUSH');
     const one = await readyStore({ url: await urlOf(user, t), namespace });
-    await useAll(one);
+    await useAll(one, user.server);
     const used = [...(await client.info('commandstats')).matchAll(/^cmdstat_([^:]+):/gm)]
       .map(([, name]) => name)
       .filter((name) => !/^(?:auth|config|acl|script)\b/.test(name ?? ''));
@@ -50,7 +50,7 @@ for (const { it, more, urlOf } of topologies) {
 }
 
 /** Has a store do everything that it can. */
-async function useAll(one: TestStore): Promise<void> {
+async function useAll(one: TestStore, { client }: TestRedis): Promise<void> {
   const { store } = one;
   const digests = new Map([['ev:a', '1']]);
   const facts = { incarnation: 'i1', facts: '{}', heartbeatMs: 60_000, digests };
@@ -65,6 +65,8 @@ async function useAll(one: TestStore): Promise<void> {
   expect(await store.write('di:a', [keyEntryOf(one, { key: 'k', value: 'v' })])).toEqual([1]);
   expect((await store.keys('di:a')).entries).toHaveLength(1);
   expect(await store.lease('up:a', 'gw-a', 1_000)).toBe(true);
+  await client.xadd(one.key('ev:b'), '9007199254740991-0', 'x', 'y');
+  expect(await store.append('ev:b', entriesOf(one, { stream: 'ev:b' }))).toEqual([1]);
 }
 
 const refusals = [

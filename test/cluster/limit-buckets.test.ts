@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { StoreRefused } from '../../src/cluster/index.ts';
 import { redis } from '../harness/redis.ts';
 import { readyStore } from './stores.ts';
 
@@ -64,9 +63,17 @@ test('the key of a bucket expires when one more request would be as the first on
 test('what somebody else has written at the key of a bucket is no bucket', async () => {
   const one = await readyStore();
   const { client } = await redis();
-  await client.set(one.key('li:one:k'), 'x 1');
-  expect(await one.store.admit(SLOW)).toEqual({ requests: 1, excess: 0 });
-  await client.del(one.key('li:one:k'));
-  await client.lpush(one.key('li:one:k'), 'x');
-  await expect(one.store.admit(SLOW)).rejects.toThrow(StoreRefused);
+  const key = one.key('li:one:k');
+  const sabotages = [
+    () => client.set(key, 'x 1'),
+    () => client.set(key, `${'9'.repeat(400)} 1`),
+    () => client.set(key, '9007199254740993000 1'),
+    () => client.lpush(key, 'x'),
+  ];
+  for (const sabotage of sabotages) {
+    await client.del(key);
+    await sabotage();
+    expect(await one.store.admit(SLOW)).toEqual({ requests: 1, excess: 0 });
+  }
+  expect(one.told).toEqual(['up']);
 });
