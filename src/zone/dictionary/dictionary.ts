@@ -10,7 +10,9 @@ import {
   type Increment,
   Payload,
 } from './entry.ts';
-import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION, repairDictionary } from './kind.ts';
+import { repairDictionary } from './kind.ts';
+import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION } from './layout.ts';
+import { SharedEntries } from './shared-entries.ts';
 import { Table } from './table.ts';
 
 interface PutOptions {
@@ -47,6 +49,8 @@ export function openDictionary(
  * lock could not be acquired in 250 ms, `bad key` if the key is empty or longer than 65535 bytes.
  */
 export class Dictionary {
+  /** What the gateways of a cluster share of it. */
+  readonly shared: SharedEntries;
   readonly #table: Table;
   readonly #lock: ZoneLock;
   readonly #payload = new Payload();
@@ -68,6 +72,8 @@ export class Dictionary {
     this.#timeoutMs = timeoutMs;
     this.#evict = evict;
     this.#now = now;
+    const locked = <T>(act: () => T): T => this.#locked(act);
+    this.shared = new SharedEntries({ memory, table: this.#table, evict, now, locked });
   }
 
   /** Returns the value of a key, or `undefined`. With `evict` this counts as a use. */
@@ -109,6 +115,8 @@ export class Dictionary {
       if (typeof value !== 'number') {
         throw new DictionaryFault('not a number', `the value of "${key}" is not a number`);
       }
+      // A thread that dies in between leaves a change without a difference, not the opposite.
+      if (this.#table.changes?.isShared === true) this.#table.changes.add(entry);
       this.#table.setNumber(entry, value + delta);
       this.#use(entry);
       return value + delta;
@@ -118,7 +126,7 @@ export class Dictionary {
   /** Deletes a key. Returns false if it had no value. */
   delete(key: string): boolean {
     const deleted = this.#withEntry(key, (entry) => {
-      this.#table.remove(entry);
+      this.#table.delete(entry);
       return true;
     });
     return deleted === true;
@@ -201,12 +209,11 @@ export class Dictionary {
    * one.
    */
   #store(value: DictionaryValue, { replaced, nowMs, ttlMs = this.#timeoutMs }: StoreOptions): void {
-    const table = this.#table;
-    if (!table.reserve(this.#payload.length, { replaced, nowMs, evict: this.#evict })) {
-      throw full();
-    }
-    if (replaced !== 0) table.remove(replaced);
-    table.insert(this.#payload, { value, expiresMs: ttlMs === 0 ? 0 : nowMs + ttlMs });
+    const { changes } = this.#table;
+    if (changes?.isShared === true && this.#payload.length > changes.mostBytes)
+      throw tooLarge(changes.mostBytes);
+    const stored = { value, expiresMs: ttlMs === 0 ? 0 : nowMs + ttlMs };
+    if (!this.#table.put(this.#payload, stored, { replaced, nowMs, evict: this.#evict })) throw full();
   }
 
   /** The order of use matters only if it decides which entries are evicted. */
@@ -248,4 +255,11 @@ export class Dictionary {
 
 function full(): DictionaryFault {
   return new DictionaryFault('no memory', 'the dictionary is full');
+}
+
+function tooLarge(mostBytes: number): DictionaryFault {
+  return new DictionaryFault(
+    'too large',
+    `key and value have more than ${mostBytes} bytes, and cannot be shared`,
+  );
 }

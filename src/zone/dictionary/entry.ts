@@ -1,4 +1,4 @@
-import { MAX_KEY_BYTES } from './kind.ts';
+import { MAX_KEY_BYTES } from './layout.ts';
 
 const OFFSET = 0x811c_9dc5;
 const PRIME = 0x0100_0193;
@@ -14,11 +14,11 @@ export function fnv1a(bytes: Uint8Array, length: number = bytes.length, seed: nu
 }
 
 /** Why a dictionary refuses a call; nothing has been changed. */
-type DictionaryRefusal = 'busy' | 'no memory' | 'not a number' | 'bad key';
+type DictionaryRefusal = 'busy' | 'no memory' | 'not a number' | 'bad key' | 'too large';
 
 /**
  * The error of a refused call. `busy`: the lock could not be acquired in 250 ms, and another try may succeed. The other
- * reasons are faults of the call.
+ * reasons are faults of the call; `too large`: for a dictionary that gateways share.
  */
 export class DictionaryFault extends Error {
   readonly refusal: DictionaryRefusal;

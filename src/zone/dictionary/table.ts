@@ -1,5 +1,6 @@
 import type { Memory } from '../header.ts';
 import { Blocks } from './blocks.ts';
+import { Changes } from './changes.ts';
 import type { DictionaryValue, Payload } from './entry.ts';
 import {
   blocksFor,
@@ -22,13 +23,15 @@ import {
   TEXT_LENGTH,
   TYPE,
   TYPES,
-} from './kind.ts';
+} from './layout.ts';
 
 /** A value to insert; if it is a string, its text is in the payload. */
 interface StoredValue {
   readonly value: DictionaryValue;
   /** Milliseconds since the epoch; 0: never. */
   readonly expiresMs: number;
+  /** The counter of the stream that it comes from; absent: it is a change that is made here. */
+  readonly counter?: number;
 }
 
 /** The arguments of `reserve` besides the size. */
@@ -44,11 +47,14 @@ interface ReserveOptions {
  */
 export class Table {
   readonly geometry: Geometry;
+  /** Absent in tables that are no dictionaries. */
+  readonly changes: Changes | undefined;
   readonly #memory: Memory;
   readonly #blocks: Blocks;
 
   constructor(memory: Memory) {
-    this.geometry = geometryOf(memory.bytes.length);
+    this.geometry = geometryOf(memory);
+    this.changes = this.geometry.isDictionary ? new Changes(memory, this.geometry) : undefined;
     this.#memory = memory;
     this.#blocks = new Blocks(memory, this.geometry);
   }
@@ -69,6 +75,14 @@ export class Table {
     return this.#memory.u32[NEWEST_WORD] as number;
   }
 
+  get oldest(): number {
+    return this.#memory.u32[OLDEST_WORD] as number;
+  }
+
+  newer(entry: number): number {
+    return this.#get(entry, NEWER);
+  }
+
   older(entry: number): number {
     return this.#get(entry, OLDER);
   }
@@ -82,13 +96,19 @@ export class Table {
     return this.#get(entry, BUCKET_NEXT);
   }
 
-  /** Returns the entry with this key; 0 if there is none. An expired entry is removed. */
+  /** Returns the entry with this key; 0 if there is none. An expired entry is removed, unless it waits for the store. */
   find(payload: Payload, nowMs: number): number {
+    const entry = this.lookUp(payload);
+    if (entry === 0 || !this.isExpired(entry, nowMs)) return entry;
+    if (this.#sharing?.waits(entry) !== true) this.remove(entry);
+    return 0;
+  }
+
+  /** Returns the entry with this key, even if it is deleted or expired; 0 if there is none. */
+  lookUp(payload: Payload): number {
     let entry = this.#memory.u32[this.#bucketOf(payload.hash)] as number;
     while (entry !== 0 && !this.#isFor(entry, payload)) entry = this.nextInBucket(entry);
-    if (entry === 0 || !this.isExpired(entry, nowMs)) return entry;
-    this.remove(entry);
-    return 0;
+    return entry;
   }
 
   isExpired(entry: number, nowMs: number): boolean {
@@ -122,7 +142,12 @@ export class Table {
     this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] = number;
   }
 
-  /** For entries that do not expire, but store a time. */
+  /** Tells whether the entry was deleted, and waits for the store. It is not in the order of use. */
+  isDeleted(entry: number): boolean {
+    return this.changes !== undefined && this.expiresMs(entry) < 0;
+  }
+
+  /** Changes when an entry expires; or, for entries that do not expire, the time that they store. */
   setTime(entry: number, timeMs: number): void {
     this.#memory.f64[this.#blocks.at(entry, EXPIRES) >> 3] = timeMs;
   }
@@ -139,18 +164,32 @@ export class Table {
    * `evict`, the least recently used ones. Returns false if there is not enough room.
    */
   reserve(payloadBytes: number, { replaced, evict, nowMs }: ReserveOptions): boolean {
-    const needed = blocksFor(payloadBytes) - (replaced === 0 ? 0 : blocksFor(this.#payloadBytes(replaced)));
+    const needed =
+      this.#blocksFor(payloadBytes) - (replaced === 0 ? 0 : this.#blocksFor(this.payloadBytes(replaced)));
     if (this.freeBlocks >= needed) return true;
-    if (blocksFor(payloadBytes) > this.geometry.blocks) return false;
-    // The replaced entry must not be evicted: its blocks are already counted.
-    if (evict && replaced !== 0) this.touch(replaced);
-    if (evict) while (this.freeBlocks < needed) this.#evictOldest();
+    if (this.#blocksFor(payloadBytes) > this.geometry.blocks) return false;
+    if (evict) this.#evict(needed, replaced);
     else this.#removeExpired(nowMs, replaced);
     return this.freeBlocks >= needed;
   }
 
-  /** Inserts an entry with a new key; `reserve` must have made room. */
-  insert(payload: Payload, { value, expiresMs }: StoredValue): void {
+  /**
+   * Stores an entry instead of `replaced`, which has the same key (0: none that can be seen), and makes room for it as `reserve` does.
+   * Returns false if there is not enough.
+   */
+  put(payload: Payload, stored: StoredValue, options: ReserveOptions): boolean {
+    const sharing = this.#sharing;
+    if (sharing !== undefined) return this.#putShared(payload, stored, { options, sharing });
+    if (!this.reserve(payload.length, options)) return false;
+    if (options.replaced !== 0) this.remove(options.replaced);
+    this.insert(payload, stored);
+    return true;
+  }
+
+  /**
+   * Inserts an entry with a new key; `reserve` must have made room. `seen` is the counter of what it replaces.
+   */
+  insert(payload: Payload, { value, expiresMs, counter }: StoredValue, seen: number = 0): number {
     const { u32, u16, f64, bytes } = this.#memory;
     const entry = this.#blocks.write(payload.bytes, payload.length);
     this.#set(entry, HASH, payload.hash);
@@ -159,26 +198,88 @@ export class Table {
     this.#set(entry, TEXT_LENGTH, payload.textLength);
     f64[this.#blocks.at(entry, EXPIRES) >> 3] = expiresMs;
     f64[this.#blocks.at(entry, NUMBER) >> 3] = typeof value === 'string' ? 0 : Number(value);
+    this.changes?.stamp(entry, counter, seen);
     this.#blocks.mark(entry);
     const bucket = this.#bucketOf(payload.hash);
     this.#set(entry, BUCKET_NEXT, u32[bucket] as number);
     u32[bucket] = entry;
     this.#linkUse(entry);
+    this.#sharing?.link(entry);
     u32[ENTRIES_WORD] = this.entries + 1;
-    if (expiresMs !== 0 && expiresMs < (f64[EARLIEST_DOUBLE] as number)) f64[EARLIEST_DOUBLE] = expiresMs;
+    if (expiresMs !== 0) this.#note(expiresMs);
+    return entry;
   }
 
   remove(entry: number): void {
     this.#unlinkBucket(entry);
-    this.#unlinkUse(entry);
-    this.#memory.u32[ENTRIES_WORD] = this.entries - 1;
-    this.#blocks.free(entry, this.#payloadBytes(entry));
+    this.#sharing?.unlink(entry);
+    if (!this.isDeleted(entry)) {
+      this.#unlinkUse(entry);
+      this.#memory.u32[ENTRIES_WORD] = this.entries - 1;
+    }
+    this.#blocks.free(entry);
   }
 
-  #evictOldest(): void {
+  /** Removes an entry; of a shared dictionary as soon as the store knows that. */
+  delete(entry: number): void {
+    const sharing = this.#sharing;
+    if (sharing === undefined) this.remove(entry);
+    else this.bury(entry, sharing);
+  }
+
+  /** Deletes an entry of a shared dictionary; its key stays until the store knows that. */
+  bury(entry: number, sharing: Changes): void {
+    sharing.add(entry);
+    this.#unlinkUse(entry);
+    this.#memory.u32[ENTRIES_WORD] = this.entries - 1;
+    this.setTime(entry, -Infinity);
+    this.#set(entry, TEXT_LENGTH, 0);
+    this.#blocks.cut(entry, this.#keyLength(entry));
+  }
+
+  /** An entry of a shared dictionary waits no more. */
+  settle(entry: number, sharing: Changes): void {
+    if (this.isDeleted(entry)) return this.remove(entry);
+    sharing.settle(entry);
+    const expires = this.expiresMs(entry);
+    if (expires !== 0) this.#note(expires);
+  }
+
+  /** The changes of the dictionary while it is shared. */
+  get #sharing(): Changes | undefined {
+    return this.changes?.isShared === true ? this.changes : undefined;
+  }
+
+  #putShared(
+    payload: Payload,
+    stored: StoredValue,
+    { options, sharing }: { options: ReserveOptions; sharing: Changes },
+  ): boolean {
+    // What cannot be seen any more may be kept for the store.
+    const replaced = options.replaced === 0 ? this.lookUp(payload) : options.replaced;
+    if (!this.reserve(payload.length, { ...options, replaced })) return false;
+    const seen = replaced === 0 ? 0 : sharing.counterOf(replaced);
+    if (replaced !== 0) this.remove(replaced);
+    this.insert(payload, stored, seen);
+    return true;
+  }
+
+  /** Removes the least recently used entries. The one that is replaced stays: its blocks are already counted. */
+  #evict(needed: number, replaced: number): void {
     const { u32 } = this.#memory;
-    this.remove(u32[OLDEST_WORD] as number);
-    u32[EVICTED_WORD] = this.evicted + 1;
+    if (replaced !== 0 && !this.isDeleted(replaced)) this.touch(replaced);
+    while (this.freeBlocks < needed) {
+      const { oldest } = this;
+      if (oldest === 0 || oldest === replaced) return;
+      this.remove(oldest);
+      u32[EVICTED_WORD] = this.evicted + 1;
+    }
+  }
+
+  /** An entry expires at this time. */
+  #note(expiresMs: number): void {
+    const { f64 } = this.#memory;
+    if (expiresMs < (f64[EARLIEST_DOUBLE] as number)) f64[EARLIEST_DOUBLE] = expiresMs;
   }
 
   /** Removes expired entries. Scans the table only if some entry may have expired. */
@@ -186,10 +287,12 @@ export class Table {
     const { f64 } = this.#memory;
     if ((f64[EARLIEST_DOUBLE] as number) > nowMs) return;
     let earliest = Infinity;
+    const sharing = this.#sharing;
     for (let entry = this.newest, older = 0; entry !== 0; entry = older) {
       older = this.older(entry);
       const expires = this.expiresMs(entry);
-      if (expires === 0) continue;
+      // The time of an entry that waits for the store is noted when that has it.
+      if (expires === 0 || sharing?.waits(entry) === true) continue;
       if (expires <= nowMs && entry !== except) this.remove(entry);
       else if (expires < earliest) earliest = expires;
     }
@@ -237,7 +340,11 @@ export class Table {
     return this.#memory.u16[this.#blocks.at(entry, KEY_LENGTH) >> 1] as number;
   }
 
-  #payloadBytes(entry: number): number {
+  #blocksFor(payloadBytes: number): number {
+    return blocksFor(payloadBytes, this.geometry);
+  }
+
+  payloadBytes(entry: number): number {
     return this.#keyLength(entry) + this.#get(entry, TEXT_LENGTH);
   }
 

@@ -1,11 +1,12 @@
 import type { ConnectionLimitDeclaration, RequestLimitDeclaration, ZoneKind } from '../declaration.ts';
 import { fnv1a, Payload } from '../dictionary/entry.ts';
-import { BLOCK_BYTES, rebuild, repairDictionary } from '../dictionary/kind.ts';
+import { rebuild, repairDictionary } from '../dictionary/kind.ts';
+import { BLOCK_BYTES } from '../dictionary/layout.ts';
 import { Table } from '../dictionary/table.ts';
 import { IDENTITY_WORD, MAX_ZONE_BYTES, type Memory, memoryOf, VERSION_WORD } from '../header.ts';
 
 /*
- * Limits keep their counts in the blocks of a dictionary (`../dictionary/kind.ts`): one block holds a key of 80 bytes,
+ * Limits keep their counts in the blocks of a dictionary (`../dictionary/layout.ts`): one block holds a key of 80 bytes,
  * as many bytes as nginx takes for it on a 64-bit machine. Beside the dictionary's header:
  *
  *   header    56 u32 FNV-1a of the text that makes the keys

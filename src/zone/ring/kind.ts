@@ -8,6 +8,7 @@ import {
   RECOVERIES_WORD,
   VERSION_WORD,
 } from '../header.ts';
+import { announce } from '../wake-up.ts';
 import {
   CAPACITY_WORD,
   CREATED,
@@ -55,8 +56,7 @@ export function repairRing(ring: Memory, capacity: number): void {
   Atomics.add(i32, SEQUENCE_WORD, 1);
   Atomics.add(i32, RECOVERIES_WORD, 1);
   // The dead publisher has not announced its last entry.
-  Atomics.add(i32, WAKE_WORD, 1);
-  Atomics.notify(i32, WAKE_WORD);
+  announce(i32, WAKE_WORD);
 }
 
 function emptyHalfWritten(ring: Memory, capacity: number): void {

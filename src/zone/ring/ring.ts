@@ -1,6 +1,6 @@
-/// <reference lib="es2024.sharedmemory" />
 import { type Memory, memoryOf } from '../header.ts';
 import { setAlive, ZoneLock } from '../lock.ts';
+import { announce, WakeUp } from '../wake-up.ts';
 import { repairRing, ringCapacity } from './kind.ts';
 import {
   COUNTER,
@@ -35,50 +35,6 @@ import {
   type SnapshotQuery,
   takeSnapshot,
 } from './snapshot.ts';
-
-/** Wakes all threads that wait on this zone. */
-function announce(words: Int32Array): void {
-  Atomics.add(words, WAKE_WORD, 1);
-  Atomics.notify(words, WAKE_WORD);
-}
-
-/**
- * Calls listeners in this thread after announcements in any thread; several in quick succession may cause one call. All
- * listeners share one wait, which neither polls nor keeps the thread alive.
- */
-class WakeUp {
-  readonly #words: Int32Array;
-  readonly #listeners = new Set<() => void>();
-  #waiting = false;
-
-  constructor(words: Int32Array) {
-    this.#words = words;
-  }
-
-  /** Adds a listener. Returns the function that removes it. */
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    this.#wait(Atomics.load(this.#words, WAKE_WORD));
-    return () => void this.#listeners.delete(listener);
-  }
-
-  #wait(seen: number): void {
-    if (this.#waiting || this.#listeners.size === 0) return;
-    const outcome = Atomics.waitAsync(this.#words, WAKE_WORD, seen);
-    this.#waiting = true;
-    if (outcome.async) void outcome.value.then(() => this.#wake());
-    // There was an announcement since `seen`. The listeners are called in the next turn, since busy publishers would
-    // otherwise block this thread.
-    else setImmediate(() => this.#wake());
-  }
-
-  #wake(): void {
-    this.#waiting = false;
-    const seen = Atomics.load(this.#words, WAKE_WORD);
-    for (const listener of this.#listeners) listener();
-    this.#wait(seen);
-  }
-}
 
 /** What an event has that this process publishes: it is in no stream yet. */
 const OWN = { counter: 0, sequence: 0, origin: 0 } as const;
@@ -134,7 +90,7 @@ export class Ring {
     this.#shared = memoryOf(buffer);
     setAlive(this.#shared.i32, threadId);
     this.#lock = new ZoneLock(this.#shared.i32, threadId, () => repairRing(this.#shared, this.capacity));
-    this.#wakeUp = new WakeUp(this.#shared.i32);
+    this.#wakeUp = new WakeUp(this.#shared.i32, WAKE_WORD);
   }
 
   /**
@@ -150,7 +106,7 @@ export class Ring {
     } finally {
       this.#lock.release();
     }
-    announce(this.#shared.i32);
+    announce(this.#shared.i32, WAKE_WORD);
     return published;
   }
 
@@ -179,7 +135,7 @@ export class Ring {
    */
   confirm(events: readonly ConfirmedEvent[]): number | undefined {
     const count = this.#locked(() => events.filter((event) => this.#confirm(event)).length);
-    if (count !== undefined && count > 0) announce(this.#shared.i32);
+    if (count !== undefined && count > 0) announce(this.#shared.i32, WAKE_WORD);
     return count;
   }
 
@@ -305,7 +261,7 @@ export class Ring {
       });
     } finally {
       // Also what was appended before an event that is refused.
-      if (last !== 0) announce(this.#shared.i32);
+      if (last !== 0) announce(this.#shared.i32, WAKE_WORD);
     }
   }
 

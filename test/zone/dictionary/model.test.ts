@@ -96,10 +96,10 @@ class Model {
   }
 }
 
-/** The first block has room for 80 bytes of key and text, each further one for 120. */
+/** The first block has room for 56 bytes of key and text, each further one for 120. */
 function blocksOf(key: string, value: DictionaryValue): number {
   const bytes = Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0);
-  return bytes <= 80 ? 1 : 1 + Math.ceil((bytes - 80) / 120);
+  return bytes <= 56 ? 1 : 1 + Math.ceil((bytes - 56) / 120);
 }
 
 const key = fc.oneof(
@@ -201,16 +201,29 @@ function scanned(dictionary: Dictionary): DictionaryEntry[] {
   return found.toSorted(byKey);
 }
 
-for (const evict of [false, true]) {
-  test(`a dictionary ${evict ? 'with' : 'without'} evict behaves as a list in the order of use, after any sequence of calls`, () => {
+/** Gives the changes to the store, if the dictionary is shared. */
+function settleAll({ shared }: Dictionary): void {
+  for (const change of shared.changes(1_000)) shared.settle(change);
+}
+
+for (const [evict, isShared] of [
+  [false, false],
+  [true, false],
+  [false, true],
+  [true, true],
+] as const) {
+  const kind = `${isShared ? 'shared ' : ''}dictionary ${evict ? 'with' : 'without'} evict`;
+  test(`a ${kind} behaves as a list in the order of use, after any sequence of calls`, () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (program) => {
         const model = new Model(evict);
         const buffer = createZone({ name: 'd', kind: 'dictionary', sizeBytes: 4096 });
         const dictionary = openDictionary(buffer, 3, { evict, now: () => model.nowMs });
+        if (isShared) dictionary.shared.share(7, 5_000);
         for (const taken of program) {
           const expected = expectOf(model, taken);
           expect(actOn(dictionary, taken)).toEqual(expected);
+          settleAll(dictionary);
           expect(dictionary.list(Infinity)).toEqual(model.list());
           expect(scanned(dictionary)).toEqual(model.list().toSorted(byKey));
           expect(dictionary.facts()).toMatchObject({

@@ -1,13 +1,21 @@
 import { workerData } from 'node:worker_threads';
 import { openDictionary } from '../../../src/zone/index.ts';
 
-/** Replaces the value of `key` and dies in that call, under the lock, just before or after its n-th call of an atomic. */
-const { buffer, threadId, method, nth, side } = workerData as {
+/** Writes `key` and dies in that call, under the lock, just before or after its n-th call of an atomic. */
+const {
+  buffer,
+  threadId,
+  method,
+  nth,
+  side,
+  act = 'set',
+} = workerData as {
   buffer: SharedArrayBuffer;
   threadId: number;
-  method: 'store' | 'exchange';
+  method: 'store' | 'exchange' | 'add';
   nth: number;
   side: 'before' | 'after';
+  act?: 'set' | 'delete' | 'incr';
 };
 const dictionary = openDictionary(buffer, threadId);
 
@@ -24,4 +32,6 @@ Atomics[method] = ((words: Int32Array, index: number, value: number) => {
   if (isLast && side === 'after') die();
   return result;
 }) as typeof Atomics.store;
-dictionary.set('key', 'new '.repeat(100));
+if (act === 'set') dictionary.set('key', 'new '.repeat(100));
+else if (act === 'delete') dictionary.delete('key');
+else dictionary.incr('number', 1);
