@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { ErrorLog } from '../log/index.ts';
+import type { UpstreamGroup, Upstreams } from '../upstream/index.ts';
 import { type Counters, zoneIdentity } from '../zone/index.ts';
 import { type ClusterTurn, OpenCluster } from './open-cluster.ts';
 import { showCluster } from './metrics.ts';
@@ -19,6 +20,7 @@ interface ClusterScope {
   share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T;
   zone(name: string): SharedArrayBuffer;
   own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
+  readonly upstreams: Pick<Upstreams, 'groups'>;
   addCheck(name: string, check: () => Promise<string | undefined>): void;
 }
 
@@ -55,12 +57,26 @@ export function openClusters(
     scope.own(showCluster(metrics, plan.name, cluster), (end) => end());
     return [plan.name, cluster] as const;
   });
+  const [first] = opened;
+  if (first) for (const group of scope.upstreams.groups) shareSessions(group, first[1], scope);
   return new Map(opened);
 }
 
 /** With the secret: nobody else can try whether it is that of a configuration. */
 function shownDigest(digest: string, { secret }: ClusterPlan): string {
   return createHmac('sha256', secret).update(digest).digest('hex').slice(0, DIGEST_LENGTH);
+}
+
+/** Shares the sessions of `sticky learn … sync`, which means the only cluster. */
+function shareSessions(group: UpstreamGroup, cluster: OpenCluster, scope: Pick<ClusterScope, 'own'>): void {
+  const { sticky, sessions } = group;
+  if (sticky?.kind !== 'learn' || !sticky.isShared || !sessions) return;
+  const { zone, create, lookup, timeoutMs } = sticky;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([create, lookup, timeoutMs]))
+    .digest('base64url');
+  const peerAt = (address: string): ReturnType<UpstreamGroup['peerAt']> => group.peerAt(address);
+  scope.own(cluster.sessions.share(zone, digest, { sessions, peerAt }), (end) => end());
 }
 
 /** Hashed: keys of resources may be logged, secrets must not be. */

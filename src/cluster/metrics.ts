@@ -119,3 +119,13 @@ export interface LimitMetrics {
 export function limitMetrics(metrics: Counters, zone: string): LimitMetrics {
   return { calls: metrics.counter(LEASE_CALLS, { zone }), fallbacks: metrics.counter(FALLBACK, { zone }) };
 }
+
+const SESSIONS_DROPPED: Metric = {
+  name: 'gw_cluster_sessions_dropped_total',
+  help: 'Sessions that other gateways were not told of, since there were too many at once.',
+};
+
+/** Counts the sessions of a zone that were dropped. */
+export function sessionsDropped(metrics: Counters, zone: string): Counter {
+  return metrics.counter(SESSIONS_DROPPED, { zone });
+}

@@ -6,6 +6,7 @@ import { ClusterEvents } from './cluster-events.ts';
 import { ClusterLimits } from './cluster-limits.ts';
 import { ClusterNode } from './cluster-node.ts';
 import { ClusterPurges } from './cluster-purges.ts';
+import { ClusterSessions } from './cluster-sessions.ts';
 import { ClusterUpstreams } from './cluster-upstreams.ts';
 import type { NodeFacts } from './members.ts';
 import { clusterMetrics } from './metrics.ts';
@@ -53,6 +54,7 @@ export class OpenCluster implements Sharing {
   readonly purges: ClusterPurges;
   readonly limits: ClusterLimits;
   readonly upstreams: ClusterUpstreams;
+  readonly sessions: ClusterSessions;
   readonly #parts: OpenClusterParts;
   readonly #text: SharedText;
   readonly #seat: Seat;
@@ -81,6 +83,7 @@ export class OpenCluster implements Sharing {
     this.purges = new ClusterPurges(this);
     this.limits = new ClusterLimits(this);
     this.upstreams = new ClusterUpstreams(this);
+    this.sessions = new ClusterSessions(this);
     const { turn } = parts;
     // Two nodes of one gateway would each put the same entries into its rings, and write the same files.
     const former = turn.latest;

@@ -70,6 +70,7 @@ function unresolved(name: string): UpstreamGroup {
       headArrived: () => undefined,
       done: () => undefined,
     }),
+    peerAt: () => undefined,
     view: () => [],
   };
 }

@@ -64,10 +64,10 @@ const UNDECLARED: Readonly<
 > = {
   upstream: ({ name }) => ({ message: `unknown upstream "${name}"` }),
   cluster: ({ name }) => ({ message: `unknown cluster "${name}"`, rule: 'bad-reference' }),
-  'only cluster': ({ name }) => ({
+  'only cluster': ({ name, directive }) => ({
     message: `"${name}" is ambiguous: there are several clusters`,
     rule: 'bad-reference',
-    hint: 'name one: cluster=name',
+    ...(directive !== 'sticky' && { hint: 'name one: cluster=name' }),
   }),
   ring: ({ name }) => ({ message: `no "worker_events_zone" has the name "${name}"` }),
   cache: ({ name, directive }) => ({

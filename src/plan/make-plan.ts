@@ -105,6 +105,8 @@ function planNames({ locations, upstreams, clusters }: Collected, workers: numbe
     for (const text of [membershipZone(plan), addressesZone(plan)]) if (text) locations.zones.add(text, span);
     if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
   }
+  for (const span of upstreams.synced)
+    locations.used.add({ kind: 'only cluster', name: 'sync', directive: 'sticky', span });
   upstreams.checks.checkZones(locations.zones.declarations);
   locations.used.check({
     upstream: (name) => upstreams.has(name),

@@ -35,6 +35,8 @@ export class UpstreamCollector {
   readonly #blocks = new Map<string, Declared>();
   readonly #implicit = new Map<string, Declared>();
   readonly checks: CheckCollector;
+  /** Where sessions are shared by the gateways of the only cluster. */
+  readonly synced: (Span | undefined)[] = [];
 
   constructor(planning: Planning) {
     this.#planning = planning;
@@ -74,7 +76,8 @@ export class UpstreamCollector {
   #checkSessions({ key, sticky }: UpstreamPlan, { from }: ResolvedConfig): void {
     if (sticky?.kind !== 'learn') return;
     const span = from.get('sticky')?.spans[0];
-    const { zone } = sticky;
+    const { zone, isShared } = sticky;
+    if (isShared) this.synced.push(span);
     const other = [...this.#blocks.values()].find(
       ({ plan }) => plan.key !== key && plan.sticky?.kind === 'learn' && plan.sticky.zone === zone,
     );

@@ -61,4 +61,5 @@ export {
 } from './members.ts';
 export { readSharedSet, type SharedSet, sharedSetText } from './shared-set.ts';
 export { LoadTotals } from './load-totals.ts';
+export type { Sessions } from './sessions.ts';
 export { OpenUpstreams } from './upstreams.ts';

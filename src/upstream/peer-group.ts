@@ -28,7 +28,8 @@ import {
   type UpstreamPlan,
   upstreamZoneName,
 } from './plan.ts';
-import type { BalancingInput, PeerView, Selection, UpstreamGroup } from './selection.ts';
+import type { BalancingInput, Peer, PeerView, Selection, UpstreamGroup } from './selection.ts';
+import { Sessions } from './sessions.ts';
 
 /** One address of a server, with the data of its SRV record. */
 export interface ServerAddress {
@@ -77,7 +78,7 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
   readonly key: ComplexValue | undefined;
   readonly sticky: Sticky | undefined;
   readonly method: string;
-  readonly sessions: Dictionary | undefined;
+  readonly sessions: Sessions | undefined;
   readonly membership: Membership | undefined;
   readonly configured: string;
   readonly wantsClientAddress: boolean;
@@ -86,6 +87,8 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
   readonly #plan: UpstreamPlan;
   readonly #scope: GroupScope & { readonly nowMs: () => number };
   readonly #addresses: (readonly ServerAddress[])[];
+  /** Made when it is needed. */
+  #byAddress: ReadonlyMap<string, Peer> | undefined;
   /** By key. A peer is the same object as long as its address does not change. */
   #peers: ReadonlyMap<string, KnownPeer> = new Map();
   readonly #stickyMeter: StickyMeter | undefined;
@@ -106,7 +109,8 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
     this.key = balancing.kind === 'hash' ? balancing.key : undefined;
     this.sticky = plan.sticky;
     this.method = methodText(balancing);
-    this.sessions = scope.sessions;
+    if (scope.sessions && plan.sticky?.kind === 'learn')
+      this.sessions = new Sessions(scope.sessions, plan.sticky.timeoutMs);
     this.configured = configuredDigest(plan);
     this.wantsClientAddress = balancing.kind === 'ip_hash';
     this.keepalive = keepalive;
@@ -149,6 +153,12 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
   begin(ask: BalancingInput): Selection {
     this.followMembers();
     return new PeerSelection(this.#ground, ask);
+  }
+
+  peerAt(address: string): Peer | undefined {
+    this.followMembers();
+    this.#byAddress ??= new Map([...this.#peers.values()].map(({ peer }) => [peer.address, peer]));
+    return this.#byAddress.get(address);
   }
 
   /** Sets the addresses of one server, by its index in the plan. Requests in progress continue with the old ones. */
@@ -240,6 +250,7 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
       }
     }
     this.#peers = peers;
+    this.#byAddress = undefined;
     for (const [key, { end }] of before) if (!peers.has(key)) end();
     const known = [...peers.values()].map(({ peer }) => peer);
     this.#checks?.follow(known);

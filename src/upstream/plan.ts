@@ -98,6 +98,8 @@ interface LearnSticky {
   readonly timeoutMs: number;
   /** Sessions are learnt when the head of the response arrives, not at its end. */
   readonly atHead: boolean;
+  /** The gateways of the only cluster share them. */
+  readonly isShared: boolean;
 }
 
 /** `upstream_balancer_sticky_…`: a cookie or header names the peer as `peer:ADDRESS`, or is hashed. */

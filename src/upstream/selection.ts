@@ -1,9 +1,10 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { AddressRule } from './host-policy.ts';
-import type { Dictionary, Verdict } from '../zone/index.ts';
+import type { Verdict } from '../zone/index.ts';
 import type { Member } from './members.ts';
 import type { Membership } from './membership.ts';
 import type { KeepaliveConfig, ResolverConfig, Sticky } from './plan.ts';
+import type { Sessions } from './sessions.ts';
 
 /** One address of a group. It is the same object as long as the group has the address. */
 export interface Peer {
@@ -126,7 +127,7 @@ export interface UpstreamGroup {
   /** How a peer is selected, in the words of the configuration; `round_robin`. */
   readonly method: string;
   /** The sessions of `sticky learn`. */
-  readonly sessions: Dictionary | undefined;
+  readonly sessions: Sessions | undefined;
   /** Present if the members may change while the group serves (`dynamic_upstreams_managed`). */
   readonly membership: Membership | undefined;
   /** Identifies the servers of the configuration. */
@@ -140,6 +141,8 @@ export interface UpstreamGroup {
    */
   readonly connectionSet: string;
   begin(ask: BalancingInput): Selection;
+  /** Returns the peer with an address. */
+  peerAt(address: string): Peer | undefined;
   /** Returns the current state of all peers. */
   view(): readonly PeerView[];
 }

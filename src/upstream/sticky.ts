@@ -10,10 +10,11 @@ import {
   stateKey,
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import type { Counters, Dictionary } from '../zone/index.ts';
+import type { Counters } from '../zone/index.ts';
 import { KeyMeter } from './key-meter.ts';
 import type { Sticky } from './plan.ts';
 import type { Peer, PeerBinding, Rejection, UpstreamGroup } from './selection.ts';
+import type { Sessions } from './sessions.ts';
 
 type StickyOf<K extends Sticky['kind']> = Extract<Sticky, { kind: K }>;
 
@@ -115,18 +116,18 @@ const EVICTION_LOG_MS = 10_000;
 
 function compileLearn(
   sticky: StickyOf<'learn'>,
-  sessions: Dictionary,
+  sessions: Sessions,
   build: StickyBuild,
 ): (x: Exchange) => PeerBinding {
   const createOf = firstOf(sticky.create, build);
   const lookupOf = firstOf(sticky.lookup, build);
-  const { atHead, timeoutMs, zone } = sticky;
+  const { atHead, zone } = sticky;
   let toldMs = -Infinity;
   let evicted = 0;
   /** The zone keeps digests: it does not grow with the ids of applications, and does not hold them. */
   const store = (session: string, peer: Peer): void => {
-    sessions.set(session, peer.id, timeoutMs);
-    const { evicted: now } = sessions.facts();
+    sessions.learn(session, peer);
+    const { evicted: now } = sessions;
     if (now > evicted && performance.now() - toldMs >= EVICTION_LOG_MS) {
       build.log.write('warn', `sticky zone "${zone}" is full, the oldest sessions are dropped`);
       toldMs = performance.now();
@@ -136,16 +137,15 @@ function compileLearn(
   return (x) => {
     const known = lookupOf(x);
     const session = known === '' ? '' : digestOf(known);
+    const id = session === '' ? '' : (tolerant(build.log, () => sessions.find(session)) ?? '');
     const learn = (peer: Peer): void =>
       tolerant(build.log, () => {
         const created = createOf(x);
         if (created !== '') store(digestOf(created), peer);
-        // A session that was not learnt before is not created by a request that merely names one.
-        else if (session !== '') sessions.replace(session, peer.id, timeoutMs);
+        else if (session !== '') sessions.renew(session, peer, id);
       });
-    const id = session === '' ? '' : tolerant(build.log, () => sessions.get(session));
     return {
-      id: typeof id === 'string' ? id : '',
+      id,
       ...(atHead ? { headArrived: learn } : { ended: learn }),
     };
   };

@@ -71,6 +71,12 @@ const temporary = (directory: string): string =>
 
 const groups: readonly GroupCase[] = [
   {
+    it: 'sessions that are shared with nobody, and a cookie that is called so',
+    conf: `${app(`${TWO} sticky learn create=$arg_s lookup=$arg_s zone=s:1m sync;`)}
+      upstream two { ${TWO} sticky cookie sync; }`,
+    says: ['GW957 "sync" has no effect: there is no cluster'],
+  },
+  {
     it: 'an API of another upstream',
     conf: `${managed} upstream other { ${TWO} dynamic_upstreams_managed; } ${here(api('', 'other'))}`,
     says: ['GW951 no location has "dynamic_upstreams_target app": nothing changes the peers'],

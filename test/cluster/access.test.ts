@@ -3,7 +3,7 @@ import { MORE_COMMANDS, STORE_COMMANDS, StoreLost } from '../../src/cluster/inde
 import { redis, type TestRedis } from '../harness/redis.ts';
 import { keyEntryOf } from './keys.ts';
 import { pretender, sentinelOf } from './pretender.ts';
-import { entriesOf, freshNamespace, openStore, readyStore, type TestStore } from './stores.ts';
+import { entriesOf, freshNamespace, openStore, readyStore, type RedisTestStore } from './stores.ts';
 
 const allowed = STORE_COMMANDS.map((name) => `+${name}`);
 
@@ -50,7 +50,7 @@ for (const { it, more, urlOf } of topologies) {
 }
 
 /** Has a store do everything that it can. */
-async function useAll(one: TestStore, { client }: TestRedis): Promise<void> {
+async function useAll(one: RedisTestStore, { client }: TestRedis): Promise<void> {
   const { store } = one;
   const digests = new Map([['ev:a', '1']]);
   const facts = { incarnation: 'i1', facts: '{}', heartbeatMs: 60_000, digests };

@@ -92,3 +92,37 @@ test('what the API of one gateway is told all gateways do, tell, and keep', asyn
   await three.reload(confOf('three', { ...shared, servers: `${servers} server ${c?.address};` }));
   expect(await served(three)).toBe('ac');
 });
+
+test('a session that one gateway has learned stays with its server at another one', async (t) => {
+  const respond: Parameters<typeof startPeer>[2] = ({ url = '' }, response) => {
+    const session = /[?&]new=(\w+)/.exec(url)?.[1];
+    if (session !== undefined) response.setHeader('Set-Cookie', `app=${session}`);
+    response.end();
+  };
+  const peers = await Promise.all(['a', 'b', 'c'].map((name) => startPeer(t, name, respond)));
+  const { url } = await redis();
+  const namespace = freshNamespace();
+  const conf = (id: string): string => `
+    cluster main { backend ${url}; node_id ${id}; namespace ${namespace}; secret "${SECRET}"; batch 10ms; }
+    upstream app {
+      ${peers.map(({ port }) => `server 127.0.0.1:${port};`).join(' ')}
+      sticky learn create=$upstream_cookie_app lookup=$cookie_app zone=sessions:1m sync;
+    }
+    server {
+      location / { proxy_pass http://app; add_header Peer $upstream_addr; }
+      location = /cluster { control_api cluster; }
+    }`;
+  const [one, two] = await Promise.all(['one', 'two'].map((id) => startGateway(t, conf(id), { workers: 2 })));
+  await Promise.all([one, two].map((gw) => joined(gw as Gateway)));
+  const peerOf = async (gw: Gateway | undefined, path: string, session = ''): Promise<string | null> => {
+    const response = await gw?.fetch(path, { headers: { Cookie: `app=${session}` } });
+    return response?.headers.get('peer') ?? null;
+  };
+  const sessions = ['s1', 's2', 's3', 's4'];
+  const learned = await Promise.all(sessions.map((session) => peerOf(one, `/?new=${session}`)));
+  expect(new Set(learned).size).toBeGreaterThan(1);
+  const bound = (gw: Gateway | undefined) => Promise.all(sessions.map((session) => peerOf(gw, '/', session)));
+  await expect.poll(() => bound(two)).toEqual(learned);
+  // Turn by turn the servers would change.
+  expect([await bound(two), await bound(one)]).toEqual([learned, learned]);
+});

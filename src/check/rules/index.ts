@@ -4,6 +4,7 @@ import { CACHING_RULES } from './caching/index.ts';
 import { CAPTURE_RULES } from './captures.ts';
 import { CERTIFICATE_RULES } from './certificates.ts';
 import { CIPHER_RULES } from './ciphers.ts';
+import { CLUSTER_RULES } from './clusters.ts';
 import { FILE_RULES } from './files.ts';
 import { HEADER_RULES } from './headers.ts';
 import { LIMIT_RULES } from './limits.ts';
@@ -37,6 +38,7 @@ export const OWN_RULES: readonly Rule[] = [
   ...SECRET_RULES,
   ...ENGINE_RULES,
   ...LIMIT_RULES,
+  ...CLUSTER_RULES,
   ...PLAIN_HTTP_RULES,
   ...CIPHER_RULES,
   ...CERTIFICATE_RULES,

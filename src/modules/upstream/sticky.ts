@@ -6,7 +6,7 @@ import { isSameSite, type Sticky } from '../../upstream/index.ts';
 export const sticky: ArgReader<Sticky> = readers.words(
   {
     syntax:
-      'cookie name [expires=time|max] [domain=] [path=] [samesite=] [httponly] [secure] | route $value ... | learn create=$value lookup=$value zone=name:size [timeout=time] [header]',
+      'cookie name [expires=time|max] [domain=] [path=] [samesite=] [httponly] [secure] | route $value ... | learn create=$value lookup=$value zone=name:size [timeout=time] [header] [sync]',
     min: 2,
     max: Infinity,
   },
@@ -127,6 +127,7 @@ interface LearnSettings {
   zone: { readonly name: string; readonly sizeBytes: number } | undefined;
   timeoutMs: number | undefined;
   atHead: boolean;
+  isShared: boolean;
 }
 
 function readLearn(words: readonly Word[], scope: ReadScope): Sticky | undefined {
@@ -136,17 +137,26 @@ function readLearn(words: readonly Word[], scope: ReadScope): Sticky | undefined
     zone: undefined,
     timeoutMs: undefined,
     atHead: false,
+    isShared: false,
   };
   for (const word of words) {
     const fault = setLearnParameter(settings, splitParameter(word), scope);
     if (fault === 'unknown') return refuse(word, `unknown parameter "${word.value}"`, scope);
     if (fault !== undefined) return complain(word, fault, scope);
   }
-  const { create, lookup, zone, timeoutMs = DEFAULT_TIMEOUT_MS, atHead } = settings;
+  const { create, lookup, zone, timeoutMs = DEFAULT_TIMEOUT_MS, ...learning } = settings;
   const missing = lookup.length === 0 ? 'lookup' : create.length === 0 ? 'create' : zone ? undefined : 'zone';
   if (missing !== undefined || !zone)
     return complain(words[0] as Word, `"${missing}" parameter is not specified`, scope);
-  return { kind: 'learn', create, lookup, zone: zone.name, sizeBytes: zone.sizeBytes, timeoutMs, atHead };
+  return {
+    kind: 'learn',
+    ...learning,
+    create,
+    lookup,
+    zone: zone.name,
+    sizeBytes: zone.sizeBytes,
+    timeoutMs,
+  };
 }
 
 /** Sets a parameter of `sticky learn`. Returns what is wrong with it. */
@@ -156,9 +166,9 @@ function setLearnParameter(
   scope: ReadScope,
 ): string | undefined {
   if (value === undefined) {
-    // One gateway alone has nobody to share its sessions with.
     if (name === 'header') settings.atHead = true;
-    else if (name !== 'sync') return 'unknown';
+    else if (name === 'sync') settings.isShared = true;
+    else return 'unknown';
     return undefined;
   }
   switch (name) {
