@@ -1,9 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { type Gateway, type Owner, startGateway } from '../harness/gateway.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { type Gateway, oneGateway, type Owner, startGateway } from '../harness/gateway.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
 import { clusterOf, joined, SECRET } from './gateways.ts';
 import { freshNamespace } from './stores.ts';
+
+const load = {
+  a: oneGateway({ workers: 2 }),
+  b: oneGateway({ workers: 2 }),
+  'dry-a': oneGateway({ workers: 2 }),
+  'dry-b': oneGateway({ workers: 2 }),
+};
+
+/** Of the zone: memory and counts of a zone with a name that no other test uses are new. */
+let name = '';
+let names = 0;
+beforeEach(() => {
+  name = `zone${++names}`;
+});
 
 /** No pause of a busy machine is taken for a store that does not answer. */
 const PATIENT = 'limits wait=10s;';
@@ -15,7 +29,9 @@ interface Limited {
   readonly zone: string;
   readonly zoneOfB?: string;
   /** Of the nodes: `a` and `b` with it in front. */
-  readonly prefix?: string;
+  readonly prefix?: 'dry-';
+  /** The gateways are started, and their logs have what they say at first. */
+  readonly isFresh?: boolean;
   /** `burst=20 nodelay` */
   readonly limit?: string;
   /** More directives of the location, of the `cluster` block (by default `PATIENT`), and of `http`. */
@@ -25,16 +41,16 @@ interface Limited {
 }
 
 /** One of the gateways `a` and `b`; requests within the limit get a 200 with `$limit_req_status`. */
-function limitedConf(id: string, url: string, spec: Limited & { readonly namespace: string }): string {
+function limitedConf(id: 'a' | 'b', url: string, spec: Limited & { readonly namespace: string }): string {
   const { namespace, zone, prefix = '', limit = '', more = '', cluster = PATIENT, http = '' } = spec;
   return `
   cluster main {
     backend ${url}; node_id ${prefix}${id}; secret "${SECRET}"; namespace ${namespace}; heartbeat 200ms; ${cluster}
   }
-  limit_req_zone $arg_k zone=one:1m ${zone}; ${http} error_page 404 = @in;
+  limit_req_zone $arg_k zone=${name}:1m ${zone}; ${http} error_page 404 = @in;
   server {
     location @in { return 200 "$limit_req_status"; }
-    location / { limit_req zone=one ${limit}; ${more} }
+    location / { limit_req zone=${name} ${limit}; ${more} }
     location = /cluster { control_api cluster; }
     location = /metrics { control_api metrics; }
   }`;
@@ -43,9 +59,11 @@ function limitedConf(id: string, url: string, spec: Limited & { readonly namespa
 /** Two gateways of two workers that have heard of each other. */
 async function startLimited(t: Owner, spec: Limited): Promise<readonly [Gateway, Gateway]> {
   const { url } = spec.store ?? (await redis());
-  const { namespace = freshNamespace() } = spec;
-  const start = (id: string, zone: string): Promise<Gateway> =>
-    startGateway(t, limitedConf(id, url, { ...spec, namespace, zone }), { workers: 2 });
+  const { namespace = freshNamespace(), prefix = '', isFresh = false } = spec;
+  const start = (id: 'a' | 'b', zone: string): Promise<Gateway> => {
+    const conf = limitedConf(id, url, { ...spec, namespace, zone });
+    return isFresh ? startGateway(t, conf, { workers: 2 }) : load[`${prefix}${id}` as const](t, conf);
+  };
   const both = await Promise.all([start('a', spec.zone), start('b', spec.zoneOfB ?? spec.zone)]);
   await Promise.all(both.map(joined));
   for (const gw of both)
@@ -62,9 +80,9 @@ async function admittedAtOnce(gateways: readonly Gateway[], count: number): Prom
   return (await Promise.all(all)).filter((status) => status === 200).length;
 }
 
-async function metricOf(gw: Gateway, name: string): Promise<number> {
+async function metricOf(gw: Gateway, metric: string): Promise<number> {
   const { body } = await gw.fetch('/metrics');
-  return Number(new RegExp(`^${name}\\{zone="one"\\} (\\S+)$`, 'm').exec(body)?.[1]);
+  return Number(new RegExp(`^${metric}\\{zone="${name}"\\} (\\S+)$`, 'm').exec(body)?.[1]);
 }
 
 interface Counted {
@@ -155,7 +173,7 @@ for (const { zone, count, stepMs } of [
       expect(ms).toBeLessThan(nth * stepMs + 500);
     }
     await a.waitForLog(
-      /\[warn\] .*delaying request, excess: \d+\.\d{3}, by zone "one", client: 127\.0\.0\.1/,
+      /\[warn\] .*delaying request, excess: \d+\.\d{3}, by zone "zone\d+", client: 127\.0\.0\.1/,
     );
   });
 }
@@ -167,10 +185,10 @@ test('refusals are logged as nginx does, and a dry run only logs them', async (t
   expect(await statusOf(a)).toBe(200);
   expect(await statusOf(b)).toBe(503);
   await b.waitForLog(
-    /\[error\] .*limiting requests, excess: [01]\.\d{3} by zone "one", client: 127\.0\.0\.1/,
+    /\[error\] .*limiting requests, excess: [01]\.\d{3} by zone "zone\d+", client: 127\.0\.0\.1/,
   );
   await dry.expect('GET /?k=k', { status: 200, body: 'REJECTED_DRY_RUN' });
-  await dry.waitForLog(/\[error\] .*limiting requests, dry run, excess: [01]\.\d{3} by zone "one", /);
+  await dry.waitForLog(/\[error\] .*limiting requests, dry run, excess: [01]\.\d{3} by zone "zone\d+", /);
 });
 
 const fallbacks = [
@@ -191,7 +209,9 @@ for (const { fallback, statuses, each } of fallbacks) {
       expect(found).toEqual(statuses);
       expect(await metricOf(gw, 'gw_limit_fallback_total')).toBe(statuses.length);
       if (fallback === 'closed')
-        await gw.waitForLog(/limiting requests, no response from the store of the cluster, by zone "one"/);
+        await gw.waitForLog(
+          /limiting requests, no response from the store of the cluster, by zone "zone\d+"/,
+        );
     }
   });
 }
@@ -263,14 +283,14 @@ test('keys of clients become no other keys, whatever they are', async (t) => {
   const store = await redis('--databases', '6');
   const namespace = freshNamespace();
   const [a, b] = await startLimited(t, { store, namespace, zone: 'rate=1r/m sync' });
-  const keys = ['a', 'a:b', '}', '{x}', 'one:a', '\r\nSET x y', '\0', 'ü', '%', 'x'.repeat(6_000)];
+  const keys = ['a', 'a:b', '}', '{x}', `${name}:a`, '\r\nSET x y', '\0', 'ü', '%', 'x'.repeat(6_000)];
   for (const key of keys) {
     expect([key, await statusOf(a, key)]).toEqual([key, 200]);
     expect([key, await statusOf(b, key)]).toEqual([key, 503]);
   }
   const found = (await store.client.keys('*')).filter((key) => !key.includes(':nodes}'));
   expect(found).toHaveLength(keys.length);
-  const bucket = new RegExp(`^gw:\\{${namespace}:li:one:[\\w-]{43}\\}$`);
+  const bucket = new RegExp(`^gw:\\{${namespace}:li:${name}:[\\w-]{43}\\}$`);
   for (const key of found) expect(key).toMatch(bucket);
 });
 
@@ -285,11 +305,16 @@ test('a request that a later limit refuses has been counted by the shared ones b
     200, 503, 200, 503,
   ]);
   await a.waitForLog(/limiting requests, excess: [01]\.\d{3} by zone "mine"/);
-  await b.waitForLog(/limiting requests, excess: [23]\.\d{3} by zone "one"/);
+  await b.waitForLog(/limiting requests, excess: [23]\.\d{3} by zone "zone\d+"/);
 });
 
 test('another rate on another gateway is told with both names', async (t) => {
-  const gateways = await startLimited(t, { zone: 'rate=1r/m sync', zoneOfB: 'rate=2r/m sync' });
-  const said = /\[warn\] .*"li:one" has other parameters on node "(?:a" than on node "b|b" than on node "a)"/;
+  const gateways = await startLimited(t, {
+    zone: 'rate=1r/m sync',
+    zoneOfB: 'rate=2r/m sync',
+    isFresh: true,
+  });
+  const said =
+    /\[warn\] .*"li:zone\d+" has other parameters on node "(?:a" than on node "b|b" than on node "a)"/;
   await expect.poll(() => gateways.map((gw) => gw.errorLog()).join('')).toMatch(said);
 });
