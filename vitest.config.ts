@@ -5,8 +5,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Most tests wait for a gateway more than they compute: one process more than there are cores keeps all of them busy. */
 const WORKERS = availableParallelism() + 1;
 
-/** Files with the longest tests. */
-const LONG = /\/test\/(master|lsp|worker|explain)\//;
+/** Where files take much longer than their size says, by which vitest sorts those that it has not run yet. */
+const LONG =
+  /\/test\/(cluster|conf|conformance|explain|http\/hostile|lsp|master|worker)\/|\/(picks|plan-cache-life|prober)\.test\.ts$/;
 
 /** Long files last would keep one process busy and the others idle. */
 class LongFilesFirst extends BaseSequencer {
