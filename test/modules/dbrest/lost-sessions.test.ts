@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Gateway, startGateway } from '../../harness/gateway.ts';
+import { beforeAll, beforeEach, expect, onTestFailed, onTestFinished, test } from 'vitest';
+import { type Gateway, oneGateway } from '../../harness/gateway.ts';
 import type { ReceivedResponse } from '../../harness/http.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { throughProxy } from './database-proxy.ts';
@@ -23,6 +23,7 @@ const FIXTURE = `
   grant insert, select on items, plain to anon;
 `;
 
+const load = oneGateway();
 let db: TestDatabase;
 beforeAll(async () => {
   db = await postgres(FIXTURE);
@@ -49,8 +50,8 @@ async function waiting(before?: number): Promise<number> {
 const open = (): Promise<unknown> => keeper.query('select pg_advisory_unlock(1)');
 
 const serve = (dsn: string, poolSize = 1): Promise<Gateway> =>
-  startGateway(
-    { onTestFinished },
+  load(
+    { onTestFinished, onTestFailed },
     `server { location /api/ { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size ${poolSize}; } }`,
   );
 
