@@ -32,10 +32,9 @@ async function state(gw: Gateway, path: string): Promise<string> {
 async function serve(
   t: TestContext,
   store: string,
-  { more = '', ...options }: GatewayOptions & { more?: string } = {},
-  start = load,
+  { more = '', isFresh = false, ...options }: GatewayOptions & { more?: string; isFresh?: boolean } = {},
 ): Promise<Gateway> {
-  const gw = await start(t, conf(store, more), options);
+  const gw = await (isFresh ? startGateway : load)(t, conf(store, more), options);
   // Nothing is stored before changes are heard.
   await expect.poll(() => state(gw, '/exists/nothing')).toContain('HIT');
   return gw;
@@ -173,7 +172,7 @@ test('errors are not stored', async (t) => {
 test('a store that does not announce changes has its replies kept for a second', async (t) => {
   const server = await redis('--rename-command', 'CLIENT', '');
   // A reload may say so before the log of the test begins.
-  const gw = await serve(t, `${server.host}:${server.port}`, {}, startGateway);
+  const gw = await serve(t, `${server.host}:${server.port}`, { isFresh: true });
   await server.client.set('u', 'old');
   await expect.poll(() => state(gw, '/get/u')).toBe('HIT {"value":"old"}');
   await server.client.set('u', 'new');
