@@ -74,7 +74,8 @@ for (const file of readdirSync(directory)) {
   const recorded = readFileSync(new URL(file, directory), 'utf8');
   const [block = '', lines = ''] = recorded.split(DASHES);
   for (const { name, start } of balancers) {
-    test(
+    // Concurrent, because nginx forgives a peer after seconds only.
+    test.concurrent(
       `${name} chooses the peers of ${file.replace('.picks', '')} as recorded`,
       { timeout: 30_000 },
       async (t) => {

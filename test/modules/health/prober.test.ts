@@ -38,8 +38,9 @@ async function served(gw: Gateway): Promise<Set<string>> {
   return names;
 }
 
+// Concurrent, because they wait for probes most of the time.
 for (const act of ['throw', 'hang'] as const) {
-  test(`when a worker ends (${act}), another goes on probing, and no state changes`, async (t) => {
+  test.concurrent(`when a worker ends (${act}), another goes on probing, and no state changes`, async (t) => {
     const [a, b] = await Promise.all([startTimed(t, 'a'), startTimed(t, 'b')]);
     const dead = await startPeer(t, 'dead');
     await dead.die();
@@ -59,7 +60,7 @@ for (const act of ['throw', 'hang'] as const) {
   });
 }
 
-test('a peer that the kernel has stopped does not change the intervals of others', async (t) => {
+test.concurrent('a peer that the kernel has stopped does not change the intervals of others', async (t) => {
   const [a, b] = await Promise.all([startTimed(t, 'a'), startTimed(t, 'b')]);
   const own = await startProgram(t, PEER);
   const port = Number(/\d+/.exec(own.output())?.[0]);
