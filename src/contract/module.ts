@@ -72,6 +72,8 @@ export type ExplainedPhase = 'preaccess' | 'access' | 'precontent' | 'content';
 export interface ExplainScope extends WorkerScope {
   /** True if databases may be opened for reading. */
   readonly live: boolean;
+  /** The names of the `cluster` blocks; none of them is opened. */
+  readonly clusterNames: readonly string[];
 }
 
 /**

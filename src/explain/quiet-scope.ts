@@ -49,6 +49,10 @@ export class QuietScope implements ExplainScope {
     return this.#plan.main.prefix;
   }
 
+  get clusterNames(): readonly string[] {
+    return this.#plan.clusters.map(({ name }) => name);
+  }
+
   get workers(): number {
     return this.#plan.main.workers;
   }

@@ -18,6 +18,8 @@ interface OpenZone {
   readonly config: RateZoneConfig;
   readonly rates: RequestRates;
   readonly shared?: SharedZone;
+  /** In an explanation: the cluster whose gateways share it. */
+  readonly sharedIn?: string | undefined;
 }
 
 /** A limit that requests are checked against, without the key of a request. */
@@ -136,18 +138,28 @@ function delay(delayMs: number, x: Exchange): Promise<void> {
 /** The counts exist in a running gateway only; the explanation shows the limits and the keys. */
 const explanation: ModuleExplanation<LimitReqConfig, ReadonlyMap<string, OpenZone>> = {
   runs: true,
-  explain({ limits = [], zones = [], status, dryRun }, _open, build) {
+  provision: (config, scope) => {
+    const [first] = scope.clusterNames;
+    const told = ([name, zone]: readonly [string, OpenZone]) => {
+      const { sharing } = zone.config;
+      return [name, { ...zone, sharedIn: sharing && (sharing.cluster ?? first) }] as const;
+    };
+    return new Map([...openZones(config, scope)].map(told));
+  },
+  explain({ limits = [], status, dryRun }, open, build) {
     const keyed = limits.flatMap(({ zone: name, burst }) => {
-      const zone = zones.find((each) => each.name === name);
-      return zone ? [{ zone, burst, key: build.value(zone.key) }] : [];
+      const { config: zone, sharedIn } = open.get(name) ?? {};
+      return zone ? [{ zone, burst, sharedIn, key: build.value(zone.key) }] : [];
     });
     return {
       preaccess: (x) => ({
         does: `limits the rate of requests${dryRun ? ', and only logs it' : `, and refuses further ones with ${status}`}`,
-        facts: keyed.map(({ zone, burst, key }) => ({
-          label: 'limit',
-          value: `${zone.milliRequestsPerSecond / REQUEST}r/s, burst ${burst / REQUEST}, counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`,
-        })),
+        facts: keyed.map(({ zone, burst, sharedIn, key }) => {
+          const rate = `${zone.milliRequestsPerSecond / REQUEST}r/s`;
+          const whose = sharedIn === undefined ? '' : ` of all gateways of cluster "${sharedIn}"`;
+          const counted = `counted in "${zone.name}" by ${shown(zone.keyText, key(x))}`;
+          return { label: 'limit', value: `${rate}${whose}, burst ${burst / REQUEST}, ${counted}` };
+        }),
         unknown: 'the counts',
       }),
     };
@@ -184,16 +196,22 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
       field: 'zones',
       index,
     })),
-  provision: ({ zones = [], limits = [] }, worker) => {
-    const used = new Set(limits.map(({ zone }) => zone));
-    return new Map(
-      zones.filter(({ name }) => used.has(name)).map((config) => [config.name, openZone(config, worker)]),
-    );
-  },
+  provision: openZones,
   compile: (config, zones, build) => ({ preaccess: compileLimits(config, zones, build) }),
   explanation,
   rules: () => import('./rules.ts'),
 });
+
+/** Opens the zones of the limits, by name. */
+function openZones(
+  { zones = [], limits = [] }: LimitReqConfig,
+  worker: WorkerScope,
+): ReadonlyMap<string, OpenZone> {
+  const used = new Set(limits.map(({ zone }) => zone));
+  return new Map(
+    zones.filter(({ name }) => used.has(name)).map((config) => [config.name, openZone(config, worker)]),
+  );
+}
 
 /** Opens a zone once per worker. */
 function openZone(config: RateZoneConfig, worker: WorkerScope): OpenZone {

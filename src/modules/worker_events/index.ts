@@ -97,6 +97,7 @@ function tellEndpoint(config: EndpointConfig, build: Build): Explainer {
   const facts: readonly ExplainedFact[] = [
     { label: 'zone', value: `${zone.name}, ${ringSize} events` },
     { label: 'channel', value: channel },
+    ...(zone.cluster ? [clusterFact(zone.cluster)] : []),
   ];
   return (x): ExplainedAction | undefined => {
     if (!METHODS.has(x.method)) {
@@ -119,6 +120,10 @@ function tellEndpoint(config: EndpointConfig, build: Build): Explainer {
     const key = publishKey ? 'the publish key is right' : 'no publish key is asked for';
     return { does: 'publishes the event in the body', facts: [...facts, { label: 'key', value: key }] };
   };
+}
+
+function clusterFact({ name, acknowledged }: NonNullable<EventZone['cluster']>): ExplainedFact {
+  return { label: 'cluster', value: acknowledged ? `${name}, whose store confirms what is published` : name };
 }
 
 /** Worker events: a ring of notifications in shared memory, which are published, read and streamed over HTTP. */
