@@ -1,5 +1,6 @@
 import { KeptPosition } from './kept-position.ts';
-import { PurgeSubject, type SharedCaches, type ZonePurge } from './purge-subject.ts';
+import { PurgeQueue, type SharedCaches, type ZonePurge } from './purge-queue.ts';
+import { PurgeSubject } from './purge-subject.ts';
 import type { ClusterNode } from './cluster-node.ts';
 import type { Leaving, Sharing } from './sharing.ts';
 import { CallLost } from './worker-calls.ts';
@@ -67,7 +68,8 @@ export class ClusterPurges {
   #join(node: ClusterNode): Leaving {
     const { plan, log } = this.#sharing;
     const position = new KeptPosition(plan.statePath, 'purges', log);
-    const subject = new PurgeSubject({ shared: () => [...this.#caches].reverse(), position });
+    const queue = new PurgeQueue({ shared: () => [...this.#caches].reverse(), position });
+    const subject = new PurgeSubject(queue);
     this.#subject = subject;
     const leave = node.add(subject);
     return () => {

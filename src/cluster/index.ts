@@ -16,7 +16,7 @@ export {
   schemaStatus,
 } from './postgres/index.ts';
 export { type ClusterPlan, clusterZone, type SharedLimits } from './plan.ts';
-export type { ZonePurge } from './purge-subject.ts';
+export type { ZonePurge } from './purge-queue.ts';
 export { MORE_COMMANDS, STORE_COMMANDS } from './redis-scripts.ts';
 export { RedisStore } from './redis-store.ts';
 export { type ClusterStatus, subjectText } from './status.ts';

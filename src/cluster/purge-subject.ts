@@ -1,36 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { PurgeList } from '../zone/index.ts';
-import type { KeptPosition } from './kept-position.ts';
+import type { PurgeQueue, ZonePurge } from './purge-queue.ts';
 import type { ForeignEntry, Subject, Taken } from './subject.ts';
 
-/** A purge of one cache. */
-export interface ZonePurge extends PurgeList {
-  readonly zone: string;
-}
-
-interface PurgedCache {
-  purgeAll(purges: PurgeList, by: 'cluster'): Promise<unknown>;
-}
-
-/** What a location shares of the caches of its configuration. */
-export interface SharedCaches {
-  /** The caches of this worker. Their indexes are in shared memory: what one worker purges no worker serves. */
-  readonly caches: ReadonlyMap<string, PurgedCache>;
-  /** The names of those that are shared. */
-  readonly zones: ReadonlySet<string>;
-  /** After a gap they are emptied: what was missed may have meant any entry. */
-  readonly empties: boolean;
-}
-
-interface PurgeSubjectParts {
-  /** Of all locations and configurations, the latest first. */
-  readonly shared: () => readonly SharedCaches[];
-  readonly position: KeptPosition;
-}
-
 const KINDS: readonly string[] = ['key', 'prefix', 'tag', 'tag prefix'];
-/** What a prefix that is empty means: all entries. */
-const EVERYTHING: PurgeList = { kind: 'prefix', texts: [''] };
 /** Characters of the texts of one entry, unless a single one is longer. */
 const LONGEST_PART = 16_384;
 /** The entry of a node that could not send some of its purges. */
@@ -43,19 +16,18 @@ export class PurgeSubject implements Subject {
   readonly incarnation = randomBytes(9).toString('hex');
   /** What was purged before a node began is in none of its caches. */
   readonly history = 0;
-  readonly #parts: PurgeSubjectParts;
+  readonly #queue: PurgeQueue;
   readonly #own: (readonly string[])[] = [];
   #sequence = 0;
   #listener: () => void = () => undefined;
-  /** Purges that are not done yet. */
-  #running: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: PurgeSubjectParts) {
-    this.#parts = parts;
+  /** The queue does what others purge, and is closed with this. */
+  constructor(queue: PurgeQueue) {
+    this.#queue = queue;
   }
 
   get position(): number | undefined {
-    return this.#parts.position.counter;
+    return this.#queue.position;
   }
 
   /** Adds a purge that this node has done. */
@@ -84,16 +56,14 @@ export class PurgeSubject implements Subject {
   }
 
   apply(entries: readonly ForeignEntry[], position: number): boolean {
-    const done = entries.map(({ fields }) => this.#purge(fields));
-    this.#running = Promise.all([this.#running, ...done]).then(() => {
-      // Not before they are done: a process that ends in between does them again.
-      this.#parts.position.counter = position;
-    });
+    const purges = entries.flatMap(({ fields }) => purgeOf(fields) ?? []);
+    if (!this.#queue.add(purges, position)) return false;
+    if (entries.some(({ fields }) => isLost(fields))) this.#queue.empty();
     return true;
   }
 
   tellGap(): void {
-    void this.#empty();
+    this.#queue.empty();
   }
 
   tellLost(): void {
@@ -101,29 +71,8 @@ export class PurgeSubject implements Subject {
     this.#listener();
   }
 
-  /** Resolves when all purges are done, and the position is in its file. */
-  async close(): Promise<void> {
-    await this.#running;
-    await this.#parts.position.close();
-  }
-
-  async #purge(fields: readonly string[]): Promise<void> {
-    if (isLost(fields)) return this.#empty();
-    const purge = purgeOf(fields);
-    if (!purge) return;
-    const shared = this.#parts.shared().find(({ zones }) => zones.has(purge.zone));
-    await shared?.caches.get(purge.zone)?.purgeAll(purge, 'cluster');
-  }
-
-  async #empty(): Promise<void> {
-    const emptied = new Map<string, PurgedCache>();
-    for (const { caches, zones, empties } of this.#parts.shared()) {
-      for (const zone of empties ? zones : []) {
-        const cache = emptied.get(zone) ?? caches.get(zone);
-        if (cache) emptied.set(zone, cache);
-      }
-    }
-    await Promise.all([...emptied.values()].map((cache) => cache.purgeAll(EVERYTHING, 'cluster')));
+  close(): Promise<void> {
+    return this.#queue.close();
   }
 }
 
@@ -133,7 +82,8 @@ function partsOf(texts: readonly string[]): readonly (readonly string[])[] {
   let room = 0;
   for (const text of texts) {
     room -= text.length;
-    if (room < 0) {
+    // The first may be empty, which means everything.
+    if (room < 0 || parts.length === 0) {
       parts.push([]);
       room = LONGEST_PART - text.length;
     }

@@ -1,21 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { KeptPosition } from '../../src/cluster/kept-position.ts';
-import { PurgeSubject, type SharedCaches } from '../../src/cluster/purge-subject.ts';
+import { PurgeQueue, type SharedCaches } from '../../src/cluster/purge-queue.ts';
+import { PurgeSubject } from '../../src/cluster/purge-subject.ts';
+import type { Owner } from '../harness/owner.ts';
 import { directoryWith } from '../cli/command.ts';
 
-/** What a location shares of the caches `a` and `b`, which tell when they are emptied. */
-function sharing(zone: string, empties: boolean, emptied: string[]): SharedCaches {
-  const cache = (name: string) => ({
-    purgeAll: ({ kind, texts }: { kind: string; texts: readonly string[] }) => {
-      emptied.push(`${name} ${kind} ${JSON.stringify(texts)}`);
-      return Promise.resolve();
-    },
-  });
-  const caches = new Map(['a', 'b'].map((name) => [name, cache(name)]));
-  return { caches, zones: new Set([zone]), empties };
+/** What the caches `a` and `b` were told to purge, and whether they are loaded. */
+class Caches {
+  readonly purged: string[] = [];
+  mostAtOnce = 0;
+  isLoaded = true;
+  #running = 0;
+
+  of(zone: string, empties = true): SharedCaches {
+    const caches = new Map(['a', 'b'].map((name) => [name, this.#cache(name)]));
+    return { caches, zones: new Set([zone]), empties };
+  }
+
+  #cache(name: string) {
+    const isLoaded = (): boolean => this.isLoaded;
+    return {
+      index: {
+        get isLoaded(): boolean {
+          return isLoaded();
+        },
+      },
+      purgeAll: async ({ kind, texts }: { kind: string; texts: readonly string[] }): Promise<void> => {
+        this.#running += 1;
+        this.mostAtOnce = Math.max(this.mostAtOnce, this.#running);
+        const shown = texts.length > 5 ? String(texts.length) : JSON.stringify(texts);
+        this.purged.push(`${name} ${kind} ${shown}`);
+        await new Promise((resolve) => setImmediate(resolve));
+        this.#running -= 1;
+      },
+    };
+  }
 }
 
-const cases = [
+const log = { write: () => undefined };
+
+function subjectOf(t: Owner, { shared, position = '' }: { shared: SharedCaches[]; position?: string }) {
+  const directory = directoryWith(t, position === '' ? {} : { purges: position });
+  const file = join(directory, 'purges');
+  const kept = new KeptPosition(directory, 'purges', log);
+  const subject = new PurgeSubject(new PurgeQueue({ shared: () => shared, position: kept }));
+  return { subject, kept: () => readFileSync(file, 'utf8') };
+}
+
+/** An entry of another node. */
+const entry = (counter: number, kind: string, ...texts: string[]) => ({
+  origin: 'gw-b',
+  sequence: counter,
+  counter,
+  fields: ['zone', 'a', 'kind', kind, 'texts', JSON.stringify(texts)],
+});
+
+const gaps = [
   {
     it: 'the caches of all locations',
     zones: { a: true, b: true },
@@ -23,15 +65,91 @@ const cases = [
   },
   { it: 'no cache of one that keeps them', zones: { a: true, b: false }, emptied: ['a prefix [""]'] },
 ];
-
-for (const { it, zones, emptied: expected } of cases) {
+for (const { it, zones, emptied } of gaps) {
   test(`a gap in the purges empties ${it}`, async (t) => {
-    const emptied: string[] = [];
-    const shared = Object.entries(zones).map(([zone, empties]) => sharing(zone, empties, emptied));
-    const position = new KeptPosition(directoryWith(t, {}), 'purges', { write: () => undefined });
-    const subject = new PurgeSubject({ shared: () => [...shared, ...shared], position });
+    const caches = new Caches();
+    const shared = Object.entries(zones).map(([zone, empties]) => caches.of(zone, empties));
+    const { subject } = subjectOf(t, { shared: [...shared, ...shared], position: '1\n' });
     subject.tellGap();
     await subject.close();
-    expect(emptied).toEqual(expected);
+    expect(caches.purged).toEqual(emptied);
+  });
+}
+
+test('many purges at once are few walks through a cache, one after another, each text once', async (t) => {
+  const caches = new Caches();
+  const { subject, kept } = subjectOf(t, { shared: [caches.of('a')], position: '1\n' });
+  const keys = Array.from({ length: 2_500 }, (_, nth) => entry(nth + 2, 'key', `/${nth}`, '/same'));
+  expect(subject.apply([...keys, entry(2_502, 'tag', 'news')], 2_502)).toBe(true);
+  expect(subject.apply([entry(2_503, 'prefix', '/x'), entry(2_504, 'prefix', '/y')], 2_504)).toBe(true);
+  expect(subject.position).toBe(2_504);
+  await subject.close();
+  const walks = ['a key 1000', 'a key 1000', 'a key 501', 'a tag ["news"]', 'a prefix ["/x","/y"]'];
+  expect(caches.purged).toEqual(walks);
+  expect(caches.mostAtOnce).toBe(1);
+  expect(kept()).toBe('2504\n');
+});
+
+test('purges that come faster than they are done wait in the store', async (t) => {
+  const { subject } = subjectOf(t, { shared: [new Caches().of('a')], position: '1\n' });
+  const large = (counter: number) => entry(counter, 'key', 'x'.repeat(100_000) + String(counter));
+  let taken = 1;
+  while (taken < 100 && subject.apply([large(taken + 1)], taken + 1)) taken += 1;
+  expect(taken).toBeGreaterThan(10);
+  expect(taken).toBeLessThan(100);
+  expect(subject.position).toBe(taken);
+  await subject.close();
+  expect(subject.apply([large(taken + 1)], taken + 1)).toBe(true);
+});
+
+test('the next process does a purge again that came before the cache was loaded', async (t) => {
+  const caches = new Caches();
+  caches.isLoaded = false;
+  const { subject, kept } = subjectOf(t, { shared: [caches.of('a')], position: '1\n' });
+  subject.apply([entry(2, 'key', '/one')], 2);
+  await expect.poll(() => caches.purged).toEqual(['a key ["/one"]']);
+  await subject.close();
+  expect(kept()).toBe('1\n');
+  caches.isLoaded = true;
+  subject.apply([entry(3, 'key', '/two')], 3);
+  await subject.close();
+  expect(kept()).toBe('3\n');
+});
+
+const starts = [
+  { it: 'without a position', position: '', at: 7, purged: ['a prefix [""]'] },
+  {
+    it: 'with a position that cannot be read',
+    position: '12345678901234567\n',
+    at: 7,
+    purged: ['a prefix [""]'],
+  },
+  { it: 'before anything was purged', position: '', at: 0, purged: [] },
+  { it: 'where it was', position: '7\n', at: 7, purged: [] },
+];
+for (const { it, position, at, purged } of starts) {
+  test(`a node that begins ${it} empties ${purged.length === 0 ? 'nothing' : 'its caches'}`, async (t) => {
+    const caches = new Caches();
+    const { subject, kept } = subjectOf(t, { shared: [caches.of('a')], position });
+    subject.apply([], at);
+    await subject.close();
+    expect(caches.purged).toEqual(purged);
+    expect(kept()).toBe(`${at}\n`);
+  });
+}
+
+const lists = [
+  { it: 'of everything', texts: [''], parts: [['']] },
+  { it: 'that is short', texts: ['/a', '/b'], parts: [['/a', '/b']] },
+  { it: 'of large texts', texts: ['a', 'b', 'c'].map((text) => text.repeat(9_000)), parts: 3 },
+];
+for (const { it, texts, parts } of lists) {
+  test(`a purge ${it} is told to the other nodes`, async (t) => {
+    const { subject } = subjectOf(t, { shared: [] });
+    subject.add({ zone: 'a', kind: 'prefix', texts });
+    const told = subject.take(10).entries.map(({ fields }) => JSON.parse(fields[5] ?? '') as string[]);
+    expect(typeof parts === 'number' ? told.length : told).toEqual(parts);
+    expect(told.flat()).toEqual(texts);
+    await subject.close();
   });
 }
