@@ -52,6 +52,24 @@ export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): 
   }
 }
 
+/**
+ * Counts a request that a shared bucket has let through: this one is then no emptier than that, and can go on in its place. Not exact:
+ * it does nothing if the zone is busy or too small.
+ */
+export function follow(limit: RateLimit, excess: number, nowMs: number = clockMs()): void {
+  const { rates } = limit;
+  rates.choose(limit.key);
+  if (!rates.acquire()) return;
+  try {
+    if (!rates.find()) return;
+    const own = excessOf(limit, nowMs);
+    if (elapsedMs(rates, nowMs) > 0) rates.writtenMs = nowMs;
+    rates.number = Math.max(excess, own);
+  } finally {
+    rates.release();
+  }
+}
+
 /** Zones are always locked in the same order, to avoid deadlocks. */
 function byZone(a: RateLimit, b: RateLimit): number {
   return a.rates.order < b.rates.order ? -1 : 1;

@@ -1,5 +1,5 @@
 import type { OpenCluster } from '../../cluster/index.ts';
-import { admit, type Admission, delayMsOf, PASSED, type RateLimit } from './leaky-bucket.ts';
+import { admit, type Admission, delayMsOf, follow, PASSED, type RateLimit } from './leaky-bucket.ts';
 
 /** A limit of this gateway, or one that the gateways of a cluster share. */
 export interface AnyLimit extends RateLimit {
@@ -9,9 +9,18 @@ export interface AnyLimit extends RateLimit {
 
 /** A zone whose counts are in the store of a cluster; those of its memory decide if the store does not tell. */
 export interface SharedZone {
-  readonly cluster: OpenCluster;
+  readonly cluster: LimitingCluster;
   readonly isExact: boolean;
 }
+
+/** What is used of a cluster. */
+interface LimitingCluster extends Pick<OpenCluster, 'liveNodes'> {
+  readonly plan: { readonly limits: Pick<OpenCluster['plan']['limits'], 'fallback'> };
+  readonly limits: Pick<OpenCluster['limits'], 'admit'>;
+}
+
+/** What falls back to the bucket of this gateway. */
+const FOLLOWING: ReadonlySet<string> = new Set(['local', 'share']);
 
 type Delayed = Extract<Admission, { verdict: 'delayed' }>;
 
@@ -48,11 +57,12 @@ async function admitByStore(
   if (result.verdict === 'lost') return fallback(limit, cluster);
   const { verdict, excess } = result;
   if (verdict === 'refused') return { verdict: 'rejected', excess, limit };
+  if (FOLLOWING.has(cluster.plan.limits.fallback)) follow(limit, excess);
   const delayMs = delayMsOf(limit, excess);
   return delayMs > 0 ? { verdict: 'delayed', delayMs, excess, limit } : PASSED;
 }
 
-function fallback(limit: AnyLimit, { plan, liveNodes }: OpenCluster): Admission | RateLimit {
+function fallback(limit: AnyLimit, { plan, liveNodes }: LimitingCluster): Admission | RateLimit {
   switch (plan.limits.fallback) {
     case 'local':
       return limit;
