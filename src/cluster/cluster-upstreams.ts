@@ -10,7 +10,7 @@ const TOGETHER_MS = 50;
 const ASKED_MS = 1_000;
 
 /** Who does something for all: this gateway, or another one; `unknown`: the store does not tell. */
-type LeaseHolder = 'ours' | 'others' | 'unknown';
+export type LeaseHolder = 'ours' | 'others' | 'unknown';
 
 interface LeaseQuestion {
   readonly name: string;

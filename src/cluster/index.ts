@@ -1,5 +1,6 @@
 export { type Backend, backendLabel, parseBackend, usesTls, withAccess } from './backend.ts';
 export { type Clusters, openClusters } from './clusters.ts';
+export type { LeaseHolder } from './cluster-upstreams.ts';
 export { ClusterNode } from './cluster-node.ts';
 export { isGenuine, type Seal, sealEntry } from './entry.ts';
 export { keyedFields } from './keyed-fields.ts';

@@ -104,6 +104,7 @@ export class UpstreamsSubject implements KeyedSubject {
 
   renewAll(): void {
     this.keepOnly(new Set());
+    this.#listener();
   }
 
   accepts({ value = '' }: KeyWrite): boolean {
@@ -139,7 +140,7 @@ export class UpstreamsSubject implements KeyedSubject {
     const missing = [...this.#parts.shared().keys()].filter((name) => !keys.has(name));
     const areNoted = missing.map((name) =>
       this.#note(name, (sharing, { peers, draining }) =>
-        peers || draining.length > 0 ? { ...sharing, state: 'waits' } : undefined,
+        peers || draining.length > 0 ? { ...sharing, state: 'waits', seen: 0 } : undefined,
       ),
     );
     return areNoted.every(Boolean);
@@ -177,6 +178,7 @@ export class UpstreamsSubject implements KeyedSubject {
       if (!isReadAnew) this.#refused(key, theirs, 'it is not shared here');
       return true;
     }
+    if (last.isOwn) this.#resend(key, theirs);
     const next = this.#next(theirs, { last, isOvertaking });
     try {
       if (upstream.configured === theirs.configured) return upstream.follow(theirs, next);
@@ -189,15 +191,19 @@ export class UpstreamsSubject implements KeyedSubject {
     return this.#note(key, next);
   }
 
+  /** If an earlier change than the last one is what the store has, it has lost that one. */
+  #resend(key: string, { sequence }: SharedSet): void {
+    this.#note(key, (sharing) =>
+      sharing.state === 'known' && sequence < sharing.sequence ? { ...sharing, state: 'waits' } : undefined,
+    );
+  }
+
   #next({ sequence }: SharedSet, { last: { key, counter, isOwn }, isOvertaking }: KeyNews): NextSharing {
-    return (sharing) => {
+    return (sharing, _set, isEqual) => {
       const { state, seen } = sharing;
       if (state === 'waits' || state === 'sent') {
         if (!isOvertaking(seen)) return undefined;
-        this.#givenUp.add(key);
-      } else if (isOwn && state === 'known' && sequence < sharing.sequence) {
-        // The store has lost a later change.
-        return { ...sharing, state: 'waits' };
+        if (!isEqual) this.#givenUp.add(key);
       }
       const isKnown = isOwn && sequence === sharing.sequence;
       return { ...sharing, state: isKnown ? 'known' : 'others', seen: counter };

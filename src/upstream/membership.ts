@@ -37,8 +37,15 @@ export interface MemberChange {
   readonly removed?: number;
 }
 
-/** Gives how far other gateways know the set after something has happened; `undefined`: nothing has changed. */
-export type NextSharing = (sharing: MemberSharing, set: MemberSet) => MemberSharing | undefined;
+/**
+ * Gives how far other gateways know the set after something has happened; `undefined`: nothing has changed. `isEqual`: the set of
+ * another gateway, which is to be taken over, is the same.
+ */
+export type NextSharing = (
+  sharing: MemberSharing,
+  set: MemberSet,
+  isEqual: boolean,
+) => MemberSharing | undefined;
 
 const UNSHARED: MemberSharing = { state: 'others', sequence: 0, seen: 0 };
 
@@ -164,15 +171,15 @@ export class Membership {
   noteSharing(next: NextSharing): boolean {
     const outcome = this.text.change((text) => {
       const now = parse(text);
-      const sharing = next(sharingOf(now), now);
+      const sharing = next(sharingOf(now), now, false);
       return sharing && JSON.stringify({ ...now, sharing });
     });
     return outcome !== 'busy';
   }
 
   /**
-   * Takes over the set of another gateway, unless `next` gives nothing or something that still waits. Health is not looked at: all
-   * gateways must come to the same set. `undefined`: the zone is busy. Throws a `MemberFault`; then the former set stays.
+   * Takes over the set of another gateway, unless `next` gives nothing. Health is not looked at: all gateways must come to the same
+   * set. `undefined`: the zone is busy. Throws a `MemberFault`; then the former set stays.
    */
   follow(
     { peers: given, draining }: Pick<SharedSet, 'peers' | 'draining'>,
@@ -183,14 +190,12 @@ export class Membership {
     let change: FollowedChange = { changed: false, former: this.set, set: this.set };
     const outcome = this.text.change((text) => {
       const former = parse(text);
-      const sharing = next(sharingOf(former), former);
-      change = { changed: false, former, set: former };
-      if (!sharing) return undefined;
-      change =
-        sharing.state === 'waits'
-          ? { ...change, set: { ...former, sharing } }
-          : followed(former, { peers, draining, sharing });
-      if (!change.changed && JSON.stringify(sharing) === JSON.stringify(former.sharing)) return undefined;
+      change = followed(former, { peers, draining });
+      const known = sharingOf(former);
+      const sharing = next(known, former, !change.changed);
+      if (!sharing) change = { changed: false, former, set: former };
+      if (!sharing || (!change.changed && isSame(sharing, known))) return undefined;
+      change = { ...change, set: { ...change.set, sharing } };
       return JSON.stringify(change.set);
     });
     if (outcome === 'too long') throw noRoom();
@@ -210,8 +215,7 @@ export class Membership {
     const peers = given.map(normalMember);
     if (peers.length === 0) throw new MemberFault(400, MEMBER_CODES.shape, 'no peer would remain');
     this.#refuseMany(peers);
-    const isSame = now.peers !== undefined && JSON.stringify(now.peers) === JSON.stringify(peers);
-    if (isSame) return now;
+    if (now.peers !== undefined && isSame(now.peers, peers)) return now;
     return { ...now, generation: now.generation + 1, peers };
   }
 
@@ -281,15 +285,19 @@ function refuseOther({ generation }: MemberSet, expected: number | undefined): v
 /** The set of another gateway as the next one here. */
 function followed(
   former: MemberSet,
-  { peers, ...theirs }: Pick<SharedSet, 'peers' | 'draining'> & { readonly sharing: MemberSharing },
+  { peers, draining }: Pick<SharedSet, 'peers' | 'draining'>,
 ): FollowedChange {
   const { peers: present, ...rest } = former;
-  const kept = { ...rest, ...(peers && { peers }), ...theirs };
-  const isSame = JSON.stringify(present) === JSON.stringify(peers);
-  if (isSame && JSON.stringify(theirs.draining) === JSON.stringify(former.draining))
-    return { changed: false, former, set: kept };
-  const generation = isSame ? former.generation : former.generation + 1;
-  return { changed: true, former, set: { ...kept, generation, last_success_at_msec: Date.now() } };
+  const isNew = !isSame(present, peers);
+  if (!isNew && isSame(draining, former.draining)) return { changed: false, former, set: former };
+  const generation = former.generation + (isNew ? 1 : 0);
+  const set = { ...rest, ...(peers && { peers }), draining, generation, last_success_at_msec: Date.now() };
+  return { changed: true, former, set };
+}
+
+/** All of them are made of the same fields in the same order. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function sharingOf({ sharing = UNSHARED }: MemberSet): MemberSharing {

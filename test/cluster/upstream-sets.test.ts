@@ -140,6 +140,31 @@ test('a store that has lost the set gets it again, and gives it to a gateway tha
   expect([a, b].map(({ membership }) => membership.set.generation)).toEqual([2, 2]);
 });
 
+test('a store that has lost the last set only gets it again, and does not replace it by the former one', async () => {
+  const store = await redis('--databases', '3');
+  const [a, b] = (await startNodes('ab', { url: store.url })) as unknown as [SetNode, SetNode];
+  const keys = ['', ':n', ':k', ':x'].map((end) => `gw:{${a.namespace}:up}${end}`);
+  b.membership.put(peersOf(2));
+  await expect.poll(a.addresses).toBe('10.0.0.2:80');
+  const dumps = await Promise.all(keys.map((key) => store.client.dumpBuffer(key)));
+  a.membership.put(peersOf(3));
+  await expect.poll(b.addresses).toBe('10.0.0.3:80');
+  const undo = store.client.multi();
+  for (const [nth, dump] of dumps.entries()) {
+    undo.del(keys[nth] as string);
+    if (dump) undo.restore(keys[nth] as string, 0, dump);
+  }
+  await undo.exec();
+  // The store counts from there again.
+  await expect.poll(() => [a.counts['resynced'], b.counts['resynced']]).toEqual([1, 1]);
+  await expect
+    .poll(() => [a, b].map((node) => [node.addresses(), node.node.status.streams[0]?.position]))
+    .toEqual([
+      ['10.0.0.3:80', 2],
+      ['10.0.0.3:80', 2],
+    ]);
+});
+
 test('what the server lines of another configuration were replaced by does not count here', async () => {
   const namespace = freshNamespace();
   const a = await startNode({ id: 'a', namespace });

@@ -8,13 +8,12 @@ import { GroupChanges } from './changes.ts';
 import { directives, type DynamicUpstreamsConfig, NEEDED, type SourceKind, sourceOf } from './directives.ts';
 import { openEvents } from './events.ts';
 import { Journal } from './journal.ts';
-import { Refresh } from './refresh.ts';
+import { type Asked, Refresh, type SourceLease } from './refresh.ts';
 import { consulSource } from './sources/consul.ts';
 import { dnsSource } from './sources/dns.ts';
 import { fileSource } from './sources/file.ts';
 import { httpSource } from './sources/http.ts';
 import { redisSource } from './sources/redis.ts';
-import type { Source } from './sources/source.ts';
 
 export type { DynamicUpstreamsConfig } from './directives.ts';
 
@@ -74,23 +73,29 @@ async function provision(config: ApiConfig, worker: WorkerScope): Promise<Resour
   const changes = new GroupChanges(target, { journal, publish });
   membership.changedBy(changes);
   await changes.restore();
-  shareMembers({ config, changes, group, membership }, worker);
-  const asked = openSource(config, source, worker);
-  if (asked) await startRefresh({ asked, config, source }, { membership, changes, worker });
+  const lease = shareMembers({ config, changes, group, membership }, worker);
+  const open = openerOf(config, source, worker);
+  if (open) await startRefresh({ asked: { open, lease }, config, source }, { membership, changes, worker });
   return { group, changes, knowsHost };
 }
 
-/** Shares the members with the other gateways of a cluster, if there is one. */
-function shareMembers({ config, changes, group, membership }: Shared, worker: WorkerScope): void {
+/** Shares the members with the other gateways of a cluster, if there is one, which then take turns with the source. */
+function shareMembers(
+  { config, changes, group, membership }: Shared,
+  worker: WorkerScope,
+): SourceLease | undefined {
   const cluster = config.cluster === undefined ? undefined : worker.clusters.get(config.cluster);
-  if (!cluster) return;
+  if (!cluster) return undefined;
   const follow: GroupChanges['follow'] = (theirs, next) => changes.follow(theirs, next);
-  const shared = { name: upstreamKey(group.name), configured: group.configured, membership, follow };
-  worker.own(cluster.upstreams.share(shared), (end) => end());
+  const name = upstreamKey(group.name);
+  const shared = { name, configured: group.configured, membership, follow };
+  const { upstreams, plan } = cluster;
+  worker.own(upstreams.share(shared), (end) => end());
+  return { hold: (ttlMs) => upstreams.lease(`up:${name}`, ttlMs), startMs: plan.timeoutMs };
 }
 
 async function startRefresh(
-  { asked, config, source }: { asked: Source; config: ApiConfig; source: SourceKind },
+  { asked, config, source }: { asked: Asked; config: ApiConfig; source: SourceKind },
   { membership, changes, worker }: { membership: Membership; changes: GroupChanges; worker: WorkerScope },
 ): Promise<void> {
   const accepts = config.empty ?? (source === 'dns' || source === 'consul' ? 'accept' : 'keep');
@@ -102,29 +107,27 @@ async function startRefresh(
   await refresh.start();
 }
 
-/** Opens the source of a group; `undefined` if the API is the only one to change it. */
-function openSource(config: ApiConfig, source: SourceKind, worker: WorkerScope): Source | undefined {
+/** Gives how the source of a group is opened; `undefined` if the API is the only one to change it. */
+function openerOf(config: ApiConfig, source: SourceKind, worker: WorkerScope): Asked['open'] | undefined {
   switch (source) {
     case 'static':
       return undefined;
     case 'file':
-      return fileSource(resolve(worker.prefix, config.sourceFile as string));
+      return () => fileSource(resolve(worker.prefix, config.sourceFile as string));
     case 'http':
-      return httpSource(config.http as string, config.httpHeaders ?? []);
+      return () => httpSource(config.http as string, config.httpHeaders ?? []);
     case 'consul':
-      return consulSource(config as ApiConfig & { consulService: string });
+      return () => consulSource(config as ApiConfig & { consulService: string });
     case 'redis': {
       const { address, key } = config.redis as NonNullable<ApiConfig['redis']>;
-      return redisSource(
-        endpointsOf(address, (name) => worker.upstream(name)),
-        key,
-      );
+      const endpoints = endpointsOf(address, (name) => worker.upstream(name));
+      return () => redisSource(endpoints, key);
     }
     case 'dns': {
       const name = config.dns as NonNullable<ApiConfig['dns']>;
       const lookUp = worker.upstreams.memberLookup(config.target, name);
       if (!lookUp) throw new Error(`no resolver defined for the names of upstream "${config.target}"`);
-      return dnsSource(lookUp);
+      return () => dnsSource(lookUp);
     }
   }
 }

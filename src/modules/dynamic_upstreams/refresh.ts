@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LeaseHolder } from '../../cluster/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
 import { MEMBER_CODES, MemberFault, type Membership } from '../../upstream/index.ts';
 import type { Counter } from '../../zone/index.ts';
@@ -15,6 +17,18 @@ const ASK_MS = 5000;
 const LOOK_MS = 500;
 const SILENCE_MS = 3 * LOOK_MS;
 
+/** A gateway that asks a source for all of a cluster and is silent for so many refreshes is followed by another one. */
+const LEASED = 3;
+const START_LOOK_MS = 25;
+
+/** The right to ask the source for all gateways of a cluster. */
+export interface SourceLease {
+  /** Takes or keeps it for `ttlMs`. */
+  hold(ttlMs: number): Promise<LeaseHolder>;
+  /** A gateway that starts waits no longer for the store to tell. */
+  readonly startMs: number;
+}
+
 /** What a refresh needs to know of its location. */
 interface RefreshOptions {
   readonly target: string;
@@ -24,12 +38,21 @@ interface RefreshOptions {
   readonly acceptsEmpty: boolean;
 }
 
+/** What a refresh asks. */
+export interface Asked {
+  /** Opens the source; one that is open does not give again what it has given. */
+  readonly open: () => Source;
+  /** Absent: the source is not asked for other gateways. */
+  readonly lease: SourceLease | undefined;
+}
+
 /**
  * Asks a source again and again and changes the group accordingly. One worker does it for all; when it dies or hangs,
- * another one goes on.
+ * another one goes on. Of the gateways of a cluster one does it; each, if the store does not tell which.
  */
 export class Refresh {
-  readonly #source: Source;
+  readonly #asked: Asked;
+  #source: Source;
   readonly #membership: Membership;
   readonly #changes: GroupChanges;
   readonly #options: RefreshOptions;
@@ -37,16 +60,24 @@ export class Refresh {
   readonly #failures: Counter;
   readonly #looking: NodeJS.Timeout;
   #nextMs = 0;
+  /** What the source gave last is valid until then. */
+  #validUntilMs = 0;
+  /** The generation that this worker has left. */
+  #generation: number | undefined;
+  /** Another gateway may ask: the store has told whether it does. */
+  #isTold = false;
+  #isAtWork = false;
   #asking: AbortController | undefined;
   /** The failure that was told last; '': the source works. */
   #told = '';
 
   constructor(
-    source: Source,
+    asked: Asked,
     { membership, changes }: { membership: Membership; changes: GroupChanges },
     { options, worker }: { options: RefreshOptions; worker: WorkerScope },
   ) {
-    this.#source = source;
+    this.#asked = asked;
+    this.#source = asked.open();
     this.#membership = membership;
     this.#changes = changes;
     this.#options = options;
@@ -58,9 +89,17 @@ export class Refresh {
     worker.retiring.addEventListener('abort', () => this.close(), { once: true });
   }
 
-  /** Asks for the first time. Resolves when the group has its peers, or the source has failed; never rejects. */
-  start(): Promise<void> {
-    return this.#membership.sourceSeat.hold(SILENCE_MS) ? this.#ask() : Promise.resolve();
+  /** Asks for the first time. Resolves when the group has its peers, or has none for now; never rejects. */
+  async start(): Promise<void> {
+    if (!this.#membership.sourceSeat.hold(SILENCE_MS)) return;
+    const untilMs = performance.now() + (this.#asked.lease?.startMs ?? 0);
+    await this.#work(async () => {
+      for (;;) {
+        const holder = await this.#holder();
+        if (holder !== 'unknown' || performance.now() >= untilMs) return holder !== 'others';
+        await sleep(START_LOOK_MS);
+      }
+    });
   }
 
   close(): void {
@@ -71,24 +110,65 @@ export class Refresh {
 
   #look(): void {
     if (!this.#membership.sourceSeat.hold(SILENCE_MS)) return;
-    if (!this.#asking && performance.now() >= this.#nextMs) void this.#ask();
+    if (!this.#isAtWork && performance.now() >= this.#nextMs) void this.#work(() => this.#isOurs());
+  }
+
+  async #work(isOurs: () => Promise<boolean>): Promise<void> {
+    this.#isAtWork = true;
+    try {
+      if ((await isOurs()) && !this.#worker.retiring.aborted && this.#isDue()) await this.#ask();
+    } finally {
+      this.#isAtWork = false;
+      this.#nextMs = performance.now() + this.#pauseMs;
+      // A lease has to be kept also while nothing is asked.
+      if (!this.#asked.lease) this.#nextMs = Math.max(this.#nextMs, this.#validUntilMs);
+    }
+  }
+
+  get #pauseMs(): number {
+    const { refreshMs } = this.#options;
+    // Without the store all gateways ask: not all at once.
+    return this.#isTold || !this.#asked.lease ? refreshMs : refreshMs * (0.5 + Math.random());
+  }
+
+  async #holder(): Promise<LeaseHolder> {
+    const { lease } = this.#asked;
+    if (!lease) return 'ours';
+    const holder = await lease.hold(LEASED * this.#options.refreshMs);
+    this.#isTold = holder !== 'unknown';
+    return holder;
+  }
+
+  /** Tells whether this gateway asks the source now. */
+  async #isOurs(): Promise<boolean> {
+    const wasTold = this.#isTold;
+    const holder = await this.#holder();
+    return holder === 'ours' || (holder === 'unknown' && !wasTold);
+  }
+
+  #isDue(): boolean {
+    const { generation } = this.#membership.set;
+    const isChanged = this.#asked.lease !== undefined && generation !== this.#generation;
+    // Another gateway has made another set since then: what the source has is asked for in full.
+    if (isChanged && this.#generation !== undefined) this.#source = this.#asked.open();
+    return isChanged || performance.now() >= this.#validUntilMs;
   }
 
   async #ask(): Promise<void> {
     const asking = (this.#asking = new AbortController());
     const timer = setTimeout(() => asking.abort(), ASK_MS);
-    let validMs = 0;
+    this.#validUntilMs = 0;
     try {
       const found = await this.#source.ask(asking.signal);
       if (this.#worker.retiring.aborted) return;
-      if (found) validMs = found.validMs ?? 0;
+      this.#validUntilMs = performance.now() + (found?.validMs ?? 0);
       await this.#apply(found?.members);
+      this.#generation = this.#membership.set.generation;
     } catch (error) {
       if (!this.#worker.retiring.aborted) this.#failed(error, asking.signal);
     } finally {
       clearTimeout(timer);
       this.#asking = undefined;
-      this.#nextMs = performance.now() + Math.max(this.#options.refreshMs, validMs);
     }
   }
 
