@@ -48,6 +48,7 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   ev: 'events of',
   li: 'limit',
   pu: 'purges',
+  st: 'sessions of',
   up: 'peers of upstreams',
 };
 

@@ -21,6 +21,7 @@ const up = {
   streams: [
     { stream: 'ev:bus', position: 120_455, lag_ms: 0, gaps: 0 },
     { stream: 'pu', position: 7, lag_ms: 1_204, gaps: 2 },
+    ...['di:flags', 'st:web', 'up', 'xx:new'].map((stream) => ({ stream, position: 1, lag_ms: 0, gaps: 0 })),
   ],
   conflicts: [],
   buffer_bytes: 0,
@@ -52,9 +53,13 @@ NODE              VERSION  LAST HEARTBEAT  CONFIGURATION  LOADED
 gw-a (this node)  0.1.0    1.2 s ago       3f2a90b1c4d5   8 s ago
 gw-west-12        0.0.9    0.3 s ago
 
-STREAM  CARRIES        POSITION  LAG      GAPS
-ev:bus  events of bus  120455    0 ms     0
-pu      purges         7         1204 ms  2
+STREAM    CARRIES             POSITION  LAG      GAPS
+ev:bus    events of bus       120455    0 ms     0
+pu        purges              7         1204 ms  2
+di:flags  dictionary flags    1         0 ms     0
+st:web    sessions of web     1         0 ms     0
+up        peers of upstreams  1         0 ms     0
+xx:new    xx:new              1         0 ms     0
 `,
   },
   {
