@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Gateway, type Owner, startGateway } from '../harness/gateway.ts';
 import { startPeer } from '../harness/peer.ts';
-import { redis } from '../harness/redis.ts';
+import { redis, type TestRedis } from '../harness/redis.ts';
 import { joined, SECRET } from './gateways.ts';
 
 const REFRESH_MS = 200;
@@ -47,24 +47,27 @@ async function addressesOf(gw: Gateway): Promise<string> {
   return peers.map(({ address }) => address).join(' ');
 }
 
-test('one gateway asks the source for all, another one if it dies, and each if the store does not tell', async (t) => {
-  const store = await redis('--databases', '5');
+/** Two gateways that ask one source. */
+async function startAskers(t: Owner, store: TestRedis) {
   const { url, polls, hosts } = await startSource(t);
-  const start = async (id: string): Promise<Gateway> => {
+  const start = async (id: string): Promise<readonly [string, Gateway]> => {
     const gw = await startGateway(t, confOf(id, store.url, url), { expectAlerts: true });
     await joined(gw);
-    return gw;
+    return [id, gw];
   };
-  const gateways = new Map([
-    ['a', await start('a')],
-    ['b', await start('b')],
-  ]);
-  const all = [...gateways.values()];
-  const allHave = (addresses: string): Promise<unknown> =>
-    Promise.all(all.map((gw) => expect.poll(() => addressesOf(gw), { timeout: 5_000 }).toBe(addresses)));
+  const gateways = new Map([await start('a'), await start('b')]);
   /** Who has asked the last times. */
   const askers = (last: number): string =>
     [...new Set(polls.slice(-last).map(({ node }) => node))].sort().join('');
+  return { gateways, polls, hosts, askers };
+}
+
+test('one gateway asks the source for all, another one if it dies, and each if the store does not tell', async (t) => {
+  const store = await redis('--databases', '5');
+  const { gateways, polls, hosts, askers } = await startAskers(t, store);
+  const all = [...gateways.values()];
+  const allHave = (addresses: string): Promise<unknown> =>
+    Promise.all(all.map((gw) => expect.poll(() => addressesOf(gw), { timeout: 5_000 }).toBe(addresses)));
   /** Resolves when five times in a row the same one has asked. */
   const oneAsks = (): Promise<unknown> => {
     const from = polls.length;
