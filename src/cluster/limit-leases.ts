@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Admitting, Grant } from './store.ts';
+import { type Admitting, type Grant, StoreLost } from './store.ts';
 
 /** A bucket of a rate limit in the store. */
 export interface Bucket extends Omit<Admitting, 'requests'> {
@@ -31,6 +31,10 @@ const LOWEST_LEASED = 10 * REQUEST;
  */
 const TAKEN_AHEAD = 1 / 2;
 const MOST_KEYS = 10_000;
+/** Calls that wait for the store: clients who choose keys must leave room for what else a gateway sends it. */
+const MOST_CALLS = 500;
+/** No refusal is remembered for longer: the bucket may be another one by then, or may never have been so full. */
+const LONGEST_REFUSAL_MS = 60_000;
 /** The store has not told. */
 export const LOST: Verdict = { verdict: 'lost' };
 
@@ -66,7 +70,9 @@ export class Refusals {
 }
 
 function refusalAt(fill: Fill, { milliRequestsPerSecond, burst }: Bucket): Verdict | undefined {
-  const excess = drained(fill, milliRequestsPerSecond, performance.now());
+  const nowMs = performance.now();
+  if (nowMs - fill.atMs >= LONGEST_REFUSAL_MS) return undefined;
+  const excess = drained(fill, milliRequestsPerSecond, nowMs);
   return excess > burst ? { verdict: 'refused', excess } : undefined;
 }
 
@@ -77,9 +83,10 @@ function refusalAt(fill: Fill, { milliRequestsPerSecond, burst }: Bucket): Verdi
 export class LimitLeases {
   readonly #parts: LimitLeasesParts;
   readonly #leases = new LRUCache<string, Lease>({ max: MOST_KEYS });
+  #calls = 0;
 
   constructor(parts: LimitLeasesParts) {
-    this.#parts = parts;
+    this.#parts = { ...parts, take: (admitting) => this.#take(parts, admitting) };
   }
 
   /** Counts a request. Never rejects. */
@@ -91,6 +98,16 @@ export class LimitLeases {
       this.#leases.set(id, lease);
     }
     return lease.admit();
+  }
+
+  async #take({ take }: LimitLeasesParts, admitting: Admitting): Promise<Grant> {
+    if (this.#calls >= MOST_CALLS) throw new StoreLost('too many limits wait for it');
+    this.#calls += 1;
+    try {
+      return await take(admitting);
+    } finally {
+      this.#calls -= 1;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Bucket, LimitLeases, type Verdict } from '../../src/cluster/limit-leases.ts';
 import type { Admitting, Grant } from '../../src/cluster/store.ts';
 
@@ -156,6 +156,32 @@ test('a call that fails is lost for all that wait', async () => {
   asked[0]?.fail();
   expect(await verdictsOf(all)).toEqual(Array(3).fill('lost'));
   expect(asked).toHaveLength(1);
+  void admit(1);
+  expect(asked).toHaveLength(2);
+});
+
+test('clients who choose ever new keys do not take all that a connection can carry', async () => {
+  const { asked, admit } = leasesOf();
+  const all = Array.from({ length: 600 }, (_, nth) => admit(1, { ...BUCKET, keyHash: `k${nth}` })).flat();
+  await turn();
+  expect(asked).toHaveLength(500);
+  expect(await verdictsOf(all.slice(500))).toEqual(Array(100).fill('lost'));
+  for (const { grant } of asked) grant(1);
+  expect(await verdictsOf(all.slice(0, 500))).toEqual(Array(500).fill('counted'));
+  void admit(1, { ...BUCKET, keyHash: 'behind' });
+  expect(asked).toHaveLength(501);
+});
+
+test('a refusal is remembered for a minute at most, however full the bucket is said to be', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { asked, admit } = leasesOf();
+  const [first] = admit(1);
+  asked[0]?.grant(0, Number.MAX_SAFE_INTEGER);
+  await first;
+  vi.advanceTimersByTime(59_000);
+  expect(await verdictsOf(admit(1))).toEqual(['refused']);
+  vi.advanceTimersByTime(1_000);
   void admit(1);
   expect(asked).toHaveLength(2);
 });
