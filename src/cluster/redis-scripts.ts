@@ -48,7 +48,7 @@ export const STORE_COMMANDS = [
 /** The further commands for a store that Sentinels or a Redis Cluster look after. */
 export const MORE_COMMANDS = { sentinel: ['role'] } as const;
 
-/** The stream, and the hash beside it: `c` is its newest counter, `o:ORIGIN` is `INCARNATION SEQUENCE COUNTER`. */
+/** The stream, and the hash beside it: `c` is its newest counter, `o:ORIGIN INCARNATION` is `SEQUENCE TIME COUNTER`. */
 export function streamKeys(namespace: string, stream: string): readonly [key: string, hash: string] {
   const key = `gw:{${namespace}:${stream}}`;
   return [key, `${key}:n`];
@@ -125,7 +125,10 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
-/** The number of origins of a stream from which on those without a kept entry are forgotten. */
+/** Nodes that were silent for so long are forgotten, some per beat. */
+const FORGOTTEN_AFTER_MS = 86_400_000;
+
+/** The number of incarnations of a stream from which on those are forgotten that have no kept entry, or were silent for a day. */
 const MANY_ORIGINS = 1_000;
 
 /**
@@ -133,15 +136,13 @@ const MANY_ORIGINS = 1_000;
  * Gives a counter per entry, 0 if its sequence is not above the last one.
  *
  * The hash may be lost, or somebody else may have added to the stream: if XADD refuses the id, the counter goes on behind the last
- * one of the stream. Origins that have come and gone are forgotten, once they are many (`m` says when): none of their entries is kept.
+ * one of the stream. Incarnations that have come and gone are forgotten, once they are many (`m` says when).
  */
-export const APPEND = script(`${STREAM_ENDS}
+export const APPEND = script(`${STREAM_ENDS}${NOW}
 local stream, hash, retain, origin, incarnation = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
-local own = 'o:' .. origin
+local own = 'o:' .. origin .. ' ' .. incarnation
 local kept = redis.call('HMGET', hash, 'c', own, 'm')
-local counter, last = count(kept[1]), 0
-local former, sent = string.match(kept[2] or '', '^(%S*) (%d+)')
-if former == incarnation then last = count(sent) end
+local counter, last = count(kept[1]), count(string.match(kept[2] or '', '^%d+'))
 
 local function add(entry)
   return redis.pcall('XADD', stream, 'MAXLEN', '~', retain, text(counter + 1) .. '-0', unpack(entry))
@@ -172,12 +173,13 @@ while at <= #ARGV and not fault do
 end
 
 if last == before then return fault or counters end
-redis.call('HSET', hash, 'c', text(counter), own, incarnation .. ' ' .. text(last) .. ' ' .. text(counter))
+redis.call('HSET', hash, 'c', text(counter), own, text(last) .. ' ' .. text(now) .. ' ' .. text(counter))
 if not kept[2] and redis.call('HLEN', hash) > (tonumber(kept[3]) or ${MANY_ORIGINS}) then
   local all = redis.call('HGETALL', hash)
   for nth = 1, #all, 2 do
-    local used = string.sub(all[nth], 1, 2) == 'o:' and string.match(all[nth + 1], ' (%d+)$')
-    if used and tonumber(used) <= counter - tonumber(retain) then redis.call('HDEL', hash, all[nth]) end
+    local usedMs, used = string.match(all[nth + 1], '^%d+ (%d+) (%d+)$')
+    local isOld = used and (tonumber(used) <= counter - tonumber(retain) or tonumber(usedMs) < now - ${FORGOTTEN_AFTER_MS})
+    if isOld and string.sub(all[nth], 1, 2) == 'o:' then redis.call('HDEL', hash, all[nth]) end
   end
   redis.call('HSET', hash, 'm', math.max(${MANY_ORIGINS}, 2 * redis.call('HLEN', hash)))
 end
@@ -192,9 +194,8 @@ export const LOOK = script(`${STREAM_ENDS}${NOW}
 local stream, hash = KEYS[1], KEYS[2]
 local newest, oldest = ends(stream)
 if not newest then return oldest end
-local kept = redis.call('HMGET', hash, 'c', 'o:' .. ARGV[2])
-local former, sent = string.match(kept[2] or '', '^(%S*) (%d+)')
-local last = former == ARGV[3] and text(count(sent)) or '0'
+local kept = redis.call('HMGET', hash, 'c', 'o:' .. ARGV[2] .. ' ' .. ARGV[3])
+local last = text(count(string.match(kept[2] or '', '^%d+')))
 local entry, mac = redis.call('XRANGE', stream, ARGV[1], ARGV[1], 'COUNT', 1)[1], false
 if entry then
   local texts = entry[2]
@@ -244,9 +245,6 @@ local function forget(ids)
 end
 local function incarnationOf(id) return string.match(redis.call('HMGET', facts, id)[1] or '', '^%S*') end
 `;
-
-/** Nodes that were silent for so long are forgotten, some per beat. */
-const FORGOTTEN_AFTER_MS = 86_400_000;
 
 /**
  * KEYS nodes, facts, digests; ARGV node, incarnation, facts, heartbeat in ms, then streams and digests. Gives the number of live

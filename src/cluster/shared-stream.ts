@@ -87,7 +87,7 @@ export class SharedStream implements NodeStream {
     // Reading has gone on meanwhile.
     if (this.#position !== position) return true;
     const { counter, oldest } = state;
-    // A node of the same name keeps the store from telling what it has of this one.
+    // At other times entries may have been confirmed since the store was asked.
     if (!this.#maySend || counter < position) this.#outbox.restore(state.lastSequence);
     const known = this.#macs.at(position);
     const isOther = state.mac !== undefined && known !== undefined && state.mac !== known;

@@ -111,6 +111,17 @@ test('origins that have come and gone do not fill the store', async () => {
   expect(await one.store.append('ev:a', entriesOf(one, { origin: 'gw-1499', first: 2 }))).toEqual([0]);
 });
 
+test('of two nodes of one name, and of each start of a node, the last entry is known', async () => {
+  const one = await readyPostgresStore();
+  const { store } = one;
+  const lastOf = async (incarnation: string): Promise<number> =>
+    (await store.look('ev:a', { counter: 0, origin: 'gw-a', incarnation })).lastSequence;
+  expect(await store.append('ev:a', entriesOf(one, { incarnation: 'i1', count: 3 }))).toEqual([1, 2, 3]);
+  expect(await store.append('ev:a', entriesOf(one, { incarnation: 'i2', count: 2 }))).toEqual([4, 5]);
+  expect([await lastOf('i1'), await lastOf('i2'), await lastOf('i3')]).toEqual([3, 2, 0]);
+  expect(await store.append('ev:a', entriesOf(one, { incarnation: 'i1', count: 4 }))).toEqual([0, 0, 0, 6]);
+});
+
 test('a smaller retain removes old entries, some with each hundred that are added', async () => {
   const one = await readyPostgresStore({ retain: 100 });
   const many = `insert into gw_cluster.entries select $1, 'ev:a', nth, '1', '', '', 1, '', '[]' from generate_series(1, 2500) nth`;

@@ -132,6 +132,17 @@ test('origins that have come and gone do not fill the store', async () => {
   expect(await one.store.append('ev:a', entriesOf(one, { origin: 'gw-2999' }))).toEqual([0]);
 });
 
+test('of two nodes of one name, and of each start of a node, the last entry is known', async () => {
+  const one = await readyStore();
+  const { store } = one;
+  const lastOf = async (incarnation: string): Promise<number> =>
+    (await store.look('ev:a', { counter: 0, origin: 'gw-a', incarnation })).lastSequence;
+  expect(await store.append('ev:a', entriesOf(one, { incarnation: 'i1', count: 3 }))).toEqual([1, 2, 3]);
+  expect(await store.append('ev:a', entriesOf(one, { incarnation: 'i2', count: 2 }))).toEqual([4, 5]);
+  expect([await lastOf('i1'), await lastOf('i2'), await lastOf('i3')]).toEqual([3, 2, 0]);
+  expect(await store.append('ev:a', entriesOf(one, { incarnation: 'i1', count: 4 }))).toEqual([0, 0, 0, 6]);
+});
+
 test('the policy of the store is told', async () => {
   const one = await readyStore();
   expect(await one.store.policy()).toBe('noeviction');

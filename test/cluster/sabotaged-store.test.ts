@@ -14,7 +14,7 @@ for (const counter of NO_COUNTERS) {
     const { client } = await redis();
     const [first, second] = entriesOf(one, { count: 2 });
     await one.store.append('ev:a', [first!]);
-    await client.hset(`${one.key('ev:a')}:n`, { c: counter, 'o:gw-a': `i1 ${counter} 1` });
+    await client.hset(`${one.key('ev:a')}:n`, { c: counter, 'o:gw-a i1': `${counter} 1 1` });
     const state = await one.store.look('ev:a', { counter: 1, origin: 'gw-a', incarnation: 'i1' });
     expect(state).toMatchObject({ counter: 1, oldest: 1, mac: first?.mac });
     expect(await one.store.append('ev:a', [second!])).toEqual([2]);

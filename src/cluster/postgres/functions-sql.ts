@@ -1,7 +1,7 @@
 /** The channel of `NOTIFY`; a payload is `NAMESPACE STREAM`. */
 export const CHANNEL = 'gw_cluster';
 
-/** The number of origins of a stream from which on those without a kept entry are forgotten. */
+/** The number of incarnations of a stream from which on those are forgotten that have no kept entry, or were silent for a day. */
 export const MANY_ORIGINS = 1_000;
 /** Old entries are removed each time that the counter has come so much further, more at once where there are more. */
 const TRIMMED_EVERY = 100;
@@ -47,16 +47,13 @@ declare
   many bigint;
   before bigint;
   last bigint;
-  former text;
   is_known boolean;
 begin
   ${HOLD}
-  select o.sequence, o.incarnation into last, former from gw_cluster.origins o
-  where o.namespace = of_namespace and o.stream = of_stream and o.origin = of_origin;
+  select o.sequence into last from gw_cluster.origins o
+  where o.namespace = of_namespace and o.stream = of_stream and o.origin = of_origin and o.incarnation = of_incarnation;
   is_known := found;
-  if former is distinct from of_incarnation then
-    last := 0;
-  end if;
+  last := coalesce(last, 0);
 
   for nth in 1 .. pg_catalog.cardinality(sequences) loop
     if sequences[nth] <= last then
@@ -75,14 +72,15 @@ begin
 
   insert into gw_cluster.origins as o (namespace, stream, origin, incarnation, sequence, counter)
   values (of_namespace, of_stream, of_origin, of_incarnation, last, newest)
-  on conflict (namespace, stream, origin) do update
-  set incarnation = excluded.incarnation, sequence = excluded.sequence, counter = excluded.counter;
-  -- Origins that have come and gone are forgotten, once they are many: none of their entries is kept.
+  on conflict (namespace, stream, origin, incarnation) do update
+  set sequence = excluded.sequence, counter = excluded.counter, used = pg_catalog.now();
+  -- Incarnations that have come and gone are forgotten, once they are many.
   if not is_known and (
     select pg_catalog.count(*) from gw_cluster.origins o where o.namespace = of_namespace and o.stream = of_stream
   ) > many then
     delete from gw_cluster.origins o
-    where o.namespace = of_namespace and o.stream = of_stream and o.counter <= newest - retained;
+    where o.namespace = of_namespace and o.stream = of_stream
+      and (o.counter <= newest - retained or o.used < pg_catalog.now() - interval '${FORGOTTEN_AFTER}');
     select greatest(${MANY_ORIGINS}, 2 * pg_catalog.count(*)) into many from gw_cluster.origins o
     where o.namespace = of_namespace and o.stream = of_stream;
   end if;

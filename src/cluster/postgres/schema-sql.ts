@@ -38,11 +38,11 @@ create table if not exists gw_cluster.entries (
   incarnation text not null, sequence bigint not null, mac text not null, texts text not null, stored_ms bigint,
   primary key (namespace, stream, counter)
 );
--- The last entry of each origin.
+-- The last entry of each incarnation of a node, of which two may have one name.
 create table if not exists gw_cluster.origins (
-  namespace text collate "C", stream text collate "C", origin text collate "C", incarnation text not null,
-  sequence bigint not null, counter bigint not null,
-  primary key (namespace, stream, origin)
+  namespace text collate "C", stream text collate "C", origin text collate "C", incarnation text collate "C",
+  sequence bigint not null, counter bigint not null, used timestamptz not null default now(),
+  primary key (namespace, stream, origin, incarnation)
 );
 -- The newest entry of each key of a keyed stream, by the SHA-256 of the key.
 create table if not exists gw_cluster.keys (
