@@ -8,13 +8,15 @@ import { SeenEntries } from './seen-entries.ts';
 import type { Gap } from './subject.ts';
 import { type ClusterStore, StoreLost, StoreRefused, type StoredEntry } from './store.ts';
 
-/** Changes of one call to the store, each of MAX_KEYED_BYTES at most. */
+/** Changes of one call to the store, and their characters, unless a single one has more: the call must end in time on a slow line. */
 const MOST_SENT = 64;
+const MOST_SENT_CHARACTERS = 131_072;
 /** Entries that are applied in one go: a lock is held meanwhile. */
 const MOST_APPLIED = 250;
 /** So long a change that the store has confirmed is remembered: a store that fails over may have lost it. */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 10_000;
+const MOST_KEPT_CHARACTERS = 8_388_608;
 /** Keys of one stream: beyond, somebody else writes into the store. */
 const MOST_KEYS = 1_000_000;
 /** The lock of a zone may be held for a moment. */
@@ -47,6 +49,7 @@ export class KeyedStream implements NodeStream {
   readonly #lag = new Lag();
   /** By key, the oldest first. */
   readonly #confirmed = new Map<string, Confirmed>();
+  #confirmedCharacters = 0;
   #position: number | undefined;
   #clock: StoreClock = { storeMs: Date.now(), atMs: performance.now() };
   #maySend = false;
@@ -180,14 +183,14 @@ export class KeyedStream implements NodeStream {
       if (mac === other || isLater || isOver) continue;
       this.subject.renew({ ...change, ttlMs: Math.max(0, leftMs) });
     }
-    this.#confirmed.clear();
+    for (const key of this.#confirmed.keys()) this.#forget(key);
   }
 
   async #send(store: ClusterStore): Promise<void> {
     const { stream, incarnation } = this.subject;
     const { nodeId, seal, counts } = this.#parts;
     for (;;) {
-      const changes = this.subject.changes(MOST_SENT);
+      const changes = ofOneCall(this.subject.changes(MOST_SENT));
       if (changes.length === 0 || this.#reading) return;
       const entries = changes.map((change) =>
         sealEntry(seal, stream, {
@@ -209,12 +212,20 @@ export class KeyedStream implements NodeStream {
   #isConfirmed(change: KeyChange, mac: string): void {
     const nowMs = performance.now();
     this.subject.confirmed(change);
-    this.#confirmed.delete(change.key);
+    this.#forget(change.key);
     this.#confirmed.set(change.key, { change, mac, atMs: nowMs });
+    this.#confirmedCharacters += charactersOf(change);
     for (const [key, { atMs }] of this.#confirmed) {
-      if (nowMs - atMs < KEPT_MS && this.#confirmed.size <= MOST_KEPT) return;
-      this.#confirmed.delete(key);
+      const fits = this.#confirmed.size <= MOST_KEPT && this.#confirmedCharacters <= MOST_KEPT_CHARACTERS;
+      if (nowMs - atMs < KEPT_MS && fits) return;
+      this.#forget(key);
     }
+  }
+
+  #forget(key: string): void {
+    const confirmed = this.#confirmed.get(key);
+    if (confirmed) this.#confirmedCharacters -= charactersOf(confirmed.change);
+    this.#confirmed.delete(key);
   }
 
   /** Applies some entries. False: they have to be read again. */
@@ -237,7 +248,7 @@ export class KeyedStream implements NodeStream {
       fresh.push(entry);
       states.push(read.state);
       // Only what nobody has written over is to be sent again.
-      this.#confirmed.delete(read.state.key);
+      this.#forget(read.state.key);
     }
     const overtaken = this.subject.apply(states, position);
     if (!overtaken) return false;
@@ -310,4 +321,14 @@ export class KeyedStream implements NodeStream {
     this.#position = undefined;
     this.isBehind();
   }
+}
+
+function ofOneCall(changes: readonly KeyChange[]): readonly KeyChange[] {
+  let characters = 0;
+  const most = changes.findIndex((change) => (characters += charactersOf(change)) > MOST_SENT_CHARACTERS);
+  return most < 0 ? changes : changes.slice(0, Math.max(1, most));
+}
+
+function charactersOf({ key, value = '' }: KeyChange): number {
+  return key.length + value.length;
 }

@@ -1,12 +1,14 @@
 import type { ErrorLog } from '../log/index.ts';
+import { EVENT_LIMITS } from '../zone/index.ts';
 import type { ClusterMetrics } from './metrics.ts';
 import type { StreamCounts } from './node-stream.ts';
 import type { Gap } from './subject.ts';
 
 /** Different warnings until the store is reached anew. */
 const MOST_WARNED = 100;
-/** Conflicts that are logged between two heartbeats. */
+/** Conflicts that are logged between two heartbeats, and those that are announced: there are other events in the rings. */
 const MOST_CONFLICTS = 10;
+const MOST_ANNOUNCED = 100;
 /** Characters of a key. */
 const LONGEST_KEY = 200;
 
@@ -50,6 +52,8 @@ export class NodeWarnings implements StreamCounts {
   beat(): void {
     const more = this.#conflicts - MOST_CONFLICTS;
     if (more > 0) this.write('warn', `${more} more changes of keys were given up`);
+    const untold = this.#conflicts - MOST_ANNOUNCED;
+    if (untold > 0) this.#parts.announce('cluster_conflict', { more: untold });
     this.#conflicts = 0;
   }
 
@@ -96,13 +100,22 @@ export class NodeWarnings implements StreamCounts {
 
   conflict(stream: string, key: string): void {
     this.#parts.metrics.conflict();
-    const shown = key.slice(0, LONGEST_KEY);
-    this.#parts.announce('cluster_conflict', { stream, key: shown });
+    const shown = shownKey(stream, key);
     this.#conflicts += 1;
+    if (this.#conflicts <= MOST_ANNOUNCED) this.#parts.announce('cluster_conflict', { stream, key: shown });
     if (this.#conflicts > MOST_CONFLICTS) return;
     this.write(
       'warn',
       `the change of "${shown}" in "${stream}" was given up: another node had changed it first`,
     );
   }
+}
+
+/** The beginning of a key, as much as fits an event. */
+function shownKey(stream: string, key: string): string {
+  let shown = key.slice(0, LONGEST_KEY);
+  const isTooLarge = (): boolean =>
+    Buffer.byteLength(JSON.stringify({ stream, key: shown })) > EVENT_LIMITS.payloadBytes;
+  while (shown !== '' && isTooLarge()) shown = shown.slice(0, -10);
+  return shown;
 }

@@ -2,6 +2,8 @@ import type { SealedEntry } from './store.ts';
 
 /** So long an entry that the store has confirmed is kept: a store that fails over may have lost it. */
 const KEPT_MS = 60_000;
+/** Bytes of one call to the store, unless a single entry has more: on a slow line it must end within the time of a call. */
+const MOST_CALLED_BYTES = 131_072;
 /** About what an entry takes in memory beside its texts. */
 const ENTRY_BYTES = 200;
 
@@ -48,9 +50,16 @@ export class Outbox {
     return dropped;
   }
 
-  /** The oldest entries; they stay until they are confirmed. */
+  /** The oldest entries, as many as one call to the store takes; they stay until they are confirmed. */
   first(most: number): readonly SealedEntry[] {
-    return this.#waiting.slice(0, most);
+    let bytes = 0;
+    let count = 0;
+    for (const entry of this.#waiting.slice(0, most)) {
+      bytes += bytesOf(entry);
+      if (count > 0 && bytes > MOST_CALLED_BYTES) break;
+      count += 1;
+    }
+    return this.#waiting.slice(0, count);
   }
 
   /** The store has these entries. */
