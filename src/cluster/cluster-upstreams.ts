@@ -35,12 +35,14 @@ export class ClusterUpstreams {
     sharing.answer('lease', (question) => this.#lease(question as LeaseQuestion));
   }
 
-  /** Shares the members of an upstream. Returns the function that ends it. */
+  /** Shares the members of an upstream. Returns the function that ends it. Throws if another cluster shares them. */
   share(upstream: SharedUpstream): () => void {
     const { name, configured, membership } = upstream;
     const digest = createHash('sha256').update(`${configured} ${membership.room}`).digest('base64url');
+    const { plan } = this.#sharing;
+    if (!membership.share(plan.name, () => void this.#changed()))
+      throw new Error(`upstream "${name}" is shared through "${plan.name}" and another cluster`);
     this.#upstreams.add(upstream);
-    membership.share(this.#sharing.plan.name, () => void this.#changed());
     const undeclare = this.#sharing.share((node) => node.declare(`up:${name}`, digest));
     if (this.#unshare) this.#joinAnew();
     else this.#join();
@@ -76,7 +78,7 @@ export class ClusterUpstreams {
       if (!node) return 'unknown';
       return (await node.lease(name, ttlMs)) ? 'ours' : 'others';
     } catch {
-      // The node has logged why.
+      // The store cannot be asked, which the node tells.
       return 'unknown';
     }
   }

@@ -158,13 +158,14 @@ export class Membership {
     this.text.change((text) => JSON.stringify({ ...parse(text), ...facts }));
   }
 
-  /** From now on changes wait until the other gateways of a cluster know them; `told` is called for each. Throws if there is another. */
-  share(cluster: string, told: () => void): void {
-    if (this.#shared && this.#shared.cluster !== cluster)
-      throw new Error(
-        `the same upstream is shared through two clusters, "${this.#shared.cluster}" and "${cluster}"`,
-      );
+  /**
+   * From now on changes wait until the other gateways of a cluster know them; `told` is called for each. False: another cluster has
+   * them already.
+   */
+  share(cluster: string, told: () => void): boolean {
+    if (this.#shared && this.#shared.cluster !== cluster) return false;
     this.#shared = { cluster, told };
+    return true;
   }
 
   /** Notes how far other gateways know the set. False: the zone is busy. */

@@ -65,6 +65,8 @@ async function startNode({
   };
   const subject = new UpstreamsSubject({ nodeId, incarnation, log, shared: () => shared });
   membership.share('main', () => subject.changed());
+  // Two stores cannot both have the last word.
+  expect(membership.share('other', () => undefined)).toBe(false);
   started.node.addKeyed(subject);
   await expect.poll(() => started.node.status.state).toBe('up');
   const addresses = (): string => {

@@ -43,9 +43,9 @@ export class GroupChanges implements MemberChanges {
     return this.#activated(this.#membership.put(peers, { expected }));
   }
 
-  /** Replaces the set by what a source gives, also by none. Tells whether that is another set. Throws a `MemberFault`. */
-  refresh(peers: readonly Member[]): boolean {
-    return this.#activated(this.#membership.put(peers, { isEmptyFine: true })).changed;
+  /** Replaces the set by what a source gives, also by none. Throws a `MemberFault`. */
+  refresh(peers: readonly Member[]): MemberChange {
+    return this.#activated(this.#membership.put(peers, { isEmptyFine: true }));
   }
 
   /** Changes lists of peers, or drains one. Throws a `MemberFault`. */

@@ -62,9 +62,9 @@ export class Refresh {
   #nextMs = 0;
   /** What the source gave last is valid until then. */
   #validUntilMs = 0;
-  /** The generation that this worker has left. */
+  /** The generation that the last refresh has left. */
   #generation: number | undefined;
-  /** Another gateway may ask: the store has told whether it does. */
+  /** The store has told at last which gateway asks. */
   #isTold = false;
   #isAtWork = false;
   #asking: AbortController | undefined;
@@ -163,7 +163,6 @@ export class Refresh {
       if (this.#worker.retiring.aborted) return;
       this.#validUntilMs = performance.now() + (found?.validMs ?? 0);
       await this.#apply(found?.members);
-      this.#generation = this.#membership.set.generation;
     } catch (error) {
       if (!this.#worker.retiring.aborted) this.#failed(error, asking.signal);
     } finally {
@@ -175,9 +174,10 @@ export class Refresh {
   async #apply(members: Parameters<Membership['put']>[0] | undefined): Promise<void> {
     if (members?.length === 0 && !this.#options.acceptsEmpty)
       throw new MemberFault(502, MEMBER_CODES.shape, 'the list of peers is empty');
-    const changed = members !== undefined && this.#changes.refresh(members);
+    const change = members && this.#changes.refresh(members);
+    this.#generation = change?.set.generation ?? this.#generation;
     this.#told = '';
-    if (!changed) return this.#changes.refreshed();
+    if (!change?.changed) return this.#changes.refreshed();
     await this.#changes.written();
   }
 
