@@ -38,6 +38,8 @@ interface RefreshOptions {
   readonly acceptsEmpty: boolean;
 }
 
+type RefreshWorker = Pick<WorkerScope, 'metrics' | 'log' | 'retiring'>;
+
 /** What a refresh asks. */
 export interface Asked {
   /** Opens the source; one that is open does not give again what it has given. */
@@ -56,7 +58,7 @@ export class Refresh {
   readonly #membership: Membership;
   readonly #changes: GroupChanges;
   readonly #options: RefreshOptions;
-  readonly #worker: WorkerScope;
+  readonly #worker: RefreshWorker;
   readonly #failures: Counter;
   readonly #looking: NodeJS.Timeout;
   #nextMs = 0;
@@ -74,7 +76,7 @@ export class Refresh {
   constructor(
     asked: Asked,
     { membership, changes }: { membership: Membership; changes: GroupChanges },
-    { options, worker }: { options: RefreshOptions; worker: WorkerScope },
+    { options, worker }: { options: RefreshOptions; worker: RefreshWorker },
   ) {
     this.#asked = asked;
     this.#source = asked.open();
