@@ -41,6 +41,15 @@ async function converse({ send, statuses, then }: HostileCase): Promise<string> 
 
 // Concurrent, because uWebSockets.js waits long before it gives up on some of them.
 describe.concurrent('the gateway', () => {
+  test('guard 14: a body that is not read and that stops coming does not hold its connection', async ({
+    expect,
+  }) => {
+    const connection = await gw.connect();
+    connection.write('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 500\r\n\r\n{');
+    const received = splitResponses(await connection.closed);
+    expect(received.map(({ status }) => status)).toEqual([200]);
+  });
+
   for (const hostile of hostileCases) {
     const { guard, it, statuses, then, body = '', methods = statuses.map(() => 'GET') } = hostile;
     const after = then === 'open' ? ', and the connection stays in step' : ', and the connection closes';
