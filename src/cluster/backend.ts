@@ -1,3 +1,4 @@
+import { type ConnectionTarget, readDsn, targetName } from '../postgres/index.ts';
 import {
   AddressFault,
   type Endpoint,
@@ -20,15 +21,22 @@ export interface SentinelBackend {
   readonly access: Access;
 }
 
+/** A Redis or Valkey. */
+export type RedisBackend = { readonly kind: 'server'; readonly endpoint: Endpoint } | SentinelBackend;
+
 /** Where the store of a cluster is, as plain data. */
-export type Backend = { readonly kind: 'server'; readonly endpoint: Endpoint } | SentinelBackend;
+export type Backend = RedisBackend | { readonly kind: 'postgres'; readonly target: ConnectionTarget };
 
 const SENTINEL_PORT = 26379;
 const SENTINEL = /^(?:(sentinel)(s?)|(redis)(s?)\+sentinel):\/\//i;
 const MASTER_NAME = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Parses `redis://…`, `rediss://…`, `unix:/path`, `host:port` or `sentinel://…`. */
+/** A connection string of PostgreSQL: a URI, or keywords with values. */
+const POSTGRES = /^(?:postgres(?:ql)?:\/\/|\s*[a-z_]+\s*=)/;
+
+/** Parses `redis://…`, `rediss://…`, `unix:/path`, `host:port`, `sentinel://…` or a connection string of PostgreSQL. */
 export function parseBackend(text: string): Backend | AddressFault {
+  if (POSTGRES.test(text)) return parsePostgres(text);
   const [scheme, , plainTls, , redisTls] = SENTINEL.exec(text) ?? [];
   if (scheme !== undefined)
     return parseSentinels(text.slice(scheme.length), (plainTls ?? redisTls) === '' ? {} : { tls: true });
@@ -38,6 +46,14 @@ export function parseBackend(text: string): Backend | AddressFault {
   if (address instanceof AddressFault) return address;
   const [endpoint] = endpointsOf(address, () => undefined) as [Endpoint];
   return { kind: 'server', endpoint };
+}
+
+function parsePostgres(text: string): Backend | AddressFault {
+  const target = readDsn(text);
+  if (!('fault' in target)) return { kind: 'postgres', target };
+  // The message of a fault may quote a part of the text, which may be secret.
+  const hint = target.fault.hint === undefined ? '' : `, ${target.fault.hint}`;
+  return new AddressFault(`has a malformed connection string${hint}`);
 }
 
 /** `user:password@host:port,host/name/db`. The login is that of the servers, not that of the Sentinels. */
@@ -59,12 +75,14 @@ function parseSentinels(text: string, tls: { readonly tls?: true }): Backend | A
 
 /** Gives the text for logs, without logins. */
 export function backendLabel(backend: Backend): string {
+  if (backend.kind === 'postgres') return `postgres://${targetName(backend.target)}`;
   if (backend.kind === 'server') return redisLabel(backend.endpoint);
   return `sentinel://${backend.sentinels.map(redisLabel).join(',')}/${backend.name}`;
 }
 
-/** Tells whether the store is reached over TLS. */
+/** Tells whether TLS is spoken to the servers as the directives say. */
 export function usesTls(backend: Backend): boolean {
+  if (backend.kind === 'postgres') return false;
   const { tls } = backend.kind === 'server' ? backend.endpoint : backend.access;
   return tls === true;
 }
@@ -77,6 +95,7 @@ export function withAccess(
     sentinelLogin = {},
   }: { readonly tls?: EndpointTls; readonly sentinelLogin?: Login | undefined },
 ): Backend {
+  if (backend.kind === 'postgres') return backend;
   const added = usesTls(backend) ? tls : {};
   if (backend.kind === 'server') return { ...backend, endpoint: { ...backend.endpoint, ...added } };
   const { sentinels, access } = backend;

@@ -8,14 +8,8 @@ export type { KeyChange, KeyedSubject, KeyState, KeyWrite } from './keyed-subjec
 export { type Inspection, inspectStore, mostNodes } from './inspection.ts';
 export { NODE_ID } from './node-id.ts';
 export type { OpenCluster } from './open-cluster.ts';
-export {
-  applySchema,
-  PostgresStore,
-  type SchemaItem,
-  schemaScript,
-  schemaSql,
-  schemaStatus,
-} from './postgres/index.ts';
+export { openStore } from './open-store.ts';
+export { applySchema, type SchemaItem, schemaScript, schemaSql, schemaStatus } from './postgres/index.ts';
 export { type ClusterPlan, clusterZone, type SharedLimits } from './plan.ts';
 export type { ZonePurge } from './purge-queue.ts';
 export { MORE_COMMANDS, STORE_COMMANDS } from './redis-scripts.ts';

@@ -1,7 +1,7 @@
 import { backendLabel } from './backend.ts';
 import { knownMember } from './members.ts';
+import { openStore } from './open-store.ts';
 import type { ClusterPlan } from './plan.ts';
-import { RedisStore } from './redis-store.ts';
 import { subjectText } from './status.ts';
 import { type ClusterStore, StoreLost, StoreRefused } from './store.ts';
 
@@ -59,7 +59,7 @@ function openedStore(plan: ClusterPlan, timeoutMs: number): Promise<ClusterStore
       reject(new StoreLost(reason));
     };
     let deadline = setTimeout(giveUp, timeoutMs);
-    const store = new RedisStore(
+    const store = openStore(
       { backend, namespace, retain, timeoutMs },
       {
         up() {

@@ -11,8 +11,8 @@ import { ClusterUpstreams } from './cluster-upstreams.ts';
 import type { NodeFacts } from './members.ts';
 import { clusterMetrics } from './metrics.ts';
 import { keptNodeId } from './node-id.ts';
+import { openStore } from './open-store.ts';
 import type { ClusterPlan } from './plan.ts';
-import { RedisStore } from './redis-store.ts';
 import type { Joining, Leaving, Sharing } from './sharing.ts';
 import type { ClusterRecord, ClusterStatus } from './status.ts';
 import { WorkerCalls } from './worker-calls.ts';
@@ -223,14 +223,13 @@ export class OpenCluster implements Sharing {
     const { plan, memory, log, metrics } = this.#parts;
     this.#origins = [...(this.record?.origins ?? [])];
     this.#nodeId = plan.nodeId ?? this.record?.status.node_id ?? keptNodeId(plan.statePath, log);
-    const { backend, namespace, retain, timeoutMs } = plan;
     const node = new ClusterNode({
       plan,
       nodeId: this.#nodeId,
       incarnation: zoneIdentity(memory),
       facts: () => this.#facts,
-      open: (owner) => new RedisStore({ backend, namespace, retain, timeoutMs }, owner),
-      backend: backendLabel(backend),
+      open: (owner) => openStore(plan, owner),
+      backend: backendLabel(plan.backend),
       log,
       metrics: clusterMetrics(metrics, plan.name),
       announce: (type, facts) => this.events.announce(type, facts),

@@ -1,5 +1,5 @@
 import type { Reply } from '../redis/index.ts';
-import type { Backend } from './backend.ts';
+import type { RedisBackend } from './backend.ts';
 import {
   type Page,
   readCounters,
@@ -56,7 +56,7 @@ import {
 } from './servers/index.ts';
 
 interface RedisStoreOptions {
-  readonly backend: Backend;
+  readonly backend: RedisBackend;
   readonly namespace: string;
   /** Number of entries of a stream that are kept, and some more: whole blocks are trimmed. */
   readonly retain: number;

@@ -66,7 +66,10 @@ export class ClusterCollector {
     const tls = planClusterTls(level, report);
     if (!backend || !tls) return undefined;
     const tlsSpan = clusterTlsSpan(level);
-    if (tlsSpan && !usesTls(backend))
+    if (tlsSpan && backend.kind === 'postgres') {
+      const hint = 'there: sslmode=verify-full sslrootcert=file';
+      report.warn('the connection string says how TLS is spoken to PostgreSQL', tlsSpan, hint);
+    } else if (tlsSpan && !usesTls(backend))
       report.warn('the store is not reached over TLS', tlsSpan, 'an address with "rediss://" asks for it');
     if (sentinelLogin && backend.kind !== 'sentinel') {
       const span = clusterSpan(level, 'sentinelLogin');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Backend, backendLabel, parseBackend } from '../../src/cluster/index.ts';
 import { pauseMs } from '../../src/cluster/servers/search.ts';
+import { type ConnectionTarget, readDsn } from '../../src/postgres/index.ts';
 import { AddressFault } from '../../src/redis/index.ts';
 
 const inet = (host: string, port: number) => ({ kind: 'inet', host, port }) as const;
@@ -34,6 +35,14 @@ const backends: readonly { text: string; gives: Backend; label: string }[] = [
     },
     label: 'sentinel://h1:26379/main.2',
   },
+  ...[
+    'postgres://gw:sesame@p1,p2:6000/gw',
+    "host=p1,p2 port=5432,6000 user=gw password='sesame' dbname=gw",
+  ].map((address) => ({
+    text: address,
+    gives: { kind: 'postgres', target: readDsn(address) as ConnectionTarget } as const,
+    label: 'postgres://p1:5432,p2:6000/gw',
+  })),
   ...['sentinels', 'rediss+sentinel'].map((scheme) => ({
     text: `${scheme}://gw:sesame@h1:1/main`,
     gives: {
@@ -68,6 +77,9 @@ const faults = {
   'sentinel://gw@h1/main': 'has a user name without a password',
   'sentinel://gw:%ff@h1/main': 'has a login that is not UTF-8',
   'redis+cluster+x://h1': 'has an unknown scheme',
+  'postgresql://h1:0/gw': 'has a malformed connection string, expected 1 to 65535',
+  'hst=h1': 'has a malformed connection string, did you mean "host"?',
+  'host=h1 sesame': 'has a malformed connection string, expected keyword=value',
 };
 for (const [text, predicate] of Object.entries(faults)) {
   test(`the address ${text} ${predicate}`, () => {

@@ -2,9 +2,8 @@ import { onTestFinished, vi } from 'vitest';
 import {
   type Backend,
   type ClusterStore,
+  openStore as openStoreAt,
   parseBackend,
-  PostgresStore,
-  RedisStore,
   schemaSql,
   type Seal,
   type SealedEntry,
@@ -13,7 +12,6 @@ import {
   type StoreOwner,
   withAccess,
 } from '../../src/cluster/index.ts';
-import { readDsn } from '../../src/postgres/index.ts';
 import type { Login } from '../../src/redis/index.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
@@ -53,22 +51,13 @@ interface OwnOptions {
   readonly namespace: string;
   readonly retain: number;
   readonly timeoutMs: number;
-  readonly sentinelLogin?: Login;
+  readonly sentinelLogin?: Login | undefined;
 }
 
-/** The store at an address of Redis or PostgreSQL. */
-export function storeAt(
-  url: string,
-  { sentinelLogin = {}, ...own }: OwnOptions,
-  owner: StoreOwner,
-): ClusterStore {
-  if (!/^postgres|=/.test(url)) {
-    const backend = withAccess(parseBackend(url) as Backend, { sentinelLogin });
-    return new RedisStore({ backend, ...own }, owner);
-  }
-  const target = readDsn(url);
-  if ('fault' in target) throw new Error(target.fault.message);
-  return new PostgresStore({ target, ...own }, owner);
+/** The store at an address. */
+export function storeAt(url: string, { sentinelLogin, ...own }: OwnOptions, owner: StoreOwner): ClusterStore {
+  const backend = withAccess(parseBackend(url) as Backend, { sentinelLogin });
+  return openStoreAt({ backend, ...own }, owner);
 }
 
 /** A store in Redis that ends with the test. */
@@ -114,7 +103,7 @@ export async function openPostgresStore(options: TestStoreOptions = {}): Promise
 
 function open(
   url: string,
-  { namespace = freshNamespace(), retain = 1_000, timeoutMs = 5_000, sentinelLogin = {} }: TestStoreOptions,
+  { namespace = freshNamespace(), retain = 1_000, timeoutMs = 5_000, sentinelLogin }: TestStoreOptions,
 ): Omit<TestStore, 'age'> {
   const told: string[] = [];
   const owner: StoreOwner = {

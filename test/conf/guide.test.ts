@@ -15,6 +15,7 @@ const ENVIRONMENT = {
   PGRST_DB_URI: 'postgres://authenticator@localhost/app',
   PGRST_JWT_SECRET: 'n'.repeat(43),
   PUBLISH_KEY: 'k'.repeat(32),
+  DATABASE_PASSWORD: 'secret',
   REDIS_PASSWORD: 'secret',
 };
 Object.assign(process.env, ENVIRONMENT);

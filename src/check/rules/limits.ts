@@ -1,4 +1,11 @@
-import { type CheckedConfig, matchOf, type Problem, type Rule, targetOf } from '../../contract/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  matchOf,
+  type Problem,
+  type Rule,
+  targetOf,
+} from '../../contract/index.ts';
 
 /** Variables that clients control and that are mistaken for addresses. */
 const FORGEABLE =
@@ -53,5 +60,44 @@ const bodySizeUnset: Rule = {
   },
 };
 
+/** Names a cluster, or the only one there is. */
+const SHARED = /^(?:cluster=([^:]+).*|sync(?:=exact)?)$/;
+
+/** Gives the example of a limit that the gateways of a cluster share. */
+const sharedLimit = (backend: string): string =>
+  `cluster main { backend ${backend}; secret \${file:cluster.key}; }
+limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s cluster=main;`;
+const CLUSTER_KEY = { 'cluster.key': 'tR7uWx2LqPz9Vb4N' };
+
+const limitUnshared: Rule = {
+  id: 'GW964',
+  slug: 'limit-unshared',
+  severity: 'warning',
+  summary: 'a shared limit in a cluster whose store is PostgreSQL',
+  why: 'PostgreSQL shares no rates: each request would write a row. "fallback" of "limits" decides about each request, with "local" each gateway has the whole rate.',
+  fix: 'Share limits through Redis or Valkey, in a cluster of its own if need be. Or take "cluster=" away.',
+  bad: { in: 'http', text: sharedLimit('postgres://gw_cluster@127.0.0.1/gw'), files: CLUSTER_KEY },
+  good: { in: 'http', text: sharedLimit('redis://127.0.0.1:6379'), files: CLUSTER_KEY },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const unable = config
+      .blocks('cluster')
+      .filter((block) => configOf(block.level, 'cluster').backend?.kind === 'postgres');
+    const told = new Set<unknown>();
+    for (const { node } of config.uses('limit_req_zone')) {
+      for (const word of node.args.slice(1)) {
+        const [isShared, name] = SHARED.exec(word.value) ?? [];
+        const cluster = isShared && unable.find(({ args }) => name === undefined || args === name);
+        if (!cluster || told.has(cluster)) continue;
+        told.add(cluster);
+        yield {
+          at: word.span,
+          message: `cluster "${String(cluster.args)}" shares no limits: its store is PostgreSQL`,
+          hint: '"fallback" of "limits" decides about each request',
+        };
+      }
+    }
+  },
+};
+
 /** The rules about limits. */
-export const LIMIT_RULES: readonly Rule[] = [limitKeyForgeable, bodySizeUnset];
+export const LIMIT_RULES: readonly Rule[] = [limitKeyForgeable, bodySizeUnset, limitUnshared];

@@ -146,12 +146,15 @@ end
 $gw$;
 `;
 
+/** Longest time that a lease can be left, whatever who calls it asks for. */
+const LONGEST_LEASE_MS = 86_400_000;
+
 /** Takes a lease, or keeps it; false: another owner has it. */
 const LEASE = `create or replace function gw_cluster.lease(of_namespace text, of_name text, of_owner text, life_ms bigint)
 returns boolean language sql ${DEFINER} as $gw$
   with taken as (
     insert into gw_cluster.leases as l (namespace, name, owner, until)
-    values (of_namespace, of_name, of_owner, pg_catalog.clock_timestamp() + life_ms * interval '1 millisecond')
+    values (of_namespace, of_name, of_owner, pg_catalog.clock_timestamp() + least(life_ms, ${LONGEST_LEASE_MS}) * interval '1 millisecond')
     on conflict (namespace, name) do update set owner = excluded.owner, until = excluded.until
     where l.owner = excluded.owner or l.until <= pg_catalog.clock_timestamp()
     returning l.owner

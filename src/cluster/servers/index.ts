@@ -1,4 +1,4 @@
-import type { Backend } from '../backend.ts';
+import type { RedisBackend } from '../backend.ts';
 import type { StoreOwner } from '../store.ts';
 import type { RedisServers } from './commands.ts';
 import { OneServer, writeProbe } from './one-server.ts';
@@ -15,7 +15,7 @@ interface ServersOptions {
 
 /** Opens the connections to the servers of a store, which reconnect by themselves until they are closed. */
 export function openServers(
-  backend: Backend,
+  backend: RedisBackend,
   { timeoutMs, probeKey }: ServersOptions,
   owner: StoreOwner,
 ): RedisServers {
