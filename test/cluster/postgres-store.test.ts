@@ -177,7 +177,7 @@ test('what somebody else has put among the keys is none of them, and is written 
     one.store.write('di:a', [keyEntryOf(one, { key, value, ttlMs })]);
   expect(await write('good', 'x')).toEqual([1]);
   const hash = `encode(sha256('k'), 'hex')`;
-  const junk = `'1', 'gw-a', 'i', 1, 'mac', '["' || repeat('y', 1500000) || '"]', 1`;
+  const junk = `'1', 'gw-a', 'i', 1, 'mac', '["' || repeat('y', 1500000) || '"]', 1, 'x'`;
   await asOwner(one, `insert into gw_cluster.keys values ($1, 'di:a', ${hash}, 0, ${junk})`);
   await asOwner(one, `insert into gw_cluster.keys values ($1, 'di:a', 'zz', 7, ${junk})`);
   const { entries, next = '' } = await one.store.keys('di:a');

@@ -89,10 +89,14 @@ end
 $gw$;
 `;
 
-/** The same for a keyed stream; `hashes` are those of the keys. 0: the key was written by another node beyond what the entry has seen. */
+/**
+ * The same for a keyed stream; `hashes` are those of the keys, `contents` identify values, and whether they go by themselves. 0: the
+ * key was written by another node beyond what the entry has seen, and not with the same content.
+ */
 const WRITE = `create or replace function gw_cluster.write(
   of_namespace text, of_stream text, retained bigint, of_version text, of_origin text, of_incarnation text,
-  sequences bigint[], macs text[], lists text[], hashes text[], seen bigint[], lives_ms bigint[]
+  sequences bigint[], macs text[], lists text[], hashes text[], contents text[], seen bigint[],
+  lives_ms bigint[]
 ) returns setof bigint language plpgsql ${DEFINER} as $gw$
 declare
   newest bigint;
@@ -106,14 +110,17 @@ begin
   now_is := pg_catalog.clock_timestamp();
   now_ms := extract(epoch from now_is) * 1000;
   for nth in 1 .. pg_catalog.cardinality(sequences) loop
-    select k.counter, k.sequence, k.expires, k.origin = of_origin and k.incarnation = of_incarnation as is_own
+    -- No node can have seen a counter that the stream has not come to.
+    select
+      k.counter, k.sequence, k.expires, k.content = contents[nth] as is_same,
+      k.origin = of_origin and k.incarnation = of_incarnation as is_own
     into held from gw_cluster.keys k
-    where k.namespace = of_namespace and k.stream = of_stream and k.key_hash = hashes[nth];
+    where k.namespace = of_namespace and k.stream = of_stream and k.key_hash = hashes[nth] and k.counter <= newest;
     if held.is_own and held.sequence >= sequences[nth] then
       return next case when held.sequence = sequences[nth] then held.counter else 0 end;
       continue;
     elsif not held.is_own and held.counter > seen[nth] and (held.expires is null or held.expires > now_is) then
-      return next 0;
+      return next case when held.is_same then held.counter else 0 end;
       continue;
     end if;
     newest := newest + 1;
@@ -122,14 +129,14 @@ begin
       of_namespace, of_stream, newest, of_version, of_origin, of_incarnation, sequences[nth], macs[nth], lists[nth], now_ms
     );
     insert into gw_cluster.keys as k (
-      namespace, stream, key_hash, counter, version, origin, incarnation, sequence, mac, texts, stored_ms, expires
+      namespace, stream, key_hash, counter, version, origin, incarnation, sequence, mac, texts, stored_ms, content, expires
     ) values (
       of_namespace, of_stream, hashes[nth], newest, of_version, of_origin, of_incarnation, sequences[nth], macs[nth],
-      lists[nth], now_ms, case when lives_ms[nth] > 0 then now_is + lives_ms[nth] * interval '1 millisecond' end
+      lists[nth], now_ms, contents[nth], case when lives_ms[nth] > 0 then now_is + lives_ms[nth] * interval '1 millisecond' end
     ) on conflict (namespace, stream, key_hash) do update set
       counter = excluded.counter, version = excluded.version, origin = excluded.origin, incarnation = excluded.incarnation,
       sequence = excluded.sequence, mac = excluded.mac, texts = excluded.texts, stored_ms = excluded.stored_ms,
-      expires = excluded.expires;
+      content = excluded.content, expires = excluded.expires;
     return next newest;
   end loop;
   delete from gw_cluster.keys k

@@ -134,7 +134,10 @@ export class PostgresStore implements ClusterStore {
     const writes = entries.map(({ fields }) => fields);
     const values = [
       ...this.#added(stream, entries),
-      writes.map(([, key = '']) => createHash('sha256').update(key).digest('hex')),
+      writes.map(([, key = '']) => sha256(key)),
+      writes.map(([, , , , , ttlMs, , value]) =>
+        value === undefined ? null : `${ttlMs === '0' ? '' : 'ttl '}${sha256(value)}`,
+      ),
       writes.map(([, , , seen]) => seen),
       // What was deleted is forgotten later: a node that was away writes nothing over it.
       writes.map(([, , , , , ttlMs, , value]) => (value === undefined ? DELETED_MS : ttlMs)),
@@ -215,6 +218,10 @@ export class PostgresStore implements ClusterStore {
     const stream = payload.slice(prefix.length);
     for (const read of this.#reads) if (read.streams.has(stream)) wake(read);
   }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** A counter beyond the safe integers is read as the largest of them; nothing is read behind it. */

@@ -44,11 +44,11 @@ create table if not exists gw_cluster.origins (
   sequence bigint not null, counter bigint not null, used timestamptz not null default now(),
   primary key (namespace, stream, origin, incarnation)
 );
--- The newest entry of each key of a keyed stream, by the SHA-256 of the key.
+-- The newest entry of each key of a keyed stream, by the SHA-256 of the key; "content" is that of its value, without one it is deleted.
 create table if not exists gw_cluster.keys (
   namespace text collate "C", stream text collate "C", key_hash text collate "C", counter bigint not null,
   version text not null, origin text not null, incarnation text not null, sequence bigint not null, mac text not null,
-  texts text not null, stored_ms bigint not null, expires timestamptz,
+  texts text not null, stored_ms bigint not null, content text, expires timestamptz,
   primary key (namespace, stream, key_hash)
 );
 create index if not exists keys_expires on gw_cluster.keys (namespace, stream, expires) where expires is not null;
