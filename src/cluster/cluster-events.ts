@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { type Ring, zoneIdentity } from '../zone/index.ts';
-import { backendLabel } from './backend.ts';
 import type { ClusterNode } from './cluster-node.ts';
-import type { ClusterPlan } from './plan.ts';
+import { storeNumber } from './plan.ts';
 import { RingSubject } from './ring-subject.ts';
 import type { Leaving, Sharing } from './sharing.ts';
 
@@ -60,12 +58,4 @@ export class ClusterEvents {
       leave();
     };
   }
-}
-
-/** Tells streams of one name apart that are in different stores or namespaces: 48 bits, from 1. */
-function storeNumber({ backend, namespace }: ClusterPlan): number {
-  const digest = createHash('sha256')
-    .update(`${backendLabel(backend)} ${namespace}`)
-    .digest();
-  return digest.readUIntBE(0, 6) + 1;
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../log/index.ts';
 import { type Counters, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
 import { backendLabel } from './backend.ts';
+import { ClusterDictionaries } from './cluster-dictionaries.ts';
 import { ClusterEvents } from './cluster-events.ts';
 import { ClusterLimits } from './cluster-limits.ts';
 import { ClusterNode } from './cluster-node.ts';
@@ -50,6 +51,7 @@ export interface ClusterTurn {
 
 /** A cluster as one worker sees it. One worker of the process runs the node for all of them. */
 export class OpenCluster implements Sharing {
+  readonly dictionaries: ClusterDictionaries;
   readonly events: ClusterEvents;
   readonly purges: ClusterPurges;
   readonly limits: ClusterLimits;
@@ -79,6 +81,7 @@ export class OpenCluster implements Sharing {
     this.#text = new SharedText(parts.memory, parts.workerId);
     this.#seat = this.#text.seat(0);
     this.#calls = new WorkerCalls(`gw cluster ${zoneIdentity(parts.memory)}`, parts.workerId);
+    this.dictionaries = new ClusterDictionaries(this);
     this.events = new ClusterEvents(this, (name) => this.#originOf(name));
     this.purges = new ClusterPurges(this);
     this.limits = new ClusterLimits(this);

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { SharedTextDeclaration } from '../zone/index.ts';
-import type { Backend } from './backend.ts';
+import { type Backend, backendLabel } from './backend.ts';
 
 /** How rate limits are shared. */
 export interface SharedLimits {
@@ -42,4 +43,12 @@ const STATUS_BYTES = 256 * 1024;
 /** The shared memory with the status of the node, and the seat of the worker that runs it. */
 export function clusterZone({ name }: Pick<ClusterPlan, 'name'>): SharedTextDeclaration {
   return { name: `cluster ${name}`, kind: 'shared text', bytes: STATUS_BYTES };
+}
+
+/** Tells streams of one name apart that are in different stores or namespaces: 48 bits, from 1. */
+export function storeNumber({ backend, namespace }: ClusterPlan): number {
+  const digest = createHash('sha256')
+    .update(`${backendLabel(backend)} ${namespace}`)
+    .digest();
+  return digest.readUIntBE(0, 6) + 1;
 }

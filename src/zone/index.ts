@@ -32,7 +32,7 @@ export type {
   ZoneDeclaration,
 } from './declaration.ts';
 export { openDictionary, type Dictionary } from './dictionary/dictionary.ts';
-export type { EntryState } from './dictionary/shared-entries.ts';
+export type { EntryState, SharedEntries } from './dictionary/shared-entries.ts';
 export {
   type DictionaryEntry,
   type DictionaryOptions,

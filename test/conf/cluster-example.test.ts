@@ -45,6 +45,13 @@ test('three gateways of conf/examples behind their balancer are one, also when o
   const { lastId } = source;
   source.close();
 
+  const shopsOf = (gateways: readonly Gateway[]): Promise<readonly string[]> =>
+    Promise.all(gateways.map(async (gw) => (await gw.fetch('/shop')).body));
+  expect((await balancer.fetch('/runtime/flag/set?name=sale')).status).toBe(403);
+  expect(await shopsOf([a, b, c])).toEqual(Array<string>(3).fill('sale: 0\n'));
+  expect((await a.fetch('/runtime/flag/set?name=sale')).body).toContain('"action":"set"');
+  await expect.poll(() => shopsOf([a, b, c])).toEqual(Array<string>(3).fill('sale: 1\n'));
+
   await a.stop('SIGQUIT');
   expect((await publish(balancer, 'four')).status).toBe(200);
   expect(await namesBehind(balancer)).toEqual(new Set(['gw-b', 'gw-c']));

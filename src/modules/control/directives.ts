@@ -39,7 +39,7 @@ const api: ArgReader<string> = readers.words(
 );
 
 const dictionary: ArgReader<DictionaryConfig> = readers.words(
-  { syntax: 'zone=name:size [timeout=time] [evict]', min: 1, max: 3 },
+  { syntax: 'zone=name:size [timeout=time] [evict] [cluster=name]', min: 1, max: 4 },
   (words, scope) => {
     let read: Partial<DictionaryConfig> = {};
     for (const word of words) {
@@ -47,8 +47,9 @@ const dictionary: ArgReader<DictionaryConfig> = readers.words(
       if (!part) return undefined;
       read = { ...read, ...part };
     }
-    const { name, sizeBytes, timeoutMs = 0, evict = false } = read;
-    if (name !== undefined && sizeBytes !== undefined) return { name, sizeBytes, timeoutMs, evict };
+    const { name, sizeBytes, timeoutMs = 0, evict = false, ...sharing } = read;
+    if (name !== undefined && sizeBytes !== undefined)
+      return { name, sizeBytes, timeoutMs, evict, ...sharing };
     scope.report.emerg(`"${scope.directive}" must have "zone" parameter`, scope.span);
     return undefined;
   },
@@ -56,15 +57,20 @@ const dictionary: ArgReader<DictionaryConfig> = readers.words(
 
 function readPart(word: Word, { report }: ReadScope): Partial<DictionaryConfig> | undefined {
   if (word.value === 'evict') return { evict: true };
-  const [, parameter, text = ''] = /^(zone|timeout)=(.*)$/s.exec(word.value) ?? [];
+  const [, parameter, text = ''] = /^(zone|timeout|cluster)=(.*)$/s.exec(word.value) ?? [];
   if (parameter === 'timeout') {
     const timeoutMs = readers.parseTimeMs(text);
     if (timeoutMs !== undefined && timeoutMs > 0) return { timeoutMs };
     report.emerg(`invalid timeout value "${text}"`, word.span, 'expected a time such as 30s, 500ms or 1h30m');
     return undefined;
   }
-  if (parameter === undefined) {
-    report.emerg(`invalid parameter "${word.value}"`, word.span, 'expected zone=, timeout= or evict');
+  if (parameter === 'cluster' && text !== '') return { cluster: text };
+  if (parameter !== 'zone') {
+    report.emerg(
+      `invalid parameter "${word.value}"`,
+      word.span,
+      'expected zone=, timeout=, evict or cluster=',
+    );
     return undefined;
   }
   const colon = text.lastIndexOf(':');
@@ -74,6 +80,9 @@ function readPart(word: Word, { report }: ReadScope): Partial<DictionaryConfig> 
   report.emerg(`invalid zone "${text}"`, word.span, 'expected a name and a size, such as zone=flags:1m');
   return undefined;
 }
+
+/** The name of a cluster is in any word. */
+const CLUSTER_NAMES = [0, 1, 2, 3].flatMap((word) => uses('cluster', { word, behind: ['cluster='] }));
 
 const flagVariable: ArgReader<FlagVariable> = readers.words(
   { syntax: '$variable name [key=value]', min: 2, max: 3 },
@@ -159,8 +168,8 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'dictionaries',
     repeat: 'append',
     summary:
-      'A dictionary in shared memory. If it is full, it refuses writes, or with "evict" removes the least recently used entries.',
-    roles: defines('dictionary', AT.zone),
+      'A dictionary in shared memory. If it is full, it refuses writes, or with "evict" removes the least recently used entries. With "cluster" all gateways of the cluster have its entries; what "evict" removes and what has expired each of them removes for itself.',
+    roles: [...defines('dictionary', AT.zone), ...CLUSTER_NAMES],
     source: 'gw',
   },
   js_shared_dict_zone: {
@@ -169,7 +178,7 @@ export const directives = directivesFor<ControlConfig>()({
     into: 'dictionaries',
     repeat: 'append',
     summary: 'The same as "shared_dict_zone".',
-    roles: defines('dictionary', AT.zone),
+    roles: [...defines('dictionary', AT.zone), ...CLUSTER_NAMES],
     source: 'nginx ngx_http_js_module#js_shared_dict_zone',
   },
   feature_flag: {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Exchange } from '../../http/index.ts';
 import { VERSION } from '../../version.ts';
 import { type Dictionary, DictionaryFault } from '../../zone/index.ts';
@@ -99,11 +100,13 @@ function probe(name: string, { what, subject, fields }: Probe): Endpoint {
     path: `${what}/probe`,
     description: `whether the ${what} dictionary ?dict= can be written and read`,
     writes: true,
-    compile: ({ resources: { dictionaries, worker } }) => {
+    compile: ({ resources: { dictionaries } }) => {
+      // Other gateways may probe the same dictionary.
+      const prober = randomBytes(6).toString('hex');
       let count = 0;
       return (x) => {
         const dict = required(readQuery(x.args), 'dict');
-        const sentinel = `gw probe ${worker.workerId} ${worker.generation} ${++count}`;
+        const sentinel = `gw probe ${prober} ${++count}`;
         if (!isReachable(dictionaries.get(dict), sentinel)) {
           throw new ControlFault(200, `${subject} not reachable: ${dict}`);
         }

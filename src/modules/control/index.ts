@@ -92,6 +92,11 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
     ...(console ? [{ zone: LOG_TAIL, field: 'console' } as const] : []),
   ],
 
+  uses: ({ dictionaries = [] }) =>
+    dictionaries.flatMap(({ cluster: name }, index) =>
+      name === undefined ? [] : [{ kind: 'cluster', name, field: 'dictionaries', index } as const],
+    ),
+
   prepare(configs, master) {
     if (configs.some(({ console }) => console)) prepareConsole(master);
   },

@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../../config/index.ts';
 import type { LocationFacts, WorkerScope } from '../../contract/index.ts';
-import { type Dictionary, openDictionary } from '../../zone/index.ts';
+import { type Dictionary, openDictionary, zoneIdentity } from '../../zone/index.ts';
 import { type ConsoleResources, openConsole } from './console/history.ts';
 
 /** The configuration of the control surface in one location. */
@@ -22,13 +22,15 @@ export interface ControlConfig {
 /** `control_api;` without a name. */
 export const WHOLE_INVENTORY = '';
 
-/** `shared_dict_zone zone=name:size [timeout=t] [evict]`. */
+/** `shared_dict_zone zone=name:size [timeout=t] [evict] [cluster=name]`. */
 export interface DictionaryConfig {
   readonly name: string;
   readonly sizeBytes: number;
   /** 0: entries stay until they are deleted. */
   readonly timeoutMs: number;
   readonly evict: boolean;
+  /** The cluster whose gateways share its entries. */
+  readonly cluster?: string;
 }
 
 /** `feature_flag $variable name [key=value]`. */
@@ -108,12 +110,7 @@ export function openResources(
   worker: WorkerScope,
 ): ControlResources {
   return {
-    dictionaries: new Map(
-      dictionaries.map(({ name, timeoutMs, evict }) => [
-        name,
-        openDictionary(worker.zone(name), worker.workerId, { timeoutMs, evict }),
-      ]),
-    ),
+    dictionaries: new Map(dictionaries.map((config) => [config.name, openShared(config, worker)])),
     routes: worker.share(
       `control routes ${worker.generation}`,
       () => new Routes(),
@@ -122,4 +119,26 @@ export function openResources(
     worker,
     console: console ? openConsole(worker) : undefined,
   };
+}
+
+/** Opens a dictionary, and shares it with the other gateways of its cluster, if it has one. */
+function openShared(
+  { name, sizeBytes, timeoutMs, evict, cluster: named }: DictionaryConfig,
+  worker: WorkerScope,
+): Dictionary {
+  const memory = worker.zone(name);
+  const dictionary = openDictionary(memory, worker.workerId, { timeoutMs, evict });
+  const cluster = named === undefined ? undefined : worker.clusters.get(named);
+  if (!cluster) {
+    // What is written from now on must not leave when a later configuration shares the dictionary again.
+    dictionary.shared.unshare();
+    return dictionary;
+  }
+  const digest = `${sizeBytes}:${timeoutMs}:${evict ? 'evict' : 'keep'}`;
+  worker.share(
+    `shared_dict_zone ${cluster.key} ${zoneIdentity(memory)} ${digest}`,
+    () => cluster.dictionaries.share({ zone: name, dictionary, memory, digest }),
+    (end) => end(),
+  );
+  return dictionary;
 }

@@ -119,7 +119,7 @@ export class SharedEntries {
   }
 
   /** A change waits no more: the store has it, or has refused it. False: it does not wait any more, or has changed again. */
-  settle({ key, sequence }: EntryChange): boolean {
+  settle({ key, sequence }: Pick<EntryChange, 'key' | 'sequence'>): boolean {
     this.#payload.encode(key);
     const isSettled = this.#shared(() => {
       const entry = this.#table.lookUp(this.#payload);
@@ -131,7 +131,7 @@ export class SharedEntries {
   }
 
   /** Makes a change again, unless a later one of the key waits. */
-  renew({ key, value, ttlMs }: EntryChange): void {
+  renew({ key, value, ttlMs }: Pick<EntryChange, 'key' | 'value' | 'ttlMs'>): void {
     this.#payload.encode(key, typeof value === 'string' ? value : '');
     this.#shared(() => {
       const entry = this.#table.lookUp(this.#payload);
