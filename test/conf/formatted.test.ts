@@ -30,11 +30,12 @@ function textIn(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The result of loading a text: its plan without lines, and the messages. */
+/** The result of loading a text: its plan without lines and the digest of the text, and the messages. */
 function meaningOf({ directory, text }: Config): { readonly plan: unknown; readonly faults: unknown } {
   const confFile = join(ROOT, directory, 'gateway.conf');
   const { plan, report } = load({ confFile, name: 'gateway.conf', prefix: ROOT, text });
-  const withoutLines = JSON.stringify(plan, (_, value: unknown) =>
+  const withoutDigest = plan && { ...plan, main: { ...plan.main, digest: '' } };
+  const withoutLines = JSON.stringify(withoutDigest, (_, value: unknown) =>
     typeof value === 'string' ? value.replaceAll(/(gateway\.conf):\d+/g, '$1') : value,
   );
   return {
