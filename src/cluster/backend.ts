@@ -1,6 +1,7 @@
 import { type ConnectionTarget, readDsn, targetName } from '../postgres/index.ts';
 import {
   AddressFault,
+  DEFAULT_PORT,
   type Endpoint,
   endpointsOf,
   type EndpointTls,
@@ -21,25 +22,37 @@ export interface SentinelBackend {
   readonly access: Access;
 }
 
+/** A Redis Cluster, some of whose servers are named. `access` is that of all. */
+export interface ClusterBackend {
+  readonly kind: 'cluster';
+  readonly seeds: readonly Endpoint[];
+  readonly access: Access;
+}
+
 /** A Redis or Valkey. */
-export type RedisBackend = { readonly kind: 'server'; readonly endpoint: Endpoint } | SentinelBackend;
+export type RedisBackend =
+  { readonly kind: 'server'; readonly endpoint: Endpoint } | SentinelBackend | ClusterBackend;
 
 /** Where the store of a cluster is, as plain data. */
 export type Backend = RedisBackend | { readonly kind: 'postgres'; readonly target: ConnectionTarget };
 
 const SENTINEL_PORT = 26379;
 const SENTINEL = /^(?:(sentinel)(s?)|(redis)(s?)\+sentinel):\/\//i;
+const CLUSTER = /^redis(s?)\+cluster:\/\//i;
 const MASTER_NAME = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** A connection string of PostgreSQL: a URI, or keywords with values. */
 const POSTGRES = /^(?:postgres(?:ql)?:\/\/|\s*[a-z_]+\s*=)/;
 
-/** Parses `redis://…`, `rediss://…`, `unix:/path`, `host:port`, `sentinel://…` or a connection string of PostgreSQL. */
+/** Parses `redis://…`, `rediss://…`, `unix:/path`, `host:port`, `sentinel://…`, `redis+cluster://…` or a connection string of PostgreSQL. */
 export function parseBackend(text: string): Backend | AddressFault {
   if (POSTGRES.test(text)) return parsePostgres(text);
   const [scheme, , plainTls, , redisTls] = SENTINEL.exec(text) ?? [];
   if (scheme !== undefined)
     return parseSentinels(text.slice(scheme.length), (plainTls ?? redisTls) === '' ? {} : { tls: true });
+  const [clusterScheme, clusterTls] = CLUSTER.exec(text) ?? [];
+  if (clusterScheme !== undefined)
+    return parseCluster(text.slice(clusterScheme.length), clusterTls === '' ? {} : { tls: true });
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && !/^rediss?:/i.test(text))
     return new AddressFault('has an unknown scheme');
   const address = parseRedisAddress(text);
@@ -73,10 +86,20 @@ function parseSentinels(text: string, tls: { readonly tls?: true }): Backend | A
   };
 }
 
+/** `user:password@host:port,host` */
+function parseCluster(text: string, tls: { readonly tls?: true }): Backend | AddressFault {
+  const list = parseServerList(text, DEFAULT_PORT);
+  if (list instanceof AddressFault) return list;
+  if (list.path !== '') return new AddressFault('has a path, but a Redis Cluster has one database');
+  const access = { ...list.login, ...tls };
+  return { kind: 'cluster', seeds: list.servers.map((server) => ({ ...server, ...access })), access };
+}
+
 /** Gives the text for logs, without logins. */
 export function backendLabel(backend: Backend): string {
   if (backend.kind === 'postgres') return `postgres://${targetName(backend.target)}`;
   if (backend.kind === 'server') return redisLabel(backend.endpoint);
+  if (backend.kind === 'cluster') return `redis+cluster://${backend.seeds.map(redisLabel).join(',')}`;
   return `sentinel://${backend.sentinels.map(redisLabel).join(',')}/${backend.name}`;
 }
 
@@ -98,10 +121,12 @@ export function withAccess(
   if (backend.kind === 'postgres') return backend;
   const added = usesTls(backend) ? tls : {};
   if (backend.kind === 'server') return { ...backend, endpoint: { ...backend.endpoint, ...added } };
-  const { sentinels, access } = backend;
+  const access = { ...backend.access, ...added };
+  if (backend.kind === 'cluster')
+    return { ...backend, seeds: backend.seeds.map((one) => ({ ...one, ...added })), access };
   return {
     ...backend,
-    sentinels: sentinels.map((one) => ({ ...one, ...added, ...sentinelLogin })),
-    access: { ...access, ...added },
+    sentinels: backend.sentinels.map((one) => ({ ...one, ...added, ...sentinelLogin })),
+    access,
   };
 }

@@ -82,6 +82,10 @@ export class ClusterNode implements StoreOwner {
   /** The streams were read to their ends once. */
   #hasStarted = false;
   #reason: string | undefined;
+  /** What cannot be reached of a store of which the rest can be, and why. */
+  #away: { readonly reason: string; readonly has: (stream: string) => boolean } | undefined;
+  /** Streams that have begun since the store could be asked for them. */
+  readonly #begun = new Set<NodeStream>();
   /** Why the store, which can be reached, did not do what it was asked last. */
   #refusal: string | undefined;
   #members: readonly KnownMember[] = [];
@@ -149,8 +153,10 @@ export class ClusterNode implements StoreOwner {
   up(): void {
     const epoch = (this.#epoch += 1);
     if (this.#reason !== undefined) this.#warnings.write('notice', 'the store is reached again');
+    else if (this.#away) this.#warnings.write('notice', 'more of the store is reached again');
     this.#isUp = true;
-    this.#reason = undefined;
+    this.#reason = this.#away = undefined;
+    this.#begun.clear();
     void this.#resume(epoch);
   }
 
@@ -160,7 +166,19 @@ export class ClusterNode implements StoreOwner {
       this.#warnings.write('error', `the store cannot be reached: ${reason}; trying again`);
     this.#isUp = false;
     this.#reason = reason;
+    this.#begun.clear();
     for (const shared of this.#streams.values()) shared.interrupted();
+    this.#parts.changed();
+  }
+
+  partlyDown(reason: string, isAway: (stream: string) => boolean): void {
+    this.#warnings.write('error', `a part of the store cannot be reached: ${reason}; trying again`);
+    this.#away = { reason, has: isAway };
+    for (const [stream, shared] of this.#streams) {
+      if (!isAway(stream)) continue;
+      this.#begun.delete(shared);
+      shared.interrupted();
+    }
     this.#parts.changed();
   }
 
@@ -209,7 +227,7 @@ export class ClusterNode implements StoreOwner {
   }
 
   get #state(): ClusterStatus['state'] {
-    if (this.#isUp && this.#refusal === undefined) return this.#hasStarted ? 'up' : 'starting';
+    if (this.#isUp && this.#told === undefined) return this.#hasStarted ? 'up' : 'starting';
     return this.#told === undefined ? 'starting' : 'down';
   }
 
@@ -220,7 +238,7 @@ export class ClusterNode implements StoreOwner {
   }
 
   get #told(): string | undefined {
-    return this.#reason ?? this.#refusal;
+    return this.#reason ?? this.#away?.reason ?? this.#refusal;
   }
 
   get #streamParts(): StreamParts {
@@ -249,6 +267,7 @@ export class ClusterNode implements StoreOwner {
   #endStream(shared: NodeStream): void {
     this.#unwatch.get(shared)?.();
     this.#unwatch.delete(shared);
+    this.#begun.delete(shared);
     shared.collect();
     if (shared.waiting === 0) return shared.drop();
     this.#ended.add(shared);
@@ -282,6 +301,7 @@ export class ClusterNode implements StoreOwner {
     if (epoch !== this.#epoch) return;
     await this.#trying(async () => {
       await shared.begin(this.#store);
+      if (epoch === this.#epoch) this.#begun.add(shared);
       await this.#sendFirst(shared);
     });
   }
@@ -311,7 +331,9 @@ export class ClusterNode implements StoreOwner {
         if (epoch !== this.#epoch) return;
         for (const shared of all) {
           const { stream } = shared.subject;
-          await shared.receive(found.get(stream) ?? [], behind.get(stream) as number);
+          const entries = found.get(stream);
+          if (!entries && this.#away?.has(stream)) continue;
+          await shared.receive(entries ?? [], behind.get(stream) as number);
           if (shared.position === undefined) await this.#begin(shared, epoch);
         }
         if (found.size > 0) await sleep(this.#parts.plan.batchMs, undefined, { ref: false });
@@ -324,34 +346,33 @@ export class ClusterNode implements StoreOwner {
 
   async #beat(): Promise<void> {
     if (!this.#isUp || this.#isClosed) return this.#parts.changed();
-    const { nodeId, incarnation, plan, facts: tell } = this.#parts;
-    await this.#trying(async () => {
-      const all = [...this.#streams.values()];
-      const digests = new Map([
-        ...this.#digests,
-        ...all.map(({ subject }) => [subject.stream, subject.digest] as const),
-      ]);
-      const facts = factsText(tell(), this.#heard?.conflicts ?? []);
-      this.#heard = await this.#store.beat({
-        nodeId,
-        incarnation,
-        facts,
-        heartbeatMs: plan.heartbeatMs,
-        digests,
-      });
-      this.#warnOfConflicts(this.#heard);
-      await this.#learnMembers(this.#heard);
-      for (const shared of all) await this.#look(shared);
-      await this.#sendEnded();
-      this.#refusal = undefined;
-    });
+    const all = [...this.#streams.values()];
+    // What one of them needs may be in a part of the store that is away.
+    let isFine = await this.#trying(() => this.#show(all));
+    for (const shared of all) isFine = (await this.#trying(() => this.#look(shared))) && isFine;
+    await this.#sendEnded();
+    if (isFine) this.#refusal = undefined;
     this.#warnings.beat();
     this.#parts.changed();
   }
 
+  /** Gives a sign of life. */
+  async #show(all: readonly NodeStream[]): Promise<void> {
+    const { nodeId, incarnation, plan, facts: tell } = this.#parts;
+    const digests = new Map([
+      ...this.#digests,
+      ...all.map(({ subject }) => [subject.stream, subject.digest] as const),
+    ]);
+    const facts = factsText(tell(), this.#heard?.conflicts ?? []);
+    const { heartbeatMs } = plan;
+    this.#heard = await this.#store.beat({ nodeId, incarnation, facts, heartbeatMs, digests });
+    this.#warnOfConflicts(this.#heard);
+    await this.#learnMembers(this.#heard);
+  }
+
   /** Compares a stream with what the store has, and sends what the store has refused before. */
   async #look(shared: NodeStream): Promise<void> {
-    if (shared.position === undefined) return this.#begin(shared, this.#epoch);
+    if (shared.position === undefined || !this.#begun.has(shared)) return this.#begin(shared, this.#epoch);
     if (!(await shared.verify(this.#store))) this.#store.readAnew();
     await this.#sendFirst(shared);
   }

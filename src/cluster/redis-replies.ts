@@ -18,6 +18,8 @@ export interface Page {
 /** The names at the beginning of an entry, each in front of its value. */
 const HEAD = ['v', 'origin', 'incarnation', 'sequence', 'mac'] as const;
 const SEQUENCE = /^[1-9]\d{0,15}$/;
+/** Number of slots of a Redis Cluster. */
+const SLOTS = 16_384;
 const ENTRY_ID = /^(\d{1,20})-(\d{1,20})$/;
 
 export function readText(item: Item | undefined): string {
@@ -153,24 +155,47 @@ export function readLease(reply: Reply): boolean {
   return readNumber(reply) === 1;
 }
 
-/** The reply of a Sentinel that is asked for a master: its host and port; nil if it knows none of that name. */
-export function readAddress(reply: Reply): ServerAddress | undefined {
-  if (reply === null) return undefined;
-  const [host, port] = readList(reply);
-  return addressOf(readText(host), readText(port));
-}
-
 /** The host and port of a server, as another server tells them. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
 
-function addressOf(host: string, port: string): ServerAddress {
-  const isValid =
-    /^[\w.:-]{1,255}$/.test(host) && /^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536;
-  if (!isValid) throw new UnexpectedReply();
-  return { host, port: Number(port) };
+/** Gives the address of two texts; `undefined` if they are none. */
+export function serverAddress(host: string, port: string): ServerAddress | undefined {
+  const isValid = /^[\w.:-]{1,255}$/.test(host) && /^\d{1,5}$/.test(port);
+  return isValid && Number(port) > 0 && Number(port) < 65_536 ? { host, port: Number(port) } : undefined;
+}
+
+/** The reply of a Sentinel that is asked for a master: its host and port; nil if it knows none of that name. */
+export function readAddress(reply: Reply): ServerAddress | undefined {
+  if (reply === null) return undefined;
+  const [host, port] = readList(reply);
+  const address = serverAddress(readText(host), readText(port));
+  if (!address) throw new UnexpectedReply();
+  return address;
+}
+
+/** Slots that one server has, both ends included. */
+export interface SlotRange {
+  readonly from: number;
+  readonly to: number;
+  readonly address: ServerAddress;
+}
+
+/**
+ * The reply to CLUSTER SLOTS: ranges, the server that has them, and its replicas. A server that does not know its own name gives
+ * none: it is `asked`, the host that was asked.
+ */
+export function readSlots(reply: Reply, asked: string): readonly SlotRange[] {
+  return readList(reply).map((item) => {
+    const [from, to, primary] = readList(item);
+    const [host, port] = readList(primary);
+    const isNameless = host === null || ['', '?'].includes(readText(host));
+    const address = serverAddress(isNameless ? asked : readText(host), readText(port));
+    if (!address || readNumber(to) >= SLOTS) throw new UnexpectedReply();
+    return { from: readNumber(from), to: readNumber(to), address };
+  });
 }
 
 /** The reply to ROLE: `master`, `slave` or `sentinel`, and more. */

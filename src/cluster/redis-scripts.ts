@@ -46,7 +46,7 @@ export const STORE_COMMANDS = [
 ] as const;
 
 /** The further commands for a store that Sentinels or a Redis Cluster look after. */
-export const MORE_COMMANDS = { sentinel: ['role'] } as const;
+export const MORE_COMMANDS = { sentinel: ['role'], cluster: ['cluster|slots', 'asking'] } as const;
 
 /** The stream, and the hash beside it: `c` is its newest counter, `o:ORIGIN INCARNATION` is `SEQUENCE TIME COUNTER`. */
 export function streamKeys(namespace: string, stream: string): readonly [key: string, hash: string] {

@@ -173,6 +173,8 @@ export interface StoreOwner {
   up(): void;
   /** It could not be reached, does not answer any more, or is not the one to write to. It is tried on. */
   down(reason: string): void;
+  /** A part of it cannot be reached, in which these streams are; it is tried on, and `up` is called again when it is back. */
+  partlyDown?(reason: string, isAway: (stream: string) => boolean): void;
 }
 
 /** The store cannot be asked or has not answered in time. What was sent may have happened. */

@@ -1,5 +1,6 @@
 import { expect, test, type TestContext } from 'vitest';
 import { MORE_COMMANDS, STORE_COMMANDS, StoreLost } from '../../src/cluster/index.ts';
+import { startServer } from '../harness/redis-cluster.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
 import { keyEntryOf } from './keys.ts';
 import { pretender, sentinelOf } from './pretender.ts';
@@ -7,18 +8,30 @@ import { entriesOf, freshNamespace, openStore, readyStore, type RedisTestStore }
 
 const allowed = STORE_COMMANDS.map((name) => `+${name}`);
 
-/** The address of a server of its own, for a user who may use some keys and commands. */
+/** The address of a server, for a user who may use some keys and commands. */
 async function userOf(
   keys: string,
   commands: readonly string[],
+  server?: TestRedis,
 ): Promise<{ server: TestRedis; url: string }> {
-  const server = await redis('--databases', '2');
+  server ??= await redis('--databases', '2');
   await server.client.acl('SETUSER', 'gw', 'reset', 'on', '>sesame', keys, ...commands);
   return { server, url: `redis://gw:sesame@${server.host}:${server.port}` };
 }
 
 const topologies = [
   { it: 'one server', more: [], urlOf: ({ url }: { url: string }) => Promise.resolve(url) },
+  {
+    it: 'a Redis Cluster',
+    start: startServer,
+    // ASKING is for slots that move.
+    more: MORE_COMMANDS.cluster.filter((name) => name !== 'asking'),
+    urlOf: async ({ server, url }: { server: TestRedis; url: string }) => {
+      await server.client.call('cluster', 'addslotsrange', 0, 16_383);
+      await expect.poll(() => server.client.cluster('INFO')).toContain('cluster_state:ok');
+      return url.replace('redis:', 'redis+cluster:');
+    },
+  },
   {
     it: 'a master of Sentinels',
     more: MORE_COMMANDS.sentinel,
@@ -29,18 +42,17 @@ const topologies = [
   },
 ];
 
-for (const { it, more, urlOf } of topologies) {
+for (const { it, more, urlOf, start } of topologies) {
   test(`with ${it} a user needs the keys of the namespace and the commands in the list, all of them`, async (t) => {
     const namespace = freshNamespace();
     const needed = [...STORE_COMMANDS, ...more];
-    const user = await userOf(
-      `~gw:{${namespace}:*`,
-      needed.map((name) => `+${name}`),
-    );
+    const rights = needed.map((name) => `+${name}`);
+    const user = await userOf(`~gw:{${namespace}:*`, rights, await start?.());
     const { client } = user.server;
+    const url = await urlOf(user, t);
     await client.config('RESETSTAT');
     await client.script('FLUSH');
-    const one = await readyStore({ url: await urlOf(user, t), namespace });
+    const one = await readyStore({ url, namespace });
     await useAll(one, user.server);
     const used = [...(await client.info('commandstats')).matchAll(/^cmdstat_([^:]+):/gm)]
       .map(([, name]) => name)

@@ -53,6 +53,24 @@ const backends: readonly { text: string; gives: Backend; label: string }[] = [
     } as const,
     label: 'sentinel://h1:1/main',
   })),
+  {
+    text: 'redis+cluster://gw:sesame@h1,h2:7000',
+    gives: {
+      kind: 'cluster',
+      seeds: [inet('h1', 6379), inet('h2', 7000)].map((one) => ({
+        ...one,
+        username: 'gw',
+        password: 'sesame',
+      })),
+      access: { username: 'gw', password: 'sesame' },
+    },
+    label: 'redis+cluster://h1:6379,h2:7000',
+  },
+  {
+    text: 'rediss+cluster://h1/',
+    gives: { kind: 'cluster', seeds: [{ ...inet('h1', 6379), tls: true }], access: { tls: true } },
+    label: 'redis+cluster://h1:6379',
+  },
 ];
 for (const { text, gives, label } of backends) {
   test(`the address ${text} is understood, and shown without its login`, () => {
@@ -76,6 +94,8 @@ const faults = {
   'sentinel://h1/main?db=1': 'takes no query and no fragment',
   'sentinel://gw@h1/main': 'has a user name without a password',
   'sentinel://gw:%ff@h1/main': 'has a login that is not UTF-8',
+  'redis+cluster://': 'has no host',
+  'redis+cluster://h1/1': 'has a path, but a Redis Cluster has one database',
   'redis+cluster+x://h1': 'has an unknown scheme',
   'postgresql://h1:0/gw': 'has a malformed connection string, expected 1 to 65535',
   'hst=h1': 'has a malformed connection string, did you mean "host"?',

@@ -14,6 +14,7 @@ import {
 } from '../../src/cluster/index.ts';
 import type { Login } from '../../src/redis/index.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
+import { redisCluster } from '../harness/redis-cluster.ts';
 import { redis } from '../harness/redis.ts';
 
 let namespaces = 0;
@@ -24,10 +25,12 @@ export const freshNamespace = (): string => `t${process.pid}-${++namespaces}`;
 export interface TestStore {
   readonly store: ClusterStore;
   readonly seal: Seal;
-  /** `up`, and reasons for being down. */
+  /** `up`, and reasons for being down, or for a part of it. */
   readonly told: readonly string[];
-  /** Resolves when the store is up, and all its connections serve. */
-  ready(): Promise<void>;
+  /** Whether a stream is in the part that was last told. */
+  isAway(stream: string): boolean;
+  /** Resolves when the store is up, and all its connections serve, for a stream. */
+  ready(stream?: string): Promise<void>;
   /** Makes a node's last sign of life older. */
   age(nodeId: string, ms: number): Promise<void>;
 }
@@ -106,23 +109,45 @@ function open(
   { namespace = freshNamespace(), retain = 1_000, timeoutMs = 5_000, sentinelLogin }: TestStoreOptions,
 ): Omit<TestStore, 'age'> {
   const told: string[] = [];
+  let isAway = (_stream: string): boolean => false;
   const owner: StoreOwner = {
     up: () => void told.push('up'),
     down: (reason: string) => void told.push(reason),
+    partlyDown: (reason, has) => {
+      told.push(reason);
+      isAway = has;
+    },
   };
   const store = storeAt(url, { namespace, retain, timeoutMs, sentinelLogin }, owner);
   onTestFinished(() => store.close());
-  const ready = (): Promise<void> =>
+  const ready = (stream = 'ready'): Promise<void> =>
     vi.waitFor(async () => {
       if (told.at(-1) !== 'up') throw new Error(`not up: ${told.at(-1)}`);
-      await store.read(new Map([['ready', 0]]), 0);
+      await store.read(new Map([[stream, 0]]), 0);
     }, 10_000);
-  return { store, seal: { secret: 'sesame', namespace }, told, ready };
+  return {
+    store,
+    seal: { secret: 'sesame', namespace },
+    told,
+    isAway: (stream) => isAway(stream),
+    ready,
+  };
 }
 
 /** A store in Redis that is ready. */
 export const readyStore = async (options?: TestStoreOptions): Promise<RedisTestStore> =>
   whenReady(await openStore(options));
+
+/** A store in the Redis Cluster of the test file that is ready. */
+async function readyClusterStore(options: TestStoreOptions = {}): Promise<RedisTestStore> {
+  const { url, client } = await redisCluster();
+  const opened = await readyStore({ url, ...options });
+  const { namespace } = opened.seal;
+  return {
+    ...opened,
+    age: async (nodeId, ms) => void (await client.zincrby(`gw:{${namespace}:nodes}`, -ms, nodeId)),
+  };
+}
 
 /** A store in PostgreSQL that is ready. */
 export const readyPostgresStore = async (options?: TestStoreOptions): Promise<TestStore> =>
@@ -136,6 +161,7 @@ async function whenReady<Opened extends TestStore>(opened: Opened): Promise<Open
 /** What opens a store that is ready, by what has it. */
 export const STORES: Readonly<Record<string, (options?: TestStoreOptions) => Promise<TestStore>>> = {
   Redis: readyStore,
+  'Redis Cluster': readyClusterStore,
   PostgreSQL: readyPostgresStore,
 };
 

@@ -1,5 +1,9 @@
 import { afterAll } from 'vitest';
+import { closeRedisCluster } from './redis-cluster.ts';
 import { stopRedis } from './redis.ts';
 
 // Vitest runs this file for each test file; modules that test files share are evaluated once per process.
-afterAll(stopRedis);
+afterAll(async () => {
+  await closeRedisCluster();
+  await stopRedis();
+});

@@ -1,6 +1,6 @@
 import type { Bytes, Reply } from '../../redis/index.ts';
 import type { Script } from '../redis-scripts.ts';
-import { StoreLost } from '../store.ts';
+import { StoreLost, StoreRefused } from '../store.ts';
 
 /** A command, and for how long the store itself may hold it back. */
 export interface Command {
@@ -32,6 +32,8 @@ export interface RedisServers {
   reading(key: string): Commands;
   /** Each server that can be written to, as far as they can be asked. */
   all(): readonly Commands[];
+  /** Only commands about these keys wait from now on. */
+  readOnly(keys: ReadonlySet<string>): void;
   /** Closes the connections that read, and opens them again. */
   readAnew(): void;
   close(): void;
@@ -41,4 +43,19 @@ export interface RedisServers {
 export function lostCommands(reason: string): Commands {
   const lost = (): Promise<never> => Promise.reject(new StoreLost(reason));
   return { ask: lost, run: lost };
+}
+
+/** Runs a script. A store that has been restarted since, or another one, does not know it and gets its text. */
+export async function runScript<T>(
+  commands: Pick<Commands, 'ask'>,
+  { script, keys, args }: ScriptCall,
+  read: (reply: Reply) => T,
+): Promise<T> {
+  const rest = [String(keys.length), ...keys, ...args];
+  try {
+    return await commands.ask({ name: 'evalsha', args: [script.sha, ...rest] }, read);
+  } catch (error) {
+    if (!(error instanceof StoreRefused) || !error.message.startsWith('NOSCRIPT')) throw error;
+  }
+  return commands.ask({ name: 'eval', args: [script.text, ...rest] }, read);
 }

@@ -1,5 +1,6 @@
 import type { RedisBackend } from '../backend.ts';
 import type { StoreOwner } from '../store.ts';
+import { ClusterServers } from './cluster-servers.ts';
 import type { RedisServers } from './commands.ts';
 import { OneServer, writeProbe } from './one-server.ts';
 import { masterProbe, SentinelServers } from './sentinel-servers.ts';
@@ -11,12 +12,14 @@ interface ServersOptions {
   readonly timeoutMs: number;
   /** The key of a hash in which a field with an empty name may be deleted. */
   readonly probeKey: string;
+  /** Gives the key of a stream. */
+  readonly keyOf: (stream: string) => string;
 }
 
 /** Opens the connections to the servers of a store, which reconnect by themselves until they are closed. */
 export function openServers(
   backend: RedisBackend,
-  { timeoutMs, probeKey }: ServersOptions,
+  { timeoutMs, probeKey, keyOf }: ServersOptions,
   owner: StoreOwner,
 ): RedisServers {
   const probe = writeProbe(probeKey);
@@ -25,5 +28,7 @@ export function openServers(
       return new OneServer({ endpoint: backend.endpoint, timeoutMs, probe }, owner);
     case 'sentinel':
       return new SentinelServers({ backend, timeoutMs, probe: masterProbe(probe) }, owner);
+    case 'cluster':
+      return new ClusterServers({ backend, timeoutMs, keyOf }, owner);
   }
 }

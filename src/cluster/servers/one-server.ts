@@ -64,6 +64,10 @@ export class OneServer implements RedisServers {
     return [this.#primary.connection];
   }
 
+  readOnly(): void {
+    // One connection waits for all keys.
+  }
+
   readAnew(): void {
     this.#reading.drop('it gives nothing of what the store has');
   }

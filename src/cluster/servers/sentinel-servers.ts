@@ -52,6 +52,10 @@ export class SentinelServers implements RedisServers {
     return [this.writing()];
   }
 
+  readOnly(): void {
+    // One connection waits for all keys.
+  }
+
   readAnew(): void {
     this.#master?.server.readAnew();
   }

@@ -4,11 +4,12 @@ import {
   RedisConnection,
   type Reply,
   ReplyError,
+  type Request,
   replyTooLarge,
 } from '../../redis/index.ts';
 import { UnexpectedReply } from '../redis-replies.ts';
 import { StoreLost, StoreRefused } from '../store.ts';
-import type { Command, Commands, ScriptCall } from './commands.ts';
+import { type Command, type Commands, runScript, type ScriptCall } from './commands.ts';
 import { pauseMs } from './search.ts';
 
 interface StoreConnectionOptions {
@@ -34,6 +35,16 @@ const MAX_IN_FLIGHT = 1_000;
 /** Errors of a store that is not the one to ask, or not yet: after a failover the address leads to another one. */
 const NOT_SERVING = /^(?:READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
 
+/** Says that the next command is for a slot that the server is getting; if it is refused, so is that command. */
+const asking = (): Request => ({
+  name: 'asking',
+  args: [],
+  next: undefined,
+  failed: () => undefined,
+  unsent: () => undefined,
+  replied: () => undefined,
+});
+
 /** Tells whether a call failed because its reply exceeds the limit. The connection was dropped for that. */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof StoreLost && error.message === TOO_LARGE;
@@ -47,7 +58,8 @@ export class StoreConnection implements Commands {
   /** Those who wait until it is up, or until it is certain that it is not. */
   readonly #waiting = new Set<(fault?: StoreLost) => void>();
   #reason = 'not connected yet';
-  #isClosed = false;
+  /** No attempt to connect has ended yet, nor taken too long. */
+  isNew = true;
 
   constructor({ endpoint, timeoutMs }: StoreConnectionOptions, owner: StoreConnectionOwner = {}) {
     this.#timeoutMs = timeoutMs;
@@ -80,13 +92,19 @@ export class StoreConnection implements Commands {
     return this.#connection.up;
   }
 
-  /** Resolves when it is up. Rejects with `StoreLost` after a failed attempt to connect, or in `timeoutMs`, one second at least. */
+  /**
+   * Resolves when it is up. Rejects with `StoreLost` if the first attempt to connect fails, or takes longer than `timeoutMs`, which
+   * is a second at least; and at once if it was lost since.
+   */
   ready(): Promise<void> {
     if (this.isUp) return Promise.resolve();
-    if (this.#isClosed) return Promise.reject(new StoreLost(this.#reason));
+    if (!this.isNew) return Promise.reject(new StoreLost(this.#reason));
     return new Promise((resolve, reject) => {
       const late = new StoreLost(`not connected within ${this.#connectMs} ms`);
-      const timer = setTimeout(() => settle(late), this.#connectMs);
+      const timer = setTimeout(() => {
+        this.isNew = false;
+        settle(late);
+      }, this.#connectMs);
       const settle = (fault?: StoreLost): void => {
         clearTimeout(timer);
         this.#waiting.delete(settle);
@@ -97,12 +115,16 @@ export class StoreConnection implements Commands {
     });
   }
 
-  /** Sends a command and gives what `read` makes of its reply. Rejects with `StoreLost` or `StoreRefused`. */
-  ask<T>({ name, args, waitMs = 0 }: Command, read: (reply: Reply) => T): Promise<T> {
+  /**
+   * Sends a command and gives what `read` makes of its reply. Rejects with `StoreLost` or `StoreRefused`. With `isAsking`, a server
+   * that is only getting the slot of the key takes it.
+   */
+  ask<T>({ name, args, waitMs = 0 }: Command, read: (reply: Reply) => T, isAsking = false): Promise<T> {
     const connection = this.#connection;
     return new Promise((resolve, reject) => {
       if (!connection.up) return reject(new StoreLost(this.#reason));
       if (connection.inFlight >= MAX_IN_FLIGHT) return reject(new StoreLost('too many commands wait'));
+      if (isAsking) connection.send(asking());
       const lost = (reason: string): void => {
         clearTimeout(timer);
         reject(new StoreLost(reason));
@@ -126,15 +148,8 @@ export class StoreConnection implements Commands {
     });
   }
 
-  /** Runs a script. A store that has been restarted since, or another one, does not know it and gets its text. */
-  async run<T>({ script, keys, args }: ScriptCall, read: (reply: Reply) => T): Promise<T> {
-    const rest = [String(keys.length), ...keys, ...args];
-    try {
-      return await this.ask({ name: 'evalsha', args: [script.sha, ...rest] }, read);
-    } catch (error) {
-      if (!(error instanceof StoreRefused) || !error.message.startsWith('NOSCRIPT')) throw error;
-    }
-    return this.ask({ name: 'eval', args: [script.text, ...rest] }, read);
+  run<T>(call: ScriptCall, read: (reply: Reply) => T): Promise<T> {
+    return runScript(this, call, read);
   }
 
   /** Closes the connection and opens it again after a while: the server is not the one to ask. */
@@ -148,13 +163,13 @@ export class StoreConnection implements Commands {
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#reason = 'closed';
     this.#connection.close();
     this.#settle(new StoreLost(this.#reason));
   }
 
   #settle(fault?: StoreLost): void {
+    this.isNew = false;
     for (const settle of this.#waiting) settle(fault);
   }
 

@@ -8,7 +8,7 @@ import { AddressFault, type Login } from '../../redis/index.ts';
 const CLUSTER = { contexts: ['cluster'], inherit: false, source: 'gw' } as const;
 
 const EXPECTED =
-  'expected redis://user:password@host:port, rediss://…, unix:/path, sentinel://host:port,host:port/name, or postgres://…';
+  'expected redis://user:password@host:port, rediss://…, unix:/path, sentinel://host,host/name, redis+cluster://host,host or postgres://…';
 
 /** The address of the store. */
 const backend: ArgReader<Backend> = readers.oneWord('address', (word, { report }) => {
@@ -114,7 +114,7 @@ export const directives = directivesFor<ClusterConfig>()({
     into: 'backend',
     secret: 'password',
     summary:
-      'The store that the gateways of the cluster share: Redis 6 or later, or Valkey; one server, or the master that Sentinels know. Or PostgreSQL, as `gw db setup --cluster` prepares it, where there are few gateways and no shared limits.',
+      'The store that the gateways of the cluster share: Redis 6 or later, or Valkey; one server, the master that Sentinels know, or a Redis Cluster. Or PostgreSQL, as `gw db setup --cluster` prepares it, where there are few gateways and no shared limits.',
   },
   sentinel_login: {
     ...CLUSTER,
