@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import type { ErrorLog } from '../log/index.ts';
 import type { UpstreamGroup, Upstreams } from '../upstream/index.ts';
 import { type Counters, zoneIdentity } from '../zone/index.ts';
+import { showCluster } from './node/index.ts';
 import { type ClusterTurn, OpenCluster } from './open-cluster.ts';
-import { showCluster } from './metrics.ts';
 import { type ClusterPlan, clusterZone } from './plan.ts';
 
 /** Characters of the digest of a configuration, as people see it. */

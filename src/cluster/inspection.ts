@@ -1,9 +1,6 @@
-import { backendLabel } from './backend.ts';
-import { knownMember } from './members.ts';
-import { openStore } from './open-store.ts';
+import { knownMember, subjectText } from './node/index.ts';
 import type { ClusterPlan } from './plan.ts';
-import { subjectText } from './status.ts';
-import { type ClusterStore, StoreLost, StoreRefused } from './store.ts';
+import { backendLabel, type ClusterStore, openStore, StoreLost, StoreRefused } from './stores/index.ts';
 
 /** What a store tells of itself and of the nodes that use it, or why it cannot be asked. */
 export type Inspection =

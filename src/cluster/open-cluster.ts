@@ -1,22 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../log/index.ts';
 import { type Counters, type Seat, SharedText, zoneIdentity } from '../zone/index.ts';
-import { backendLabel } from './backend.ts';
-import { ClusterDictionaries } from './cluster-dictionaries.ts';
-import { ClusterEvents } from './cluster-events.ts';
-import { ClusterLimits } from './cluster-limits.ts';
-import { ClusterNode } from './cluster-node.ts';
-import { ClusterPurges } from './cluster-purges.ts';
-import { ClusterSessions } from './cluster-sessions.ts';
-import { ClusterUpstreams } from './cluster-upstreams.ts';
-import type { NodeFacts } from './members.ts';
-import { clusterMetrics } from './metrics.ts';
-import { keptNodeId } from './node-id.ts';
-import { openStore } from './open-store.ts';
+import {
+  clusterMetrics,
+  ClusterNode,
+  type ClusterRecord,
+  type ClusterStatus,
+  keptNodeId,
+  type NodeFacts,
+} from './node/index.ts';
 import type { ClusterPlan } from './plan.ts';
-import type { Joining, Leaving, Sharing } from './sharing.ts';
-import type { ClusterRecord, ClusterStatus } from './status.ts';
-import { WorkerCalls } from './worker-calls.ts';
+import { backendLabel, openStore } from './stores/index.ts';
+import {
+  ClusterDictionaries,
+  ClusterEvents,
+  ClusterLimits,
+  ClusterPurges,
+  ClusterSessions,
+  ClusterUpstreams,
+  type Joining,
+  type Leaving,
+  type Sharing,
+  WorkerCalls,
+} from './subjects/index.ts';
 
 /** How long the worker that runs the node may be silent before another one takes its place. */
 const SILENCE_MS = 3_000;

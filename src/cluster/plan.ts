@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SharedTextDeclaration } from '../zone/index.ts';
-import { type Backend, backendLabel } from './backend.ts';
+import { type Backend, backendLabel } from './stores/index.ts';
 
 /** How rate limits are shared. */
 export interface SharedLimits {

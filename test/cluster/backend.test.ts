@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Backend, backendLabel, parseBackend } from '../../src/cluster/index.ts';
-import { pauseMs } from '../../src/cluster/servers/search.ts';
+import { pauseMs } from '../../src/cluster/stores/redis/servers/search.ts';
 import { type ConnectionTarget, readDsn } from '../../src/postgres/index.ts';
 import { AddressFault } from '../../src/redis/index.ts';
 

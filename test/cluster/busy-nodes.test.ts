@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ForeignEntry, Subject, Taken } from '../../src/cluster/subject.ts';
+import type { ForeignEntry, Subject, Taken } from '../../src/cluster/node/subject.ts';
 import { redis } from '../harness/redis.ts';
 import { startLightNode } from './keys.ts';
 import { freshNamespace } from './stores.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { DictionarySubject, MAX_SHARED_BYTES } from '../../src/cluster/dictionary-subject.ts';
-import { MAX_KEYED_BYTES } from '../../src/cluster/keyed-fields.ts';
+import { DictionarySubject, MAX_SHARED_BYTES } from '../../src/cluster/subjects/dictionary-subject.ts';
+import { MAX_KEYED_BYTES } from '../../src/cluster/stores/keyed-fields.ts';
 import {
   createZone,
   type Dictionary,

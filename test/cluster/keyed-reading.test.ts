@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { ClusterStore, KeyState } from '../../src/cluster/index.ts';
-import { KeyedStream } from '../../src/cluster/keyed-stream.ts';
+import { KeyedStream } from '../../src/cluster/node/keyed-stream.ts';
 import { redis } from '../harness/redis.ts';
 import { keyEntryOf, TestKeys } from './keys.ts';
 import { readyStore, type RedisTestStore, type TestStore } from './stores.ts';

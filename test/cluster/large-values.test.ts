@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ClusterStore, SealedEntry } from '../../src/cluster/index.ts';
-import { KeyedStream } from '../../src/cluster/keyed-stream.ts';
-import { NodeWarnings } from '../../src/cluster/node-warnings.ts';
-import { Outbox, OutboxBytes } from '../../src/cluster/outbox.ts';
+import { KeyedStream } from '../../src/cluster/node/keyed-stream.ts';
+import { NodeWarnings } from '../../src/cluster/node/node-warnings.ts';
+import { Outbox, OutboxBytes } from '../../src/cluster/node/outbox.ts';
 import { EVENT_LIMITS } from '../../src/zone/index.ts';
 import { TestKeys } from './keys.ts';
 import { readyStore } from './stores.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type Bucket, LimitLeases, type Verdict } from '../../src/cluster/limit-leases.ts';
-import type { Admitting, Grant } from '../../src/cluster/store.ts';
+import { type Bucket, LimitLeases, type Verdict } from '../../src/cluster/subjects/limit-leases.ts';
+import type { Admitting, Grant } from '../../src/cluster/stores/store.ts';
 
 const BUCKET: Bucket = {
   zone: 'one',

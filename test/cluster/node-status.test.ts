@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClusterNode } from '../../src/cluster/index.ts';
-import type { ForeignEntry, Subject } from '../../src/cluster/subject.ts';
+import type { ForeignEntry, Subject } from '../../src/cluster/node/subject.ts';
 import { redis } from '../harness/redis.ts';
 import { startLightNode, type TestNode } from './keys.ts';
 import { freshNamespace } from './stores.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { schemaSql, StoreLost } from '../../src/cluster/index.ts';
-import { RingSubject } from '../../src/cluster/ring-subject.ts';
+import { RingSubject } from '../../src/cluster/subjects/ring-subject.ts';
 import { createZone, openRing, zoneIdentity } from '../../src/zone/index.ts';
 import { ownPostgres } from '../harness/own-postgres.ts';
 import { wholeFile } from '../harness/owner.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { KeptPosition } from '../../src/cluster/kept-position.ts';
-import { PurgeQueue, type SharedCaches } from '../../src/cluster/purge-queue.ts';
-import { PurgeSubject } from '../../src/cluster/purge-subject.ts';
+import { KeptPosition } from '../../src/cluster/subjects/kept-position.ts';
+import { PurgeQueue, type SharedCaches } from '../../src/cluster/subjects/purge-queue.ts';
+import { PurgeSubject } from '../../src/cluster/subjects/purge-subject.ts';
 import type { Owner } from '../harness/owner.ts';
 import { directoryWith } from '../cli/command.ts';
 

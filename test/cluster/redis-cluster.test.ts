@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { StoreLost } from '../../src/cluster/index.ts';
-import { keySlot } from '../../src/cluster/servers/key-slot.ts';
+import { keySlot } from '../../src/cluster/stores/redis/servers/key-slot.ts';
 import { meet, redisCluster, startServer } from '../harness/redis-cluster.ts';
 import type { TestRedis } from '../harness/redis.ts';
 import { clusterOf, payloadsOf, publishAll, startPair } from './gateways.ts';

@@ -1,5 +1,5 @@
 import { onTestFinished, expect, test } from 'vitest';
-import { CallLost, WorkerCalls } from '../../src/cluster/worker-calls.ts';
+import { CallLost, WorkerCalls } from '../../src/cluster/subjects/worker-calls.ts';
 
 let names = 0;
 const freshName = (): string => `worker calls ${++names}`;

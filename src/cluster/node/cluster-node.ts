@@ -1,0 +1,429 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorLog } from '../../log/index.ts';
+import type { ClusterPlan } from '../plan.ts';
+import {
+  type Admitting,
+  type ClusterStore,
+  type Conflict,
+  type Grant,
+  type Heard,
+  StoreLost,
+  type StoreOwner,
+} from '../stores/index.ts';
+import { KeyedStream } from './keyed-stream.ts';
+import type { KeyedSubject } from './keyed-subject.ts';
+import {
+  conflictsOf,
+  factsText,
+  type KnownMember,
+  knownMember,
+  memberStatus,
+  type NodeFacts,
+} from './members.ts';
+import type { ClusterMetrics } from './metrics.ts';
+import type { NodeStream, StreamParts } from './node-stream.ts';
+import { NodeWarnings } from './node-warnings.ts';
+import { OutboxBytes } from './outbox.ts';
+import { SharedStream } from './shared-stream.ts';
+import type { ClusterStatus } from './status.ts';
+import type { Subject } from './subject.ts';
+
+/** Most members that the status names. */
+const MOST_SHOWN = 200;
+/** A node that misses so many is gone. */
+const HEARTBEATS = 3;
+/** With more members their list is read with every twelfth heartbeat only. */
+const FEW_MEMBERS = 50;
+const SELDOM = 12;
+/** A read waits no longer for an entry: streams that are added meanwhile are in the next one. */
+const LONGEST_READ_MS = 5_000;
+/** What waits is sent first, for so long at most: as long as something is published, there may always be more. */
+const LONGEST_SENDING_MS = 500;
+/** After an error of the store that is no loss of its connection. */
+const REFUSED_MS = 1_000;
+/** Characters of an error of the store, and of a name that comes from there. */
+const LONGEST_REASON = 200;
+const LONGEST_NAME = 64;
+
+interface NodeParts {
+  readonly plan: Pick<
+    ClusterPlan,
+    'name' | 'secret' | 'namespace' | 'bufferBytes' | 'batchMs' | 'heartbeatMs'
+  >;
+  readonly nodeId: string;
+  /** Identifies this start of the process. */
+  readonly incarnation: string;
+  /** What it tells the others of itself. */
+  readonly facts: () => NodeFacts;
+  readonly open: (owner: StoreOwner) => ClusterStore;
+  readonly backend: string;
+  readonly log: ErrorLog;
+  readonly metrics: ClusterMetrics;
+  /** Publishes an event for the users of this node only. */
+  readonly announce: (type: string, facts: Readonly<Record<string, unknown>>) => void;
+  /** Called when the status has changed. */
+  readonly changed: () => void;
+}
+
+/** One gateway of a cluster: the connections to the store, the streams that it shares, and its heartbeat. */
+export class ClusterNode implements StoreOwner {
+  readonly #parts: NodeParts;
+  readonly #store: ClusterStore;
+  readonly #bytes: OutboxBytes;
+  readonly #warnings: NodeWarnings;
+  readonly #streams = new Map<string, NodeStream>();
+  readonly #unwatch = new Map<NodeStream, () => void>();
+  /** Streams that are not shared any more, but have entries that wait. */
+  readonly #ended = new Set<NodeStream>();
+  /** Of what is shared without a stream, by name. */
+  readonly #digests = new Map<string, string>();
+  readonly #heart: NodeJS.Timeout;
+  #isUp = false;
+  /** The streams were read to their ends once. */
+  #hasStarted = false;
+  #reason: string | undefined;
+  /** What cannot be reached of a store of which the rest can be, and why. */
+  #away: { readonly reason: string; readonly has: (stream: string) => boolean } | undefined;
+  /** Streams that have begun since the store could be asked for them. */
+  readonly #begun = new Set<NodeStream>();
+  /** Why the store, which can be reached, did not do what it was asked last. */
+  #refusal: string | undefined;
+  #members: readonly KnownMember[] = [];
+  #membersReadMs = 0;
+  #heard: Heard | undefined;
+  #beats = 0;
+  /** Heartbeats in a row that another node with this id was heard of. */
+  #taken = 0;
+  /** Raised with each connection: what an older one has begun must not go on. */
+  #epoch = 0;
+  #isClosed = false;
+
+  constructor(parts: NodeParts) {
+    const { name, bufferBytes, heartbeatMs } = parts.plan;
+    this.#parts = parts;
+    this.#bytes = new OutboxBytes(bufferBytes);
+    this.#warnings = new NodeWarnings({ ...parts, name });
+    this.#heart = setInterval(() => void this.#beat(), heartbeatMs).unref();
+    this.#store = parts.open(this);
+  }
+
+  get nodeId(): string {
+    return this.#parts.nodeId;
+  }
+
+  /** Identifies this start of the process. */
+  get incarnation(): string {
+    return this.#parts.incarnation;
+  }
+
+  /** Shares what happens, instead of another subject of the same stream. Returns the function that ends it. */
+  add(subject: Subject): () => void {
+    return this.#add(new SharedStream(subject, { ...this.#streamParts, bytes: this.#bytes }), subject);
+  }
+
+  /** Shares the values of keys, instead of another subject of the same stream. Returns the function that ends it. */
+  addKeyed(subject: KeyedSubject): () => void {
+    return this.#add(new KeyedStream(subject, this.#streamParts), subject);
+  }
+
+  /** Takes, or keeps, what one node does for all. False: another one does it. Rejects if the store cannot be asked. */
+  lease(name: string, ttlMs: number): Promise<boolean> {
+    const { nodeId, incarnation } = this.#parts;
+    return this.#store.lease(name, `${nodeId} ${incarnation}`, ttlMs);
+  }
+
+  /** Tells the other nodes the parameters of something that has no stream. Returns the function that ends it. */
+  declare(name: string, digest: string): () => void {
+    this.#digests.set(name, digest);
+    return () => {
+      if (this.#digests.get(name) === digest) this.#digests.delete(name);
+    };
+  }
+
+  /** Counts requests in a bucket. Rejects if the store has not done that; a refusal of the store is logged. */
+  async admit(admitting: Admitting): Promise<Grant> {
+    try {
+      return await this.#store.admit(admitting);
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
+  }
+
+  up(): void {
+    const epoch = (this.#epoch += 1);
+    if (this.#reason !== undefined) this.#warnings.write('notice', 'the store is reached again');
+    else if (this.#away) this.#warnings.write('notice', 'more of the store is reached again');
+    this.#isUp = true;
+    this.#reason = this.#away = undefined;
+    this.#begun.clear();
+    void this.#resume(epoch);
+  }
+
+  down(reason: string): void {
+    this.#epoch += 1;
+    if (this.#reason !== reason)
+      this.#warnings.write('error', `the store cannot be reached: ${reason}; trying again`);
+    this.#isUp = false;
+    this.#reason = reason;
+    this.#begun.clear();
+    for (const shared of this.#streams.values()) shared.interrupted();
+    this.#parts.changed();
+  }
+
+  partlyDown(reason: string, isAway: (stream: string) => boolean): void {
+    this.#warnings.write('error', `a part of the store cannot be reached: ${reason}; trying again`);
+    this.#away = { reason, has: isAway };
+    for (const [stream, shared] of this.#streams) {
+      if (!isAway(stream)) continue;
+      this.#begun.delete(shared);
+      shared.interrupted();
+    }
+    this.#parts.changed();
+  }
+
+  /** How many nodes are live, this one included, by the last heartbeat. */
+  get liveNodes(): number {
+    return Math.max(1, this.#heard?.members ?? 1);
+  }
+
+  get status(): ClusterStatus {
+    const { nodeId, backend } = this.#parts;
+    const nowMs = performance.now();
+    const unheardMs = this.#isUp ? 0 : Math.round(nowMs - this.#membersReadMs);
+    return {
+      node_id: nodeId,
+      backend,
+      state: this.#state,
+      ...(this.#told !== undefined && { reason: this.#told }),
+      members_total: this.#heard?.members ?? 0,
+      members: this.#members.slice(0, MOST_SHOWN).map((member) => memberStatus(member, unheardMs)),
+      streams: [...this.#streams].map(([stream, shared]) => ({
+        stream,
+        position: shared.position ?? 0,
+        lag_ms: Math.round(shared.lagMs(nowMs)),
+        gaps: shared.gaps,
+      })),
+      conflicts: this.#conflicts.map(({ stream, nodeId: node }) => ({ stream, node_id: node })),
+      buffer_bytes: this.#bytes.waiting,
+    };
+  }
+
+  /** Leaves the cluster, after a last try to send what waits. Never rejects. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#heart);
+    for (const end of this.#unwatch.values()) end();
+    const { nodeId, incarnation } = this.#parts;
+    if (this.#isUp) {
+      const all = [...this.#streams.values(), ...this.#ended];
+      // A send that is under way may have begun before the last entry was made.
+      for (let twice = 0; twice < 2; twice += 1)
+        await Promise.allSettled(all.map((shared) => this.#sendFirst(shared)));
+      await this.#store.leave(nodeId, incarnation).catch(() => undefined);
+    }
+    this.#epoch += 1;
+    this.#store.close();
+  }
+
+  get #state(): ClusterStatus['state'] {
+    if (this.#isUp && this.#told === undefined) return this.#hasStarted ? 'up' : 'starting';
+    return this.#told === undefined ? 'starting' : 'down';
+  }
+
+  get #conflicts(): readonly Conflict[] {
+    const own = this.#heard?.conflicts ?? [];
+    const shared = new Set([...this.#digests.keys(), ...this.#streams.keys()]);
+    return conflictsOf({ nodeId: this.#parts.nodeId, own, members: this.#members, shared });
+  }
+
+  get #told(): string | undefined {
+    return this.#reason ?? this.#away?.reason ?? this.#refusal;
+  }
+
+  get #streamParts(): StreamParts {
+    const { nodeId, plan } = this.#parts;
+    return { nodeId, seal: plan, counts: this.#warnings };
+  }
+
+  #add(shared: NodeStream, subject: Subject | KeyedSubject): () => void {
+    const { stream } = subject;
+    const former = this.#streams.get(stream);
+    if (former) this.#endStream(former);
+    this.#streams.set(stream, shared);
+    this.#unwatch.set(
+      shared,
+      subject.watch(() => void this.#send(shared)),
+    );
+    if (this.#isUp) void this.#begin(shared, this.#epoch);
+    return () => {
+      if (this.#streams.get(stream) !== shared) return;
+      this.#streams.delete(stream);
+      this.#endStream(shared);
+    };
+  }
+
+  /** What waits is sent nevertheless. */
+  #endStream(shared: NodeStream): void {
+    this.#unwatch.get(shared)?.();
+    this.#unwatch.delete(shared);
+    this.#begun.delete(shared);
+    shared.collect();
+    if (shared.waiting === 0) return shared.drop();
+    this.#ended.add(shared);
+    void this.#sendEnded();
+  }
+
+  async #sendEnded(): Promise<void> {
+    for (const shared of this.#ended) {
+      if (!this.#isUp) return;
+      await this.#trying(() => this.#sendFirst(shared));
+      if (shared.waiting > 0) continue;
+      shared.drop();
+      this.#ended.delete(shared);
+    }
+  }
+
+  /** Each start of a connection begins with what the store has; then what waits is sent, and reading goes on. */
+  async #resume(epoch: number): Promise<void> {
+    const waiting = [...this.#streams.values()].reduce((sum, shared) => sum + shared.waiting, 0);
+    for (const shared of [...this.#streams.values(), ...this.#ended]) await this.#begin(shared, epoch);
+    if (waiting > 0 && epoch === this.#epoch)
+      this.#warnings.write('notice', `${waiting} entries that had waited were sent`);
+    this.#warnings.begin();
+    await this.#checkPolicy();
+    this.#hasStarted ||= epoch === this.#epoch;
+    await this.#beat();
+    if (epoch === this.#epoch) await this.#read(epoch);
+  }
+
+  async #begin(shared: NodeStream, epoch: number): Promise<void> {
+    if (epoch !== this.#epoch) return;
+    await this.#trying(async () => {
+      await shared.begin(this.#store);
+      if (epoch === this.#epoch) this.#begun.add(shared);
+      await this.#sendFirst(shared);
+    });
+  }
+
+  /** Sends what waits, and goes on with that while others have their turn. */
+  async #sendFirst(shared: NodeStream): Promise<void> {
+    const pause = sleep(LONGEST_SENDING_MS, undefined, { ref: false });
+    await Promise.race([shared.send(this.#store), pause]);
+  }
+
+  async #send(shared: NodeStream): Promise<void> {
+    if (this.#isUp && !this.#isClosed) await this.#trying(() => shared.send(this.#store));
+    else shared.collect();
+  }
+
+  async #read(epoch: number): Promise<void> {
+    const waitMs = Math.min(LONGEST_READ_MS, this.#parts.plan.heartbeatMs);
+    while (epoch === this.#epoch && !this.#isClosed) {
+      const all = [...this.#streams.values()].filter(({ position }) => position !== undefined);
+      const behind = new Map(all.map(({ subject, position }) => [subject.stream, position as number]));
+      if (behind.size === 0) {
+        await sleep(this.#parts.plan.batchMs, undefined, { ref: false });
+        continue;
+      }
+      const isRead = await this.#trying(async () => {
+        const found = await this.#store.read(behind, waitMs);
+        if (epoch !== this.#epoch) return;
+        for (const shared of all) {
+          const { stream } = shared.subject;
+          const entries = found.get(stream);
+          if (!entries && this.#away?.has(stream)) continue;
+          await shared.receive(entries ?? [], behind.get(stream) as number);
+          if (shared.position === undefined) await this.#begin(shared, epoch);
+        }
+        if (found.size > 0) await sleep(this.#parts.plan.batchMs, undefined, { ref: false });
+      });
+      if (isRead) continue;
+      for (const shared of all) shared.isBehind();
+      await sleep(REFUSED_MS, undefined, { ref: false });
+    }
+  }
+
+  async #beat(): Promise<void> {
+    if (!this.#isUp || this.#isClosed) return this.#parts.changed();
+    const all = [...this.#streams.values()];
+    // What one of them needs may be in a part of the store that is away.
+    let isFine = await this.#trying(() => this.#show(all));
+    for (const shared of all) isFine = (await this.#trying(() => this.#look(shared))) && isFine;
+    await this.#sendEnded();
+    if (isFine) this.#refusal = undefined;
+    this.#warnings.beat();
+    this.#parts.changed();
+  }
+
+  /** Gives a sign of life. */
+  async #show(all: readonly NodeStream[]): Promise<void> {
+    const { nodeId, incarnation, plan, facts: tell } = this.#parts;
+    const digests = new Map([
+      ...this.#digests,
+      ...all.map(({ subject }) => [subject.stream, subject.digest] as const),
+    ]);
+    const facts = factsText(tell(), this.#heard?.conflicts ?? []);
+    const { heartbeatMs } = plan;
+    this.#heard = await this.#store.beat({ nodeId, incarnation, facts, heartbeatMs, digests });
+    this.#warnOfConflicts(this.#heard);
+    await this.#learnMembers(this.#heard);
+  }
+
+  /** Compares a stream with what the store has, and sends what the store has refused before. */
+  async #look(shared: NodeStream): Promise<void> {
+    if (shared.position === undefined || !this.#begun.has(shared)) return this.#begin(shared, this.#epoch);
+    if (!(await shared.verify(this.#store))) this.#store.readAnew();
+    await this.#sendFirst(shared);
+  }
+
+  /** In a large cluster the list is too long to be read by everybody at each heartbeat. */
+  async #learnMembers({ members }: Heard): Promise<void> {
+    this.#beats += 1;
+    if (members > FEW_MEMBERS && this.#beats % SELDOM !== 1) return;
+    const longestMs = HEARTBEATS * this.#parts.plan.heartbeatMs;
+    const known = await this.#store.members();
+    this.#membersReadMs = performance.now();
+    this.#members = known.filter(({ ageMs }) => ageMs <= longestMs).map(knownMember);
+  }
+
+  #warnOfConflicts({ conflicts, isTaken }: Heard): void {
+    const { nodeId } = this.#parts;
+    // Once is what a node hears that was started again.
+    this.#taken = isTaken ? this.#taken + 1 : 0;
+    if (this.#taken > 1) this.#warnings.once('taken', `another live node has the id "${nodeId}", too`);
+    for (const { stream, nodeId: said } of conflicts) {
+      const other = said.slice(0, LONGEST_NAME);
+      const message = `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`;
+      this.#warnings.once(`${stream} ${other}`, message);
+    }
+  }
+
+  /** A store that evicts keys would lose streams without a word. */
+  async #checkPolicy(): Promise<void> {
+    await this.#trying(async () => {
+      const policy = await this.#store.policy();
+      if (policy === undefined || policy === 'noeviction') return;
+      const message = `the store has "maxmemory-policy ${policy}": streams would vanish; it must be "noeviction"`;
+      this.#warnings.write('error', `${message}`);
+    });
+  }
+
+  /** Runs something that needs the store. False if the store has failed; that is logged unless its connection was lost. */
+  async #trying(act: () => Promise<void>): Promise<boolean> {
+    try {
+      await act();
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof StoreLost || this.#isClosed) return;
+    const message = (error as Error).message.slice(0, LONGEST_REASON);
+    this.#refusal = `it refuses: ${message}`;
+    this.#warnings.once(message, `the store refuses: ${message}`);
+  }
+}

@@ -1,0 +1,7 @@
+export { ClusterNode } from './cluster-node.ts';
+export type { KeyChange, KeyedSubject, KeyState } from './keyed-subject.ts';
+export { knownMember, type NodeFacts } from './members.ts';
+export { clusterMetrics, showCluster } from './metrics.ts';
+export { keptNodeId, NODE_ID } from './node-id.ts';
+export { type ClusterRecord, type ClusterStatus, subjectText } from './status.ts';
+export type { ConfirmedEntry, ForeignEntry, Gap, Subject, Taken } from './subject.ts';

@@ -1,0 +1,342 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type ClusterStore,
+  isGenuine,
+  keyedFields,
+  type KeyWrite,
+  keyWriteOf,
+  sealEntry,
+  type StoredEntry,
+  StoreLost,
+  StoreRefused,
+} from '../stores/index.ts';
+import type { KeyChange, KeyedSubject, KeyState } from './keyed-subject.ts';
+import { gapIn, Lag, type NodeStream, type StreamParts } from './node-stream.ts';
+import { RecentMacs } from './recent-macs.ts';
+import { SeenEntries } from './seen-entries.ts';
+import type { Gap } from './subject.ts';
+
+/** Changes of one call to the store, and their characters, unless a single one has more: the call must end in time on a slow line. */
+const MOST_SENT = 64;
+const MOST_SENT_CHARACTERS = 131_072;
+/** Entries that are applied in one go: a lock is held meanwhile. */
+const MOST_APPLIED = 250;
+/** So long a change that the store has confirmed is remembered: a store that fails over may have lost it. */
+const KEPT_MS = 60_000;
+const MOST_KEPT = 10_000;
+const MOST_KEPT_CHARACTERS = 8_388_608;
+/** Keys of one stream: beyond, somebody else writes into the store. */
+const MOST_KEYS = 1_000_000;
+/** The lock of a zone may be held for a moment. */
+const ATTEMPTS = 10;
+
+/** A change that the store had confirmed. */
+interface Confirmed {
+  readonly change: KeyChange;
+  readonly mac: string;
+  readonly atMs: number;
+}
+
+/** What the store has of a key that it had confirmed a change of. */
+interface Held extends Pick<KeyState, 'counter' | 'isOwn'> {
+  readonly mac: string;
+}
+
+/** The clock of the store, when it was read. */
+interface StoreClock {
+  readonly storeMs: number;
+  readonly atMs: number;
+}
+
+/** A stream of entries that set keys: what counts is the last one of each. After a gap, all keys are read again. */
+export class KeyedStream implements NodeStream {
+  readonly subject: KeyedSubject;
+  readonly #parts: StreamParts;
+  readonly #macs = new RecentMacs();
+  readonly #seen = new SeenEntries();
+  readonly #lag = new Lag();
+  /** By key, the oldest first. */
+  readonly #confirmed = new Map<string, Confirmed>();
+  #confirmedCharacters = 0;
+  #position: number | undefined;
+  #clock: StoreClock = { storeMs: Date.now(), atMs: performance.now() };
+  #maySend = false;
+  #beginning: Promise<void> | undefined;
+  #sending: Promise<void> | undefined;
+  #reading: Promise<void> | undefined;
+  /** The position when the store was last found to have more. */
+  #stuckAt: number | undefined;
+  gaps = 0;
+
+  constructor(subject: KeyedSubject, parts: StreamParts) {
+    this.subject = subject;
+    this.#parts = parts;
+  }
+
+  get position(): number | undefined {
+    return this.#position;
+  }
+
+  get waiting(): number {
+    return this.subject.changes(MOST_SENT).length;
+  }
+
+  lagMs(nowMs: number): number {
+    return this.#lag.lastingMs(nowMs);
+  }
+
+  interrupted(): void {
+    this.#maySend = false;
+    this.isBehind();
+  }
+
+  isBehind(): void {
+    this.#lag.begins();
+  }
+
+  drop(): void {
+    // What waits is where it was changed.
+  }
+
+  collect(): void {
+    // The same.
+  }
+
+  begin(store: ClusterStore): Promise<void> {
+    this.#beginning ??= this.#begin(store).finally(() => (this.#beginning = undefined));
+    return this.#beginning;
+  }
+
+  async verify(store: ClusterStore): Promise<boolean> {
+    const position = this.#position ?? 0;
+    const { counter, oldest, mac, nowMs } = await store.look(this.subject.stream, this.#asked(position));
+    this.#clock = { storeMs: nowMs, atMs: performance.now() };
+    // Reading has gone on meanwhile.
+    if (this.#position !== position) return true;
+    const known = this.#macs.at(position);
+    const isOther = mac !== undefined && known !== undefined && mac !== known;
+    if (counter < position) this.#missed({ from: counter + 1, to: position });
+    else if (isOther) this.#missed({ from: position, to: position });
+    else if (oldest > position + 1) this.#missed({ from: position + 1, to: oldest - 1 });
+    else if (counter > position) return this.#isReading(position);
+    if (this.#position === undefined) await this.#readAll(store);
+    return true;
+  }
+
+  send(store: ClusterStore): Promise<void> {
+    // What is confirmed while all keys are read would be newer than what was read.
+    if (!this.#maySend || this.#reading) return Promise.resolve();
+    this.#sending ??= this.#send(store).finally(() => (this.#sending = undefined));
+    return this.#sending;
+  }
+
+  async receive(entries: readonly StoredEntry[], behind: number): Promise<void> {
+    if (this.#position !== behind) return;
+    if (entries.length < MOST_APPLIED) this.#lag.ends();
+    else this.isBehind();
+    const gap = gapIn(entries, behind);
+    if (gap) return this.#missed(gap);
+    for (let at = 0; at < entries.length; at += MOST_APPLIED) {
+      if (at > 0) await nextTurn();
+      if (!this.#apply(entries.slice(at, at + MOST_APPLIED))) return this.isBehind();
+    }
+  }
+
+  async #begin(store: ClusterStore): Promise<void> {
+    if (this.#position === undefined) await this.#readAll(store);
+    else await this.verify(store);
+    this.#maySend = true;
+  }
+
+  #readAll(store: ClusterStore): Promise<void> {
+    this.#reading ??= this.#readKeys(store).finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  /** Takes over the keys that the store has, and gives up those that it has not. */
+  async #readKeys(store: ClusterStore): Promise<void> {
+    const { stream } = this.subject;
+    await this.#sending?.catch(() => undefined);
+    const { counter, nowMs } = await store.look(stream, this.#asked(0));
+    this.#clock = { storeMs: nowMs, atMs: performance.now() };
+    const live = new Set<string>();
+    const held = new Map<string, Held>();
+    for (let from: string | undefined = '0'; from !== undefined;) {
+      const { entries, next } = await store.keys(stream, from);
+      from = next;
+      const found = entries.flatMap((entry) => this.#stateOf(entry));
+      for (const { entry, state } of found) {
+        if (state.value !== undefined) live.add(state.key);
+        if (this.#confirmed.has(state.key)) held.set(state.key, { ...state, mac: entry.mac });
+      }
+      if (live.size > MOST_KEYS) throw new StoreRefused(`"${stream}" has more than ${MOST_KEYS} keys`);
+      await this.#applied(found.map(({ state }) => state));
+    }
+    // A store that was restarted without its memory must not empty those of all nodes.
+    if (counter === 0) this.subject.renewAll();
+    else await this.#now(() => this.subject.keepOnly(live) || undefined);
+    await this.#applied([], counter);
+    this.#renewLost(held);
+    this.#position = counter;
+    this.#lag.ends();
+  }
+
+  /** The store had these and has others now, which are no later ones: it has failed over, and they are sent again. */
+  #renewLost(held: ReadonlyMap<string, Held>): void {
+    for (const [key, { change, mac, atMs }] of this.#confirmed) {
+      const { counter = 0, mac: other = '', isOwn = false } = held.get(key) ?? {};
+      const leftMs = change.ttlMs - Math.ceil(performance.now() - atMs);
+      const isOver = change.ttlMs > 0 && leftMs <= 0;
+      const isLater = !isOwn && counter > change.seen;
+      if (mac === other || isLater || isOver) continue;
+      this.subject.renew({ ...change, ttlMs: Math.max(0, leftMs) });
+    }
+    for (const key of this.#confirmed.keys()) this.#forget(key);
+  }
+
+  async #send(store: ClusterStore): Promise<void> {
+    const { stream, incarnation } = this.subject;
+    const { nodeId, seal, counts } = this.#parts;
+    for (;;) {
+      const changes = ofOneCall(this.subject.changes(MOST_SENT));
+      if (changes.length === 0 || this.#reading) return;
+      const entries = changes.map((change) =>
+        sealEntry(seal, stream, {
+          origin: nodeId,
+          incarnation,
+          sequence: change.sequence,
+          fields: keyedFields(change),
+        }),
+      );
+      const counters = await store.write(stream, entries);
+      counts.sent(counters.filter((counter) => counter > 0).length);
+      for (const [at, change] of changes.entries()) {
+        if ((counters[at] ?? 0) > 0) this.#isConfirmed(change, entries[at]?.mac ?? '');
+        else if (this.subject.overtaken(change)) counts.conflict(stream, change.key);
+      }
+    }
+  }
+
+  #isConfirmed(change: KeyChange, mac: string): void {
+    const nowMs = performance.now();
+    this.subject.confirmed(change);
+    this.#forget(change.key);
+    this.#confirmed.set(change.key, { change, mac, atMs: nowMs });
+    this.#confirmedCharacters += charactersOf(change);
+    for (const [key, { atMs }] of this.#confirmed) {
+      const fits = this.#confirmed.size <= MOST_KEPT && this.#confirmedCharacters <= MOST_KEPT_CHARACTERS;
+      if (nowMs - atMs < KEPT_MS && fits) return;
+      this.#forget(key);
+    }
+  }
+
+  #forget(key: string): void {
+    const confirmed = this.#confirmed.get(key);
+    if (confirmed) this.#confirmedCharacters -= charactersOf(confirmed.change);
+    this.#confirmed.delete(key);
+  }
+
+  /** Applies some entries. False: they have to be read again. */
+  #apply(entries: readonly StoredEntry[]): boolean {
+    const now = new SeenEntries();
+    const fresh: StoredEntry[] = [];
+    const states: KeyState[] = [];
+    let position = this.#position ?? 0;
+    for (const entry of entries) {
+      if (entry.counter <= position) continue;
+      position = entry.counter;
+      this.#macs.add(entry);
+      const [read] = this.#stateOf(entry);
+      if (!read || read.state.isOwn) continue;
+      if (this.#seen.has(entry) || now.has(entry)) {
+        this.#parts.counts.duplicate();
+        continue;
+      }
+      now.add(entry);
+      fresh.push(entry);
+      states.push(read.state);
+      // Only what nobody has written over is to be sent again.
+      this.#forget(read.state.key);
+    }
+    const overtaken = this.subject.apply(states, position);
+    if (!overtaken) return false;
+    this.#tellConflicts(overtaken);
+    for (const entry of fresh) this.#seen.add(entry);
+    this.#parts.counts.received(fresh.length);
+    this.#position = position;
+    return true;
+  }
+
+  async #applied(states: readonly KeyState[], position?: number): Promise<void> {
+    this.#tellConflicts(await this.#now(() => this.subject.apply(states, position)));
+    this.#parts.counts.received(states.filter(({ isOwn }) => !isOwn).length);
+    await nextTurn();
+  }
+
+  /** Does something that is not possible at each moment. */
+  async #now<T>(act: () => T | undefined): Promise<T> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const done = act();
+      if (done !== undefined) return done;
+      await nextTurn();
+    }
+    throw new StoreLost(`"${this.subject.stream}" is busy`);
+  }
+
+  #tellConflicts(keys: readonly string[]): void {
+    for (const key of keys) this.#parts.counts.conflict(this.subject.stream, key);
+  }
+
+  /** What an entry says; nothing if it is not genuine. */
+  #stateOf(entry: StoredEntry): readonly { readonly entry: StoredEntry; readonly state: KeyState }[] {
+    const { nodeId, seal, counts } = this.#parts;
+    const { stream, incarnation } = this.subject;
+    const write = keyWriteOf(entry.fields);
+    if (!write || !isGenuine(seal, stream, entry) || !this.subject.accepts(write)) {
+      counts.rejected();
+      return [];
+    }
+    const isOwn = entry.origin === nodeId && entry.incarnation === incarnation;
+    return [{ entry, state: { ...this.#left(write, entry), counter: entry.counter, isOwn } }];
+  }
+
+  /** A key whose time is over is one that was deleted. */
+  #left({ key, value, ttlMs }: KeyWrite, { storedMs = 0 }: StoredEntry): Omit<KeyWrite, 'seen'> {
+    if (ttlMs === 0) return { key, value, ttlMs };
+    const { storeMs, atMs } = this.#clock;
+    const ageMs = storeMs + (performance.now() - atMs) - storedMs;
+    const leftMs = Math.min(ttlMs, Math.ceil(ttlMs - ageMs));
+    return leftMs > 0 ? { key, value, ttlMs: leftMs } : { key, value: undefined, ttlMs: 0 };
+  }
+
+  #asked(counter: number): { counter: number; origin: string; incarnation: string } {
+    return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
+  }
+
+  /** The store has more than was read. That is usual once, while a read is on its way. */
+  #isReading(position: number): boolean {
+    const isStuck = this.#stuckAt === position;
+    this.#stuckAt = position;
+    if (isStuck) this.isBehind();
+    return !isStuck;
+  }
+
+  /** What was missed is in the keys, which have to be read. */
+  #missed(gap: Gap): void {
+    this.gaps += 1;
+    this.#parts.counts.keysMissed(this.subject.stream, gap);
+    this.#parts.counts.resynced();
+    this.#position = undefined;
+    this.isBehind();
+  }
+}
+
+function ofOneCall(changes: readonly KeyChange[]): readonly KeyChange[] {
+  let characters = 0;
+  const most = changes.findIndex((change) => (characters += charactersOf(change)) > MOST_SENT_CHARACTERS);
+  return most < 0 ? changes : changes.slice(0, Math.max(1, most));
+}
+
+function charactersOf({ key, value = '' }: KeyChange): number {
+  return key.length + value.length;
+}

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { ErrorLog } from '../../log/index.ts';
+import { systemFailure } from '../../system/index.ts';
+
+/** What a name of a node may be. */
+export const NODE_ID = /^[\w.-]{1,64}$/;
+
+/** Returns the name of a node that has none in its configuration, the same as at its last start if it could be kept. */
+export function keptNodeId(statePath: string, log: ErrorLog): string {
+  const path = join(statePath, 'node_id');
+  try {
+    const kept = readFileSync(path, 'utf8').trim();
+    if (NODE_ID.test(kept)) return kept;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      log.write('error', systemFailure('open', path, error));
+  }
+  const host = hostname()
+    .replace(/[^\w.-]/g, '-')
+    .slice(0, 40);
+  const made = `${host === '' ? 'node' : host}-${randomBytes(3).toString('hex')}`;
+  try {
+    mkdirSync(statePath, { recursive: true });
+    writeFileSync(path, `${made}\n`, { mode: 0o600 });
+  } catch (error) {
+    log.write('error', systemFailure('write', path, error));
+  }
+  return made;
+}

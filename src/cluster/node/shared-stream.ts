@@ -1,0 +1,289 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type ClusterStore,
+  isGenuine,
+  type SealedEntry,
+  sealEntry,
+  type StoredEntry,
+} from '../stores/index.ts';
+import { gapIn, Lag, type NodeStream, type StreamParts } from './node-stream.ts';
+import { Outbox, type OutboxBytes } from './outbox.ts';
+import { RecentMacs } from './recent-macs.ts';
+import { SeenEntries } from './seen-entries.ts';
+import type { ForeignEntry, Gap, Subject } from './subject.ts';
+
+/** Entries of one call to the store. */
+const MOST_SENT = 256;
+/** Entries that are applied in one go: a lock is held meanwhile, and what this node makes must not be overwritten untaken. */
+const MOST_APPLIED = 250;
+/** A read that gives so many of a stream may have left some. */
+const MANY_READ = 100;
+/** Entries by which a node that goes on knows what it has had. */
+const MOST_RECALLED = 1_000;
+/** When the store has other entries than those that were read, so many counters are read again. */
+const REREAD = 10_000;
+
+interface SharedStreamParts extends StreamParts {
+  readonly bytes: OutboxBytes;
+}
+
+/** A stream of entries of which each is something that has happened: all of them count. */
+export class SharedStream implements NodeStream {
+  readonly subject: Subject;
+  readonly #parts: SharedStreamParts;
+  readonly #outbox: Outbox;
+  readonly #seen = new SeenEntries();
+  /** The counter of the last entry that was read; `undefined`: nothing was read yet. */
+  #position: number | undefined;
+  readonly #macs = new RecentMacs();
+  /** What the store has lost comes first: it takes no entry behind a later one of the same node. */
+  #maySend = false;
+  #beginning: Promise<void> | undefined;
+  #sending: Promise<void> | undefined;
+  /** The last sequence that was sent, whatever became of it. */
+  #tried = 0;
+  /** How many entries had to be dropped since that was told. */
+  #untold = 0;
+  readonly #lag = new Lag();
+  /** The position when the store was last found to have more. */
+  #stuckAt: number | undefined;
+  gaps = 0;
+
+  constructor(subject: Subject, parts: SharedStreamParts) {
+    this.subject = subject;
+    this.#parts = parts;
+    this.#outbox = new Outbox(parts.bytes);
+  }
+
+  /** The counter of the last entry that was read; `undefined` before `begin` has succeeded once. */
+  get position(): number | undefined {
+    return this.#position;
+  }
+
+  get waiting(): number {
+    return this.#outbox.length;
+  }
+
+  lagMs(nowMs: number): number {
+    return this.#lag.lastingMs(nowMs);
+  }
+
+  interrupted(): void {
+    this.#maySend = false;
+    this.isBehind();
+  }
+
+  isBehind(): void {
+    this.#lag.begins();
+  }
+
+  drop(): void {
+    this.#outbox.clear();
+  }
+
+  begin(store: ClusterStore): Promise<void> {
+    this.#beginning ??= this.#begin(store).finally(() => (this.#beginning = undefined));
+    return this.#beginning;
+  }
+
+  async verify(store: ClusterStore): Promise<boolean> {
+    const position = this.#position ?? 0;
+    const state = await store.look(this.subject.stream, this.#asked(position));
+    // Reading has gone on meanwhile.
+    if (this.#position !== position) return true;
+    const { counter, oldest } = state;
+    // At other times entries may have been confirmed since the store was asked.
+    if (!this.#maySend || counter < position) this.#outbox.restore(state.lastSequence);
+    const known = this.#macs.at(position);
+    const isOther = state.mac !== undefined && known !== undefined && state.mac !== known;
+    if (counter < position) await this.#goBack(store, { from: counter + 1, to: position });
+    else if (isOther) this.#reread(Math.max(oldest, position - REREAD));
+    else if (oldest > position + 1) this.#skip({ from: position + 1, to: oldest - 1 });
+    else if (counter > position) return this.#isReading(position);
+    return true;
+  }
+
+  send(store: ClusterStore): Promise<void> {
+    this.collect();
+    if (!this.#maySend) return Promise.resolve();
+    this.#sending ??= this.#send(store).finally(() => (this.#sending = undefined));
+    return this.#sending;
+  }
+
+  collect(): void {
+    const { counts } = this.#parts;
+    for (;;) {
+      const { entries, lost } = this.subject.take(MOST_SENT);
+      let dropped = lost;
+      for (const entry of entries) dropped += this.#outbox.add(this.#sealed(entry));
+      if (dropped > 0) counts.dropped(this.subject.stream, dropped);
+      this.#untold += dropped;
+      if (entries.length === 0) return;
+    }
+  }
+
+  async receive(entries: readonly StoredEntry[], behind: number): Promise<void> {
+    if (this.#position !== behind) return;
+    if (entries.length < MANY_READ) this.#lag.ends();
+    else this.isBehind();
+    const gap = gapIn(entries, behind);
+    for (let at = 0; at < entries.length; at += MOST_APPLIED) {
+      if (at > 0) await nextTurn();
+      if (!this.#apply(entries.slice(at, at + MOST_APPLIED))) return this.isBehind();
+    }
+    if (gap) this.#told(gap);
+  }
+
+  /** Applies some entries. False: they have to be read again. */
+  #apply(entries: readonly StoredEntry[]): boolean {
+    const behind = this.#position ?? 0;
+    const [fresh, own] = [[] as StoredEntry[], [] as StoredEntry[]];
+    const now = new SeenEntries();
+    let position = behind;
+    for (const entry of entries) {
+      if (entry.counter <= position) continue;
+      position = entry.counter;
+      this.#macs.add(entry);
+      const kind = this.#kindOf(entry, now);
+      if (kind === 'own') own.push(entry);
+      else if (kind === 'new') fresh.push(entry);
+      if (kind === 'new') now.add(entry);
+    }
+    // What is received must not overwrite what was not taken yet.
+    this.collect();
+    if (own.length > 0) this.subject.confirmed(own);
+    if (!this.subject.apply(fresh.map(foreign), position, behind)) {
+      // Another worker may have gone on with the stream.
+      this.#position = this.subject.position ?? behind;
+      return false;
+    }
+    for (const entry of fresh) this.#seen.add(entry);
+    this.#parts.counts.received(fresh.length);
+    this.#position = position;
+    return true;
+  }
+
+  async #begin(store: ClusterStore): Promise<void> {
+    if (this.#position === undefined) await this.#start(store);
+    else await this.verify(store);
+    this.#maySend = true;
+  }
+
+  async #send(store: ClusterStore): Promise<void> {
+    for (;;) {
+      this.collect();
+      const entries = this.#outbox.first(MOST_SENT);
+      if (entries.length === 0) return;
+      const isNew = (entries[0] as SealedEntry).sequence > this.#tried;
+      this.#tried = Math.max(this.#tried, entries.at(-1)?.sequence ?? 0);
+      this.#confirm(entries, { counters: await store.append(this.subject.stream, entries), isNew });
+      // Not before the store takes entries again: it would be one more that has to wait.
+      const lost = this.#untold;
+      this.#untold = 0;
+      if (lost > 0) this.subject.tellLost(lost);
+    }
+  }
+
+  #asked(counter: number): { counter: number; origin: string; incarnation: string } {
+    return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
+  }
+
+  /** The store has more than was read. That is usual once, while a read is on its way. */
+  #isReading(position: number): boolean {
+    const isStuck = this.#stuckAt === position;
+    this.#stuckAt = position;
+    if (isStuck) this.isBehind();
+    return !isStuck;
+  }
+
+  /** What an entry is to this node: one that it made itself, a new one of another node, or one to be dropped. */
+  #kindOf(entry: StoredEntry, now: SeenEntries): 'own' | 'new' | 'dropped' {
+    const { nodeId, seal, counts } = this.#parts;
+    const { stream, incarnation } = this.subject;
+    if (!isGenuine(seal, stream, entry) || !this.subject.accepts(entry.fields)) counts.rejected();
+    else if (entry.origin === nodeId && entry.incarnation === incarnation) return 'own';
+    else if (this.#seen.has(entry) || now.has(entry)) counts.duplicate();
+    else return 'new';
+    return 'dropped';
+  }
+
+  /** A node that begins takes over the last entries; one that goes on only learns what it has had. */
+  async #start(store: ClusterStore): Promise<void> {
+    const { stream, history, position } = this.subject;
+    const { entries, counter } = await store.tail(stream, Math.max(history, MOST_RECALLED));
+    if (position === undefined) {
+      const taken = history === 0 ? [] : entries.slice(-history);
+      const behind = (taken[0]?.counter ?? counter + 1) - 1;
+      this.#moveTo(behind);
+      return this.receive(taken, behind);
+    }
+    for (const entry of entries)
+      if (entry.counter <= position && isGenuine(this.#parts.seal, stream, entry)) this.#seen.add(entry);
+    this.#position = position;
+    await this.verify(store);
+  }
+
+  #confirm(
+    entries: readonly SealedEntry[],
+    { counters, isNew }: { readonly counters: readonly number[]; readonly isNew: boolean },
+  ): void {
+    const confirmed = entries.map(({ sequence }, i) => ({ sequence, counter: counters[i] ?? 0 }));
+    const taken = confirmed.filter(({ counter }) => counter > 0);
+    this.#outbox.confirm(entries, performance.now());
+    this.#parts.counts.sent(taken.length);
+    // An entry that the store has had before learns its counter when it is read.
+    this.subject.confirmed(taken);
+    if (isNew && taken.length < entries.length) {
+      this.#parts.counts.forged(this.subject.stream);
+      this.#parts.counts.dropped(this.subject.stream, entries.length - taken.length);
+    }
+  }
+
+  #sealed(entry: { readonly sequence: number; readonly fields: readonly string[] }): SealedEntry {
+    const { nodeId, seal } = this.#parts;
+    const { stream, incarnation } = this.subject;
+    return sealEntry(seal, stream, { ...entry, origin: nodeId, incarnation });
+  }
+
+  /** The store has lost its last entries. What is before them may be other entries than those that were read. */
+  async #goBack(store: ClusterStore, gap: Gap): Promise<void> {
+    const last = gap.from - 1;
+    const { mac, oldest } = await store.look(this.subject.stream, this.#asked(last));
+    if (this.#position !== gap.to) return;
+    if (last > 0 && mac !== this.#macs.at(last)) return this.#reread(Math.max(oldest, last - REREAD));
+    this.#told(gap);
+    this.#goBackTo(last);
+  }
+
+  /** What was read from this counter on is not what the store has: it is read again, and what is known is dropped. */
+  #reread(from: number): void {
+    this.#told({ from, to: this.#position ?? 0 });
+    this.#goBackTo(from - 1);
+  }
+
+  #goBackTo(position: number): void {
+    this.#parts.counts.resynced();
+    this.#moveTo(position);
+  }
+
+  /** The store has dropped entries before they were read. */
+  #skip(gap: Gap): void {
+    this.#told(gap);
+    this.#moveTo(gap.to);
+  }
+
+  #moveTo(position: number): void {
+    this.#position = position;
+    this.subject.apply([], position, position);
+  }
+
+  #told(gap: Gap): void {
+    this.gaps += 1;
+    this.#parts.counts.gap(this.subject.stream, gap);
+    this.subject.tellGap(gap);
+  }
+}
+
+function foreign({ origin, sequence, fields, counter }: StoredEntry): ForeignEntry {
+  return { origin, sequence, fields, counter };
+}

@@ -1,0 +1,131 @@
+import type { StoredEntry } from '../store.ts';
+import { type Page, readPage, readRange, readStreams } from './redis-replies.ts';
+import { PAGE } from './redis-scripts.ts';
+import { type Commands, isTooLarge } from './servers/index.ts';
+
+/** Number of entries of one read. */
+const MOST_READ = 1_000;
+/** Number of entries of one command of `tail`: each has the same timeout, on slow lines too. */
+const MOST_IN_PAGE = 250;
+/** Size of a page of large entries, which is that of the largest entry. */
+const MAX_PAGE_BYTES = 1_048_576;
+const LAST_ID = '18446744073709551615';
+
+/** An id range for `XRANGE`, `XREVRANGE` and the script that replaces them. */
+interface Range {
+  readonly command: 'XRANGE' | 'XREVRANGE';
+  readonly from: string;
+  readonly to: string;
+  /** The entry `from` has been read. */
+  readonly isRead: boolean;
+  readonly count: number;
+}
+
+export interface ReadOptions {
+  readonly waitMs: number;
+  /** Most entries, of all streams. */
+  readonly most?: number;
+}
+
+/** Reads the entries of streams. */
+export class EntryReader {
+  readonly #keyOf: (stream: string) => string;
+  /** Streams of which a read was too large: they are read in small pages until they are read. */
+  readonly #large = new Set<string>();
+
+  constructor(keyOf: (stream: string) => string) {
+    this.#keyOf = keyOf;
+  }
+
+  /** Gives entries behind counters, the oldest first; an empty map if there were none for `waitMs`. */
+  async read(
+    commands: Commands,
+    behind: ReadonlyMap<string, number>,
+    options: ReadOptions,
+  ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
+    const found = await this.#readLarge(commands, behind);
+    return found.size > 0 ? found : this.#readAll(commands, behind, options);
+  }
+
+  /** Gives the newest entries, the oldest first. */
+  async newest(commands: Commands, stream: string, count: number): Promise<readonly StoredEntry[]> {
+    const entries: StoredEntry[] = [];
+    let from = '+';
+    while (entries.length < count) {
+      const most = Math.min(count - entries.length, MOST_IN_PAGE);
+      const isRead = entries.length > 0;
+      const range: Range = { command: 'XREVRANGE', from, to: '-', isRead, count: most };
+      const page = await this.#page(commands, stream, range);
+      entries.push(...page.entries);
+      if (!page.hasMore || page.lastId === undefined) break;
+      from = page.lastId;
+    }
+    return entries.reverse();
+  }
+
+  async #readAll(
+    commands: Commands,
+    behind: ReadonlyMap<string, number>,
+    { waitMs, most = MOST_READ }: ReadOptions,
+  ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
+    const streams = new Map([...behind.keys()].map((stream) => [this.#keyOf(stream), stream]));
+    const count = Math.ceil(most / behind.size);
+    const wait = Math.ceil(waitMs);
+    // Redis takes 0 for no end.
+    const block = wait > 0 ? ['BLOCK', String(wait)] : [];
+    const args = [
+      'COUNT',
+      String(count),
+      ...block,
+      'STREAMS',
+      ...streams.keys(),
+      ...[...behind.values()].map(lastIdOf),
+    ];
+    try {
+      const found = await commands.ask({ name: 'xread', args, waitMs: wait }, readStreams);
+      return new Map([...found].map(([key, entries]) => [streams.get(key) ?? key, entries]));
+    } catch (error) {
+      if (isTooLarge(error)) for (const stream of behind.keys()) this.#large.add(stream);
+      throw error;
+    }
+  }
+
+  async #readLarge(
+    commands: Commands,
+    behind: ReadonlyMap<string, number>,
+  ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
+    const found = new Map<string, readonly StoredEntry[]>();
+    for (const [stream, counter] of behind) {
+      if (!this.#large.has(stream)) continue;
+      const from = counter < Number.MAX_SAFE_INTEGER ? `${counter + 1}-0` : `${LAST_ID}-${LAST_ID}`;
+      const range: Range = { command: 'XRANGE', from, to: '+', isRead: false, count: MOST_IN_PAGE };
+      const page = await this.#page(commands, stream, range);
+      if (!page.hasMore) this.#large.delete(stream);
+      if (page.entries.length > 0) found.set(stream, page.entries);
+    }
+    return found;
+  }
+
+  async #page(commands: Commands, stream: string, range: Range): Promise<Page> {
+    const { command, from, to, isRead, count } = range;
+    const key = this.#keyOf(stream);
+    if (this.#large.has(stream)) {
+      const args = [command, from, to, isRead ? '1' : '0', String(count), String(MAX_PAGE_BYTES)];
+      return commands.run({ script: PAGE, keys: [key], args }, readPage);
+    }
+    const most = isRead ? count + 1 : count;
+    const known = isRead ? from : undefined;
+    const args = [key, from, to, 'COUNT', String(most)];
+    try {
+      return await commands.ask({ name: command, args }, (reply) => readRange(reply, { count: most, known }));
+    } catch (error) {
+      if (isTooLarge(error)) this.#large.add(stream);
+      throw error;
+    }
+  }
+}
+
+/** The highest id with a counter: what somebody else has added behind the entry is not read again. */
+function lastIdOf(counter: number): string {
+  return `${counter < Number.MAX_SAFE_INTEGER ? counter : LAST_ID}-${LAST_ID}`;
+}

@@ -1,0 +1,214 @@
+import { type Reply, ReplyError } from '../../../redis/index.ts';
+import { ENTRY_VERSION } from '../entry.ts';
+import type { Grant, Heard, KeysPart, Member, StoredEntry, StreamState } from '../store.ts';
+
+/** A reply that is none to the command: replies are matched to commands by order alone, so the connection is out of step. */
+export class UnexpectedReply extends Error {}
+
+type Item = Reply | ReplyError;
+
+/** Entries as XRANGE gives them, with the id of the last one. */
+export interface Page {
+  readonly entries: readonly StoredEntry[];
+  readonly lastId: string | undefined;
+  /** There may be more. */
+  readonly hasMore: boolean;
+}
+
+/** The names at the beginning of an entry, each in front of its value. */
+const HEAD = ['v', 'origin', 'incarnation', 'sequence', 'mac'] as const;
+const SEQUENCE = /^[1-9]\d{0,15}$/;
+/** Number of slots of a Redis Cluster. */
+const SLOTS = 16_384;
+const ENTRY_ID = /^(\d{1,20})-(\d{1,20})$/;
+
+export function readText(item: Item | undefined): string {
+  if (Buffer.isBuffer(item)) return item.toString();
+  if (typeof item === 'string') return item;
+  throw new UnexpectedReply();
+}
+
+function readList(item: Item | undefined): readonly Item[] {
+  if (item === null || typeof item !== 'object' || item instanceof ReplyError || Buffer.isBuffer(item))
+    throw new UnexpectedReply();
+  return item;
+}
+
+/** Numbers that are no safe integers become the largest one. */
+function readNumber(item: Item | undefined): number {
+  const text = readText(item);
+  if (!/^\d{1,20}$/.test(text)) throw new UnexpectedReply();
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+}
+
+export function readCounters(reply: Reply): readonly number[] {
+  return readList(reply).map(readNumber);
+}
+
+/** The reply to XREAD: lists of entries by key; nil if there are none. */
+export function readStreams(reply: Reply): ReadonlyMap<string, readonly StoredEntry[]> {
+  const streams = reply === null ? [] : readList(reply);
+  return new Map(
+    streams.map((item) => {
+      const [key, entries] = readList(item);
+      return [readText(key), readEntries(entries)];
+    }),
+  );
+}
+
+/** The reply to XRANGE with a limit of `count` entries, without the entry `known`, if that is the first. */
+export function readRange(
+  reply: Reply,
+  { count, known }: { count: number; known?: string | undefined },
+): Page {
+  const items = readList(reply);
+  const isKnown = items.length > 0 && idOf(items[0]) === known;
+  return pageOf(isKnown ? items.slice(1) : items, items.length === count);
+}
+
+/** The reply of the script `PAGE`. */
+export function readPage(reply: Reply): Page {
+  const [items, more] = readList(reply);
+  return pageOf(readList(items), readNumber(more) === 1);
+}
+
+function pageOf(items: readonly Item[], hasMore: boolean): Page {
+  const last = items.at(-1);
+  return { entries: items.map(readEntry), lastId: last === undefined ? undefined : idOf(last), hasMore };
+}
+
+function readEntries(item: Item | undefined): readonly StoredEntry[] {
+  return readList(item).map(readEntry);
+}
+
+const idOf = (item: Item | undefined): string => readText(readList(item)[0]);
+
+function readEntry(item: Item): StoredEntry {
+  const [id, fields] = readList(item);
+  const [, number, rest] = ENTRY_ID.exec(readText(id)) ?? [];
+  const counter = readNumber(number);
+  const texts = readList(fields).map(readText);
+  const [, version, , origin = '', , incarnation = '', , sequence = '', , mac = ''] = texts;
+  const isOfNode = HEAD.every((name, nth) => texts[2 * nth] === name);
+  if (!isOfNode || version !== ENTRY_VERSION || rest !== '0' || !SEQUENCE.test(sequence))
+    return { counter, origin: '', incarnation: '', sequence: 0, fields: texts, mac: '' };
+  const [at, storedMs = ''] = texts.slice(2 * HEAD.length);
+  const isKeyed = at === 'at' && /^\d{1,15}$/.test(storedMs);
+  return {
+    counter,
+    origin,
+    incarnation,
+    sequence: Number(sequence),
+    fields: texts.slice(2 * HEAD.length + (isKeyed ? 2 : 0)),
+    mac,
+    ...(isKeyed && { storedMs: Number(storedMs) }),
+  };
+}
+
+export function readState(reply: Reply): StreamState {
+  const [newest, oldest, last, mac, now] = readList(reply);
+  const counter = readNumber(newest);
+  return {
+    counter,
+    oldest: oldest === null ? counter + 1 : readNumber(/^\d*/.exec(readText(oldest))?.[0]),
+    mac: mac === null ? undefined : readText(mac),
+    lastSequence: readNumber(last),
+    nowMs: readNumber(now),
+  };
+}
+
+export function readHeard(reply: Reply): Heard {
+  const [members, taken, ...rest] = readList(reply);
+  return {
+    members: readNumber(members),
+    isTaken: readNumber(taken) === 1,
+    conflicts: inGroups(rest, 2).map(([stream, nodeId]) => ({
+      stream: readText(stream),
+      nodeId: readText(nodeId),
+    })),
+  };
+}
+
+export function readMembers(reply: Reply): readonly Member[] {
+  const members = inGroups(readList(reply), 3).map(([age, nodeId, said]) => {
+    const [, incarnation = '', facts = ''] = /^(\S*) (.*)$/s.exec(readText(said)) ?? [];
+    return { nodeId: readText(nodeId), incarnation, facts, ageMs: readNumber(age) };
+  });
+  return members.sort((one, other) => (one.nodeId < other.nodeId ? -1 : 1));
+}
+
+/** The reply of the script `ADMIT`. */
+export function readGrant(reply: Reply): Grant {
+  const [requests, first] = readList(reply);
+  return { requests: readNumber(requests), excess: readNumber(first) };
+}
+
+/** The reply of the script `SCAN_KEYS`. */
+export function readKeys(reply: Reply): KeysPart {
+  const [cursor, ...items] = readList(reply);
+  const next = readText(cursor);
+  return { entries: items.map(readEntry), next: next === '0' ? undefined : next };
+}
+
+/** The reply of the script `LEASE`. */
+export function readLease(reply: Reply): boolean {
+  return readNumber(reply) === 1;
+}
+
+/** The host and port of a server, as another server tells them. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Gives the address of two texts; `undefined` if they are none. */
+export function serverAddress(host: string, port: string): ServerAddress | undefined {
+  const isValid = /^[\w.:-]{1,255}$/.test(host) && /^\d{1,5}$/.test(port);
+  return isValid && Number(port) > 0 && Number(port) < 65_536 ? { host, port: Number(port) } : undefined;
+}
+
+/** The reply of a Sentinel that is asked for a master: its host and port; nil if it knows none of that name. */
+export function readAddress(reply: Reply): ServerAddress | undefined {
+  if (reply === null) return undefined;
+  const [host, port] = readList(reply);
+  const address = serverAddress(readText(host), readText(port));
+  if (!address) throw new UnexpectedReply();
+  return address;
+}
+
+/** Slots that one server has, both ends included. */
+export interface SlotRange {
+  readonly from: number;
+  readonly to: number;
+  readonly address: ServerAddress;
+}
+
+/**
+ * The reply to CLUSTER SLOTS: ranges, the server that has them, and its replicas. A server that does not know its own name gives
+ * none: it is `asked`, the host that was asked.
+ */
+export function readSlots(reply: Reply, asked: string): readonly SlotRange[] {
+  return readList(reply).map((item) => {
+    const [from, to, primary] = readList(item);
+    const [host, port] = readList(primary);
+    const isNameless = host === null || ['', '?'].includes(readText(host));
+    const address = serverAddress(isNameless ? asked : readText(host), readText(port));
+    if (!address || readNumber(to) >= SLOTS) throw new UnexpectedReply();
+    return { from: readNumber(from), to: readNumber(to), address };
+  });
+}
+
+/** The reply to ROLE: `master`, `slave` or `sentinel`, and more. */
+export function readRole(reply: Reply): string {
+  return readText(readList(reply)[0]);
+}
+
+/** The reply to INFO: lines of names and values. */
+export function readPolicy(reply: Reply): string | undefined {
+  return /^maxmemory_policy:(\S+)/m.exec(readText(reply))?.[1];
+}
+
+function inGroups(items: readonly Item[], size: number): (readonly Item[])[] {
+  if (items.length % size !== 0) throw new UnexpectedReply();
+  return Array.from({ length: items.length / size }, (_, nth) => items.slice(nth * size, (nth + 1) * size));
+}

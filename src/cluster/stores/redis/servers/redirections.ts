@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reply } from '../../../../redis/index.ts';
+import { StoreLost, StoreRefused } from '../../store.ts';
+import { type ServerAddress, serverAddress } from '../redis-replies.ts';
+import type { Command } from './commands.ts';
+import type { StoreConnection } from './store-connection.ts';
+
+/** A server that may have a slot. */
+export interface Target {
+  readonly address: ServerAddress;
+  /** It is only getting the slot: each command needs ASKING before it. */
+  readonly isAsking?: boolean;
+}
+
+/** The way to the server of one slot. */
+export interface Route {
+  /** Throws `StoreLost` if there is none. */
+  start(): Target;
+  connectionTo(target: Target): StoreConnection;
+  /** A server says that another one has the slot, or is getting it. */
+  redirected(target: Target): void;
+}
+
+/** A slot that moves while the map is learned may be two servers further on. */
+const MOST_REDIRECTIONS = 5;
+/** The pause until the keys of a command, which are moving, are in one place. */
+const MOVING_MS = 50;
+
+/**
+ * Sends a command to the server of a slot, and follows redirections. What was redirected was not executed, so nothing is executed
+ * twice (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding).
+ */
+export async function askFollowing<T>(
+  route: Route,
+  { command, timeoutMs }: { readonly command: Command; readonly timeoutMs: number },
+  read: (reply: Reply) => T,
+): Promise<T> {
+  const untilMs = performance.now() + timeoutMs;
+  let target = route.start();
+  for (let redirections = 0; redirections <= MOST_REDIRECTIONS;) {
+    const connection = route.connectionTo(target);
+    await connection.ready();
+    try {
+      return await connection.ask(command, read, target.isAsking);
+    } catch (error) {
+      const next = redirectionOf(error, target);
+      if (next === undefined) throw error;
+      if (next !== 'again') {
+        redirections += 1;
+        target = next;
+        route.redirected(target);
+      } else if (performance.now() > untilMs) throw error;
+      else await sleep(MOVING_MS, undefined, { ref: false });
+    }
+  }
+  throw new StoreLost('the servers redirect each other');
+}
+
+/** `MOVED SLOT HOST:PORT`, `ASK SLOT HOST:PORT` and `TRYAGAIN …`; without a host it is the one that was asked. */
+function redirectionOf(error: unknown, { address }: Target): Target | 'again' | undefined {
+  if (!(error instanceof StoreRefused)) return undefined;
+  if (error.message.startsWith('TRYAGAIN ')) return 'again';
+  const [, kind, host, port] = /^(MOVED|ASK) \d{1,5} (\S*):(\d+)$/.exec(error.message) ?? [];
+  const named = port === undefined ? undefined : serverAddress(host || address.host, port);
+  return named && { address: named, isAsking: kind === 'ASK' };
+}

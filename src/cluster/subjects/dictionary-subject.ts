@@ -1,0 +1,111 @@
+import { DictionaryFault, type DictionaryValue, type SharedEntries } from '../../zone/index.ts';
+import type { KeyChange, KeyedSubject, KeyState } from '../node/index.ts';
+import { type KeyWrite, MAX_KEYED_BYTES } from '../stores/index.ts';
+
+interface DictionarySubjectParts {
+  readonly zone: string;
+  readonly entries: SharedEntries;
+  /** Identifies the memory of the dictionary. */
+  readonly identity: string;
+  /** Of its parameters. */
+  readonly digest: string;
+  /** Called when values of other nodes have no room. */
+  readonly unfit: () => void;
+}
+
+/** Most bytes of key and text in a dictionary: a value is sent with a letter before it, and a number as text. */
+export const MAX_SHARED_BYTES = MAX_KEYED_BYTES - 32;
+/** Busy writers can keep the lock of a dictionary from others for a moment. */
+const ATTEMPTS = 3;
+
+/** The entries of a dictionary that all nodes share. */
+export class DictionarySubject implements KeyedSubject {
+  readonly stream: string;
+  readonly digest: string;
+  readonly incarnation: string;
+  readonly #entries: SharedEntries;
+  readonly #unfit: () => void;
+
+  constructor({ zone, entries, identity, digest, unfit }: DictionarySubjectParts) {
+    this.stream = `di:${zone}`;
+    this.digest = digest;
+    this.incarnation = identity;
+    this.#entries = entries;
+    this.#unfit = unfit;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#entries.watch(listener);
+  }
+
+  changes(most: number): readonly KeyChange[] {
+    const found = unlessBusy(() => this.#entries.changes(most)) ?? [];
+    return found.map(({ value, ...change }) => ({ ...change, value: textOf(value) }));
+  }
+
+  confirmed(change: KeyChange): void {
+    // If that is not possible, it is sent once more, and confirmed then.
+    unlessBusy(() => this.#entries.settle(change));
+  }
+
+  overtaken(change: KeyChange): boolean {
+    return unlessBusy(() => this.#entries.settle(change)) === true;
+  }
+
+  renew({ value, ...change }: KeyChange): void {
+    unlessBusy(() => this.#entries.renew({ ...change, value: valueOf(value) }));
+  }
+
+  renewAll(): void {
+    unlessBusy(() => this.#entries.renewAll());
+  }
+
+  accepts({ value }: KeyWrite): boolean {
+    return value === undefined || valueOf(value) !== undefined;
+  }
+
+  apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined {
+    const read = states.map(({ value, ...state }) => ({ ...state, value: valueOf(value) }));
+    const applied = unlessBusy(() => this.#entries.apply(read, position));
+    if (applied && applied.unfit > 0) this.#unfit();
+    return applied?.overtaken;
+  }
+
+  keepOnly(keys: ReadonlySet<string>): boolean {
+    return (
+      unlessBusy(() => {
+        this.#entries.keepOnly(keys);
+        return true;
+      }) === true
+    );
+  }
+}
+
+/** Runs something; `undefined`: the lock of the dictionary could not be acquired. */
+function unlessBusy<T>(act: () => T): T | undefined {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    try {
+      return act();
+    } catch (error) {
+      if (!(error instanceof DictionaryFault && error.refusal === 'busy')) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** The text by which a value is sent: its type, which is one letter, and the value as such. */
+function textOf(value: DictionaryValue | undefined): string | undefined {
+  if (typeof value === 'boolean') return value ? 'b1' : 'b0';
+  if (typeof value === 'number') return `n${Object.is(value, -0) ? '-0' : value}`;
+  return value === undefined ? undefined : `s${value}`;
+}
+
+const BOOLEANS: Readonly<Record<string, boolean>> = { b0: false, b1: true };
+
+/** Reads such a text; `undefined` if it is none. */
+function valueOf(text: string | undefined): DictionaryValue | undefined {
+  if (text?.startsWith('s')) return text.slice(1);
+  if (text?.startsWith('n') !== true) return text === undefined ? undefined : BOOLEANS[text];
+  const number = Number(text.slice(1));
+  return textOf(number) === text ? number : undefined;
+}

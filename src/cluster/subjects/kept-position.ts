@@ -1,0 +1,90 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ErrorLog } from '../../log/index.ts';
+import { systemFailure } from '../../system/index.ts';
+
+/** How often the position is written, if it has changed. */
+const WRITE_MS = 1_000;
+
+/** The counter up to which a stream was applied, in a file, for what outlives the process: the next start goes on behind it. */
+export class KeptPosition {
+  readonly #path: string;
+  readonly #log: ErrorLog;
+  readonly #timer: NodeJS.Timeout;
+  #written: number | undefined;
+  #wanted: number | undefined;
+  #hasFailed = false;
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(directory: string, name: string, log: ErrorLog) {
+    this.#path = join(directory, name);
+    this.#log = log;
+    this.#written = this.#wanted = this.#read(directory);
+    this.#timer = setInterval(() => void this.save(), WRITE_MS).unref();
+  }
+
+  /** `undefined`: there is no file yet, or it cannot be read, which is logged. */
+  get counter(): number | undefined {
+    return this.#wanted;
+  }
+
+  set counter(counter: number | undefined) {
+    this.#wanted = counter;
+    // Without a file the next start would not know that it has missed anything.
+    if (this.#written === undefined) void this.save();
+  }
+
+  /** Writes the position if it has changed. Never rejects: a failure is logged once. */
+  async save(): Promise<void> {
+    // One writer at a time: both would write the same file beside it.
+    const before = this.#saving;
+    this.#saving = (async () => {
+      await before;
+      await this.#save();
+    })();
+    return this.#saving;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.save();
+  }
+
+  async #save(): Promise<void> {
+    const wanted = this.#wanted;
+    if (wanted === undefined || wanted === this.#written) return;
+    const aside = `${this.#path}.new`;
+    try {
+      const file = await open(aside, 'w', 0o600);
+      try {
+        await file.writeFile(`${wanted}\n`);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(aside, this.#path);
+      this.#written = wanted;
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) this.#log.write('error', systemFailure('write', this.#path, error));
+      this.#hasFailed = true;
+    }
+  }
+
+  #read(directory: string): number | undefined {
+    try {
+      const text = readFileSync(this.#path, 'utf8');
+      return /^\d{1,15}\n$/.test(text) ? Number(text) : undefined;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        this.#log.write('error', systemFailure('open', this.#path, error));
+    }
+    try {
+      mkdirSync(directory, { recursive: true });
+    } catch {
+      // What is written will tell.
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,153 @@
+import type { PurgeList } from '../../zone/index.ts';
+import type { KeptPosition } from './kept-position.ts';
+
+/** A purge of one cache. */
+export interface ZonePurge extends PurgeList {
+  readonly zone: string;
+}
+
+interface PurgedCache {
+  /** What is not in the index yet when it is purged goes when it is seen there, but not in the next process. */
+  readonly index: { readonly isLoaded: boolean };
+  purgeAll(purges: PurgeList, by: 'cluster'): Promise<unknown>;
+}
+
+/** What a location shares of the caches of its configuration. */
+export interface SharedCaches {
+  /** The caches of this worker. Their indexes are in shared memory: what one worker purges no worker serves. */
+  readonly caches: ReadonlyMap<string, PurgedCache>;
+  /** The names of those that are shared. */
+  readonly zones: ReadonlySet<string>;
+  /** After a gap they are emptied: what was missed may have meant any entry. */
+  readonly empties: boolean;
+}
+
+interface PurgeQueueParts {
+  /** Of all locations and configurations, the latest first. */
+  readonly shared: () => readonly SharedCaches[];
+  readonly position: KeptPosition;
+}
+
+/** Texts that are purged at once: each entry of a cache is compared with all of them while others wait for its index. */
+const MOST_TEXTS = 1_000;
+/** Characters of the texts that wait; what comes then is read from the store again. */
+const MOST_WAITING = 4_194_304;
+/** How often a cache that is being loaded is looked at. */
+const LOADING_MS = 250;
+/** What a prefix that is empty means: all entries. */
+const EVERYTHING: PurgeList = { kind: 'prefix', texts: [''] };
+
+/** Purges that wait, each once. */
+interface Waiting {
+  readonly zone: string;
+  readonly kind: PurgeList['kind'];
+  readonly texts: Set<string>;
+}
+
+/** The purges of other nodes that are to be done here, and up to which counter they were, in a file. */
+export class PurgeQueue {
+  readonly #parts: PurgeQueueParts;
+  #waiting = new Map<string, Waiting>();
+  #characters = 0;
+  #empties = false;
+  #taken: number | undefined;
+  #done: number | undefined;
+  #running: Promise<void> | undefined;
+  /** Caches that were purged before they were loaded. */
+  readonly #unloaded = new Set<PurgedCache>();
+  #loading: NodeJS.Timeout | undefined;
+
+  constructor(parts: PurgeQueueParts) {
+    this.#parts = parts;
+    this.#taken = this.#done = parts.position.counter;
+  }
+
+  /** The counter up to which purges were taken; `undefined`: nobody knows. */
+  get position(): number | undefined {
+    return this.#taken;
+  }
+
+  /** Takes purges up to a counter. False: too many wait. */
+  add(purges: readonly ZonePurge[], position: number): boolean {
+    if (purges.length > 0 && this.#characters > MOST_WAITING) return false;
+    // There may be entries from before the last end of this gateway, and purges that meant them.
+    if (this.#taken === undefined && position > 0) this.#empties = true;
+    for (const { zone, kind, texts } of purges) this.#wait({ zone, kind }, texts);
+    this.#taken = position;
+    this.#begin();
+    return true;
+  }
+
+  /** Purges were missed. */
+  empty(): void {
+    this.#empties = true;
+    this.#begin();
+  }
+
+  /** Resolves when all purges are done, and the position is in its file. */
+  async close(): Promise<void> {
+    await this.#running;
+    clearTimeout(this.#loading);
+    await this.#parts.position.close();
+  }
+
+  #wait({ zone, kind }: Omit<ZonePurge, 'texts'>, texts: readonly string[]): void {
+    const name = `${kind} ${zone}`;
+    const known = this.#waiting.get(name) ?? { zone, kind, texts: new Set() };
+    this.#waiting.set(name, known);
+    for (const text of texts) {
+      known.texts.add(text);
+      this.#characters += text.length;
+    }
+  }
+
+  #begin(): void {
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+  }
+
+  async #run(): Promise<void> {
+    while (this.#empties || this.#waiting.size > 0 || this.#done !== this.#taken) {
+      const [waiting, empties, position] = [this.#waiting, this.#empties, this.#taken];
+      this.#waiting = new Map();
+      this.#characters = 0;
+      this.#empties = false;
+      if (empties) await this.#emptyAll();
+      for (const one of waiting.values()) await this.#purge(one);
+      this.#done = position;
+      this.#keep();
+    }
+  }
+
+  async #purge({ zone, kind, texts }: Waiting): Promise<void> {
+    const shared = this.#parts.shared().find(({ zones }) => zones.has(zone));
+    const cache = shared?.caches.get(zone);
+    if (!cache) return;
+    const all = [...texts];
+    for (let at = 0; at < all.length; at += MOST_TEXTS)
+      await this.#purgeAll(cache, { kind, texts: all.slice(at, at + MOST_TEXTS) });
+  }
+
+  async #emptyAll(): Promise<void> {
+    const emptied = new Map<string, PurgedCache>();
+    for (const { caches, zones, empties } of this.#parts.shared()) {
+      for (const zone of empties ? zones : []) {
+        const cache = emptied.get(zone) ?? caches.get(zone);
+        if (cache) emptied.set(zone, cache);
+      }
+    }
+    await Promise.all([...emptied.values()].map((cache) => this.#purgeAll(cache, EVERYTHING)));
+  }
+
+  async #purgeAll(cache: PurgedCache, purges: PurgeList): Promise<void> {
+    if (!cache.index.isLoaded) this.#unloaded.add(cache);
+    await cache.purgeAll(purges, 'cluster');
+  }
+
+  /** A process that ends before all is done, or before what was purged is loaded, does it again. */
+  #keep(): void {
+    clearTimeout(this.#loading);
+    for (const cache of this.#unloaded) if (cache.index.isLoaded) this.#unloaded.delete(cache);
+    if (this.#unloaded.size === 0) this.#parts.position.counter = this.#done;
+    else this.#loading = setTimeout(() => this.#keep(), LOADING_MS).unref();
+  }
+}

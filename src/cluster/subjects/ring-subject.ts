@@ -1,0 +1,166 @@
+import { EVENT_LIMITS, type Ring, type RingEntry } from '../../zone/index.ts';
+import type { ConfirmedEntry, ForeignEntry, Gap, Subject, Taken } from '../node/index.ts';
+
+interface RingSubjectParts {
+  readonly zone: string;
+  readonly ring: Ring;
+  /** Identifies the memory of the ring. */
+  readonly identity: string;
+  /** Identifies the store and its namespace: 48 bits. */
+  readonly store: number;
+  /** The number under which the ring knows a node. */
+  readonly originOf: (nodeId: string) => number;
+  /** The number of this node as the author of events that are for this node only. */
+  readonly self: () => number;
+}
+
+/** The channel of the events that the cluster itself publishes. */
+const CHANNEL = 'cluster';
+/** Busy publishers can keep the lock of a ring from others for a moment. */
+const ATTEMPTS = 3;
+
+/** The events of a ring that all nodes share. */
+export class RingSubject implements Subject {
+  readonly stream: string;
+  readonly digest: string;
+  readonly incarnation: string;
+  readonly history: number;
+  readonly #parts: RingSubjectParts;
+  /** The last generation that was taken. */
+  #taken: number;
+  /** Own generations that were taken and not confirmed yet. */
+  #unconfirmed: number[] = [];
+  /** Overwritten before anybody could take them. */
+  #lost: number;
+
+  constructor(parts: RingSubjectParts) {
+    const { zone, ring, identity, store } = parts;
+    this.stream = `ev:${zone}`;
+    this.digest = `ring:${ring.capacity}`;
+    this.incarnation = identity;
+    this.history = ring.capacity;
+    this.#parts = parts;
+    // The worker that did this before may have died: what it has not sent may still be in the ring.
+    const from = ring.share(store) ?? ring.sharedFrom;
+    const oldest = ring.range()?.oldest ?? from;
+    this.#lost = Math.max(0, oldest - from);
+    this.#taken = Math.max(from, oldest) - 1;
+  }
+
+  get position(): number | undefined {
+    const { position } = this.#parts.ring;
+    return position === 0 ? undefined : position;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#parts.ring.watch(listener);
+  }
+
+  take(most: number): Taken {
+    const { ring } = this.#parts;
+    const range = ring.range();
+    // A publisher was writing each time; it will wake this again.
+    if (!range) return { entries: [], lost: 0 };
+    const entries: Taken['entries'][number][] = [];
+    let lost = this.#lost + Math.max(0, range.oldest - 1 - this.#taken);
+    this.#taken = Math.max(this.#taken, range.oldest - 1);
+    this.#lost = 0;
+    while (this.#taken < range.newest && entries.length < most) {
+      const entry = ring.read(this.#taken + 1);
+      this.#taken += 1;
+      if (!entry) lost += 1;
+      else if (entry.origin === 0 && entry.counter === 0)
+        entries.push({ sequence: entry.generation, fields: fieldsOf(entry) });
+    }
+    for (const { sequence } of entries) this.#unconfirmed.push(sequence);
+    if (this.#unconfirmed.length === 0) this.#advance();
+    return { entries, lost };
+  }
+
+  confirmed(entries: readonly ConfirmedEntry[]): void {
+    const { ring } = this.#parts;
+    const events = entries.map(({ sequence: generation, counter }) => ({ generation, counter }));
+    for (let attempt = 0; attempt < ATTEMPTS && ring.confirm(events) === undefined; attempt += 1);
+    const last = entries.at(-1)?.sequence ?? 0;
+    // What comes before was dropped, which was told.
+    const left = this.#unconfirmed.findIndex((sequence) => sequence > last);
+    this.#unconfirmed = left < 0 ? [] : this.#unconfirmed.slice(left);
+    this.#advance();
+  }
+
+  accepts(fields: readonly string[]): boolean {
+    return eventOf(fields) !== undefined;
+  }
+
+  apply(entries: readonly ForeignEntry[], position: number, behind: number): boolean {
+    const { ring, originOf } = this.#parts;
+    const events = entries.flatMap(({ fields, origin, sequence, counter }) => {
+      const event = eventOf(fields);
+      return event ? [{ ...event, origin: originOf(origin), sequence, counter }] : [];
+    });
+    if (events.length > 0) {
+      const last = ring.receive(events, behind);
+      if (last === undefined || last === 0) return false;
+      // Nothing was published in between, so there is nothing to take.
+      if (last - events.length === this.#taken) this.#taken = last;
+    }
+    return ring.movePosition(position);
+  }
+
+  tellGap(gap: Gap): void {
+    this.announce('cluster_gap', { stream: this.stream, ...gap });
+  }
+
+  /** Publishes for the users of this node only. */
+  announce(type: string, facts: Readonly<Record<string, unknown>>): void {
+    const { ring, self } = this.#parts;
+    const event = { channel: CHANNEL, type, payload: JSON.stringify(facts), timestampMs: Date.now() };
+    // As if another node had done it: what is published here goes to the store.
+    const told = { ...event, origin: self(), sequence: 0, counter: ring.position };
+    for (let attempt = 0; attempt < ATTEMPTS && ring.receive([told]) === undefined; attempt += 1);
+  }
+
+  tellLost(count: number): void {
+    const { ring } = this.#parts;
+    const payload = JSON.stringify({ stream: this.stream, dropped: count });
+    const event = { channel: CHANNEL, type: 'cluster_gap', payload };
+    for (let attempt = 0; attempt < ATTEMPTS && ring.publish(event) === undefined; attempt += 1);
+  }
+
+  /** Notes in the ring what another worker would have to send. */
+  #advance(): void {
+    this.#parts.ring.sharedUpTo(this.#unconfirmed[0] ?? this.#taken + 1);
+  }
+}
+
+function fieldsOf({ channel, type, payload, timestampMs }: RingEntry): readonly string[] {
+  const fields = ['channel', channel, 'type', type, 'time', String(timestampMs)];
+  return payload === null ? fields : [...fields, 'payload', payload];
+}
+
+interface SharedEvent {
+  readonly channel: string;
+  readonly type: string;
+  readonly payload: string | null;
+  readonly timestampMs: number;
+}
+
+/** Reads an event that comes from the store; `undefined` if it is none, or beyond the limits of events. */
+function eventOf(fields: readonly string[]): SharedEvent | undefined {
+  const given = new Map<string, string>();
+  for (let i = 0; i + 1 < fields.length; i += 2) given.set(fields[i] as string, fields[i + 1] as string);
+  const channel = given.get('channel') ?? '';
+  const type = given.get('type') ?? '';
+  const payload = given.get('payload') ?? null;
+  const time = given.get('time') ?? '';
+  const fits =
+    fitsIn(channel, EVENT_LIMITS.channelBytes) &&
+    fitsIn(type, EVENT_LIMITS.typeBytes) &&
+    Buffer.byteLength(payload ?? '') <= EVENT_LIMITS.payloadBytes;
+  if (!fits || !/^\d{1,15}$/.test(time)) return undefined;
+  return { channel, type, payload, timestampMs: Number(time) };
+}
+
+function fitsIn(text: string, bytes: number): boolean {
+  return text !== '' && Buffer.byteLength(text) <= bytes;
+}

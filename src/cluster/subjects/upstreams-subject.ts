@@ -1,0 +1,240 @@
+import type { ErrorLog } from '../../log/index.ts';
+import {
+  MemberFault,
+  type MemberSharing,
+  type Membership,
+  type NextSharing,
+  readSharedSet,
+  type SharedSet,
+  sharedSetText,
+} from '../../upstream/index.ts';
+import { monotonicMs } from '../../zone/index.ts';
+import type { KeyChange, KeyedSubject, KeyState } from '../node/index.ts';
+import { type KeyWrite, MAX_KEYED_BYTES } from '../stores/index.ts';
+
+/** An upstream whose members the gateways share, as a worker has it. */
+export interface SharedUpstream {
+  readonly name: string;
+  /** Identifies the servers of the configuration: who edits them wants them to count. */
+  readonly configured: string;
+  readonly membership: Membership;
+  /** As `Membership` does, and makes it known. False: not now. */
+  follow(theirs: SharedSet, next: NextSharing): boolean;
+}
+
+interface UpstreamsSubjectParts {
+  /** Identifies this start of the process. */
+  readonly incarnation: string;
+  readonly nodeId: string;
+  readonly log: ErrorLog;
+  /** By name, in the latest configuration that has them. */
+  readonly shared: () => ReadonlyMap<string, SharedUpstream>;
+}
+
+/** What is read of one key in one go: its last state, and whether a change that waits has not seen one of them. */
+interface KeyNews {
+  readonly last: KeyState;
+  readonly isOvertaking: (seen: number) => boolean;
+}
+
+/** Different warnings of one node. */
+const MOST_WARNED = 100;
+/** Characters of a name that comes from the store. */
+const LONGEST_NAME = 64;
+
+/** The members of upstreams, which all nodes activate. What waits for the store is in shared memory: another worker can go on. */
+export class UpstreamsSubject implements KeyedSubject {
+  readonly stream = 'up';
+  readonly digest = 'up:1';
+  readonly incarnation: string;
+  readonly #parts: UpstreamsSubjectParts;
+  readonly #warned = new Set<string>();
+  /** The counters of the states that were applied, by key: after all keys were read, entries from before may come. */
+  readonly #applied = new Map<string, number>();
+  /** Keys whose changes were given up, and that were not returned yet. */
+  readonly #givenUp = new Set<string>();
+  #sequence = 0;
+  #listener: () => void = () => undefined;
+
+  constructor(parts: UpstreamsSubjectParts) {
+    this.#parts = parts;
+    this.incarnation = parts.incarnation;
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listener = listener;
+    return () => (this.#listener = () => undefined);
+  }
+
+  /** A worker has changed members. */
+  changed(): void {
+    this.#listener();
+  }
+
+  changes(most: number): readonly KeyChange[] {
+    const all = [...this.#parts.shared().values()];
+    const sent = all.filter(({ membership }) => membership.set.sharing?.state === 'sent');
+    const waiting = all.filter(({ membership }) => membership.set.sharing?.state === 'waits');
+    const changes = [...sent, ...waiting]
+      .slice(0, most)
+      .flatMap((upstream) => this.#changeOf(upstream) ?? []);
+    return changes.sort((a, b) => a.sequence - b.sequence);
+  }
+
+  confirmed({ key, sequence }: KeyChange): void {
+    this.#note(key, (sharing) => (isSent(sharing, sequence) ? { ...sharing, state: 'known' } : undefined));
+  }
+
+  overtaken({ key, sequence }: KeyChange): boolean {
+    let isPresent = false;
+    this.#note(key, (sharing) => {
+      isPresent = isSent(sharing, sequence);
+      return isPresent ? { ...sharing, state: 'others' } : undefined;
+    });
+    return isPresent;
+  }
+
+  renew({ key, value = '' }: KeyChange): void {
+    const upstream = this.#parts.shared().get(key);
+    upstream?.follow(readSharedSet(value), (sharing) =>
+      sharing.state === 'waits' || sharing.state === 'sent' ? undefined : { ...sharing, state: 'waits' },
+    );
+    this.#listener();
+  }
+
+  renewAll(): void {
+    this.keepOnly(new Set());
+    this.#listener();
+  }
+
+  accepts({ value = '' }: KeyWrite): boolean {
+    try {
+      readSharedSet(value);
+      return true;
+    } catch (error) {
+      if (!(error instanceof MemberFault)) throw error;
+      return false;
+    }
+  }
+
+  apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined {
+    const isReadAnew = position === undefined;
+    for (const key of new Set(states.map((state) => state.key))) {
+      const applied = isReadAnew ? 0 : (this.#applied.get(key) ?? 0);
+      const fresh = states.filter((state) => state.key === key && state.counter > applied);
+      const last = fresh.at(-1);
+      if (!last) continue;
+      const isOvertaking = (seen: number): boolean =>
+        fresh.some(({ isOwn, counter }) => !isOwn && counter > seen);
+      if (!this.#apply({ last, isOvertaking }, isReadAnew)) return undefined;
+      this.#applied.set(key, last.counter);
+    }
+    if (states.length === 0 && position !== undefined) this.#isAt(position);
+    const givenUp = [...this.#givenUp];
+    this.#givenUp.clear();
+    return givenUp;
+  }
+
+  /** Sets are never deleted: a store that does not have one has lost it, and gets it again. */
+  keepOnly(keys: ReadonlySet<string>): boolean {
+    const missing = [...this.#parts.shared().keys()].filter((name) => !keys.has(name));
+    const areNoted = missing.map((name) =>
+      this.#note(name, (sharing, { peers, draining }) =>
+        peers || draining.length > 0 ? { ...sharing, state: 'waits', seen: 0 } : undefined,
+      ),
+    );
+    return areNoted.every(Boolean);
+  }
+
+  #changeOf({ name, configured, membership }: SharedUpstream): KeyChange | undefined {
+    const isNoted = membership.noteSharing((sharing) =>
+      sharing.state === 'waits' ? { ...sharing, state: 'sent', sequence: this.#nextSequence() } : undefined,
+    );
+    const { sharing, peers, draining } = membership.set;
+    if (!isNoted || sharing?.state !== 'sent') return undefined;
+    const { sequence, seen } = sharing;
+    const value = sharedSetText({ node: this.#parts.nodeId, sequence, configured, peers, draining });
+    const change = { key: name, seen, ttlMs: 0, value, sequence };
+    if (Buffer.byteLength(name) + Buffer.byteLength(value) <= MAX_KEYED_BYTES) return change;
+    this.confirmed(change);
+    const message = `${labelOf(name)} has more than ${MAX_KEYED_BYTES} bytes: other gateways are not told of it`;
+    this.#parts.log.write('error', message);
+    return undefined;
+  }
+
+  /** By the clock: it goes on where the worker that ran the node before was, also if a reload has begun with another memory. */
+  #nextSequence(): number {
+    this.#sequence = Math.max(this.#sequence + 1, Math.floor(monotonicMs() * 1000));
+    return this.#sequence;
+  }
+
+  /** Applies what was read of one key. False: not now. */
+  #apply({ last, isOvertaking }: KeyNews, isReadAnew: boolean): boolean {
+    const { key, value = '' } = last;
+    const upstream = this.#parts.shared().get(key);
+    const theirs = readSharedSet(value);
+    if (!upstream) {
+      // What the store has had for long may be of gateways that are gone.
+      if (!isReadAnew) this.#refused(key, theirs, 'it is not shared here');
+      return true;
+    }
+    if (last.isOwn) this.#resend(key, theirs);
+    const next = this.#next(theirs, { last, isOvertaking });
+    try {
+      if (upstream.configured === theirs.configured) return upstream.follow(theirs, next);
+      this.#refused(key, theirs, 'its "server" lines are others there');
+    } catch (error) {
+      if (!(error instanceof MemberFault)) throw error;
+      this.#refused(key, theirs, error.message);
+    }
+    // What is made here from now on has seen it nevertheless.
+    return this.#note(key, next);
+  }
+
+  /** If an earlier change than the last one is what the store has, it has lost that one. */
+  #resend(key: string, { sequence }: SharedSet): void {
+    this.#note(key, (sharing) =>
+      sharing.state === 'known' && sequence < sharing.sequence ? { ...sharing, state: 'waits' } : undefined,
+    );
+  }
+
+  #next({ sequence }: SharedSet, { last: { key, counter, isOwn }, isOvertaking }: KeyNews): NextSharing {
+    return (sharing, _set, isEqual) => {
+      const { state, seen } = sharing;
+      if (state === 'waits' || state === 'sent') {
+        if (!isOvertaking(seen)) return undefined;
+        if (!isEqual) this.#givenUp.add(key);
+      }
+      const isKnown = isOwn && sequence === sharing.sequence;
+      return { ...sharing, state: isKnown ? 'known' : 'others', seen: counter };
+    };
+  }
+
+  /** All keys were read. A store that has lost entries counts from here again: what it counts then has not been seen. */
+  #isAt(position: number): void {
+    for (const [name, { membership }] of this.#parts.shared()) {
+      if ((membership.set.sharing?.seen ?? 0) <= position) continue;
+      this.#note(name, (sharing) => ({ ...sharing, seen: Math.min(sharing.seen, position) }));
+    }
+  }
+
+  #note(key: string, next: NextSharing): boolean {
+    return this.#parts.shared().get(key)?.membership.noteSharing(next) ?? true;
+  }
+
+  /** Logs that a set cannot be taken over, once. */
+  #refused(key: string, { node }: SharedSet, why: string): void {
+    const message = `${labelOf(key)}, as node "${node}" has made it, is not taken over: ${why}`;
+    if (this.#warned.has(message) || this.#warned.size >= MOST_WARNED) return;
+    this.#warned.add(message);
+    this.#parts.log.write('warn', message);
+  }
+}
+
+function isSent({ state, sequence }: MemberSharing, change: number): boolean {
+  return state === 'sent' && sequence === change;
+}
+
+function labelOf(name: string): string {
+  return `the set of upstream "${name.slice(0, LONGEST_NAME)}"`;
+}
