@@ -80,6 +80,23 @@ function setAll({ dictionary }: Gateway, values: Values): void {
 const conflictsOf = (gateways: readonly Gateway[]): number =>
   gateways.reduce((sum, { counts }) => sum + (counts['conflict'] ?? 0), 0);
 
+test('a store that was emptied while another worker took over the node gets everything again', async () => {
+  const { a, b, server, start } = await pair();
+  setAll(a, { x: 1, y: 2 });
+  await expectValues([a, b], { x: 1, y: 2 });
+  await a.close();
+  const memory = memoryOf();
+  const former = start('c', memory);
+  await expectValues([former], { x: 1, y: 2 });
+  await Promise.all([former.close(), b.close()]);
+  await server.client.flushall();
+  const other = start('d');
+  await expect.poll(() => isUp(other)).toBe(true);
+  setAll(other, { y: 3 });
+  await expect.poll(() => other.counts['sent']).toBe(1);
+  await expectValues([start('c', memory), other], { x: 1, y: 3 });
+});
+
 test('values of all types are the same on all gateways, and what one deletes is gone on all', async () => {
   const { a, b } = await pair();
   const values: Values = {

@@ -106,6 +106,28 @@ test('a store that has lost its memory gets everything again', async () => {
   for (const { counts } of [a, b]) expect(counts['resynced']).toBe(counts['gap']);
 });
 
+const amounts = [
+  { it: 'a little', more: 1 },
+  { it: 'more than it had', more: 5 },
+];
+for (const { it, more } of amounts)
+  test(`a store that was emptied, and has got ${it} since, takes nothing from the nodes`, async () => {
+    const { a, b, server, namespace, start } = await pair();
+    const gone = start('gone');
+    for (const key of ['x', 'y', 'mine']) gone.keys.set(key, 'old');
+    await expectValues([a, b, gone], { x: 'old', y: 'old', mine: 'old' });
+    await gone.close();
+    const other = await readyStore({ url: server.url, namespace });
+    const since = Array.from({ length: more }, (_, nth) => [`z${nth}`, 'new'] as const);
+    const writes = [...since, ['mine', 'new'] as const].map(([key, value]) =>
+      keyEntryOf(other, { key, value, origin: 'gw-c' }),
+    );
+    await server.client.flushall();
+    await other.store.write('di:a', writes);
+    const expected = { x: 'old', y: 'old', mine: 'new', ...Object.fromEntries(since) };
+    await expectValues([a, b, start('late')], expected);
+  });
+
 test('after a failover that has lost the last changes they are sent again', async () => {
   const { a, b, server, namespace } = await pair('--appendonly', 'no');
   a.keys.set('x', 'old');

@@ -38,6 +38,7 @@ export class TestKeys implements KeyedSubject {
   readonly stream: string = 'di:a';
   readonly digest = 'test';
   readonly incarnation = `i${(sequences += 1)}`;
+  birth = 0;
   readonly values = new Map<string, string>();
   readonly #waiting = new Map<string, KeyChange>();
   #position = 0;
@@ -73,9 +74,16 @@ export class TestKeys implements KeyedSubject {
     if (!this.#waiting.has(key)) this.set(key, value, ttlMs);
   }
 
-  renewAll(): void {
+  forget(): boolean {
     this.#position = 0;
-    for (const [key, value] of this.values) if (!this.#waiting.has(key)) this.set(key, value);
+    for (const [key, change] of this.#waiting) this.#waiting.set(key, { ...change, seen: 0 });
+    return true;
+  }
+
+  renewOthers(keys: ReadonlySet<string>): boolean {
+    for (const [key, value] of this.values)
+      if (!keys.has(key) && !this.#waiting.has(key)) this.set(key, value);
+    return true;
   }
 
   accepts({ value }: KeyWrite): boolean {

@@ -107,6 +107,23 @@ for (const [kind, ready] of Object.entries(STORES)) {
     expect(countersOf(await readOn(one, 'ev:a'))).toEqual(upTo(1_200));
   });
 
+  test(`${kind}: a stream that was lost has another birth, even if it has as many entries again`, async () => {
+    const one = await ready();
+    const birth = async (): Promise<number> => {
+      const asked = { counter: 0, origin: 'gw-a', incarnation: 'i1' };
+      const { birth: told, nowMs } = await one.store.look('ev:a', asked);
+      expect(told).toBeLessThanOrEqual(nowMs);
+      return told;
+    };
+    const first = await birth();
+    expect(first).toBeGreaterThan(0);
+    await one.store.append('ev:a', entriesOf(one));
+    expect(await birth()).toBe(first);
+    await one.lose('ev:a');
+    await one.store.append('ev:a', entriesOf(one));
+    expect(await birth()).toBeGreaterThan(first);
+  });
+
   test(`${kind}: old entries are trimmed`, async () => {
     const one = await ready({ retain: 100 });
     await one.store.append('ev:a', entriesOf(one, { count: 1_000 }));

@@ -33,6 +33,8 @@ export interface TestStore {
   ready(stream?: string): Promise<void>;
   /** Makes a node's last sign of life older. */
   age(nodeId: string, ms: number): Promise<void>;
+  /** Removes all that the store has of a stream that is not keyed. */
+  lose(stream: string): Promise<void>;
 }
 
 export interface TestStoreOptions {
@@ -74,6 +76,10 @@ export async function openStore(options: TestStoreOptions = {}): Promise<RedisTe
       const { client } = await redis();
       await client.zincrby(`gw:{${namespace}:nodes}`, -ms, nodeId);
     },
+    async lose(stream) {
+      const key = `gw:{${namespace}:${stream}}`;
+      await (await redis()).client.del(key, `${key}:n`);
+    },
   };
 }
 
@@ -101,13 +107,19 @@ export async function openPostgresStore(options: TestStoreOptions = {}): Promise
       const sql = `update gw_cluster.nodes set heard = heard - $3 * interval '1 ms' where namespace = $1 and node = $2`;
       await (await ownDatabase()).query(sql, [opened.seal.namespace, nodeId, ms]);
     },
+    async lose(stream) {
+      for (const table of ['entries', 'origins', 'streams']) {
+        const sql = `delete from gw_cluster.${table} where namespace = $1 and stream = $2`;
+        await (await ownDatabase()).query(sql, [opened.seal.namespace, stream]);
+      }
+    },
   };
 }
 
 function open(
   url: string,
   { namespace = freshNamespace(), retain = 1_000, timeoutMs = 5_000, sentinelLogin }: TestStoreOptions,
-): Omit<TestStore, 'age'> {
+): Omit<TestStore, 'age' | 'lose'> {
   const told: string[] = [];
   let isAway = (_stream: string): boolean => false;
   const owner: StoreOwner = {
@@ -146,6 +158,7 @@ async function readyClusterStore(options: TestStoreOptions = {}): Promise<RedisT
   return {
     ...opened,
     age: async (nodeId, ms) => void (await client.zincrby(`gw:{${namespace}:nodes}`, -ms, nodeId)),
+    lose: async (stream) => void (await client.del(opened.key(stream), `${opened.key(stream)}:n`)),
   };
 }
 

@@ -109,13 +109,17 @@ export class KeyedStream implements NodeStream {
 
   async verify(store: ClusterStore): Promise<boolean> {
     const position = this.#position ?? 0;
-    const { counter, oldest, mac, nowMs } = await store.look(this.subject.stream, this.#asked(position));
+    const { counter, oldest, mac, nowMs, birth } = await store.look(
+      this.subject.stream,
+      this.#asked(position),
+    );
     this.#clock = { storeMs: nowMs, atMs: performance.now() };
     // Reading has gone on meanwhile.
     if (this.#position !== position) return true;
     const known = this.#macs.at(position);
     const isOther = mac !== undefined && known !== undefined && mac !== known;
-    if (counter < position) this.#missed({ from: counter + 1, to: position });
+    if (birth !== this.subject.birth) this.#missed({ from: 1, to: Math.max(1, position) });
+    else if (counter < position) this.#missed({ from: counter + 1, to: position });
     else if (isOther) this.#missed({ from: position, to: position });
     else if (oldest > position + 1) this.#missed({ from: position + 1, to: oldest - 1 });
     else if (counter > position) return this.#isReading(position);
@@ -157,8 +161,11 @@ export class KeyedStream implements NodeStream {
   async #readKeys(store: ClusterStore): Promise<void> {
     const { stream } = this.subject;
     await this.#sending?.catch(() => undefined);
-    const { counter, nowMs } = await store.look(stream, this.#asked(0));
+    const { counter, nowMs, birth } = await store.look(stream, this.#asked(0));
     this.#clock = { storeMs: nowMs, atMs: performance.now() };
+    // Who empties a store must not empty all nodes, and others may have written into it since.
+    const isEmptied = counter === 0 || ![0, birth].includes(this.subject.birth);
+    if (isEmptied) await this.#now(() => this.subject.forget() || undefined);
     const live = new Set<string>();
     const held = new Map<string, Held>();
     for (let from: string | undefined = '0'; from !== undefined;) {
@@ -172,22 +179,22 @@ export class KeyedStream implements NodeStream {
       if (live.size > MOST_KEYS) throw new StoreRefused(`"${stream}" has more than ${MOST_KEYS} keys`);
       await this.#applied(found.map(({ state }) => state));
     }
-    // A store that was restarted without its memory must not empty those of all nodes.
-    if (counter === 0) this.subject.renewAll();
-    else await this.#now(() => this.subject.keepOnly(live) || undefined);
+    const settled = (): boolean => (isEmptied ? this.subject.renewOthers(live) : this.subject.keepOnly(live));
+    await this.#now(() => settled() || undefined);
     await this.#applied([], counter);
-    this.#renewLost(held);
+    this.subject.birth = birth;
+    this.#renewLost(held, isEmptied);
     this.#position = counter;
     this.#lag.ends();
   }
 
   /** The store had these and has others now, which are no later ones: it has failed over, and they are sent again. */
-  #renewLost(held: ReadonlyMap<string, Held>): void {
+  #renewLost(held: ReadonlyMap<string, Held>, isEmptied: boolean): void {
     for (const [key, { change, mac, atMs }] of this.#confirmed) {
       const { counter = 0, mac: other = '', isOwn = false } = held.get(key) ?? {};
       const leftMs = change.ttlMs - Math.ceil(performance.now() - atMs);
       const isOver = change.ttlMs > 0 && leftMs <= 0;
-      const isLater = !isOwn && counter > change.seen;
+      const isLater = !isOwn && counter > (isEmptied ? 0 : change.seen);
       if (mac === other || isLater || isOver) continue;
       this.subject.renew({ ...change, ttlMs: Math.max(0, leftMs) });
     }

@@ -26,6 +26,8 @@ export interface KeyedSubject {
   readonly digest: string;
   /** Identifies the memory that the sequences count in. */
   readonly incarnation: string;
+  /** The birth of the stream, as the store told it when all keys were read; 0: they were not. It is kept with the keys. */
+  birth: number;
   /** Calls `listener` when there may be changes. Returns the function that ends it. */
   watch(listener: () => void): () => void;
   /** The changes that wait for the store, by ascending sequence: all below the last one given. They wait until they are settled. */
@@ -36,8 +38,8 @@ export interface KeyedSubject {
   overtaken(change: KeyChange): boolean;
   /** The store has lost what it had confirmed: the change is made again, unless a later one waits. */
   renew(change: KeyChange): void;
-  /** The store has nothing of the stream, and there may be others who have the same: all that is here waits, as having seen nothing. */
-  renewAll(): void;
+  /** The store was emptied: what was seen of it is not what it has now. False: not now. */
+  forget(): boolean;
   /** Tells whether this may be applied. */
   accepts(write: KeyWrite): boolean;
   /**
@@ -49,4 +51,6 @@ export interface KeyedSubject {
   apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined;
   /** The store has no other keys than these: others go, unless they wait. False: not now. */
   keepOnly(keys: ReadonlySet<string>): boolean;
+  /** The store was emptied, and has these keys by now: others wait for it again, as having seen nothing. False: not now. */
+  renewOthers(keys: ReadonlySet<string>): boolean;
 }

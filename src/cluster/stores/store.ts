@@ -60,6 +60,11 @@ export interface StreamState {
   readonly lastSequence: number;
   /** The clock of the store. */
   readonly nowMs: number;
+  /**
+   * When a node has asked for the stream for the first time, in ms on that clock: with another one the store was emptied since. 0: it
+   * cannot note that.
+   */
+  readonly birth: number;
 }
 
 /** A sign of life of a node. */

@@ -56,8 +56,16 @@ export class DictionarySubject implements KeyedSubject {
     unlessBusy(() => this.#entries.renew({ ...change, value: valueOf(value) }));
   }
 
-  renewAll(): void {
-    unlessBusy(() => this.#entries.renewAll());
+  get birth(): number {
+    return this.#entries.birth;
+  }
+
+  set birth(birth: number) {
+    this.#entries.birth = birth;
+  }
+
+  forget(): boolean {
+    return isDone(() => this.#entries.forget());
   }
 
   accepts({ value }: KeyWrite): boolean {
@@ -72,13 +80,17 @@ export class DictionarySubject implements KeyedSubject {
   }
 
   keepOnly(keys: ReadonlySet<string>): boolean {
-    return (
-      unlessBusy(() => {
-        this.#entries.keepOnly(keys);
-        return true;
-      }) === true
-    );
+    return isDone(() => this.#entries.keepOnly(keys));
   }
+
+  renewOthers(keys: ReadonlySet<string>): boolean {
+    return isDone(() => this.#entries.renewOthers(keys));
+  }
+}
+
+/** Runs something; false: the lock of the dictionary could not be acquired. */
+function isDone(act: () => void): boolean {
+  return unlessBusy(() => (act(), true)) === true;
 }
 
 /** Runs something; `undefined`: the lock of the dictionary could not be acquired. */

@@ -47,6 +47,7 @@ export class UpstreamsSubject implements KeyedSubject {
   readonly stream = 'up';
   readonly digest = 'up:1';
   readonly incarnation: string;
+  birth = 0;
   readonly #parts: UpstreamsSubjectParts;
   readonly #warned = new Set<string>();
   /** The counters of the states that were applied, by key: after all keys were read, entries from before may come. */
@@ -102,9 +103,9 @@ export class UpstreamsSubject implements KeyedSubject {
     this.#listener();
   }
 
-  renewAll(): void {
-    this.keepOnly(new Set());
-    this.#listener();
+  forget(): boolean {
+    this.#applied.clear();
+    return this.#isAt(0);
   }
 
   accepts({ value = '' }: KeyWrite): boolean {
@@ -129,7 +130,7 @@ export class UpstreamsSubject implements KeyedSubject {
       if (!this.#apply({ last, isOvertaking }, isReadAnew)) return undefined;
       this.#applied.set(key, last.counter);
     }
-    if (states.length === 0 && position !== undefined) this.#isAt(position);
+    if (states.length === 0 && position !== undefined && !this.#isAt(position)) return undefined;
     const givenUp = [...this.#givenUp];
     this.#givenUp.clear();
     return givenUp;
@@ -137,6 +138,10 @@ export class UpstreamsSubject implements KeyedSubject {
 
   /** Sets are never deleted: a store that does not have one has lost it, and gets it again. */
   keepOnly(keys: ReadonlySet<string>): boolean {
+    return this.renewOthers(keys);
+  }
+
+  renewOthers(keys: ReadonlySet<string>): boolean {
     const missing = [...this.#parts.shared().keys()].filter((name) => !keys.has(name));
     const areNoted = missing.map((name) =>
       this.#note(name, (sharing, { peers, draining }) =>
@@ -211,11 +216,14 @@ export class UpstreamsSubject implements KeyedSubject {
   }
 
   /** All keys were read. A store that has lost entries counts from here again: what it counts then has not been seen. */
-  #isAt(position: number): void {
-    for (const [name, { membership }] of this.#parts.shared()) {
-      if ((membership.set.sharing?.seen ?? 0) <= position) continue;
-      this.#note(name, (sharing) => ({ ...sharing, seen: Math.min(sharing.seen, position) }));
-    }
+  #isAt(position: number): boolean {
+    const beyond = [...this.#parts.shared()].filter(
+      ([, { membership }]) => (membership.set.sharing?.seen ?? 0) > position,
+    );
+    const areNoted = beyond.map(([name]) =>
+      this.#note(name, (sharing) => ({ ...sharing, seen: Math.min(sharing.seen, position) })),
+    );
+    return areNoted.every(Boolean);
   }
 
   #note(key: string, next: NextSharing): boolean {

@@ -1,6 +1,7 @@
 import type { Memory } from '../header.ts';
 import { announce } from '../wake-up.ts';
 import {
+  BIRTH_DOUBLE,
   BLOCK_BYTES,
   CHANGE,
   COUNTER,
@@ -62,6 +63,15 @@ export class Changes {
 
   set position(counter: number) {
     this.#f64[POSITION_DOUBLE] = counter;
+  }
+
+  /** When the stream was made whose entries the dictionary has; 0: that is not known. Needs no lock. */
+  get birth(): number {
+    return this.#f64[BIRTH_DOUBLE] as number;
+  }
+
+  set birth(birth: number) {
+    this.#f64[BIRTH_DOUBLE] = birth;
   }
 
   /** The entry that was changed before the others that wait; 0 if none waits. */

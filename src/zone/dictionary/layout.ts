@@ -25,7 +25,7 @@ import { HEADER_BYTES, MAGIC_WORD, type Memory } from '../header.ts';
  *
  *   header    56 u32 first, 60 u32 last entry that waits for the store   80 f64 the store (0: not shared)
  *             88 f64 last change   96 f64 position in the stream of the store   104 u32 most bytes of a payload
- *             108 i32 wake (grows with each change)
+ *             108 i32 wake (grows with each change)   112 f64 birth of that stream; 0: not known
  *   first     48 f64 number of the change that waits for the store; 0: none does
  *             56 f64 counter of the stream that the value has, or that the one who changed it had seen
  *             64 u32 later, 68 u32 earlier entry that waits   72 payload
@@ -51,6 +51,7 @@ export const LAST_WAITING_WORD = 15;
 export const STORE_DOUBLE = 10;
 export const LAST_CHANGE_DOUBLE = 11;
 export const POSITION_DOUBLE = 12;
+export const BIRTH_DOUBLE = 14;
 export const MOST_BYTES_WORD = 26;
 export const WAKE_WORD = 27;
 export const BUCKET_WORD = HEADER_BYTES / 4;

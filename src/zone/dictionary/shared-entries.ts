@@ -81,6 +81,7 @@ export class SharedEntries {
       if (changes.store === store) return;
       this.#settleAll();
       this.#disown();
+      changes.birth = 0;
       changes.store = 0;
       this.#changeAll();
       changes.store = store;
@@ -141,12 +142,18 @@ export class SharedEntries {
     });
   }
 
-  /** All entries wait, as having seen nothing. */
-  renewAll(): void {
-    this.#shared(() => {
-      this.#disown();
-      this.#changeAll();
-    });
+  /** The birth of the stream that the entries are from; 0: it is not known. Only the thread that talks to the store sets it. */
+  get birth(): number {
+    return this.#changes.birth;
+  }
+
+  set birth(birth: number) {
+    this.#changes.birth = birth;
+  }
+
+  /** The stream was made anew: nothing that was seen of it counts. */
+  forget(): void {
+    this.#shared(() => this.#disown());
   }
 
   /**
@@ -174,12 +181,25 @@ export class SharedEntries {
 
   /** Removes the entries whose keys the store has not, unless they wait for it. */
   keepOnly(keys: ReadonlySet<string>): void {
+    this.#eachUnsent((entry) => {
+      if (!keys.has(this.#table.key(entry))) this.#table.remove(entry);
+    });
+  }
+
+  /** The entries with other keys than these wait for the store. */
+  renewOthers(keys: ReadonlySet<string>): void {
+    this.#eachUnsent((entry) => {
+      if (this.#mayBeSent(entry) && !keys.has(this.#table.key(entry))) this.#changes.add(entry);
+    });
+  }
+
+  /** Calls `act`, which may remove the entry, with all that do not wait. Between parts others may write: what they change waits. */
+  #eachUnsent(act: (entry: number) => void): void {
     const { buckets } = this.#table.geometry;
-    // Between the parts others may write: what they change waits.
     for (let from = 0; from < buckets; from += MOST_BUCKETS)
       this.#shared(() => {
         for (const entry of this.#entriesIn(from, Math.min(from + MOST_BUCKETS, buckets)))
-          if (!this.#changes.waits(entry) && !keys.has(this.#table.key(entry))) this.#table.remove(entry);
+          if (!this.#changes.waits(entry)) act(entry);
       });
   }
 
@@ -262,14 +282,16 @@ export class SharedEntries {
       this.#table.settle(entry, this.#changes);
   }
 
-  /** All entries become changes, in the order in which they were written. What is too large for the store stays here. */
+  /** All entries become changes, in the order in which they were written. */
   #changeAll(): void {
-    const nowMs = this.#parts.now();
-    for (let entry = this.#table.oldest; entry !== 0; entry = this.#table.newer(entry)) {
-      const fits = this.#table.payloadBytes(entry) <= this.#changes.mostBytes;
-      if (fits && !this.#changes.waits(entry) && !this.#table.isExpired(entry, nowMs))
-        this.#changes.add(entry);
-    }
+    for (let entry = this.#table.oldest; entry !== 0; entry = this.#table.newer(entry))
+      if (!this.#changes.waits(entry) && this.#mayBeSent(entry)) this.#changes.add(entry);
+  }
+
+  /** What is too large for the store stays here. */
+  #mayBeSent(entry: number): boolean {
+    const fits = this.#table.payloadBytes(entry) <= this.#changes.mostBytes;
+    return fits && !this.#table.isExpired(entry, this.#parts.now());
   }
 
   /** Gives the entries of some buckets; the one that was given last may be removed. */

@@ -180,8 +180,12 @@ const NEWEST = `greatest(
 /** Ends of a stream: `look` is about one entry and one incarnation, `tail` gives the counter behind which the last entries are. */
 const ENDS = `create or replace function gw_cluster.look(
   of_namespace text, of_stream text, of_counter bigint, of_origin text, of_incarnation text
-) returns table (newest bigint, oldest bigint, last bigint, version text, mac text, now_ms bigint)
-language sql stable ${DEFINER} as $gw$
+) returns table (newest bigint, oldest bigint, last bigint, version text, mac text, now_ms bigint, birth bigint)
+language sql ${DEFINER} as $gw$
+  insert into gw_cluster.streams (namespace, stream)
+  select of_namespace, of_stream
+  where not exists (select from gw_cluster.streams s where s.namespace = of_namespace and s.stream = of_stream)
+  on conflict do nothing;
   select
     ${NEWEST},
     (select pg_catalog.min(e.counter) from gw_cluster.entries e where e.namespace = of_namespace and e.stream = of_stream),
@@ -189,7 +193,8 @@ language sql stable ${DEFINER} as $gw$
       select o.sequence from gw_cluster.origins o
       where o.namespace = of_namespace and o.stream = of_stream and o.origin = of_origin and o.incarnation = of_incarnation
     ),
-    known.version, known.mac, (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint
+    known.version, known.mac, (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint,
+    (select s.birth from gw_cluster.streams s where s.namespace = of_namespace and s.stream = of_stream)
   from (values (1)) one
   left join (
     select pg_catalog.left(e.version, 100), pg_catalog.left(e.mac, 100) from gw_cluster.entries e

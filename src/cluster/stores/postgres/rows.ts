@@ -92,7 +92,7 @@ function textsIn(list: string | null | undefined): readonly string[] | undefined
 
 /** A row of `look`. */
 export function readState(rows: readonly Row[]): StreamState {
-  const [newest, oldest, last, version, mac, now] = onlyRow(rows);
+  const [newest, oldest, last, version, mac, now, birth] = onlyRow(rows);
   const counter = readNumber(newest);
   const isOfNode = version === ENTRY_VERSION && (mac ?? '').length <= LONGEST_MAC;
   return {
@@ -101,6 +101,7 @@ export function readState(rows: readonly Row[]): StreamState {
     mac: mac === null ? undefined : isOfNode ? readText(mac) : '',
     lastSequence: last === null ? 0 : readNumber(last),
     nowMs: readNumber(now),
+    birth: birth === null ? 0 : readNumber(birth),
   };
 }
 

@@ -26,9 +26,11 @@ end
 $gw$;
 
 create schema if not exists gw_cluster;
--- The newest counter of each stream; who adds entries holds the row, so that counters are in the order of commits.
+-- The newest counter of each stream, and when it was first asked for; who adds entries holds the row, so that counters are in the
+-- order of commits.
 create table if not exists gw_cluster.streams (
   namespace text collate "C", stream text collate "C", counter bigint not null default 0,
+  birth bigint not null default (extract(epoch from clock_timestamp()) * 1000),
   many_origins bigint not null default ${MANY_ORIGINS},
   primary key (namespace, stream)
 );

@@ -106,7 +106,7 @@ function readEntry(item: Item): StoredEntry {
 }
 
 export function readState(reply: Reply): StreamState {
-  const [newest, oldest, last, mac, now] = readList(reply);
+  const [newest, oldest, last, mac, now, birth] = readList(reply);
   const counter = readNumber(newest);
   return {
     counter,
@@ -114,6 +114,7 @@ export function readState(reply: Reply): StreamState {
     mac: mac === null ? undefined : readText(mac),
     lastSequence: readNumber(last),
     nowMs: readNumber(now),
+    birth: readNumber(birth),
   };
 }
 

@@ -188,20 +188,23 @@ return fault or counters
 
 /**
  * KEYS stream, hash; ARGV counter, origin, incarnation. Gives the newest counter, the oldest id that is kept or nil, the last
- * sequence of the incarnation, the mac of the entry with the counter, nil if that is not kept, and the time in ms.
+ * sequence of the incarnation, the mac of the entry with the counter, nil if that is not kept, the time in ms, and the time of the
+ * first call, 0 if the store takes no writes.
  */
 export const LOOK = script(`${STREAM_ENDS}${NOW}
 local stream, hash = KEYS[1], KEYS[2]
 local newest, oldest = ends(stream)
 if not newest then return oldest end
-local kept = redis.call('HMGET', hash, 'c', 'o:' .. ARGV[2] .. ' ' .. ARGV[3])
+local kept = redis.call('HMGET', hash, 'c', 'o:' .. ARGV[2] .. ' ' .. ARGV[3], 'b')
+local birth = count(kept[3])
+if birth == 0 and type(redis.pcall('HSET', hash, 'b', text(now))) == 'number' then birth = now end
 local last = text(count(string.match(kept[2] or '', '^%d+')))
 local entry, mac = redis.call('XRANGE', stream, ARGV[1], ARGV[1], 'COUNT', 1)[1], false
 if entry then
   local texts = entry[2]
   mac = texts[2] == '${ENTRY_VERSION}' and texts[9] == 'mac' and #texts[10] < 100 and texts[10] or ''
 end
-return { text(math.max(newest, count(kept[1]))), oldest or false, last, mac, text(now) }
+return { text(math.max(newest, count(kept[1]))), oldest or false, last, mac, text(now), text(birth) }
 `);
 
 /**
