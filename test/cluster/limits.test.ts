@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { type Gateway, oneGateway, type Owner, startGateway } from '../harness/gateway.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
+import { IS_LONG, perTier } from '../harness/tier.ts';
 import { clusterOf, joined, SECRET } from './gateways.ts';
 import { freshNamespace } from './stores.ts';
 
 const load = {
   a: oneGateway({ workers: 2 }),
   b: oneGateway({ workers: 2 }),
+  c: oneGateway({ workers: 2 }),
   'dry-a': oneGateway({ workers: 2 }),
   'dry-b': oneGateway({ workers: 2 }),
 };
@@ -40,8 +42,8 @@ interface Limited {
   readonly http?: string;
 }
 
-/** One of the gateways `a` and `b`; requests within the limit get a 200 with `$limit_req_status`. */
-function limitedConf(id: 'a' | 'b', url: string, spec: Limited & { readonly namespace: string }): string {
+/** One of the gateways; requests within the limit get a 200 with `$limit_req_status`. */
+function limitedConf(id: string, url: string, spec: Limited & { readonly namespace: string }): string {
   const { namespace, zone, prefix = '', limit = '', more = '', cluster = PATIENT, http = '' } = spec;
   return `
   cluster main {
@@ -65,10 +67,24 @@ async function startLimited(t: Owner, spec: Limited): Promise<readonly [Gateway,
     return isFresh ? startGateway(t, conf, { workers: 2 }) : load[`${prefix}${id}` as const](t, conf);
   };
   const both = await Promise.all([start('a', spec.zone), start('b', spec.zoneOfB ?? spec.zone)]);
-  await Promise.all(both.map(joined));
-  for (const gw of both)
-    await expect.poll(async () => (await clusterOf(gw)).members_total).toBeGreaterThan(1);
-  return both as [Gateway, Gateway];
+  return joinedAll(both) as Promise<[Gateway, Gateway]>;
+}
+
+/** Three of them. */
+async function startThree(t: Owner, spec: Limited): Promise<readonly Gateway[]> {
+  const { url } = await redis();
+  const all = { ...spec, namespace: freshNamespace() };
+  const ids = ['a', 'b', 'c'] as const;
+  return joinedAll(await Promise.all(ids.map((id) => load[id](t, limitedConf(id, url, all)))));
+}
+
+async function joinedAll(gateways: readonly Gateway[]): Promise<readonly Gateway[]> {
+  await Promise.all(gateways.map(joined));
+  for (const gw of gateways)
+    await expect
+      .poll(async () => (await clusterOf(gw)).members_total)
+      .toBeGreaterThanOrEqual(gateways.length);
+  return gateways;
 }
 
 const statusOf = async (gw: Gateway, key = 'k'): Promise<number> =>
@@ -84,6 +100,9 @@ async function metricOf(gw: Gateway, metric: string): Promise<number> {
   const { body } = await gw.fetch('/metrics');
   return Number(new RegExp(`^${metric}\\{zone="${name}"\\} (\\S+)$`, 'm').exec(body)?.[1]);
 }
+
+const pairsOf = (gateways: readonly Gateway[], rates: readonly number[]) =>
+  gateways.map((gw, nth) => [gw, rates[nth] ?? 0] as const);
 
 interface Counted {
   readonly admitted: number;
@@ -111,24 +130,37 @@ async function loadOf(
   return { admitted, sent: statuses.length, seconds: passed() };
 }
 
-for (const [a, b] of [
-  [150, 150],
-  [294, 6],
-] as const) {
-  test(`a limit of 100r/s holds over two gateways with ${a} and ${b} requests a second`, async (t) => {
-    const [one, other] = await startLimited(t, {
-      zone: 'rate=100r/s cluster=main',
-      limit: 'burst=50 nodelay',
-    });
-    const { admitted, seconds } = await loadOf([[one, a], [other, b]], 4); // prettier-ignore
-    const most = 100 * seconds + 50;
+const SECONDS = perTier({ short: 3, long: 20 });
+const [RATE, BURST] = [100, 50];
+const THREE = { zone: `rate=${RATE}r/s cluster=main`, limit: `burst=${BURST} nodelay` };
+
+for (const rates of [
+  [100, 100, 100],
+  [294, 3, 3],
+]) {
+  const each = rates.join(', ');
+  test(`a limit of ${RATE}r/s holds over three gateways with ${each} requests a second`, async (t) => {
+    const gateways = await startThree(t, THREE);
+    const { admitted, seconds } = await loadOf(pairsOf(gateways, rates), SECONDS);
+    const most = RATE * seconds + BURST;
     // The first request of a key is not counted (nginx). The time is longer than that of the store: from one response to another.
     expect(admitted).toBeLessThanOrEqual(most + 1);
     // What lapses, and what nobody asks for while this process is held up for longer than the burst lasts.
     expect(admitted).toBeGreaterThanOrEqual(0.9 * most);
-    for (const gw of [one, other]) expect(await metricOf(gw, 'gw_limit_fallback_total')).toBe(0);
+    for (const gw of gateways) expect(await metricOf(gw, 'gw_limit_fallback_total')).toBe(0);
   });
 }
+
+test.runIf(IS_LONG)('without its store each of three gateways counts for itself', async (t) => {
+  const store = await redis();
+  const gateways = await startThree(t, { ...THREE, cluster: 'limits wait=50ms;' });
+  t.onTestFinished(() => store.signal('SIGCONT'));
+  store.signal('SIGSTOP');
+  const { admitted, seconds } = await loadOf(pairsOf(gateways, [200, 200, 200]), SECONDS);
+  const most = 3 * (RATE * seconds + BURST + 1);
+  expect(admitted).toBeLessThanOrEqual(most);
+  expect(admitted).toBeGreaterThan(most / 3);
+});
 
 test('below the limit nothing is refused, and few requests ask the store', async (t) => {
   // As long as this process may be held up, so many requests come at once afterwards.
