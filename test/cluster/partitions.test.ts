@@ -55,5 +55,5 @@ for (const direction of ['to the server', 'to the client'] as const) {
     expect(here.map(String).toSorted()).toEqual(there.map(String).toSorted());
     expect(new Set(here).size).toBe(41);
     expect((await clusterOf(b)).streams).toMatchObject([{ gaps: 0 }]);
-  });
+  }, 120_000);
 }
