@@ -17,6 +17,10 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/^js_(?!shared_dict_zone$)/, 'njs is not available in gw'],
   [/^perl(_|$)/, 'Perl is not available in gw'],
   [/^(dav_|create_full_put_path$|min_delete_depth$)/, 'WebDAV is not available in gw'],
+  [
+    /^acme(_|$)/,
+    'gw gets no certificates by itself: let an ACME client write the files of "ssl_certificate", and reload with gw -s reload',
+  ],
   [/^geoip(_|$)/, 'its databases are no longer made: use geoip2'],
   [/^(image_filter|xslt_|xml_entities$|mp4|flv|hls|f4f)/, 'this nginx module is not available in gw'],
   [

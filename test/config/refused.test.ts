@@ -7,7 +7,9 @@ const registry = new Registry(MODULES);
 const never = `stream mail tunnel_pass tunnel_buffer_size perl_set js_import
   lua_shared_dict access_by_lua_block rewrite_by_lua_file xslt_stylesheet image_filter dav_methods mp4 flv geoip_country
   status_zone keyval_zone auth_jwt more_set_input_headers zstd modsecurity
-  vhost_traffic_status_zone nchan_pubsub echo_sleep redis_pass api`.split(/\s+/);
+  vhost_traffic_status_zone nchan_pubsub echo_sleep redis_pass api acme acme_issuer acme_certificate acme_shared_zone acme_cluster`.split(
+  /\s+/,
+);
 
 test('a directive of nginx that is not supported is recognised by its name', () => {
   for (const name of never) expect(refusalOf(name)?.is, name).toBe('not supported');
