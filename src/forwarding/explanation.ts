@@ -21,17 +21,20 @@ const OWN_FAULTS: readonly number[] = [502, 504];
 export interface Unconnected extends Provisioned {
   /** The servers of an `upstream` block as they are written. */
   servers(group: string): readonly string[];
+  /** The cluster whose gateways share sessions, if there is one. */
+  readonly sessionsCluster: string | undefined;
 }
 
 interface Scope {
   readonly upstreams: Upstreams;
   readonly caches: Caches;
+  readonly clusterNames: readonly string[];
   upstream(name: string): readonly string[] | undefined;
 }
 
 /** Gives what an explanation works with. */
 export function unconnected(scope: Scope): Unconnected {
-  const { upstreams, caches } = scope;
+  const { upstreams, caches, clusterNames } = scope;
   return {
     upstreams: {
       groups: upstreams.groups,
@@ -45,6 +48,7 @@ export function unconnected(scope: Scope): Unconnected {
     sharePurges: () => undefined,
     buffers: new PieceBuffers(),
     servers: (group) => scope.upstream(group) ?? [],
+    sessionsCluster: clusterNames[0],
   };
 }
 
@@ -118,6 +122,7 @@ export function explainForwarding<T extends Target>(
         ...(cache?.facts ?? []),
         ...(hasPieces ? pieceFacts(x, sizeBytes) : []),
         ...tell(x, asked, isForCache),
+        ...sessionFacts(target, provisioned),
         ...peerFacts(target, provisioned, balancingInputOf(x, target.group)),
         ...faultFacts(x, config),
       ],
@@ -128,6 +133,13 @@ export function explainForwarding<T extends Target>(
 
 function pieceFacts(x: Exchange, sizeBytes: number): readonly Fact[] {
   return [{ label: 'pieces', value: `of ${sizeBytes} bytes; the first is ${sliceRange(x)}` }];
+}
+
+function sessionFacts({ group: { sticky } }: Target, { sessionsCluster }: Unconnected): readonly Fact[] {
+  if (sticky?.kind !== 'learn') return [];
+  const whose = sticky.isShared && sessionsCluster !== undefined;
+  const value = `learned in "${sticky.zone}"${whose ? ` by all gateways of cluster "${sessionsCluster}"` : ''}`;
+  return [{ label: 'sessions', value }];
 }
 
 /** Names that need not be resolved. */

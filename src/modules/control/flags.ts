@@ -180,12 +180,24 @@ type FlagEndpoint = Omit<Endpoint, 'compile' | 'needsFlags'> & {
   act(x: Exchange, query: Query, dictionary: Dictionary): void | Promise<void>;
 };
 
+/** The name of the dictionary that a request of an endpoint for flags is about; `undefined`: its arguments are invalid. */
+export function dictionaryAsked(args: string, { flagsZone }: ControlConfig): string | undefined {
+  try {
+    return dictionaryOf(readQuery(args), flagsZone);
+  } catch (error) {
+    if (!(error instanceof ControlFault)) throw error;
+    return undefined;
+  }
+}
+
+const dictionaryOf = (query: Query, flagsZone: string): string => query.get('dict') || flagsZone;
+
 /** Defines an endpoint for the location's dictionary of flags, or the one that `dict=` names. */
 function withFlags({ act, ...facts }: FlagEndpoint): Endpoint {
   const compile = ({ config, resources }: Surface) => {
     return (x: Exchange) => {
       const query = readQuery(x.args);
-      const name = query.get('dict') || config.flagsZone;
+      const name = dictionaryOf(query, config.flagsZone);
       const dictionary = resources.dictionaries.get(name);
       if (!dictionary) throw new ControlFault(200, `shared dict not found: ${name}`);
       return act(x, query, dictionary);

@@ -1,5 +1,6 @@
 import {
   type ExplainedAction,
+  type ExplainedFact,
   type LocationFacts,
   type LocationParts,
   type ModuleExplanation,
@@ -12,7 +13,7 @@ import { compileConsole } from './console/console.ts';
 import { prepareConsole } from './console/history.ts';
 import { directives, validate } from './directives.ts';
 import { type Endpoint, guardEndpoint, refuse, type Surface } from './endpoint.ts';
-import { flagVariables } from './flags.ts';
+import { dictionaryAsked, flagVariables } from './flags.ts';
 import { ENDPOINTS } from './inventory.ts';
 import { metrics } from './metrics.ts';
 import {
@@ -30,13 +31,14 @@ export { endpointPath } from './inventory.ts';
 /** Explains which endpoint would serve a request. The console's own resources come from the process. */
 const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
   provision: (config, scope) => openResources({ ...config, console: false }, scope),
-  explain: ({ api, console }, _resources, { location }) => {
+  explain: (config, _resources, { location }) => {
+    const { api, console } = config;
     if (console) return { content: () => ({ does: 'serves the console' }) };
-    return api === undefined ? {} : { content: tellEndpoint(api, location) };
+    return api === undefined ? {} : { content: tellEndpoint(api, config, location) };
   },
 };
 
-function tellEndpoint(api: string, location: LocationFacts): Explainer {
+function tellEndpoint(api: string, config: ControlConfig, location: LocationFacts): Explainer {
   const prefix = prefixOf(location);
   const endpointFor = (uri: string): Endpoint | undefined =>
     ENDPOINTS.find(({ name, path }) => (api === WHOLE_INVENTORY ? prefix + path === uri : name === api));
@@ -58,10 +60,20 @@ function tellEndpoint(api: string, location: LocationFacts): Explainer {
           label: 'endpoint',
           value: `${endpoint.description}${endpoint.writes ? ' (it changes something)' : ''}`,
         },
+        ...(endpoint.needsFlags ? tellDictionary(x.args, config) : []),
       ],
       unknown: 'the state of the gateway',
     };
   };
+}
+
+/** Tells which dictionary the endpoint works with, and who else has it. */
+function tellDictionary(args: string, config: ControlConfig): readonly ExplainedFact[] {
+  const asked = dictionaryAsked(args, config);
+  const known = config.dictionaries?.find(({ name }) => name === asked);
+  if (!known) return [];
+  const whose = known.cluster === undefined ? '' : `, shared by all gateways of cluster "${known.cluster}"`;
+  return [{ label: 'flags in', value: `${known.name}${whose}` }];
 }
 
 /** The control surface: a JSON API for operators, dictionaries in shared memory, and feature flags kept in them. */

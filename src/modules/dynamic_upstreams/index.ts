@@ -158,15 +158,16 @@ export const dynamicUpstreams = moduleFor<DynamicUpstreamsConfig>()<Resources>({
       changes: undefined,
       knowsHost: () => true,
     }),
-    explain: (config) => ({
+    explain: ({ target = '', cluster, ...config }) => ({
       content: (x) => ({
         does:
           x.method === 'GET' || x.method === 'HEAD'
             ? 'shows the peers of an upstream'
             : 'changes the peers of an upstream',
         facts: [
-          { label: 'upstream', value: (config as ApiConfig).target },
+          { label: 'upstream', value: target },
           { label: 'source', value: sourceOf(config) },
+          ...(cluster === undefined ? [] : [{ label: 'cluster', value: cluster }]),
         ],
         unknown: 'the response',
       }),
