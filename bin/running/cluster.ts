@@ -7,9 +7,9 @@ export interface ClusterOptions extends ControlOptions {
   readonly json?: boolean;
 }
 
-/** A cluster in a response of `control_api cluster`; one that has just begun knows no store yet. */
-type ShownCluster = { readonly name: string } & Omit<ClusterStatus, 'backend'> &
-  Partial<Pick<ClusterStatus, 'backend'>>;
+/** A cluster in a response of `control_api cluster`; one that has just begun knows no store yet, an older gateway no warnings. */
+type ShownCluster = { readonly name: string } & Omit<ClusterStatus, 'backend' | 'warnings'> &
+  Partial<Pick<ClusterStatus, 'backend' | 'warnings'>>;
 
 /** `gw cluster status`: prints the clusters of the running gateway. Exit code 1: it did not respond, or a store is away. */
 export async function clusterStatus({ json, ...options }: ClusterOptions): Promise<number> {
@@ -34,12 +34,22 @@ function tableOf(clusters: readonly ShownCluster[]): string {
 }
 
 function headOf(cluster: ShownCluster): string {
-  const { name, node_id: nodeId, backend, state, reason, conflicts, buffer_bytes: waiting } = cluster;
+  const {
+    name,
+    node_id: nodeId,
+    backend,
+    state,
+    reason,
+    conflicts,
+    warnings = [],
+    buffer_bytes: waiting,
+  } = cluster;
   const title = `cluster ${name}: ${reason === undefined ? state : `${state}, ${reason}`}`;
   const facts = [
     ['this node', nodeId],
     ['store', backend ?? 'not asked yet'],
     ['buffer', waiting === 0 ? 'empty' : `${waiting} bytes wait for the store`],
+    ...warnings.map((warning) => ['warning', warning]),
     ...conflicts.map(({ stream, node_id: other }) => [
       'conflict',
       `${subjectText(stream)} has other parameters on node ${other}`,

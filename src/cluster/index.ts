@@ -22,7 +22,6 @@ export {
   MORE_COMMANDS,
   openStore,
   parseBackend,
-  RedisStore,
   type SchemaItem,
   schemaScript,
   schemaSql,

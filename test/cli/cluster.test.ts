@@ -75,6 +75,7 @@ xx:new    xx:new              1         0 ms     0
           { stream: 'ev:bus', node_id: 'gw-west-12' },
           { stream: 'li:perip', node_id: 'gw-b' },
         ],
+        warnings: ['another live node has the id "gw-a", too'],
         buffer_bytes: 20_480,
       },
       starting,
@@ -86,6 +87,7 @@ cluster main: down, connect ECONNREFUSED 10.0.0.7:6379
 this node  gw-a
 store      redis.internal:6379
 buffer     20480 bytes wait for the store
+warning    another live node has the id "gw-a", too
 conflict   events of bus has other parameters on node gw-west-12
 conflict   limit perip has other parameters on node gw-b
 

@@ -67,6 +67,27 @@ test('both nodes of a difference tell it, and no other one, until it ends', asyn
   await expect.poll(() => [a, b].map(({ status }) => status.conflicts)).toEqual([[], []]);
 });
 
+test('a store that evicts keys is told, in the log once, until it does not any more', async () => {
+  const { url, client } = await redis('--maxmemory-policy', 'allkeys-lru');
+  const { node, log } = startLightNode('a', { url, namespace: freshNamespace() });
+  const warning =
+    'the store has "maxmemory-policy allkeys-lru": streams would vanish; it must be "noeviction"';
+  await expect.poll(() => node.status.warnings).toEqual([warning]);
+  await client.config('SET', 'maxmemory-policy', 'noeviction');
+  await expect.poll(() => node.status.warnings).toEqual([]);
+  expect(log).toEqual([`error: cluster "main": ${warning}`]);
+});
+
+test('two live nodes of one name tell that, until one of them leaves', async () => {
+  const { url } = await redis();
+  const namespace = freshNamespace();
+  const [one, other] = [startLightNode('a', { url, namespace }), startLightNode('a', { url, namespace })];
+  const told = (): readonly string[] => [...one.node.status.warnings, ...other.node.status.warnings];
+  await expect.poll(told).toContain('another live node has the id "a", too');
+  await other.close();
+  await expect.poll(() => one.node.status.warnings).toEqual([]);
+});
+
 test('what nodes say of themselves is shown only if it can be that', async () => {
   const store = await redis();
   const namespace = freshNamespace();

@@ -92,6 +92,8 @@ export class ClusterNode implements StoreOwner {
   #membersReadMs = 0;
   #heard: Heard | undefined;
   #beats = 0;
+  /** Redis' `maxmemory-policy`, as far as it is wrong. */
+  #policy: string | undefined;
   /** Heartbeats in a row that another node with this id was heard of. */
   #taken = 0;
   /** Raised with each connection: what an older one has begun must not go on. */
@@ -205,6 +207,7 @@ export class ClusterNode implements StoreOwner {
         gaps: shared.gaps,
       })),
       conflicts: this.#conflicts.map(({ stream, nodeId: node }) => ({ stream, node_id: node })),
+      warnings: [this.#evicts, this.#shares].filter((warning) => warning !== undefined),
       buffer_bytes: this.#bytes.waiting,
     };
   }
@@ -235,6 +238,18 @@ export class ClusterNode implements StoreOwner {
     const own = this.#heard?.conflicts ?? [];
     const shared = new Set([...this.#digests.keys(), ...this.#streams.keys()]);
     return conflictsOf({ nodeId: this.#parts.nodeId, own, members: this.#members, shared });
+  }
+
+  /** A store that evicts keys would lose streams without a word. */
+  get #evicts(): string | undefined {
+    if (this.#policy === undefined) return undefined;
+    return `the store has "maxmemory-policy ${this.#policy}": streams would vanish; it must be "noeviction"`;
+  }
+
+  /** Once is what a node hears that was started again. */
+  get #shares(): string | undefined {
+    if (this.#taken <= 1) return undefined;
+    return `another live node has the id "${this.#parts.nodeId}", too`;
   }
 
   get #told(): string | undefined {
@@ -291,7 +306,7 @@ export class ClusterNode implements StoreOwner {
     if (waiting > 0 && epoch === this.#epoch)
       this.#warnings.write('notice', `${waiting} entries that had waited were sent`);
     this.#warnings.begin();
-    await this.#checkPolicy();
+    await this.#trying(() => this.#checkPolicy());
     this.#hasStarted ||= epoch === this.#epoch;
     await this.#beat();
     if (epoch === this.#epoch) await this.#read(epoch);
@@ -349,6 +364,7 @@ export class ClusterNode implements StoreOwner {
     const all = [...this.#streams.values()];
     // What one of them needs may be in a part of the store that is away.
     let isFine = await this.#trying(() => this.#show(all));
+    if (this.#beats % SELDOM === 0) isFine = (await this.#trying(() => this.#checkPolicy())) && isFine;
     for (const shared of all) isFine = (await this.#trying(() => this.#look(shared))) && isFine;
     await this.#sendEnded();
     if (isFine) this.#refusal = undefined;
@@ -389,9 +405,8 @@ export class ClusterNode implements StoreOwner {
 
   #warnOfConflicts({ conflicts, isTaken }: Heard): void {
     const { nodeId } = this.#parts;
-    // Once is what a node hears that was started again.
     this.#taken = isTaken ? this.#taken + 1 : 0;
-    if (this.#taken > 1) this.#warnings.once('taken', `another live node has the id "${nodeId}", too`);
+    if (this.#shares !== undefined) this.#warnings.once('taken', this.#shares);
     for (const { stream, nodeId: said } of conflicts) {
       const other = said.slice(0, LONGEST_NAME);
       const message = `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`;
@@ -399,14 +414,11 @@ export class ClusterNode implements StoreOwner {
     }
   }
 
-  /** A store that evicts keys would lose streams without a word. */
   async #checkPolicy(): Promise<void> {
-    await this.#trying(async () => {
-      const policy = await this.#store.policy();
-      if (policy === undefined || policy === 'noeviction') return;
-      const message = `the store has "maxmemory-policy ${policy}": streams would vanish; it must be "noeviction"`;
-      this.#warnings.write('error', `${message}`);
-    });
+    const policy = await this.#store.policy();
+    const former = this.#policy;
+    this.#policy = policy === 'noeviction' ? undefined : policy?.slice(0, LONGEST_NAME);
+    if (this.#evicts !== undefined && this.#policy !== former) this.#warnings.write('error', this.#evicts);
   }
 
   /** Runs something that needs the store. False if the store has failed; that is logged unless its connection was lost. */

@@ -13,6 +13,8 @@ export interface ClusterStatus {
   readonly streams: readonly StreamStatus[];
   /** What this node shares with other parameters than another node; empty again once it is the same. */
   readonly conflicts: readonly { readonly stream: string; readonly node_id: string }[];
+  /** What else an operator has to mend: a store that may evict streams, two nodes of one name. */
+  readonly warnings: readonly string[];
   readonly buffer_bytes: number;
 }
 

@@ -3,7 +3,7 @@ export { isGenuine, type Seal, sealEntry } from './entry.ts';
 export { keyedFields, type KeyWrite, keyWriteOf, MAX_KEYED_BYTES } from './keyed-fields.ts';
 export { openStore } from './open-store.ts';
 export { applySchema, type SchemaItem, schemaScript, schemaSql, schemaStatus } from './postgres/index.ts';
-export { MORE_COMMANDS, RedisStore, STORE_COMMANDS } from './redis/index.ts';
+export { MORE_COMMANDS, STORE_COMMANDS } from './redis/index.ts';
 export {
   type Admitting,
   type ClusterStore,

@@ -16,6 +16,7 @@ export const cluster: Endpoint = {
           members: [],
           streams: [],
           conflicts: [],
+          warnings: [],
           buffer_bytes: 0,
         }),
       }));

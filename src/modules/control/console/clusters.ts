@@ -17,9 +17,10 @@ function stateOf({ plan, nodeId, status }: OpenCluster): ClusterState {
       nodes: [],
       streams: [],
       conflicts: [],
+      warnings: [],
       bufferBytes: 0,
     };
-  const { backend, state, reason, members, members_total: nodesTotal, streams, conflicts } = status;
+  const { backend, state, reason, members, members_total: nodesTotal, streams, conflicts, warnings } = status;
   return {
     ...known,
     store: backend,
@@ -35,6 +36,7 @@ function stateOf({ plan, nodeId, status }: OpenCluster): ClusterState {
       gaps,
     })),
     conflicts: conflicts.map(({ stream, node_id: node }) => ({ subject: subjectText(stream), node })),
+    warnings,
     bufferBytes: status.buffer_bytes,
   };
 }

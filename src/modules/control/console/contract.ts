@@ -371,6 +371,8 @@ export interface ClusterState {
   readonly streams: readonly SharedStreamState[];
   /** What another node shares with other parameters. */
   readonly conflicts: readonly { readonly subject: string; readonly node: string }[];
+  /** What else is to be mended, as sentences. */
+  readonly warnings: readonly string[];
   /** Bytes of entries that wait for the store. */
   readonly bufferBytes: number;
   readonly mostBufferBytes: number;

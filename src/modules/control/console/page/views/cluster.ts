@@ -113,10 +113,14 @@ class ClusterCard implements Row<ClusterState> {
   }
 }
 
-function noticesOf({ reason, conflicts }: ClusterState): readonly HTMLElement[] {
-  const told = conflicts.map(({ subject, node }) =>
-    notice('refused', `Node ${node} has other parameters for ${subject}: give all the same configuration.`),
-  );
+function noticesOf({ reason, conflicts, warnings }: ClusterState): readonly HTMLElement[] {
+  const told = [
+    ...warnings.map((warning) => `${warning.slice(0, 1).toUpperCase()}${warning.slice(1)}.`),
+    ...conflicts.map(
+      ({ subject, node }) =>
+        `Node ${node} has other parameters for ${subject}: give all the same configuration.`,
+    ),
+  ].map((text) => notice('refused', text));
   if (reason === undefined) return told;
   return [notice('failed', `The store cannot be used: ${reason}. This gateway goes on alone.`), ...told];
 }
