@@ -123,6 +123,8 @@ test('many nodes of one Redis: each gets each entry, with as many reads and byte
   const nodes = await startNodes(t, server.url, NODES);
   const told: string[] = [];
   for (const rate of RATES) told.push(await measure(server, nodes, rate));
+  const all = RATES.reduce((sum, rate) => sum + rate * SECONDS, 0);
+  expect(new Set(nodes.map(({ received }) => received))).toEqual(new Set([all]));
   const { usedBytes } = await factsOf(server);
   const perConnection = Math.round((usedBytes - empty.usedBytes) / (2 * NODES) / 1024);
   told.push(`${perConnection} KiB per connection, entries included`);
@@ -133,6 +135,7 @@ test('many nodes of one Redis: each gets each entry, with as many reads and byte
 test('as many nodes of one PostgreSQL as the guide allows get each entry', async (t) => {
   const nodes = await startNodes(t, gatewayDsn(await ownDatabase()), POSTGRES_NODES);
   const perSecond = await publish(nodes, POSTGRES_RATE);
+  expect(new Set(nodes.map(({ received }) => received))).toEqual(new Set([POSTGRES_RATE * SECONDS]));
   const agesMs = nodes.flatMap((node) => node.agesMs).sort((one, other) => one - other);
   const [median, most] = [0.5, 0.99].map((part) => Math.round(agesMs[Math.floor(agesMs.length * part)] ?? 0));
   console.info(
