@@ -18,7 +18,7 @@ const outboxes = [
 ];
 for (const { it, size, count } of outboxes) {
   test(`a call to the store carries ${it} of the entries that wait`, () => {
-    const outbox = new Outbox(new OutboxBytes(1_000_000_000));
+    const outbox = new Outbox(new OutboxBytes(1_000_000_000), () => undefined);
     for (let sequence = 1; sequence <= 300; sequence += 1)
       outbox.add({ origin: 'a', incarnation: 'i', sequence, mac: '', fields: ['x'.repeat(size)] });
     expect(outbox.first(256)).toHaveLength(count);

@@ -1,50 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ClusterNode } from '../../src/cluster/index.ts';
-import type { ForeignEntry, Subject } from '../../src/cluster/node/subject.ts';
 import { redis } from '../harness/redis.ts';
 import { startLightNode, type TestNode } from './keys.ts';
 import { freshNamespace } from './stores.ts';
-
-/** What is said on one node the others hear. */
-class Talk implements Subject {
-  readonly stream = 'ev:talk';
-  readonly digest = '1';
-  readonly history = 100;
-  readonly position = undefined;
-  readonly incarnation: string;
-  readonly heard: string[] = [];
-  #said: { readonly sequence: number; readonly fields: readonly string[] }[] = [];
-  #sequence = 0;
-  #listener: () => void = () => undefined;
-
-  constructor(incarnation: string) {
-    this.incarnation = incarnation;
-  }
-
-  say(word: string): void {
-    this.#said.push({ sequence: (this.#sequence += 1), fields: ['word', word] });
-    this.#listener();
-  }
-
-  watch(listener: () => void): () => void {
-    this.#listener = listener;
-    return () => undefined;
-  }
-
-  take(): { entries: { sequence: number; fields: readonly string[] }[]; lost: number } {
-    return { entries: this.#said.splice(0), lost: 0 };
-  }
-
-  accepts = (): boolean => true;
-  confirmed = (): void => undefined;
-  tellGap = (): void => undefined;
-  tellLost = (): void => undefined;
-
-  apply(entries: readonly ForeignEntry[]): boolean {
-    this.heard.push(...entries.map(({ fields }) => String(fields[1])));
-    return true;
-  }
-}
+import { Talk } from './talk.ts';
 
 test('both nodes of a difference tell it, and no other one, until it ends', async () => {
   const { url } = await redis();

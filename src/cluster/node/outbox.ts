@@ -7,13 +7,28 @@ const MOST_CALLED_BYTES = 131_072;
 /** About what an entry takes in memory beside its texts. */
 const ENTRY_BYTES = 200;
 
-/** Bytes that wait in the outboxes of a node together. */
+/** Bytes that wait in the outboxes of a node together. If they are too many, the largest outbox gives: a flood drops itself only. */
 export class OutboxBytes {
   waiting = 0;
   readonly most: number;
+  readonly #outboxes = new Set<Outbox>();
 
   constructor(most: number) {
     this.most = most;
+  }
+
+  /** Makes room for what was added last. */
+  fit(added: Outbox): void {
+    this.#outboxes.add(added);
+    while (this.waiting > this.most) {
+      const [largest = added] = [...this.#outboxes].sort((one, other) => other.bytes - one.bytes);
+      if (largest === added && added.length === 1) return;
+      largest.dropOldest();
+    }
+  }
+
+  leave(outbox: Outbox): void {
+    this.#outboxes.delete(outbox);
   }
 }
 
@@ -25,29 +40,39 @@ interface Confirmed {
 /** Entries on their way to the store, in their order. */
 export class Outbox {
   readonly #bytes: OutboxBytes;
+  readonly #dropped: () => void;
   #waiting: SealedEntry[] = [];
   #confirmed: Confirmed[] = [];
   #confirmedBytes = 0;
+  #waitingBytes = 0;
 
-  constructor(bytes: OutboxBytes) {
+  /** `dropped` is called for each entry that goes without the store having it. */
+  constructor(bytes: OutboxBytes, dropped: () => void) {
     this.#bytes = bytes;
+    this.#dropped = dropped;
   }
 
   get length(): number {
     return this.#waiting.length;
   }
 
-  /** Adds an entry. Returns how many of the oldest had to go for it. */
-  add(entry: SealedEntry): number {
+  /** Of what waits. */
+  get bytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** Adds an entry. The oldest ones of the largest outbox may have to go for it. */
+  add(entry: SealedEntry): void {
     this.#waiting.push(entry);
-    this.#bytes.waiting += bytesOf(entry);
-    let dropped = 0;
-    while (this.#bytes.waiting > this.#bytes.most && this.#waiting.length > dropped + 1) {
-      this.#bytes.waiting -= bytesOf(this.#waiting[dropped] as SealedEntry);
-      dropped += 1;
-    }
-    if (dropped > 0) this.#waiting.splice(0, dropped);
-    return dropped;
+    this.#count(bytesOf(entry));
+    this.#bytes.fit(this);
+  }
+
+  dropOldest(): void {
+    const oldest = this.#waiting.shift();
+    if (!oldest) return;
+    this.#count(-bytesOf(oldest));
+    this.#dropped();
   }
 
   /** The oldest entries, as many as one call to the store takes; they stay until they are confirmed. */
@@ -68,7 +93,7 @@ export class Outbox {
     // Some of them may have been dropped meanwhile.
     const done = this.#waiting.findIndex(({ sequence }) => sequence > last);
     for (const entry of this.#waiting.splice(0, done < 0 ? this.#waiting.length : done)) {
-      this.#bytes.waiting -= bytesOf(entry);
+      this.#count(-bytesOf(entry));
       this.#confirmed.push({ entry, atMs: nowMs });
       this.#confirmedBytes += bytesOf(entry);
     }
@@ -84,17 +109,23 @@ export class Outbox {
     this.#confirmed = this.#confirmed.filter(({ entry }) => entry.sequence <= lastSequence);
     this.#waiting = [...again, ...this.#waiting];
     for (const entry of again) {
-      this.#bytes.waiting += bytesOf(entry);
+      this.#count(bytesOf(entry));
       this.#confirmedBytes -= bytesOf(entry);
     }
     return again.length;
   }
 
   clear(): void {
-    for (const entry of this.#waiting) this.#bytes.waiting -= bytesOf(entry);
+    this.#count(-this.#waitingBytes);
+    this.#bytes.leave(this);
     this.#waiting = [];
     this.#confirmed = [];
     this.#confirmedBytes = 0;
+  }
+
+  #count(bytes: number): void {
+    this.#waitingBytes += bytes;
+    this.#bytes.waiting += bytes;
   }
 
   #forget(nowMs: number): void {

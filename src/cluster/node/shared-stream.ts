@@ -52,7 +52,7 @@ export class SharedStream implements NodeStream {
   constructor(subject: Subject, parts: SharedStreamParts) {
     this.subject = subject;
     this.#parts = parts;
-    this.#outbox = new Outbox(parts.bytes);
+    this.#outbox = new Outbox(parts.bytes, () => this.#isDropped(1));
   }
 
   /** The counter of the last entry that was read; `undefined` before `begin` has succeeded once. */
@@ -111,13 +111,10 @@ export class SharedStream implements NodeStream {
   }
 
   collect(): void {
-    const { counts } = this.#parts;
     for (;;) {
       const { entries, lost } = this.subject.take(MOST_SENT);
-      let dropped = lost;
-      for (const entry of entries) dropped += this.#outbox.add(this.#sealed(entry));
-      if (dropped > 0) counts.dropped(this.subject.stream, dropped);
-      this.#untold += dropped;
+      if (lost > 0) this.#isDropped(lost);
+      for (const entry of entries) this.#outbox.add(this.#sealed(entry));
       if (entries.length === 0) return;
     }
   }
@@ -161,6 +158,11 @@ export class SharedStream implements NodeStream {
     this.#parts.counts.received(fresh.length);
     this.#position = position;
     return true;
+  }
+
+  #isDropped(count: number): void {
+    this.#parts.counts.dropped(this.subject.stream, count);
+    this.#untold += count;
   }
 
   async #begin(store: ClusterStore): Promise<void> {
