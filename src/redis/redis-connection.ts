@@ -82,6 +82,9 @@ export class RedisConnection {
   /** Failed attempts to connect since it was up. */
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
+  /** How much has arrived since the connection was first opened. */
+  receivedBytes = 0;
+  #reader: RespReader | undefined;
   #closed = false;
   /** True from the start of an attempt to connect until it fails or the connection breaks. */
   #live = true;
@@ -109,6 +112,11 @@ export class RedisConnection {
     this.#options = options;
     this.#owner = owner;
     this.#connect();
+  }
+
+  /** A reply has arrived in part. */
+  get isWithinReply(): boolean {
+    return this.#live && this.#reader?.isWithinReply === true;
   }
 
   /** Sends a command; only after `up`. All commands of one turn of the event loop are written together. */
@@ -166,10 +174,11 @@ export class RedisConnection {
     const { connectTimeoutMs, maxReplyBytes, nested } = this.#options;
     const owner = this.#owner;
     const pushed = owner.pushed && ((push: Push) => owner.pushed?.(push));
-    const reader = new RespReader(maxReplyBytes, this.#replied, { pushed, nested });
+    const reader = (this.#reader = new RespReader(maxReplyBytes, this.#replied, { pushed, nested }));
     this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
     this.#socket = dial(this.#endpoint, () => this.#logIn())
       .on('data', (chunk) => {
+        this.receivedBytes += chunk.length;
         const fault = reader.read(chunk);
         if (fault !== undefined) this.drop(fault);
       })

@@ -142,6 +142,11 @@ export class RespReader {
     this.#open = nested ? [] : undefined;
   }
 
+  /** A reply has come in part. */
+  get isWithinReply(): boolean {
+    return this.#heldBytes + this.#decodedBytes > 0;
+  }
+
   /**
    * Decodes a chunk. Gives the fault if the bytes are invalid: then the connection cannot be used any more. The fault never
    * quotes a reply.

@@ -1,11 +1,19 @@
 import { expect, test } from 'vitest';
-import type { ClusterStore, SealedEntry } from '../../src/cluster/index.ts';
+import type { ClusterNode, ClusterStore, SealedEntry } from '../../src/cluster/index.ts';
 import { KeyedStream } from '../../src/cluster/node/keyed-stream.ts';
 import { NodeWarnings } from '../../src/cluster/node/node-warnings.ts';
 import { Outbox, OutboxBytes } from '../../src/cluster/node/outbox.ts';
 import { EVENT_LIMITS } from '../../src/zone/index.ts';
-import { TestKeys } from './keys.ts';
-import { readyStore } from './stores.ts';
+import { redis } from '../harness/redis.ts';
+import { startLightNode, TestKeys } from './keys.ts';
+import { lossyProxy } from './lossy-proxy.ts';
+import { freshNamespace, readyStore } from './stores.ts';
+import { Talk } from './talk.ts';
+
+interface Talker {
+  readonly node: ClusterNode;
+  readonly talk: Talk;
+}
 
 const sizeOf = ({ fields }: SealedEntry): number => fields.join('').length;
 const total = (entries: readonly SealedEntry[]): number =>
@@ -86,4 +94,23 @@ test('a flood of conflicts pushes no other events out of the rings', () => {
   expect(announced).toHaveLength(100);
   counts.beat();
   expect(announced.slice(100)).toEqual(['cluster_conflict {"more":900}']);
+});
+
+test('a reply that takes longer than the time of a command is read, as long as it arrives', async (t) => {
+  const { url, port } = await redis();
+  const proxy = await lossyProxy(t, port);
+  const namespace = freshNamespace();
+  const [a, b] = [url, proxy.url].map((to, nth) => {
+    const talk = new Talk(`i${nth}`);
+    const { node } = startLightNode(`n${nth}`, { url: to, namespace, timeoutMs: 150 });
+    node.add(talk);
+    return { node, talk };
+  }) as [Talker, Talker];
+  await expect.poll(() => [a, b].map(({ node }) => node.status.state)).toEqual(['up', 'up']);
+  proxy.slow(1_500_000);
+  const words = Array.from({ length: 90 }, (_, nth) => `${nth} ${'x'.repeat(10_000)}`);
+  for (const word of words) a.talk.say(word);
+  await expect.poll(() => b.talk.heard.length).toBe(words.length);
+  expect(b.talk.heard).toEqual(words);
+  expect(b.node.status.state).toBe('up');
 });

@@ -6,11 +6,14 @@ export interface LossyProxy {
   readonly url: string;
   /** What is sent in this direction vanishes from now on; `undefined`: nothing does, and connections begin anew. */
   lose(direction: 'to the server' | 'to the client' | undefined): void;
+  /** So much a second goes to the client from now on. */
+  slow(bytesPerSecond: number): void;
 }
 
 /** Opens a way to a server on loopback, until the test ends. */
 export async function lossyProxy(t: Owner, port: number): Promise<LossyProxy> {
   let lost: 'to the server' | 'to the client' | undefined;
+  let bytesPerSecond = Infinity;
   const open = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = createConnection({ host: '127.0.0.1', port });
@@ -24,7 +27,12 @@ export async function lossyProxy(t: Owner, port: number): Promise<LossyProxy> {
       });
     }
     client.on('data', (bytes) => lost !== 'to the server' && upstream.write(bytes));
-    upstream.on('data', (bytes) => lost !== 'to the client' && client.write(bytes));
+    upstream.on('data', (bytes: Buffer) => {
+      if (lost === 'to the client') return;
+      client.write(bytes);
+      upstream.pause();
+      setTimeout(() => upstream.resume(), (bytes.length * 1_000) / bytesPerSecond);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.onTestFinished(async () => {
@@ -38,5 +46,6 @@ export async function lossyProxy(t: Owner, port: number): Promise<LossyProxy> {
       // A stream of which bytes are missing is of no use.
       if (direction === undefined) for (const socket of open) socket.destroy();
     },
+    slow: (rate) => void (bytesPerSecond = rate),
   };
 }

@@ -166,7 +166,10 @@ export interface ClusterStore {
   members(): Promise<readonly Member[]>;
   /** What the store does when its memory is full: Redis' `maxmemory-policy`; `undefined` if it does not tell. */
   policy(): Promise<string | undefined>;
-  /** Closes the connection that reads, if there is one of its own, and opens it again: what it gives is not what there is. */
+  /**
+   * Closes the connection that reads, if there is one of its own, and opens it again: what it gives is not what there is. Not if a
+   * reply is just arriving there.
+   */
   readAnew(): void;
   /** Calls that wait are rejected. */
   close(): void;

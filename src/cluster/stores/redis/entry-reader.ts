@@ -1,4 +1,4 @@
-import type { StoredEntry } from '../store.ts';
+import { type StoredEntry, StoreLost } from '../store.ts';
 import { type Page, readPage, readRange, readStreams } from './redis-replies.ts';
 import { PAGE } from './redis-scripts.ts';
 import { type Commands, isTooLarge } from './servers/index.ts';
@@ -32,6 +32,8 @@ export class EntryReader {
   readonly #keyOf: (stream: string) => string;
   /** Streams of which a read was too large: they are read in small pages until they are read. */
   readonly #large = new Set<string>();
+  /** Number of entries of one read; fewer after one that did not arrive. */
+  #most = MOST_READ;
 
   constructor(keyOf: (stream: string) => string) {
     this.#keyOf = keyOf;
@@ -69,7 +71,7 @@ export class EntryReader {
     { waitMs, most = MOST_READ }: ReadOptions,
   ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
     const streams = new Map([...behind.keys()].map((stream) => [this.#keyOf(stream), stream]));
-    const count = Math.ceil(most / behind.size);
+    const count = Math.ceil(Math.min(most, this.#most) / behind.size);
     const wait = Math.ceil(waitMs);
     // Redis takes 0 for no end.
     const block = wait > 0 ? ['BLOCK', String(wait)] : [];
@@ -83,9 +85,11 @@ export class EntryReader {
     ];
     try {
       const found = await commands.ask({ name: 'xread', args, waitMs: wait }, readStreams);
+      this.#most = Math.min(MOST_READ, 2 * this.#most);
       return new Map([...found].map(([key, entries]) => [streams.get(key) ?? key, entries]));
     } catch (error) {
       if (isTooLarge(error)) for (const stream of behind.keys()) this.#large.add(stream);
+      else if (error instanceof StoreLost) this.#most = Math.max(1, Math.floor(this.#most / 2));
       throw error;
     }
   }

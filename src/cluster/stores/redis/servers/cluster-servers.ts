@@ -100,7 +100,7 @@ export class ClusterServers implements RedisServers {
   }
 
   readAnew(): void {
-    for (const reader of this.#readers.values()) reader.drop('it gives nothing of what the store has');
+    for (const reader of this.#readers.values()) reader.renew('it gives nothing of what the store has');
   }
 
   close(): void {

@@ -34,7 +34,7 @@ export interface RedisServers {
   all(): readonly Commands[];
   /** Only commands about these keys wait from now on. */
   readOnly(keys: ReadonlySet<string>): void;
-  /** Closes the connections that read, and opens them again. */
+  /** Closes the connections that read and opens them again, unless replies are arriving on them. */
   readAnew(): void;
   close(): void;
 }

@@ -69,7 +69,7 @@ export class OneServer implements RedisServers {
   }
 
   readAnew(): void {
-    this.#reading.drop('it gives nothing of what the store has');
+    this.#reading.renew('it gives nothing of what the store has');
   }
 
   close(): void {

@@ -49,8 +49,8 @@ export class SlotReader implements Commands, Route {
     this.#parts.redirected(target);
   }
 
-  drop(reason: string): void {
-    this.#open?.connection.drop(reason);
+  renew(reason: string): void {
+    this.#open?.connection.renew(reason);
   }
 
   close(): void {

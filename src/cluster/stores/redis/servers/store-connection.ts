@@ -30,6 +30,8 @@ const TOO_LARGE = replyTooLarge(MAX_REPLY_BYTES);
 const MIN_CONNECT_MS = 1_000;
 /** A store that hangs is found again at once when it goes on, since an attempt to connect waits for it. */
 const LOGIN_MS = 5_000;
+/** A reply of which some always arrives in time may take so long in all. */
+const LONGEST_REPLY_MS = 60_000;
 /** Commands that timed out count until the connection is given up. */
 const MAX_IN_FLIGHT = 1_000;
 /** Errors of a store that is not the one to ask, or not yet: after a failover the address leads to another one. */
@@ -57,6 +59,8 @@ export class StoreConnection implements Commands {
   readonly #connectMs: number;
   /** Those who wait until it is up, or until it is certain that it is not. */
   readonly #waiting = new Set<(fault?: StoreLost) => void>();
+  /** What had arrived when it was to be opened again last. */
+  #renewedAtBytes = 0;
   #reason = 'not connected yet';
   /** No attempt to connect has ended yet, nor taken too long. */
   isNew = true;
@@ -126,10 +130,10 @@ export class StoreConnection implements Commands {
       if (connection.inFlight >= MAX_IN_FLIGHT) return reject(new StoreLost('too many commands wait'));
       if (isAsking) connection.send(asking());
       const lost = (reason: string): void => {
-        clearTimeout(timer);
+        expected();
         reject(new StoreLost(reason));
       };
-      const timer = setTimeout(() => this.#late(waitMs, lost), this.#timeoutMs + waitMs);
+      const expected = this.#expect(waitMs, () => this.#late(waitMs, lost));
       connection.send({
         name,
         args,
@@ -137,7 +141,7 @@ export class StoreConnection implements Commands {
         failed: lost,
         unsent: lost,
         replied: (reply) => {
-          clearTimeout(timer);
+          expected();
           try {
             resolve(read(this.#accepted(reply)));
           } catch (error) {
@@ -162,6 +166,14 @@ export class StoreConnection implements Commands {
     if (this.isUp) this.#connection.drop(reason);
   }
 
+  /** Closes the connection and opens it again, unless a reply is arriving on it. */
+  renew(reason: string): void {
+    const { isWithinReply, receivedBytes } = this.#connection;
+    const isArriving = isWithinReply && receivedBytes > this.#renewedAtBytes;
+    this.#renewedAtBytes = receivedBytes;
+    if (!isArriving) this.drop(reason);
+  }
+
   close(): void {
     this.#reason = 'closed';
     this.#connection.close();
@@ -171,6 +183,23 @@ export class StoreConnection implements Commands {
   #settle(fault?: StoreLost): void {
     this.isNew = false;
     for (const settle of this.#waiting) settle(fault);
+  }
+
+  /**
+   * Calls `late` once nothing has arrived for the time of a command: a large reply takes longer on a slow line. Returns the function
+   * that ends it.
+   */
+  #expect(waitMs: number, late: () => void): () => void {
+    const lastMs = performance.now() + waitMs + LONGEST_REPLY_MS;
+    let { receivedBytes } = this.#connection;
+    const check = (): void => {
+      const isArriving = this.#connection.receivedBytes > receivedBytes && performance.now() < lastMs;
+      ({ receivedBytes } = this.#connection);
+      if (isArriving) timer = setTimeout(check, this.#timeoutMs);
+      else late();
+    };
+    let timer = setTimeout(check, this.#timeoutMs + waitMs);
+    return () => clearTimeout(timer);
   }
 
   #late(waitMs: number, lost: (reason: string) => void): void {
