@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest';
 import { redis, type TestRedis } from '../harness/redis.ts';
-import { keyEntryOf, startKeyedNode } from './keys.ts';
+import { keyEntryOf, startKeyedNode, startLightNode, type TestNode } from './keys.ts';
 import { entriesOf, freshNamespace, readOn, readyStore } from './stores.ts';
+import { Talk } from './talk.ts';
 
 /* What somebody does who may write into the store, but has no secret: once it has ended, all goes on. */
+
+interface Talker extends TestNode {
+  readonly broken: Talk;
+  readonly whole: Talk;
+}
 
 const NO_COUNTERS = ['nan', '-5', '1e300', '9007199254740991', '18446744073709551615', '9'.repeat(400)];
 const LAST_IDS = ['1000000000000000-0', '9007199254740991-0', '18446744073709551615-18446744073709551615'];
@@ -89,4 +95,29 @@ test('a lease without an end, or at the place of which something else is, is nob
     await sabotage();
     expect(await store.lease('up', 'gw-a', 60_000)).toBe(true);
   }
+});
+
+test('a key that somebody has made something else holds up its own stream only, and is named', async () => {
+  const store = await redis();
+  const namespace = freshNamespace();
+  const [a, b] = ['a', 'b'].map((id) => {
+    const one = startLightNode(id, { url: store.url, namespace });
+    const [broken, whole] = [new Talk(id, 'ev:broken'), new Talk(id, 'ev:whole')];
+    for (const talk of [broken, whole]) one.node.add(talk);
+    return { ...one, broken, whole };
+  }) as [Talker, Talker];
+  await expect.poll(() => [a, b].map(({ node }) => node.status.state)).toEqual(['up', 'up']);
+  const key = `gw:{${namespace}:ev:broken}`;
+  await store.client.set(key, 'something else');
+  for (const word of ['one', 'two']) {
+    a.whole.say(word);
+    a.broken.say(word);
+    await expect.poll(() => b.whole.heard.at(-1)).toBe(word);
+  }
+  await expect
+    .poll(() => a.node.status.reason)
+    .toMatch(/^it refuses: "ev:broken": WRONGTYPE Operation against a key/);
+  await store.client.del(key);
+  await expect.poll(() => b.broken.heard).toEqual(['one', 'two']);
+  await expect.poll(() => [a, b].map(({ node }) => node.status.state)).toEqual(['up', 'up']);
 });

@@ -292,7 +292,7 @@ export class ClusterNode implements StoreOwner {
   async #sendEnded(): Promise<void> {
     for (const shared of this.#ended) {
       if (!this.#isUp) return;
-      await this.#trying(() => this.#sendFirst(shared));
+      await this.#trying(() => this.#sendFirst(shared), shared);
       if (shared.waiting > 0) continue;
       shared.drop();
       this.#ended.delete(shared);
@@ -318,7 +318,7 @@ export class ClusterNode implements StoreOwner {
       await shared.begin(this.#store);
       if (epoch === this.#epoch) this.#begun.add(shared);
       await this.#sendFirst(shared);
-    });
+    }, shared);
   }
 
   /** Sends what waits, and goes on with that while others have their turn. */
@@ -328,7 +328,7 @@ export class ClusterNode implements StoreOwner {
   }
 
   async #send(shared: NodeStream): Promise<void> {
-    if (this.#isUp && !this.#isClosed) await this.#trying(() => shared.send(this.#store));
+    if (this.#isUp && !this.#isClosed) await this.#trying(() => shared.send(this.#store), shared);
     else shared.collect();
   }
 
@@ -365,7 +365,7 @@ export class ClusterNode implements StoreOwner {
     // What one of them needs may be in a part of the store that is away.
     let isFine = await this.#trying(() => this.#show(all));
     if (this.#beats % SELDOM === 0) isFine = (await this.#trying(() => this.#checkPolicy())) && isFine;
-    for (const shared of all) isFine = (await this.#trying(() => this.#look(shared))) && isFine;
+    for (const shared of all) isFine = (await this.#trying(() => this.#look(shared), shared)) && isFine;
     await this.#sendEnded();
     if (isFine) this.#refusal = undefined;
     this.#warnings.beat();
@@ -422,19 +422,20 @@ export class ClusterNode implements StoreOwner {
   }
 
   /** Runs something that needs the store. False if the store has failed; that is logged unless its connection was lost. */
-  async #trying(act: () => Promise<void>): Promise<boolean> {
+  async #trying(act: () => Promise<void>, shared?: NodeStream): Promise<boolean> {
     try {
       await act();
       return true;
     } catch (error) {
-      this.#failed(error);
+      this.#failed(error, shared);
       return false;
     }
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown, shared?: NodeStream): void {
     if (error instanceof StoreLost || this.#isClosed) return;
-    const message = (error as Error).message.slice(0, LONGEST_REASON);
+    const what = shared ? `"${shared.subject.stream}": ` : '';
+    const message = `${what}${(error as Error).message.slice(0, LONGEST_REASON)}`;
     this.#refusal = `it refuses: ${message}`;
     this.#warnings.once(message, `the store refuses: ${message}`);
   }

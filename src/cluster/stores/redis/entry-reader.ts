@@ -1,4 +1,4 @@
-import { type StoredEntry, StoreLost } from '../store.ts';
+import { type StoredEntry, StoreLost, StoreRefused } from '../store.ts';
 import { type Page, readPage, readRange, readStreams } from './redis-replies.ts';
 import { PAGE } from './redis-scripts.ts';
 import { type Commands, isTooLarge } from './servers/index.ts';
@@ -10,6 +10,8 @@ const MOST_IN_PAGE = 250;
 /** Size of a page of large entries, which is that of the largest entry. */
 const MAX_PAGE_BYTES = 1_048_576;
 const LAST_ID = '18446744073709551615';
+/** Until a key is read again that is no stream. */
+const AGAIN_MS = 1_000;
 
 /** An id range for `XRANGE`, `XREVRANGE` and the script that replaces them. */
 interface Range {
@@ -32,6 +34,8 @@ export class EntryReader {
   readonly #keyOf: (stream: string) => string;
   /** Streams of which a read was too large: they are read in small pages until they are read. */
   readonly #large = new Set<string>();
+  /** Streams whose keys are something else, and until when they are left out: one of them makes the read of all fail. */
+  readonly #wrong = new Map<string, number>();
   /** Number of entries of one read; fewer after one that did not arrive. */
   #most = MOST_READ;
 
@@ -46,7 +50,29 @@ export class EntryReader {
     options: ReadOptions,
   ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
     const found = await this.#readLarge(commands, behind);
-    return found.size > 0 ? found : this.#readAll(commands, behind, options);
+    if (found.size > 0) return found;
+    const nowMs = performance.now();
+    for (const [stream, untilMs] of this.#wrong) if (untilMs <= nowMs) this.#wrong.delete(stream);
+    const rest = new Map([...behind].filter(([stream]) => !this.#wrong.has(stream)));
+    try {
+      return await this.#readAll(commands, rest.size > 0 ? rest : behind, options);
+    } catch (error) {
+      if (!isWrongType(error) || behind.size === 1) throw error;
+      await this.#findWrong(commands, rest);
+      if (rest.size === 0 || [...rest.keys()].every((stream) => this.#wrong.has(stream))) throw error;
+      return new Map();
+    }
+  }
+
+  async #findWrong(commands: Commands, behind: ReadonlyMap<string, number>): Promise<void> {
+    for (const [stream, counter] of behind) {
+      try {
+        await this.#readAll(commands, new Map([[stream, counter]]), { waitMs: 0, most: 1 });
+      } catch (error) {
+        if (!isWrongType(error)) throw error;
+        this.#wrong.set(stream, performance.now() + AGAIN_MS);
+      }
+    }
   }
 
   /** Gives the newest entries, the oldest first. */
@@ -127,6 +153,10 @@ export class EntryReader {
       throw error;
     }
   }
+}
+
+function isWrongType(error: unknown): boolean {
+  return error instanceof StoreRefused && error.message.startsWith('WRONGTYPE');
 }
 
 /** The highest id with a counter: what somebody else has added behind the entry is not read again. */
