@@ -119,6 +119,15 @@ for (const [kind, ready] of Object.entries(STORES)) {
     expect(await store.lease('up:a', 'gw-a', 1)).toBe(true);
     await expect.poll(() => store.lease('up:a', 'gw-b', 60_000)).toBe(true);
   });
+
+  test(`${kind}: a lease that is given back is nobody's, unless another one has it`, async () => {
+    const { store } = await ready();
+    expect(await store.lease('up:a', 'gw-a', 60_000)).toBe(true);
+    await store.release('up:a', 'gw-b');
+    expect(await store.lease('up:a', 'gw-b', 60_000)).toBe(false);
+    await store.release('up:a', 'gw-a');
+    expect(await store.lease('up:a', 'gw-b', 60_000)).toBe(true);
+  });
 }
 
 test('what somebody else has put among the keys is none of them, and is written over', async () => {

@@ -128,6 +128,13 @@ for (const { it, more } of amounts)
     await expectValues([a, b, start('late')], expected);
   });
 
+test('a node that leaves gives back what it did for all', async () => {
+  const { a, b } = await pair();
+  expect([await a.node.lease('up:a', 60_000), await b.node.lease('up:a', 60_000)]).toEqual([true, false]);
+  await a.close();
+  expect(await b.node.lease('up:a', 60_000)).toBe(true);
+});
+
 test('after a failover that has lost the last changes they are sent again', async () => {
   const { a, b, server, namespace } = await pair('--appendonly', 'no');
   a.keys.set('x', 'old');

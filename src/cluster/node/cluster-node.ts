@@ -75,6 +75,8 @@ export class ClusterNode implements StoreOwner {
   readonly #unwatch = new Map<NodeStream, () => void>();
   /** Streams that are not shared any more, but have entries that wait. */
   readonly #ended = new Set<NodeStream>();
+  /** What this node does for all. */
+  readonly #leases = new Set<string>();
   /** Of what is shared without a stream, by name. */
   readonly #digests = new Map<string, string>();
   readonly #heart: NodeJS.Timeout;
@@ -129,9 +131,11 @@ export class ClusterNode implements StoreOwner {
   }
 
   /** Takes, or keeps, what one node does for all. False: another one does it. Rejects if the store cannot be asked. */
-  lease(name: string, ttlMs: number): Promise<boolean> {
-    const { nodeId, incarnation } = this.#parts;
-    return this.#store.lease(name, `${nodeId} ${incarnation}`, ttlMs);
+  async lease(name: string, ttlMs: number): Promise<boolean> {
+    const isHeld = await this.#store.lease(name, this.#owner, ttlMs);
+    if (isHeld) this.#leases.add(name);
+    else this.#leases.delete(name);
+    return isHeld;
   }
 
   /** Tells the other nodes the parameters of something that has no stream. Returns the function that ends it. */
@@ -223,10 +227,18 @@ export class ClusterNode implements StoreOwner {
       // A send that is under way may have begun before the last entry was made.
       for (let twice = 0; twice < 2; twice += 1)
         await Promise.allSettled(all.map((shared) => this.#sendFirst(shared)));
+      const leases = [...this.#leases];
+      await Promise.allSettled(leases.map((name) => this.#store.release(name, this.#owner)));
       await this.#store.leave(nodeId, incarnation).catch(() => undefined);
     }
     this.#epoch += 1;
     this.#store.close();
+  }
+
+  /** Of leases. */
+  get #owner(): string {
+    const { nodeId, incarnation } = this.#parts;
+    return `${nodeId} ${incarnation}`;
   }
 
   get #state(): ClusterStatus['state'] {

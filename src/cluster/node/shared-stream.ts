@@ -5,6 +5,7 @@ import {
   type SealedEntry,
   sealEntry,
   type StoredEntry,
+  type StreamState,
 } from '../stores/index.ts';
 import { gapIn, Lag, type NodeStream, type StreamParts } from './node-stream.ts';
 import { Outbox, type OutboxBytes } from './outbox.ts';
@@ -91,16 +92,10 @@ export class SharedStream implements NodeStream {
     const state = await store.look(this.subject.stream, this.#asked(position));
     // Reading has gone on meanwhile.
     if (this.#position !== position) return true;
-    const { counter, oldest } = state;
-    // At other times entries may have been confirmed since the store was asked.
-    if (!this.#maySend || counter < position) this.#outbox.restore(state.lastSequence);
-    const known = this.#macs.at(position);
-    const isOther = state.mac !== undefined && known !== undefined && state.mac !== known;
-    if (counter < position) await this.#goBack(store, { from: counter + 1, to: position });
-    else if (isOther) this.#reread(Math.max(oldest, position - REREAD));
-    else if (oldest > position + 1) this.#skip({ from: position + 1, to: oldest - 1 });
-    else if (counter > position) return this.#isReading(position);
-    return true;
+    const isReading = await this.#compare(store, state, position);
+    // Not before a gap was told: until then the position is one of the stream before.
+    if (this.subject.birth !== undefined) this.subject.birth = state.birth;
+    return isReading;
   }
 
   send(store: ClusterStore): Promise<void> {
@@ -184,6 +179,21 @@ export class SharedStream implements NodeStream {
       this.#untold = 0;
       if (lost > 0) this.subject.tellLost(lost);
     }
+  }
+
+  /** False: as `verify`. */
+  async #compare(store: ClusterStore, state: StreamState, position: number): Promise<boolean> {
+    const { counter, oldest, mac, birth, lastSequence } = state;
+    // At other times entries may have been confirmed since the store was asked.
+    if (!this.#maySend || counter < position) this.#outbox.restore(lastSequence);
+    const known = this.#macs.at(position);
+    const isReborn = position > 0 && ![undefined, 0, birth].includes(this.subject.birth);
+    const isOther = isReborn || (mac !== undefined && known !== undefined && mac !== known);
+    if (counter < position) await this.#goBack(store, { from: counter + 1, to: position });
+    else if (isOther) this.#reread(Math.max(oldest, position - REREAD));
+    else if (oldest > position + 1) this.#skip({ from: position + 1, to: oldest - 1 });
+    else if (counter > position) return this.#isReading(position);
+    return true;
   }
 
   #asked(counter: number): { counter: number; origin: string; incarnation: string } {

@@ -38,6 +38,11 @@ export interface Subject {
   readonly history: number;
   /** Up to which counter this node has the stream; `undefined`: it begins. */
   readonly position: number | undefined;
+  /**
+   * The birth of the stream that the position is in, as the store told it; 0: it has not. Only where the position outlives the process:
+   * the store may be another one by then.
+   */
+  birth?: number;
   /** Calls `listener` when there may be entries to take. Returns the function that ends it. */
   watch(listener: () => void): () => void;
   take(most: number): Taken;

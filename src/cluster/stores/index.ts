@@ -13,6 +13,7 @@ export {
   type Member,
   type SealedEntry,
   type StoredEntry,
+  type StreamState,
   StoreLost,
   type StoreOwner,
   StoreRefused,

@@ -157,6 +157,8 @@ export interface ClusterStore {
   keys(stream: string, from?: string): Promise<KeysPart>;
   /** Takes, or keeps, what one node does for all, for `ttlMs`. False: another one does it. */
   lease(name: string, owner: string, ttlMs: number): Promise<boolean>;
+  /** Another one can take what this owner has leased. */
+  release(name: string, owner: string): Promise<void>;
   /** Counts as many of the requests as the bucket can take. */
   admit(admitting: Admitting): Promise<Grant>;
   beat(beat: Beat): Promise<Heard>;

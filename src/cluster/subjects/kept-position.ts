@@ -6,31 +6,39 @@ import { systemFailure } from '../../system/index.ts';
 
 /** How often the position is written, if it has changed. */
 const WRITE_MS = 1_000;
+const KEPT = /^(\d{1,15}) (\d{1,15})\n$/;
 
-/** The counter up to which a stream was applied, in a file, for what outlives the process: the next start goes on behind it. */
+/** Up to where a stream was applied. */
+export interface StreamPosition {
+  readonly counter: number;
+  /** Of the stream, as the store tells it; 0: it is not known. */
+  readonly birth: number;
+}
+
+/** The position in a stream in a file, for what outlives the process: the next start goes on behind it. */
 export class KeptPosition {
   readonly #path: string;
   readonly #log: ErrorLog;
   readonly #timer: NodeJS.Timeout;
-  #written: number | undefined;
-  #wanted: number | undefined;
+  #written: string | undefined;
+  #wanted: StreamPosition | undefined;
   #hasFailed = false;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(directory: string, name: string, log: ErrorLog) {
     this.#path = join(directory, name);
     this.#log = log;
-    this.#written = this.#wanted = this.#read(directory);
+    this.#read(directory);
     this.#timer = setInterval(() => void this.save(), WRITE_MS).unref();
   }
 
   /** `undefined`: there is no file yet, or it cannot be read, which is logged. */
-  get counter(): number | undefined {
+  get reached(): StreamPosition | undefined {
     return this.#wanted;
   }
 
-  set counter(counter: number | undefined) {
-    this.#wanted = counter;
+  set reached(position: StreamPosition | undefined) {
+    this.#wanted = position;
     // Without a file the next start would not know that it has missed anything.
     if (this.#written === undefined) void this.save();
   }
@@ -52,13 +60,13 @@ export class KeptPosition {
   }
 
   async #save(): Promise<void> {
-    const wanted = this.#wanted;
+    const wanted = this.#text;
     if (wanted === undefined || wanted === this.#written) return;
     const aside = `${this.#path}.new`;
     try {
       const file = await open(aside, 'w', 0o600);
       try {
-        await file.writeFile(`${wanted}\n`);
+        await file.writeFile(wanted);
         await file.sync();
       } finally {
         await file.close();
@@ -72,10 +80,17 @@ export class KeptPosition {
     }
   }
 
-  #read(directory: string): number | undefined {
+  get #text(): string | undefined {
+    return this.#wanted && `${this.#wanted.counter} ${this.#wanted.birth}\n`;
+  }
+
+  #read(directory: string): void {
     try {
-      const text = readFileSync(this.#path, 'utf8');
-      return /^\d{1,15}\n$/.test(text) ? Number(text) : undefined;
+      const [, counter, birth] = KEPT.exec(readFileSync(this.#path, 'utf8')) ?? [];
+      if (counter === undefined) return;
+      this.#wanted = { counter: Number(counter), birth: Number(birth) };
+      this.#written = this.#text;
+      return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         this.#log.write('error', systemFailure('open', this.#path, error));
@@ -85,6 +100,5 @@ export class KeptPosition {
     } catch {
       // What is written will tell.
     }
-    return undefined;
   }
 }

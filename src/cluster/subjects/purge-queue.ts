@@ -1,5 +1,5 @@
 import type { PurgeList } from '../../zone/index.ts';
-import type { KeptPosition } from './kept-position.ts';
+import type { KeptPosition, StreamPosition } from './kept-position.ts';
 
 /** A purge of one cache. */
 export interface ZonePurge extends PurgeList {
@@ -50,8 +50,8 @@ export class PurgeQueue {
   #waiting = new Map<string, Waiting>();
   #characters = 0;
   #empties = false;
-  #taken: number | undefined;
-  #done: number | undefined;
+  #taken: StreamPosition | undefined;
+  #done: StreamPosition | undefined;
   #running: Promise<void> | undefined;
   /** Caches that were purged before they were loaded. */
   readonly #unloaded = new Set<PurgedCache>();
@@ -59,12 +59,23 @@ export class PurgeQueue {
 
   constructor(parts: PurgeQueueParts) {
     this.#parts = parts;
-    this.#taken = this.#done = parts.position.counter;
+    this.#taken = this.#done = parts.position.reached;
   }
 
   /** The counter up to which purges were taken; `undefined`: nobody knows. */
   get position(): number | undefined {
-    return this.#taken;
+    return this.#taken?.counter;
+  }
+
+  /** Of the stream that the counter is in; 0: nobody knows. */
+  get birth(): number {
+    return this.#taken?.birth ?? 0;
+  }
+
+  set birth(birth: number) {
+    if (!this.#taken || this.#taken.birth === birth) return;
+    this.#taken = { ...this.#taken, birth };
+    this.#begin();
   }
 
   /** Takes purges up to a counter. False: too many wait. */
@@ -73,7 +84,7 @@ export class PurgeQueue {
     // There may be entries from before the last end of this gateway, and purges that meant them.
     if (this.#taken === undefined && position > 0) this.#empties = true;
     for (const { zone, kind, texts } of purges) this.#wait({ zone, kind }, texts);
-    this.#taken = position;
+    this.#taken = { counter: position, birth: this.birth };
     this.#begin();
     return true;
   }
@@ -147,7 +158,7 @@ export class PurgeQueue {
   #keep(): void {
     clearTimeout(this.#loading);
     for (const cache of this.#unloaded) if (cache.index.isLoaded) this.#unloaded.delete(cache);
-    if (this.#unloaded.size === 0) this.#parts.position.counter = this.#done;
+    if (this.#unloaded.size === 0) this.#parts.position.reached = this.#done;
     else this.#loading = setTimeout(() => this.#keep(), LOADING_MS).unref();
   }
 }

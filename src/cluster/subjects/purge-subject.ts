@@ -30,6 +30,14 @@ export class PurgeSubject implements Subject {
     return this.#queue.position;
   }
 
+  get birth(): number {
+    return this.#queue.birth;
+  }
+
+  set birth(birth: number) {
+    this.#queue.birth = birth;
+  }
+
   /** Adds a purge that this node has done. */
   add({ zone, kind, texts }: ZonePurge): void {
     for (const part of partsOf(texts))

@@ -156,7 +156,7 @@ $gw$;
 /** Longest time that a lease can be left, whatever who calls it asks for. */
 const LONGEST_LEASE_MS = 86_400_000;
 
-/** Takes a lease, or keeps it; false: another owner has it. */
+/** Takes a lease, or keeps it; false: another owner has it. `release` gives it back. */
 const LEASE = `create or replace function gw_cluster.lease(of_namespace text, of_name text, of_owner text, life_ms bigint)
 returns boolean language sql ${DEFINER} as $gw$
   with taken as (
@@ -167,6 +167,11 @@ returns boolean language sql ${DEFINER} as $gw$
     returning l.owner
   )
   select exists (select from taken)
+$gw$;
+
+create or replace function gw_cluster.release(of_namespace text, of_name text, of_owner text)
+returns void language sql ${DEFINER} as $gw$
+  delete from gw_cluster.leases l where l.namespace = of_namespace and l.name = of_name and l.owner = of_owner
 $gw$;
 `;
 

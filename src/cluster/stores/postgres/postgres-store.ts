@@ -153,6 +153,10 @@ export class PostgresStore implements ClusterStore {
     return this.#call('lease', [name, owner, Math.ceil(ttlMs)], readLease);
   }
 
+  release(name: string, owner: string): Promise<void> {
+    return this.#call('release', [name, owner], () => undefined);
+  }
+
   /** Rows that all gateways write for each request would be slower than what they protect. */
   admit(): Promise<Grant> {
     return Promise.reject(new StoreLost('PostgreSQL shares no rate limits'));

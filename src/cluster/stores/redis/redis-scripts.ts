@@ -48,7 +48,10 @@ export const STORE_COMMANDS = [
 /** The further commands for a store that Sentinels or a Redis Cluster look after. */
 export const MORE_COMMANDS = { sentinel: ['role'], cluster: ['cluster|slots', 'asking'] } as const;
 
-/** The stream, and the hash beside it: `c` is its newest counter, `o:ORIGIN INCARNATION` is `SEQUENCE TIME COUNTER`. */
+/**
+ * The stream, and the hash beside it: `c` is its newest counter, `b` when it was first asked for, `o:ORIGIN INCARNATION` is
+ * `SEQUENCE TIME COUNTER`.
+ */
 export function streamKeys(namespace: string, stream: string): readonly [key: string, hash: string] {
   const key = `gw:{${namespace}:${stream}}`;
   return [key, `${key}:n`];
@@ -432,5 +435,11 @@ local owner, leftMs = redis.pcall('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
 local isHeld = type(owner) == 'string' and leftMs >= 0 and leftMs <= ${LONGEST_LEASE_MS}
 if isHeld and owner ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`);
+
+/** KEYS lease; ARGV owner. Another one can take it now. */
+export const RELEASE = script(`
+if redis.pcall('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
 `);

@@ -39,6 +39,7 @@ import {
   LOOK,
   MEMBERS,
   nodeKeys,
+  RELEASE,
   SCAN_KEYS,
   streamKeys,
   WRITE,
@@ -118,6 +119,11 @@ export class RedisStore implements ClusterStore {
   lease(name: string, owner: string, ttlMs: number): Promise<boolean> {
     const args = [owner, String(Math.ceil(ttlMs))];
     return this.#run({ script: LEASE, keys: [leaseKey(this.#namespace, name)], args }, readLease);
+  }
+
+  release(name: string, owner: string): Promise<void> {
+    const call = { script: RELEASE, keys: [leaseKey(this.#namespace, name)], args: [owner] };
+    return this.#run(call, () => undefined);
   }
 
   admit({ zone, keyHash, milliRequestsPerSecond, burst, requests }: Admitting): Promise<Grant> {
