@@ -11,8 +11,8 @@ import {
   StoreRefused,
 } from '../stores/index.ts';
 import type { KeyChange, KeyedSubject, KeyState } from './keyed-subject.ts';
-import { gapIn, Lag, type NodeStream, type StreamParts } from './node-stream.ts';
-import { RecentMacs } from './recent-macs.ts';
+import { gapIn, type NodeStream, type StreamParts } from './node-stream.ts';
+import { ReadPosition } from './read-position.ts';
 import { SeenEntries } from './seen-entries.ts';
 import type { Gap } from './subject.ts';
 
@@ -52,20 +52,16 @@ interface StoreClock {
 export class KeyedStream implements NodeStream {
   readonly subject: KeyedSubject;
   readonly #parts: StreamParts;
-  readonly #macs = new RecentMacs();
+  readonly #position = new ReadPosition();
   readonly #seen = new SeenEntries();
-  readonly #lag = new Lag();
   /** By key, the oldest first. */
   readonly #confirmed = new Map<string, Confirmed>();
   #confirmedCharacters = 0;
-  #position: number | undefined;
   #clock: StoreClock = { storeMs: Date.now(), atMs: performance.now() };
   #maySend = false;
   #beginning: Promise<void> | undefined;
   #sending: Promise<void> | undefined;
   #reading: Promise<void> | undefined;
-  /** The position when the store was last found to have more. */
-  #stuckAt: number | undefined;
   gaps = 0;
 
   constructor(subject: KeyedSubject, parts: StreamParts) {
@@ -74,7 +70,7 @@ export class KeyedStream implements NodeStream {
   }
 
   get position(): number | undefined {
-    return this.#position;
+    return this.#position.counter;
   }
 
   get waiting(): number {
@@ -82,7 +78,7 @@ export class KeyedStream implements NodeStream {
   }
 
   lagMs(nowMs: number): number {
-    return this.#lag.lastingMs(nowMs);
+    return this.#position.lagMs(nowMs);
   }
 
   interrupted(): void {
@@ -91,7 +87,7 @@ export class KeyedStream implements NodeStream {
   }
 
   isBehind(): void {
-    this.#lag.begins();
+    this.#position.isBehind();
   }
 
   drop(): void {
@@ -108,22 +104,19 @@ export class KeyedStream implements NodeStream {
   }
 
   async verify(store: ClusterStore): Promise<boolean> {
-    const position = this.#position ?? 0;
-    const { counter, oldest, mac, nowMs, birth } = await store.look(
-      this.subject.stream,
-      this.#asked(position),
-    );
+    const position = this.#position.counter ?? 0;
+    const state = await store.look(this.subject.stream, this.#asked(position));
+    const { counter, oldest, nowMs, birth } = state;
     this.#clock = { storeMs: nowMs, atMs: performance.now() };
     // Reading has gone on meanwhile.
-    if (this.#position !== position) return true;
-    const known = this.#macs.at(position);
-    const isOther = mac !== undefined && known !== undefined && mac !== known;
-    if (birth !== this.subject.birth) this.#missed({ from: 1, to: Math.max(1, position) });
-    else if (counter < position) this.#missed({ from: counter + 1, to: position });
-    else if (isOther) this.#missed({ from: position, to: position });
-    else if (oldest > position + 1) this.#missed({ from: position + 1, to: oldest - 1 });
-    else if (counter > position) return this.#isReading(position);
-    if (this.#position === undefined) await this.#readAll(store);
+    if (this.#position.counter !== position) return true;
+    const standing = this.#position.standing(state, this.subject.birth);
+    if (this.subject.birth === 0) this.subject.birth = birth;
+    if (standing === 'less') this.#missed({ from: counter + 1, to: position });
+    else if (standing === 'other') this.#missed({ from: position, to: position });
+    else if (standing === 'trimmed') this.#missed({ from: position + 1, to: oldest - 1 });
+    else return standing !== 'more' || this.#position.isReading();
+    await this.#readAll(store);
     return true;
   }
 
@@ -135,8 +128,8 @@ export class KeyedStream implements NodeStream {
   }
 
   async receive(entries: readonly StoredEntry[], behind: number): Promise<void> {
-    if (this.#position !== behind) return;
-    if (entries.length < MOST_APPLIED) this.#lag.ends();
+    if (this.#position.counter !== behind) return;
+    if (entries.length < MOST_APPLIED) this.#position.hasAll();
     else this.isBehind();
     const gap = gapIn(entries, behind);
     if (gap) return this.#missed(gap);
@@ -147,7 +140,7 @@ export class KeyedStream implements NodeStream {
   }
 
   async #begin(store: ClusterStore): Promise<void> {
-    if (this.#position === undefined) await this.#readAll(store);
+    if (this.#position.counter === undefined) await this.#readAll(store);
     else await this.verify(store);
     this.#maySend = true;
   }
@@ -184,8 +177,8 @@ export class KeyedStream implements NodeStream {
     await this.#applied([], counter);
     this.subject.birth = birth;
     this.#renewLost(held, isEmptied);
-    this.#position = counter;
-    this.#lag.ends();
+    this.#position.counter = counter;
+    this.#position.hasAll();
   }
 
   /** The store had these and has others now, which are no later ones: it has failed over, and they are sent again. */
@@ -248,11 +241,11 @@ export class KeyedStream implements NodeStream {
     const now = new SeenEntries();
     const fresh: StoredEntry[] = [];
     const states: KeyState[] = [];
-    let position = this.#position ?? 0;
+    let position = this.#position.counter ?? 0;
     for (const entry of entries) {
       if (entry.counter <= position) continue;
       position = entry.counter;
-      this.#macs.add(entry);
+      this.#position.remember(entry);
       const [read] = this.#stateOf(entry);
       if (!read || read.state.isOwn) continue;
       if (this.#seen.has(entry) || now.has(entry)) {
@@ -270,7 +263,7 @@ export class KeyedStream implements NodeStream {
     this.#tellConflicts(overtaken);
     for (const entry of fresh) this.#seen.add(entry);
     this.#parts.counts.received(fresh.length);
-    this.#position = position;
+    this.#position.counter = position;
     return true;
   }
 
@@ -320,20 +313,12 @@ export class KeyedStream implements NodeStream {
     return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
   }
 
-  /** The store has more than was read. That is usual once, while a read is on its way. */
-  #isReading(position: number): boolean {
-    const isStuck = this.#stuckAt === position;
-    this.#stuckAt = position;
-    if (isStuck) this.isBehind();
-    return !isStuck;
-  }
-
   /** What was missed is in the keys, which have to be read. */
   #missed(gap: Gap): void {
     this.gaps += 1;
     this.#parts.counts.keysMissed(this.subject.stream, gap);
     this.#parts.counts.resynced();
-    this.#position = undefined;
+    this.#position.counter = undefined;
     this.isBehind();
   }
 }

@@ -71,20 +71,3 @@ export function gapIn(entries: readonly StoredEntry[], behind: number): Gap | un
   }
   return gap;
 }
-
-/** Since when a stream may have entries that were not read, in `performance.now()`. */
-export class Lag {
-  #sinceMs: number | undefined = performance.now();
-
-  begins(): void {
-    this.#sinceMs ??= performance.now();
-  }
-
-  ends(): void {
-    this.#sinceMs = undefined;
-  }
-
-  lastingMs(nowMs: number): number {
-    return this.#sinceMs === undefined ? 0 : nowMs - this.#sinceMs;
-  }
-}

@@ -7,9 +7,9 @@ import {
   type StoredEntry,
   type StreamState,
 } from '../stores/index.ts';
-import { gapIn, Lag, type NodeStream, type StreamParts } from './node-stream.ts';
+import { gapIn, type NodeStream, type StreamParts } from './node-stream.ts';
 import { Outbox, type OutboxBytes } from './outbox.ts';
-import { RecentMacs } from './recent-macs.ts';
+import { ReadPosition } from './read-position.ts';
 import { SeenEntries } from './seen-entries.ts';
 import type { ForeignEntry, Gap, Subject } from './subject.ts';
 
@@ -34,9 +34,7 @@ export class SharedStream implements NodeStream {
   readonly #parts: SharedStreamParts;
   readonly #outbox: Outbox;
   readonly #seen = new SeenEntries();
-  /** The counter of the last entry that was read; `undefined`: nothing was read yet. */
-  #position: number | undefined;
-  readonly #macs = new RecentMacs();
+  readonly #position = new ReadPosition();
   /** What the store has lost comes first: it takes no entry behind a later one of the same node. */
   #maySend = false;
   #beginning: Promise<void> | undefined;
@@ -45,9 +43,6 @@ export class SharedStream implements NodeStream {
   #tried = 0;
   /** How many entries had to be dropped since that was told. */
   #untold = 0;
-  readonly #lag = new Lag();
-  /** The position when the store was last found to have more. */
-  #stuckAt: number | undefined;
   gaps = 0;
 
   constructor(subject: Subject, parts: SharedStreamParts) {
@@ -58,7 +53,7 @@ export class SharedStream implements NodeStream {
 
   /** The counter of the last entry that was read; `undefined` before `begin` has succeeded once. */
   get position(): number | undefined {
-    return this.#position;
+    return this.#position.counter;
   }
 
   get waiting(): number {
@@ -66,7 +61,7 @@ export class SharedStream implements NodeStream {
   }
 
   lagMs(nowMs: number): number {
-    return this.#lag.lastingMs(nowMs);
+    return this.#position.lagMs(nowMs);
   }
 
   interrupted(): void {
@@ -75,7 +70,7 @@ export class SharedStream implements NodeStream {
   }
 
   isBehind(): void {
-    this.#lag.begins();
+    this.#position.isBehind();
   }
 
   drop(): void {
@@ -88,10 +83,10 @@ export class SharedStream implements NodeStream {
   }
 
   async verify(store: ClusterStore): Promise<boolean> {
-    const position = this.#position ?? 0;
+    const position = this.#position.counter ?? 0;
     const state = await store.look(this.subject.stream, this.#asked(position));
     // Reading has gone on meanwhile.
-    if (this.#position !== position) return true;
+    if (this.#position.counter !== position) return true;
     const isReading = await this.#compare(store, state, position);
     // Not before a gap was told: until then the position is one of the stream before.
     if (this.subject.birth !== undefined) this.subject.birth = state.birth;
@@ -115,8 +110,8 @@ export class SharedStream implements NodeStream {
   }
 
   async receive(entries: readonly StoredEntry[], behind: number): Promise<void> {
-    if (this.#position !== behind) return;
-    if (entries.length < MANY_READ) this.#lag.ends();
+    if (this.#position.counter !== behind) return;
+    if (entries.length < MANY_READ) this.#position.hasAll();
     else this.isBehind();
     const gap = gapIn(entries, behind);
     for (let at = 0; at < entries.length; at += MOST_APPLIED) {
@@ -128,14 +123,14 @@ export class SharedStream implements NodeStream {
 
   /** Applies some entries. False: they have to be read again. */
   #apply(entries: readonly StoredEntry[]): boolean {
-    const behind = this.#position ?? 0;
+    const behind = this.#position.counter ?? 0;
     const [fresh, own] = [[] as StoredEntry[], [] as StoredEntry[]];
     const now = new SeenEntries();
     let position = behind;
     for (const entry of entries) {
       if (entry.counter <= position) continue;
       position = entry.counter;
-      this.#macs.add(entry);
+      this.#position.remember(entry);
       const kind = this.#kindOf(entry, now);
       if (kind === 'own') own.push(entry);
       else if (kind === 'new') fresh.push(entry);
@@ -146,12 +141,12 @@ export class SharedStream implements NodeStream {
     if (own.length > 0) this.subject.confirmed(own);
     if (!this.subject.apply(fresh.map(foreign), position, behind)) {
       // Another worker may have gone on with the stream.
-      this.#position = this.subject.position ?? behind;
+      this.#position.counter = this.subject.position ?? behind;
       return false;
     }
     for (const entry of fresh) this.#seen.add(entry);
     this.#parts.counts.received(fresh.length);
-    this.#position = position;
+    this.#position.counter = position;
     return true;
   }
 
@@ -161,7 +156,7 @@ export class SharedStream implements NodeStream {
   }
 
   async #begin(store: ClusterStore): Promise<void> {
-    if (this.#position === undefined) await this.#start(store);
+    if (this.#position.counter === undefined) await this.#start(store);
     else await this.verify(store);
     this.#maySend = true;
   }
@@ -183,29 +178,18 @@ export class SharedStream implements NodeStream {
 
   /** False: as `verify`. */
   async #compare(store: ClusterStore, state: StreamState, position: number): Promise<boolean> {
-    const { counter, oldest, mac, birth, lastSequence } = state;
+    const { counter, oldest, lastSequence } = state;
+    const standing = this.#position.standing(state, this.subject.birth);
     // At other times entries may have been confirmed since the store was asked.
-    if (!this.#maySend || counter < position) this.#outbox.restore(lastSequence);
-    const known = this.#macs.at(position);
-    const isReborn = position > 0 && ![undefined, 0, birth].includes(this.subject.birth);
-    const isOther = isReborn || (mac !== undefined && known !== undefined && mac !== known);
-    if (counter < position) await this.#goBack(store, { from: counter + 1, to: position });
-    else if (isOther) this.#reread(Math.max(oldest, position - REREAD));
-    else if (oldest > position + 1) this.#skip({ from: position + 1, to: oldest - 1 });
-    else if (counter > position) return this.#isReading(position);
-    return true;
+    if (!this.#maySend || standing === 'less') this.#outbox.restore(lastSequence);
+    if (standing === 'less') await this.#goBack(store, { from: counter + 1, to: position });
+    else if (standing === 'other') this.#reread(Math.max(oldest, position - REREAD));
+    else if (standing === 'trimmed') this.#skip({ from: position + 1, to: oldest - 1 });
+    return standing !== 'more' || this.#position.isReading();
   }
 
   #asked(counter: number): { counter: number; origin: string; incarnation: string } {
     return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
-  }
-
-  /** The store has more than was read. That is usual once, while a read is on its way. */
-  #isReading(position: number): boolean {
-    const isStuck = this.#stuckAt === position;
-    this.#stuckAt = position;
-    if (isStuck) this.isBehind();
-    return !isStuck;
   }
 
   /** What an entry is to this node: one that it made itself, a new one of another node, or one to be dropped. */
@@ -231,7 +215,7 @@ export class SharedStream implements NodeStream {
     }
     for (const entry of entries)
       if (entry.counter <= position && isGenuine(this.#parts.seal, stream, entry)) this.#seen.add(entry);
-    this.#position = position;
+    this.#position.counter = position;
     await this.verify(store);
   }
 
@@ -261,15 +245,15 @@ export class SharedStream implements NodeStream {
   async #goBack(store: ClusterStore, gap: Gap): Promise<void> {
     const last = gap.from - 1;
     const { mac, oldest } = await store.look(this.subject.stream, this.#asked(last));
-    if (this.#position !== gap.to) return;
-    if (last > 0 && mac !== this.#macs.at(last)) return this.#reread(Math.max(oldest, last - REREAD));
+    if (this.#position.counter !== gap.to) return;
+    if (last > 0 && mac !== this.#position.macAt(last)) return this.#reread(Math.max(oldest, last - REREAD));
     this.#told(gap);
     this.#goBackTo(last);
   }
 
   /** What was read from this counter on is not what the store has: it is read again, and what is known is dropped. */
   #reread(from: number): void {
-    this.#told({ from, to: this.#position ?? 0 });
+    this.#told({ from, to: this.#position.counter ?? 0 });
     this.#goBackTo(from - 1);
   }
 
@@ -285,7 +269,7 @@ export class SharedStream implements NodeStream {
   }
 
   #moveTo(position: number): void {
-    this.#position = position;
+    this.#position.counter = position;
     this.subject.apply([], position, position);
   }
 
