@@ -1,4 +1,4 @@
-import { dirname, resolve as resolvePath } from 'node:path';
+import { resolve as resolvePath } from 'node:path';
 import type { Report } from '../../grammar/index.ts';
 import { type ClusterPlan, clusterZone, NODE_ID, usesTls, withAccess } from '../cluster/index.ts';
 import { type BoundBlock, firstAt, type Registry, resolve, type ResolvedConfigs } from '../config/index.ts';
@@ -56,7 +56,7 @@ export class ClusterCollector {
     const plan = { ...config, name, backend, secret, nodeId, statePath: path };
     this.plans.push({ ...plan, required: configOf(http, 'cluster').required });
     locations.zones.add(clusterZone(plan), span);
-    locations.written.add({ directories: [path], sharedDirectories: [dirname(path)] });
+    locations.written.add({ directories: [path] });
   }
 
   /** The address of the store, with how TLS is spoken to it. */

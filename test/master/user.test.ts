@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
@@ -161,6 +170,22 @@ test.runIf(IS_ROOT)(
     expect(gw.read('gw.pid')).toBe('');
   },
 );
+
+const states = [
+  { it: 'by default', more: '', path: 'cluster/main' },
+  { it: 'at any depth', more: 'state_path a/b/c;', path: 'a/b/c' },
+  { it: 'below one of the account', more: 'state_path theirs/b/c;', path: 'theirs/b/c' },
+];
+for (const { it, more, path } of states)
+  test.runIf(IS_ROOT)(`the directory that a cluster keeps its state in ${it} is the account's`, async (t) => {
+    const gw = await startAsNobody(t, (dir) => {
+      mkdirSync(join(dir, 'theirs'));
+      chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+      return `cluster main { backend redis://127.0.0.1:1; secret s; ${more} } server { return 200 ok; }`;
+    });
+    await gw.expect('GET /', { status: 200 });
+    expect(statSync(join(gw.dir, path, 'node_id')).uid).toBe(NOBODY.uid);
+  });
 
 test.runIf(IS_ROOT)('a log that the account cannot write refuses a start and a reload', async (t) => {
   const conf = (dir: string): string => {

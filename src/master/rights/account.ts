@@ -78,12 +78,13 @@ export function checkProgram({ name }: Account, file: string): void {
 /** Throws if this account cannot write a log or a directory: nginx, too, does not start without its logs. */
 export function checkWritable({ name }: Account, written: Required<WrittenFiles>): void {
   const { files, directories, sharedDirectories } = written;
-  for (const path of [...files, ...directories, ...sharedDirectories]) {
+  const madeDirectories = new Set([...directories, ...sharedDirectories]);
+  for (const path of [...files, ...madeDirectories]) {
     if (standardStream(path) !== undefined) continue;
     try {
       accessSync(path, constants.W_OK);
     } catch (error) {
-      if (mayBeMade(path, error)) continue;
+      if (mayBeMade(path, error, madeDirectories.has(path))) continue;
       throw new Error(`${systemFailure('open', path, error)} for user "${name}"${remedyFor(path)}`, {
         cause: error,
       });
@@ -100,13 +101,13 @@ function remedyFor(path: string): string {
   }
 }
 
-/** True if the file does not exist and the account can create it. */
-function mayBeMade(path: string, error: unknown): boolean {
+/** True if the path does not exist and the account can create it: a directory with those above it, a file only where one is. */
+function mayBeMade(path: string, error: unknown, isDirectory: boolean): boolean {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return false;
   try {
     accessSync(dirname(path), constants.W_OK);
     return true;
-  } catch {
-    return false;
+  } catch (above) {
+    return isDirectory && dirname(path) !== path && mayBeMade(dirname(path), above, true);
   }
 }
