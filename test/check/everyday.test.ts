@@ -40,11 +40,7 @@ beforeAll(() => {
   vi.stubEnv('CERTIFICATE', certificate);
   vi.stubEnv('KEY', key);
 });
-afterAll(() => {
-  // Other files of tests run in this process, too.
-  vi.unstubAllEnvs();
-  rmSync(certificates, { recursive: true });
-});
+afterAll(() => rmSync(certificates, { recursive: true }));
 
 const ours = [...filesIn('conf'), ...filesIn('conf/examples')];
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { formatFaults } from '../../grammar/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { ROOT, textOf } from './files.ts';
@@ -18,7 +18,9 @@ const ENVIRONMENT = {
   DATABASE_PASSWORD: 'secret',
   REDIS_PASSWORD: 'secret',
 };
-Object.assign(process.env, ENVIRONMENT);
+beforeAll(() => {
+  for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
+});
 
 const blocks = PAGES.flatMap((page) =>
   [...textOf(page).matchAll(/```nginx\n([^]*?)```/g)].map(([, text = ''], index) => ({ page, index, text })),
