@@ -104,10 +104,10 @@ export class Refresh {
     });
   }
 
+  /** Keeps the seat: the next configuration has it in the same thread. Where there is none, its silence gives it up. */
   close(): void {
     clearInterval(this.#looking);
     this.#asking?.abort();
-    this.#membership.sourceSeat.leave();
   }
 
   #look(): void {

@@ -153,6 +153,20 @@ for (const { it, code, says, breaks, mends } of broken) {
   });
 }
 
+test('after a reload the same worker asks, and tells once what fails', async (t) => {
+  const store = await redis();
+  await store.client.set(KEY, listOf());
+  const conf = confOf(`${store.host}:${store.port}`);
+  const gw = await load(t, conf);
+  for (let reloads = 1; reloads <= 5; reloads += 1) {
+    const known = told(gw).length;
+    expect(await gw.reload(conf)).toBe('done');
+    const failed = await failures(gw);
+    await expect.poll(() => failures(gw), SOON).toBeGreaterThan(failed + 3);
+    expect(told(gw)).toHaveLength(known + 1);
+  }
+});
+
 test('dynamic_upstreams_empty accept lets a key that is gone empty the group', async (t) => {
   const store = await redis();
   await store.client.set(KEY, listOf('10.1.0.1:80'));
