@@ -1,4 +1,4 @@
-import { type ClusterStatus, subjectText } from '../../src/cluster/index.ts';
+import { type ClusterStatus, conflictText, subjectText } from '../../src/cluster/index.ts';
 import { columns, visible } from '../terminal.ts';
 import { callControl, type ControlOptions, fail, findControl } from './control-client.ts';
 
@@ -50,10 +50,7 @@ function headOf(cluster: ShownCluster): string {
     ['store', backend ?? 'not asked yet'],
     ['buffer', waiting === 0 ? 'empty' : `${waiting} bytes wait for the store`],
     ...warnings.map((warning) => ['warning', warning]),
-    ...conflicts.map(({ stream, node_id: other }) => [
-      'conflict',
-      `${subjectText(stream)} has other parameters on node ${other}`,
-    ]),
+    ...conflicts.map(({ stream, node_id: other }) => ['conflict', conflictText(stream, other)]),
   ];
   return `${visible(title)}\n${columns(facts.map((row) => row.map(visible)))}`;
 }

@@ -3,6 +3,7 @@ export { type Inspection, inspectStore, mostNodes } from './inspection.ts';
 export {
   ClusterNode,
   type ClusterStatus,
+  conflictText,
   type KeyChange,
   type KeyedSubject,
   type KeyState,

@@ -27,6 +27,8 @@ import {
 /** How long the worker that runs the node may be silent before another one takes its place. */
 const SILENCE_MS = 3_000;
 const LOOK_MS = 250;
+/** How old the status may be that other workers have. */
+const TELL_MS = 1_000;
 /** So long a gateway that starts is not ready, until its streams have been read. */
 const LONGEST_START_MS = 5_000;
 
@@ -80,6 +82,7 @@ export class OpenCluster implements Sharing {
   #node: ClusterNode | undefined;
   #origins: string[] = [];
   #nodeId: string | undefined;
+  #toldMs = 0;
   #record: { readonly revision: number; readonly record: ClusterRecord } | undefined;
 
   constructor(parts: OpenClusterParts) {
@@ -221,6 +224,7 @@ export class OpenCluster implements Sharing {
   #look(): void {
     const holds = this.#seat.hold(SILENCE_MS);
     if (holds && !this.#node) this.#begin();
+    if (holds && performance.now() - this.#toldMs >= TELL_MS) this.#tell();
     if (holds || !this.#node) return;
     // This worker was silent for so long that another one has begun.
     const { log, plan } = this.#parts;
@@ -273,6 +277,7 @@ export class OpenCluster implements Sharing {
   #tell(): void {
     const { status } = this.#node ?? {};
     if (!status) return;
+    this.#toldMs = performance.now();
     const record: ClusterRecord = { status, origins: this.#origins };
     const outcome = this.#text.change(() => JSON.stringify(record));
     if (outcome !== 'too long') return;

@@ -74,6 +74,7 @@ xx:new    xx:new              1         0 ms     0
         conflicts: [
           { stream: 'ev:bus', node_id: 'gw-west-12' },
           { stream: 'li:perip', node_id: 'gw-b' },
+          { stream: 'secret', node_id: 'gw-c' },
         ],
         warnings: ['another live node has the id "gw-a", too'],
         buffer_bytes: 20_480,
@@ -90,6 +91,7 @@ buffer     20480 bytes wait for the store
 warning    another live node has the id "gw-a", too
 conflict   events of bus has other parameters on node gw-west-12
 conflict   limit perip has other parameters on node gw-b
+conflict   node gw-c has another secret: neither takes what the other sends
 
 NODE              VERSION  LAST HEARTBEAT  CONFIGURATION  LOADED
 gw-a (this node)  0.1.0    1.2 s ago       3f2a90b1c4d5   8 s ago

@@ -130,15 +130,16 @@ export function startLightNode(
     url,
     namespace,
     timeoutMs = 500,
+    secret = 'sesame',
     incarnation = `${id}-${(sequences += 1)}`,
-  }: { url: string; namespace: string; timeoutMs?: number; incarnation?: string },
+  }: { url: string; namespace: string; timeoutMs?: number; secret?: string; incarnation?: string },
 ): TestNode {
   const log: string[] = [];
   const events: string[] = [];
   const counts: Record<string, number> = {};
   const count = (name: string) => (by?: number) => void (counts[name] = (counts[name] ?? 0) + (by ?? 1));
   const node = new ClusterNode({
-    plan: { name: 'main', secret: 'sesame', namespace, bufferBytes: 1_000_000, batchMs: 5, heartbeatMs: 100 },
+    plan: { name: 'main', secret, namespace, bufferBytes: 1_000_000, batchMs: 5, heartbeatMs: 100 },
     nodeId: id,
     incarnation,
     facts: () => ({ version: '0', configuration: '', loadedAgeMs: 0 }),

@@ -26,6 +26,20 @@ test('both nodes of a difference tell it, and no other one, until it ends', asyn
   await expect.poll(() => [a, b].map(({ status }) => status.conflicts)).toEqual([[], []]);
 });
 
+test('nodes with different secrets tell that', async () => {
+  const { url } = await redis();
+  const namespace = freshNamespace();
+  const [one, other] = ['a', 'b'].map((id) =>
+    startLightNode(id, { url, namespace, secret: `the secret of ${id}` }),
+  ) as [TestNode, TestNode];
+  await expect
+    .poll(() => [one, other].map(({ node }) => node.status.conflicts))
+    .toEqual([[{ stream: 'secret', node_id: 'b' }], [{ stream: 'secret', node_id: 'a' }]]);
+  const warning =
+    /^warn: cluster "main": node "[ab]" has another secret: neither of the two takes what the other one sends$/;
+  expect([...one.log, ...other.log]).toEqual([expect.stringMatching(warning)]);
+});
+
 test('a store that evicts keys is told, in the log once, until it does not any more', async () => {
   const { url, client } = await redis('--maxmemory-policy', 'allkeys-lru');
   const { node, log } = startLightNode('a', { url, namespace: freshNamespace() });

@@ -7,6 +7,7 @@ import {
   type Conflict,
   type Grant,
   type Heard,
+  secretDigest,
   StoreLost,
   type StoreOwner,
 } from '../stores/index.ts';
@@ -25,7 +26,7 @@ import type { NodeStream, StreamParts } from './node-stream.ts';
 import { NodeWarnings } from './node-warnings.ts';
 import { OutboxBytes } from './outbox.ts';
 import { SharedStream } from './shared-stream.ts';
-import type { ClusterStatus } from './status.ts';
+import { type ClusterStatus, SECRET } from './status.ts';
 import type { Subject } from './subject.ts';
 
 /** Most members that the status names. */
@@ -105,6 +106,7 @@ export class ClusterNode implements StoreOwner {
   constructor(parts: NodeParts) {
     const { name, bufferBytes, heartbeatMs } = parts.plan;
     this.#parts = parts;
+    this.#digests.set(SECRET, secretDigest(parts.plan));
     this.#bytes = new OutboxBytes(bufferBytes);
     this.#warnings = new NodeWarnings({ ...parts, name });
     this.#heart = setInterval(() => void this.#beat(), heartbeatMs).unref();
@@ -421,7 +423,10 @@ export class ClusterNode implements StoreOwner {
     if (this.#shares !== undefined) this.#warnings.once('taken', this.#shares);
     for (const { stream, nodeId: said } of conflicts) {
       const other = said.slice(0, LONGEST_NAME);
-      const message = `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`;
+      const message =
+        stream === SECRET
+          ? `node "${other}" has another secret: neither of the two takes what the other one sends`
+          : `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`;
       this.#warnings.once(`${stream} ${other}`, message);
     }
   }

@@ -293,7 +293,7 @@ export class KeyedStream implements NodeStream {
     const { stream, incarnation } = this.subject;
     const write = keyWriteOf(entry.fields);
     if (!write || !isGenuine(seal, stream, entry) || !this.subject.accepts(write)) {
-      counts.rejected();
+      counts.rejected(stream);
       return [];
     }
     const isOwn = entry.origin === nodeId && entry.incarnation === incarnation;

@@ -6,7 +6,8 @@ export interface StreamCounts {
   sent(count: number): void;
   received(count: number): void;
   duplicate(): void;
-  rejected(): void;
+  /** An entry was dropped: it is not genuine, or beyond the limits. */
+  rejected(stream: string): void;
   gap(stream: string, gap: Gap): void;
   /** What was read is not what the store has, or not all of it: it is read anew from an earlier entry on, or all keys are. */
   resynced(): void;

@@ -69,8 +69,10 @@ export class NodeWarnings implements StreamCounts {
     this.#parts.metrics.duplicate();
   }
 
-  rejected(): void {
+  rejected(stream: string): void {
     this.#parts.metrics.rejected();
+    const why = 'they were made with another secret, or are beyond the limits';
+    this.once(`rejected ${stream}`, `entries of "${stream}" are dropped: ${why}`);
   }
 
   gap(stream: string, { from, to }: Gap): void {

@@ -196,7 +196,7 @@ export class SharedStream implements NodeStream {
   #kindOf(entry: StoredEntry, now: SeenEntries): 'own' | 'new' | 'dropped' {
     const { nodeId, seal, counts } = this.#parts;
     const { stream, incarnation } = this.subject;
-    if (!isGenuine(seal, stream, entry) || !this.subject.accepts(entry.fields)) counts.rejected();
+    if (!isGenuine(seal, stream, entry) || !this.subject.accepts(entry.fields)) counts.rejected(stream);
     else if (entry.origin === nodeId && entry.incarnation === incarnation) return 'own';
     else if (this.#seen.has(entry) || now.has(entry)) counts.duplicate();
     else return 'new';

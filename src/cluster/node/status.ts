@@ -45,10 +45,14 @@ export interface ClusterRecord {
   readonly origins: readonly string[];
 }
 
+/** What stands for the secret among what nodes must have the same. */
+export const SECRET = 'secret';
+
 const SUBJECTS: Readonly<Record<string, string>> = {
   di: 'dictionary',
   ev: 'events of',
   li: 'limit',
+  [SECRET]: 'the secret',
   pu: 'purges',
   st: 'sessions of',
   up: 'peers of upstreams',
@@ -59,4 +63,10 @@ export function subjectText(stream: string): string {
   const [kind = '', ...name] = stream.split(':');
   const words = SUBJECTS[kind];
   return words === undefined ? stream : [words, name.join(':')].join(' ').trimEnd();
+}
+
+/** Tells a conflict, as a sentence without an end. */
+export function conflictText(stream: string, node: string): string {
+  if (stream === SECRET) return `node ${node} has another secret: neither takes what the other sends`;
+  return `${subjectText(stream)} has other parameters on node ${node}`;
 }

@@ -22,6 +22,11 @@ export function isGenuine(seal: Seal, stream: string, entry: SealedEntry): boole
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
+/** By which nodes see that they have the same secret; it tells no more of that than the entries do. */
+export function secretDigest({ secret, namespace }: Seal): string {
+  return createHmac('sha256', secret).update(`secret of ${namespace}`).digest('base64url').slice(0, 16);
+}
+
 /** HMAC-SHA256, in base64url, of the parts, each behind its length in bytes: none can be moved into its neighbour. */
 function macOf({ secret, namespace }: Seal, stream: string, entry: Entry): string {
   const { origin, incarnation, sequence, fields } = entry;
