@@ -126,3 +126,16 @@ for (const { it, then } of losses)
     expect(counts.keysMissed).toHaveBeenCalledOnce();
     expect([keys.values.get('k'), await storedValue(one)]).toEqual([then, then]);
   });
+
+test('keys without an end are not read without an end', async () => {
+  const one = await readyStore();
+  const { shared, counts } = streamOf(one, new TestKeys());
+  const junk = { counter: 1, origin: '', incarnation: '', sequence: 0, fields: [], mac: '' };
+  const entries = Array.from({ length: 500_000 }, () => junk);
+  const store = Object.assign(Object.create(one.store) as ClusterStore, {
+    look: one.store.look.bind(one.store),
+    keys: () => Promise.resolve({ entries, next: '1' }),
+  });
+  await expect(shared.begin(store)).rejects.toThrow('it has more than 2000000 keys');
+  expect(counts.rejected).toHaveBeenCalledTimes(2_500_000);
+});

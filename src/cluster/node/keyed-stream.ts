@@ -25,8 +25,8 @@ const MOST_APPLIED = 250;
 const KEPT_MS = 60_000;
 const MOST_KEPT = 10_000;
 const MOST_KEPT_CHARACTERS = 8_388_608;
-/** Keys of one stream: beyond, somebody else writes into the store. */
-const MOST_KEYS = 1_000_000;
+/** Keys that are read of one stream, some perhaps twice: beyond, somebody else writes into the store. */
+const MOST_KEYS = 2_000_000;
 /** The lock of a zone may be held for a moment. */
 const ATTEMPTS = 10;
 
@@ -161,15 +161,17 @@ export class KeyedStream implements NodeStream {
     if (isEmptied) await this.#now(() => this.subject.forget() || undefined);
     const live = new Set<string>();
     const held = new Map<string, Held>();
+    let scanned = 0;
     for (let from: string | undefined = '0'; from !== undefined;) {
       const { entries, next } = await store.keys(stream, from);
       from = next;
+      scanned += entries.length;
       const found = entries.flatMap((entry) => this.#stateOf(entry));
       for (const { entry, state } of found) {
         if (state.value !== undefined) live.add(state.key);
         if (this.#confirmed.has(state.key)) held.set(state.key, { ...state, mac: entry.mac });
       }
-      if (live.size > MOST_KEYS) throw new StoreRefused(`"${stream}" has more than ${MOST_KEYS} keys`);
+      if (scanned > MOST_KEYS) throw new StoreRefused(`it has more than ${MOST_KEYS} keys`);
       await this.#applied(found.map(({ state }) => state));
     }
     const settled = (): boolean => (isEmptied ? this.subject.renewOthers(live) : this.subject.keepOnly(live));

@@ -9,6 +9,9 @@ const MOST_TRIMMED = 1_000;
 /** Nodes that were silent for so long are forgotten, some per beat. */
 const FORGOTTEN_AFTER = '1 day';
 
+/** A counter beyond this was written by somebody else. */
+const MOST_COUNTER = 999_999_999_999_999;
+
 /** Functions run with the rights of their owner, so that gateways need none on the tables. */
 const DEFINER = `security definer set search_path to ''`;
 
@@ -19,7 +22,12 @@ const HOLD = `loop
     exit when found;
     insert into gw_cluster.streams (namespace, stream) values (of_namespace, of_stream) on conflict do nothing;
   end loop;
-  -- Somebody else may have added entries, or removed the stream.
+  -- Somebody else may have added entries, or removed the stream. Behind a counter at the end of the numbers none could be added.
+  if newest not between 0 and ${MOST_COUNTER} then
+    newest := 0;
+  end if;
+  delete from gw_cluster.entries e
+  where e.namespace = of_namespace and e.stream = of_stream and e.counter > ${MOST_COUNTER};
   select greatest(newest, pg_catalog.max(e.counter)) into newest from gw_cluster.entries e
   where e.namespace = of_namespace and e.stream = of_stream;
   before := newest;`;
@@ -177,8 +185,14 @@ $gw$;
 
 /** The newest counter, also where somebody else has added entries or removed the row of the stream. */
 const NEWEST = `greatest(
-      (select s.counter from gw_cluster.streams s where s.namespace = of_namespace and s.stream = of_stream),
-      (select pg_catalog.max(e.counter) from gw_cluster.entries e where e.namespace = of_namespace and e.stream = of_stream),
+      (
+        select s.counter from gw_cluster.streams s
+        where s.namespace = of_namespace and s.stream = of_stream and s.counter <= ${MOST_COUNTER}
+      ),
+      (
+        select pg_catalog.max(e.counter) from gw_cluster.entries e
+        where e.namespace = of_namespace and e.stream = of_stream and e.counter <= ${MOST_COUNTER}
+      ),
       0
     )`;
 
@@ -251,7 +265,7 @@ const READ = `create or replace function gw_cluster.read(
   from rows from (pg_catalog.unnest(streams), pg_catalog.unnest(behind)) with ordinality s (stream, behind, nth)
   cross join lateral (${bounded(
     `gw_cluster.entries k
-      where k.namespace = of_namespace and k.stream = s.stream and k.counter > s.behind`,
+      where k.namespace = of_namespace and k.stream = s.stream and k.counter > s.behind and k.counter <= ${MOST_COUNTER}`,
     'counter',
   )}
   ) e
