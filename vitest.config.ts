@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Most tests wait for a gateway more than they compute: one process more than there are cores keeps all of them busy. */
-const WORKERS = availableParallelism() + 1;
+/** Most tests wait for a gateway more than they compute: some processes more than there are cores keep all of them busy. */
+const WORKERS = availableParallelism() + 3;
 
 /** Where files take much longer than their size says, by which vitest sorts those that it has not run yet. */
 const LONG =

@@ -43,21 +43,39 @@ async function follows(master: TestRedis, replica: TestRedis): Promise<void> {
 const gapsOf = async (gw: Gateway): Promise<number> =>
   (await eventsOf(gw)).filter(({ type }) => type === 'cluster_gap').length;
 
-test('what a failover has lost is told and sent again, and all have the same events', async (t) => {
+async function flagsOf(gw: Gateway): Promise<readonly string[]> {
+  const flags = JSON.parse((await gw.fetch('/flags')).body) as readonly { name: string }[];
+  return flags.map(({ name }) => name).toSorted();
+}
+
+test('what a failover has lost is told and sent again, and all have the same events and flags', async (t) => {
   const { url, ...servers } = await replication(t);
   let [master, replica] = [servers.master, servers.replica];
-  const both = await startPair(t, { backend: url, ringSize: 16_384 });
+  const spec = {
+    backend: url,
+    ringSize: 16_384,
+    http: 'shared_dict_zone zone=feature_flags:1m cluster=main;',
+    server: 'location = /flags { control_api flags; } location = /set { control_api flag_set; }',
+  };
+  const both = await startPair(t, spec);
   const published: string[] = [];
+  const flags: string[] = [];
   const publish = async (name: string, count: number): Promise<void> => {
     const names = both.map((_, at) => numbered(`${name} of ${at}`, count));
     await Promise.all(both.map((gw, at) => publishAll(gw, names[at] ?? [])));
     published.push(...names.flat());
+    for (const [at, gw] of both.entries()) {
+      const flag = `${name.replaceAll(' ', '_')}_of_${at}`;
+      expect((await gw.fetch(`/set?name=${flag}&ttl_s=0`)).status).toBe(200);
+      flags.push(flag);
+    }
   };
   const areAt = async (all: readonly Gateway[]): Promise<void> => {
     for (const gw of all)
       await expect
         .poll(async () => sorted(await payloadsOf(gw)), { timeout: 20_000 })
         .toEqual(sorted(published));
+    for (const gw of all) await expect.poll(() => flagsOf(gw), { timeout: 20_000 }).toEqual(sorted(flags));
   };
   for (let round = 0; round < ROUNDS; round += 1) {
     await publish(`kept in ${round}`, MANY);
@@ -77,7 +95,7 @@ test('what a failover has lost is told and sent again, and all have the same eve
     if (round + 1 < ROUNDS) await follows(master, replica);
   }
   // It has the events from the store, where those that were lost are again.
-  const late = await startNode(t, { id: 'late', backend: url, ringSize: 16_384 });
+  const late = await startNode(t, { id: 'late', ...spec });
   await joined(late);
   await areAt([late]);
 }, 300_000);

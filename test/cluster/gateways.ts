@@ -12,6 +12,9 @@ export interface NodeSpec extends GatewayOptions {
   readonly backend: string;
   /** More directives of the `cluster` block. */
   readonly more?: string;
+  /** More directives of `http` and of the server. */
+  readonly http?: string;
+  readonly server?: string;
   /** `cluster=main` by default. */
   readonly shares?: string;
   readonly ringSize?: number;
@@ -21,9 +24,12 @@ export interface NodeSpec extends GatewayOptions {
 /** Two workers, a ring that the gateways share, and the API that tells of the cluster. */
 export function nodeConf(spec: NodeSpec): string {
   const { id, backend, more = '', shares = 'cluster=main', ringSize = 1024, secret = SECRET } = spec;
+  const { http = '', server = '' } = spec;
   return `
   cluster main { backend ${backend}; node_id ${id}; secret "${secret}"; heartbeat 500ms; batch 10ms; ${more} }
+  ${http}
   server {
+    ${server}
     location /events {
       worker_events_api; worker_events_zone bus ${shares}; worker_events_channel news;
       worker_events_ring_size ${ringSize};
