@@ -48,6 +48,33 @@ async function flagsOf(gw: Gateway): Promise<readonly string[]> {
   return flags.map(({ name }) => name).toSorted();
 }
 
+/** What was published and set on the gateways, and so must be on each of them. */
+interface Model {
+  readonly published: string[];
+  readonly flags: string[];
+}
+
+/** Publishes events and sets a flag on each gateway. */
+async function publish({ published, flags }: Model, name: string, both: readonly Gateway[]): Promise<void> {
+  const count = name.startsWith('kept') ? MANY : FEW;
+  for (const [at, gw] of both.entries()) {
+    const names = numbered(`${name} of ${at}`, count);
+    const flag = `${name} of ${at}`.replaceAll(' ', '_');
+    await publishAll(gw, names);
+    expect((await gw.fetch(`/set?name=${flag}&ttl_s=0`)).status).toBe(200);
+    published.push(...names);
+    flags.push(flag);
+  }
+}
+
+async function expectAll({ published, flags }: Model, gateways: readonly Gateway[]): Promise<void> {
+  const options = { timeout: 20_000 };
+  for (const gw of gateways) {
+    await expect.poll(async () => sorted(await payloadsOf(gw)), options).toEqual(sorted(published));
+    await expect.poll(() => flagsOf(gw), options).toEqual(sorted(flags));
+  }
+}
+
 test('what a failover has lost is told and sent again, and all have the same events and flags', async (t) => {
   const { url, ...servers } = await replication(t);
   let [master, replica] = [servers.master, servers.replica];
@@ -58,44 +85,26 @@ test('what a failover has lost is told and sent again, and all have the same eve
     server: 'location = /flags { control_api flags; } location = /set { control_api flag_set; }',
   };
   const both = await startPair(t, spec);
-  const published: string[] = [];
-  const flags: string[] = [];
-  const publish = async (name: string, count: number): Promise<void> => {
-    const names = both.map((_, at) => numbered(`${name} of ${at}`, count));
-    await Promise.all(both.map((gw, at) => publishAll(gw, names[at] ?? [])));
-    published.push(...names.flat());
-    for (const [at, gw] of both.entries()) {
-      const flag = `${name.replaceAll(' ', '_')}_of_${at}`;
-      expect((await gw.fetch(`/set?name=${flag}&ttl_s=0`)).status).toBe(200);
-      flags.push(flag);
-    }
-  };
-  const areAt = async (all: readonly Gateway[]): Promise<void> => {
-    for (const gw of all)
-      await expect
-        .poll(async () => sorted(await payloadsOf(gw)), { timeout: 20_000 })
-        .toEqual(sorted(published));
-    for (const gw of all) await expect.poll(() => flagsOf(gw), { timeout: 20_000 }).toEqual(sorted(flags));
-  };
+  const model: Model = { published: [], flags: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
-    await publish(`kept in ${round}`, MANY);
-    await areAt(both);
+    await publish(model, `kept in ${round}`, both);
+    await expectAll(model, both);
     await hasAll(master, replica);
     await holdBack(master, replica);
-    await publish(`lost in ${round}`, FEW);
-    await areAt(both);
+    await publish(model, `lost in ${round}`, both);
+    await expectAll(model, both);
     await master.stop('SIGKILL');
-    await publish(`meanwhile in ${round}`, FEW);
+    await publish(model, `meanwhile in ${round}`, both);
     await expect.poll(() => replica.client.info('replication'), { timeout: 15_000 }).toContain('role:master');
-    await areAt(both);
+    await expectAll(model, both);
     const gaps = await Promise.all(both.map(gapsOf));
     expect(Math.max(...gaps)).toBeGreaterThan(round);
     await master.start();
     [master, replica] = [replica, master];
     if (round + 1 < ROUNDS) await follows(master, replica);
   }
-  // It has the events from the store, where those that were lost are again.
+  // It has them from the store, where those that were lost are again.
   const late = await startNode(t, { id: 'late', ...spec });
   await joined(late);
-  await areAt([late]);
+  await expectAll(model, [late]);
 }, 300_000);
