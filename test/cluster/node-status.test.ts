@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClusterNode } from '../../src/cluster/index.ts';
 import { redis } from '../harness/redis.ts';
 import { startLightNode, type TestNode } from './keys.ts';
-import { freshNamespace } from './stores.ts';
+import { entriesOf, freshNamespace, readyStore } from './stores.ts';
 import { Talk } from './talk.ts';
 
 test('both nodes of a difference tell it, and no other one, until it ends', async () => {
@@ -105,4 +105,25 @@ test('a stream that the store has lost, or has with other entries, is read anew,
   await expect.poll(() => node.status.streams[0]?.position).toBe(1);
   await store.client.flushdb();
   await expect.poll(() => counts).toMatchObject({ gap: 2, resynced: 2 });
+});
+
+test('what a store that was emptied had lately is sent again, and told as a gap, also if it has more by then', async () => {
+  const one = await readyStore();
+  const { client, url } = await redis();
+  const { namespace } = one.seal;
+  const start = (id: string): TestNode & { readonly talk: Talk } => {
+    const talk = new Talk(id, 'ev:a');
+    const started = startLightNode(id, { url, namespace });
+    started.node.add(talk);
+    return { ...started, talk };
+  };
+  const [a, b] = [start('a'), start('b')];
+  a.talk.say('mine');
+  await expect.poll(() => b.talk.heard).toEqual(['mine']);
+  await client.del(one.key('ev:a'), `${one.key('ev:a')}:n`);
+  await one.store.append('ev:a', entriesOf(one, { count: 3, payload: 'theirs' }));
+  await expect.poll(() => [a.counts['gap'], b.counts['gap']]).toEqual([1, 1]);
+  const late = start('late');
+  await expect.poll(() => late.talk.heard).toEqual(['theirs', 'theirs', 'theirs', 'mine']);
+  expect(b.talk.heard.filter((word) => word === 'mine')).toEqual(['mine']);
 });

@@ -33,12 +33,12 @@ export class ReadPosition {
     this.#macs.delete(oldest as number);
   }
 
-  /** `state` is that of the entry at this position; `birth` that of the stream that was read, as far as it is known. */
-  standing({ counter, oldest, mac, birth }: StreamState, known: number | undefined): Standing {
+  /** `state` is that of the entry at this position; `known` the birth of the stream that was read, 0 if it was not told. */
+  standing({ counter, oldest, mac, birth }: StreamState, known: number): Standing {
     const position = this.counter ?? 0;
     const readMac = this.macAt(position);
     if (counter < position) return 'less';
-    if (position > 0 && ![undefined, 0, birth].includes(known)) return 'other';
+    if (position > 0 && known !== 0 && birth !== known) return 'other';
     if (mac !== undefined && readMac !== undefined && mac !== readMac) return 'other';
     if (oldest > position + 1) return 'trimmed';
     return counter > position ? 'more' : 'same';

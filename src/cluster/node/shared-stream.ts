@@ -35,6 +35,8 @@ export class SharedStream implements NodeStream {
   readonly #outbox: Outbox;
   readonly #seen = new SeenEntries();
   readonly #position = new ReadPosition();
+  /** Of the stream that the position is in; 0: it was not told. */
+  #birth = 0;
   /** What the store has lost comes first: it takes no entry behind a later one of the same node. */
   #maySend = false;
   #beginning: Promise<void> | undefined;
@@ -89,6 +91,7 @@ export class SharedStream implements NodeStream {
     if (this.#position.counter !== position) return true;
     const isReading = await this.#compare(store, state, position);
     // Not before a gap was told: until then the position is one of the stream before.
+    this.#birth = state.birth;
     if (this.subject.birth !== undefined) this.subject.birth = state.birth;
     return isReading;
   }
@@ -179,9 +182,9 @@ export class SharedStream implements NodeStream {
   /** False: as `verify`. */
   async #compare(store: ClusterStore, state: StreamState, position: number): Promise<boolean> {
     const { counter, oldest, lastSequence } = state;
-    const standing = this.#position.standing(state, this.subject.birth);
-    // At other times entries may have been confirmed since the store was asked.
-    if (!this.#maySend || standing === 'less') this.#outbox.restore(lastSequence);
+    const standing = this.#position.standing(state, this.subject.birth ?? this.#birth);
+    // At other times what the store does not have may have been confirmed since it was asked.
+    if (!this.#maySend || standing === 'less' || standing === 'other') this.#outbox.restore(lastSequence);
     if (standing === 'less') await this.#goBack(store, { from: counter + 1, to: position });
     else if (standing === 'other') this.#reread(Math.max(oldest, position - REREAD));
     else if (standing === 'trimmed') this.#skip({ from: position + 1, to: oldest - 1 });
