@@ -40,7 +40,11 @@ const unfit: readonly {
     role: 'authenticator',
     says: 'role "authenticator" may not use its tables: run "gw db setup --cluster" for it',
   },
-  { it: 'does not know the role', role: 'nobody', says: 'role "nobody" does not exist' },
+  {
+    it: 'does not know the role',
+    role: 'nobody',
+    says: 'role "nobody" does not exist: run "gw db setup --cluster"',
+  },
 ];
 for (const { it, change = '', role = GATEWAY_ROLE, says } of unfit) {
   test(`a database that ${it} is not used, and is told once`, async () => {

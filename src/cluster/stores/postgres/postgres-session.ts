@@ -128,7 +128,8 @@ export class PostgresSession {
       this.#delayMs = FIRST_DELAY_MS;
       this.#owner.up();
     } catch (error) {
-      this.#failed(publicMessage(error as Error, target));
+      const remedy = isUnknownRole(error) ? `: ${SETUP}` : '';
+      this.#failed(`${publicMessage(error as Error, target)}${remedy}`);
     }
   }
 
@@ -237,6 +238,9 @@ const AS_TEXTS = { getTypeParser: () => (text: string) => text };
 const settings = (timeoutMs: number): string =>
   `set statement_timeout = ${Math.ceil(timeoutMs)}; set default_transaction_isolation = 'read committed'; listen ${CHANNEL}`;
 
+const SETUP = 'run "gw db setup --cluster"';
+const INVALID_AUTHORIZATION = '28000';
+
 const FACTS_SQL = `select pg_catalog.pg_is_in_recovery()::text as standby, pg_catalog.pg_backend_pid()::text as pid,
   session_user::text as role`;
 
@@ -253,21 +257,26 @@ async function unfitness(
   // A pooler has sessions of its own, and gives them to one client after another: notifications would be lost.
   if (pid !== String(client.processID))
     return new Unfit('a connection pooler stands in front of the server: connect to the server itself');
-  const setup = `run "gw db setup --cluster"`;
   try {
     const { rows } = await client.query<{ version: number }>(
       limitedQuery('select gw_cluster.version() as version', connectTimeoutMs),
     );
     const version = Number(rows[0]?.version);
     if (version === SCHEMA_VERSION) return undefined;
-    const remedy = version > SCHEMA_VERSION ? 'use a newer gw' : setup;
+    const remedy = version > SCHEMA_VERSION ? 'use a newer gw' : SETUP;
     return new Unfit(`its tables are of version ${version}, this gw needs ${SCHEMA_VERSION}: ${remedy}`);
   } catch (error) {
     const { code = '' } = error as WireError;
-    if (MISSING.has(code)) return new Unfit(`it has no tables of clusters: ${setup}`);
-    if (code === FORBIDDEN) return new Unfit(`role "${role}" may not use its tables: ${setup} for it`);
+    if (MISSING.has(code)) return new Unfit(`it has no tables of clusters: ${SETUP}`);
+    if (code === FORBIDDEN) return new Unfit(`role "${role}" may not use its tables: ${SETUP} for it`);
     throw error;
   }
+}
+
+/** That of the set-up, or one of the operator's that was not made. */
+function isUnknownRole(error: unknown): boolean {
+  const { code, message } = error as WireError;
+  return code === INVALID_AUTHORIZATION && /role ".*" does not exist/s.test(message);
 }
 
 async function endGently(client: WireClient): Promise<void> {
