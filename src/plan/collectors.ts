@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type FaultDetails, placeOf, type Report, type Span } from '../../grammar/index.ts';
+import { nearest } from '../config/index.ts';
 import type { CoreConfig, WrittenFiles } from '../contract/index.ts';
 import { zoneConflict, type ZoneDeclaration, zoneFault } from '../zone/index.ts';
 
@@ -35,9 +36,9 @@ export class ZoneCollector {
     });
   }
 
-  /** Tells whether a zone of this kind is declared. */
-  has(name: string, kind: ZoneDeclaration['kind']): boolean {
-    return this.#byName.get(name)?.zone.kind === kind;
+  /** The names of the zones of a kind. */
+  namesOf(kind: ZoneDeclaration['kind']): readonly string[] {
+    return this.declarations.filter((zone) => zone.kind === kind).map(({ name }) => name);
   }
 
   get declarations(): readonly ZoneDeclaration[] {
@@ -56,6 +57,12 @@ interface UsedName {
   readonly name: string;
   readonly directive: string;
   readonly span: Span | undefined;
+}
+
+/** What a configuration declares of a kind. */
+interface DeclaredNames {
+  has(name: string): boolean;
+  readonly names?: readonly string[];
 }
 
 /** What is said about a name that nothing declares; for caches nginx's message. */
@@ -91,11 +98,14 @@ export class UsedNames {
   }
 
   /** Reports the names that nothing declares. */
-  check(declared: Readonly<Record<UsedName['kind'], (name: string) => boolean>>): void {
+  check(declared: Readonly<Record<UsedName['kind'], DeclaredNames>>): void {
     for (const used of this.#used) {
-      if (declared[used.kind](used.name)) continue;
+      const { names = [] } = declared[used.kind];
+      if (declared[used.kind].has(used.name)) continue;
       const { message, ...details } = UNDECLARED[used.kind](used);
-      this.#report.emerg(message, used.span, details);
+      const near = nearest(used.name, names);
+      const hint = near === undefined ? {} : { hint: `did you mean "${near}"?` };
+      this.#report.emerg(message, used.span, { ...details, ...hint });
     }
   }
 }

@@ -108,12 +108,16 @@ function planNames({ locations, upstreams, clusters }: Collected, workers: numbe
   for (const span of upstreams.synced)
     locations.used.add({ kind: 'only cluster', name: 'sync', directive: 'sticky', span });
   upstreams.checks.checkZones(locations.zones.declarations);
+  const ofNames = (names: readonly string[]) => ({ names, has: (name: string) => names.includes(name) });
   locations.used.check({
-    upstream: (name) => upstreams.has(name),
-    ring: (name) => locations.zones.has(name, 'ring'),
-    cache: (name) => locations.zones.has(name, 'cache'),
-    cluster: (name) => clusters.has(name),
-    'only cluster': () => clusters.count < 2,
+    upstream: {
+      has: (name) => upstreams.has(name),
+      names: upstreams.declared.map(({ plan }) => plan.name),
+    },
+    ring: ofNames(locations.zones.namesOf('ring')),
+    cache: ofNames(locations.zones.namesOf('cache')),
+    cluster: { has: (name) => clusters.has(name), names: clusters.plans.map(({ name }) => name) },
+    'only cluster': { has: () => clusters.count < 2 },
   });
 }
 
