@@ -28,6 +28,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     include: ['test/**/*.test.ts'],
     maxWorkers: WORKERS,
+    env: { GW_TEST_WORKERS: String(WORKERS) },
     sequence: { sequencer: LongFilesFirst },
     // The files of a process share what they import.
     isolate: false,

@@ -1,23 +1,28 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
+/** Each process of the tests has ports of its own: no other one takes what a test is about to bind, or binds again. */
+const PROCESSES = Number(process.env['GW_TEST_WORKERS'] ?? 1);
+const PROCESS = (Number(process.env['VITEST_POOL_ID'] ?? 1) - 1) % PROCESSES;
+
 const given = new Set<number>();
 
 /** A free port of 127.0.0.1, below the kernel's ephemeral range, so that no client socket takes it meanwhile. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 22_000);
-    if (!given.has(port) && (await isFree(port))) {
-      given.add(port);
-      return port;
-    }
-  }
+export function freePort(): Promise<number> {
+  return portOf({ from: 10_000, count: 22_000 });
 }
 
 /** A free port of 127.0.0.1 that only root can bind. */
-export async function freeLowPort(): Promise<number> {
-  for (;;) {
-    const port = 200 + Math.floor(Math.random() * 800);
+export function freeLowPort(): Promise<number> {
+  return portOf({ from: 200, count: 800 });
+}
+
+async function portOf({ from, count }: { from: number; count: number }): Promise<number> {
+  const own = Math.floor(count / PROCESSES);
+  for (let attempt = 1; ; attempt += 1) {
+    // All were given: the tests that had the first ones have ended.
+    if (attempt % own === 0) given.clear();
+    const port = from + PROCESS * own + Math.floor(Math.random() * own);
     if (!given.has(port) && (await isFree(port))) {
       given.add(port);
       return port;
