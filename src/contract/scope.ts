@@ -164,6 +164,8 @@ export interface WorkerScope extends ResourceScope {
   readonly logListeners: LogListeners;
   /** Adds a listener that is called when log files were rotated (USR1). */
   onReopen(listener: () => void): void;
+  /** Adds a listener that is called when this configuration begins to serve; until then it can still be refused. */
+  onServing(listener: () => void): void;
   /** Returns the shared memory of a zone that a module declared. */
   zone(name: string): SharedArrayBuffer;
   /** Returns what `prepare` provided. */

@@ -91,6 +91,10 @@ export class QuietScope implements ExplainScope {
     // There are no files to open again.
   }
 
+  onServing(): void {
+    // It never does.
+  }
+
   zone(name: string): SharedArrayBuffer {
     const known = this.#zones.get(name);
     if (known) return known;

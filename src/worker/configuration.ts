@@ -64,6 +64,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();
   readonly #reopeners: (() => void)[] = [];
+  readonly #starters: (() => void)[] = [];
   #caches: Caches = new Map();
   #clusters: Clusters = new Map();
   #upstreams: OpenUpstreams | undefined;
@@ -162,6 +163,14 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   reopen(): void {
     for (const listener of this.#reopeners) listener();
+  }
+
+  onServing(listener: () => void): void {
+    this.#starters.push(listener);
+  }
+
+  serve(): void {
+    for (const listener of this.#starters) listener();
   }
 
   zone(name: string): SharedArrayBuffer {

@@ -180,6 +180,7 @@ export class Worker {
     this.#next = undefined;
     const before = this.#current;
     this.#current = next.configuration;
+    next.configuration.serve();
     const removed = this.#ports.switch(next.ports);
     this.#log.use(next.configuration.core.errorLogs);
     this.#engines.admission.use(next.configuration.connections);

@@ -9,17 +9,23 @@ interface Shared {
   readonly namespace: string;
 }
 
-const confOf = (id: string, { store, namespace }: Shared, shares = 'cluster=main'): string => `
+const confOf = (
+  id: string,
+  { store, namespace }: Shared,
+  { shares = 'cluster=main', more = '' } = {},
+): string => `
   cluster main {
     backend ${store.url}; node_id ${id}; namespace ${namespace}; secret "${SECRET}"; heartbeat 500ms; batch 10ms;
   }
   shared_dict_zone zone=flags:1m evict ${shares};
   control_flags_zone flags;
   feature_flag $checkout checkout key=$arg_who;
+  upstream app { server 127.0.0.1:1; dynamic_upstreams_managed; }
   server {
     location /runtime/ { control_api; }
     location = /checkout { return 200 $checkout; }
     location = /cluster { control_api cluster; }
+    ${more}
   }`;
 
 /** Two workers, of which one runs the node. */
@@ -50,9 +56,18 @@ async function switchFlag(one: Gateway, other: Gateway): Promise<void> {
   await expect.poll(() => isOn(one)).toBe('0');
 }
 
+/** What a configuration that is refused does not share goes on to be shared. */
+async function refuseOne(a: Gateway, b: Gateway, shared: Shared): Promise<void> {
+  // Without a resolver the workers refuse it, when they have opened the rest.
+  const broken =
+    'location /app { dynamic_upstreams_api; dynamic_upstreams_target app; dynamic_upstreams_source dns; dynamic_upstreams_dns app.test:80; }';
+  expect(await b.reload(confOf('b', shared, { shares: '', more: broken }))).toBe('refused');
+  await switchFlag(b, a);
+}
+
 /** Shares the flags of `b` no more, and then again, while `a` goes on. */
 async function shareAnew(a: Gateway, b: Gateway, shared: Shared): Promise<void> {
-  expect(await b.reload(confOf('b', shared, ''))).toBe('done');
+  expect(await b.reload(confOf('b', shared, { shares: '' }))).toBe('done');
   await fieldsOf(b, 'flag/set?name=local');
   await fieldsOf(a, 'flag/set?name=others');
   await fieldsOf(a, 'flag/unset?name=checkout');
@@ -72,6 +87,7 @@ test('a flag is the same on all gateways, whichever worker sets it, while a conf
   const [a, b] = await Promise.all([startFlags(t, 'a', shared), startFlags(t, 'b', shared)]);
   // Each connection may be another worker's.
   for (let nth = 0; nth < 4; nth += 1) await (nth % 2 === 0 ? switchFlag(a, b) : switchFlag(b, a));
+  await refuseOne(a, b, shared);
   await fieldsOf(a, 'flag/set?name=checkout&rollout_pct=50');
   await expect.poll(() => fieldsOf(b, 'flag?name=checkout')).toMatchObject({ rollout_pct: '50' });
   const people = Array.from({ length: 20 }, (_, nth) => `p${nth}`);

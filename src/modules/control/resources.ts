@@ -131,7 +131,7 @@ function openShared(
   const cluster = named === undefined ? undefined : worker.clusters.get(named);
   if (!cluster) {
     // What is written from now on must not leave when a later configuration shares the dictionary again.
-    dictionary.shared.unshare();
+    worker.onServing(() => dictionary.shared.unshare());
     return dictionary;
   }
   const digest = `${sizeBytes}:${timeoutMs}:${evict ? 'evict' : 'keep'}`;

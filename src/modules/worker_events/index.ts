@@ -201,7 +201,7 @@ interface OpenRing {
 function openRingOf(zone: string, { buffer, worker, cluster }: RingParts): OpenRing {
   const ring = openRing(buffer, worker.workerId);
   // What is published from now on must not leave when a later configuration shares the ring again.
-  if (!cluster && ring.sharedFrom !== 0) ring.unshare();
+  if (!cluster) worker.onServing(() => ring.sharedFrom !== 0 && ring.unshare());
   const ids = cluster && new SharedIds(ring, cluster, zoneIdentity(buffer));
   const unshare = cluster?.events.share(zone, ring, buffer);
   return { feed: new Feed(ring), entries: new KeptEntries(ring, ids), unshare };
