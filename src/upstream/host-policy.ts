@@ -10,6 +10,7 @@ import {
   readers,
   type ReadScope,
 } from '../config/index.ts';
+import { embeddedAddress, SPECIAL_NETWORKS } from './special-addresses.ts';
 
 /**
  * The error of a host that a request may not name, or of a name that cannot be resolved. The message is nginx's if it
@@ -175,15 +176,9 @@ export interface AddressRule {
   readonly inside: boolean;
 }
 
-/**
- * The addresses that clients may not choose without a list: this machine (`::/96` includes `::`, `::1` and old forms of
- * IPv4 addresses), and the local link, on which clouds provide credentials (169.254.169.254).
- */
-const OWN_MACHINE: AddressRule = {
-  networks: ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/96', 'fe80::/10'].flatMap((text) => {
-    const parsed = parseNetwork(text);
-    return parsed ? [{ network: parsed.network }] : [];
-  }),
+/** The addresses that clients may not choose without a list. */
+const SPECIAL: AddressRule = {
+  networks: SPECIAL_NETWORKS.map((network) => ({ network })),
   inside: false,
 };
 
@@ -214,7 +209,7 @@ export class HostPolicy {
     const hosts = lists?.flat() ?? [];
     const networks = hosts.flatMap((host) => (host.kind === 'network' ? host : []));
     const names = hosts.filter(({ kind }) => kind !== 'network');
-    return new HostPolicy(lists ? { networks, inside: true } : OWN_MACHINE, names, written);
+    return new HostPolicy(lists ? { networks, inside: true } : SPECIAL, names, written);
   }
 
   /**
@@ -244,12 +239,14 @@ function fits(allowed: AllowedHost, name: string, port: number): boolean {
 
 /**
  * Tells whether a host may have this address. An IPv4-mapped IPv6 address (`::ffff:127.0.0.1`) counts as the IPv4
- * address.
+ * address. Where networks are excluded, an address that leads to one of their addresses is excluded as well.
  */
 export function admits({ networks, inside }: AddressRule, ip: string, number: number): boolean {
   const bytes = addressBytes(ip);
   if (!bytes) return false;
-  return (
-    networks.some(({ network, port = number }) => port === number && contains(network, bytes)) === inside
-  );
+  const isIn = (address: readonly number[]): boolean =>
+    networks.some(({ network, port = number }) => port === number && contains(network, address));
+  if (inside) return isIn(bytes);
+  const embedded = embeddedAddress(bytes);
+  return !isIn(bytes) && !(embedded && isIn(embedded));
 }

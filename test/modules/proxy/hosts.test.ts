@@ -20,6 +20,7 @@ beforeAll(async () => {
     'two.test': { addresses: ['127.0.0.1', '127.9.9.9'] },
     'meta.test': { addresses: ['169.254.169.254'] },
     'mapped.test': { addresses: ['::ffff:7f00:1'] },
+    'embedded.test': { addresses: ['64:ff9b::7f00:1'] },
     localhost: { addresses: ['127.0.0.1'] },
     '127.1': { addresses: ['127.0.0.1'] },
     '2130706433': { addresses: ['127.0.0.1'] },
@@ -76,6 +77,9 @@ const LOOPBACK = [
   '[fe80::1]',
   '169.254.169.254',
   '[::ffff:169.254.169.254]',
+  '[fd00:ec2::254]',
+  '[64:ff9b::a9fe:a9fe]',
+  '[2002:7f00:1::]',
   'localhost',
   'LOCALHOST',
   'localhost.',
@@ -86,6 +90,7 @@ const LOOPBACK = [
   'Near.Test.',
   'meta.test',
   'mapped.test',
+  'embedded.test',
 ];
 const refused: readonly Case[] = [
   ...LOOPBACK.map((host): Case => [`/free/?h=${host}`, 403]),

@@ -97,7 +97,8 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     args: allowedHosts,
     into: 'allowHosts',
     repeat: 'append',
-    defaultText: 'any host; if the client chooses it, no loopback or link-local address of this machine',
+    defaultText:
+      'any host; if the client chooses it, no special-purpose address but those of private networks',
     summary:
       'Hosts that variables in `proxy_pass` may name, or networks that all addresses of a name must belong to; others get 403. Names of `upstream` blocks are always allowed.',
     source: 'gw',
