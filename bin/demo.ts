@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { probePort, supervise } from '../src/master/index.ts';
 import { check, type ConfigSource, type Finding, load, type Loaded } from '../src/pipeline.ts';
-import { findAccount } from '../src/system/index.ts';
+import { findAccount, helperEnvironment } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
 import { packageRoot } from './examples.ts';
 
@@ -55,8 +55,8 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
 function canNobodyRead(...directories: readonly string[]): boolean {
   const nobody = process.getuid?.() === 0 ? findAccount('nobody') : undefined;
   if (!nobody) return true;
-  const { uid, gid } = nobody;
-  return directories.every((directory) => spawnSync('test', ['-x', directory], { uid, gid }).status === 0);
+  const options = { uid: nobody.uid, gid: nobody.gid, env: helperEnvironment() };
+  return directories.every((directory) => spawnSync('test', ['-x', directory], options).status === 0);
 }
 
 async function nextFree(port: number): Promise<number> {

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { helperEnvironment } from '../system/index.ts';
 import { syslogTime } from './time.ts';
 
 /** The parameters of `syslog:`. */
@@ -229,7 +230,10 @@ class LoggerChannel implements SyslogChannel {
   #running(): Logger | undefined {
     if (this.#program || performance.now() - this.#startedMs < PAUSE_MS) return this.#program;
     this.#startedMs = performance.now();
-    const program = spawn('logger', this.#arguments, { stdio: ['pipe', 'ignore', 'pipe'] });
+    const program = spawn('logger', this.#arguments, {
+      env: helperEnvironment(),
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
     this.#program = program;
     program.stdin.on('error', () => undefined);
     createInterface(program.stderr).on('line', (trouble) => this.#tell(trouble));

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { helperEnvironment } from './helper-environment.ts';
 
 /** An account of the operating system. */
 export interface Account {
@@ -48,6 +49,7 @@ function askSystem(database: Database, name: string): readonly string[] | undefi
   try {
     const line = execFileSync('getent', [database, name], {
       encoding: 'utf8',
+      env: helperEnvironment(),
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     return line.trim().split(':');

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { helperEnvironment } from '../../system/index.ts';
 import type { BoundSocket } from '../bind.ts';
 
 /** A copy of a socket. It stays open until its user closes the descriptor or this process ends. */
@@ -41,7 +42,8 @@ export class SocketCopies {
   }
 
   #start(): ChildProcess {
-    const copies = fork(fileURLToPath(new URL('../master/privileges/copy-process.cjs', import.meta.url)));
+    const program = fileURLToPath(new URL('../master/privileges/copy-process.cjs', import.meta.url));
+    const copies = fork(program, { env: helperEnvironment() });
     copies.on('message', ({ id }: { id: number }, socket: SocketCopy | undefined) => {
       if (socket) this.#received.push(socket);
       this.#settle(id, socket);

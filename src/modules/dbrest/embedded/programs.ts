@@ -1,4 +1,4 @@
-import { accountOfId, findAccount } from '../../../system/index.ts';
+import { accountOfId, findAccount, helperEnvironment } from '../../../system/index.ts';
 import { execFile } from 'node:child_process';
 import { lstat, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -50,7 +50,7 @@ export function idsOf({ uid, gid }: Account): { uid?: number; gid?: number } {
 
 /** The environment of the server. PG* variables are meant for clients; PGPORT, for one, would change the port. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], TZ: process.env['TZ'], LC_ALL: 'C' };
+  return { ...helperEnvironment(), LC_ALL: 'C' };
 }
 
 /** The directories that are searched; tests use others. */
