@@ -21,6 +21,7 @@ export {
   readCertificate,
   readKey,
   secureContextOptions,
+  sessionContextOf,
   verifierOf,
   type TlsPlan,
 } from './tls/index.ts';

@@ -92,9 +92,13 @@ export const ssl = moduleFor<SslConfig>()({
       report.on('ocsp', 'is incompatible with "ssl_verify_client optional_no_ca"');
   },
 
-  /** Prepares the ticket key: a ticket of one worker is valid in all of them. */
+  /** Prepares the ticket key: a ticket of one worker is valid in all of them, and after a reload. */
   prepare(_, master) {
-    master.provide(TICKET_KEY, randomBytes(TICKET_KEY_BYTES).toString('base64'));
+    const open = (): string => randomBytes(TICKET_KEY_BYTES).toString('base64');
+    master.provide(
+      TICKET_KEY,
+      master.share(TICKET_KEY, open, () => undefined),
+    );
   },
 
   compile: () => ({}),

@@ -18,7 +18,7 @@ import { readSettings } from './settings.ts';
 import { openKey, secureContextOptions, type TlsPlan } from './tls-plan.ts';
 
 export { readCertificate, readKey, TlsFault } from './files.ts';
-export { secureContextOptions, verifierOf, type TlsPlan } from './tls-plan.ts';
+export { secureContextOptions, sessionContextOf, verifierOf, type TlsPlan } from './tls-plan.ts';
 
 /**
  * The TLS plan of a server, with all files read and tried; `undefined` for a server without TLS. Faults are reported at

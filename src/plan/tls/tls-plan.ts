@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto';
+import { createHash, createPrivateKey } from 'node:crypto';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
 import type { OcspCache, SessionCache, VerifyClient } from '../../contract/index.ts';
 
@@ -71,7 +71,27 @@ export function openKey(pem: string, passphrase?: string): ReturnType<typeof cre
   return createPrivateKey({ key: pem, format: 'pem', ...(passphrase !== undefined && { passphrase }) });
 }
 
-/** A key for the settings that verify client certificates: servers with the same key accept the same clients. */
-export function verifierOf({ authorities, crls, verifyDepth }: TlsPlan): string {
-  return [verifyDepth, ...crls, ...authorities].join('\n');
+const verifiers = new WeakMap<TlsPlan, string>();
+
+/** A digest of all that decides about a client certificate: servers with the same one accept the same clients. */
+export function verifierOf(plan: TlsPlan): string {
+  const known = verifiers.get(plan);
+  if (known !== undefined) return known;
+  const { authorities, crls, verifyDepth, ocsp } = plan;
+  const status = ocsp && [ocsp.mode, ocsp.responder];
+  const verifier = digestOf([verifyDepth, authorities, crls, status]);
+  verifiers.set(plan, verifier);
+  return verifier;
+}
+
+/**
+ * A digest of all that a session takes for granted: the certificates of the server, and how it verified its client, which a
+ * resumption does not do again.
+ */
+export function sessionContextOf(plan: TlsPlan): string {
+  return digestOf([plan.certificates, plan.verify, verifierOf(plan)]);
+}
+
+function digestOf(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }

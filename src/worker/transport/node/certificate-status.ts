@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { TlsPlan } from '../../../plan/index.ts';
+import { isOwnIssuer, issuerOf } from './client-certificates.ts';
 
 /** Writes to the error log. */
 type Note = (message: string) => void;
@@ -47,12 +47,15 @@ export class CertificateStatus {
     );
   }
 
-  /** Tells what is wrong with the status of a client's certificates, in nginx's words; `undefined`: nothing. */
-  async faultOf(socket: TLSSocket, plan: TlsPlan): Promise<string | undefined> {
-    const rules = plan.ocsp;
-    const chain = rules && socket.authorized ? chainOf(socket.getPeerCertificate(true)) : [];
-    if (!rules || chain.length === 0) return undefined;
-    const authorities = plan.authorities.map((pem) => new X509Certificate(pem));
+  /**
+   * Tells what is wrong with the status of a client's certificates, in nginx's words; `undefined`: nothing. `authorities` may have
+   * signed the last one of the chain.
+   */
+  async faultOf(
+    chain: readonly X509Certificate[],
+    rules: NonNullable<TlsPlan['ocsp']>,
+    authorities: readonly X509Certificate[],
+  ): Promise<string | undefined> {
     const asked = chain
       .slice(0, rules.mode === 'leaf' ? 1 : chain.length)
       .filter((certificate) => !isOwnIssuer(certificate));
@@ -82,33 +85,3 @@ export class CertificateStatus {
 
 /** Loaded when a configuration needs it: most do not. */
 const ocsp = (): Promise<Ocsp> => import('./ocsp/index.ts');
-
-/** The certificates of a client from its own to the last one that is known. */
-function chainOf(leaf: DetailedPeerCertificate): readonly X509Certificate[] {
-  const chain: X509Certificate[] = [];
-  // Contrary to the types, a client may have no certificate, and the last certificate no issuer.
-  let at = leaf as Partial<DetailedPeerCertificate> | undefined;
-  while (at?.raw && chain.length < MOST_CERTIFICATES) {
-    chain.push(new X509Certificate(at.raw));
-    at = at.issuerCertificate === at ? undefined : at.issuerCertificate;
-  }
-  return chain;
-}
-
-const MOST_CERTIFICATES = 100;
-
-function issuerOf(
-  certificate: X509Certificate,
-  candidates: readonly X509Certificate[],
-): X509Certificate | undefined {
-  return candidates.find(
-    (candidate) =>
-      candidate.raw !== certificate.raw &&
-      certificate.checkIssued(candidate) &&
-      certificate.verify(candidate.publicKey),
-  );
-}
-
-function isOwnIssuer(certificate: X509Certificate): boolean {
-  return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey);
-}

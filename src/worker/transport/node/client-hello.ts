@@ -4,6 +4,8 @@ export interface ClientHello {
   readonly serverName: string;
   readonly ciphers: readonly number[];
   readonly curves: readonly number[];
+  /** The tickets of the sessions that the client wants to resume. */
+  readonly tickets: readonly Buffer[];
 }
 
 /** A hello, or the number of bytes needed at least. `unreadable`: the TLS library will report the error. */
@@ -15,6 +17,10 @@ const CLIENT_HELLO = 1;
 const MESSAGE_HEAD = 4;
 const SERVER_NAME = 0;
 const SUPPORTED_GROUPS = 10;
+const SESSION_TICKET = 35;
+const PRE_SHARED_KEY = 41;
+/** Length of the age of a ticket behind it (RFC 8446, 4.2.11). */
+const TICKET_AGE = 4;
 /** Longest hello including its records; hellos with post-quantum key shares stay far below. */
 const LONGEST_HELLO = 20_480;
 
@@ -69,14 +75,26 @@ function parse(hello: Cursor): ClientHello {
   hello.vector(1);
   let serverName = '';
   let curves: readonly number[] = [];
+  const tickets: Buffer[] = [];
   const extensions = hello.isAtEnd ? hello : hello.vector(2);
   while (!extensions.isAtEnd) {
     const type = extensions.number(2);
     const body = extensions.vector(2);
     if (type === SERVER_NAME) serverName = readServerName(body);
     else if (type === SUPPORTED_GROUPS) curves = body.vector(2).numbers();
+    else if (type === SESSION_TICKET) tickets.push(body.bytes());
+    else if (type === PRE_SHARED_KEY) tickets.push(...readIdentities(body.vector(2)));
   }
-  return { serverName, ciphers, curves };
+  return { serverName, ciphers, curves, tickets: tickets.filter(({ length }) => length > 0) };
+}
+
+function readIdentities(identities: Cursor): readonly Buffer[] {
+  const tickets: Buffer[] = [];
+  while (!identities.isAtEnd) {
+    tickets.push(identities.vector(2).bytes());
+    identities.skip(TICKET_AGE);
+  }
+  return tickets;
 }
 
 function readServerName(body: Cursor): string {
@@ -127,5 +145,9 @@ class Cursor {
 
   text(): string {
     return this.#bytes.toString('latin1');
+  }
+
+  bytes(): Buffer {
+    return this.#bytes;
   }
 }

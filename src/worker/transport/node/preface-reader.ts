@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { PortTls, TlsTarget } from '../../../compile/index.ts';
-import type { ProxyProtocolFacts } from '../../../http/index.ts';
+import type { ClientCertificate, ProxyProtocolFacts } from '../../../http/index.ts';
 import type { Http2Rules } from '../../../plan/index.ts';
 import { type Failing, guarded } from '../guarded.ts';
 import { type ClientHello, isTls, readClientHello } from './client-hello.ts';
@@ -94,7 +94,7 @@ function addressOf(bytes: Buffer): string {
 /** An alert record of TLS 1.2: fatal, unrecognized name (RFC 6066, 3). */
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
 
-const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [] };
+const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [], tickets: [] };
 
 /**
  * Reads the first bytes of a connection before HTTP begins: the PROXY protocol header, then the TLS hello, by which the
@@ -192,12 +192,13 @@ export class PrefaceReader implements Failing {
       return undefined;
     }
     const socket = this.#release();
-    const done = (secure: TLSSocket, statusFault?: string): void => {
+    const { namesServer } = target;
+    const done = (secure: TLSSocket, client: ClientCertificate | undefined): void => {
       if (isNameless(secure, open)) return void secure.destroy();
       const opened = {
         socket: secure,
         open,
-        facts: { proxyProtocol, tls: new SocketTlsFacts(secure, hello, { ...target, statusFault }) },
+        facts: { proxyProtocol, tls: new SocketTlsFacts(secure, hello, { namesServer, client }) },
       };
       // eslint-disable-next-line no-new -- it lives as long as its socket
       if (http2 && secure.alpnProtocol === 'h2') new Http2Connection(opened, http2);
@@ -211,6 +212,7 @@ export class PrefaceReader implements Failing {
     return open.tlsServers.begin(target.plan, socket, {
       handshake: { done: guarded(this, done), failed: guarded(this, failed) },
       serverName: hello.serverName,
+      tickets: hello.tickets,
       http2: target.http2,
       ticketKey: tls.ticketKey,
       timeoutMs: head.timeoutMs,

@@ -1,8 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate, TlsFacts } from '../../../http/index.ts';
-import { type TlsPlan, verifierOf } from '../../../plan/index.ts';
-import { intermediatesOf, verifyError } from '../../../system/index.ts';
 import type { ClientHello } from './client-hello.ts';
+import { readSession } from './session-state.ts';
 
 /** OpenSSL's names of cipher suites by IANA's numbers (iana.org/assignments/tls-parameters). */
 const CIPHERS: Readonly<Record<number, string>> = {
@@ -85,12 +84,10 @@ function hex(number: number): string {
   return `0x${number.toString(16).padStart(4, '0')}`;
 }
 
-interface HandshakeResult {
-  readonly plan: TlsPlan;
-  readonly namesServer: boolean;
-  /** What is wrong with the status of the client's certificates. */
-  readonly statusFault?: string | undefined;
-}
+type HandshakeResult = Pick<TlsFacts, 'namesServer' | 'client'>;
+
+/** What is shown of a hello later on; its tickets are not kept. */
+type Offers = Pick<ClientHello, 'ciphers' | 'curves'>;
 
 /** The result of a connection's handshake. Most values are read from the socket when a variable needs them. */
 export class SocketTlsFacts implements TlsFacts {
@@ -100,14 +97,18 @@ export class SocketTlsFacts implements TlsFacts {
   /** Not available from node:tls on servers. */
   readonly curve = '';
   readonly #socket: TLSSocket;
-  readonly #hello: ClientHello;
+  readonly #offers: Offers;
 
-  constructor(socket: TLSSocket, hello: ClientHello, { plan, namesServer, statusFault }: HandshakeResult) {
+  constructor(
+    socket: TLSSocket,
+    { serverName, ciphers, curves }: ClientHello,
+    { namesServer, client }: HandshakeResult,
+  ) {
     this.#socket = socket;
-    this.#hello = hello;
-    this.serverName = hello.serverName;
+    this.#offers = { ciphers, curves };
+    this.serverName = serverName;
     this.namesServer = namesServer;
-    this.client = plan.verify === 'off' ? undefined : clientOf(socket, plan, statusFault);
+    this.client = client;
   }
 
   get protocol(): string {
@@ -120,15 +121,16 @@ export class SocketTlsFacts implements TlsFacts {
   }
 
   get ciphers(): string {
-    return cipherNames(this.#hello.ciphers);
+    return cipherNames(this.#offers.ciphers);
   }
 
   get curves(): string {
-    return curveNames(this.#hello.curves);
+    return curveNames(this.#offers.curves);
   }
 
   get sessionId(): string {
-    return sessionIdOf(this.#socket.getSession());
+    const session = this.#socket.getSession();
+    return (session && readSession(session)?.id) ?? '';
   }
 
   get sessionReused(): boolean {
@@ -138,47 +140,4 @@ export class SocketTlsFacts implements TlsFacts {
   get alpnProtocol(): string {
     return this.#socket.alpnProtocol || '';
   }
-}
-
-function clientOf(
-  socket: TLSSocket,
-  plan: TlsPlan,
-  statusFault: string | undefined,
-): ClientCertificate | undefined {
-  // Must come first: after `getPeerX509Certificate` Node no longer finds the chain.
-  const isTooDeep = intermediatesOf(socket.getPeerCertificate(true)) > plan.verifyDepth;
-  const certificate = socket.getPeerX509Certificate();
-  if (!certificate) return undefined;
-  const verifier = verifierOf(plan);
-  if (socket.authorized && !isTooDeep)
-    return { certificate, verifier, ...(statusFault !== undefined && { fault: statusFaultOf(statusFault) }) };
-  // Beyond the depth, OpenSSL does not look for an issuer.
-  const code = socket.authorized ? 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' : String(socket.authorizationError);
-  return { certificate, verifier, fault: { code, text: verifyError(code).message } };
-}
-
-function statusFaultOf(text: string): NonNullable<ClientCertificate['fault']> {
-  return { code: 'OCSP_STATUS', text };
-}
-
-/**
- * Returns the session id. It is the fourth field of `SSL_SESSION` in DER: version, TLS version, cipher, id (OpenSSL,
- * i2d_SSL_SESSION).
- */
-function sessionIdOf(session: Buffer | undefined): string {
-  if (!session) return '';
-  let at = headerBytes(session, 0);
-  for (let field = 0; field < 3; field++) at += headerBytes(session, at) + contentBytes(session, at);
-  const begin = at + headerBytes(session, at);
-  return session.subarray(begin, begin + contentBytes(session, at)).toString('hex');
-}
-
-function headerBytes(der: Buffer, at: number): number {
-  const first = der[at + 1] ?? 0;
-  return 2 + (first < 0x80 ? 0 : first & 0x7f);
-}
-
-function contentBytes(der: Buffer, at: number): number {
-  const first = der[at + 1] ?? 0;
-  return first < 0x80 ? first : der.readUIntBE(at + 2, first & 0x7f);
 }

@@ -1,8 +1,11 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { constants, hkdfSync } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import { secureContextOptions, type TlsPlan } from '../../../plan/index.ts';
+import type { ClientCertificate } from '../../../http/index.ts';
+import { secureContextOptions, sessionContextOf, type TlsPlan } from '../../../plan/index.ts';
 import { CertificateStatus } from './certificate-status.ts';
 import { ChosenCertificates } from './chosen-certificates.ts';
+import { ClientCertificates, type ShownCertificate } from './client-certificates.ts';
+import { openTicket } from './session-state.ts';
 
 /** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
 class TlsSessions {
@@ -28,8 +31,8 @@ class TlsSessions {
 
 /** Receives the result of a handshake. */
 interface Handshake {
-  /** `socket` is the encrypted socket; `statusFault` says what is wrong with the status of the client's certificates. */
-  done(socket: TLSSocket, statusFault?: string): void;
+  /** `socket` is the encrypted socket; `client` is absent where none was asked for, or sent. */
+  done(socket: TLSSocket, client: ClientCertificate | undefined): void;
   failed(message: string, level: 'info' | 'error'): void;
 }
 
@@ -41,18 +44,30 @@ interface HandshakeRules {
   readonly timeoutMs: number;
   /** As the client sent it; '' if it sent none. */
   readonly serverName: string;
+  /** The tickets of the sessions that the client wants to resume. */
+  readonly tickets: readonly Buffer[];
+}
+
+/** How one `tls.Server` differs from others with the same plan. */
+interface ServerKind extends Pick<HandshakeRules, 'http2' | 'ticketKey' | 'timeoutMs'> {
+  /** False: every handshake is a whole one. */
+  readonly resumes: boolean;
 }
 
 type GiveStaple = (error: Error | null, response: Buffer | null) => void;
 
 const HTTP_1: readonly string[] = ['http/1.1', 'http/1.0', 'http/0.9'];
 
-/** One `tls.Server` per TLS plan, with and without HTTP/2. None of them listens; they get connections whose first bytes have been read. */
+/**
+ * `tls.Server`s per TLS plan: with and without HTTP/2, with and without resumption. None of them listens; they get connections whose
+ * first bytes have been read.
+ */
 export class TlsServers {
-  readonly #byPlan = { http1: new WeakMap<TlsPlan, Server>(), http2: new WeakMap<TlsPlan, Server>() };
+  readonly #byKind = new Map<string, WeakMap<TlsPlan, Server>>();
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
   readonly #chosen = new ChosenCertificates();
+  readonly #clients = new ClientCertificates();
   readonly #status: CertificateStatus;
   /** The period of the ticket keys of each server. */
   readonly #ticketPeriods = new WeakMap<Server, number>();
@@ -69,44 +84,62 @@ export class TlsServers {
     { handshake, ...rules }: HandshakeRules & { handshake: Handshake },
   ): void {
     this.#handshakes.set(socket, handshake);
-    if (plan.chosen.length === 0) return void this.#serverOf(plan, rules).emit('connection', socket);
+    let own = plan;
     try {
-      this.#serverOf(this.#chosen.plan(plan, rules.serverName), rules).emit('connection', socket);
+      if (plan.chosen.length > 0) own = this.#chosen.plan(plan, rules.serverName);
     } catch (error) {
-      handshake.failed((error as Error).message, 'error');
+      return handshake.failed((error as Error).message, 'error');
     }
+    this.#serverFor(own, rules).emit('connection', socket);
   }
 
-  #serverOf(plan: TlsPlan, rules: HandshakeRules): Server {
-    const servers = this.#byPlan[rules.http2 ? 'http2' : 'http1'];
-    const known = servers.get(plan);
-    if (known) {
-      this.#renewTicketKeys(known, plan, rules);
-      return known;
-    }
+  /** OpenSSL resumes every session that it can decrypt; whether the client may is decided here. */
+  #serverFor(plan: TlsPlan, rules: HandshakeRules): Server {
+    const server = this.#serverOf(plan, { ...rules, resumes: true });
+    if (plan.verify === 'off' || rules.tickets.length === 0) return server;
+    const keys = server.getTicketKeys();
+    const mayResume = rules.tickets.every((ticket) => {
+      const session = openTicket(ticket, keys);
+      return !session || this.#clients.mayResume(session, plan);
+    });
+    return mayResume ? server : this.#serverOf(plan, { ...rules, resumes: false });
+  }
+
+  #serverOf(plan: TlsPlan, kind: ServerKind): Server {
+    const id = `${kind.http2} ${kind.resumes}`;
+    const servers = this.#byKind.get(id) ?? new WeakMap<TlsPlan, Server>();
+    this.#byKind.set(id, servers);
+    const known = servers.get(plan) ?? this.#open(plan, kind);
+    servers.set(plan, known);
+    this.#renewTicketKeys(known, plan, kind);
+    return known;
+  }
+
+  #open(plan: TlsPlan, { http2, resumes, timeoutMs, ticketKey }: ServerKind): Server {
+    const options = secureContextOptions(plan);
     const server = createServer({
-      ...secureContextOptions(plan),
-      ALPNProtocols: rules.http2 ? ['h2', ...HTTP_1] : [...HTTP_1],
+      ...options,
+      secureOptions: (options.secureOptions ?? 0) | (resumes ? 0 : constants.SSL_OP_NO_TICKET),
+      ALPNProtocols: http2 ? ['h2', ...HTTP_1] : [...HTTP_1],
       requestCert: plan.verify !== 'off',
       rejectUnauthorized: false,
-      handshakeTimeout: rules.timeoutMs,
-      ticketKeys: Buffer.from(plan.ticketKey ?? rules.ticketKey, 'base64'),
-      // A session is only valid with the same certificates, because it includes the verification of its client.
-      sessionIdContext: fingerprintOf(plan),
+      handshakeTimeout: timeoutMs,
+      ticketKeys: derivedKeys(plan, ticketKey),
+      // A session includes the verification of its client: it is only valid where all that decides about that is the same.
+      sessionIdContext: sessionContextOf(plan),
     });
     server.on('secureConnection', (secure) => {
       const handshake = this.#handshakeOf(secure);
-      if (!handshake) secure.destroy();
-      else if (plan.ocsp) void this.#askStatus(secure, plan, handshake);
-      else handshake.done(secure);
+      if (!handshake) return void secure.destroy();
+      const client = plan.verify === 'off' ? undefined : this.#clients.of(secure, plan);
+      if (!plan.ocsp || !client || client.fault) handshake.done(secure, client);
+      else void this.#askStatus(secure, { plan, client, handshake });
     });
     this.#staple(server, plan);
     server.on('tlsClientError', ({ message }, secure) =>
       this.#handshakeOf(secure)?.failed(`SSL_do_handshake() failed (SSL: ${message})`, 'info'),
     );
-    if (typeof plan.sessionCache !== 'string') this.#keepSessions(server, plan, plan.sessionCache);
-    servers.set(plan, server);
-    this.#renewTicketKeys(server, plan, rules);
+    if (resumes && typeof plan.sessionCache !== 'string') this.#keepSessions(server, plan, plan.sessionCache);
     return server;
   }
 
@@ -131,27 +164,31 @@ export class TlsServers {
   }
 
   /** Requests wait for the status of the client's certificates. */
-  async #askStatus(secure: TLSSocket, plan: TlsPlan, handshake: Handshake): Promise<void> {
+  async #askStatus(
+    secure: TLSSocket,
+    { plan, client, handshake }: { plan: TlsPlan; client: ShownCertificate; handshake: Handshake },
+  ): Promise<void> {
     const ignore = (): void => undefined;
     secure.on('error', ignore);
-    const fault = await this.#status.faultOf(secure, plan);
+    const authorities = this.#clients.authoritiesOf(plan);
+    const fault = plan.ocsp && (await this.#status.faultOf(client.chain, plan.ocsp, authorities));
     if (secure.destroyed) return;
-    handshake.done(secure, fault);
+    handshake.done(
+      secure,
+      fault === undefined ? client : { ...client, fault: { code: 'OCSP_STATUS', text: fault } },
+    );
     secure.off('error', ignore);
   }
 
   /** As in nginx, keys that no file gives change with each `ssl_session_timeout` where there is a shared cache. */
-  #renewTicketKeys(server: Server, plan: TlsPlan, { ticketKey }: HandshakeRules): void {
+  #renewTicketKeys(server: Server, plan: TlsPlan, { ticketKey }: ServerKind): void {
     const { sessionCache, sessionTimeoutSeconds } = plan;
     const isShared = typeof sessionCache !== 'string' && sessionCache.name !== '';
     if (plan.ticketKey !== undefined || !isShared || sessionTimeoutSeconds === 0) return;
     const period = Math.floor(Date.now() / 1000 / sessionTimeoutSeconds);
     if (this.#ticketPeriods.get(server) === period) return;
     this.#ticketPeriods.set(server, period);
-    // All workers derive the same keys without asking one another.
-    const secret = Buffer.from(ticketKey, 'base64');
-    const salt = String(sessionTimeoutSeconds);
-    server.setTicketKeys(Buffer.from(hkdfSync('sha256', secret, salt, String(period), secret.length)));
+    server.setTicketKeys(derivedKeys(plan, ticketKey, `${sessionTimeoutSeconds} ${period}`));
   }
 
   /** This old undocumented property is the only way to find the plain socket under a TLS socket. */
@@ -162,23 +199,27 @@ export class TlsServers {
 
   #keepSessions(
     server: Server,
-    { sessionTimeoutSeconds: timeoutSeconds }: TlsPlan,
+    plan: TlsPlan,
     { name, sessions: most }: { readonly name: string; readonly sessions: number },
   ): void {
     const cache = (name === '' ? undefined : this.#caches.get(name)) ?? new TlsSessions();
     if (name !== '') this.#caches.set(name, cache);
     server.on('newSession', (id: Buffer, session: Buffer, done: () => void) => {
-      cache.keep(id, session, { most, timeoutSeconds });
+      cache.keep(id, session, { most, timeoutSeconds: plan.sessionTimeoutSeconds });
       done();
     });
-    server.on('resumeSession', (id: Buffer, done: (error: Error | null, session: Buffer | null) => void) =>
-      done(null, cache.find(id)),
-    );
+    server.on('resumeSession', (id: Buffer, done: (error: Error | null, session: Buffer | null) => void) => {
+      const session = cache.find(id);
+      done(null, session && this.#clients.mayResume(session, plan) ? session : null);
+    });
   }
 }
 
-function fingerprintOf({ certificates, authorities }: TlsPlan): string {
-  const hash = createHash('sha256');
-  for (const pem of [...certificates, ...authorities]) hash.update(pem);
-  return hash.digest('hex').slice(0, 32);
+/**
+ * The ticket keys of a server. All workers derive the same ones without asking one another; servers that verify clients in another way
+ * have others.
+ */
+function derivedKeys(plan: TlsPlan, ticketKey: string, period = ''): Buffer {
+  const secret = Buffer.from(plan.ticketKey ?? ticketKey, 'base64');
+  return Buffer.from(hkdfSync('sha256', secret, sessionContextOf(plan), period, secret.length));
 }

@@ -1,0 +1,143 @@
+import { X509Certificate } from 'node:crypto';
+import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import { LRUCache } from 'lru-cache';
+import type { ClientCertificate } from '../../../http/index.ts';
+import { type TlsPlan, verifierOf } from '../../../plan/index.ts';
+import { verifyError } from '../../../system/index.ts';
+import { readSession } from './session-state.ts';
+
+/** So many clients can resume their sessions at this worker; the others shake hands once more. */
+const MOST_CHAINS = 10_000;
+/** Contrary to a certificate, a chain can be a circle. */
+const MOST_CERTIFICATES = 100;
+
+/** A certificate of a client, and those that it was verified with, from its own to the root. */
+export interface ShownCertificate extends ClientCertificate {
+  readonly chain: readonly X509Certificate[];
+}
+
+/** A chain that has passed all checks. */
+interface VerifiedChain {
+  /** When the first of its certificates expires. */
+  readonly endsMs: number;
+  /** The certificates behind the client's own in DER, where their status is asked for. */
+  readonly issuers: readonly Buffer[];
+}
+
+/**
+ * Verifies the certificates of clients. A session remembers the certificate and what OpenSSL said about it, but neither its chain nor
+ * what was wrong with that: a session is resumed only while its certificate is known to pass all checks at this worker. Otherwise the
+ * client has to show its chain again.
+ */
+export class ClientCertificates {
+  readonly #verified = new LRUCache<string, VerifiedChain>({ max: MOST_CHAINS });
+  readonly #authorities = new WeakMap<TlsPlan, readonly X509Certificate[]>();
+
+  /** The certificate of a client and what is wrong with it, after the handshake; `undefined`: it has sent none. */
+  of(socket: TLSSocket, plan: TlsPlan): ShownCertificate | undefined {
+    // Must come first: after `getPeerX509Certificate` Node no longer finds the chain.
+    const chain = socket.isSessionReused() ? [] : chainOf(socket.getPeerCertificate(true));
+    const certificate = socket.getPeerX509Certificate();
+    if (!certificate) return undefined;
+    const client = { certificate, verifier: verifierOf(plan), chain };
+    if (!socket.authorized) return { ...client, fault: faultOf(String(socket.authorizationError)) };
+    if (socket.isSessionReused()) {
+      const known = this.#known(certificate, plan);
+      if (known)
+        return { ...client, chain: [certificate, ...known.issuers.map((der) => new X509Certificate(der))] };
+    } else if (!isTooLong(chain, plan)) {
+      this.#verified.set(idOf(certificate, plan), verifiedChain(chain, plan));
+      return client;
+    } else this.#verified.delete(idOf(certificate, plan));
+    // Beyond the depth, OpenSSL does not look for an issuer.
+    return { ...client, fault: faultOf('UNABLE_TO_GET_ISSUER_CERT_LOCALLY') };
+  }
+
+  /** Tells whether a client would still pass all checks if it resumed its session. */
+  mayResume(session: Buffer, plan: TlsPlan): boolean {
+    if (plan.verify === 'off') return true;
+    const state = readSession(session);
+    if (!state) return false;
+    // What OpenSSL found at fault, it finds again in the session.
+    if (!state.certificate || !state.isVerified) return true;
+    return this.#known(new X509Certificate(state.certificate), plan) !== undefined;
+  }
+
+  /** The authorities of a server that have signed, or may have signed, certificates of clients. */
+  authoritiesOf(plan: TlsPlan): readonly X509Certificate[] {
+    const known = this.#authorities.get(plan) ?? plan.authorities.map((pem) => new X509Certificate(pem));
+    this.#authorities.set(plan, known);
+    return known;
+  }
+
+  #known(certificate: X509Certificate, plan: TlsPlan): VerifiedChain | undefined {
+    const id = idOf(certificate, plan);
+    const known = this.#verified.get(id) ?? this.#rebuilt(certificate, plan);
+    if (!known || known.endsMs <= Date.now()) return undefined;
+    this.#verified.set(id, known);
+    return known;
+  }
+
+  /** Most chains consist of certificates that the server has, whatever the client sends. */
+  #rebuilt(certificate: X509Certificate, plan: TlsPlan): VerifiedChain | undefined {
+    const chain = [certificate];
+    for (let at = certificate; !isOwnIssuer(at) && chain.length < MOST_CERTIFICATES;) {
+      const issuer = issuerOf(at, this.authoritiesOf(plan));
+      if (!issuer) return undefined;
+      chain.push(issuer);
+      at = issuer;
+    }
+    return isTooLong(chain, plan) ? undefined : verifiedChain(chain, plan);
+  }
+}
+
+function faultOf(code: string): NonNullable<ClientCertificate['fault']> {
+  return { code, text: verifyError(code).message };
+}
+
+/** The same certificate may pass at one server, and not at another. */
+function idOf({ fingerprint256 }: X509Certificate, plan: TlsPlan): string {
+  return `${verifierOf(plan)} ${fingerprint256}`;
+}
+
+/** OpenSSL's depth counts the certificates between the client's own and the root. */
+function isTooLong(chain: readonly X509Certificate[], { verifyDepth }: TlsPlan): boolean {
+  return chain.length - 2 > verifyDepth;
+}
+
+function verifiedChain(chain: readonly X509Certificate[], { ocsp }: TlsPlan): VerifiedChain {
+  return {
+    endsMs: Math.min(...chain.map(({ validTo }) => Date.parse(validTo))),
+    issuers: ocsp?.mode === 'on' ? chain.slice(1).map(({ raw }) => raw) : [],
+  };
+}
+
+/** The certificates of a client from its own to the last one that is known. */
+function chainOf(leaf: DetailedPeerCertificate): readonly X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  // Contrary to the types, a client may have no certificate, and the last certificate no issuer.
+  let at = leaf as Partial<DetailedPeerCertificate> | undefined;
+  while (at?.raw && chain.length < MOST_CERTIFICATES) {
+    chain.push(new X509Certificate(at.raw));
+    at = at.issuerCertificate === at ? undefined : at.issuerCertificate;
+  }
+  return chain;
+}
+
+/** The first of some certificates that has signed another one. */
+export function issuerOf(
+  certificate: X509Certificate,
+  candidates: readonly X509Certificate[],
+): X509Certificate | undefined {
+  return candidates.find(
+    (candidate) =>
+      candidate.fingerprint256 !== certificate.fingerprint256 &&
+      certificate.checkIssued(candidate) &&
+      certificate.verify(candidate.publicKey),
+  );
+}
+
+/** Tells whether a certificate is a root: it has signed itself. */
+export function isOwnIssuer(certificate: X509Certificate): boolean {
+  return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey);
+}
