@@ -224,10 +224,14 @@ function rewriteOf({ core: { skipped } }: LocationPlan, steps: readonly Handler[
   return steps.length > 0 ? rewriteSequence(steps) : undefined;
 }
 
-/** Responds where a directive is not supported and the configuration loads all the same (`compat skip`). */
+/**
+ * Responds where a directive is not supported and the configuration loads all the same (`compat skip`). No `error_page` applies:
+ * it could make another response of it.
+ */
 function notServed(directive: string): Handler {
   return (x) => {
     x.writeLog(`not served: "${directive}" is not supported`);
+    x.errorPagesEnded = true;
     x.end(501);
   };
 }

@@ -15,7 +15,7 @@ import {
   type Compat,
   definedBySkipped,
   isDecisive,
-  type PlacedUse,
+  type PlacedDirective,
   skipDependents,
   type VariableUse,
 } from './skipping.ts';
@@ -28,6 +28,8 @@ export interface BoundField {
   /** The directives that contributed, in file order. */
   readonly nodes: readonly DirectiveNode[];
   readonly value: unknown;
+  /** What gw does not support and the value depends on (`compat skip`): requests for which it counts get 501. */
+  readonly missing?: string | undefined;
 }
 
 /** A block after binding: the fields that it sets itself, by module, and the blocks inside it in file order. */
@@ -95,6 +97,12 @@ interface PlacedNode {
   readonly block: ReadScope['block'];
 }
 type OwnFields = Map<string, Map<string, BoundField>>;
+/** The variables in the words of one directive. */
+interface DrawnVariables {
+  readonly uses: VariableUse[];
+  /** Without those that it only assigns. */
+  readonly defines: string[];
+}
 
 class Binder {
   readonly uses: VariableUse[] = [];
@@ -104,7 +112,8 @@ class Binder {
   readonly #options: BindOptions;
   /** Variables of directives that gw does not support. */
   readonly #missing = new Set<string>();
-  readonly #placedUses: PlacedUse[] = [];
+  /** Collected where something may be skipped. */
+  readonly #placed: PlacedDirective[] = [];
 
   constructor(options: BindOptions) {
     this.#options = options;
@@ -127,10 +136,16 @@ class Binder {
   #directive(entry: Entry, placed: PlacedNode, own: OwnFields): BoundBlock | undefined {
     const { name, row } = entry;
     const { node, nth } = placed;
-    const scope = this.#scope(name, placed, own);
+    const drawn: DrawnVariables = { uses: [], defines: [] };
+    const scope = this.#scope(name, placed, drawn);
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
     if (value !== undefined) this.#keep(entry, { value, node }, own);
+    this.uses.push(...drawn.uses);
+    if (this.#options.compat === 'skip') {
+      const close = (cause: VariableUse): void => closeField(own, entry, cause);
+      this.#placed.push({ ...drawn, node, row, context: placed.block.context, close });
+    }
     if (!('opens' in row)) return undefined;
     return this.block({ context: row.opens, node, nth, args: value }, node.block ?? []);
   }
@@ -175,27 +190,30 @@ class Binder {
   }
 
   /** Leaves out a directive that gw does not support. */
-  #skip({ name: { value: name, span }, args }: DirectiveNode, context: Context, own: OwnFields): void {
-    if (this.#options.compat !== 'skip' || !refusalOf(name, context)) return;
-    for (const variable of definedBySkipped(args.map(({ value }) => value))) {
+  #skip(node: DirectiveNode, context: Context, own: OwnFields): void {
+    const { compat, registry } = this.#options;
+    const { value: name, span } = node.name;
+    if (compat !== 'skip' || !refusalOf(name, context)) return;
+    for (const variable of definedBySkipped(node)) {
+      if (registry.hasVariable(variable)) continue;
       this.#missing.add(variable);
       this.fixed.add(variable);
       if (!this.defined.has(variable)) this.defined.set(variable, span);
     }
-    if (isDecisive(name, context)) markSkipped(own, { directive: name, span });
+    if (isDecisive(name)) markSkipped(own, { name, span });
   }
 
-  /** Skips the blocks that depend on variables which gw does not have. */
+  /** Closes what depends on variables which gw does not have. */
   skipDependents(): void {
-    const { report } = this.#options;
-    const isMissing = (name: string): boolean => this.#missing.has(name) || isNginxVariable(name);
-    skipDependents(this.#placedUses, { isMissing, report });
+    const { report, registry } = this.#options;
+    const isKnown = (name: string): boolean => registry.hasVariable(name) || this.defined.has(name);
+    const isMissing = (name: string): boolean =>
+      this.#missing.has(name) || (isNginxVariable(name) && !isKnown(name));
+    skipDependents(this.#placed, { isMissing, report });
   }
 
-  #scope(directive: string, { node, nth, block }: PlacedNode, own: OwnFields): ReadScope {
+  #scope(directive: string, { node, nth, block }: PlacedNode, drawn: DrawnVariables): ReadScope {
     const { report, confDir, prefix } = this.#options;
-    const defines: string[] = [];
-    const { context } = block;
     return {
       directive,
       nth,
@@ -208,16 +226,13 @@ class Binder {
         const parts = splitValue(word, report);
         for (const part of parts) {
           if (!('variable' in part)) continue;
-          const use = { name: part.variable.toLowerCase(), span: part.span };
-          this.uses.push(use);
-          const skipBlock = (): void => markSkipped(own, { directive: `$${use.name}`, span: use.span });
-          this.#placedUses.push({ ...use, directive, context, defines, skipBlock });
+          drawn.uses.push({ name: part.variable.toLowerCase(), span: part.span });
         }
         return { parts: parts.map(plainPart) };
       },
       defineVariable: (name, span, how) => {
         const lowerCase = name.toLowerCase();
-        defines.push(lowerCase);
+        if (how !== 'assigned') drawn.defines.push(lowerCase);
         if (how !== 'assigned') this.fixed.add(lowerCase);
         if (how === 'captured') this.captured.add(lowerCase);
         if (!this.defined.has(lowerCase)) this.defined.set(lowerCase, span);
@@ -226,11 +241,22 @@ class Binder {
   }
 }
 
-/** Makes a block one whose requests are not served, because of a directive or a variable. */
-function markSkipped(own: OwnFields, { directive, span }: { directive: string; span: Span }): void {
+/** Makes a block one whose requests are not served, because of a directive. */
+function markSkipped(own: OwnFields, { name, span }: VariableUse): void {
   const core = own.get('core') ?? new Map<string, BoundField>();
   own.set('core', core);
-  if (!core.has('skipped')) core.set('skipped', { directive, spans: [span], nodes: [], value: directive });
+  if (!core.has('skipped')) core.set('skipped', { directive: name, spans: [span], nodes: [], value: name });
+}
+
+/**
+ * Makes a field one that requests must not depend on. Where nothing inherits the field, or there is none, the block is not
+ * served.
+ */
+function closeField(own: OwnFields, { owner, row }: Entry, cause: VariableUse): void {
+  const fields = own.get(owner);
+  const field = row.into === undefined ? undefined : fields?.get(row.into);
+  if (!fields || !field || owner === 'upstream') markSkipped(own, cause);
+  else fields.set(row.into as string, { ...field, missing: field.missing ?? cause.name });
 }
 
 function isRepeatable(row: AnyRow): boolean {

@@ -3,7 +3,7 @@ import { nearest, renaming } from './nearest.ts';
 import type { Entry, Registry } from './registry.ts';
 import { refusalOf } from './refusals.ts';
 import type { AnyRow, Context } from './row.ts';
-import { type Compat, consequenceOf } from './skipping.ts';
+import { canSkip, type Compat, consequenceOf } from './skipping.ts';
 
 interface ChoiceOptions {
   readonly registry: Registry;
@@ -66,8 +66,9 @@ function reportUnknown(
   const name = node.name.value;
   const refusal = refusalOf(name, context);
   if (refusal) {
-    const skipped = compat === 'skip' ? `, ${consequenceOf(name, context)}` : '';
-    report[LEVELS[compat]](`"${name}" directive is ${refusal.is}${skipped}`, node.name.span, {
+    const how = compat === 'skip' && !canSkip(name, context) ? 'refuse' : compat;
+    const skipped = how === 'skip' ? `, ${consequenceOf(name, context)}` : '';
+    report[LEVELS[how]](`"${name}" directive is ${refusal.is}${skipped}`, node.name.span, {
       rule: 'unsupported-module',
       hint: refusal.reason,
     });

@@ -20,12 +20,13 @@ export {
 export { bind, type BoundBlock, type BoundConfig, type BoundField, firstAt } from './bind.ts';
 export { syntaxOf } from './choose-entry.ts';
 export { isNginxVariable, refusalOf } from './refusals.ts';
-export { type Compat, compatOf, type VariableUse } from './skipping.ts';
+export { type Compat, compatOf, isTellingHeader, type VariableUse } from './skipping.ts';
 export { groupBy, BlockView, serverOf } from './block-view.ts';
 export { byHeader, droppedIn, type Dropping, headerOf } from './header-lists.ts';
 export { hostOf, isLocal, isName } from './host.ts';
 export { oncePer } from './once-per.ts';
 export { nearest, renaming } from './nearest.ts';
+export { namePart, rolesOf } from './roles.ts';
 export { Registry, type Entry } from './registry.ts';
 export { resolve, type ResolvedConfig, type ResolvedConfigs } from './resolve.ts';
 export * as readers from './readers.ts';

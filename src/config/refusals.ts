@@ -11,6 +11,17 @@ interface Refusal {
 const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/^tunnel_/, 'gw does not speak this protocol to its upstreams'],
   [/^redis2?_/, 'use kv_pass'],
+  [/^pgrest(_|$)/, 'use dbrest_pass'],
+  [
+    /^(proxy|fastcgi|uwsgi|scgi|grpc|memcached)_allow_upstream$/,
+    'it belongs to the commercial nginx: list in "upstream" only the peers that requests may reach',
+  ],
+  [
+    /^(proxy|fastcgi|uwsgi|scgi|grpc|memcached)_(bind|request)_dynamic$/,
+    'it belongs to the commercial nginx',
+  ],
+  [/^otel_/, 'gw exports no traces: its metrics are at control_api metrics'],
+  [/^((auth_)?oidc|jwt)(_|$)/, 'gw checks tokens in front of dbrest_pass only: use auth_request'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/^echo_/, 'of the echo module gw has "echo" only'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],
@@ -28,12 +39,28 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'this nginx module is not available in gw',
   ],
   [
-    /^(status_zone|api|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt)(_|$)|^state$/,
+    /^(status_zone|api|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
     'it belongs to the commercial nginx',
   ],
   [
     /^(more_(set|clear)_input_headers$)/,
     'headers of requests are set towards upstreams only: use proxy_set_header',
+  ],
+  [
+    /^(requestid|request_id|canary|circuit_breaker|ratelimit|prometheus_metrics|consul|echoz|graphql|jsonschema|transform|waf|nftset|wechatpay)(_|$)/,
+    'this module of nginz is not available in gw',
+  ],
+  [
+    /^(set_(escape_uri|unescape_uri|if_empty|quote_\w+|encode_\w+|decode_\w+|md5|sha1|hmac_\w+|random|secure_random_\w+|hashed_upstream|rotate|local_today|formatted_\w+|form_input\w*|misc_\w+|cookie_flag)$|encrypted_session_|array_(join|map|map_op|split)$)/,
+    'this third-party nginx module is not available in gw: use set and map',
+  ],
+  [
+    /^(fancyindex|subs_filter|memc|srcache|rtmp|fair|auth_ldap|auth_digest|auth_gss|auth_spnego|auth_radius|testcookie|vod|sysguard|slowfs|ajp|trim|dyups|jdomain|track_uploads|report_uploads|security_headers|length_hiding|limit_upload_rate|req_status|google_perftools)(_|$)/,
+    'this third-party nginx module is not available in gw',
+  ],
+  [
+    /^(SecRules\w*|DeniedUrl|LearningMode|LibInjection\w*|(Basic|Check|Main)Rule)$/,
+    'this third-party nginx module is not available in gw',
   ],
   [
     /^(zstd|vhost_traffic_status|modsecurity|upload_|pagespeed|auth_pam|nchan_|rds_|drizzle_|postgres_|push_stream|passenger)/,
@@ -48,7 +75,8 @@ const UPSTREAM_CHECK = {
 };
 
 /** Variables of nginx that this version of gw does not have. */
-const NGINX_VARIABLES = /^((geoip|jwt|grpc)_\w+|modern_browser|ancient_browser|msie)$/;
+const NGINX_VARIABLES =
+  /^((geoip|jwt|grpc|otel|oidc|acme|ngz|nchan|upload|memc|naxsi|echo|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
 
 /** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
 export function refusalOf(directive: string, context?: Context): Refusal | undefined {

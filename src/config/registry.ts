@@ -5,6 +5,10 @@ interface DirectiveOwner {
   readonly name: string;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- modules of every config type
   readonly directives: Rows<any>;
+  /** By name. */
+  readonly variables?: object | undefined;
+  /** By prefix. */
+  readonly families?: object | undefined;
 }
 
 /** A directive's row and its module. */
@@ -34,9 +38,13 @@ export class Registry {
   readonly contexts: ReadonlySet<Context>;
   readonly #byName = new Map<string, Entry[]>();
   readonly #fields = new Map<string, Map<string, Field>>();
+  readonly #variables: ReadonlySet<string>;
+  readonly #families: readonly string[];
 
   constructor(owners: readonly DirectiveOwner[]) {
     this.owners = owners.map((owner) => owner.name);
+    this.#variables = new Set(owners.flatMap(({ variables = {} }) => Object.keys(variables)));
+    this.#families = owners.flatMap(({ families = {} }) => Object.keys(families));
     this.entries = owners.flatMap((owner) =>
       Object.entries(owner.directives).map(([key, row]) => ({ name: nameOf(key), owner: owner.name, row })),
     );
@@ -56,6 +64,11 @@ export class Registry {
 
   named(name: string): readonly Entry[] {
     return this.#byName.get(name) ?? [];
+  }
+
+  /** Whether a module has the variable; the name is in lower case. */
+  hasVariable(name: string): boolean {
+    return this.#variables.has(name) || this.#families.some((prefix) => name.startsWith(prefix));
   }
 
   /** The names of directives that are allowed in a context. */

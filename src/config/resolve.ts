@@ -81,7 +81,10 @@ function inheriting(
   }
   const fields = registry.fields(owner);
   for (const [name, given] of own ?? []) {
-    const field = completed(given, fields.get(name), inherited.value[name]);
+    const field = completed(given, fields.get(name), {
+      above: inherited.value[name],
+      from: inherited.from.get(name),
+    });
     from.set(name, field);
     value[name] = field.value;
   }
@@ -91,9 +94,16 @@ function inheriting(
   return { value, from };
 }
 
-function completed(field: BoundField, facts: Field | undefined, above: unknown): BoundField {
+interface Above {
+  readonly above: unknown;
+  /** Absent if it is the default. */
+  readonly from: BoundField | undefined;
+}
+
+function completed(field: BoundField, facts: Field | undefined, { above, from }: Above): BoundField {
   if (!facts?.completedBy || above === undefined) return field;
-  return { ...field, value: facts.completedBy(field.value as never, above as never) };
+  const value = facts.completedBy(field.value as never, above as never);
+  return { ...field, value, missing: field.missing ?? from?.missing };
 }
 
 interface MergedList {
@@ -108,7 +118,7 @@ function merge(name: string, { value, from, above }: MergedList): void {
   const joined = [...(own.value as unknown[]), ...(inherited.value as unknown[])];
   value[name] = joined;
   const both = { spans: [...own.spans, ...inherited.spans], nodes: [...own.nodes, ...inherited.nodes] };
-  from.set(name, { ...own, ...both, value: joined });
+  from.set(name, { ...own, ...both, value: joined, missing: own.missing ?? inherited.missing });
 }
 
 function defaultsWith(

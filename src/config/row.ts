@@ -151,6 +151,11 @@ interface RowFacts {
   readonly secret?: 'whole' | 'password' | 'named';
   /** The roles of its words: names that they define or use, paths. */
   readonly roles?: readonly WordRole[];
+  /**
+   * Its values only tell something to people and to programs that watch: no response but for itself depends on them. With
+   * `compat skip` a variable that gw does not have is empty in them; where any other directive uses one, requests get 501.
+   */
+  readonly tells?: true | ((args: readonly Word[]) => boolean);
 }
 
 /**

@@ -1,5 +1,6 @@
-import type { ConfigTree, Report, Span } from '../../grammar/index.ts';
-import type { Context } from './row.ts';
+import type { ConfigTree, DirectiveNode, Report, Span } from '../../grammar/index.ts';
+import { namesOf } from './roles.ts';
+import type { AnyRow, Context } from './row.ts';
 
 /**
  * What happens to directives and variables that gw deliberately does not support: they refuse the configuration; they are left
@@ -13,16 +14,90 @@ export function compatOf({ directives }: ConfigTree): Compat {
   return said === 'skip' ? 'skip' : 'refuse';
 }
 
-/** Directives that neither serve requests nor decide on them: they measure, log, or set something up for others. */
-const HARMLESS: readonly RegExp[] = [
-  /^(stream|mail)$/,
-  /^(status_zone|session_log|vhost_traffic_status(?!_display)|req_status|pagespeed|google_perftools_profiles)/,
-  /^(init_by_lua|init_worker_by_lua|exit_worker_by_lua|log_by_lua|lua_)/,
-  /^js_(import|include|path|shared_dict_zone|engine|context_reuse|fetch_|load_|periodic|preload)/,
-  /^(js_set|js_var|perl_set|perl_modules|perl_require|set_by_lua|keyval|geoip_|api_location)/,
-  /^(eventport_|kqueue_|devpoll_|iocp_|queue|ntlm|state|zone_sync|xml_entities|xslt_param|xslt_string_param)/,
-  /^(modern_browser|ancient_browser|upload_progress|more_set_input_headers|passenger_(root|ruby|max|min|pool))/,
-];
+/** A list of whole names; the parts of one line begin or end with the same words. */
+const names = (...patterns: readonly string[]): RegExp => new RegExp(`^(?:${patterns.join('|')})$`);
+
+/** Blocks whose ports are not opened. */
+const OTHER_PORTS = names('stream', 'mail');
+
+/**
+ * Directives that only measure, log or trace. A directive stands here if no request could get another response without it; all
+ * that are not listed, here or below, decide.
+ */
+const TELLING = names(
+  'status_zone|req_status|req_status_zone|mgmt|google_perftools_profiles',
+  'session_log(_zone|_format)?',
+  'vhost_traffic_status(_zone|_dump|_filter|_filter_by_host|_filter_by_set_key|_filter_check_duplicate|_filter_max_node)?',
+  'vhost_traffic_status_(histogram_buckets|average_method|stats_by_upstream|measure_status_codes|bypass_stats)',
+  'otel_(exporter|service_name|resource_attr|trace|trace_context|span_name|span_attr)',
+  'log_by_lua(_block|_file)?',
+);
+
+/**
+ * Directives that set something up for others which are not there either, or define variables, whose uses are followed. They
+ * have no effect of their own.
+ */
+const PREPARING = names(
+  '(init|init_worker|exit_worker)_by_lua(_block|_file)?',
+  'lua_(package_path|package_cpath|shared_dict|code_cache|capture_error_log|malloc_trim|sa_restart|load_resty_core)',
+  'lua_(max_pending_timers|max_running_timers|thread_cache_max_entries|worker_thread_vm_pool_size|http10_buffering)',
+  'lua_(regex_cache_max_entries|regex_match_limit|use_default_type|check_client_abort|need_request_body)',
+  'lua_socket_(connect_timeout|send_timeout|read_timeout|send_lowat|buffer_size|pool_size|keepalive_timeout|log_errors)',
+  'lua_ssl_(certificate|certificate_key|ciphers|conf_command|crl|key_log|protocols|trusted_certificate|verify_depth)',
+  'js_(import|include|path|engine|context_reuse|context_reuse_max_size|preload_object|periodic|set|var)',
+  'js_(shared_dict_zone|load_http_native_module)',
+  'js_fetch_(buffer_size|max_response_buffer_size|ciphers|protocols|timeout|trusted_certificate|verify|verify_depth)',
+  'js_fetch_(proxy|keepalive|keepalive_requests|keepalive_time|keepalive_timeout)',
+  'perl_(modules|require|set)|keyval|keyval_zone|num_map',
+  'geoip_(country|city|org|proxy|proxy_recursive)|(modern|ancient)_browser(_value)?',
+  'auth_jwt_(claim_set|header_set|key_file|key_request|key_cache|type|leeway)|oidc_provider|acme_(issuer|shared_zone)',
+  'xml_entities|xslt_(param|string_param|types|last_modified)|upload_progress',
+  'passenger_(root|ruby|python|nodejs|log_file|log_level|instance_registry_dir|max_pool_size|min_instances|pool_idle_time)',
+  'kqueue_(changes|events)|devpoll_(changes|events)|eventport_events',
+);
+
+function isHarmless(directive: string): boolean {
+  return [OTHER_PORTS, TELLING, PREPARING].some((list) => list.test(directive));
+}
+
+/** Contexts from which no location inherits. */
+const APART: ReadonlySet<Context> = new Set<Context>(['events', 'cluster', 'check']);
+
+/** Whether requests that depend on a directive can be kept from being served without it. */
+export function canSkip(directive: string, context: Context): boolean {
+  return isHarmless(directive) || !APART.has(context);
+}
+
+/** Whether requests of the block with this directive must not be served. */
+export function isDecisive(directive: string): boolean {
+  return !isHarmless(directive);
+}
+
+/** What skipping a directive means for requests, as the end of a message. */
+export function consequenceOf(directive: string, context: Context): string {
+  if (OTHER_PORTS.test(directive)) return 'its ports are not opened';
+  if (isHarmless(directive)) return 'left out';
+  if (context === 'main' || context === 'http') return 'all requests get 501';
+  if (context === 'server') return 'requests of this server get 501';
+  return context === 'upstream' ? 'requests to this upstream get 501' : 'its requests get 501';
+}
+
+/** Headers of this kind of name by which browsers, caches and proxies are known to act. */
+const ACTING = /^x-(accel|cache|content|dns|download|frame|permitted|robots|sendfile|ua|webkit|xss)/i;
+
+/**
+ * Whether a response header only tells something: one with a name of one's own, `X-…`. Others may keep a response from being
+ * shared or shown (`Cache-Control`, `Content-Security-Policy`).
+ */
+export function isTellingHeader(name: string): boolean {
+  return /^x-/i.test(name) && !ACTING.test(name);
+}
+
+/** The variables that a directive of another module probably defines: its words that are nothing but a variable. */
+export function definedBySkipped({ name, args }: DirectiveNode): readonly string[] {
+  if (TELLING.test(name.value)) return [];
+  return args.flatMap(({ value }) => /^\$(\w+)$/.exec(value)?.[1]?.toLowerCase() ?? []);
+}
 
 /** A variable that a text uses, with its span. */
 export interface VariableUse {
@@ -30,67 +105,86 @@ export interface VariableUse {
   readonly span: Span;
 }
 
-/** Directives of headers and logs: with an empty variable they leave something out, but let nobody in. */
-const TELLING = /(^|_)(log|log_format|add_header|add_trailer|set_header|more_set_headers|param|error_log)$/;
-
-/** Whether requests of the block with this directive must not be served. */
-export function isDecisive(directive: string, context: Context): boolean {
-  if (
-    context === 'main' ||
-    context === 'events' ||
-    context === 'upstream' ||
-    context === 'cluster' ||
-    context === 'check'
-  )
-    return false;
-  return !HARMLESS.some((names) => names.test(directive));
-}
-
-/** What skipping a directive means for requests, as the end of a message. */
-export function consequenceOf(directive: string, context: Context): string {
-  if (!isDecisive(directive, context))
-    return directive === 'stream' || directive === 'mail' ? 'its ports are not opened' : 'left out';
-  if (context === 'http') return 'all requests get 501';
-  if (context === 'server') return 'requests of this server get 501';
-  return 'its requests get 501';
-}
-
-/** A use of a variable in one directive. */
-export interface PlacedUse extends VariableUse {
-  readonly directive: string;
+/** A directive, with the variables that its words use and that it defines. */
+export interface PlacedDirective {
+  readonly node: DirectiveNode;
+  readonly row: AnyRow;
   readonly context: Context;
-  /** The variables that the same directive defines (`map`). */
+  readonly uses: readonly VariableUse[];
+  /** Without those that it only assigns (`set`). */
   readonly defines: readonly string[];
-  /** Makes the block of the directive one that is not served. */
-  skipBlock(): void;
+  /** Makes what the directive sets something that requests must not depend on; `cause` is shown. */
+  close(cause: VariableUse): void;
+}
+
+interface Missing {
+  /** Whether gw does not have the variable. */
+  isMissing(variable: string): boolean;
+  readonly report: Report;
+}
+
+/** A name that a directive uses and that depends on what is missing. */
+interface MissingUse extends VariableUse {
+  readonly kind: string;
 }
 
 /**
- * Skips the blocks in which a directive depends on a variable that gw does not have, and reports each use. A variable that a
- * `map` makes of such a variable counts as one, too.
+ * Closes what depends on variables that gw does not have, and reports each use. A variable, a zone or another name that is made
+ * of such a variable counts as one, too. A directive of which nothing else is known decides; the rows of the few that do not
+ * say so (`tells`).
  */
-export function skipDependents(
-  uses: readonly PlacedUse[],
-  { isMissing, report }: { readonly isMissing: (name: string) => boolean; readonly report: Report },
-): void {
+export function skipDependents(directives: readonly PlacedDirective[], missing: Missing): void {
   const made = new Set<string>();
-  const depends = ({ name }: PlacedUse): boolean => made.has(name) || isMissing(name);
+  const missingIn = ({ uses, row, node: { args } }: PlacedDirective): readonly MissingUse[] =>
+    [...uses.flatMap((use) => ({ ...use, kind: 'variable' })), ...namesOf(row, args, 'use')].filter(
+      ({ kind, name }) => made.has(`${kind} ${name}`) || (kind === 'variable' && missing.isMissing(name)),
+    );
   for (let before = -1; before < made.size;) {
     before = made.size;
-    for (const use of uses.filter(depends))
-      if (use.context === 'http') for (const name of use.defines) made.add(name);
+    for (const directive of directives)
+      if (!tells(directive) && missingIn(directive).length > 0)
+        for (const name of definedBy(directive)) made.add(name);
   }
-  for (const use of uses.filter(depends)) {
-    const decides =
-      isDecisive(use.directive, use.context) && use.context !== 'http' && !TELLING.test(use.directive);
-    if (decides) use.skipBlock();
-    const consequence = decides ? consequenceOf(use.directive, use.context) : 'it is empty';
-    const what = made.has(use.name) ? 'depends on what is not supported' : 'variable is not supported';
-    report.warn(`"$${use.name}" ${what}, ${consequence}`, use.span, { rule: 'unsupported-module' });
-  }
+  for (const directive of directives)
+    for (const use of missingIn(directive)) {
+      const consequence = skipDependent(directive, use);
+      const isMade = made.has(`${use.kind} ${use.name}`);
+      missing.report.warn(`${textOf(use)} ${isMade ? MADE : NOT_THERE}, ${consequence}`, use.span, {
+        rule: 'unsupported-module',
+      });
+    }
 }
 
-/** The variables that a directive of another module probably defines: its words that are nothing but a variable. */
-export function definedBySkipped(words: readonly string[]): readonly string[] {
-  return words.flatMap((word) => /^\$(\w+)$/.exec(word)?.[1]?.toLowerCase() ?? []);
+const MADE = 'depends on what is not supported';
+const NOT_THERE = 'variable is not supported';
+
+function textOf({ kind, name }: MissingUse): string {
+  return kind === 'variable' ? `"$${name}"` : `${kind} "${name}"`;
+}
+
+function tells({ row, node: { args } }: PlacedDirective): boolean {
+  return typeof row.tells === 'function' ? row.tells(args) : row.tells === true;
+}
+
+/** Closes a directive; gives the consequence for a message. */
+function skipDependent(directive: PlacedDirective, use: MissingUse): string {
+  const { node, context } = directive;
+  if (tells(directive)) return 'it is empty';
+  if (definesOnly(directive)) return 'what depends on it gets 501';
+  directive.close({ ...use, name: use.kind === 'variable' ? `$${use.name}` : use.name });
+  if (context === 'upstream') return consequenceOf(node.name.value, context);
+  return context === 'http' || context === 'server'
+    ? 'requests that depend on it get 501'
+    : 'its requests get 501';
+}
+
+/** The names that a directive defines, each with its kind. */
+function definedBy({ row, defines, node: { args } }: PlacedDirective): readonly string[] {
+  const others = namesOf(row, args, 'definition').filter(({ kind }) => kind !== 'variable');
+  return [...defines.map((name) => `variable ${name}`), ...others.map(({ kind, name }) => `${kind} ${name}`)];
+}
+
+/** Whether a directive acts through the names alone that it defines, as those of `http` do (`map`, `limit_req_zone`). */
+function definesOnly(directive: PlacedDirective): boolean {
+  return directive.row.contexts.every((context) => context === 'http') && definedBy(directive).length > 0;
 }

@@ -61,7 +61,9 @@ export function compileNamedGroup(
   return (address) => {
     try {
       const group = groupOf(address, lookup);
-      return group instanceof Promise ? group.catch(refuse) : group;
+      if (group instanceof Promise) return group.catch(refuse);
+      if (group.skipped === undefined) return group;
+      throw new HttpFault(501, `not served: "${group.skipped}" is not supported`, { isFinal: true });
     } catch (error) {
       return refuse(error);
     }

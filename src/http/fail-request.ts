@@ -9,6 +9,7 @@ export function failRequest(x: Exchange, error: unknown): void {
   const status = error instanceof HttpFault ? error.status : 500;
   const text = error instanceof HttpFault ? error.message : describeFailure(error);
   x.writeLog(text);
+  if (error instanceof HttpFault && error.isFinal) x.errorPagesEnded = true;
   try {
     x.end(status);
   } catch (second) {

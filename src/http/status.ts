@@ -152,10 +152,13 @@ export function ownPage(
 /** An error that sets the status of the response. `cause` is written to the error log only. */
 export class HttpFault extends Error {
   readonly status: number;
+  /** No `error_page` applies. */
+  readonly isFinal: boolean;
 
-  constructor(status: number, message: string, options?: ErrorOptions) {
+  constructor(status: number, message: string, options?: ErrorOptions & { readonly isFinal?: true }) {
     super(message, options);
     this.status = status;
+    this.isFinal = options?.isFinal === true;
   }
 }
 

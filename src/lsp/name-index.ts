@@ -1,5 +1,5 @@
-import { type DirectiveNode, type Span, spanInWord, type Word } from '../../grammar/index.ts';
-import type { NameKind, NameRole, WordRole } from '../config/index.ts';
+import type { DirectiveNode, Span } from '../../grammar/index.ts';
+import { type NameKind, namePart, type NameRole, rolesOf } from '../config/index.ts';
 import type { VariableFacts } from '../lookups.ts';
 import type { TextFile } from './files.ts';
 import type { PlacedDirective, Root } from './walk.ts';
@@ -31,8 +31,8 @@ function occurrencesIn(placed: PlacedDirective): readonly Occurrence[] {
     if (found.some(({ span }) => span.start === part.span.start)) return;
     found.push({ ...part, file, node, scope: part.kind === 'named location' ? server : '' });
   };
-  for (const { role, word } of rolesOf(placed)) {
-    const span = role.kind === 'path' ? undefined : partOf(word, role);
+  for (const { role, word } of rolesOf(placed.entry?.row, placed.node.args)) {
+    const span = role.kind === 'path' ? undefined : namePart(word, role);
     if (role.kind === 'path' || !span) continue;
     const name = span.source.text.slice(span.start, span.end);
     add({ kind: role.kind, name: role.kind === 'variable' ? name.toLowerCase() : name, as: role.as, span });
@@ -42,30 +42,6 @@ function occurrencesIn(placed: PlacedDirective): readonly Occurrence[] {
     for (const variable of matches(span, VARIABLE)) add({ kind: 'variable', as: 'use', ...variable });
   }
   return found;
-}
-
-/** The roles of a directive, each with its words. */
-export function rolesOf({ node, entry }: Pick<PlacedDirective, 'node' | 'entry'>): readonly {
-  readonly role: WordRole;
-  readonly word: Word;
-}[] {
-  const { args } = node;
-  return (entry?.row.roles ?? []).flatMap((role) => {
-    const { word = 0 } = role;
-    const words = word === 'any' ? args : args.slice(word === 'last' ? -1 : word).slice(0, 1);
-    return words.map((each) => ({ role, word: each }));
-  });
-}
-
-/** The part of a word that has a role; `undefined` if there is none or if it contains a variable. */
-function partOf(word: Word, { behind = [''], until = '' }: NameRole): Span | undefined {
-  const before = behind.find((text) => word.value.startsWith(text));
-  if (before === undefined) return undefined;
-  const rest = word.value.slice(before.length);
-  let end = 0;
-  while (end < rest.length && rest[end] !== '$' && !until.includes(rest[end]!)) end++;
-  if (rest[end] === '$' || end === 0) return undefined;
-  return spanInWord(word, before.length, before.length + end);
 }
 
 function matches({ source, start, end }: Span, pattern: RegExp): readonly { name: string; span: Span }[] {

@@ -12,8 +12,9 @@ import {
   type WorkspaceEdit,
 } from 'vscode-languageserver/node';
 import type { Word } from '../../grammar/index.ts';
+import { rolesOf } from '../config/index.ts';
 import { rangeOf, type TextFile } from './files.ts';
-import { builtInNamed, definitionsOf, type Occurrence, rolesOf } from './name-index.ts';
+import { builtInNamed, definitionsOf, type Occurrence } from './name-index.ts';
 import type { TextPosition, Session } from './session.ts';
 import { includedBy, type PlacedDirective, type Root } from './walk.ts';
 
@@ -93,7 +94,7 @@ function pathsOf(placed: PlacedDirective, root: Root, prefix: string): readonly 
     const paths = includedBy(node, root.confDir).filter(isFile);
     return paths.length > 0 ? [{ word, paths }] : [];
   }
-  return rolesOf(placed).flatMap(({ role, word: path }) => {
+  return rolesOf(placed.entry?.row, placed.node.args).flatMap(({ role, word: path }) => {
     if (role.kind !== 'path' || path.value === '' || path.value.includes('$')) return [];
     const absolute = resolve(role.from === 'confDir' ? root.confDir : prefix, path.value);
     return existsSync(absolute) ? [{ word: path, paths: [absolute] }] : [];

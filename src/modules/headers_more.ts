@@ -4,6 +4,7 @@ import {
   type ComplexValue,
   constantText,
   directivesFor,
+  isTellingHeader,
   type ReadScope,
   readers,
 } from '../config/index.ts';
@@ -112,6 +113,9 @@ const behindOuter = (
   above: readonly HeaderChange[],
 ): readonly HeaderChange[] => [...above, ...own];
 
+const tells = (words: readonly Word[]): boolean =>
+  words.every(({ value }) => !value.includes('$') || isTellingHeader(value));
+
 const directives = directivesFor<HeadersMoreConfig>()({
   more_set_headers: {
     contexts: CONTEXTS,
@@ -121,6 +125,7 @@ const directives = directivesFor<HeadersMoreConfig>()({
     completedBy: behindOuter,
     summary:
       'Sets headers of responses, of errors too; each replaces those of its name. An empty value removes them.',
+    tells,
     source: `${SOURCE}#more_set_headers`,
   },
   more_clear_headers: {

@@ -1,12 +1,13 @@
 import { placeText, type Report } from '../../grammar/index.ts';
 import {
   type BoundBlock,
+  type Compat,
   type Registry,
   resolve,
   type ResolvedConfig,
   type ResolvedConfigs,
 } from '../config/index.ts';
-import type { AnyModule, LocationMatch } from '../contract/index.ts';
+import type { AnyModule, CoreConfig, LocationMatch } from '../contract/index.ts';
 import { checkNesting, contentCheck } from './checks/locations.ts';
 import { ConfigReporter, coreOf } from './level.ts';
 import type { LocationPlan, ModuleConfigs, NamelessPlan, ServerPlan } from './plan.ts';
@@ -19,6 +20,14 @@ interface Planning {
   readonly report: Report;
   readonly upstreams: UpstreamCollector;
   readonly prefix: string;
+  readonly compat: Compat;
+}
+
+/** What a block takes over from the one around it. */
+interface Around {
+  readonly match?: LocationMatch | undefined;
+  /** What gw does not support, on which the block depends. */
+  readonly skipped?: string | undefined;
 }
 
 /** Plans locations, and lets each module validate each of its configs once. */
@@ -71,20 +80,48 @@ export class LocationPlanner {
     }
   }
 
-  #plan(block: BoundBlock, level: ResolvedConfigs, around?: LocationMatch): LocationPlan {
+  #plan(block: BoundBlock, level: ResolvedConfigs, around: Around = {}): LocationPlan {
     this.validate(level);
-    const match = block.context === 'location' ? (block.args as LocationMatch) : around;
-    const blocks = this.#nameless(block, level, match);
+    const match = block.context === 'location' ? (block.args as LocationMatch) : around.match;
+    const core = this.#core(level, around);
+    const { skipped } = core;
+    const blocks = this.#nameless(block, level, { match, skipped });
     this.#checkContent(level, this.#planning.report);
     this.#addChecks(block, level);
     return {
       ...(match && { match }),
       place: placeText(block.node?.name.span),
-      core: coreOf(level),
+      core,
       modules: this.#used(level),
-      locations: this.#children(block, level),
+      // Every request passes the server level first.
+      locations: this.#children(block, level, block.context === 'server' ? { skipped } : {}),
       ...(blocks.length > 0 && { blocks }),
     };
+  }
+
+  /** The core's config of a block, with what the block depends on and gw does not support. */
+  #core(level: ResolvedConfigs, around: Around): CoreConfig {
+    const core = coreOf(level);
+    if (this.#planning.compat !== 'skip') return core;
+    const skipped = core.skipped ?? around.skipped ?? this.#missing(level);
+    return skipped === undefined || skipped === core.skipped ? core : { ...core, skipped };
+  }
+
+  /** What gw does not support and a module in use depends on, by a directive or by an upstream. */
+  #missing(level: ResolvedConfigs): string | undefined {
+    const { modules, upstreams } = this.#planning;
+    for (const module of modules) {
+      const { value, from } = level.get(module.name) as ResolvedConfig;
+      if (module.enabled?.(value) === false) continue;
+      for (const { missing } of from.values()) if (missing !== undefined) return missing;
+      const named = (module.uses?.(value) ?? []).filter(({ kind }) => kind === 'upstream');
+      const groups = [
+        ...(module.upstreams?.(value) ?? []).map((address) => upstreams.find(address)),
+        ...named.map(({ name }) => upstreams.find({ host: name, defaultPort: 0 })),
+      ];
+      for (const group of groups) if (group?.skipped !== undefined) return group.skipped;
+    }
+    return undefined;
   }
 
   /** Adds the active checks of a location to its group. */
@@ -113,7 +150,7 @@ export class LocationPlanner {
     return configs;
   }
 
-  #nameless(block: BoundBlock, level: ResolvedConfigs, around: LocationMatch | undefined): NamelessPlan[] {
+  #nameless(block: BoundBlock, level: ResolvedConfigs, around: Around): NamelessPlan[] {
     const found = block.children.filter(({ context, args }) => NAMELESS.has(context) && args !== undefined);
     return found.map((child) => ({
       kind: child.context === 'limit_except' ? 'limit_except' : 'if',
@@ -123,14 +160,14 @@ export class LocationPlanner {
     }));
   }
 
-  #children(block: BoundBlock, level: ResolvedConfigs): LocationPlan[] {
+  #children(block: BoundBlock, level: ResolvedConfigs, around: Around): LocationPlan[] {
     const { registry, report } = this.#planning;
     // A location with invalid arguments has been reported and is left out.
     const children = block.children.filter(
       (child) => child.context === 'location' && child.args !== undefined,
     );
     checkNesting(block, children, report);
-    return children.map((child) => this.#plan(child, resolve(registry, child, level)));
+    return children.map((child) => this.#plan(child, resolve(registry, child, level), around));
   }
 }
 

@@ -59,8 +59,9 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const { registry, modules, report, compat } = options;
   const main = resolve(registry, config.main, undefined);
   const upstreams = new UpstreamCollector({ registry, report });
-  const locations = new LocationPlanner({ registry, modules, report, upstreams, prefix: options.prefix });
-  const clusters = new ClusterCollector({ registry, report, locations, prefix: options.prefix });
+  const { prefix } = options;
+  const locations = new LocationPlanner({ registry, modules, report, upstreams, prefix, compat });
+  const clusters = new ClusterCollector({ registry, report, locations, prefix });
   const servers: PlannedServer[] = [];
   const caches: CachePlan[] = [];
 

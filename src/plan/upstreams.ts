@@ -120,7 +120,7 @@ function roomIn(zoneBytes: number): number {
 
 function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
   const config = configOf(level, 'upstream');
-  const { resolver, resolverTimeoutMs } = coreOf(level);
+  const { resolver, resolverTimeoutMs, skipped } = coreOf(level);
   const name = block.args as string;
   return {
     name,
@@ -138,6 +138,7 @@ function planOf(block: BoundBlock, level: ResolvedConfigs): UpstreamPlan {
     },
     ...(resolver && { resolver }),
     resolverTimeoutMs,
+    ...(skipped !== undefined && { skipped }),
   };
 }
 

@@ -75,6 +75,7 @@ const STATES: readonly PeerView['state'][] = [
 /** The peers of an upstream. The addresses of its servers may change. */
 export class PeerGroup implements UpstreamGroup, ProbedGroup {
   readonly name: string;
+  readonly skipped: string | undefined;
   readonly key: ComplexValue | undefined;
   readonly sticky: Sticky | undefined;
   readonly method: string;
@@ -106,6 +107,7 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
   constructor(plan: UpstreamPlan, scope: GroupScope) {
     const { name, balancing, keepalive } = plan;
     this.name = name;
+    this.skipped = plan.skipped;
     this.key = balancing.kind === 'hash' ? balancing.key : undefined;
     this.sticky = plan.sticky;
     this.method = methodText(balancing);

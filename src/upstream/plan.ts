@@ -161,6 +161,8 @@ export interface UpstreamPlan {
   readonly keepalive: KeepaliveConfig;
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
+  /** What gw does not support and the group depends on: requests that are to go there get 501 (`compat skip`). */
+  readonly skipped?: string;
 }
 
 /** `sun_path` has 108 bytes, the last of them 0. */

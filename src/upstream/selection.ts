@@ -120,6 +120,8 @@ export interface UpstreamGroup {
    * available.
    */
   readonly name: string;
+  /** What gw does not support and the group depends on: requests that are to go there get 501. */
+  readonly skipped?: string | undefined;
   /** The key of `hash`: to be compiled with `build.value` and passed with each request. */
   readonly key: ComplexValue | undefined;
   /** How requests are bound to peers: to be compiled with `compileSticky` and passed with each request. */

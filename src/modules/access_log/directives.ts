@@ -247,6 +247,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     defaultText: 'combined "..."',
     summary: 'Defines a format for access logs.',
     roles: defines('log format'),
+    tells: true,
     source: 'nginx ngx_http_log_module#log_format',
   },
   access_log: {
@@ -258,6 +259,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     summary:
       'Where requests are logged, in which format, and under which condition. Variables in a path cannot lead out of the directory that precedes them.',
     roles: [...pathFrom('prefix'), ...uses('log format', { word: 1 })],
+    tells: true,
     source: 'nginx ngx_http_log_module#access_log',
   },
   open_log_file_cache: {

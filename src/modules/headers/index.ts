@@ -1,4 +1,5 @@
-import { directivesFor, readers } from '../../config/index.ts';
+import type { Word } from '../../../grammar/index.ts';
+import { directivesFor, isTellingHeader, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import type { HeaderFilter } from '../../http/index.ts';
 import {
@@ -24,6 +25,8 @@ interface HeadersConfig {
 
 const CONTEXTS = ['http', 'server', 'location', 'location if'] as const;
 
+const tells = ([name]: readonly Word[]): boolean => isTellingHeader(name?.value ?? '');
+
 /** nginx's headers module. */
 const directives = directivesFor<HeadersConfig>()({
   add_header: {
@@ -33,6 +36,7 @@ const directives = directivesFor<HeadersConfig>()({
     repeat: 'append',
     inheritBy: 'addedInherit',
     summary: 'Adds a header to successful responses and redirects, with "always" to all responses.',
+    tells,
     source: 'nginx ngx_http_headers_module#add_header',
   },
   add_header_inherit: {
@@ -52,6 +56,7 @@ const directives = directivesFor<HeadersConfig>()({
     inheritBy: 'trailersInherit',
     summary:
       'Adds a trailer to successful responses and redirects, with "always" to all responses; on the node engine only.',
+    tells,
     source: 'nginx ngx_http_headers_module#add_trailer',
   },
   add_trailer_inherit: {

@@ -1,22 +1,6 @@
 import { type ArgReader, type Context, readers, type Rows } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 
-const PROTOCOLS: Readonly<Record<string, string>> = {
-  fastcgi: 'allow_upstream',
-  uwsgi: 'allow_upstream',
-  scgi: 'allow_upstream',
-  grpc: 'allow_upstream',
-  memcached: 'allow_upstream',
-};
-
-/**
- * Directives of upstream protocols that gw does not support, separated by blanks. Files such as `fastcgi_params` are often
- * included without being used. Directives that forward requests (`fastcgi_pass` …) are refused.
- */
-const FOREIGN_UPSTREAMS = Object.entries(PROTOCOLS)
-  .flatMap(([protocol, names]) => names.split(/\s+/).map((name) => `${protocol}_${name}`))
-  .join(' ');
-
 const { flag, integer, size, text, time } = readers;
 const M: readonly Context[] = ['main'];
 const E: readonly Context[] = ['events'];
@@ -100,13 +84,6 @@ const GROUPS: readonly Group[] = [
   { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
   { contexts: HSL, args: text, names: 'aio directio' },
   { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
-  {
-    contexts: [...HSL, 'location if'],
-    args: some('parameter ...', 1, Infinity),
-    why: 'gw has no use for it',
-    many: true,
-    names: FOREIGN_UPSTREAMS,
-  },
   {
     contexts: HSL,
     args: integer(),
