@@ -229,6 +229,12 @@ export class Pool<T extends object> {
     for (const resource of this.#idle.slice()) this.discard(resource);
   }
 
+  /** Closes all resources that are open now: idle ones at once, others when they are released. */
+  renew(): void {
+    for (const resource of this.#openedMs.keys()) this.#openedMs.set(resource, -Infinity);
+    this.discardIdle();
+  }
+
   /** A smaller size takes effect as resources come back, an age at once for idle ones. */
   adjust(bounds: PoolBounds): void {
     this.#bounds = bounds;

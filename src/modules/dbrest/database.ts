@@ -13,6 +13,7 @@ import {
   CATALOGUE_SQL,
   CatalogueShare,
   CatalogueWriter,
+  FEATURES_SQL,
   type Isolation,
   type Reading,
   type Schema,
@@ -24,6 +25,7 @@ import {
 import {
   type BatchRules,
   Displaced,
+  hasLostType,
   type Leftovers,
   type Results,
   type RunStep,
@@ -94,17 +96,6 @@ const BACKGROUND_RULES: RunRules = {
 /** Limits of health checks. */
 const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
 
-/** Returns the schema of PostGIS, or null. */
-const FEATURES_SQL = `
-select (
-  select n.nspname
-  from pg_catalog.pg_proc p
-  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-  where p.proname = 'st_asgeojson' and p.pronargs - p.pronargdefaults = 1
-    and p.proargtypes[0] in ('pg_catalog.record'::regtype, 'pg_catalog.anyelement'::regtype)
-  limit 1
-)`;
-
 /**
  * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.
  */
@@ -116,6 +107,9 @@ const NO_PATH: RunStep = {
 export function catalogueSteps(sink: CatalogueWriter): readonly RunStep[] {
   return [NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }];
 }
+
+/** An error that a function raises at will must not replace the sessions all the time. */
+const RENEWAL_PAUSE_MS = 1_000;
 
 /** The pool of a database that no location has claimed yet. */
 const BEFORE_CLAIMS: PoolBounds = { size: 1, maxAgeMs: 30 * 60_000 };
@@ -172,6 +166,8 @@ export class Database {
   #settingFollowers = 0;
   /** Grows when plans may have become outdated that the server does not know to be. */
   #planEpoch = 0;
+  /** When all sessions were replaced. */
+  #renewedMs = -Infinity;
 
   constructor({ name, identity, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
@@ -187,7 +183,7 @@ export class Database {
     });
     this.schema = new SchemaCache(
       (fresh) => metrics.load(() => this.#readSchema(fresh)),
-      (isSame) => this.#schemaReplaced(isSame),
+      ({ isSame, losesTypes }) => this.#schemaReplaced(isSame, losesTypes),
     );
     this.#pool = new Pool<Session>({
       open: () =>
@@ -439,15 +435,27 @@ export class Database {
     }
   }
 
-  /** Other sessions have the same old plan. */
+  /** Other sessions have the same old plan, or types. */
   #noteFailure(error: WireError): void {
     if (hasOldPlan(error)) this.#planEpoch += 1;
+    if (hasLostType(error) && performance.now() - this.#renewedMs > RENEWAL_PAUSE_MS) this.#renewSessions();
   }
 
-  /** The server does not plan a statement anew because rows of a function have got other columns. */
-  #schemaReplaced(isSame: boolean): void {
+  /**
+   * Prepared statements and plans of another schema are dropped before they are used again: the server neither forgets the types of
+   * parameters, nor plans a statement anew because rows of a function have got other columns.
+   */
+  #schemaReplaced(isSame: boolean, losesTypes: boolean): void {
     if (!isSame) this.#planEpoch += 1;
+    if (losesTypes) this.#renewSessions();
     this.caches.schemaRead(isSame);
+  }
+
+  /** Functions in PL/pgSQL keep the types of their variables for as long as a session lasts. */
+  #renewSessions(): void {
+    this.#renewedMs = performance.now();
+    this.#pool.renew();
+    this.#shared.close();
   }
 
   /** Takes a catalogue that another worker has read. */

@@ -139,6 +139,11 @@ export class SharedSessions {
     this.#pool.release(shared.session, shared.session.isSpent);
   }
 
+  /** No other batch joins those in the sessions that are shared now. */
+  close(): void {
+    for (const shared of this.#sessions) shared.isClosing = true;
+  }
+
   /** A request waits for a session of its own: the one with the fewest users takes no more. */
   #closeOne(): void {
     let least: SharedSession | undefined;

@@ -15,5 +15,5 @@ export async function readSchema(client: pg.Client): Promise<Schema> {
   const writer = new CatalogueWriter();
   writer.begin();
   for (const row of rows) await writer.row(row);
-  return inSlices(schemaOf({ catalogue: writer.finish(), reads: 1 }));
+  return inSlices(schemaOf({ catalogue: writer.finish(), reads: 1, beganMs: 0 }));
 }

@@ -40,6 +40,40 @@ test('requests with an unknown name cause one reload together, and no other unti
   }
 });
 
+test('requests that name something new wait for one reload together when it is due, and no more than a hundred do', async () => {
+  vi.useFakeTimers();
+  try {
+    const read = vi.fn(() => Promise.resolve(empty()));
+    const cache = new SchemaCache(read);
+    const seen = (await cache.newerThan(await cache.current())) as Schema;
+    const asked = Array.from({ length: 130 }, () => cache.newerThan(seen, { waits: true }));
+    await vi.advanceTimersByTimeAsync(999);
+    expect(read).toHaveBeenCalledTimes(2);
+    await vi.advanceTimersByTimeAsync(1);
+    const answers = await Promise.all(asked);
+    expect(new Set(answers.slice(0, 100))).toEqual(new Set([cache.known]));
+    expect(new Set(answers.slice(100))).toEqual(new Set([undefined]));
+    expect(read).toHaveBeenCalledTimes(3);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('no request waits for a reload that is more than two seconds away', async () => {
+  vi.useFakeTimers();
+  try {
+    const read = (): Promise<Schema> => new Promise((resolve) => setTimeout(() => resolve(empty()), 500));
+    const cache = new SchemaCache(read);
+    const first = cache.current();
+    await vi.advanceTimersByTimeAsync(500);
+    const second = cache.newerThan(await first);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await cache.newerThan((await second) as Schema, { waits: true })).toBeUndefined();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test('requests use the old schema when a reload fails', async () => {
   const read = vi.fn(() => Promise.resolve(empty()));
   const cache = new SchemaCache(read);

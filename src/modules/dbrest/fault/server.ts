@@ -53,8 +53,8 @@ const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
 ];
 
 /**
- * Classes of errors whose messages may name hosts, roles and paths. Clients get the title of the class instead (PostgreSQL,
- * Appendix A).
+ * Errors whose messages may name hosts, roles and paths. Clients get the title of their class or code instead (PostgreSQL,
+ * Appendix A). `XX000` is no such class: extensions and procedural languages use it for what they tell their callers.
  */
 const TITLES: readonly (readonly [prefix: string, title: string])[] = [
   ['08', 'connection exception'],
@@ -65,7 +65,8 @@ const TITLES: readonly (readonly [prefix: string, title: string])[] = [
   ['58', 'system error'],
   ['F0', 'configuration file error'],
   ['HV00N', 'unable to establish connection'],
-  ['XX', 'internal error'],
+  ['XX001', 'data corrupted'],
+  ['XX002', 'index corrupted'],
 ];
 
 /** The text for the client. The message of a PL/pgSQL `raise` is meant for it, whatever the code. */

@@ -1,4 +1,5 @@
 import type { DbrestConfig } from '../directives/index.ts';
+import { DbrestFault } from '../fault/index.ts';
 import type { CallRequest, ReadRequest, Request, RequestHead, WriteRequest } from '../request/index.ts';
 import type { MediaHandler, RoleSettings, Schema, SchemaCache } from '../schema/index.ts';
 import { findCall, formCall, madeBy, type FoundCall, type PlannedCall } from './call.ts';
@@ -155,12 +156,37 @@ function withSchema<T>(schema: KnownSchema, plan: (known: Schema) => T): T | Pro
     try {
       return plan(known);
     } catch (error) {
-      return schema.newerThan(known).then((fresh) => {
-        if (!fresh) throw error;
-        return plan(fresh);
-      });
+      return planAnew(schema, plan, { known, error });
     }
   };
   const current = schema.current();
   return current instanceof Promise ? current.then(attempt) : attempt(current);
+}
+
+/** A read of the schema may have begun too early to bring what a request names, and so may the next one, which it joins. */
+const MOST_READS = 3;
+/** Codes of unknown columns, types, relationships, functions and tables, which may have been made since the last read. */
+const MISSES: ReadonlySet<string> = new Set(['42703', '42704', 'PGRST200', 'PGRST202', 'PGRST205']);
+
+/** Plans against newer schemas, until one has been read since this call. */
+async function planAnew<T>(
+  schema: KnownSchema,
+  plan: (known: Schema) => T,
+  failed: { readonly known: Schema; readonly error: unknown },
+): Promise<T> {
+  const failedMs = Date.now();
+  let { known, error } = failed;
+  for (let reads = 0; reads < MOST_READS; reads += 1) {
+    const waits = error instanceof DbrestFault && MISSES.has(error.code);
+    const fresh = await schema.newerThan(known, { waits });
+    if (!fresh) break;
+    try {
+      return plan(fresh);
+    } catch (again) {
+      error = again;
+    }
+    if ((fresh.beganMs ?? Infinity) > failedMs) break;
+    known = fresh;
+  }
+  throw error;
 }

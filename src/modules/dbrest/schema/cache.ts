@@ -4,9 +4,19 @@ import type { Schema } from './schema.ts';
 /** For a possible change: reloads take at most a tenth of the time, and there is at most one per second. */
 const SHORTEST_PAUSE_MS = 1_000;
 const PAUSE_PER_LOAD = 10;
-/** For a certain change: reloads take at most a third of the time, and a request waits at most this long. */
+/** For a certain change: reloads take at most a third of the time. */
 const PAUSE_PER_CHANGE = 2;
+/** A request waits at most this long for a reload that is due, and for a possible change at most as many do. */
 const LONGEST_PAUSE_MS = 2_000;
+const MOST_WAITING = 100;
+
+/** How a schema differs from the one before it. */
+interface SchemaChange {
+  /** They have the same entries. */
+  readonly isSame: boolean;
+  /** A type is gone, or replaced by one of the same name. */
+  readonly losesTypes: boolean;
+}
 
 /**
  * The schema of one database. It is loaded on first use, once for all waiting requests. It is reloaded, while the old one
@@ -14,7 +24,7 @@ const LONGEST_PAUSE_MS = 2_000;
  */
 export class SchemaCache {
   readonly #read: (fresh: boolean) => Promise<Schema>;
-  readonly #replaced: (isSame: boolean) => void;
+  readonly #replaced: (change: SchemaChange) => void;
   readonly #followers = new Set<(schema: Schema) => void>();
   #schema: Schema | undefined;
   #loading: Promise<Schema> | undefined;
@@ -23,11 +33,13 @@ export class SchemaCache {
   #loadMs = 0;
   /** End of the last load that a request caused. */
   #reloadedMs = 0;
+  /** How many requests wait for a reload that may bring what they name. */
+  #waiting = 0;
 
   /** `fresh`: a load that began before this call is not acceptable. `replaced`: called when a schema has a successor. */
   constructor(
     read: (fresh: boolean) => Promise<Schema>,
-    replaced: (isSame: boolean) => void = () => undefined,
+    replaced: (change: SchemaChange) => void = () => undefined,
   ) {
     this.#read = read;
     this.#replaced = replaced;
@@ -44,14 +56,19 @@ export class SchemaCache {
   }
 
   /**
-   * A schema newer than `seen`, for a request that names something unknown; `undefined` if the last reload was too recent
-   * or the reload failed.
+   * A schema newer than `seen`, for a request that names something unknown. With `waits` it waits until a reload is due.
+   * `undefined` if that is too far away, too many wait, or the reload failed.
    */
-  async newerThan(seen: Schema): Promise<Schema | undefined> {
+  async newerThan(seen: Schema, { waits = false } = {}): Promise<Schema | undefined> {
     if (this.#schema && this.#schema !== seen) return this.#schema;
-    const pauseMs = Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_LOAD * this.#loadMs);
-    if (!this.#loading && Date.now() < this.#reloadedMs + pauseMs) return undefined;
-    return this.#reload(false);
+    const pauseMs = this.#pauseMs(Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_LOAD * this.#loadMs));
+    if (pauseMs > 0) {
+      if (!waits || pauseMs > LONGEST_PAUSE_MS || this.#waiting >= MOST_WAITING) return undefined;
+      this.#waiting += 1;
+      await sleep(pauseMs, undefined, { ref: false });
+      this.#waiting -= 1;
+    }
+    return this.#schema === seen ? this.#reload(false) : this.#schema;
   }
 
   /**
@@ -59,10 +76,15 @@ export class SchemaCache {
    * is too far away or the reload failed.
    */
   async successorOf(seen: Schema): Promise<Schema | undefined> {
-    const pauseMs = this.#reloadedMs + PAUSE_PER_CHANGE * this.#loadMs - Date.now();
-    if (!this.#loading && pauseMs > LONGEST_PAUSE_MS) return undefined;
-    if (!this.#loading && pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
+    const pauseMs = this.#pauseMs(PAUSE_PER_CHANGE * this.#loadMs);
+    if (pauseMs > LONGEST_PAUSE_MS) return undefined;
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
     return this.#schema === seen ? this.#reload(true) : this.#schema;
+  }
+
+  /** How long it is until a reload is due that has to keep its distance; a load in progress is joined at once. */
+  #pauseMs(distanceMs: number): number {
+    return this.#loading ? 0 : this.#reloadedMs + distanceMs - Date.now();
   }
 
   /** Reloads, or joins a load in progress. */
@@ -103,7 +125,7 @@ export class SchemaCache {
     if (before && reads < (before.reads ?? 0)) return before;
     this.#schema = schema;
     for (const follower of this.#followers) follower(schema);
-    if (before) this.#replaced(before.digest !== undefined && before.digest === schema.digest);
+    if (before) this.#replaced(changeOf(before, schema));
     return schema;
   }
 
@@ -118,6 +140,11 @@ export class SchemaCache {
       });
     return this.#loading;
   }
+}
+
+function changeOf(before: Schema, after: Schema): SchemaChange {
+  const isSame = before.digest !== undefined && before.digest === after.digest;
+  return { isSame, losesTypes: [...(before.typeIds ?? [])].some((id) => !after.typeIds?.has(id)) };
 }
 
 function ignore(): void {}

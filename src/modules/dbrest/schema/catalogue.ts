@@ -225,7 +225,8 @@ union all ${FUNCTIONS_SQL}
 union all
 (
   select 'type', json_build_array(
-    n.nspname, t.typname, pg_catalog.format_type(t.oid, null), pg_catalog.format_type(nullif(t.typbasetype, 0), null))::text
+    n.nspname, t.typname, pg_catalog.format_type(t.oid, null), pg_catalog.format_type(nullif(t.typbasetype, 0), null),
+    t.oid::text)::text
   from pg_catalog.pg_type t
   join pg_catalog.pg_namespace n on n.oid = t.typnamespace
   left join pg_catalog.pg_class c on c.oid = t.typrelid
@@ -271,7 +272,7 @@ ${SETTINGS_SQL}`;
 const EVERYBODY = '0';
 
 /** Builds the schema from a catalogue in small steps. */
-export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, Schema> {
+export function* schemaOf({ catalogue, reads, beganMs }: Reading): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
   for (const entry of entriesOf(catalogue)) {
     draft.add(entry);
@@ -281,7 +282,7 @@ export function* schemaOf({ catalogue, reads }: Reading): Generator<undefined, S
     draft.addTable(relation);
     yield;
   }
-  return { ...draft.schema, reads, digest: digestOf(catalogue) };
+  return { ...draft.schema, reads, beganMs, digest: digestOf(catalogue) };
 }
 
 /** Two catalogues with the same digest have the same entries. */
@@ -298,6 +299,7 @@ class SchemaDraft {
   readonly #functions = new Map<string, Map<string, StoredFunction[]>>();
   readonly #mediaHandlers: MediaHandler[] = [];
   readonly #types: TableName[] = [];
+  readonly #typeIds = new Set<string>();
   readonly #domains = new Map<string, string>();
   readonly #representations = new Map<string, Representation>();
   readonly #textSearchConfigs = new Set<string>();
@@ -349,9 +351,10 @@ class SchemaDraft {
     relation.access = accessOf(entry, relation.columnNames);
   }
 
-  #addType([schema, name, id, of]: CatalogueEntries['type']): void {
+  #addType([schema, name, formatted, of, id]: CatalogueEntries['type']): void {
     this.#types.push({ schema, name });
-    if (of !== null) this.#domains.set(id, of);
+    this.#typeIds.add(id);
+    if (of !== null) this.#domains.set(formatted, of);
   }
 
   #addRepresentation([domain, use, schema, name]: CatalogueEntries['representation']): void {
@@ -384,6 +387,7 @@ class SchemaDraft {
       functions: this.#functions,
       mediaHandlers: this.#mediaHandlers,
       types: this.#types,
+      typeIds: this.#typeIds,
       domains: this.#domains,
       representations: this.#representations,
       textSearchConfigs: this.#textSearchConfigs,

@@ -55,7 +55,7 @@ export interface CatalogueEntries extends DiscoveryEntries {
   ];
   readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
   /** `base`: the base type of a domain. */
-  readonly type: readonly [schema: string, name: string, formatted: string, base: string | null];
+  readonly type: readonly [schema: string, name: string, formatted: string, base: string | null, id: string];
   /** A cast between a domain and its representation. */
   readonly representation: readonly [domain: string, use: keyof Representation, schema: string, name: string];
   /** Object id of a relation. */

@@ -79,6 +79,17 @@ union all
   order by p.oid
 )`;
 
+/** Returns the schema of PostGIS, or null. */
+export const FEATURES_SQL = `
+select (
+  select n.nspname
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  where p.proname = 'st_asgeojson' and p.pronargs - p.pronargdefaults = 1
+    and p.proargtypes[0] in ('pg_catalog.record'::regtype, 'pg_catalog.anyelement'::regtype)
+  limit 1
+)`;
+
 const UNITS_MS: Readonly<Record<string, number>> = {
   us: 0.001,
   ms: 1,

@@ -180,6 +180,8 @@ export interface MediaHandler extends TableName {
 export interface Schema {
   /** Number of the read; a higher one is newer. Absent if there is only one. */
   readonly reads?: number;
+  /** When its read began, in milliseconds since the epoch. */
+  readonly beganMs?: number;
   /** Of the catalogue that it was made from; the same for one without changes. */
   readonly digest?: string;
   /** By schema, then by table. */
@@ -190,6 +192,8 @@ export interface Schema {
   readonly mediaHandlers?: readonly MediaHandler[];
   /** User-defined types: enums, domains, ranges, base and composite types, including those of extensions. */
   readonly types?: readonly TableName[];
+  /** Their object ids: a type that is replaced by one of the same name has another. */
+  readonly typeIds?: ReadonlySet<string>;
   /** Representations by domain, as printed by `format_type`. */
   readonly representations?: ReadonlyMap<string, Representation>;
   /** Base types by domain, both as printed by `format_type`; a base type may be a domain. */

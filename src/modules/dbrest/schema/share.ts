@@ -30,11 +30,13 @@ const LONGEST_WAIT_MS = 5_000;
 /** A catalogue and its read number; a higher number is newer. */
 export interface Reading {
   readonly reads: number;
+  /** When it began, in milliseconds since the epoch: later changes may be missing. */
+  readonly beganMs: number;
   readonly catalogue: Catalogue;
 }
 
 /** A message between workers. Without a catalogue the read failed; 'vacant' means that no worker listens any more. */
-type ShareMessage = Reading | { readonly reads: number; readonly catalogue?: never } | 'vacant';
+type ShareMessage = Reading | (Omit<Reading, 'catalogue'> & { readonly catalogue?: never }) | 'vacant';
 
 /**
  * Shares the catalogue of one database between the workers of a process: one of them reads it and sends it to the others.
@@ -65,15 +67,16 @@ export class CatalogueShare {
     const given = this.#isUnderWay() ? await this.#nextPosted() : undefined;
     if (given) return given;
     Atomics.store(this.#state, READER, this.#me);
+    const beganMs = Date.now();
     let reads = 0;
     let catalogue: Catalogue | undefined;
     try {
       catalogue = await read();
       reads = this.#lastRead = Atomics.add(this.#state, READS, 1) + 1;
-      return { reads, catalogue };
+      return { reads, beganMs, catalogue };
     } finally {
       Atomics.compareExchange(this.#state, READER, this.#me, 0);
-      this.#post(catalogue ? { reads, catalogue } : { reads });
+      this.#post(catalogue ? { reads, beganMs, catalogue } : { reads, beganMs });
     }
   }
 
@@ -164,8 +167,8 @@ export class CatalogueShare {
 
   #take(message: ShareMessage, posted: (reading: Reading) => void): void {
     if (message === 'vacant') return this.#vacant();
-    const { reads, catalogue } = message;
-    const reading = catalogue && { reads, catalogue };
+    const { reads, beganMs, catalogue } = message;
+    const reading = catalogue && { reads, beganMs, catalogue };
     const isNew = reads > this.#lastRead;
     this.#lastRead = Math.max(this.#lastRead, reads);
     if (this.#waiting.size === 0 && reading && isNew) posted(reading);

@@ -37,6 +37,7 @@ export class StatementNames {
   /** Evicted names that have to be closed on the server. */
   #forgotten: string[] = [];
   #count = 0;
+  #epoch = 0;
 
   /** `characters`: how long all texts together may be. */
   constructor({ statements, characters }: { readonly statements: number; readonly characters: number }) {
@@ -68,8 +69,21 @@ export class StatementNames {
     return this.#forgotten.pop();
   }
 
-  /** Forgets all statements; each is parsed again under a new name. */
-  forget(): void {
+  /** Batches use statements of this epoch from now on; those of an earlier one are forgotten. */
+  enter(epoch: number): void {
+    if (epoch <= this.#epoch) return;
+    this.#epoch = epoch;
+    this.forget();
+  }
+
+  /** Forgets one statement, or all of them; each is parsed again under a new name. */
+  forget(text?: string): void {
+    if (text !== undefined) {
+      const known = this.#byText.peek(text);
+      if (known) this.#forgotten.push(known.name);
+      this.#byText.delete(text);
+      return;
+    }
     for (const { name } of this.#byText.values()) this.#forgotten.push(name);
     this.#byText.clear();
   }
@@ -166,6 +180,10 @@ export class Batch {
   readonly #most: number;
   /** Number of completed steps; negative during the lead. */
   #completed: number;
+  /** Number of steps whose values are bound, which have begun to run; it counts as `#completed` does. */
+  #bound: number;
+  /** Whether each statement, those of the lead included, was parsed by this batch. */
+  #isParsed: readonly boolean[] = [];
   #begun = false;
   #hasEnded = false;
   #pausedAtMs: number | undefined;
@@ -174,6 +192,7 @@ export class Batch {
     this.steps = steps;
     this.#lead = lead;
     this.#completed = -lead.length;
+    this.#bound = -lead.length;
     this.#stream = stream;
     this.#most = most;
   }
@@ -203,6 +222,7 @@ export class Batch {
       isBehindSink ||= sink !== undefined && sink.restarts !== true;
     }
     names.batchSent();
+    this.#isParsed = named.map(({ parse }) => parse);
     for (let i = 0; i < steps.length; i += 1) {
       const { statement, described } = steps[i] as RunStep;
       const { name, parse } = named[i] as UsedName;
@@ -212,6 +232,24 @@ export class Batch {
       messages.execute();
     }
     messages.sync();
+  }
+
+  /**
+   * What has to be prepared anew before the batch can run, if that is why it failed: one statement, or all. An old statement is
+   * bound to the types that its parameters had when it was parsed.
+   */
+  get outdated(): { readonly text?: string } | undefined {
+    if (!this.error) return undefined;
+    if (lostStatements(this.error)) return {};
+    const wasBound = this.#bound !== this.#completed;
+    const isParsed = this.#isParsed[this.#completed + this.#lead.length] !== false;
+    if (wasBound || isParsed || !mayHaveOldTypes(this.error)) return undefined;
+    const text = this.steps[this.#completed]?.statement.text;
+    return text === undefined ? undefined : { text };
+  }
+
+  bindComplete(): void {
+    this.#bound += 1;
   }
 
   rowDescription({ fields }: { readonly fields: readonly Column[] }): void {
@@ -282,4 +320,21 @@ export class Batch {
     this.#pausedAtMs = undefined;
     this.#stream.resume();
   }
+}
+
+/**
+ * Returns whether a prepared statement of the batch itself, and not of a function, is lost or outdated
+ * (`invalid_sql_statement_name`, "cached plan must not change result type").
+ */
+function lostStatements({ code, routine, where }: WireError): boolean {
+  if (where !== undefined) return false;
+  return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
+}
+
+/**
+ * Returns whether values or types did not fit: data exceptions, and what the server says when it analyses an old statement anew
+ * ("operator does not exist", "cache lookup failed for type"). A missing privilege depends on no type.
+ */
+function mayHaveOldTypes({ code = '' }: WireError): boolean {
+  return /^(?:0A000|22|42|XX000)/.test(code) && code !== '42501';
 }

@@ -7,6 +7,7 @@ export {
   type Cost,
   ConnectionLost,
   Displaced,
+  hasLostType,
   type Session,
   UnexpectedResult,
   type Verdict,

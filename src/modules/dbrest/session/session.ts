@@ -65,7 +65,7 @@ export interface BatchRules {
   readonly isolation?: Isolation | undefined;
   /** The session is reset first. */
   readonly resets?: boolean;
-  /** Plans of an earlier epoch are discarded first. */
+  /** Plans and prepared statements of an earlier epoch are discarded first. */
   readonly planEpoch?: number;
   /** What the batch may leave behind; settings by default. */
   readonly leaves?: Leftovers | undefined;
@@ -150,8 +150,9 @@ export class Session {
   #unsent = 0;
   #readyMs = 0;
   #cancelledMs = 0;
-  /** The session must not be used again. */
+  /** The session must not be used again. Batches that were sent may still end well. */
   broken = false;
+  #isConnected = true;
 
   constructor(pg: Pg, how: SessionOptions) {
     this.#pg = pg;
@@ -213,7 +214,7 @@ export class Session {
   /** Cancels the running batch. `run` rejects once neither the query nor the cancel request is pending. */
   cancel(): void {
     const [running] = this.#queue;
-    if (!running || this.#isCancelling || this.broken) return;
+    if (!running || this.#isCancelling || !this.#isConnected) return;
     for (const other of this.#queue) if (other !== running) other.mayBeHit = true;
     this.#cancelledMs = performance.now();
     running.cancelling = sendCancel(this.#pg, this.#attempt, this.#client).catch((error: Error) =>
@@ -272,9 +273,10 @@ export class Session {
       connection.removeAllListeners(event);
       connection.on(event, act);
     };
-    const toBatch = (event: 'rowDescription' | 'dataRow' | 'commandComplete'): void =>
+    const toBatch = (event: 'bindComplete' | 'rowDescription' | 'dataRow' | 'commandComplete'): void =>
       hear(event, (message: never) => this.#current?.[event](message));
-    for (const event of ['rowDescription', 'dataRow', 'commandComplete'] as const) toBatch(event);
+    for (const event of ['bindComplete', 'rowDescription', 'dataRow', 'commandComplete'] as const)
+      toBatch(event);
     for (const event of ['emptyQuery', 'portalSuspended', 'copyInResponse', 'copyData'])
       hear(event, () => undefined);
     hear('parseComplete', () => this.#names.parseComplete());
@@ -294,6 +296,7 @@ export class Session {
     const { stream } = this.#client.connection;
     this.#planEpoch ??= planEpoch;
     const replans = planEpoch > this.#planEpoch;
+    this.#names.enter(planEpoch);
     const leftovers = resets ? this.#expectedLeftovers() : 'nothing';
     const lead = this.#lead({ isolation, leftovers, replans });
     return new Batch({ steps, lead, stream, most: shared?.most });
@@ -315,7 +318,7 @@ export class Session {
     this.#messages = undefined;
     this.#flushed?.(this.#unsent);
     this.#unsent = 0;
-    if (this.broken) return;
+    if (!this.#isConnected) return;
     const nowMs = performance.now();
     for (const running of this.#queue) if (running.sentMs === Infinity) running.sentMs = nowMs;
     messages?.sendTo(this.#client.connection.stream);
@@ -362,13 +365,14 @@ export class Session {
   }
 
   /**
-   * Repeats a batch with newly parsed statements, if the server rejected a prepared statement because it was lost or its
-   * result type has changed. The failed batch had no effect, so this is safe for writes too.
+   * Repeats a batch with newly parsed statements, if the server rejected a prepared statement because it was lost, or its result
+   * type or the types of its parameters may have changed. The failed batch had no effect, so this is safe for writes too.
    */
   #repeats(running: Running): boolean {
     const { batch, isRepeated, cancelling } = running;
-    if (isRepeated || cancelling || batch.hasBegun || !batch.error || !isOutdated(batch.error)) return false;
-    this.#names.forget();
+    const { outdated } = batch;
+    if (isRepeated || cancelling || batch.hasBegun || !outdated) return false;
+    this.#names.forget(outdated.text);
     running.isRepeated = true;
     running.ending = undefined;
     running.batch = this.#newBatch(batch.steps, running.rules);
@@ -408,7 +412,7 @@ export class Session {
       if (running.deadlineMs <= nowMs) this.#giveUp(running);
       else earliestMs = Math.min(earliestMs, running.deadlineMs);
     }
-    return this.broken ? Infinity : earliestMs;
+    return this.#isConnected ? earliestMs : Infinity;
   }
 
   /** A batch that waits for others is given up alone; its results are dropped when they come. */
@@ -428,10 +432,11 @@ export class Session {
 
   /** Only the first batch can be late: those behind it have not begun. */
   #die(error: Error): void {
-    const wasBroken = this.broken;
+    const wasConnected = this.#isConnected;
     this.broken = true;
+    this.#isConnected = false;
     this.#deadlines.stop();
-    if (!wasBroken) this.#ended(this);
+    if (wasConnected) this.#ended(this);
     this.#client.connection.stream.destroy();
     const [first] = this.#queue;
     const pending = this.#pending();
@@ -444,9 +449,19 @@ export class Session {
   }
 }
 
-/** Returns whether the server closes the connection after an error, or its prepared statements are lost. */
-function endsSession({ code = '', severity }: WireError): boolean {
-  return severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code) || code === '26000';
+/** Returns whether the server closes the connection after an error, or the session can no longer be relied upon. */
+function endsSession(error: WireError): boolean {
+  const { code = '', severity } = error;
+  if (severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code)) return true;
+  return code === '26000' || hasLostType(error);
+}
+
+/**
+ * A function uses a type that is gone, or was replaced by one of the same name: PL/pgSQL looks up the types of its variables once
+ * in each session. PostgreSQL does not translate this message.
+ */
+export function hasLostType({ code, message }: WireError): boolean {
+  return code === 'XX000' && message.startsWith('cache lookup failed for type ');
 }
 
 function errorOf({ batch, ending }: Running): WireError | undefined {
@@ -457,18 +472,9 @@ function errorOf({ batch, ending }: Running): WireError | undefined {
  * Returns whether a batch failed only because it shared its session: it was cancelled for others, or its statement was outdated
  * before the cancel request arrived, which is why it was not repeated.
  */
-function isDisplaced({ isEvicted, mayBeHit }: Running, error: WireError | undefined): boolean {
+function isDisplaced({ batch, isEvicted, mayBeHit }: Running, error: WireError | undefined): boolean {
   if (!error || (isEvicted ?? mayBeHit) !== true) return false;
-  return error.code === CANCELED || isOutdated(error);
-}
-
-/**
- * Returns whether a prepared statement of the batch itself, and not of a function, is lost or outdated
- * (`invalid_sql_statement_name`, "cached plan must not change result type").
- */
-function isOutdated({ code, routine, where }: WireError): boolean {
-  if (where !== undefined) return false;
-  return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
+  return error.code === CANCELED || batch.outdated !== undefined;
 }
 
 function judge({ batch, rules }: Running): void {

@@ -15,5 +15,5 @@ export async function readSchema(pass: DbrestPass | undefined): Promise<Schema> 
     await session.run([BEGIN_READ_ONLY, ...catalogueSteps(sink)], TIMEOUT_MS);
     return sink.finish();
   });
-  return inSlices(schemaOf({ catalogue, reads: 1 }));
+  return inSlices(schemaOf({ catalogue, reads: 1, beganMs: 0 }));
 }
