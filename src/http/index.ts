@@ -64,10 +64,11 @@ export type {
   SubrequestFacts,
   TlsFacts,
 } from './request-facts.ts';
+export { requestLineOf } from './request-facts.ts';
 export { type ResponseStream, writePieces } from './response-stream.ts';
 export { Handover } from './handover.ts';
 export { escapeMarkup } from './markup.ts';
-export { hasNoBody, HttpFault, statusLine, usualReason } from './status.ts';
+export { hasNoBody, HttpFault, statusLine, statusOnWire, usualReason } from './status.ts';
 export { compileRegex, type Regex } from './regex/index.ts';
 export {
   parseHost,

@@ -10,6 +10,8 @@ export interface PortFacts {
 
 /** A request as received. Its fields are copies, so they stay valid across awaits. */
 export interface RequestFacts {
+  /** The first line as received, where method, target and version do not make it up: it is malformed, or HTTP/0.9. */
+  readonly line?: string | undefined;
   readonly method: string;
   /** As received, query included. */
   readonly requestUri: string;
@@ -34,6 +36,11 @@ export interface RequestFacts {
   readonly headers: readonly string[];
   /** Absent on uWebSockets.js, which does not expose it. */
   readonly connection?: ConnectionFacts | undefined;
+}
+
+/** Returns the request line: `$request`. Of a malformed one it is what was received, and '' before it is complete. */
+export function requestLineOf({ line, method, requestUri, httpVersion }: RequestFacts): string {
+  return line ?? (method === '' ? '' : `${method} ${requestUri} HTTP/${httpVersion}`);
 }
 
 /** A subrequest to make on behalf of a request. */

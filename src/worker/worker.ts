@@ -184,6 +184,7 @@ export class Worker {
     const removed = this.#ports.switch(next.ports);
     this.#log.use(next.configuration.core.errorLogs);
     this.#engines.admission.use(next.configuration.connections);
+    if (this.#facts.isFirst) this.#engines.tellLosses(next.configuration.ports);
     if (before) void this.#retire(before, removed);
   }
 

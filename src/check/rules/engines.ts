@@ -1,5 +1,12 @@
 import { type BlockView, readers } from '../../config/index.ts';
-import { type CheckedConfig, configOf, type Problem, type Rule } from '../../contract/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  literalPasses,
+  type LiteralTarget,
+  type Problem,
+  type Rule,
+} from '../../contract/index.ts';
 import { type Listener, socketsOf, speaksTls } from '../servers.ts';
 
 const frontProxyEngine: Rule = {
@@ -7,8 +14,8 @@ const frontProxyEngine: Rule = {
   slug: 'front-proxy-engine',
   severity: 'info',
   summary: 'a port behind another proxy is served by uWebSockets.js',
-  why: 'uWebSockets.js takes bytes from 0x80 on for blanks around header values: "Content-Length: 3\\xa0" counts as 3, where the proxy in front may read something else. Two readers that disagree on where a request ends let a client smuggle one in.',
-  fix: 'Serve that port with the node engine, which refuses such values.',
+  why: 'A proxy may speak HTTP/1.0 to it, as nginx does unless "proxy_http_version 1.1" is set there, and so do some health checks of load balancers: uWebSockets.js refuses it with 505, and gw never sees the request. It also takes bytes from 0x80 on for blanks around header values: "Content-Length: 3\\xa0" counts as 3, where the proxy in front may read something else. Two readers that disagree on where a request ends let a client smuggle one in.',
+  fix: 'Serve that port with the node engine, which serves HTTP/1.0 and refuses such values.',
   bad: {
     in: 'http',
     text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 127.0.0.1:8080;\n    return 204;\n}',
@@ -30,6 +37,101 @@ const frontProxyEngine: Rule = {
     }
   },
 };
+
+/** How a target names this machine. */
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+const WILDCARDS = ['0.0.0.0', '[::]'];
+
+const oldProtocol: Rule = {
+  id: 'GW331',
+  slug: 'http10-to-uws',
+  severity: 'error',
+  summary: 'HTTP/1.0 to a port of this configuration that uWebSockets.js serves',
+  why: 'uWebSockets.js refuses HTTP/1.0 with 505 before gw sees the request: nothing that is forwarded there is ever served, and active checks fail.',
+  fix: 'Leave out "proxy_http_version 1.0", or serve that port with the node engine.',
+  bad: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080;\n    return 204;\n}\nserver {\n    listen 127.0.0.1:8081 engine=node;\n    proxy_http_version 1.0;\n    location / {\n        proxy_pass http://127.0.0.1:8080;\n    }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}\nserver {\n    listen 127.0.0.1:8081 engine=node;\n    proxy_http_version 1.0;\n    location / {\n        proxy_pass http://127.0.0.1:8080;\n    }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const old = literalPasses(config).filter(
+      ({ block, target }) => target.scheme === 'http' && configOf(block.level, 'proxy').httpVersion === '1.0',
+    );
+    if (old.length === 0) return;
+    const addresses = uwsSockets(config).map(({ address }) => address);
+    for (const { node, target } of old) {
+      const address = peersOf(config, target).flatMap((peer) =>
+        addresses.filter((each) => isReachedAs(each, peer)),
+      )[0];
+      if (address !== undefined)
+        yield { at: node, message: `sends HTTP/1.0 to "${address}", which uWebSockets.js refuses with 505` };
+    }
+  },
+};
+
+/** The addresses of a target as written, those of a group among them. */
+function peersOf(config: CheckedConfig, { host, port = 80 }: LiteralTarget): readonly string[] {
+  const group = config.upstream(host)?.own('server');
+  return group ? group.map(({ args }) => args[0]?.value ?? '') : [`${host}:${port}`];
+}
+
+/** Whether a peer is certainly this socket. */
+function isReachedAs(address: string, peer: string): boolean {
+  if (address === peer) return true;
+  const [, host = '', port = '80'] = /^(.*?)(?::(\d+))?$/.exec(peer) ?? [];
+  if (!LOOPBACK.test(host)) return false;
+  return [...WILDCARDS, ...(host === 'localhost' ? ['127.0.0.1'] : [])].some(
+    (each) => address === `${each}:${port}`,
+  );
+}
+
+const lostHeaderBytes: Rule = {
+  id: 'GW332',
+  slug: 'lost-header-bytes',
+  severity: 'info',
+  off: true,
+  summary: 'headers are passed on from a port where their values may lose bytes',
+  why: 'uWebSockets.js drops bytes from 0x80 on at both ends of header values before gw sees them, except on Linux on ARM: "X-Name: José" arrives as "Jos". Nothing shows that there was more. HTTP allows such bytes but gives them no meaning (RFC 9110, 5.5), so most clients escape them; names of people and files in own headers are what gets lost.',
+  fix: 'Serve that port with the node engine, or have clients escape such values.',
+  bad: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://127.0.0.1:9000;\n    }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080 engine=node;\n    location / {\n        proxy_pass http://127.0.0.1:9000;\n    }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const uses = config.uses(...PASSING_HEADERS);
+    for (const { address, listeners } of uwsSockets(config)) {
+      for (const { server, node } of listeners) {
+        const use = uses.find(({ block }) => isAround(block, server));
+        if (!use) continue;
+        yield {
+          at: node,
+          message: `"${address}" is served by uWebSockets.js, which drops bytes from 0x80 on at the ends of header values that "${use.node.name.value}" passes on`,
+        };
+        break;
+      }
+    }
+  },
+};
+
+/** The directives that give all headers of a request to others. */
+const PASSING_HEADERS = [
+  'proxy_pass',
+  'fastcgi_pass',
+  'uwsgi_pass',
+  'scgi_pass',
+  'grpc_pass',
+  'dbrest_pass',
+  'auth_request',
+  'mirror',
+];
 
 /** What uWebSockets.js does in place of a directive. */
 const NODE_ONLY: ReadonlyMap<string, string> = new Map([
@@ -99,4 +201,4 @@ function isAround(block: BlockView, server: BlockView): boolean {
 }
 
 /** The rules about what the engines do differently. */
-export const ENGINE_RULES: readonly Rule[] = [frontProxyEngine, nodeEngineOnly];
+export const ENGINE_RULES: readonly Rule[] = [frontProxyEngine, oldProtocol, lostHeaderBytes, nodeEngineOnly];

@@ -5,7 +5,7 @@ import { Admission } from './admission.ts';
 import { sharesPorts } from '../../system/index.ts';
 import { NodeTransport } from './node/node-transport.ts';
 import type { EngineParts, Opening, OpenPort, Transport } from './transport.ts';
-import { loadUws } from './uws/loader.ts';
+import { DROPS_HIGH_BYTES, loadUws } from './uws/loader.ts';
 import { UwsTransport } from './uws/uws-transport.ts';
 
 interface OpenedPort {
@@ -24,6 +24,9 @@ export class Engines implements Transport {
   readonly #openings = new Map<string, Opening>();
   /** Why uWebSockets.js cannot be used; `undefined` before the first test, '' if it can. */
   #uwsFault: string | undefined = undefined;
+
+  /** The ports that the log has named last. */
+  #toldLosses = '';
 
   constructor(parts: Omit<EngineParts, 'admission'>) {
     const { log, connections } = parts;
@@ -62,6 +65,24 @@ export class Engines implements Transport {
     return engine === this.#engineOf(port, opening);
   }
 
+  /**
+   * Logs which ports lose bytes of headers that their configuration reads or passes on. No build of uWebSockets.js keeps
+   * them, and none shows that it has dropped some.
+   */
+  tellLosses(ports: readonly PortHandler[]): void {
+    if (!DROPS_HIGH_BYTES) return;
+    const losing = ports.filter(
+      (port) => readsHeaders(port) && this.#engineOf(port, this.#openings.get(port.key)) === 'uws',
+    );
+    const text = losing.map(({ key }) => key).join(', ');
+    if (text === '' || text === this.#toldLosses) return;
+    this.#toldLosses = text;
+    this.#log.write(
+      'warn',
+      `uWebSockets.js drops bytes from 0x80 on at the ends of header values on ${text}: "http_engine node" keeps them`,
+    );
+  }
+
   /** Returns the engine of a port: the configured one, else uWebSockets.js if it loads and can use the socket. */
   #engineOf({ engine, key }: PortHandler, opening: Opening | undefined): 'node' | 'uws' {
     if (opening?.kind === 'descriptor') {
@@ -87,6 +108,10 @@ export class Engines implements Transport {
     if (port.address.kind === 'unix') return false;
     return this.#engineOf(port, opening) === 'uws' || sharesPorts(process.versions.node);
   }
+}
+
+function readsHeaders({ needs }: PortHandler): boolean {
+  return needs.allHeaders || needs.headers.size > 0;
 }
 
 function faultOfUws(): string {

@@ -16,6 +16,7 @@ interface CarryingConnection {
 /** The request, field by field: a spread would take a fifth of the time of a small request. */
 export function requestOf({ facts, headers }: ReadHead, connection: CarryingConnection): RequestFacts {
   return {
+    line: facts.line,
     method: facts.method,
     requestUri: facts.requestUri,
     uri: facts.uri,

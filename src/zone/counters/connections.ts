@@ -39,6 +39,10 @@ const WRITING: Metric = {
 };
 const WAITING: Metric = { name: 'nginx_connections_waiting', help: 'Idle client connections.' };
 const REQUESTS: Metric = { name: 'nginx_http_requests_total', help: 'HTTP requests that came in.' };
+const UNREAD: Metric = {
+  name: 'gw_connections_unread_total',
+  help: 'Connections of uWebSockets.js that ended before their first request, by the end: closed (by the client, or by uWebSockets.js with 400, 431 or 505) or timeout.',
+};
 const UP: Metric = { name: 'nginx_up', help: '1 as long as the gateway runs.' };
 
 /** The connection metrics of one worker, and their totals over all workers. */
@@ -47,6 +51,7 @@ export class Connections {
   readonly handled: Counter;
   readonly refused: Counter;
   readonly requests: Counter;
+  readonly unread: { readonly closed: Counter; readonly timeout: Counter };
   readonly active: Gauge;
   readonly reading: Gauge;
   readonly writing: Gauge;
@@ -58,6 +63,10 @@ export class Connections {
     this.handled = counters.counter(HANDLED);
     this.refused = counters.counter(REFUSED);
     this.requests = counters.counter(REQUESTS);
+    this.unread = {
+      closed: counters.counter(UNREAD, { end: 'closed' }),
+      timeout: counters.counter(UNREAD, { end: 'timeout' }),
+    };
     this.active = counters.gauge(ACTIVE);
     this.reading = counters.gauge(READING);
     this.writing = counters.gauge(WRITING);
@@ -66,6 +75,12 @@ export class Connections {
   /** Returns the number of open client connections of all workers. */
   open(): number {
     return this.#total(this.active);
+  }
+
+  /** Counts a connection that ended before its first request. Returns true for the first one of all workers. */
+  endedUnread(end: keyof Connections['unread']): boolean {
+    this.unread[end].add();
+    return this.#total(this.unread[end]) === 1;
   }
 
   totals(): ConnectionTotals {

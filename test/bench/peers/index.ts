@@ -9,10 +9,12 @@ import { ownDir, type Server, startServer } from '../servers.ts';
 /** The least work for uWebSockets.js: a route and a text, `ok` unless `body` is another expression, over `data` if it likes. */
 export async function startBareUws(bench: Bench, { body = `'ok'`, data = '{}' } = {}): Promise<Server> {
   const port = await freePort();
-  const name = Number(process.versions.modules) >= 137 ? 'uWebSockets.js-node24' : 'uWebSockets.js';
+  const builds = ['uWebSockets.js-node24', 'uWebSockets.js'].map((name) => resolve('node_modules', name));
   const source = `
     const data = ${data};
-    require(${JSON.stringify(resolve('node_modules', name))}).App()
+    const [newer, older] = ${JSON.stringify(builds)};
+    const load = () => { try { return require(newer); } catch { return require(older); } };
+    load().App()
       .get('/*', (res) => { res.end(${body}); })
       .post('/*', (res) => {
         res.onAborted(() => {});

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Exchange, type Getter, stateKey } from '../../../http/index.ts';
+import { type Exchange, type Getter, requestLineOf, stateKey } from '../../../http/index.ts';
 import { spooledBody } from '../../../spool.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
@@ -93,10 +93,7 @@ export const ofRequest: Variables = {
   uri: plain('The decoded, normalised path; internal redirects change it.', (x) => x.uri),
   document_uri: plain('The same as `$uri`.', (x) => x.uri),
   request_uri: plain('The request target as received, query included.', (x) => x.request.requestUri),
-  request: plain(
-    'The request line.',
-    ({ main: { request } }) => `${request.method} ${request.requestUri} HTTP/${request.httpVersion}`,
-  ),
+  request: plain('The request line.', ({ main }) => requestLineOf(main.request)),
   request_method: plain('The method; GET while an error page is served.', (x) => x.main.method),
   request_length: live('Bytes of the request.', (x) => String(x.wire.requestLength)),
   request_id: live('16 random bytes in hexadecimal, the same for the whole request.', requestId),

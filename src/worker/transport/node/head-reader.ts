@@ -92,7 +92,15 @@ export interface Head {
   readonly expectsContinue: boolean;
 }
 
+/** How a request line begins; nginx complains of the method where it does not. */
+const METHOD_AND_BLANK = /^[A-Z_-]+ /;
+
 const EIGHT_BIT = /[\x80-\xff]/;
+
+/** Decodes bytes that were read as one character each. */
+function fromUtf8(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString();
+}
 
 /**
  * Reads request heads as nginx does: lines end with CRLF or a bare LF. Everything that two parsers could read
@@ -153,7 +161,7 @@ export class HeadReader implements LineReceiver {
   }
 
   field(name: string, value: string): true {
-    this.#visit(name.toLowerCase(), EIGHT_BIT.test(value) ? Buffer.from(value, 'latin1').toString() : value);
+    this.#visit(name.toLowerCase(), EIGHT_BIT.test(value) ? fromUtf8(value) : value);
     return true;
   }
 
@@ -177,8 +185,10 @@ export class HeadReader implements LineReceiver {
     const { contentLength } = this.#scan;
     return {
       facts: {
+        // Of HTTP/0.9 nginx knows no version, and what is refused may have bytes that need not be UTF-8.
+        line: version === '0.9' ? `${method} ${pathAndQuery}` : undefined,
         method,
-        requestUri: pathAndQuery,
+        requestUri: EIGHT_BIT.test(pathAndQuery) ? fromUtf8(pathAndQuery) : pathAndQuery,
         uri: uri ?? '',
         args,
         host: host ?? '',
@@ -216,8 +226,11 @@ export class HeadReader implements LineReceiver {
   /** Returns a refused head with the fields that are known. */
   #refused(bytes: Buffer, refusal: number, line?: RequestLine): Head {
     const { method = '', target = '', version = '1.1' } = line ?? {};
+    const malformed = line ? undefined : this.#malformedLine(bytes, refusal);
+    const what = malformed === undefined || METHOD_AND_BLANK.test(malformed) ? 'request' : 'method';
     return {
       facts: {
+        line: malformed,
         method,
         requestUri: target,
         uri: target,
@@ -229,11 +242,23 @@ export class HeadReader implements LineReceiver {
       headers: [],
       bytes: bytes.length,
       refusal,
-      complaint: COMPLAINTS[refusal] ?? `client sent invalid request ${IN_LINE}`,
+      complaint: COMPLAINTS[refusal] ?? `client sent invalid ${what} ${IN_LINE}`,
       isHttp09: false,
       keepsAlive: false,
       expectsContinue: false,
     };
+  }
+
+  /** Returns the first line of a refused head, as far as it was read. As in nginx, one that never ended is empty. */
+  #malformedLine(bytes: Buffer, refusal: number): string {
+    const lineEnd = bytes.indexOf(LF);
+    if (lineEnd < 0 && refusal === 408) return '';
+    const text = bytes.toString(
+      'utf8',
+      0,
+      Math.min(lineEnd < 0 ? bytes.length : lineEnd, this.#port.head.lineBytes),
+    );
+    return lineOf(text, 0, text.length);
   }
 }
 

@@ -3,23 +3,33 @@ import type * as UwsModule from 'uWebSockets.js';
 
 export type Uws = typeof UwsModule;
 
-/** Node's module ABI numbers that each build serves: 20.51 has Node 20, 22 and 23; 20.69 has Node 24 and 26. */
-const NEWER_ABI = 137;
+/**
+ * The builds of uWebSockets.js, the newest first: 20.69 has Node 22, 24 and 26 and wants glibc 2.38, 20.51 has Node 20, 22 and 23. Both
+ * read requests alike.
+ */
+const BUILDS = ['uWebSockets.js-node24', 'uWebSockets.js'];
 
-/** Loads the build of uWebSockets.js for this Node. Throws an error that names the requirements if there is none. */
-export function loadUws(): Uws {
-  const abi = Number(process.versions.modules);
-  const name = abi >= NEWER_ABI ? 'uWebSockets.js-node24' : 'uWebSockets.js';
-  try {
-    return createRequire(import.meta.url)(name) as Uws;
-  } catch (cause) {
-    const wants =
-      abi >= NEWER_ABI
-        ? 'Linux with glibc 2.38 or later, macOS or Windows'
-        : 'glibc 2.31 or later, macOS or Windows';
-    throw new Error(
-      `uWebSockets.js has no binary for node ${process.versions.node} on ${process.platform}-${process.arch} (it wants ${wants})`,
-      { cause },
-    );
+/**
+ * True where the compiler's `char` is signed: there every build takes bytes from 0x80 on for blanks around a header value,
+ * and drops them before our code sees the value.
+ */
+export const DROPS_HIGH_BYTES = process.arch === 'x64' || process.platform !== 'linux';
+
+/**
+ * Loads the newest build of uWebSockets.js that this Node and this system can load: whether one can is asked by loading
+ * it. Throws an error that says why none can.
+ */
+export function loadUws(require: (name: string) => unknown = createRequire(import.meta.url)): Uws {
+  const causes: unknown[] = [];
+  for (const build of BUILDS) {
+    try {
+      return require(build) as Uws;
+    } catch (cause) {
+      causes.push(cause);
+    }
   }
+  throw new AggregateError(
+    causes,
+    `uWebSockets.js has no binary for node ${process.versions.node} on ${process.platform}-${process.arch} (it wants macOS, Windows or Linux with glibc: 2.31 for node 20, 22 and 23, 2.38 for node 24 and 26)`,
+  );
 }

@@ -6,7 +6,7 @@ import type {
   us_socket_context_t,
 } from 'uWebSockets.js';
 import type { PortHandler } from '../../../compile/index.ts';
-import { isValidQuery, normalizePath, type RequestFacts } from '../../../http/index.ts';
+import { isValidQuery, normalizePath, type RequestFacts, statusOnWire } from '../../../http/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
@@ -19,11 +19,21 @@ import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../tr
 import type { AcceptorClient } from './acceptor.ts';
 import { HeadLines } from './head-lines.ts';
 import { loadUws, type Uws } from './loader.ts';
+import { SilentEnds } from './silent-ends.ts';
 import { SpareResponse } from './spare-response.ts';
 import { type Handshake, type SocketState, type UwsPort, UwsWire } from './uws-wire.ts';
 import { type Relayed, relaying } from './websocket-behavior.ts';
 
 const nothing = (): void => undefined;
+
+/** The reason where uWebSockets.js has refused by itself what follows a head, without telling our code why. */
+const REFUSED_BODY = 'client sent invalid body, or more data than one request, closed by uWebSockets.js';
+
+/** How a request ends that waits until the parser is done: with its response, or refused by uWebSockets.js meanwhile. */
+interface Later {
+  respond(): void;
+  refuse(): void;
+}
 
 /** The uWebSockets.js transport. */
 export class UwsTransport implements Transport, Failing {
@@ -34,6 +44,7 @@ export class UwsTransport implements Transport, Failing {
   readonly #connections: Connections;
   readonly #admission: Admission;
   readonly #heartbeat: Heartbeat;
+  readonly #silentEnds: SilentEnds;
   /** True while a connection is refused: uWebSockets.js reports its end from within `close`. */
   #refusing = false;
   #serial = 0;
@@ -46,6 +57,7 @@ export class UwsTransport implements Transport, Failing {
     this.#admission = admission;
     this.#heartbeat = heartbeat;
     this.#acceptor = acceptor;
+    this.#silentEnds = new SilentEnds(log, connections);
   }
 
   async open(port: PortHandler, opening?: Opening): Promise<OpenPort> {
@@ -54,8 +66,10 @@ export class UwsTransport implements Transport, Failing {
     (uws as Uws & { _cfg?: (option: string) => void })._cfg?.('silent');
     const app = uws.App();
     const socket = this.#stateOf(uws);
-    app.filter(guarded(this, (res, opened) => (Number(opened) > 0 ? this.#admit(res) : this.#left())));
     let current: UwsPort = { port, scan: new HeadScan(port), socket };
+    app.filter(
+      guarded(this, (res, opened) => (Number(opened) > 0 ? this.#admit(res, current) : this.#left())),
+    );
     app.any('/*', (res, req) => this.#receive(res, req, current));
     app.ws<Relayed>('/*', {
       // The filter is not called when a WebSocket closes.
@@ -79,6 +93,7 @@ export class UwsTransport implements Transport, Failing {
   #stateOf(uws: Uws): SocketState {
     return {
       draining: false,
+      closed: false,
       silence: this.#silence,
       connections: this.#connections,
       admission: this.#admission,
@@ -101,8 +116,8 @@ export class UwsTransport implements Transport, Failing {
     this.#log.write('error', `a connection could not be taken: ${String(error)}`);
   }
 
-  #admit(res: HttpResponse): void {
-    if (this.#admission.admit()) return;
+  #admit(res: HttpResponse, open: UwsPort): void {
+    if (this.#admission.admit()) return this.#silentEnds.watch(res, open);
     this.#refusing = true;
     res.close();
     this.#refusing = false;
@@ -136,12 +151,25 @@ export class UwsTransport implements Transport, Failing {
     const { x } = wire;
     if (refusal !== 0) {
       const { complaint } = scan;
-      this.#respondLater(wire, () => {
-        enterRefused(x, port, complaint);
-        x.end(refusal);
+      const enter = (): void => enterRefused(x, port, complaint);
+      this.#respondLater(wire, {
+        respond() {
+          enter();
+          x.end(refusal);
+        },
+        refuse() {
+          enter();
+          x.status = statusOnWire(refusal);
+        },
       });
     } else if (scan.contentLength < 0 || (!scan.hasLength && mayCarryBody(x.method))) {
-      this.#respondLater(wire, () => void port.serve(x));
+      this.#respondLater(wire, {
+        respond: () => void port.serve(x),
+        refuse() {
+          enterRefused(x, port, REFUSED_BODY);
+          x.status = 400;
+        },
+      });
     } else void port.serve(x);
   }
 
@@ -149,13 +177,18 @@ export class UwsTransport implements Transport, Failing {
    * Responds after the parser's callback. If a refused request got its response inside it, the bytes after its head
    * would be served as the next request; while a response is pending, uWebSockets.js closes the connection instead. The
    * same holds for bodies without a plain length: chunk sizes are parsed loosely, trailers are taken for a request, and
-   * an empty header name can hide a length. So nothing after such a request is ever read.
+   * an empty header name can hide a length. So nothing after such a request is ever read. A connection that ends before
+   * was closed by uWebSockets.js, with a 400 of its own for most faults: the request is logged as refused.
    */
-  #respondLater(wire: UwsWire, respond: () => void): void {
+  #respondLater(wire: UwsWire, { respond, refuse }: Later): void {
     const { x } = wire;
     x.closing = true;
+    // Once the connection is closed it has no address any more.
+    wire.keepPeer();
     wire.detach();
+    wire.refuse = refuse;
     setImmediate(() => {
+      wire.refuse = undefined;
       try {
         if (!x.done) respond();
       } catch (error) {
@@ -222,7 +255,7 @@ function mayCarryBody(method: string): boolean {
 function endOf(
   app: TemplatedApp,
   stop: () => void | Promise<void>,
-  { relays, spare }: Pick<SocketState, 'relays' | 'spare'>,
+  socket: SocketState,
 ): Pick<OpenPort, 'stopAccepting' | 'close'> {
   let stopped: { readonly arrived: void | Promise<void> } | undefined;
   const stopAccepting = (): { readonly arrived: void | Promise<void> } => (stopped ??= { arrived: stop() });
@@ -230,9 +263,10 @@ function endOf(
     stopAccepting,
     async close() {
       const { arrived } = stopAccepting();
-      for (const relay of relays) relay.goAway();
+      for (const relay of socket.relays) relay.goAway();
+      socket.closed = true;
       app.close();
-      await spare.close();
+      await socket.spare.close();
       if (!arrived) return;
       // Connections that the acceptor had already passed on may have arrived after the first close.
       await arrived;

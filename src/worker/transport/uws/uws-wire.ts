@@ -34,6 +34,8 @@ export interface SocketState {
   readonly relays: Set<Relay>;
   /** Every response closes its connection. */
   draining: boolean;
+  /** The port is closed, and its connections with it. */
+  closed: boolean;
   readonly silence: SilenceWatch;
   readonly connections: Connections;
   readonly admission: Admission;
@@ -70,6 +72,8 @@ export class UwsWire implements Wire, StreamOwner {
   readonly #handshake: UwsPort['handshake'];
   readonly #body: RequestBody | undefined;
   readonly #headBytes: number;
+  /** Set as long as the end of the connection means that uWebSockets.js has refused the request. */
+  refuse: (() => void) | undefined = undefined;
   #peer: string | undefined = undefined;
   /** True inside uWebSockets.js' route handler: the response is corked already, and no abort can occur. */
   #inHandler = true;
@@ -323,6 +327,7 @@ export class UwsWire implements Wire, StreamOwner {
   #leave(): void {
     this.#body?.abort();
     this.#stream?.release();
+    this.refuse?.();
     this.x.leave();
     this.finished();
   }
