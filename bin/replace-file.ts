@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createTwoFilesPatch } from 'diff';
 import { decodeText } from '../grammar/index.ts';
 
@@ -17,7 +17,10 @@ export function replaceFile(name: string, text: string): void {
 function replace(file: string, text: string): void {
   const old = existing(file) === undefined ? undefined : readFileSync(file);
   const beside = `${file}.gw-${process.pid}`;
-  writeFileSync(beside, old ? inEncodingOf(old, text) : text, old ? { mode: statSync(file).mode } : {});
+  // The directory may be open to others, whose link must not be followed.
+  rmSync(beside, { force: true });
+  const mode = old ? { mode: statSync(file).mode } : {};
+  writeFileSync(beside, old ? inEncodingOf(old, text) : text, { ...mode, flag: 'wx' });
   renameSync(beside, file);
 }
 

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
 import { call, type CallInit } from '../harness/http.ts';
 import { freePort } from '../harness/ports.ts';
+import { trustAll } from '../harness/trust-all.ts';
 import type { Bench } from './bench.ts';
 import { startGw } from './servers.ts';
 
@@ -33,7 +34,7 @@ export async function startDatabase(bench: Bench, fixture: string): Promise<Data
   const port = await freePort();
   const server = await startEmbeddedPostgres({
     dataDir: join(dir, 'data'),
-    settings: { listen_addresses: host, port: String(port), fsync: 'off' },
+    settings: { ...trustAll(dir), listen_addresses: host, port: String(port), fsync: 'off' },
     log: { write: () => undefined },
   });
   bench.onTestFinished(() => server.stop());

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
 import { freePort } from './ports.ts';
+import { trustAll } from './trust-all.ts';
 import type { Services } from './services.ts';
 
 /** A test's database need not survive a crash of the machine, so commits need not wait for the disk. */
@@ -46,7 +47,7 @@ export async function startCluster(): Promise<Services['postgres'] & { stop(): P
   const dataDir = join(dir, 'pg');
   const host = '127.0.0.1';
   const port = await freePort();
-  const settings = { ...NOT_DURABLE, listen_addresses: host, port: String(port) };
+  const settings = { ...NOT_DURABLE, ...trustAll(dir), listen_addresses: host, port: String(port) };
   const server = await startEmbeddedPostgres({
     dataDir,
     settings,

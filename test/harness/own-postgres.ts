@@ -6,6 +6,7 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
 import type { Owner } from './owner.ts';
 import { freePort } from './ports.ts';
+import { trustAll } from './trust-all.ts';
 
 /** A PostgreSQL that a test may kill, stop and start again. */
 interface OwnPostgres {
@@ -26,7 +27,7 @@ export async function ownPostgres(t: Owner, fixture: string): Promise<OwnPostgre
   // When root starts the server, it runs as another user, who needs access to its directory.
   await chmod(dir, 0o711);
   const port = await freePort();
-  const settings = { port: String(port), fsync: 'off', listen_addresses: '127.0.0.1' };
+  const settings = { ...trustAll(dir), port: String(port), fsync: 'off', listen_addresses: '127.0.0.1' };
   const binDir = process.env['GW_TEST_POSTGRES'];
   const options = { dataDir: join(dir, 'pg'), log: { write: () => undefined }, settings, binDir };
   let server = await startEmbeddedPostgres(options);

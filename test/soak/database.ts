@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
 import { freePort } from '../harness/ports.ts';
+import { trustAll } from '../harness/trust-all.ts';
 
 const FIXTURE = `
   create role authenticator login noinherit;
@@ -48,7 +49,12 @@ export class Database {
   }
 
   async start(): Promise<void> {
-    const settings = { listen_addresses: '127.0.0.1', port: String(this.port), fsync: 'off' };
+    const settings = {
+      ...trustAll(this.#dir),
+      listen_addresses: '127.0.0.1',
+      port: String(this.port),
+      fsync: 'off',
+    };
     const dataDir = join(this.#dir, 'data');
     for (let tries = 1; ; tries++) {
       try {

@@ -24,7 +24,7 @@ export function keptNodeId(statePath: string, log: ErrorLog): string {
   const made = `${host === '' ? 'node' : host}-${randomBytes(3).toString('hex')}`;
   try {
     mkdirSync(statePath, { recursive: true });
-    writeFileSync(path, `${made}\n`, { mode: 0o600 });
+    writeFileSync(path, `${made}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     log.write('error', systemFailure('write', path, error));
   }

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorLog } from '../../log/index.ts';
 import { systemFailure } from '../../system/index.ts';
@@ -64,7 +64,9 @@ export class KeptPosition {
     if (wanted === undefined || wanted === this.#written) return;
     const aside = `${this.#path}.new`;
     try {
-      const file = await open(aside, 'w', 0o600);
+      // The directory may be open to others, whose link must not be followed.
+      await rm(aside, { force: true });
+      const file = await open(aside, 'wx', 0o600);
       try {
         await file.writeFile(wanted);
         await file.sync();

@@ -113,7 +113,9 @@ export class Journal {
     };
     const aside = `${path}.${process.pid}.${this.#worker.workerId}.new`;
     try {
-      const file = await open(aside, 'w', 0o600);
+      // The directory may be open to others, whose link must not be followed.
+      await rm(aside, { force: true });
+      const file = await open(aside, 'wx', 0o600);
       try {
         await file.writeFile(JSON.stringify(journal));
         await file.sync();

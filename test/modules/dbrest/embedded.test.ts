@@ -160,6 +160,6 @@ test('the error for an unwritable directory names it and a remedy', async (t) =>
   mkdirSync(dirname(dataDir), { mode: 0o555 });
   const program = await startProgram(t, PROGRAM, { args: [dataDir], unprivileged: true });
   expect(program.output()).toMatch(
-    /cannot start in ".*read-only\/pg": EACCES: permission denied, mkdir .*; set DATABASE_URL to/,
+    /cannot start in ".*read-only\/pg": EACCES: permission denied, mkdtemp .*; set DATABASE_URL to/,
   );
 });

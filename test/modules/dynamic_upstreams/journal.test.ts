@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -46,6 +46,15 @@ const journalOf = (more: object): string =>
     draining: ['10.0.1.2:80'],
     ...more,
   });
+
+test('a link that waits where the journal is written is not followed', async (t) => {
+  const gw = await load(t, confOf(SERVERS), { 'state/none': '', victim: 'untouched' });
+  const pid = gw.pid;
+  for (const worker of [1, 2]) symlinkSync('../victim', join(gw.dir, `state/app.json.${pid}.${worker}.new`));
+  await put(gw, PEERS);
+  expect(JSON.parse(readFileSync(join(gw.dir, 'state/app.json'), 'utf8'))).toMatchObject({ target: 'app' });
+  expect(readFileSync(join(gw.dir, 'victim'), 'utf8')).toBe('untouched');
+});
 
 test('the journal holds the set when the response has left, readable by its owner only', async (t) => {
   const gw = await load(t, confOf(SERVERS), { 'state/none': '' });

@@ -1,6 +1,4 @@
 import {
-  chmod,
-  chown,
   lstat,
   mkdir,
   mkdtemp,
@@ -14,15 +12,11 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { ErrorLog } from '../../../log/index.ts';
 import { loadPg } from '../../../postgres/index.ts';
-import { type Account, runAs } from './programs.ts';
-
-/**
- * Accounts other than root cannot enter root's home directory, so clusters below it are placed here and linked from there.
- */
-const SYSTEM_HOME = '/var/lib/gw';
+import { give } from './entrance.ts';
+import { type Account, runAs, systemHome } from './programs.ts';
 
 interface ClusterOptions {
   readonly dataDir: string;
@@ -52,17 +46,17 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   else if (link && (await readdir(dataDir)).length > 0)
     throw new Error('it is not empty and holds no PostgreSQL cluster');
 
-  const draft = `${dataDir}.draft`;
-  await rm(draft, { recursive: true, force: true });
-  await mkdir(draft, { recursive: true });
+  await mkdir(dirname(dataDir), { recursive: true });
+  await removeDrafts(dataDir, account);
+  const draft = await mkdtemp(`${dataDir}${DRAFT}`);
   if (await handOver(draft, account)) {
     await initialise(draft, options);
     await rename(draft, dataDir);
     return;
   }
   await rmdir(draft);
-  await mkdir(SYSTEM_HOME, { recursive: true });
-  const home = await mkdtemp(join(SYSTEM_HOME, 'pg-'));
+  // Accounts other than root cannot enter root's home directory: such a cluster is elsewhere and linked from there.
+  const home = await mkdtemp(join(await systemHome(), 'pg-'));
   await handOver(home, account);
   await initialise(home, options);
   if (link?.isDirectory()) await rmdir(dataDir);
@@ -73,16 +67,37 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   );
 }
 
+const DRAFT = '.draft-';
+
+/** Removes what interrupted runs have left, with the rights of the account alone: its files may be links. */
+async function removeDrafts(dataDir: string, account: Account): Promise<void> {
+  const uid = account.uid ?? process.getuid?.();
+  for (const name of await readdir(dirname(dataDir))) {
+    if (!name.startsWith(`${basename(dataDir)}${DRAFT}`)) continue;
+    const draft = join(dirname(dataDir), name);
+    const found = await lstat(draft).catch(() => undefined);
+    if (!found?.isDirectory() || found.uid !== uid) continue;
+    await runAs(account, '/bin/sh', ['-c', 'rm -rf "$1"/*', 'remove', draft]);
+    await rmdir(draft).catch(() => undefined);
+  }
+}
+
 /** Gives the directory to the account. Returns false if the account cannot reach it. */
 async function handOver(dir: string, account: Account): Promise<boolean> {
-  await chmod(dir, 0o700);
-  if (account.uid !== undefined && account.gid !== undefined) await chown(dir, account.uid, account.gid);
+  await give(dir, account);
   const { ok } = await runAs(account, '/bin/sh', ['-c', 'cd "$1"', 'reach', dir]);
   return ok;
 }
 
 async function initialise(dir: string, { account, binDir }: ClusterOptions): Promise<void> {
-  const options = ['--username=postgres', '--auth=trust', '--locale=C', '--encoding=UTF8', '--no-sync'];
+  const options = [
+    '--username=postgres',
+    '--auth-local=peer',
+    '--auth-host=reject',
+    '--locale=C',
+    '--encoding=UTF8',
+    '--no-sync',
+  ];
   const { ok, output } = await runAs(account, join(binDir, 'initdb'), ['-D', dir, ...options]);
   if (!ok) throw new Error(`initdb failed: ${output.split('\n').at(-1)}`);
 }
@@ -111,7 +126,8 @@ export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Pro
     // A simple query is one transaction. Single-user mode would assign object ids of system tables, to which row-level
     // security does not apply.
     await client.query(sql);
-    await writeFile(marker, `${file}\n`);
+    // The directory belongs to another account: root must not follow a link of it.
+    await writeFile(marker, `${file}\n`, { flag: 'wx' });
   } catch (cause) {
     throw new Error(`"dbrest_embedded_init" failed in "${file}": ${(cause as Error).message}`, { cause });
   } finally {

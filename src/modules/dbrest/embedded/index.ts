@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { chmod, chown, mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { open, readFile, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../../log/index.ts';
 import { EMBEDDED_ROLE } from '../pass.ts';
 import { openCluster } from './cluster.ts';
+import { makeEntrance, socketPath } from './entrance.ts';
 import { type Account, chooseAccount, findBinaries, idsOf, serverEnvironment } from './programs.ts';
 
 export { runEmbeddedInit } from './cluster.ts';
@@ -44,11 +45,6 @@ export function isServing({ status, socketDir, port }: LockFile): Promise<boolea
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
     socket.once('connect', () => socket.destroy());
   });
-}
-
-/** The path of the Unix socket; its name contains the port even if the server listens on no port. */
-export function socketPath(socketDir: string, port: number): string {
-  return join(socketDir, `.s.PGSQL.${port}`);
 }
 
 /** A server that ends when this process ends. */
@@ -127,8 +123,6 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-/** sockaddr_un holds 104 bytes on macOS and 108 on Linux, with the final NUL. */
-const SOCKET_PATH_BYTES = 104;
 /** Includes crash recovery after a SIGKILL; pg_ctl waits equally long. */
 const START_TIMEOUT_MS = 60_000;
 /** pg_ctl polls the same file; PostgreSQL offers no event. */
@@ -157,29 +151,22 @@ async function start({
   settings = {},
   binDir: given,
 }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const account = await chooseAccount(dataDir, servedBy);
   const running = await joinRunning(dataDir);
   if (running) return { ...address(running), stop: () => Promise.resolve() };
 
-  const account = await chooseAccount(dataDir, servedBy);
   const binDir = given ?? (await findBinaries(account));
   const home = await openCluster({ dataDir, account, binDir, log });
   const port = settings['port'] ?? '5432';
-  const socketDir = await chooseSocketDir({ home, port: Number(port), account, servedBy });
-  const removeSocketDir = async () => {
-    if (socketDir !== home) await rm(socketDir, { recursive: true, force: true });
-  };
-  const own = {
-    listen_addresses: '',
-    unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
-    shared_buffers: '32MB',
-    port,
-  };
+  const entrance = await makeEntrance({ home, port: Number(port), account, servedBy });
+  const own = { listen_addresses: '', shared_buffers: '32MB', port, ...entrance.settings };
   const args = Object.entries({ ...own, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   try {
     const server = await launch([join(binDir, 'postgres'), '-D', home, ...args], home, account);
-    return { ...address(server.lockFile), stop: () => server.stop().then(removeSocketDir) };
+    await entrance.open();
+    return { ...address(server.lockFile), stop: () => server.stop().then(entrance.close) };
   } catch (error) {
-    await removeSocketDir();
+    await entrance.close();
     throw error;
   }
 }
@@ -200,24 +187,6 @@ async function joinRunning(dataDir: string): Promise<LockFile | undefined> {
     if (lockFile.status === 'ready' || Date.now() > deadlineMs) return undefined;
     await sleep(POLL_MS);
   }
-}
-
-interface SocketNeeds {
-  readonly home: string;
-  readonly port: number;
-  readonly account: Account;
-  readonly servedBy: Account | undefined;
-}
-
-/** The data directory, unless its path is too long or the connecting account cannot enter it. */
-async function chooseSocketDir({ home, port, account, servedBy }: SocketNeeds): Promise<string> {
-  const { uid, gid } = account;
-  const isStranger = servedBy !== undefined && servedBy.uid !== uid;
-  if (!isStranger && Buffer.byteLength(socketPath(home, port)) < SOCKET_PATH_BYTES) return home;
-  const dir = await mkdtemp('/tmp/gw-');
-  if (isStranger) await chmod(dir, 0o710);
-  if (uid !== undefined && gid !== undefined) await chown(dir, uid, servedBy?.gid ?? gid);
-  return dir;
 }
 
 interface Launched {

@@ -1,7 +1,8 @@
-import { accountOfId, findAccount, helperEnvironment } from '../../../system/index.ts';
+import { accountOfId, findAccount, helperEnvironment, rootPath } from '../../../system/index.ts';
 import { execFile } from 'node:child_process';
-import { lstat, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { homedir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /** The account that PostgreSQL runs as. Without ids it is the current one. */
@@ -13,19 +14,31 @@ export interface Account {
 
 /**
  * PostgreSQL refuses to run as root. Under root the account is the owner of an existing data directory, else the serving
- * account, else `postgres`, else `nobody`. Throws if there is none of them.
+ * account, else `postgres`, else `nobody`. Throws if there is none of them, or if the data may be those of a stranger.
  */
 export async function chooseAccount(dataDir: string, servedBy?: Account): Promise<Account> {
-  if (process.getuid?.() !== 0) return { name: 'you' };
   const owner = await stat(dataDir).catch(() => undefined);
+  if (process.getuid?.() !== 0) {
+    const { uid, username } = userInfo();
+    if (owner && owner.uid !== uid) throw new Error('it belongs to another account');
+    return { name: username };
+  }
+  const usual = [servedBy, findAccount('postgres'), findAccount('nobody')];
+  if (owner && owner.uid !== 0 && !usual.some((account) => account?.uid === owner.uid))
+    await refuseStranger(dataDir, owner.uid);
   const chosen =
-    (owner && owner.uid !== 0 ? accountOfId(owner.uid) : undefined) ??
-    servedBy ??
-    findAccount('postgres') ??
-    findAccount('nobody');
+    (owner && owner.uid !== 0 ? accountOfId(owner.uid) : undefined) ?? usual.find((account) => account);
   if (!chosen)
     throw new Error('PostgreSQL refuses to run as root and there is neither a user "postgres" nor "nobody"');
   return chosen;
+}
+
+/** Anybody may have made a directory beside which all can write; root must not take it for the operator's. */
+async function refuseStranger(dataDir: string, uid: number): Promise<void> {
+  const above = await stat(dirname(dataDir));
+  if ((above.mode & 0o002) === 0) return;
+  const name = accountOfId(uid)?.name ?? String(uid);
+  throw new Error(`it belongs to "${name}", and every account can write "${dirname(dataDir)}"`);
 }
 
 /** Runs a program as `account`; `output` combines both streams. Never throws. */
@@ -59,8 +72,8 @@ interface BinaryDirs {
   readonly packageDir: string | undefined;
   /** Contains `<version>/bin` of the distribution's PostgreSQL packages. */
   readonly systemDir: string;
-  /** Receives a copy of the binaries if the account cannot reach them. */
-  readonly copyDir: string;
+  /** Makes the directory that receives a copy of the binaries if the account cannot reach them. */
+  readonly copyDir: () => Promise<string>;
 }
 
 /**
@@ -87,7 +100,7 @@ async function* candidates(
     await linkLibraries(packageDir);
     yield join(packageDir, 'native', 'bin');
     try {
-      yield join(await copyPackage(packageDir, copyDir), 'native', 'bin');
+      yield join(await copyPackage(packageDir, await copyDir()), 'native', 'bin');
     } catch (error) {
       refusals.push((error as Error).message);
     }
@@ -97,7 +110,28 @@ async function* candidates(
 }
 
 function defaultDirs(): BinaryDirs {
-  return { packageDir: findPackage(), systemDir: '/usr/lib/postgresql', copyDir: '/var/tmp' };
+  return { packageDir: findPackage(), systemDir: '/usr/lib/postgresql', copyDir };
+}
+
+function copyDir(): Promise<string> {
+  return process.getuid?.() === 0 ? systemHome() : ownCache();
+}
+
+/** The directory of root's own for what other accounts have to reach. Throws if others could change what is in it. */
+export async function systemHome(): Promise<string> {
+  const home = '/var/lib/gw';
+  // The mask of the process may be narrower.
+  if (await mkdir(home, { recursive: true })) await chmod(home, 0o755);
+  if (rootPath(join(home, 'name')) === undefined) throw new Error(`others than root can write "${home}"`);
+  return home;
+}
+
+async function ownCache(): Promise<string> {
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const dir = join(cache, 'gw');
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await mustBeOurs(dir);
+  return dir;
 }
 
 function findPackage(): string | undefined {
@@ -123,28 +157,38 @@ async function linkLibraries(packageDir: string): Promise<void> {
   }
 }
 
-/** Copies the binaries (60 MB), once per version, to a directory that every account can read. */
-async function copyPackage(packageDir: string, copyDir: string): Promise<string> {
-  const uid = process.getuid?.() ?? 0;
+/** Copies the binaries (60 MB), once per version, to a directory that only this account can write. */
+async function copyPackage(packageDir: string, to: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')) as {
     version: string;
   };
-  const copy = join(copyDir, uid === 0 ? `gw-pg-${version}` : `gw-pg-${version}-${uid}`);
-  if (await isOurs(copy, uid)) return copy;
+  const copy = join(to, `gw-pg-${version}`);
+  if (await isOurs(copy)) return copy;
 
-  const draft = await mkdtemp(join(copyDir, 'gw-pg-draft-'));
+  const draft = await mkdtemp(join(to, 'gw-pg-draft-'));
   const script = 'cp -R "$1/native" "$2" && chmod -R u+w,a+rX "$2"';
   const { ok, output } = await runAs({ name: 'us' }, '/bin/sh', ['-c', script, 'copy', packageDir, draft]);
   if (!ok) throw new Error(output);
   await linkLibraries(draft);
-  await rename(draft, copy).catch(() => rm(draft, { recursive: true }));
+  try {
+    await rename(draft, copy);
+  } catch {
+    await rm(draft, { recursive: true });
+    // Another gateway was faster, or somebody else has taken the name.
+    await mustBeOurs(copy);
+  }
   return copy;
 }
 
-/** /var/tmp is writable for all accounts, so a directory of this name may contain programs of another account. */
-async function isOurs(copy: string, uid: number): Promise<boolean> {
-  const found = await lstat(copy).catch(() => undefined);
+async function mustBeOurs(dir: string): Promise<void> {
+  if (!(await isOurs(dir))) throw new Error(`"${dir}" is not there`);
+}
+
+/** Whether the directory exists; throws if another account could have written what is in it. */
+async function isOurs(dir: string): Promise<boolean> {
+  const found = await lstat(dir).catch(() => undefined);
   if (!found) return false;
-  if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return true;
-  throw new Error(`"${copy}" belongs to another account`);
+  if (found.isDirectory() && found.uid === (process.getuid?.() ?? 0) && (found.mode & 0o022) === 0)
+    return true;
+  throw new Error(`"${dir}" belongs to another account`);
 }
