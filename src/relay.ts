@@ -162,6 +162,45 @@ export class Relay implements BodyTaker {
   }
 }
 
+/** Passes on some bytes of a body. */
+export class RangeTaker implements BodyTaker {
+  readonly #taker: BodyTaker;
+  /** How many bytes are left before the range, and of it. */
+  #before: number;
+  #left: number;
+
+  constructor(taker: BodyTaker, { from, to }: { readonly from: number; readonly to: number }) {
+    this.#taker = taker;
+    this.#before = from;
+    this.#left = to - from;
+  }
+
+  piece(bytes: Buffer): void {
+    const part = bytes.subarray(this.#before, this.#before + this.#left);
+    this.#before = Math.max(this.#before - bytes.length, 0);
+    this.#left -= part.length;
+    if (part.length > 0) this.#taker.piece(part);
+  }
+
+  follow(): void {
+    this.#taker.follow();
+  }
+
+  end(): void {
+    this.#taker.end();
+  }
+
+  /** The client has the whole range already if the upstream failed behind it. */
+  cut(): void {
+    if (this.#left > 0) this.#taker.cut();
+    else this.#taker.end();
+  }
+
+  drop(): void {
+    this.#taker.drop();
+  }
+}
+
 /**
  * Applies `proxy_limit_rate`: the taker that `make` gives gets so many bytes per second, those of the first second at once;
  * 0: no limit. While bytes wait for their time, nothing is read from the source.

@@ -1,5 +1,5 @@
 import { type Exchange, partialBody, refuseRange, compileRanges } from '../http/index.ts';
-import type { BodyTaker } from '../relay.ts';
+import { type BodyTaker, RangeTaker } from '../relay.ts';
 import { type AcceptedResponse, validatorsOf } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
@@ -34,43 +34,4 @@ export function compileForcedRange(pass: Pass, build: ForwardingBuild): Pass {
 function refusing(x: Exchange, resource: { readonly type: string; readonly sizeBytes: number }): BodyTaker {
   const send = (): void => refuseRange(x, resource);
   return { piece: () => undefined, follow: () => undefined, end: send, cut: send, drop: () => undefined };
-}
-
-/** Passes on some bytes of a body. */
-class RangeTaker implements BodyTaker {
-  readonly #taker: BodyTaker;
-  /** How many bytes are left before the range, and of it. */
-  #before: number;
-  #left: number;
-
-  constructor(taker: BodyTaker, { from, to }: { readonly from: number; readonly to: number }) {
-    this.#taker = taker;
-    this.#before = from;
-    this.#left = to - from;
-  }
-
-  piece(bytes: Buffer): void {
-    const part = bytes.subarray(this.#before, this.#before + this.#left);
-    this.#before = Math.max(this.#before - bytes.length, 0);
-    this.#left -= part.length;
-    if (part.length > 0) this.#taker.piece(part);
-  }
-
-  follow(): void {
-    this.#taker.follow();
-  }
-
-  end(): void {
-    this.#taker.end();
-  }
-
-  /** The client has the whole range already if the upstream failed behind it. */
-  cut(): void {
-    if (this.#left > 0) this.#taker.cut();
-    else this.#taker.end();
-  }
-
-  drop(): void {
-    this.#taker.drop();
-  }
 }

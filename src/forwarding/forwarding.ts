@@ -168,6 +168,7 @@ export class Forwarding implements Caller {
     if (this.#facts) noteResponse(this.#facts, head);
     this.#settle('ok');
     this.#connection = undefined;
+    this.#outgoing.keeper?.drop();
     this.#guard(() => this.#rules.delivery.tunnel(this.x, head, { socket, rest }));
   }
 

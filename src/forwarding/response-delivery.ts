@@ -8,7 +8,7 @@ import {
   isSafeHeaderName,
   isSafeHeaderValue,
 } from '../http/index.ts';
-import { ResponseHeaders } from './response-headers.ts';
+import { type Accel, ResponseHeaders } from './response-headers.ts';
 import { CHUNKED, HOP_BY_HOP } from '../http1/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
@@ -106,33 +106,38 @@ export class ResponseDelivery implements Delivery {
 
   /** Gives what takes the body; `undefined` if the body is not needed. */
   take(x: Exchange, head: ResponseHead, source: Source): BodyTaker | undefined {
+    if (this.intercepts(x, head)) return undefined;
     const accepted = this.accept(x, head, source);
-    return typeof accepted === 'string' ? undefined : this.pass(x, accepted);
+    return accepted && this.pass(x, accepted);
   }
 
-  /** Sets the headers of the response; or sends something else, and says why. */
-  accept(x: Exchange, head: ResponseHead, source: Source): AcceptedResponse | 'redirected' | 'intercepted' {
+  /**
+   * Serves an error page instead of a response of the upstream. To be asked before `accept`: then the response leads nowhere else
+   * (nginx ngx_http_upstream_intercept_errors).
+   */
+  intercepts(x: Exchange, head: ResponseHead): boolean {
+    if (!this.#hasErrorPage(x, head)) return false;
+    obey(x, this.#headers.accel(head));
+    x.end(head.status);
+    return true;
+  }
+
+  /** Sets the headers of the response; `undefined`: it leads the request elsewhere. */
+  accept(x: Exchange, head: ResponseHead, source: Source): AcceptedResponse | undefined {
     const accel = this.#headers.accel(head);
-    if (accel.limitRate !== undefined) changeRate(x, { bytesPerSecond: accel.limitRate });
-    if (accel.charset !== '') x.setState(CHARSET_OVERRIDE, accel.charset);
-    if (accel.redirect !== undefined && !x.inErrorPage) {
-      this.#redirect(x, head, accel.redirect);
-      return 'redirected';
-    }
-    if (this.#intercepts(x, head)) {
-      x.end(head.status);
-      return 'intercepted';
-    }
+    obey(x, accel);
+    if (accel.redirect !== undefined) return this.#redirect(x, head, accel.redirect);
     const contentType = this.#headers.apply(x, head);
     if (this.#protocol.passesTrailers && (head.bodyBytes === CHUNKED || head.mayHaveTrailers)) {
       x.response.trailers = () => passedTrailers(source.trailers);
     }
-    const buffers = accel.buffering ?? this.#config.buffering;
+    const isBuffered = accel.buffering ?? this.#config.buffering;
     return {
       head,
       contentType,
       source,
-      readAheadBytes: buffers ? this.#readAheadBytes : 0,
+      isBuffered,
+      readAheadBytes: isBuffered ? this.#readAheadBytes : 0,
       rate: this.#rate(x),
     };
   }
@@ -153,17 +158,17 @@ export class ResponseDelivery implements Delivery {
   }
 
   /** With `proxy_intercept_errors`, `error_page` of this location applies to the response (nginx). */
-  #intercepts(x: Exchange, { status, headers }: ResponseHead): boolean {
+  #hasErrorPage(x: Exchange, { status, headers }: ResponseHead): boolean {
     if (status === 404 && this.#protocol.ownsNotFound) return true;
     if (!this.#config.interceptErrors || status < 300 || !x.rules.errorPages?.has(status)) return false;
-    for (let index = 0; index < headers.length; index += 2) {
+    for (let index = 0; status === 401 && index < headers.length; index += 2) {
       const name = headers[index] as string;
       if (/^www-authenticate$/i.test(name)) x.response.setHeader(name, headers[index + 1] as string);
     }
     return true;
   }
 
-  #redirect(x: Exchange, head: ResponseHead, target: string): void {
+  #redirect(x: Exchange, head: ResponseHead, target: string): undefined {
     this.#headers.keep(x, head);
     if (target.startsWith('@')) return void x.redirectInternally(target);
     if (x.method !== 'HEAD') x.method = 'GET';
@@ -171,11 +176,18 @@ export class ResponseDelivery implements Delivery {
     const path = decodeComponent(escaped);
     if (path === undefined || !SAFE_PATH.test(path)) {
       x.writeLog(`unsafe URI "${target}" was detected`);
-      return x.end(404);
+      x.end(404);
+      return undefined;
     }
     x.args = args;
-    void x.redirectToPath(path);
+    return void x.redirectToPath(path);
   }
+}
+
+/** Does what a response says about its delivery. */
+function obey(x: Exchange, { limitRate, charset }: Accel): void {
+  if (limitRate !== undefined) changeRate(x, { bytesPerSecond: limitRate });
+  if (charset !== '') x.setState(CHARSET_OVERRIDE, charset);
 }
 
 function relay(x: Exchange, accepted: AcceptedResponse): BodyTaker {

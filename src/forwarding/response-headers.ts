@@ -5,7 +5,7 @@ import type { ForwardingConfig, IgnoredHeader } from './config.ts';
 import type { HeaderRewrite, ResponseProtocol } from './protocol.ts';
 
 /** Instructions of a response to the gateway (`X-Accel-*`). */
-interface Accel {
+export interface Accel {
   redirect: string | undefined;
   buffering: boolean | undefined;
   /** Bytes per second; `undefined`: not given. */
@@ -113,7 +113,7 @@ export class ResponseHeaders {
     if ([...this.#ignored].some((ignored) => ignored.toLowerCase() === name)) return;
     if (name === 'x-accel-redirect') accel.redirect ??= value;
     else if (name === 'x-accel-buffering')
-      accel.buffering ??= /^no$/i.test(value) ? false : /^yes$/i.test(value) || undefined;
+      accel.buffering = /^no$/i.test(value) ? false : /^yes$/i.test(value) || accel.buffering;
     else if (name === 'x-accel-limit-rate' && /^\d{1,15}$/.test(value)) accel.limitRate ??= Number(value);
     else if (name === 'x-accel-charset') accel.charset ||= value;
   }

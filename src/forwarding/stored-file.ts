@@ -38,7 +38,8 @@ export function compileStoredFile(
   return (x, accepted) => {
     const { head } = accepted;
     const taker = pass(x, accepted);
-    const path = head.status === 200 && x.request.method === 'GET' ? (pathOf(x) ?? '') : '';
+    const isWhole = head.status === 200 && x.request.method === 'GET' && accepted.isBuffered;
+    const path = isWhole ? (pathOf(x) ?? '') : '';
     if (path === '') return taker;
     if (UNSAFE.test(path)) {
       x.writeLog(`"${path}" is not stored: no file can have this name`);

@@ -9,7 +9,7 @@ import {
 } from '../cache/index.ts';
 import { detachedFrom, type Exchange, failRequest } from '../http/index.ts';
 import type { ResponseHead, UpstreamFault } from '../client/index.ts';
-import type { BodyTaker } from '../relay.ts';
+import { type BodyTaker, RangeTaker } from '../relay.ts';
 import { beginCacheFacts, type CacheFacts, type CacheStatus } from './cache-facts.ts';
 import type { CachePolicy } from './policy.ts';
 import type { StaleCondition } from './readers.ts';
@@ -118,19 +118,32 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
       return this.#revalidated(expired, head);
     this.#countExpired();
     this.#warnOfSecond(x, head);
+    const verdict = this.#judge(x, { head, source });
+    const { lifetime, tags } = verdict;
+    const isStorable = verdict.refusal === undefined && typeof lifetime !== 'string';
+    if (delivery.intercepts?.(x, head)) {
+      if (isStorable) this.#remember(head.status, lifetime.times.validMs);
+      return this.#leave(verdict);
+    }
+    const accepted = delivery.accept(x, head, source);
+    if (!accepted) return this.#leave(verdict);
+    if (isStorable && accepted.isBuffered) return this.#keep({ accepted, lifetime, source, tags });
+    this.#countUnstored(verdict, 'unbuffered');
+    if (NEVER_SHARED.has(lifetime)) return this.#passOn(accepted, source);
+    return this.#passPart(accepted, source);
+  }
+
+  /** Decides whether the response may be stored, whatever the client gets. */
+  #judge(x: Exchange, { head, source }: { head: ResponseHead; source: StoredSource }): Verdict {
+    const { policy } = this.#rules;
     const storing = source.storing?.() ?? {};
     const tags = storing.tags ?? policy.tagsOf(head.headers);
     const refusal = policy.refuses(x) ? 'no_cache' : (storing.refusal ?? (tags ? undefined : 'tags'));
-    const lifetime = refusal ?? lifetimeOf(head, rulesOf(policy, storing), this.#store.now());
-    const accepted = delivery.accept(x, head, source);
-    if (typeof accepted !== 'string' && typeof lifetime !== 'string')
-      return this.#keep({ accepted, lifetime, source, tags: tags ?? [] });
-    if (accepted === 'intercepted' && typeof lifetime !== 'string')
-      this.#remember(head.status, lifetime.times.validMs);
-    this.#store.notStored(typeof lifetime === 'string' ? lifetime : 'replaced');
-    if (typeof accepted !== 'string') return this.#passOn(accepted, source);
-    this.drop();
-    return undefined;
+    return {
+      refusal,
+      lifetime: lifetimeOf(head, rulesOf(policy, storing), this.#store.now()),
+      tags: tags ?? [],
+    };
   }
 
   /** The first one counts (nginx). */
@@ -382,9 +395,51 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
   /** The response is not stored. */
   #passOn(accepted: AcceptedResponse, source: StoredSource): BodyTaker | undefined {
     this.drop();
-    return this.#x.aborted ? undefined : abandoning(this.#rules.delivery.pass(this.#x, accepted), source);
+    const x = this.#x;
+    if (x.aborted) return undefined;
+    const relay = this.#rules.delivery.pass(x, accepted);
+    return x.request.method === 'HEAD' || this.#isCopy
+      ? leavingBody(relay, source)
+      : abandoning(relay, source);
+  }
+
+  /** The same, but the request went without what concerns its client alone: its conditions and its range count here (nginx). */
+  #passPart(accepted: AcceptedResponse, source: StoredSource): BodyTaker | undefined {
+    const x = this.#x;
+    const part = this.#rules.stored.decideFirst(x, accepted);
+    const [range] = part?.body.parts ?? [];
+    if (!part || !range) {
+      this.drop();
+      return undefined;
+    }
+    if (part.status === accepted.head.status) return this.#passOn(accepted, source);
+    const { lengthBytes: announcedBytes, contentType } = part.body;
+    const head = { ...accepted.head, status: 206, announcedBytes };
+    const taker = this.#passOn({ ...accepted, head, contentType }, source);
+    return taker && new RangeTaker(taker, range);
+  }
+
+  /** The client has got something else. */
+  #leave(verdict: Verdict): undefined {
+    this.#countUnstored(verdict, 'replaced');
+    this.drop();
+  }
+
+  #countUnstored({ refusal, lifetime }: Verdict, otherwise: string): void {
+    this.#store.notStored(refusal ?? (typeof lifetime === 'string' ? lifetime : otherwise));
   }
 }
+
+/** What a response says about storing it. */
+interface Verdict {
+  /** Why it is not stored, whatever its headers say. */
+  readonly refusal: string | undefined;
+  readonly lifetime: ReturnType<typeof lifetimeOf>;
+  readonly tags: readonly string[];
+}
+
+/** Such responses are for one client: it gets them as they are. */
+const NEVER_SHARED: ReadonlySet<unknown> = new Set<Verdict['lifetime']>(['set-cookie', 'vary', 'headers']);
 
 function rulesOf({ lifetime }: CachePolicy, { lifeMs }: Storing): LifetimeRules {
   if (lifeMs === undefined) return lifetime;
@@ -399,6 +454,20 @@ const NOTHING: BodyTaker = {
   cut: () => undefined,
   drop: () => undefined,
 };
+
+/** A response of which the client gets the head alone. A body that has not come with the head may never end. */
+function leavingBody(relay: BodyTaker, source: StoredSource): BodyTaker {
+  return {
+    ...NOTHING,
+    follow() {
+      source.withdraw();
+      relay.end();
+    },
+    end: () => relay.end(),
+    cut: () => relay.end(),
+    drop: () => relay.drop(),
+  };
+}
 
 /** A response that is not stored: if its client goes, nobody needs it. */
 function abandoning(relay: BodyTaker, source: StoredSource): BodyTaker {

@@ -165,7 +165,7 @@ export const ownDelivery: Delivery = {
       else if (!OF_ENGINE.has(name.toLowerCase())) x.response.setHeader(name, value);
     }
     if (head.reason !== '') x.response.setReason(head.reason);
-    return { head, contentType, source, readAheadBytes: AHEAD_BYTES, rate: 0 };
+    return { head, contentType, source, isBuffered: true, readAheadBytes: AHEAD_BYTES, rate: 0 };
   },
   pass(x, { head, contentType, source, readAheadBytes }) {
     const { status, announcedBytes: lengthBytes } = head;

@@ -25,6 +25,8 @@ export interface AcceptedResponse {
   readonly head: ResponseHead;
   readonly contentType: string;
   readonly source: Source;
+  /** False: the client gets it as it comes, so it is not stored. */
+  readonly isBuffered: boolean;
   /** Bytes that are kept for a slow client before the origin is paused. */
   readonly readAheadBytes: number;
   /** Bytes per second that are read from the origin; 0: no limit. */
@@ -33,8 +35,10 @@ export interface AcceptedResponse {
 
 /** Decides what a client gets for a response: the response itself, or something else of this server. */
 export interface Delivery {
-  /** Sets the headers of the response; or sends something else, and says why. */
-  accept(x: Exchange, head: ResponseHead, source: Source): AcceptedResponse | 'redirected' | 'intercepted';
+  /** True: the client gets an error page instead of this response of the origin. */
+  intercepts?(x: Exchange, head: ResponseHead): boolean;
+  /** Sets the headers of the response; `undefined`: it leads the request elsewhere. */
+  accept(x: Exchange, head: ResponseHead, source: Source): AcceptedResponse | undefined;
   /** Passes on a response that is not stored: gives what takes its body. */
   pass(x: Exchange, accepted: AcceptedResponse): BodyTaker;
   /** The client gets a stored response with these headers. */

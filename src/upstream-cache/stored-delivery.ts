@@ -68,7 +68,7 @@ export class StoredDelivery {
     try {
       this.#delivery.serves?.(x, head.headers);
       const accepted = this.#delivery.accept(x, head, NOTHING_TO_PAUSE);
-      return typeof accepted === 'string' ? undefined : this.decide(x, accepted, this.#ranges);
+      return accepted && this.decide(x, accepted, this.#ranges);
     } catch (error) {
       // A rule about headers may fail; the file must not stay open.
       entry.release();

@@ -49,6 +49,27 @@ test('proxy_store writes what the upstream sends to the file of the URI', async 
   expect(existsSync(join(gw.dir, 'x'))).toBe(false);
 });
 
+test('proxy_store writes no response that is not buffered', async (t) => {
+  const port = await upstream(t, (request, response) => {
+    if (request.url === '/no') response.setHeader('X-Accel-Buffering', 'no');
+    response.end('text');
+  });
+  const gw = await load(
+    t,
+    `server {
+       root unbuffered; proxy_store on;
+       location / { proxy_pass http://127.0.0.1:${port}; }
+       location /off { proxy_buffering off; proxy_pass http://127.0.0.1:${port}; }
+       location /ignored/ { proxy_ignore_headers X-Accel-Buffering; proxy_pass http://127.0.0.1:${port}/; }
+     }`,
+  );
+  for (const path of ['/no', '/off', '/ignored/no', '/yes'])
+    await gw.expect(`GET ${path}`, { status: 200, body: 'text' });
+  const stored = (): unknown =>
+    new Set(readdirSync(join(gw.dir, 'unbuffered'), { encoding: 'utf8', recursive: true }));
+  await expect.poll(stored).toEqual(new Set(['ignored', 'ignored/no', 'yes']));
+});
+
 test('a mirror fetches a file once (the example of nginx)', async (t) => {
   const asked: string[] = [];
   const port = await upstream(t, ({ url = '' }, response) => {

@@ -141,5 +141,50 @@ const cacheBackgroundUpdate: Rule = {
   },
 };
 
+const cacheUnbuffered: Rule = {
+  id: 'GW426',
+  slug: 'cache-unbuffered',
+  severity: 'warning',
+  summary: 'responses are to be stored, but not buffered',
+  why: 'A response that is passed on as it comes, without buffering, is stored neither in a cache nor as a file: every request goes to the upstream.',
+  fix: 'Take "proxy_buffering off" out where responses are to be stored, or "proxy_cache" where they are streams.',
+  bad: {
+    in: 'http',
+    text: `${CACHE}
+server {
+  listen 127.0.0.1:80;
+  location /events/ {
+    proxy_pass http://127.0.0.1:9000;
+    proxy_buffering off;
+    proxy_cache pages;
+    proxy_cache_valid 10m;
+  }
+}`,
+  },
+  good: { in: 'http', text: server('    proxy_cache pages;\n    proxy_cache_valid 10m;') },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const prefix of PREFIXES)
+      for (const { block } of config.uses(`${prefix}_pass`)) {
+        const values = valuesIn(block, prefix);
+        const [at] = nodesOf(block, prefix, 'buffering');
+        const [store] = nodesOf(block, prefix, mayCache(values) ? 'cache' : 'store');
+        const isStored = mayCache(values) || values.store !== 'off';
+        if (!at || !store || !isStored || values.buffering || told.has(at)) continue;
+        told.add(at);
+        yield {
+          at,
+          message: `"${at.name.value} off" leaves "${store.name.value}" without effect: a response that is not buffered is not stored`,
+          related: [{ span: store.span, label: 'this stores nothing' }],
+        };
+      }
+  },
+};
+
 /** Rules about where and how long responses are stored. */
-export const CACHE_USE_RULES: readonly Rule[] = [cacheNoLifetime, cacheNotUsed, cacheBackgroundUpdate];
+export const CACHE_USE_RULES: readonly Rule[] = [
+  cacheNoLifetime,
+  cacheNotUsed,
+  cacheBackgroundUpdate,
+  cacheUnbuffered,
+];

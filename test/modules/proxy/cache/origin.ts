@@ -42,7 +42,7 @@ export async function startOrigin(t: Owner): Promise<Origin> {
 }
 
 /** The content of `http`: one cache, and a location that shows its status. */
-export function cached(origin: Origin, location = '', path = ''): string {
+export function cached(origin: { readonly port: number }, location = '', path = ''): string {
   return `proxy_cache_path cache keys_zone=one:1m levels=1:2 ${path};
     server { location / {
       proxy_cache one; add_header X-Cache $upstream_cache_status always; ${location}
