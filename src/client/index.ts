@@ -8,5 +8,5 @@ export { Http2Connections } from './http2/index.ts';
 export { readBuffer } from './inlet.ts';
 export { Connections } from './keepalive.ts';
 export { MessageReader } from './message-reader.ts';
-export { readCgiHead, readCgiOrHttpHead, readHead, type ResponseHead } from './response-head.ts';
+export { readCgiHead, readCgiOrHttpHead, readHead, type ResponseHead, upgradeOf } from './response-head.ts';
 export { type TlsConfig, tlsSettings, type TlsVersion, type LoadedFile } from './tls-settings.ts';

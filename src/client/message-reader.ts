@@ -1,7 +1,7 @@
 import { emptyLineAt, headEnd } from '../http1/index.ts';
 import { type BodyReader, bodyReaderOf, CloseReader } from './body-reader.ts';
 import { invalidResponse } from './fault.ts';
-import { type ResponseHead, readHead } from './response-head.ts';
+import { type ResponseHead, readHead, upgradeOf } from './response-head.ts';
 import type { Caller, ResponseReader, Switch } from './response-reader.ts';
 
 /** Maximum number of interim responses such as 103 to one request: each of them restarts `proxy_read_timeout`. */
@@ -84,7 +84,11 @@ export class MessageReader implements ResponseReader {
       if (head.status === 103) this.caller?.hints?.(head);
       return rest.length > 0 ? this.#readHead(rest, 0) : undefined;
     }
-    if (!this.caller?.upgrades) throw invalidResponse('upstream sent unexpected status 101');
+    const { upgrades } = this.caller ?? {};
+    if (!upgrades) throw invalidResponse('upstream sent unexpected status 101');
+    const protocol = upgradeOf(head);
+    if (!upgrades.includes(protocol.toLowerCase()))
+      throw invalidResponse(`upstream switched to "${protocol}", which was not asked for`);
     return { head, rest };
   }
 

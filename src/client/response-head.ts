@@ -31,6 +31,14 @@ export interface ResponseHead {
   readonly mayHaveTrailers?: boolean;
 }
 
+/** The protocol that a 101 changes to; '' if it names none, or several. */
+export function upgradeOf({ headers }: Pick<ResponseHead, 'headers'>): string {
+  const named = headers.filter(
+    (_, index) => index % 2 === 1 && headers[index - 1]?.toLowerCase() === 'upgrade',
+  );
+  return named.length === 1 ? (named[0] as string) : '';
+}
+
 /** Parses a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently. */
 export function readHead(text: string, { method }: { readonly method: string }): ResponseHead {
   const lineEnd = text.indexOf('\n');

@@ -11,8 +11,8 @@ export interface Caller {
   readonly headLimitBytes: number;
   /** What is asked for, in protocols whose responses name it. */
   readonly subject?: string | undefined;
-  /** The request asks for another protocol; with a 101 the socket is handed over. */
-  readonly upgrades: boolean;
+  /** The protocols that the request asks for, in lower case; with a 101 that names one of them the socket is handed over. */
+  readonly upgrades?: readonly string[] | undefined;
   head(head: ResponseHead): void;
   /** A 103 has arrived: headers of the response that will follow. */
   hints?(head: ResponseHead): void;

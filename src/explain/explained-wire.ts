@@ -24,7 +24,7 @@ export class ExplainedWire implements Wire {
   readonly requestLength = 0;
   readonly sendsTrailers = false;
   readonly lingers = false;
-  readonly tunnels = false;
+  readonly tunnels = (): boolean => false;
   /** Resolves when the request has ended. */
   readonly settled: Promise<void>;
   readonly #tracer: Tracer;

@@ -45,7 +45,7 @@ const MOST_REFUSALS = 3;
 export class Forwarding implements Caller {
   readonly x: Exchange;
   readonly method: string;
-  readonly upgrades: boolean;
+  readonly upgrades: Caller['upgrades'];
   readonly sendTimeoutMs: number;
   readonly readTimeoutMs: number;
   readonly headLimitBytes: number;

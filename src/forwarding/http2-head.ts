@@ -49,7 +49,7 @@ export function compileHttp2Head<T extends Target>(
     if (bodyBytes > 0) fields.push('content-length', String(bodyBytes));
     else if (bodyBytes === 0 && x.header('content-length') === '0') fields.push('content-length', '0');
     addPassed(x, fields);
-    return { head: '', fields, method, upgrades: false };
+    return { head: '', fields, method };
   };
 }
 

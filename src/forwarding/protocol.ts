@@ -35,8 +35,8 @@ export interface RequestHead {
   /** Instead of `head`, in HTTP/2: name, value …; a character is a byte. */
   readonly fields?: readonly string[];
   readonly method: string;
-  /** The request asks for another protocol, so the upstream may respond with 101. */
-  readonly upgrades: boolean;
+  /** The protocols that the upstream may change to, in lower case; absent: none. */
+  readonly upgrades?: readonly string[] | undefined;
   /** What is asked for, in protocols whose responses name it. */
   readonly subject?: string;
 }

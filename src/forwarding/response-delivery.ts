@@ -1,4 +1,4 @@
-import type { ResponseHead } from '../client/index.ts';
+import { type ResponseHead, upgradeOf } from '../client/index.ts';
 import type { Socket } from 'node:net';
 import {
   changeRate,
@@ -67,11 +67,6 @@ function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEn
       : 'only "listen ... engine=node" hands over connections';
   x.writeLog(`"${protocol}" cannot be spoken here: ${why}`);
   x.end(502);
-}
-
-function upgradeOf({ headers }: ResponseHead): string {
-  const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'upgrade');
-  return headers[at + 1] ?? '';
 }
 
 /** Decides what the client gets for an upstream's response: the response itself, or something else of this server. */

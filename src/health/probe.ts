@@ -44,7 +44,6 @@ export function compileCheck({ request, rules }: Pick<CheckPlan, 'request' | 'ru
 /** One probe: a request to a peer, and the verdict about its response. It calls `ended` once, unless it is cancelled. */
 export class Probe implements Caller {
   readonly method = 'GET';
-  readonly upgrades = false;
   readonly headLimitBytes = HEAD_BYTES;
   readonly sendTimeoutMs: number;
   readonly readTimeoutMs: number;

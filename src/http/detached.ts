@@ -20,7 +20,7 @@ class NoWire implements Wire {
   readonly requestLength: number;
   readonly sendsTrailers = false;
   readonly lingers = false;
-  readonly tunnels = false;
+  readonly tunnels = (): boolean => false;
   readonly #receiver: ResponseReceiver | undefined;
   readonly #body: Buffer;
 

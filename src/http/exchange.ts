@@ -385,8 +385,7 @@ export class Exchange implements StateHolder {
   /** Sends 101, then relays bytes between client and `peer`. False: the engine cannot (uWS: WebSocket only). */
   tunnel(protocol: string, peer: Duplex): boolean {
     const { httpVersion } = this.request;
-    if (this.done || !this.wire.tunnels || httpVersion === '1.0' || !isSafeHeaderValue(protocol))
-      return false;
+    if (this.done || !this.wire.tunnels(protocol.toLowerCase()) || httpVersion === '1.0') return false;
     this.#decide(101, '');
     this.wire.tunnel(protocol, peer);
     return true;

@@ -8,7 +8,7 @@ class SubrequestWire implements Wire {
   readonly x: Exchange;
   readonly sendsTrailers = false;
   readonly lingers = false;
-  readonly tunnels = false;
+  readonly tunnels = (): boolean => false;
   readonly #parent: Exchange;
   readonly #keep: SubrequestFacts['keep'];
   readonly #finished: () => void;

@@ -37,8 +37,8 @@ export interface Wire {
    * closes.
    */
   readonly lingers: boolean;
-  /** Whether the connection can change to another protocol. */
-  readonly tunnels: boolean;
+  /** Whether the connection can change to a protocol; its name is in lower case. */
+  readonly tunnels: (protocol: string) => boolean;
   /** Makes the peer's address available even after the response is sent or the connection closed. */
   keepPeer(): void;
   /** Passes the body to a reader; called at most once per request, and only if it has a body. */

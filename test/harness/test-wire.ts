@@ -33,7 +33,7 @@ export class TestWire implements Wire {
   readonly requestLength = 0;
   readonly sendsTrailers = false;
   readonly lingers = false;
-  readonly tunnels = false;
+  readonly tunnels = (): boolean => false;
   sent: SentResponse | undefined = undefined;
   /** The connection was closed without the end of the response. */
   cut = false;

@@ -43,7 +43,7 @@ function compileHead(config: FastcgiConfig, isForCache: boolean, build: Build): 
     const add = (name: string, value: string): void => void (params += paramText(name, value));
     giveParams(x, add, method);
     const records = begin + paramRecords(params);
-    const asked = { encoding: 'latin1', method: method ?? x.method, upgrades: false } as const;
+    const asked = { encoding: 'latin1', method: method ?? x.method } as const;
     if (bodyBytes === 0) return { ...asked, head: records + REQUEST_END };
     return { ...asked, head: records + PARAMS_END, framing: STDIN_RECORDS };
   };

@@ -57,7 +57,7 @@ function compileCommand(key: MemcachedPass['key'], build: Build): HeadWriter<Tar
   const keyOf = build.value(key);
   return (x) => {
     const subject = escaped(keyOf(x));
-    return { head: `get ${subject}\r\n`, method: x.method, upgrades: false, subject };
+    return { head: `get ${subject}\r\n`, method: x.method, subject };
   };
 }
 

@@ -34,4 +34,6 @@ export interface ProxyConfig extends ForwardingConfig, ProxyPassConfig {
   readonly cookiePaths?: readonly CookieRule[];
   readonly cookieFlags?: readonly CookieFlagsRule[];
   readonly passTrailers: boolean;
+  /** In lower case. */
+  readonly upgradeProtocols: readonly string[];
 }

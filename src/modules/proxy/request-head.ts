@@ -1,7 +1,14 @@
 import { constantText } from '../../config/index.ts';
 import type { Build, HeaderRule, LocationFacts } from '../../contract/index.ts';
 import { encodePath, type Exchange } from '../../http/index.ts';
-import { CHUNK_END, chunkStart, headerLine, lastChunk, requestLine } from '../../http1/index.ts';
+import {
+  CHUNK_END,
+  chunkStart,
+  headerLine,
+  lastChunk,
+  requestLine,
+  withoutBlanks,
+} from '../../http1/index.ts';
 import type { BodyFraming } from '../../client/index.ts';
 import {
   applicableRules,
@@ -49,25 +56,29 @@ export function compileRequestHead(config: ProxyConfig, build: Build): HeadWrite
   const version = config.httpVersion === '1.0' ? '1.0' : '1.1';
   const rules = applicableRules(config.setHeaders);
   const names = new Set(rules.map(({ name }) => name.toLowerCase()));
-  const lines = compileLines(rules, build);
+  const upgrade = compileUpgrade(rules, config.upgradeProtocols, build);
+  const lines = compileLines(rules, { upgrade, build });
   if (!names.has('host')) lines.push((_x, { proxyHost }) => headerLine('Host', proxyHost));
   const dropped = new Set([...NOT_PASSED, ...names]);
   const passed = config.passRequestHeaders ? compilePassed(dropped, build) : (): string => '';
   build.needHeader('content-length');
   const readMethod = config.method && build.value(config.method);
-  const asksUpgrade = compileUpgrade(rules, build);
   return (x, { target, uri, bodyBytes, method: forced }) => {
     const method = forced ?? (readMethod ? checkedMethod(readMethod(x)) : x.method);
     let text = requestLine(method, uri, version);
     for (const line of lines) text += line(x, target);
     text += framingLine(x, bodyBytes);
-    const head = { head: `${text}${passed(x)}\r\n`, method, upgrades: asksUpgrade(x) };
+    const head = { head: `${text}${passed(x)}\r\n`, method, upgrades: upgrade.asked(x) };
     return bodyBytes < 0 ? { ...head, framing: CHUNKS } : head;
   };
 }
 
-function compileLines(rules: readonly HeaderRule[], build: Build): Line[] {
+function compileLines(
+  rules: readonly HeaderRule[],
+  { upgrade, build }: { upgrade: Upgrade; build: Build },
+): Line[] {
   return rules.flatMap(({ name, value }): Line | readonly Line[] => {
+    if (name.toLowerCase() === 'upgrade') return (x) => configuredLine(name, upgrade.sent(x));
     const fixed = constantText(value);
     if (fixed === '') return [];
     const render = build.value(value);
@@ -111,11 +122,45 @@ function withoutHops(text: string, hops: ReadonlySet<string>): string {
   return lines.join('\r\n');
 }
 
-/** Tells whether a 101 is passed on: only if gw sends `Upgrade` and the client sent one too (nginx). */
-function compileUpgrade(rules: readonly HeaderRule[], build: Build): (x: Exchange) => boolean {
+/** What is asked of an upstream besides the request. */
+interface Upgrade {
+  /** The value of the header; '' if there is none. */
+  readonly sent: (x: Exchange) => string;
+  /** In lower case; absent: a 101 would not be passed on. */
+  readonly asked: (x: Exchange) => readonly string[] | undefined;
+}
+
+const NO_UPGRADE: Upgrade = { sent: () => '', asked: () => undefined };
+
+/**
+ * Compiles the change of protocols: gw has to send `Upgrade`, and the client as well (nginx). Once the protocol has changed, no
+ * location sees what the client asks for; therefore only known ones are named to the upstream.
+ */
+function compileUpgrade(rules: readonly HeaderRule[], protocols: readonly string[], build: Build): Upgrade {
   const rule = rules.find(({ name }) => name.toLowerCase() === 'upgrade');
-  if (!rule) return () => false;
+  if (!rule) return NO_UPGRADE;
   build.needHeader('upgrade');
   const render = build.value(rule.value);
-  return (x) => x.header('upgrade') !== undefined && render(x) !== '';
+  const admitted = (value: string): readonly string[] => {
+    // The one that nearly all clients name.
+    if (value === 'websocket' && protocols.includes(value)) return [value];
+    return value.split(',').flatMap((item) => {
+      const protocol = withoutBlanks(item);
+      return protocols.includes(protocol.toLowerCase()) ? [protocol] : [];
+    });
+  };
+  return {
+    sent: (x) => {
+      const value = render(x);
+      return value === '' ? '' : admitted(value).join(', ');
+    },
+    asked: (x) => {
+      const wanted = x.header('upgrade');
+      if (wanted === undefined) return undefined;
+      const named = admitted(wanted).map((protocol) => protocol.toLowerCase());
+      const sent = admitted(render(x)).map((protocol) => protocol.toLowerCase());
+      const both = named.filter((protocol) => sent.includes(protocol));
+      return both.length > 0 ? both : undefined;
+    },
+  };
 }

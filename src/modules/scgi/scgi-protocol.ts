@@ -40,6 +40,6 @@ function compileHead(config: ScgiConfig, isForCache: boolean, build: Build): Hea
     };
     giveParams(x, add, method);
     const head = Buffer.from(`${Buffer.byteLength(text)}:${text},`);
-    return { head, method: method ?? x.method, upgrades: false };
+    return { head, method: method ?? x.method };
   };
 }

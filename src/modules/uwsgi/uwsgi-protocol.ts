@@ -43,7 +43,7 @@ function compileHead(config: UwsgiConfig, isForCache: boolean, build: Build): He
     const size = parts.reduce((sum, { length }) => sum + length, 0);
     const header = Buffer.from([modifier1, size & 0xff, size >> 8, modifier2].map((byte) => byte & 0xff));
     if (size > MOST_BYTES) throw new HttpFault(500, `uwsgi request is too large: ${size} bytes`);
-    return { head: Buffer.concat([header, ...parts, behind]), method: method ?? x.method, upgrades: false };
+    return { head: Buffer.concat([header, ...parts, behind]), method: method ?? x.method };
   };
 }
 

@@ -34,7 +34,7 @@ test('a 502 for an upgrade that cannot be passed on has no headers of the upstre
   const upstream = await startScriptedUpstream(t, SCRIPTS);
   const port = await freePort();
   const conf = `server { listen 127.0.0.1:${port} engine=uws; location / {
-    proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_pass http://127.0.0.1:${upstream.port};
+    proxy_http_version 1.1; proxy_upgrade_protocols other; proxy_set_header Upgrade $http_upgrade; proxy_pass http://127.0.0.1:${upstream.port};
   } }`;
   const gw = await startGateway(t, conf, { port });
   const response = await gw.raw('GET /~switch HTTP/1.1\r\nHost: a\r\nUpgrade: other\r\n\r\n');

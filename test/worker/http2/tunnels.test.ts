@@ -58,11 +58,11 @@ async function start(t: Owner): Promise<{ session: ClientHttp2Session; seen: Rec
   return { session, seen };
 }
 
-function openTunnel(session: ClientHttp2Session, path: string): ClientHttp2Stream {
+function openTunnel(session: ClientHttp2Session, path: string, protocol = 'websocket'): ClientHttp2Stream {
   return session.request(
     {
       ':method': 'CONNECT',
-      ':protocol': 'websocket',
+      ':protocol': protocol,
       ':path': path,
       ':scheme': 'http',
       'sec-websocket-version': '13',
@@ -145,6 +145,16 @@ test('a client that resets its tunnel closes the connection to the upstream', as
   await once(stream, 'close');
   expect((await callOn(session, '/')).status).toBe(200);
 });
+
+for (const protocol of ['h2c', 'connect-udp']) {
+  test(`an extended CONNECT for ${protocol} is an ordinary request to the upstream`, async (t) => {
+    const { session, seen } = await start(t);
+    const stream = openTunnel(session, '/chat', protocol);
+    expect((await statusOf(stream))[':status']).toBe(404);
+    stream.resume();
+    expect(seen).toEqual([]);
+  });
+}
 
 test('a plain CONNECT is refused', async (t) => {
   const { session } = await start(t);

@@ -66,7 +66,7 @@ test('a client that takes nothing of its response is cut', async (t) => {
   expect(Number(bytes)).toBeLessThan(20_000_000);
 });
 
-test('bytes go both ways through an upgraded connection, of any protocol, until one side ends', async (t) => {
+test('bytes go both ways through an upgraded connection, of a protocol that the configuration lists, until one side ends', async (t) => {
   const upstream = createServer((socket: Socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nhello ');
@@ -82,7 +82,7 @@ test('bytes go both ways through an upgraded connection, of any protocol, until 
   const gw = await load(
     t,
     `server { location / { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1;
-       proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; } }`,
+       proxy_upgrade_protocols echo; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; } }`,
   );
   const connection = await gw.connect();
   connection.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nearly ');

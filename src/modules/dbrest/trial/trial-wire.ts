@@ -21,7 +21,7 @@ export class TrialWire implements Wire {
   readonly requestLength = 0;
   readonly sendsTrailers = false;
   readonly lingers = false;
-  readonly tunnels = false;
+  readonly tunnels = (): boolean => false;
   readonly #origin: Exchange;
   readonly #body: Buffer;
   readonly #pieces: Buffer[] = [];

@@ -2,6 +2,24 @@ import type { Word } from '../../../../grammar/index.ts';
 import { type ArgReader, readers, readRegex, type ReadScope } from '../../../config/index.ts';
 import type { CookieFlagsRule, CookieRule, Pattern, RedirectRule, Replacement } from '../config.ts';
 
+/** A name of a protocol, with or without a version (RFC 9110, 7.8). */
+const PROTOCOL = /^[\w!#$%&'*+.^`|~-]+(?:\/[\w!#$%&'*+.^`|~-]+)?$/;
+
+/** `proxy_upgrade_protocols`; in lower case. */
+export const protocols: ArgReader<readonly string[]> = readers.words(
+  { syntax: 'protocol ...', min: 1, max: Infinity },
+  (words, { report }) => {
+    const wrong = words.find(({ value }) => !PROTOCOL.test(value));
+    if (!wrong) return words.map(({ value }) => value.toLowerCase());
+    report.emerg(
+      `invalid protocol "${wrong.value}"`,
+      wrong.span,
+      'expected a name such as "websocket" or "SPDY/3.1"',
+    );
+    return undefined;
+  },
+);
+
 /** `proxy_redirect default | off | redirect replacement`. */
 export const redirectRule: ArgReader<RedirectRule> = readers.words(
   { syntax: 'default | off | redirect replacement', min: 1, max: 2 },

@@ -10,6 +10,7 @@ import type { LiteralTarget, LocationMatch, PassTarget } from '../../../contract
 import { headerRule } from '../../../forwarding/index.ts';
 import { allowedHosts } from '../../../upstream/index.ts';
 import type { ProxyConfig } from '../config.ts';
+import { protocols } from './readers.ts';
 
 /** `proxy_pass URL`. */
 const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, scope) => {
@@ -112,6 +113,16 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     defaultText: 'Host $proxy_host; Connection ""',
     summary: 'Sets a header of the request to the upstream; with an empty value the header is not sent.',
     source: source('proxy_set_header'),
+  },
+  proxy_upgrade_protocols: {
+    contexts: HSL,
+    args: protocols,
+    into: 'upgradeProtocols',
+    default: ['websocket'],
+    defaultText: 'websocket',
+    summary:
+      'The protocols of `Upgrade` that clients may change to, with proxy_set_header Upgrade. Others are not passed on: what follows would reach the upstream past the locations.',
+    source: 'gw',
   },
   proxy_set_body: {
     contexts: HSL,

@@ -39,5 +39,29 @@ function isOfConnection({ args: [name, value] }: DirectiveNode): boolean {
   return CONNECTION_FIELDS.has(name?.value.toLowerCase() ?? '') && value?.value !== '';
 }
 
+const upgradeToHttp2: ModuleRule<ProxyConfig> = {
+  id: 'GW438',
+  slug: 'upgrade-to-http2',
+  severity: 'warning',
+  summary: 'clients may change to HTTP/2 with an upstream',
+  why: 'Behind the change no location sees what a client asks for: one that may open "/" gets "/d/" of the upstream, past a "deny all" for it.',
+  fix: 'Leave "h2c" out. What speaks HTTP/2 is reached with "proxy_http_version 2", or with "grpc_pass".',
+  bad: {
+    text: 'location / {\n    proxy_upgrade_protocols websocket h2c;\n    proxy_set_header Upgrade $http_upgrade;\n    proxy_set_header Connection upgrade;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  good: {
+    text: 'location / {\n    proxy_upgrade_protocols websocket;\n    proxy_set_header Upgrade $http_upgrade;\n    proxy_set_header Connection upgrade;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node } of config.uses('proxy_upgrade_protocols')) {
+      const word = node.args.find(({ value }) => /^(?:h2c?|http\/2(?:\.0)?)$/i.test(value));
+      if (word) yield { at: word.span, message: `"${word.value}" leads clients past the locations` };
+    }
+  },
+};
+
 /** The rules about HTTP/2 to upstreams. */
-export const PROXY_HTTP2_RULES: readonly ModuleRule<ProxyConfig>[] = [connectionHeaderInHttp2];
+export const PROXY_HTTP2_RULES: readonly ModuleRule<ProxyConfig>[] = [
+  connectionHeaderInHttp2,
+  upgradeToHttp2,
+];

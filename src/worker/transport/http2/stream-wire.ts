@@ -51,7 +51,7 @@ export class StreamWire implements Wire, StreamOwner {
   readonly x: Exchange;
   readonly sendsTrailers = true;
   readonly lingers = false;
-  readonly tunnels: boolean;
+  readonly #protocol: string | undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #head: StreamHead;
   readonly #connection: StreamConnection;
@@ -70,7 +70,7 @@ export class StreamWire implements Wire, StreamOwner {
   constructor({ stream, head, connection, open }: ReceivedStream) {
     const { port } = open.current;
     this.x = new Exchange(requestOf(head, connection), { wire: this, rules: port.rules });
-    this.tunnels = head.protocol !== undefined;
+    this.#protocol = head.protocol?.toLowerCase();
     this.#stream = stream;
     this.#head = head;
     this.#connection = connection;
@@ -115,6 +115,15 @@ export class StreamWire implements Wire, StreamOwner {
 
   get requestLength(): number {
     return this.#head.bytes + this.#source.receivedBytes;
+  }
+
+  /** An extended CONNECT. */
+  get #asksTunnel(): boolean {
+    return this.#protocol !== undefined;
+  }
+
+  tunnels(protocol: string): boolean {
+    return protocol === this.#protocol;
   }
 
   keepPeer(): void {
@@ -216,7 +225,7 @@ export class StreamWire implements Wire, StreamOwner {
   /** The response has a head only. */
   get #isBare(): boolean {
     const { status, request } = this.x;
-    return request.method === 'HEAD' || hasNoBody(status) || status === 205 || this.tunnels;
+    return request.method === 'HEAD' || hasNoBody(status) || status === 205 || this.#asksTunnel;
   }
 
   /** Sends the head; `lengthBytes` is -1 if the length is unknown. Returns false if the stream is closed. */
@@ -228,7 +237,7 @@ export class StreamWire implements Wire, StreamOwner {
       return false;
     }
     // No upstream has accepted the extended CONNECT, and a 2xx would open its tunnel.
-    if (this.tunnels && x.status < 300) x.status = 501;
+    if (this.#asksTunnel && x.status < 300) x.status = 501;
     const endStream = this.#isBare || lengthBytes === 0;
     const waitForTrailers = !endStream && x.response.trailers !== undefined;
     const fields = responseFields(this.#common(this.#announced(lengthBytes)), x.response.headers);
@@ -246,7 +255,7 @@ export class StreamWire implements Wire, StreamOwner {
   /** The length that the head tells; `undefined`: none. */
   #announced(lengthBytes: number): number | undefined {
     const { status } = this.x;
-    if (lengthBytes < 0 || hasNoBody(status) || this.tunnels) return undefined;
+    if (lengthBytes < 0 || hasNoBody(status) || this.#asksTunnel) return undefined;
     // Node.js sends no body with a 205 (RFC 9110, 15.3.6).
     return status === 205 ? 0 : lengthBytes;
   }

@@ -34,7 +34,7 @@ export class NodeWire implements Wire, StreamOwner {
   readonly x: Exchange;
   readonly sendsTrailers = true;
   readonly lingers = true;
-  readonly tunnels = true;
+  readonly tunnels = (): boolean => true;
   readonly #head: Head;
   readonly #connection: ExchangeConnection;
   readonly #nodePort: NodePort;

@@ -65,7 +65,6 @@ export class UwsWire implements Wire, StreamOwner {
   readonly peerPort = 0;
   readonly sendsTrailers = false;
   readonly lingers = false;
-  readonly tunnels: boolean;
   readonly #res: HttpResponse;
   readonly #socket: SocketState;
   readonly #usage: PortHandler['usage'];
@@ -87,7 +86,6 @@ export class UwsWire implements Wire, StreamOwner {
     this.#socket = socket;
     this.#usage = port.usage;
     this.#handshake = handshake;
-    this.tunnels = handshake !== undefined;
     this.#headBytes = scan.headBytes;
     this.x = new Exchange(request, { wire: this, rules: port.rules });
     const { contentLength } = request;
@@ -148,6 +146,10 @@ export class UwsWire implements Wire, StreamOwner {
   leaveHandler(): void {
     if (!this.#written) this.detach();
     else if (this.#inHandler) this.#finish();
+  }
+
+  tunnels(protocol: string): boolean {
+    return this.#handshake !== undefined && protocol === 'websocket';
   }
 
   tunnel(_protocol: string, peer: Duplex): void {
