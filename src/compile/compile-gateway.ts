@@ -3,6 +3,7 @@ import type { ResponseRules, Exchange, Handler, LogStep, PortFacts } from '../ht
 import {
   addressText,
   type GatewayPlan,
+  type HeadLimits,
   type HeadRules,
   type Http2Rules,
   type PortPlan,
@@ -29,8 +30,11 @@ export interface PortHandler {
   /** Absent on ports without TLS. */
   readonly tls?: PortTls | undefined;
   readonly http2?: Http2Rules | undefined;
+  /** The rules for heads while the server is not known. */
   readonly head: HeadRules;
-  readonly mergeSlashes: boolean;
+  readonly headLimits: HeadLimits;
+  /** The rules of the server of a host; absent where all have the same. `undefined`: none has that name. */
+  readonly headOf?: ((host: string) => HeadRules | undefined) | undefined;
   readonly needs: RequestNeeds;
   /** Shared by all ports of a configuration. */
   readonly usage: Usage;
@@ -133,7 +137,8 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     tls: compilePortTls(port, compiled.plan, compiled.context.worker),
     http2: port.http2,
     head: port.head,
-    mergeSlashes: fallback.mergeSlashes,
+    headLimits: port.headLimits,
+    headOf: compileHeads(port, compiled.plan),
     needs,
     usage: compiled.usage,
     rules: fallback.rules,
@@ -141,6 +146,14 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     enter,
     serve: respondingToFailures(serve),
   };
+}
+
+function compileHeads({ heads, servers }: PortPlan, plan: GatewayPlan): PortHandler['headOf'] {
+  if (!heads) return undefined;
+  const names = new ServerNames<HeadRules | undefined>(undefined);
+  for (const [nth, index] of servers.entries())
+    for (const name of plan.servers[index]?.names ?? []) names.add(name, heads[nth]);
+  return (host) => names.find(host).server;
 }
 
 /** Tells whether the port has a single server without regex names, which serves every host. */

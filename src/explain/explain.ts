@@ -123,7 +123,7 @@ class Run {
   async trace({ read, port, choices = [] }: Tracing): Promise<Tracer> {
     const tracer = new Tracer(this.#follower.plans, choices);
     const handler = this.#compiled.ports.find(({ key }) => key === addressText(port.address)) as PortHandler;
-    const uri = normalizePath(read.path, handler.mergeSlashes);
+    const uri = normalizePath(read.path, handler.head.mergeSlashes);
     const { facts, rules } = handler;
     const { method, requestUri, args, host, hostHeader, headers, contentLength } = read;
     const request = { method, requestUri, args, host, hostHeader, headers, contentLength };

@@ -298,5 +298,5 @@ function userOf({ main }: GatewayPlan): string {
 }
 
 function headLimitOf({ ports }: GatewayPlan): number {
-  return Math.max(...ports.map(({ head }) => head.bytes), 4096) + 1024;
+  return Math.max(...ports.map(({ headLimits }) => headLimits.bytes), 4096) + 1024;
 }

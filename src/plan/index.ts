@@ -2,6 +2,7 @@ export { makePlan } from './make-plan.ts';
 export { locationText, addressText, inOrder, printTree, serverNameText } from './plan-text.ts';
 export type {
   GatewayPlan,
+  HeadLimits,
   HeadRules,
   Http2Rules,
   LocationPlan,

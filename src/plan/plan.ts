@@ -61,7 +61,12 @@ export interface PortPlan {
   readonly proxyProtocol: boolean;
   /** Absent: the port serves HTTP/1 only. */
   readonly http2?: Http2Rules | undefined;
+  /** The rules of its default server. */
   readonly head: HeadRules;
+  /** The most that a server of the port takes. */
+  readonly headLimits: HeadLimits;
+  /** The rules of each of `servers`; absent where they are all the same. */
+  readonly heads?: readonly HeadRules[] | undefined;
 }
 
 /** The rules of HTTP/2 connections of a port: those of its default server (nginx). */
@@ -73,20 +78,25 @@ export interface Http2Rules {
   readonly windowBytes: number;
 }
 
-/**
- * The limits and rules for reading the head of a request. They apply before the server is known: those of the default server
- * (nginx), with the largest sizes of all servers of the port.
- */
-export interface HeadRules {
+/** How much the head of a request may be. */
+export interface HeadLimits {
   readonly lineBytes: number;
   /** Most bytes of all header lines together. */
   readonly bytes: number;
+  readonly maxHeaders: number;
+}
+
+/**
+ * A server's rules for reading the head of a request. Until a client has named its server they are those of the default server, or
+ * of the server that the handshake names (nginx).
+ */
+export interface HeadRules extends HeadLimits {
   readonly timeoutMs: number;
   /** True: headers with an underscore in their name are accepted. */
   readonly underscores: boolean;
   /** True: headers whose name has other characters than letters, digits and hyphens are dropped. */
   readonly ignoresInvalid: boolean;
-  readonly maxHeaders: number;
+  readonly mergeSlashes: boolean;
 }
 
 /** The variables that the configuration defines. */

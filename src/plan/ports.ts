@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Report, Span } from '../../grammar/index.ts';
 import { firstAt, type ResolvedConfigs } from '../config/index.ts';
 import { configOf, type CoreConfig, type ListenAddress, type ListenConfig } from '../contract/index.ts';
 import { checkServerNames, checkSslOn, checkTlsPort } from './checks/ports.ts';
 import { coreOf, type PlannedServer } from './level.ts';
 import { addressText } from './plan-text.ts';
-import type { Http2Rules, PortPlan } from './plan.ts';
+import type { HeadLimits, HeadRules, Http2Rules, PortPlan } from './plan.ts';
 
 const CONFLICT = 'listen-conflict';
 
@@ -153,10 +154,10 @@ function portPlan(
 ): Omit<PortPlan, 'engine'> {
   const servers = [...listens.keys()];
   const fallback = defaultServer ?? (servers[0] as number);
-  const cores = servers.map((index) => (all[index] as PlannedServer).plan.root.core);
-  const { headerTimeoutMs, underscoresInHeaders, ignoreInvalidHeaders, maxHeaders } = (
-    all[fallback] as PlannedServer
-  ).plan.root.core;
+  const coreOfServer = (index: number): CoreConfig => (all[index] as PlannedServer).plan.root.core;
+  const { headerBufferBytes } = coreOfServer(fallback);
+  const head = headRules(coreOfServer(fallback), headerBufferBytes);
+  const heads = servers.map((index) => headRules(coreOfServer(index), headerBufferBytes));
   return {
     address,
     servers,
@@ -164,24 +165,31 @@ function portPlan(
     ssl,
     proxyProtocol,
     http2: engine === 'uws' ? undefined : http2Rules({ servers, fallback, ssl, http2 }, all),
-    head: {
-      lineBytes: Math.max(
-        ...cores.flatMap(({ largeHeaderBuffers, headerBufferBytes }) => [
-          largeHeaderBuffers.sizeBytes,
-          headerBufferBytes,
-        ]),
-      ),
-      bytes: Math.max(
-        ...cores.map(
-          ({ largeHeaderBuffers: { number, sizeBytes }, headerBufferBytes }) =>
-            number * sizeBytes + headerBufferBytes,
-        ),
-      ),
-      timeoutMs: headerTimeoutMs,
-      underscores: underscoresInHeaders,
-      ignoresInvalid: ignoreInvalidHeaders,
-      maxHeaders,
-    },
+    head,
+    headLimits: largestOf(heads),
+    heads: heads.every((one) => isDeepStrictEqual(one, head)) ? undefined : heads,
+  };
+}
+
+/** The first buffer for a head is that of the default server (nginx). */
+function headRules(core: CoreConfig, firstBufferBytes: number): HeadRules {
+  const { number, sizeBytes } = core.largeHeaderBuffers;
+  return {
+    lineBytes: Math.max(sizeBytes, firstBufferBytes),
+    bytes: number * sizeBytes + firstBufferBytes,
+    maxHeaders: core.maxHeaders,
+    timeoutMs: core.headerTimeoutMs,
+    underscores: core.underscoresInHeaders,
+    ignoresInvalid: core.ignoreInvalidHeaders,
+    mergeSlashes: core.mergeSlashes,
+  };
+}
+
+function largestOf(heads: readonly HeadRules[]): HeadLimits {
+  return {
+    lineBytes: Math.max(...heads.map(({ lineBytes }) => lineBytes)),
+    bytes: Math.max(...heads.map(({ bytes }) => bytes)),
+    maxHeaders: Math.max(...heads.map(({ maxHeaders }) => maxHeaders)),
   };
 }
 

@@ -23,6 +23,7 @@ export const HEAD: PortHandler['head'] = {
   underscores: false,
   ignoresInvalid: true,
   maxHeaders: 1000,
+  mergeSlashes: true,
 };
 
 /** A port of the transport alone, until the test ends. */
@@ -48,8 +49,8 @@ export async function serve(
     engine: 'auto',
     proxyProtocol: false,
     head: HEAD,
+    headLimits: HEAD,
     serverName: 'a',
-    mergeSlashes: true,
     needs: { headers: new Set(), allHeaders: false, peer: false },
     usage: { inFlight: 0 },
     enter: () => undefined,

@@ -25,6 +25,17 @@ export function enterRefused(x: Exchange, port: PortHandler, complaint: string):
 
 const NO_HEADERS: string[] = [];
 
+/** The parts of a port that heads are read with. */
+type HeadSettings = Pick<PortHandler, 'needs' | 'head' | 'headOf'>;
+
+/** The rules for heads on a connection whose handshake has named a server; '': it has not. */
+export function headRulesOf(
+  { head, headOf }: Pick<PortHandler, 'head' | 'headOf'>,
+  serverName: string,
+): PortHandler['head'] {
+  return (serverName !== '' && headOf?.(serverName.toLowerCase())) || head;
+}
+
 /**
  * Reads the headers of a request in one pass: the values for framing and routing, and the headers that the build asked
  * for. uWebSockets.js accepts the first of two lengths, any Transfer-Encoding as chunked, and control bytes in values;
@@ -47,8 +58,13 @@ export class HeadScan {
   #count = 0;
   #longest = 0;
   #forbidden = false;
+  /** A limit of the server that was known before was exceeded. */
+  #exceeded = false;
+  /** The server is known. */
+  #isNamed = false;
   readonly #needs: RequestNeeds;
-  readonly #limits: PortHandler['head'];
+  readonly #port: HeadSettings;
+  #rules: PortHandler['head'];
   readonly #mostHeaders: number;
   /** False: the build asked for no headers, so no name is looked up. */
   readonly #keepsHeaders: boolean;
@@ -59,15 +75,25 @@ export class HeadScan {
   #lastName: string | undefined = undefined;
 
   /** `mostHeaders` is the engine's limit. */
-  constructor({ needs, head }: Pick<PortHandler, 'needs' | 'head'>, mostHeaders = MAX_HEADERS) {
+  constructor(port: HeadSettings, mostHeaders = MAX_HEADERS) {
+    const { needs, head } = port;
+    this.#port = port;
     this.#needs = needs;
-    this.#limits = head;
+    this.#rules = head;
     this.#mostHeaders = mostHeaders;
     this.#keepsHeaders = needs.allHeaders || needs.headers.size > 0;
     for (const name of needs.headers) this.#lengthsAsked[name.length] = true;
   }
 
-  start(): void {
+  /** The rules of the server, as far as it is known. */
+  get rules(): PortHandler['head'] {
+    return this.#rules;
+  }
+
+  /** `rules`: those of the server that the handshake has named. */
+  start(rules = this.#port.head): void {
+    this.#rules = rules;
+    this.#exceeded = this.#isNamed = false;
     this.host = this.referrer = undefined;
     this.contentLength = 0;
     this.hasLength = false;
@@ -78,6 +104,24 @@ export class HeadScan {
     this.#forbidden = false;
   }
 
+  /** From here on the rules of the server of a host apply (nginx ngx_http_process_request_headers). */
+  name(host: string): void {
+    const { headOf } = this.#port;
+    if (!headOf || this.#isNamed) return;
+    this.#isNamed = true;
+    const name = parseHost(host);
+    const rules = name === undefined ? undefined : headOf(name);
+    if (!rules || rules === this.#rules) return;
+    this.#exceeded ||= this.#exceeds;
+    this.#longest = 0;
+    this.#rules = rules;
+  }
+
+  get #exceeds(): boolean {
+    const { lineBytes, bytes } = this.#rules;
+    return this.#longest > lineBytes || this.headBytes > bytes;
+  }
+
   /** Takes one header, as the callback of `req.forEach`; `name` is in lower case. */
   readonly visit = (name: string, value: string): void => {
     const size = name.length + value.length;
@@ -86,8 +130,10 @@ export class HeadScan {
     if (size > this.#longest) this.#longest = size;
     if (name === '' || !isSafeHeaderValue(value)) this.#forbidden = true;
     if (name === 'host') {
-      if (this.#hosts++ === 0) this.host = value;
-      else this.#otherHost = value;
+      if (this.#hosts++ === 0) {
+        this.host = value;
+        this.name(value);
+      } else this.#otherHost = value;
     } else if (name === 'content-length') this.#framing.takeLength(value);
     else if (name === 'transfer-encoding') this.#framing.takeEncoding(value);
     else if (name === 'referer') this.referrer = value;
@@ -101,7 +147,7 @@ export class HeadScan {
   #wants(name: string): boolean {
     if (!this.#needs.allHeaders && this.#lengthsAsked[name.length] !== true) return false;
     if (PLAIN_NAME.test(name)) return this.#needs.allHeaders || this.#needs.headers.has(name);
-    const { underscores, ignoresInvalid } = this.#limits;
+    const { underscores, ignoresInvalid } = this.#rules;
     const counts = UNDERSCORED_NAME.test(name) ? underscores || !ignoresInvalid : !ignoresInvalid;
     return counts && (this.#needs.allHeaders || this.#needs.headers.has(name.replaceAll('_', '-')));
   }
@@ -115,7 +161,6 @@ export class HeadScan {
 
   /** Returns the status that refuses the request, or 0. */
   refusal(method: string, isHttp11 = true): number {
-    const { lineBytes, bytes, maxHeaders } = this.#limits;
     const refused = methodRefusal(method);
     if (refused === 405) return this.refuse(405, `client sent ${method} method ${IN_HEADERS}`);
     if (refused === 400) return this.refuse(400, `client sent invalid method ${IN_LINE}`);
@@ -126,8 +171,9 @@ export class HeadScan {
     }
     if (this.#count > this.#mostHeaders)
       return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
-    if (this.#count > maxHeaders) return this.refuse(494, `client sent too many headers ${IN_HEADERS}`);
-    if (this.#longest > lineBytes || this.headBytes > bytes)
+    if (this.#count > this.#rules.maxHeaders)
+      return this.refuse(494, `client sent too many headers ${IN_HEADERS}`);
+    if (this.#exceeded || this.#exceeds)
       return this.refuse(494, `client sent too long header line ${IN_HEADERS}`);
     return this.#framingRefusal(isHttp11);
   }

@@ -1,6 +1,16 @@
 import type { PortHandler } from '../../../src/compile/index.ts';
 import type { ResponseRules } from '../../../src/http/index.ts';
 
+const HEAD: PortHandler['head'] = {
+  lineBytes: 8192,
+  bytes: 32_768,
+  timeoutMs: 1000,
+  underscores: false,
+  ignoresInvalid: true,
+  maxHeaders: 1000,
+  mergeSlashes: true,
+};
+
 /** A port with the settings that concern heads of requests. */
 export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
   return {
@@ -10,20 +20,12 @@ export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
     facts: { scheme: 'http', port: 1, address: '127.0.0.1' },
     engine: 'node',
     proxyProtocol: false,
-    mergeSlashes: true,
     needs: { headers: new Set(), allHeaders: true, peer: false },
     usage: { inFlight: 0 },
     enter: () => undefined,
     serve: () => undefined,
     rules: {} as ResponseRules,
-    head: {
-      lineBytes: 8192,
-      bytes: 32_768,
-      timeoutMs: 1000,
-      underscores: false,
-      ignoresInvalid: true,
-      maxHeaders: 1000,
-      ...head,
-    },
+    head: { ...HEAD, ...head },
+    headLimits: { ...HEAD, ...head },
   };
 }

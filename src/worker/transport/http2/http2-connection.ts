@@ -5,7 +5,7 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
-import type { HeadRules, Http2Rules } from '../../../plan/index.ts';
+import type { HeadLimits, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../guarded.ts';
 import { enterRefused } from '../head-scan.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
@@ -44,9 +44,9 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   constructor(opened: OpenedConnection, rules: Http2Rules) {
     super(opened);
     const { socket, open } = opened;
-    const { head } = open.current.port;
+    const { headLimits } = open.current.port;
     this.#resets = new ResetLimit(rules.maxStreams);
-    this.#session = performServerHandshake(socket, sessionOptions(rules, head));
+    this.#session = performServerHandshake(socket, sessionOptions(rules, headLimits));
     this.#session
       .on(
         'stream',
@@ -70,7 +70,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     );
     open.watch.add(this);
     open.sessions.add(this);
-    this.#wait(head.timeoutMs);
+    this.#wait(this.headRules.timeoutMs);
   }
 
   /** Called once per second. */
@@ -82,7 +82,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     const traffic = { receivedBytes, sentBytes, payloadBytes };
     if (isFlood(traffic)) return this.#refuse('http2 flood detected');
     // An idle connection has a timeout of its own.
-    const timeoutMs = this.#wires.size > 0 ? this.open.current.port.head.timeoutMs : Infinity;
+    const timeoutMs = this.#wires.size > 0 ? this.headRules.timeoutMs : Infinity;
     const verdict = this.#silence.verdict(traffic, nowMs, timeoutMs);
     if (verdict === 'ping') this.#session.ping(() => undefined);
     else if (verdict === 'dead') {
@@ -146,7 +146,8 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
       return this.#rest();
     }
     const { port, http2Reader } = open.current;
-    const head = http2Reader.read(fields, (flags & NGHTTP2_FLAG_END_STREAM) !== 0);
+    const isWhole = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
+    const head = http2Reader.read(fields, isWhole, this.tls?.serverName);
     const wire = new StreamWire({ stream, head, connection: this, open });
     this.#wires.add(wire);
     const { x } = wire;
@@ -200,7 +201,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   }
 }
 
-function sessionOptions(rules: Http2Rules, head: HeadRules): ServerOptions {
+function sessionOptions(rules: Http2Rules, head: HeadLimits): ServerOptions {
   return {
     maxSessionMemory: SESSION_MEGABYTES,
     // Requests with more fields are reset; those with fewer get a response that says what is wrong.

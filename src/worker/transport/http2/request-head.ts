@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PortHandler } from '../../../compile/index.ts';
 import { isValidQuery, normalizePath, type RequestFacts } from '../../../http/index.ts';
-import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
+import { HeadScan, headRulesOf, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 
 /** The head of a request on an HTTP/2 stream, and the properties derived from it. */
 export interface StreamHead {
@@ -37,17 +37,24 @@ const PATH = /^\/[^\0-\x20\x7f]*$/;
 export class StreamHeadReader {
   readonly #scan: HeadScan;
   readonly #port: PortHandler;
+  /** The rules for the path: a server is known if `:authority` came before it. */
+  #pathRules: PortHandler['head'];
   #cookie = '';
   #expect = '';
 
   constructor(port: PortHandler) {
     this.#port = port;
+    this.#pathRules = port.head;
     this.#scan = new HeadScan(port, Infinity);
   }
 
-  /** `fields`: name, value, name, value …, one character per byte. `isWhole`: no body follows. */
-  read(fields: readonly string[], isWhole: boolean): StreamHead {
-    this.#scan.start();
+  /**
+   * `fields`: name, value, name, value …, one character per byte. `isWhole`: no body follows. `serverName` is that of the
+   * handshake.
+   */
+  read(fields: readonly string[], isWhole: boolean, serverName = ''): StreamHead {
+    this.#scan.start(headRulesOf(this.#port, serverName));
+    this.#pathRules = this.#scan.rules;
     this.#cookie = this.#expect = '';
     const pseudo: Pseudo = { method: '', path: '', authority: undefined, protocol: undefined };
     for (let at = 0; at < fields.length; at += 2)
@@ -60,9 +67,13 @@ export class StreamHeadReader {
     const value = EIGHT_BIT.test(raw) ? Buffer.from(raw, 'latin1').toString() : raw;
     if (name === ':method') pseudo.method = value;
     // As in HTTP/1, the path keeps one character per byte.
-    else if (name === ':path') pseudo.path = raw;
-    else if (name === ':authority') pseudo.authority = value;
-    else if (name === ':protocol') pseudo.protocol = value;
+    else if (name === ':path') {
+      pseudo.path = raw;
+      this.#pathRules = this.#scan.rules;
+    } else if (name === ':authority') {
+      pseudo.authority = value;
+      this.#scan.name(value);
+    } else if (name === ':protocol') pseudo.protocol = value;
     else if (name === ':scheme') return;
     // Clients split this field, so that it is compressed better (RFC 9113, 8.2.3).
     else if (name === 'cookie') this.#cookie += this.#cookie === '' ? value : `; ${value}`;
@@ -89,7 +100,7 @@ export class StreamHeadReader {
     const question = pathAndQuery.indexOf('?');
     const path = question < 0 ? pathAndQuery : pathAndQuery.slice(0, question);
     const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
-    const uri = PATH.test(pathAndQuery) ? normalizePath(path, this.#port.mergeSlashes) : undefined;
+    const uri = PATH.test(pathAndQuery) ? normalizePath(path, this.#pathRules.mergeSlashes) : undefined;
     const scan = this.#scan;
     const host = scan.host === undefined ? '' : scan.hostName();
     const refusal = this.#refusal({ method, pathAndQuery, args, uri, host });
@@ -125,7 +136,7 @@ export class StreamHeadReader {
     const scan = this.#scan;
     const refused = scan.refusal(head.method);
     if (refused !== 0) return refused;
-    if (head.pathAndQuery.length > this.#port.head.lineBytes)
+    if (head.pathAndQuery.length > this.#pathRules.lineBytes)
       return scan.refuse(414, `client sent too long URI ${IN_LINE}`);
     if (head.uri === undefined || !isValidQuery(head.args))
       return scan.refuse(400, `client sent invalid request ${IN_LINE}`);

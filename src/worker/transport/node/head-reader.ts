@@ -12,7 +12,8 @@ import {
   readRequestLine,
   type RequestLine,
 } from '../../../http1/index.ts';
-import { HeadScan, IN_HEADERS, IN_LINE } from '../head-scan.ts';
+import type { HeadRules } from '../../../plan/index.ts';
+import { HeadScan, headRulesOf, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 
 const LF = 10;
 /** The number of empty lines that are accepted before a request. */
@@ -94,6 +95,18 @@ export interface Head {
 
 /** How a request line begins; nginx complains of the method where it does not. */
 const METHOD_AND_BLANK = /^[A-Z_-]+ /;
+/** Where the header lines are, and the rules that they begin with. */
+interface HeaderBlock {
+  readonly from: number;
+  readonly end: number;
+  readonly rules: HeadRules;
+}
+
+interface ReadHead {
+  readonly bytes: number;
+  readonly isMalformed: boolean;
+  readonly mergesSlashes: boolean;
+}
 
 const EIGHT_BIT = /[\x80-\xff]/;
 
@@ -119,23 +132,26 @@ export class HeadReader implements LineReceiver {
   }
 
   /**
-   * Reads the head at the start of `bytes`; returns `undefined` if it is incomplete. `seen` must belong to the same
-   * head.
+   * Reads the head at the start of `bytes`; returns `undefined` if it is incomplete. `seen` must belong to the same head;
+   * `serverName` is that of the handshake.
    */
-  read(bytes: Buffer, seen = new HeadProgress()): Head | undefined {
+  read(bytes: Buffer, seen = new HeadProgress(), serverName = ''): Head | undefined {
     if (seen.hasTooManyBlankLines) return this.#refused(bytes, 400);
+    const rules = headRulesOf(this.#port, serverName);
     const lineEnd = seen.findLineEnd(bytes);
-    if (lineEnd < 0) return this.#readStart(bytes);
-    if (lineEnd > this.#port.head.lineBytes) return this.#refused(bytes, 414);
+    if (lineEnd < 0) return this.#readStart(bytes, rules);
+    if (lineEnd > rules.lineBytes) return this.#refused(bytes, 414);
     const line = seen.line ?? readRequestLine(lineOf(bytes.toString('latin1', 0, lineEnd), 0, lineEnd));
     if (typeof line === 'number') return this.#refused(bytes, line);
-    if (line.version === '0.9') return this.#readHead(line, bytes, { from: lineEnd + 1, end: lineEnd + 1 });
+    if (line.version === '0.9')
+      return this.#readHead(line, bytes, { from: lineEnd + 1, end: lineEnd + 1, rules });
     seen.line = line;
     const end = seen.findEnd(bytes);
     const size = (end < 0 ? bytes.length : end) - lineEnd - 1;
-    if (size > this.#port.head.bytes) return this.#refused(bytes, 494, line);
-    if (end >= 0) return this.#readHead(line, bytes, { from: lineEnd + 1, end });
-    const isTooLong = bytes.length - seen.lastLine > this.#port.head.lineBytes;
+    const { headLimits } = this.#port;
+    if (size > headLimits.bytes) return this.#refused(bytes, 494, line);
+    if (end >= 0) return this.#readHead(line, bytes, { from: lineEnd + 1, end, rules });
+    const isTooLong = bytes.length - seen.lastLine > headLimits.lineBytes;
     return isTooLong ? this.#refused(bytes, 494, line) : undefined;
   }
 
@@ -145,19 +161,21 @@ export class HeadReader implements LineReceiver {
   }
 
   /** Checks a head whose first line is incomplete. */
-  #readStart(bytes: Buffer): Head | undefined {
-    if (bytes.length > this.#port.head.lineBytes) return this.#refused(bytes, 414);
+  #readStart(bytes: Buffer, { lineBytes }: HeadRules): Head | undefined {
+    if (bytes.length > lineBytes) return this.#refused(bytes, 414);
     // A single CR may be the start of an empty line.
     const text = bytes.toString('latin1', 0, 64);
     const start = lineOf(text, 0, text.length);
     return mayBeRequestLine(start) ? undefined : this.#refused(bytes, 400);
   }
 
-  #readHead(line: RequestLine, bytes: Buffer, { from, end }: { from: number; end: number }): Head {
-    this.#scan.start();
+  #readHead(line: RequestLine, bytes: Buffer, { from, end, rules }: HeaderBlock): Head {
+    this.#scan.start(rules);
+    // An absolute target names the server before any header does.
+    if (line.authority !== '') this.#scan.name(line.authority);
     this.#connection = this.#expect = '';
     const isMalformed = readHeaderLines(bytes.toString('latin1', from, end), 0, this) !== undefined;
-    return this.#head(line, { bytes: end, isMalformed });
+    return this.#head(line, { bytes: end, isMalformed, mergesSlashes: rules.mergeSlashes });
   }
 
   field(name: string, value: string): true {
@@ -171,12 +189,12 @@ export class HeadReader implements LineReceiver {
     else if (name === 'expect') this.#expect = value;
   }
 
-  #head(line: RequestLine, { bytes, isMalformed }: { bytes: number; isMalformed: boolean }): Head {
+  #head(line: RequestLine, { bytes, isMalformed, mergesSlashes }: ReadHead): Head {
     const { method, pathAndQuery, version } = line;
     const question = pathAndQuery.indexOf('?');
     const path = question < 0 ? pathAndQuery : pathAndQuery.slice(0, question);
     const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
-    const uri = normalizePath(path, this.#port.mergeSlashes);
+    const uri = normalizePath(path, mergesSlashes);
     const host = this.#hostOf(line);
     let refusal = isMalformed ? 400 : this.#scan.refusal(method, version === '1.1');
     if (refusal === 0 && (uri === undefined || !isValidQuery(args)))

@@ -44,7 +44,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     super(opened);
     const { socket, open } = opened;
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
-    this.arm(open.current.port.head.timeoutMs, () => this.cut());
+    this.arm(this.headRules.timeoutMs, () => this.cut());
     open.idle.add(this);
     // The preface reader has paused it.
     socket.resume();
@@ -116,14 +116,15 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
   /** Returns true if the head is complete and its request has begun. */
   #takeHead(): boolean {
     if (this.#step !== 'head' || !this.#pending) return false;
-    const { reader, port } = this.open.current;
+    const { reader } = this.open.current;
     const pending = this.#seen.withoutBlankLines(this.#pending);
     this.#pending = pending.length > 0 ? pending : undefined;
     if (this.#pending) this.open.idle.delete(this);
-    const head = this.#pending && reader.read(pending, this.#seen);
+    const head = this.#pending && reader.read(pending, this.#seen, this.tls?.serverName);
     if (!head) {
       if (this.#ended) this.socket.destroySoon();
-      else if (!this.#headBegun && this.#pending) this.arm(port.head.timeoutMs, () => this.#timeOutHead());
+      else if (!this.#headBegun && this.#pending)
+        this.arm(this.headRules.timeoutMs, () => this.#timeOutHead());
       this.#beginHead(this.#pending !== undefined);
       return false;
     }

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import type { ConnectionFacts, PortFacts } from '../../../http/index.ts';
+import type { HeadRules } from '../../../plan/index.ts';
 import { type Failing, guarded } from '../guarded.ts';
+import { headRulesOf } from '../head-scan.ts';
 import type { NodePort } from './node-port.ts';
 
 /** What is known of a connection when it begins. */
@@ -57,6 +59,11 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
 
   get isFull(): boolean {
     return this.socket.writableLength > 0;
+  }
+
+  /** The rules for heads, as long as no request has named its server. */
+  protected get headRules(): HeadRules {
+    return headRulesOf(this.open.current.port, this.tls?.serverName ?? '');
   }
 
   write(...pieces: readonly (string | Uint8Array)[]): void {

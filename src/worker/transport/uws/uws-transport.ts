@@ -212,7 +212,7 @@ export class UwsTransport implements Transport, Failing {
     let uri: string | undefined = path;
     const host = scan.hostName();
     if (refusal === 0) {
-      uri = normalizePath(path, port.mergeSlashes);
+      uri = normalizePath(path, port.head.mergeSlashes);
       const lineLength = path.length + args.length + method.length + 11;
       if (lineLength > port.head.lineBytes) refusal = scan.refuse(414, `client sent too long URI ${IN_LINE}`);
       else if (uri === undefined || !isValidQuery(args))
