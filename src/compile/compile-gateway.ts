@@ -167,7 +167,7 @@ function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled):
 type Serving = Pick<PortHandler, 'enter' | 'serve'>;
 
 function aloneServing(server: ServerHandler): Serving {
-  return { enter: (x) => server.enter(x), serve: (x) => server.serve(x) };
+  return { enter: (x) => server.enterRefused(x), serve: (x) => server.serve(x) };
 }
 
 /** A server found by name, and the slots for the captures of a regex name. */
@@ -197,7 +197,7 @@ function byName(port: PortPlan, { plan, servers, context }: Compiled): Serving {
     return server;
   };
   return {
-    enter: (x) => find(x).server.enter(x),
+    enter: (x) => find(x).server.enterRefused(x),
     serve(x) {
       const { server, refusal } = find(x);
       const status = refusal?.(x) ?? 0;

@@ -89,6 +89,11 @@ class FormattedErrors extends Map<number, Handler> {
   }
 }
 
+/** Tells whether the module of a location has a format of its own for errors. */
+export function formatsErrors({ errorPages }: ResponseRules): boolean {
+  return errorPages instanceof FormattedErrors;
+}
+
 /**
  * Compiles `error_page` of one location. The first directive that names a status wins (nginx); `format` responds to what is left.
  */

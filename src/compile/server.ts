@@ -25,6 +25,7 @@ import {
   type LocationHandler,
   noSharedHandlers,
 } from './location.ts';
+import { formatsErrors } from './location-rules.ts';
 import { compileOrigins } from './origins.ts';
 import { respondingToFailures, isOver } from './phases.ts';
 
@@ -116,6 +117,16 @@ export class ServerHandler implements Router {
   enter(x: Exchange): void {
     enter(x, this.#root.rules);
     x.serverName = this.name;
+  }
+
+  /**
+   * Makes a request whose head is refused one of this server, as in nginx, and one of its location where that has a format of
+   * its own for errors: clients of an API expect no page.
+   */
+  enterRefused(x: Exchange): void {
+    this.enter(x);
+    const rules = x.uri.startsWith('/') && this.#locations.find(x.uri)?.target.handler.rules;
+    if (rules && formatsErrors(rules)) enter(x, rules);
   }
 
   toUri(x: Exchange, target: string): void | Promise<void> {

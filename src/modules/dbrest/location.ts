@@ -8,7 +8,7 @@ import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
 import type { ConfigVersions } from './database-settings/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
-import { bodyTooLarge, type DbrestFault } from './fault/index.ts';
+import { bodyTooLarge, type DbrestFault, refusedByGateway } from './fault/index.ts';
 import { compileMcp, type McpParts } from './mcp/index.ts';
 import { compileNotes, notesOf, relationOf } from './notes.ts';
 import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } from './pipeline.ts';
@@ -61,8 +61,13 @@ export function compileDbrest(
     }
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
+  const ownErrors = (x: Exchange): void => {
+    const fault = refusedByGateway(x.errorStatus);
+    x.errorStatus = 0;
+    sendFault(x, fault, config.errorVerbosity);
+  };
   const filter = compileFilter(config, cors.filter);
-  return { ...(noting && { rewrite: [noting] }), content, tooLarge, filter, slashRedirect: true };
+  return { ...(noting && { rewrite: [noting] }), content, tooLarge, ownErrors, filter, slashRedirect: true };
 }
 
 interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain' | 'versions'> {

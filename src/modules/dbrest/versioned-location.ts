@@ -38,6 +38,7 @@ export function compileVersioned(
       await parts.content?.(x);
     },
     tooLarge: (x) => (requests.presentParts(x) ?? ofFile).tooLarge?.(x),
+    ownErrors: (x) => (requests.presentParts(x) ?? ofFile).ownErrors?.(x),
     filter: (x) => requests.presentParts(x)?.filter?.(x),
     slashRedirect: true,
   };

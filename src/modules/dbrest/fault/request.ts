@@ -1,3 +1,4 @@
+import { statusLine } from '../../../http/index.ts';
 import { DbrestFault } from './fault.ts';
 
 /** The part of a query string that did not parse, in PostgREST's words. */
@@ -250,4 +251,10 @@ export function roleNotPermitted(role: string): DbrestFault {
 function tokenFault(code: string, message: string, details: string | null): DbrestFault {
   const challenge = `Bearer error="invalid_token", error_description="${message}"`;
   return new DbrestFault({ code, status: 401, message, details, headers: ['WWW-Authenticate', challenge] });
+}
+
+/** DBREST130: gw has refused the request, by a directive or because it is malformed; the database was not asked. */
+export function refusedByGateway(status: number): DbrestFault {
+  const message = `The gateway refuses the request: ${statusLine(status).slice(4)}`;
+  return new DbrestFault({ code: 'DBREST130', status, message });
 }
