@@ -15,7 +15,6 @@ export {
   type NameKind,
   type NameRole,
   type PathRole,
-  type WordRole,
 } from './row.ts';
 export { bind, type BoundBlock, type BoundConfig, type BoundField, firstAt } from './bind.ts';
 export { syntaxOf } from './choose-entry.ts';
