@@ -140,6 +140,7 @@ class Binder {
     const scope = this.#scope(name, placed, drawn);
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
+    if (value !== undefined) this.#adviseOfParameters(entry, node);
     if (value !== undefined) this.#keep(entry, { value, node }, own);
     this.uses.push(...drawn.uses);
     if (this.#options.compat === 'skip') {
@@ -176,6 +177,16 @@ class Binder {
     if (!this.#options.advise) return;
     const message = `"${name}" is accepted for compatibility and has no effect`;
     this.#options.report.notice(message, span, { rule: 'ignored-directive', hint: why });
+  }
+
+  /** Reports the parameters without effect. */
+  #adviseOfParameters({ row: { ignores } }: Entry, { args }: DirectiveNode): void {
+    if (!this.#options.advise || !ignores) return;
+    for (const { value, span } of args) {
+      const name = value.replace(/=.*$/s, '=').toLowerCase();
+      const why = Object.hasOwn(ignores, name) ? ignores[name] : undefined;
+      if (why !== undefined) this.#advise(name.replace(/=$/, ''), why, span);
+    }
   }
 
   /** True if a directive that may occur once per block occurs again; the fault is reported. */

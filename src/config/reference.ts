@@ -16,6 +16,8 @@ export interface DirectiveFacts {
   readonly secret: boolean;
   /** The reason, if the directive has no effect. */
   readonly accepted?: string;
+  /** The parameters without effect, with the reasons. */
+  readonly ignores?: Readonly<Record<string, string>>;
 }
 
 /** The facts about `include`, which has no row because the loader resolves it. */
@@ -51,6 +53,7 @@ export function factsOf({ name, owner, row }: Entry, registry: Registry): Direct
     repeatable: 'repeat' in row && row.repeat === 'append',
     secret: row.secret !== undefined,
     ...('accepted' in row && { accepted: row.accepted }),
+    ...(row.ignores && { ignores: row.ignores }),
   };
 }
 
@@ -110,7 +113,7 @@ function linkTo(facts: DirectiveFacts): string {
 }
 
 function entryText(facts: DirectiveFacts): string {
-  const { name, syntax, contexts, summary, nginx } = facts;
+  const { name, syntax, contexts, summary, nginx, ignores = {} } = facts;
   const lines = [
     `<a id="${anchorOf(facts)}"></a>`,
     '',
@@ -124,6 +127,8 @@ function entryText(facts: DirectiveFacts): string {
   if (facts.default !== undefined) lines.push(`- Default: \`${facts.default}\``);
   if (facts.repeatable) lines.push('- May be repeated');
   if (facts.secret) lines.push('- Secret: masked in dumps and logs');
+  for (const [parameter, why] of Object.entries(ignores))
+    lines.push(`- Without effect: \`${parameter}\`: ${why}`);
   if (nginx !== undefined) lines.push(`- As in nginx: [${nginx.split('#')[1]}](${nginx})`);
   return `${lines.join('\n')}\n`;
 }

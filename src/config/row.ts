@@ -156,6 +156,11 @@ interface RowFacts {
    * `compat skip` a variable that gw does not have is empty in them; where any other directive uses one, requests get 501.
    */
   readonly tells?: true | ((args: readonly Word[]) => boolean);
+  /**
+   * The parameters that are checked but have no effect, each with the reason why nothing is granted or let through by that. A
+   * name that ends in `=` has a value.
+   */
+  readonly ignores?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -229,7 +234,10 @@ type OpeningStep<K, V> =
       }
     : never;
 
-/** A directive that is checked but has no effect; `accepted` gives the reason. */
+/**
+ * A directive that is checked but has no effect. `accepted` says why nothing is granted or let through by that: what guards
+ * something is carried out or refused.
+ */
 type AcceptedRow = RowFacts & {
   readonly args: ArgReader<unknown>;
   readonly accepted: string;

@@ -16,20 +16,21 @@ export const buffers: ArgReader<Buffers> = readers.words(
 
 /** `off`, or a value with variables (`proxy_bind address`). */
 export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
-  { syntax: 'address [transparent] | off', min: 1, max: 2 },
+  { syntax: 'address | off', min: 1, max: 2 },
   (words, scope) => {
     const [address, transparent] = words as [Word, Word?];
     if (transparent && transparent.value !== 'transparent') {
-      scope.report.emerg(
-        `invalid parameter "${transparent.value}"`,
-        transparent.span,
-        'expected "transparent"',
-      );
+      scope.report.emerg(`invalid parameter "${transparent.value}"`, transparent.span);
       return undefined;
     }
     if (transparent) {
-      const message = '"transparent" has no effect: gw does not change routes';
-      scope.report.warn(message, transparent.span, { rule: 'ignored-directive' });
+      // An upstream that knows clients by their address would take every request for one of gw itself.
+      const hint = 'gw does not change routes: tell the upstream the address in a header';
+      scope.report.emerg('"transparent" is not supported', transparent.span, {
+        rule: 'unsupported-module',
+        hint,
+      });
+      return undefined;
     }
     if (address.value === 'off') return 'off';
     const value = scope.complexValue(address);

@@ -53,6 +53,16 @@ export const cachePath: ArgReader<CachePlan> = readers.words(
   },
 );
 
+const AT_ONCE = 'what is purged is removed at once';
+
+/** The parameters without effect: those of the purger of nginx's paid edition. */
+export const PURGER: Readonly<Record<string, string>> = {
+  'purger=': AT_ONCE,
+  'purger_files=': AT_ONCE,
+  'purger_sleep=': AT_ONCE,
+  'purger_threshold=': AT_ONCE,
+};
+
 const SMALLEST_ZONE = 16_384;
 
 /** False: the parameter is wrong, and that was reported. */
@@ -90,8 +100,7 @@ function readParameter(word: Word, settings: Settings, scope: ReadScope): boolea
       /^(on|off)$/.test(text) ||
       wrong(`invalid use_temp_path value "${word.value}", it must be "on" or "off"`)
     );
-  // The purger of nginx's paid edition: gw removes what is purged at once.
-  if (name === 'purger' || name.startsWith('purger_')) return true;
+  if (Object.hasOwn(PURGER, `${name}=`)) return true;
   return wrong(`invalid parameter "${word.value}"`);
 }
 

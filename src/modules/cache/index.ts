@@ -1,6 +1,6 @@
 import { defines, directivesFor, pathFrom, type Rows } from '../../config/index.ts';
 import { type CacheConfig, moduleFor } from '../../contract/index.ts';
-import { cachePath } from './cache-path.ts';
+import { cachePath, PURGER } from './cache-path.ts';
 
 /** Protocols whose responses are stored. A cache serves all of them, whichever directive declares it. */
 const PROTOCOLS = ['proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -19,6 +19,7 @@ const declarations = (protocol: string): Rows<CacheConfig> =>
         ...defines('response cache', { word: 'any', behind: ['keys_zone='], until: ':' }),
         ...pathFrom('prefix'),
       ],
+      ignores: PURGER,
       source: `nginx ngx_http_${protocol}_module#${protocol}_cache_path`,
     },
   });

@@ -12,7 +12,8 @@ const HSL: readonly Context[] = ['http', 'server', 'location'];
 interface Group {
   readonly contexts: readonly Context[];
   readonly args: ArgReader<unknown>;
-  readonly why?: string;
+  /** Why nothing is granted or let through although the directive has no effect. */
+  readonly why: string;
   readonly many?: true;
   /** Separated by blanks. */
   readonly names: string;
@@ -36,6 +37,18 @@ const numberAndSize: ArgReader<unknown> = readers.words(
   },
 );
 
+/** A limit of 0 keeps what is in memory off the disk, so it is not taken where it would have no effect. */
+const coreLimit: ArgReader<number> = {
+  ...size,
+  read(words, scope) {
+    const bytes = size.read(words, scope);
+    if (bytes !== 0) return bytes;
+    const hint = 'set it for the process: LimitCORE=0 of systemd, or ulimit -c 0';
+    scope.report.emerg(`"${scope.directive}" cannot forbid core files`, scope.span, hint);
+    return undefined;
+  },
+};
+
 /** Directives that appear in a working nginx.conf and have no meaning here; their arguments are still checked. */
 const GROUPS: readonly Group[] = [
   { contexts: M, args: text, why: 'the modules of gw are built in', many: true, names: 'load_module' },
@@ -45,31 +58,65 @@ const GROUPS: readonly Group[] = [
     why: 'the limit of the process is inherited',
     names: 'worker_rlimit_nofile',
   },
-  { contexts: M, args: flag, names: 'pcre_jit ssl_object_cache_inheritable quic_bpf' },
-  { contexts: M, args: text, names: 'lock_file working_directory debug_points ssl_engine worker_priority' },
-  { contexts: M, args: size, names: 'worker_rlimit_core' },
-  { contexts: M, args: time, names: 'timer_resolution' },
-  { contexts: M, args: some('auto [mask] | mask ...', 1, Infinity), names: 'worker_cpu_affinity' },
+  { contexts: M, args: flag, why: INTERNALS, names: 'pcre_jit ssl_object_cache_inheritable' },
+  { contexts: M, args: flag, why: NO_HTTP_3, names: 'quic_bpf' },
+  { contexts: M, args: text, why: 'workers need no lock to accept connections', names: 'lock_file' },
+  { contexts: M, args: text, why: 'gw works where it is started', names: 'working_directory' },
+  { contexts: M, args: text, why: "it stops nginx at its developers' checks", names: 'debug_points' },
+  {
+    contexts: M,
+    args: text,
+    why: 'OpenSSL works without engines here; a key that only an engine has is refused',
+    names: 'ssl_engine',
+  },
+  {
+    contexts: M,
+    args: text,
+    why: 'the priority of the process is inherited: Nice= of systemd, or nice',
+    names: 'worker_priority',
+  },
+  {
+    contexts: M,
+    args: coreLimit,
+    why: 'the limit of the process is inherited: LimitCORE= of systemd, or ulimit -c',
+    names: 'worker_rlimit_core',
+  },
+  { contexts: M, args: time, why: INTERNALS, names: 'timer_resolution' },
+  {
+    contexts: M,
+    args: some('auto [mask] | mask ...', 1, Infinity),
+    why: 'the kernel chooses the cores of threads: CPUAffinity= of systemd, or taskset',
+    names: 'worker_cpu_affinity',
+  },
   {
     contexts: M,
     args: some('name threads=number [max_queue=number]', 2, 3),
+    why: 'files are read by the threads of Node.js',
     many: true,
     names: 'thread_pool',
   },
-  { contexts: E, args: integer(), names: 'epoll_events worker_aio_requests' },
-  { contexts: E, args: flag, names: 'multi_accept accept_mutex' },
-  { contexts: E, args: text, names: 'use' },
-  { contexts: E, args: time, names: 'accept_mutex_delay' },
-  { contexts: E, args: text, many: true, names: 'debug_connection' },
+  { contexts: E, args: integer(), why: INTERNALS, names: 'epoll_events worker_aio_requests' },
+  { contexts: E, args: flag, why: INTERNALS, names: 'multi_accept accept_mutex' },
+  { contexts: E, args: text, why: INTERNALS, names: 'use' },
+  { contexts: E, args: time, why: INTERNALS, names: 'accept_mutex_delay' },
+  {
+    contexts: E,
+    args: text,
+    why: 'the level of "error_log" counts for all clients',
+    many: true,
+    names: 'debug_connection',
+  },
   {
     contexts: HSL,
     args: flag,
+    why: INTERNALS,
     names: `sendfile tcp_nopush tcp_nodelay aio_write open_file_cache_events gzip_no_buffer
       ssi_ignore_recycled_buffers`,
   },
   {
     contexts: HSL,
     args: size,
+    why: INTERNALS,
     names: `sendfile_max_chunk postpone_output directio_alignment read_ahead send_lowat proxy_temp_file_write_size
       proxy_send_lowat fastcgi_send_lowat fastcgi_temp_file_write_size uwsgi_temp_file_write_size
       scgi_temp_file_write_size proxy_socket_rcvbuf proxy_socket_sndbuf gzip_window gzip_hash postpone_gzipping
@@ -81,26 +128,44 @@ const GROUPS: readonly Group[] = [
     why: 'a body is held in memory as one buffer',
     names: 'client_body_in_single_buffer',
   },
-  { contexts: HSL, args: numberAndSize, names: 'output_buffers gzip_buffers gunzip_buffers' },
-  { contexts: HSL, args: text, names: 'aio directio' },
-  { contexts: HSL, args: time, names: 'keepalive_min_timeout' },
+  {
+    contexts: HSL,
+    args: numberAndSize,
+    why: INTERNALS,
+    names: 'output_buffers gzip_buffers gunzip_buffers',
+  },
+  { contexts: HSL, args: text, why: INTERNALS, names: 'aio directio' },
+  {
+    contexts: HSL,
+    args: time,
+    why: 'idle connections may be closed as soon as gw stops or is out of them',
+    names: 'keepalive_min_timeout',
+  },
   {
     contexts: HSL,
     args: integer(),
+    why: INTERNALS,
     names: `types_hash_max_size types_hash_bucket_size proxy_headers_hash_max_size
       proxy_headers_hash_bucket_size`,
   },
   {
     contexts: HSL,
     args: some('path [level [level [level]]]', 1, 4),
+    why: 'responses are never written to a temporary file',
     names: 'proxy_temp_path fastcgi_temp_path uwsgi_temp_path scgi_temp_path',
   },
-  { contexts: HS, args: size, names: 'connection_pool_size request_pool_size' },
-  { contexts: HS, args: flag, names: 'client_body_early_read' },
-  { contexts: SL, args: integer(), names: 'referer_hash_max_size referer_hash_bucket_size' },
+  { contexts: HS, args: size, why: INTERNALS, names: 'connection_pool_size request_pool_size' },
+  { contexts: HS, args: flag, why: INTERNALS, names: 'client_body_early_read' },
+  {
+    contexts: SL,
+    args: integer(),
+    why: INTERNALS,
+    names: 'referer_hash_max_size referer_hash_bucket_size',
+  },
   {
     contexts: H,
     args: integer(),
+    why: INTERNALS,
     names: `variables_hash_max_size variables_hash_bucket_size server_names_hash_max_size
       server_names_hash_bucket_size map_hash_max_size map_hash_bucket_size`,
   },
@@ -118,9 +183,9 @@ const GROUPS: readonly Group[] = [
     names: 'http3_stream_buffer_size',
   },
   { contexts: HS, args: text, why: NO_HTTP_3, names: 'quic_host_key' },
-  { contexts: HS, args: integer(), names: 'http2_streams_index_size' },
-  { contexts: HS, args: size, names: 'http2_recv_buffer_size http2_pool_size' },
-  { contexts: HSL, args: size, names: 'http2_chunk_size' },
+  { contexts: HS, args: integer(), why: INTERNALS, names: 'http2_streams_index_size' },
+  { contexts: HS, args: size, why: INTERNALS, names: 'http2_recv_buffer_size http2_pool_size' },
+  { contexts: HSL, args: size, why: INTERNALS, names: 'http2_chunk_size' },
   {
     contexts: HS,
     args: integer(),
@@ -152,7 +217,7 @@ const GROUPS: readonly Group[] = [
 
 /** Gives the rows of the directives that are accepted for compatibility. */
 export const ACCEPTED: Rows<CoreConfig> = Object.fromEntries(
-  GROUPS.flatMap(({ names, contexts, args, why = INTERNALS, many }) =>
+  GROUPS.flatMap(({ names, contexts, args, why, many }) =>
     names.split(/\s+/).map((name) => [
       name,
       {

@@ -21,9 +21,25 @@ import type {
 } from '../../../contract/index.ts';
 import { methods } from './readers.ts';
 
-/** Parameters that tune nginx's sockets, or select a protocol that gw does not support: checked, but without effect. */
-const WITHOUT_EFFECT =
-  /^(reuseport|deferred|bind|multipath|backlog=\d+|(rcv|snd)buf=\d+[km]?|setfib=\d+|fastopen=\d+|ipv6only=(on|off)|accept_filter=.+|so_keepalive=(on|off|[\d:smh]*))$/i;
+const SIZED_BY_KERNEL =
+  'the kernel sizes the buffers of sockets; what gw keeps in memory has limits of its own';
+
+/** Parameters that are checked, but without effect: the value that they may have, and the reason. */
+const WITHOUT_EFFECT: ReadonlyMap<string, { readonly value: RegExp; readonly why: string }> = new Map([
+  ['reuseport', { value: /^$/, why: 'every worker has a socket of its own' }],
+  ['deferred', { value: /^$/, why: 'a connection without a request costs little, and its time is limited' }],
+  ['bind', { value: /^$/, why: 'every address has a socket of its own' }],
+  ['multipath', { value: /^$/, why: 'plain TCP takes the same connections' }],
+  ['backlog=', { value: /^\d+$/, why: 'the queue has the length that the engine gives it' }],
+  ['rcvbuf=', { value: /^\d+[km]?$/i, why: SIZED_BY_KERNEL }],
+  ['sndbuf=', { value: /^\d+[km]?$/i, why: SIZED_BY_KERNEL }],
+  ['fastopen=', { value: /^\d+$/, why: 'connections are opened by a full handshake' }],
+  ['accept_filter=', { value: /^.+$/, why: 'on Linux, nginx has no such filters either' }],
+  ['so_keepalive=', { value: /^(on|off|[\d:smh]*)$/i, why: 'idle connections are closed by time' }],
+]);
+
+/** Its `off` has an effect. */
+const IPV6_ONLY = /^ipv6only=(on|off)$/i;
 
 const SYNTAX =
   'address[:port[-port]] | port[-port] | unix:path [default_server] [ssl] [http2] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
@@ -76,8 +92,15 @@ const COMMON_PARAMETERS = [
 ];
 
 function checkParameter({ value, span }: Word, { report }: ReadScope): boolean {
-  if (MEANINGS.has(value) || WITHOUT_EFFECT.test(value)) return true;
+  const [, key = '', given = ''] = /^([^=]*=?)(.*)$/s.exec(value) ?? [];
+  const isIgnored = WITHOUT_EFFECT.get(key.toLowerCase())?.value.test(given) === true;
+  if (MEANINGS.has(value) || isIgnored || IPV6_ONLY.test(value)) return true;
   const [, option] = /^(backlog|rcvbuf|sndbuf|setfib|fastopen)=/.exec(value) ?? [];
+  if (option === 'setfib') {
+    const hint = 'Linux has no such routing tables: choose the routes of the process outside of gw';
+    report.emerg(`"${option}" is not supported on this platform`, span, hint);
+    return false;
+  }
   const message = option === undefined ? `invalid parameter "${value}"` : `invalid ${option} "${value}"`;
   const near = option === undefined ? nearest(value, COMMON_PARAMETERS) : undefined;
   report.emerg(message, span, {
@@ -265,6 +288,7 @@ export const structure = directivesFor<CoreConfig>()({
     inherit: false,
     defaultText: '*:80 as root, else *:8000',
     summary: 'Address and port, or path of a Unix socket, on which the server accepts connections.',
+    ignores: Object.fromEntries([...WITHOUT_EFFECT].map(([name, { why }]) => [name, why])),
     source: 'nginx ngx_http_core_module#listen',
   },
   server_name: {
