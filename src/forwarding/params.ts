@@ -96,31 +96,47 @@ const FOR_CACHE: readonly ParamConfig[] = [
   unlessEmpty('HTTP_IF_RANGE'),
 ];
 
+/**
+ * `X-A` and `X_A` are one parameter. Where both arrive, the former counts alone: nginx sends both, and the program takes the one
+ * that the client was free to write.
+ */
 function giveHeaders(headers: readonly string[], replaced: ReadonlySet<string>, give: ParamSink): void {
-  const found = new Map<string, string>();
+  const found = new Map<string, HeaderParam>();
   for (let index = 0; index < headers.length; index += 2) {
-    const name = paramOf(headers[index] as string);
+    const { name, isExact } = paramOf(headers[index] as string);
     if (replaced.has(name)) continue;
     const value = headers[index + 1] as string;
     const before = found.get(name);
-    found.set(
-      name,
-      before === undefined ? value : `${before}${name === 'HTTP_COOKIE' ? '; ' : ', '}${value}`,
-    );
+    if (before?.isExact === isExact) before.value += `${name === 'HTTP_COOKIE' ? '; ' : ', '}${value}`;
+    else if (!before || isExact) found.set(name, { value, isExact });
   }
-  for (const [name, value] of found) give(name, value);
+  for (const [name, { value }] of found) give(name, value);
+}
+
+interface HeaderParam {
+  value: string;
+  /** The header has no underscores. */
+  readonly isExact: boolean;
+}
+
+interface ParamName {
+  readonly name: string;
+  readonly isExact: boolean;
 }
 
 /** Names as clients send them: the same few recur. */
-const known = new Map<string, string>();
+const known = new Map<string, ParamName>();
 const MOST_KNOWN = 1_000;
 
-function paramOf(header: string): string {
+function paramOf(header: string): ParamName {
   const found = known.get(header);
   if (found !== undefined) return found;
-  const name = `HTTP_${header.toUpperCase().replaceAll('-', '_')}`;
-  if (known.size < MOST_KNOWN) known.set(header, name);
-  return name;
+  const param = {
+    name: `HTTP_${header.toUpperCase().replaceAll('-', '_')}`,
+    isExact: !header.includes('_'),
+  };
+  if (known.size < MOST_KNOWN) known.set(header, param);
+  return param;
 }
 
 /** The parameter that carries the `Range` of requests, for pieces (`slice`). */

@@ -28,21 +28,29 @@ export function removeAll(headers: string[] | undefined, name: string): void {
   }
 }
 
-/** Returns a request header by its lower-case name. Repeated headers are joined (RFC 9110, 5.3). */
+/**
+ * Returns a request header by its lower-case name. Repeated headers are joined (RFC 9110, 5.3). Whatever decides about a request
+ * reads its headers so: `X_A` is another header than `X-A`, and a proxy in front may pass it on as it came.
+ */
 export function requestHeaderOf(headers: HeaderList, name: string): string | undefined {
   let joined: string | undefined;
   for (let index = 0; index < headers.length; index += 2) {
-    const given = headers[index] as string;
-    if (given !== name && !isUnderscored(given, name)) continue;
+    if (headers[index] !== name) continue;
     const value = headers[index + 1] as string;
     joined = joined === undefined ? value : `${joined}${name === 'cookie' ? '; ' : ', '}${value}`;
   }
   return joined;
 }
 
-/** As in nginx, `X_A` matches `$http_x_a` where names with underscores are allowed. */
-function isUnderscored(given: string, name: string): boolean {
-  return given.length === name.length && given.includes('_') && given.replaceAll('_', '-') === name;
+/** The same for variables that tell headers: `X_A` counts as `X-A` (nginx ngx_http_variable_unknown_header). */
+export function headerVariableOf(headers: HeaderList, name: string): string | undefined {
+  for (let index = 0; index < headers.length; index += 2)
+    if ((headers[index] as string).includes('_')) return requestHeaderOf(withoutUnderscores(headers), name);
+  return requestHeaderOf(headers, name);
+}
+
+function withoutUnderscores(headers: HeaderList): HeaderList {
+  return headers.map((text, index) => (index % 2 === 0 ? text.replaceAll('_', '-') : text));
 }
 
 function isSameName(one: string, other: string): boolean {

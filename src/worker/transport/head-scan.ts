@@ -149,7 +149,8 @@ export class HeadScan {
     if (PLAIN_NAME.test(name)) return this.#needs.allHeaders || this.#needs.headers.has(name);
     const { underscores, ignoresInvalid } = this.#rules;
     const counts = UNDERSCORED_NAME.test(name) ? underscores || !ignoresInvalid : !ignoresInvalid;
-    return counts && (this.#needs.allHeaders || this.#needs.headers.has(name.replaceAll('_', '-')));
+    const { allHeaders, headers } = this.#needs;
+    return counts && (allHeaders || headers.has(name) || headers.has(name.replaceAll('_', '-')));
   }
 
   /** Returns the name in the `Host` header; `undefined` if it is malformed. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Build } from '../../../contract/index.ts';
 import { type Exchange, type Getter, requestLineOf, stateKey } from '../../../http/index.ts';
 import { spooledBody } from '../../../spool.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
@@ -128,13 +129,22 @@ export const ofRequest: Variables = {
   },
 };
 
+/** Headers that nginx looks up by their exact name (ngx_http_core_variables): access lists and limits depend on them. */
+const EXACT: ReadonlySet<string> = new Set(['user_agent', 'x_forwarded_for']);
+
+function compileHeader(rest: string, build: Build): Getter {
+  const name = headerName(rest);
+  const read = readHeader(name, build);
+  return EXACT.has(rest) || name === rest ? read : (x) => x.headerVariable(name);
+}
+
 /** Variables whose names have a variable part: `$arg_page`, `$http_user_agent`. */
 export const requestFamilies: Families = {
   arg_: {
     summary: 'A parameter of the query string, still encoded.',
     compile: (name) => (x) => (x.args === '' ? undefined : findArgument(x.args, name)),
   },
-  http_: { summary: 'A request header.', compile: (rest, build) => readHeader(headerName(rest), build) },
+  http_: { summary: 'A request header.', compile: compileHeader },
   cookie_: {
     summary: 'A cookie.',
     compile: (name, build) => {
