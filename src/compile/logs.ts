@@ -33,10 +33,10 @@ export class ErrorLogs {
   }
 
   #open(targets: readonly ErrorLogTarget[]): ErrorLog {
-    const { prefix, workerId: tid, logListeners: listeners } = this.#worker;
+    const { prefix, workerId: tid, logListeners: listeners, logOpener: opener } = this.#worker;
     const log = this.#worker.share(
       `error_log ${JSON.stringify(targets)}`,
-      () => openErrorLogs(targets, { prefix, tid, listeners }),
+      () => openErrorLogs(targets, { prefix, tid, listeners, opener }),
       (opened) => opened.close(),
     );
     this.#worker.onReopen(() => log.reopen());

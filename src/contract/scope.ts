@@ -2,7 +2,7 @@ import type { Severity } from '../../grammar/index.ts';
 import type { Caches } from '../cache/index.ts';
 import type { Clusters } from '../cluster/index.ts';
 import type { Health } from '../health/index.ts';
-import type { ErrorLog, LogListeners } from '../log/index.ts';
+import type { ErrorLog, LogListeners, LogOpener } from '../log/index.ts';
 import type { Account } from '../system/index.ts';
 import type { PeerView, Upstreams } from '../upstream/index.ts';
 import type { Counters, ZoneDeclaration } from '../zone/index.ts';
@@ -162,7 +162,11 @@ export interface WorkerScope extends ResourceScope {
   readonly view: GatewayView;
   /** Receive every line that an error log of this thread writes. */
   readonly logListeners: LogListeners;
-  /** Adds a listener that is called when log files were rotated (USR1). */
+  readonly logOpener: LogOpener;
+  /**
+   * Adds a listener that is called when logs may have been rotated: after USR1 and after a reload. A listener is called once, however
+   * often it is added.
+   */
   onReopen(listener: () => void): void;
   /** Adds a listener that is called when this configuration begins to serve; until then it can still be refused. */
   onServing(listener: () => void): void;

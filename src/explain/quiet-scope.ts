@@ -2,7 +2,7 @@ import { type Caches, openUnattended } from '../cache/index.ts';
 import type { Clusters } from '../cluster/index.ts';
 import type { Check, ExplainScope, GatewayView, TrialApi } from '../contract/index.ts';
 import type { Health } from '../health/index.ts';
-import { type ErrorLog, LogListeners } from '../log/index.ts';
+import { type ErrorLog, LogListeners, LogOpener } from '../log/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { OpenUpstreams, serversOfBlock, type Upstreams } from '../upstream/index.ts';
 import { Counters, createCounterMemory, createZone } from '../zone/index.ts';
@@ -21,6 +21,7 @@ export class QuietScope implements ExplainScope {
   readonly checks = new Map<string, Check>();
   readonly trials: readonly TrialApi[] = [];
   readonly logListeners = new LogListeners();
+  readonly logOpener = new LogOpener();
   readonly log: ErrorLog;
   readonly live: boolean;
   readonly health: Health = { results: () => [] };

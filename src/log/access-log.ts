@@ -2,14 +2,15 @@ import { closeSync, fstatSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
 import type { ErrorLog } from './error-log.ts';
-import { openLogFile, standardStream } from './log-file.ts';
+import { systemFailure } from '../system/index.ts';
+import { identityOf, openFailure, LogOpener, standardStream } from './log-file.ts';
 
 /** An open access log. Its methods never throw, so that a file error does not fail a request. */
 interface AccessLog {
   /** Writes one line, which is given without its end. */
   write(line: string): void;
-  /** Switches to a new file of the same name. Buffered lines are written to the old one. */
-  reopen(): void;
+  /** Switches to the file that has the name now, if it is another one. Buffered lines are written to the old one. */
+  readonly reopen: () => void;
   /** Resolves when everything is written or cannot be written. */
   close(): Promise<void>;
 }
@@ -22,6 +23,7 @@ interface AccessLogOptions {
   readonly flushMs: number;
   /** 1 … 9: each buffer is compressed; the file is a series of gzip members. */
   readonly gzipLevel?: number | undefined;
+  readonly opener?: LogOpener;
   /** Receives an alert when the file cannot be written; once until it can be again. */
   readonly log: ErrorLog;
 }
@@ -73,14 +75,15 @@ class AppendedLog implements AccessLog {
     else if (flushMs > 0) this.#flushLater ??= setTimeout(() => this.#flush(), flushMs).unref();
   }
 
-  reopen(): void {
+  readonly reopen = (): void => {
     if (this.#isClosed || standardStream(this.#options.path) !== undefined) return;
     const next = this.#open();
     if (!next) return;
+    if (next.identity === this.#file?.identity) return next.boom.end();
     this.#flush();
     this.#file?.boom.end();
     this.#file = next;
-  }
+  };
 
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -115,20 +118,20 @@ class AppendedLog implements AccessLog {
   #open(): OpenFile | undefined {
     try {
       const file = openFile(this.#options);
-      file.boom.on('error', (error: Error) => this.#tell(error));
+      file.boom.on('error', (error: Error) => this.#tell(systemFailure('write', this.#options.path, error)));
       file.boom.on('write', () => (this.#trouble = ''));
       file.boom.on('drain', () => (this.#isWriting &&= this.#file !== file));
       return file;
     } catch (error) {
-      this.#tell(error as Error);
+      this.#tell(openFailure(this.#options.path, error));
       return undefined;
     }
   }
 
-  #tell({ message }: Error): void {
-    if (message === this.#trouble) return;
-    this.#trouble = message;
-    this.#options.log.write('alert', `access log "${this.#options.path}" cannot be written: ${message}`);
+  #tell(trouble: string): void {
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.#options.log.write('alert', trouble);
   }
 }
 
@@ -151,6 +154,7 @@ type Boom = Omit<SonicBoom, 'write'> & { write(piece: string | Buffer): boolean 
 
 interface OpenFile {
   readonly boom: Boom;
+  readonly identity: string;
   /** Largest write, in UTF-16 units. */
   readonly chunkLength: number;
   /** The descriptor, if lines may be written at once: the file is a plain one, and nothing is buffered. */
@@ -158,9 +162,9 @@ interface OpenFile {
 }
 
 /** Opens the file immediately, so that missing permission shows at load time and not during a request. */
-function openFile({ path, bufferBytes, gzipLevel }: AccessLogOptions): OpenFile {
+function openFile({ path, bufferBytes, gzipLevel, opener = new LogOpener() }: AccessLogOptions): OpenFile {
   const standard = standardStream(path);
-  const fd = standard ?? openLogFile(path);
+  const fd = standard ?? opener.open(path);
   try {
     const stat = fstatSync(fd);
     const isPipe = stat.isFIFO() || stat.isSocket();
@@ -168,7 +172,12 @@ function openFile({ path, bufferBytes, gzipLevel }: AccessLogOptions): OpenFile 
     const chunkLength = isPipe ? Math.floor(maxWrite / MAX_BYTES_PER_UNIT) : maxWrite;
     const contentMode = gzipLevel === undefined ? 'utf8' : 'buffer';
     const boom = new SonicBoom({ fd, sync: false, maxWrite, maxLength: MAX_WAITING_BYTES, contentMode });
-    return { boom, chunkLength, promptFd: stat.isFile() && bufferBytes === 0 ? fd : undefined };
+    return {
+      boom,
+      identity: identityOf(fd),
+      chunkLength,
+      promptFd: stat.isFile() && bufferBytes === 0 ? fd : undefined,
+    };
   } catch (error) {
     if (standard === undefined) closeSync(fd);
     throw error;

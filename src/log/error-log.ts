@@ -1,9 +1,8 @@
 import { closeSync, existsSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { openLogFile, standardStream } from './log-file.ts';
+import { identityOf, LogOpener, openFailure, standardStream } from './log-file.ts';
 import { redactQuery } from './log-text.ts';
 import { openSyslog, type SyslogTarget } from './syslog.ts';
-import { systemFailure } from '../system/index.ts';
 import { errorLogTime } from './time.ts';
 
 /** nginx's levels, least severe first. */
@@ -105,8 +104,8 @@ const LINE_END = Buffer.from('\n');
 const MOST_SEVERE = LEVELS.length - 1;
 
 /** Opens the destination of an `error_log` directive. */
-function openSink(target: ErrorLogTarget, prefix: string): ErrorSink {
-  return 'syslog' in target ? openSyslogSink(target.syslog) : new FileSink(target.path, prefix);
+function openSink(target: ErrorLogTarget, writer: LogWriter): ErrorSink {
+  return 'syslog' in target ? openSyslogSink(target.syslog) : new FileSink(target.path, writer);
 }
 
 function openSyslogSink(target: SyslogTarget): ErrorSink {
@@ -121,10 +120,12 @@ function openSyslogSink(target: SyslogTarget): ErrorSink {
 
 class FileSink implements ErrorSink {
   readonly path: string;
+  readonly #opener: LogOpener;
   #descriptor: number;
 
-  constructor(path: string, prefix: string) {
+  constructor(path: string, { prefix, opener = new LogOpener() }: LogWriter) {
     this.path = standardStream(path) === STDERR ? 'stderr' : resolve(prefix, path);
+    this.#opener = opener;
     this.#descriptor = this.#open() ?? STDERR;
   }
 
@@ -132,12 +133,14 @@ class FileSink implements ErrorSink {
     writeLine(this.#descriptor, line);
   }
 
-  /** Keeps the old file if the new one cannot be opened. */
+  /** Keeps the old file if the new one cannot be opened, or is the same. */
   reopen(): void {
     const next = this.#open();
-    if (next === undefined) return;
-    this.close();
-    this.#descriptor = next;
+    if (next === undefined || next === this.#descriptor) return;
+    const isSame = identityOf(next) === identityOf(this.#descriptor);
+    const left = isSame ? next : this.#descriptor;
+    if (!isSame) this.#descriptor = next;
+    if (left > STDERR) closeSync(left);
   }
 
   close(): void {
@@ -150,11 +153,9 @@ class FileSink implements ErrorSink {
     const standard = standardStream(this.path);
     if (standard !== undefined) return standard;
     try {
-      return openLogFile(this.path);
+      return this.#opener.open(this.path);
     } catch (error) {
-      const { errno, message } = error as NodeJS.ErrnoException;
-      const failure = errno === undefined ? message : systemFailure('open', this.path, error);
-      tellOperator(`could not open error log file: ${failure}`);
+      tellOperator(`could not open error log file: ${openFailure(this.path, error)}`);
       return undefined;
     }
   }
@@ -196,6 +197,7 @@ export interface LogWriter {
   readonly prefix: string;
   readonly tid: number;
   readonly listeners?: LogListeners;
+  readonly opener?: LogOpener;
 }
 
 interface OpenTarget {
@@ -210,7 +212,7 @@ interface OpenTarget {
 export function openErrorLogs(targets: readonly ErrorLogTarget[] | undefined, writer: LogWriter): LogFiles {
   const logs: readonly OpenTarget[] = (targets ?? [defaultTarget(writer)]).map((target) => ({
     threshold: LEVELS.indexOf(target.level),
-    sink: openSink(target, writer.prefix),
+    sink: openSink(target, writer),
   }));
   const author = `${process.pid}#${writer.tid}`;
   return {

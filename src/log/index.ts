@@ -13,5 +13,5 @@ export {
 } from './error-log.ts';
 export { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from './log-text.ts';
 export { parseSyslog, type SyslogTarget, openSyslog } from './syslog.ts';
-export { standardStream } from './log-file.ts';
+export { type HeldLog, type HeldLogs, identityOf, LogOpener, standardStream } from './log-file.ts';
 export { dateGmt, dateLocal, timeIso8601, timeLocal } from './time.ts';

@@ -1,6 +1,6 @@
-import { constants, openSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { openAsRoot } from '../system/index.ts';
+import { appendAsRoot, openToAppend, systemFailure } from '../system/index.ts';
 
 const DESCRIPTORS: Readonly<Record<string, 1 | 2>> = {
   '/dev/stdout': 1,
@@ -33,14 +33,68 @@ export function standardStream(path: string): 1 | 2 | undefined {
   return undefined;
 }
 
-const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-const MODE = 0o644;
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+
+/** A log that root has opened for this process, which keeps it open and owns the file. */
+export interface HeldLog {
+  readonly fd: number;
+  readonly identity: string;
+}
+
+/** Held logs by their absolute paths. */
+export type HeldLogs = Readonly<Record<string, HeldLog>>;
 
 /**
- * Opens a log for appending. Root follows no links that another user could have created: otherwise the account that
- * serves could choose a file for root to open.
+ * Opens the logs of one thread. Where root has given up its rights, the account that serves may not reach a log by its path: it
+ * opens such a log anew by the descriptor that root has left for it.
  */
-export function openLogFile(path: string): number {
-  const open = process.getuid?.() === 0 ? openAsRoot : openSync;
-  return open(path, O_WRONLY | O_APPEND | O_CREAT, MODE);
+export class LogOpener {
+  readonly #account: number | undefined;
+  #held: HeldLogs = {};
+
+  /** `account`: the one that gets the files that this thread opens while it is root. */
+  constructor(account?: number) {
+    this.#account = account;
+  }
+
+  use(held: HeldLogs): void {
+    this.#held = held;
+  }
+
+  /** Opens a log for appending; the caller closes the descriptor. Throws if the path cannot be opened. */
+  open(path: string): number {
+    return this.#openHeld(path) ?? openLogFile(path, this.#account);
+  }
+
+  #openHeld(path: string): number | undefined {
+    const held = this.#held[path];
+    if (!held) return undefined;
+    let fd: number;
+    try {
+      fd = openSync(`/proc/self/fd/${held.fd}`, O_WRONLY | O_APPEND | O_NONBLOCK);
+    } catch {
+      // There is no /proc, or a later rotation has closed it.
+      return undefined;
+    }
+    if (identityOf(fd) === held.identity) return fd;
+    closeSync(fd);
+    return undefined;
+  }
+}
+
+/** Returns in nginx's words why a log cannot be opened. */
+export function openFailure(path: string, error: unknown): string {
+  const { errno, message } = error as NodeJS.ErrnoException;
+  return errno === undefined ? message : systemFailure('open', path, error);
+}
+
+/** Tells files apart, whatever their names are. */
+export function identityOf(fd: number): string {
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+/** Opens a log for appending. Root follows no links of others: the account that serves could choose a file for root to open. */
+function openLogFile(path: string, account: number | undefined): number {
+  return process.getuid?.() === 0 ? appendAsRoot(path, account) : openToAppend(path, O_CREAT);
 }

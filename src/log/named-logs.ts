@@ -1,5 +1,6 @@
+import { closeSync, constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { systemFailure } from '../system/index.ts';
+import { appendAsRoot, systemFailure } from '../system/index.ts';
 
 /** `open_log_file_cache`: which files are kept open. */
 export interface NamedLogRules {
@@ -17,7 +18,7 @@ export interface NamedLogs {
   /** `path` is absolute. */
   write(path: string, line: string): void;
   /** Closes all files; they are opened again when needed. */
-  reopen(): void;
+  readonly reopen: () => void;
   /** Resolves when everything is written or cannot be written. */
   close(): Promise<void>;
 }
@@ -31,6 +32,8 @@ interface NamedFile {
   checkedMs: number;
 }
 
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+const FLAGS = O_WRONLY | O_APPEND | O_NONBLOCK;
 const FILE_MODE = 0o644;
 /** Limit of buffered characters; further lines are dropped. */
 const MAX_WAITING = 16 * 1024 * 1024;
@@ -68,10 +71,10 @@ class NamedLogFiles implements NamedLogs {
     this.#soon();
   }
 
-  reopen(): void {
+  readonly reopen = (): void => {
     this.#reopens = true;
     this.#soon();
-  }
+  };
 
   async close(): Promise<void> {
     clearInterval(this.#sweep);
@@ -158,9 +161,20 @@ function closedFile(): NamedFile {
 }
 
 async function openAgain(path: string, file: NamedFile): Promise<void> {
-  file.handle = await open(path, 'a', FILE_MODE);
+  file.handle = await openNamed(path);
   file.inode = (await file.handle.stat()).ino;
   file.checkedMs = performance.now();
+}
+
+/** Does not wait for the reader of a pipe, which would keep a thread of libuv busy. */
+async function openNamed(path: string): Promise<FileHandle> {
+  if (process.getuid?.() !== 0) return open(path, FLAGS | O_CREAT, FILE_MODE);
+  const fd = appendAsRoot(path);
+  try {
+    return await open(`/proc/self/fd/${fd}`, FLAGS);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 async function shut(file: NamedFile): Promise<void> {

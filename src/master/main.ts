@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { CoreConfig, LoadFault } from '../contract/index.ts';
-import type { ErrorLog } from '../log/index.ts';
+import { type ErrorLog, LogOpener } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
 import type { Account } from '../system/index.ts';
 import { ThreadLog } from '../worker/index.ts';
@@ -86,8 +86,9 @@ async function begin(
   if (!plan) return undefined;
   const { core, prefix } = plan.main;
   setEnvironment(core);
-  const log = new ThreadLog(core.errorLogs, { prefix, tid: 0 });
   const account = accountFor(core);
+  const opener = new LogOpener(typeof account === 'object' ? account.uid : undefined);
+  const log = new ThreadLog(core.errorLogs, { prefix, tid: 0, opener });
   if (typeof account === 'string') {
     refuse(account, log);
     return undefined;
@@ -95,7 +96,7 @@ async function begin(
   const accepted = { ...candidate, plan };
   const master = new Master(accepted, {
     privileges: account
-      ? new KeptPrivileges({ account, keeper: new KeeperChannel(JSON.stringify(source)), log })
+      ? new KeptPrivileges({ account, keeper: new KeeperChannel(JSON.stringify(source)), log, opener })
       : ownPrivileges({
           source,
           pid: Number(process.env['GW_SUPERVISOR']) || process.pid,

@@ -76,10 +76,9 @@ export class Master {
   #generation = 0;
   /** True once this gateway owns its sockets, so that files of another gateway's sockets are not removed. */
   #serves = false;
-  /** The queue of start and reloads; never rejects. */
+  /** The queue of start, reloads and reopening; never rejects. */
   #busy: Promise<unknown> = Promise.resolve();
   #reloadWaits = false;
-  #reopening: Promise<unknown> = Promise.resolve();
   #reopenWaits = false;
   #stopping: Promise<void> | undefined;
   readonly #hurry = new AbortController();
@@ -129,16 +128,17 @@ export class Master {
     });
   }
 
-  /** Reopens log files after rotation. Calls run one after the other; calls meanwhile are combined. */
+  /** Reopens log files after rotation, and after a reload that is under way; calls meanwhile are combined. */
   reopen(): void {
     if (this.#reopenWaits) return;
     this.#reopenWaits = true;
-    this.#reopening = this.#reopening.then(async () => {
+    this.#busy = this.#busy.then(async () => {
       this.#reopenWaits = false;
       const { privileges, log } = this.#options;
       await privileges.reopen().catch((error: unknown) => log.write('alert', (error as Error).message));
       log.reopen();
-      this.#workers.reopen();
+      await this.#workers.reopen(privileges.logs);
+      privileges.reopened();
     });
   }
 
@@ -179,7 +179,9 @@ export class Master {
     this.#resources = resources;
     this.#commitZones(shipment.zones);
     await privileges.settle(candidate);
-    await this.#workers.start(shipment);
+    // The account may reach a log that root would not open.
+    log.reopen();
+    await this.#workers.start({ ...shipment, logs: privileges.logs });
     this.#serves = true;
     await privileges.serving(candidate);
     this.#metrics.loaded(true);
@@ -207,6 +209,7 @@ export class Master {
     this.#plan = plan;
     this.#commitZones(shipment.zones);
     log.use(plan.main.core.errorLogs);
+    log.reopen();
     this.#tellLimits(before);
     // The gateway serves already, even if the pid file cannot be written.
     await privileges
@@ -280,7 +283,8 @@ export class Master {
     }
     const zones = this.#zones.plan(plan.zones);
     const counters = this.#metrics.memoryFor(largestIdOf(plan.main.workers));
-    return { shipment: { generation: ++this.#generation, plan, zones, counters, provided }, resources };
+    const { logs } = this.#options.privileges;
+    return { shipment: { generation: ++this.#generation, plan, zones, counters, logs, provided }, resources };
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import { basename } from 'node:path';
 import type { ListenAddress } from '../contract/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
-import { openAsRoot, systemFailure } from '../system/index.ts';
+import { openAsRoot, removeAsRoot, systemFailure } from '../system/index.ts';
 
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
@@ -31,7 +31,7 @@ export function writePidFile(path: string, pid: number): void {
 
 function openAnew(path: string): number {
   try {
-    rmSync(path, { force: true });
+    remove(path);
   } catch {
     // The file cannot be removed; it may still be writable.
     return openToWrite(path, O_TRUNC);
@@ -72,10 +72,16 @@ function readWhole(path: string): string {
   }
 }
 
+/** Removes a file. Root follows no link of others to its directory: a file of the same name may be elsewhere. */
+function remove(path: string): void {
+  if (process.getuid?.() === 0) removeAsRoot(path);
+  else rmSync(path, { force: true });
+}
+
 /** Removes the pid file unless another process has written it since. */
 export function removePidFile(path: string, pid: number): void {
   try {
-    if (readPidFile(path) === pid) rmSync(path);
+    if (readPidFile(path) === pid) remove(path);
   } catch {
     // The file no longer exists.
   }
@@ -89,7 +95,7 @@ export function removeSocketFiles({ ports }: GatewayPlan): void {
 /** Removes the file of a Unix socket, which a killed process may have left behind. */
 export function removeSocketFile(address: ListenAddress): void {
   if (address.kind !== 'unix') return;
-  if (lstatSync(address.path, { throwIfNoEntry: false })?.isSocket()) rmSync(address.path);
+  if (lstatSync(address.path, { throwIfNoEntry: false })?.isSocket()) remove(address.path);
 }
 
 /** Whether the path is something else than a socket, which uWebSockets.js would remove. */

@@ -99,8 +99,11 @@ export class Workers implements ThreadEvents {
     this.#watchdog.announceStop();
   }
 
-  reopen(): void {
-    for (const thread of this.#threads.values()) thread.tell({ type: 'reopen' });
+  /** Reopens the logs of all workers; resolves when they have done so. */
+  async reopen(logs: Shipment['logs']): Promise<void> {
+    if (this.#shipment) this.#shipment = { ...this.#shipment, logs };
+    const threads = [...this.#threads.values()];
+    await Promise.allSettled(threads.map((thread) => thread.ask({ type: 'reopen', logs })));
   }
 
   /** Stops all threads; resolves when the last one has ended. A second call with `graceful` false hurries the others. */

@@ -2,16 +2,20 @@ import {
   chmodSync,
   closeSync,
   constants,
+  fchmodSync,
+  fchownSync,
   fstatSync,
   lstatSync,
   openSync,
   readlinkSync,
+  rmSync,
   type Stats,
 } from 'node:fs';
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { systemFailure } from './failure.ts';
 
-const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } =
+  constants;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 /** Linux: refers to a file without opening it; a socket cannot be opened. */
@@ -40,25 +44,126 @@ export function rootPath(path: string): string | undefined {
  * hard, and does not block on their pipes.
  */
 export function openAsRoot(path: string, flags: number, mode: number): number {
-  const { safe, names } = walk(path);
-  const last = names.at(-1);
-  if (last === undefined) return openSync(safe, flags, mode);
-  let directory = openSync(safe, O_RDONLY | O_DIRECTORY);
+  return atEntry(path, ({ name, directory }) => {
+    if (!directory) return openSync(name, flags, mode);
+    const descriptor = openSync(name, flags | O_NOFOLLOW | O_NONBLOCK, mode);
+    return withoutTrap(descriptor, (flags & O_PATH) !== 0);
+  });
+}
+
+/** Removes a file as root, if there is one, and none that has its name behind a link of another user. */
+export function removeAsRoot(path: string): void {
+  atEntry(path, ({ name }) => rmSync(name, { force: true }));
+}
+
+const MODE = 0o644;
+const OTHERS_READ = 0o004;
+const OWNER_READS_AND_WRITES = 0o600;
+/** A file may come and go between two attempts to open or create it. */
+const MOST_ATTEMPTS = 5;
+
+/**
+ * Opens a file for appending as root, and creates it if it is missing. With an account, the file becomes that account's, as far
+ * as this lets it have nothing that it could not have before. In a directory that other users can write, the file has to be a
+ * regular one with a single name, and to belong to root, to the account or to the owner of the directory.
+ */
+export function appendAsRoot(path: string, account?: number): number {
+  return atEntry(path, (entry) => {
+    const { descriptor, isNew } = openOrCreate(entry.name);
+    try {
+      const found = fstatSync(descriptor);
+      if (entry.directory) refuseTrap(found, entry.directory, account);
+      const isSafe = isNew || !entry.directory || mayBeGiven(found, entry.directory);
+      if (account !== undefined && isSafe) give(descriptor, account);
+      return descriptor;
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+  });
+}
+
+/** Makes an account the owner of an open file or directory, unless it has several names. */
+export function give(descriptor: number, account: number): void {
+  const found = fstatSync(descriptor);
+  const isOurs = found.isDirectory() || ((found.isFile() || found.isFIFO()) && found.nlink === 1);
+  if (!isOurs || found.uid === account) return;
+  fchownSync(descriptor, account, found.gid);
+  const mode = found.mode | OWNER_READS_AND_WRITES;
+  if (mode !== found.mode) fchmodSync(descriptor, mode);
+}
+
+/**
+ * Opens a file for appending without waiting for the reader of a pipe: the pipe keeps what is written until one comes. Throws
+ * ENXIO for a socket.
+ */
+export function openToAppend(path: string, flags: number): number {
   try {
+    return openSync(path, O_WRONLY | O_APPEND | O_NONBLOCK | flags, MODE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+    return openSync(path, O_RDWR | O_APPEND | O_NONBLOCK | (flags & O_NOFOLLOW));
+  }
+}
+
+/** With O_CREAT, Linux refuses root the files of others in /tmp (fs.protected_regular). */
+function openOrCreate(name: string): { readonly descriptor: number; readonly isNew: boolean } {
+  for (let attempt = 1; ; attempt++) {
+    for (const [flags, passing] of [
+      [0, 'ENOENT'],
+      [O_CREAT | O_EXCL, 'EEXIST'],
+    ] as const) {
+      try {
+        return { descriptor: openToAppend(name, flags | O_NOFOLLOW), isNew: flags !== 0 };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== passing || attempt === MOST_ATTEMPTS) throw error;
+      }
+    }
+  }
+}
+
+function refuseTrap(found: Stats, directory: Stats, account: number | undefined): void {
+  const fault = trapOf(found);
+  if (fault) throw new Error(`it ${fault}, and others can write its directory`);
+  if (![0, account, directory.uid].includes(found.uid))
+    throw new Error('it belongs to another user, and others can write its directory');
+}
+
+/**
+ * Whoever can write the directory may have moved a file there from elsewhere, to be given what root or another user keeps in it.
+ */
+function mayBeGiven({ uid, mode }: Stats, directory: Stats): boolean {
+  if ((mode & OTHERS_READ) !== 0) return true;
+  return uid !== 0 && uid === directory.uid && (directory.mode & OTHERS_WRITE) === 0;
+}
+
+/** A name that root can use without following a link of another user. */
+interface Entry {
+  readonly name: string;
+  /** The directory, if another user than root can change its entries. */
+  readonly directory: Stats | undefined;
+}
+
+function atEntry<T>(path: string, act: (entry: Entry) => T): T {
+  let directory: number | undefined;
+  try {
+    const { safe, names } = walk(path);
+    const last = names.at(-1);
+    if (last === undefined) return act({ name: safe, directory: undefined });
+    directory = openSync(safe, O_RDONLY | O_DIRECTORY);
     for (const name of names.slice(0, -1)) {
       const next = openSync(inside(directory, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
       closeSync(directory);
       directory = next;
     }
-    const descriptor = openSync(inside(directory, last), flags | O_NOFOLLOW | O_NONBLOCK, mode);
-    return withoutTrap(descriptor, (flags & O_PATH) !== 0);
+    return act({ name: inside(directory, last), directory: fstatSync(directory) });
   } catch (error) {
-    // The error has a path in /proc; the message has the path that was given.
+    // The error may have a path in /proc; the message has the path that was given.
     const { errno, code } = error as NodeJS.ErrnoException;
     const known = new Error(systemFailure('open', path, error), { cause: error });
     throw errno === undefined ? known : Object.assign(known, { errno, code });
   } finally {
-    closeSync(directory);
+    if (directory !== undefined) closeSync(directory);
   }
 }
 
@@ -79,12 +184,15 @@ function inside(directory: number, name: string): string {
 }
 
 function withoutTrap(descriptor: number, isNameOnly: boolean): number {
-  const found = fstatSync(descriptor);
-  const isPlain = isNameOnly || found.isFile();
-  if (isPlain && found.nlink <= 1) return descriptor;
+  const fault = trapOf(fstatSync(descriptor), isNameOnly);
+  if (fault === undefined) return descriptor;
   closeSync(descriptor);
-  const fault = isPlain ? 'has several hard links' : 'is not a regular file';
   throw new Error(`it ${fault}, and others can write its directory`);
+}
+
+function trapOf(found: Stats, isNameOnly = false): string | undefined {
+  if (!isNameOnly && !found.isFile()) return 'is not a regular file';
+  return found.nlink > 1 ? 'has several hard links' : undefined;
 }
 
 function walk(path: string): Walk {

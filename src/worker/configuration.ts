@@ -3,7 +3,7 @@ import { type Clusters, openClusters } from '../cluster/index.ts';
 import type { CompiledGateway } from '../compile/index.ts';
 import type { Check, CoreConfig, GatewayView, TrialApi, WorkerScope } from '../contract/index.ts';
 import { type Health, OpenHealth } from '../health/index.ts';
-import type { ErrorLog, LogListeners } from '../log/index.ts';
+import type { ErrorLog, HeldLogs, LogListeners, LogOpener } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
 import { OpenUpstreams, serversOfBlock, type Upstreams } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
@@ -45,6 +45,7 @@ export interface WorkerFacts {
   readonly shared: SharedResources;
   readonly log: ErrorLog;
   readonly logListeners: LogListeners;
+  readonly logOpener: LogOpener;
   readonly metrics: Counters;
   readonly isDraining: () => boolean;
 }
@@ -58,12 +59,13 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly generation: number;
   readonly metrics: Counters;
   readonly logListeners: LogListeners;
+  readonly logOpener: LogOpener;
   readonly checks = new Map<string, Check>();
   readonly trials: TrialApi[] = [];
   readonly #shipment: Shipment;
   readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();
-  readonly #reopeners: (() => void)[] = [];
+  readonly #reopeners = new Set<() => void>();
   readonly #starters: (() => void)[] = [];
   #caches: Caches = new Map();
   #clusters: Clusters = new Map();
@@ -77,6 +79,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
     this.isFirst = worker.isFirst;
     this.metrics = worker.metrics;
     this.logListeners = worker.logListeners;
+    this.logOpener = worker.logOpener;
     this.#isDraining = worker.isDraining;
     this.generation = shipment.generation;
     this.#shipment = shipment;
@@ -129,6 +132,10 @@ export class Configuration extends OwnedResources implements WorkerScope {
     return this.#shipment.plan.main.core;
   }
 
+  get logs(): HeldLogs {
+    return this.#shipment.logs;
+  }
+
   get workers(): number {
     return this.#shipment.plan.main.workers;
   }
@@ -158,7 +165,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   }
 
   onReopen(listener: () => void): void {
-    this.#reopeners.push(listener);
+    this.#reopeners.add(listener);
   }
 
   reopen(): void {

@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
+import { LogOpener } from '../log/index.ts';
 import { Counters, type Gauge, type Metric } from '../zone/index.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
@@ -60,13 +61,15 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   // Buffers for small files and pieces of bodies share an allocation: 0.04 instead of 0.5 microseconds for 4 KB.
   Buffer.poolSize = POOL_BYTES;
   const { core, prefix } = shipment.plan.main;
-  const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId });
+  const logOpener = new LogOpener();
+  logOpener.use(shipment.logs);
+  const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId, opener: logOpener });
   const metrics = new Counters(shipment.counters, workerId);
   const stopSign = new Int32Array(heartbeats, 0, 1);
   const isDraining = (): boolean => Atomics.load(stopSign, 0) === 1;
   const heartbeat = new Heartbeat(heartbeats, workerId);
   const acceptor = acceptorOf(start);
-  const worker = new Worker({ workerId, isFirst, log, metrics, isDraining, heartbeat, acceptor });
+  const worker = new Worker({ workerId, isFirst, log, logOpener, metrics, isDraining, heartbeat, acceptor });
   const tell = (message: FromWorker): void => port.postMessage(message);
   const end = endOnCrash(worker, tell);
   const vitals = new Vitals(metrics, { workerId, everyMs: HEARTBEAT_MS });
@@ -112,7 +115,8 @@ async function obey(
     case 'discard':
       return worker.discard();
     case 'reopen':
-      return worker.reopen();
+      worker.reopen(message.logs);
+      return tell({ type: 'reopened' });
   }
 }
 

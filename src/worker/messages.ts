@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { HeldLogs } from '../log/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import type { CounterMemory } from '../zone/index.ts';
 import type { Opening } from './transport/index.ts';
@@ -11,6 +12,8 @@ export interface Shipment {
   /** Shared memory by zone name. */
   readonly zones: ReadonlyMap<string, SharedArrayBuffer>;
   readonly counters: CounterMemory;
+  /** Logs that the account that serves may not be able to open by their paths. */
+  readonly logs: HeldLogs;
   /** What the modules' `prepare` provided. */
   readonly provided: ReadonlyMap<string, unknown>;
 }
@@ -42,7 +45,7 @@ export type ToWorker =
   | { readonly type: 'prepare'; readonly shipment: Shipment; readonly openings: Openings }
   | { readonly type: 'switch' }
   | { readonly type: 'discard' }
-  | { readonly type: 'reopen' }
+  | { readonly type: 'reopen'; readonly logs: HeldLogs }
   | { readonly type: 'stop'; readonly graceful: boolean }
   /** Its JavaScript was interrupted, so its state is undefined. */
   | { readonly type: 'interrupted' };
@@ -53,5 +56,6 @@ export type FromWorker =
   | { readonly type: 'prepared' }
   | { readonly type: 'refused'; readonly reason: string }
   | { readonly type: 'switched' }
+  | { readonly type: 'reopened' }
   /** `stays`: it goes on serving until it is told to stop, so that its ports never close. */
   | { readonly type: 'crashed'; readonly reason: string; readonly stays: boolean };

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PortHandler } from '../compile/index.ts';
+import type { HeldLogs } from '../log/index.ts';
 import { Connections } from '../zone/index.ts';
 import { Configuration, type WorkerFacts } from './configuration.ts';
 import type { Shipment } from './messages.ts';
@@ -138,6 +139,8 @@ export class Worker {
   readonly #leaving = new Set<OpenPort>();
   readonly #hurry = new AbortController();
   #current: Configuration | undefined;
+  /** Those of the current configuration. */
+  #logs: HeldLogs = {};
   #next: Prepared | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -162,6 +165,7 @@ export class Worker {
 
   async #prepare(shipment: Shipment): Promise<void> {
     this.#facts.metrics.use(shipment.counters);
+    this.#facts.logOpener.use(shipment.logs);
     const configuration = await Configuration.open(shipment, this.#facts);
     this.#alive.add(configuration);
     try {
@@ -173,16 +177,19 @@ export class Worker {
     }
   }
 
-  /** Switches to the prepared configuration. */
+  /** Switches to the prepared configuration. Logs that were rotated are opened again, as in nginx. */
   switch(): void {
     const next = this.#next;
     if (!next) return;
     this.#next = undefined;
     const before = this.#current;
     this.#current = next.configuration;
+    this.#logs = next.configuration.logs;
     next.configuration.serve();
     const removed = this.#ports.switch(next.ports);
     this.#log.use(next.configuration.core.errorLogs);
+    this.#log.reopen();
+    if (before) next.configuration.reopen();
     this.#engines.admission.use(next.configuration.connections);
     if (this.#facts.isFirst) this.#engines.tellLosses(next.configuration.ports);
     if (before) void this.#retire(before, removed);
@@ -191,12 +198,16 @@ export class Worker {
   async discard(): Promise<void> {
     const next = this.#next;
     this.#next = undefined;
+    this.#facts.logOpener.use(this.#logs);
     if (!next) return;
     await this.#ports.discard(next.ports.added);
     await this.#close(next.configuration);
   }
 
-  reopen(): void {
+  /** Reopens logs that were rotated. */
+  reopen(logs: HeldLogs): void {
+    this.#logs = logs;
+    this.#facts.logOpener.use(logs);
     this.#log.reopen();
     for (const configuration of this.#alive) configuration.reopen();
     this.#log.write('notice', `worker ${this.#facts.workerId} reopened its logs`);

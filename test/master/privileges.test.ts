@@ -22,13 +22,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openErrorLogs } from '../../src/log/index.ts';
-import { openLogFile } from '../../src/log/log-file.ts';
 import { Keeper } from '../../src/master/keeper/index.ts';
 import { readPidFile, writePidFile } from '../../src/master/process-files.ts';
-import { handOver } from '../../src/master/rights/holdings.ts';
-import { chmodSocket } from '../../src/system/index.ts';
+import { handOver, openLogs } from '../../src/master/rights/holdings.ts';
+import { appendAsRoot, chmodSocket } from '../../src/system/index.ts';
 import type { Owner } from '../harness/owner.ts';
 import { childrenOf, IS_ROOT, NOBODY } from './rights.ts';
+
+const ACCOUNT = { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid };
+const DAEMON = 1;
 
 function directory(t: Owner): string {
   const dir = mkdtempSync(join(tmpdir(), 'gw-privileges-'));
@@ -42,6 +44,12 @@ function layTraps(dir: string): void {
   chmodSync(join(dir, 'open'), 0o777);
   const files = ['open/log', 'open/target', 'own/linked-to', 'own/secret', 'theirs/log', 'own/data/file'];
   for (const name of [...files, 'victim']) writeFileSync(join(dir, name), '');
+  for (const name of ['theirs/secret', 'open/secret']) writeFileSync(join(dir, name), '', { mode: 0o640 });
+  for (const name of ['theirs/foreign', 'open/foreign']) {
+    writeFileSync(join(dir, name), '');
+    chownSync(join(dir, name), DAEMON, 0);
+  }
+  execFileSync('mkfifo', [join(dir, 'theirs/pipe'), join(dir, 'own/pipe')]);
   chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
   const links = {
     'own/to-open': '../open/target',
@@ -51,7 +59,8 @@ function layTraps(dir: string): void {
     'theirs/to-own': '../own',
   };
   for (const [name, target] of Object.entries(links)) symlinkSync(target, join(dir, name));
-  linkSync(join(dir, 'victim'), join(dir, 'own/second-name'));
+  for (const name of ['own/second-name', 'theirs/second-name'])
+    linkSync(join(dir, 'victim'), join(dir, name));
 }
 
 /** The files that the account owns; links are not followed. */
@@ -61,30 +70,75 @@ function ownedIn(dir: string): readonly string[] {
     .toSorted();
 }
 
-test.runIf(IS_ROOT)('only files that no other account than root can replace change their owner', (t) => {
-  const dir = directory(t);
-  layTraps(dir);
-  const absolute = (names: readonly string[]): string[] => names.map((name) => join(dir, name));
-  const files = {
-    own: ['own/to-open', 'own/to-own', 'own/to-theirs', 'own/second-name', 'own/new'],
-    others: ['open/log', 'theirs/log', 'theirs/new', 'theirs/to-secret'],
-    throughOthers: ['theirs/to-own/secret', 'theirs/to-own/made'],
-  };
-  const directories = ['own/data', 'own/made', 'open', 'theirs/to-own/kept', 'theirs/to-own/put'];
-  // A directory that may hold files of others is given away only if it was made just now.
-  const sharedDirectories = ['own/shared', 'own', 'theirs/to-own/shared'];
-  handOver(
-    {
-      files: absolute(Object.values(files).flat()),
-      directories: absolute(directories),
-      sharedDirectories: absolute(sharedDirectories),
+test.runIf(IS_ROOT)(
+  'only directories that no other account than root can replace change their owner',
+  (t) => {
+    const dir = directory(t);
+    layTraps(dir);
+    const absolute = (names: readonly string[]): string[] => names.map((name) => join(dir, name));
+    const directories = ['own/data', 'own/made', 'open', 'theirs/to-own/kept', 'theirs/to-own/put'];
+    // A directory that may hold files of others is given away only if it was made just now.
+    const sharedDirectories = ['own/shared', 'own', 'theirs/to-own/shared'];
+    handOver({ directories: absolute(directories), sharedDirectories: absolute(sharedDirectories) }, ACCOUNT);
+    expect(ownedIn(dir)).toEqual(['own/data', 'own/data/file', 'own/made', 'own/shared', 'theirs']);
+    expect(existsSync(join(dir, 'own/put'))).toBe(false);
+  },
+);
+
+const TRAP = 'others can write its directory';
+const logs = [
+  { it: 'in a directory of root', path: 'own/new', given: 'own/new' },
+  { it: 'behind a link of root', path: 'own/to-own', given: 'own/linked-to' },
+  { it: 'behind a link of root into a directory open to all', path: 'own/to-open', given: 'open/target' },
+  { it: 'in a directory of the account', path: 'theirs/new', given: 'theirs/new' },
+  { it: 'of root in a directory of the account', path: 'theirs/log', given: 'theirs/log' },
+  { it: 'of root in a directory open to all', path: 'open/log', given: 'open/log' },
+  { it: 'of root that the account could not read', path: 'theirs/secret' },
+  { it: 'of root that the account could not read in a directory open to all', path: 'open/secret' },
+  {
+    it: 'of another user in a directory open to all',
+    path: 'open/foreign',
+    fault: `another user, and ${TRAP}`,
+  },
+  { it: 'of another user in a directory of the account', path: 'theirs/foreign', fault: TRAP },
+  {
+    it: 'behind a link of the account',
+    path: 'theirs/to-secret',
+    fault: 'Too many levels of symbolic links',
+  },
+  {
+    it: 'behind a link of the account to a directory',
+    path: 'theirs/to-own/secret',
+    fault: 'Not a directory',
+  },
+  { it: 'missing behind such a link', path: 'theirs/to-own/made', fault: 'Not a directory' },
+  { it: 'with a second name in a directory of root', path: 'own/second-name' },
+  {
+    it: 'with a second name elsewhere',
+    path: 'theirs/second-name',
+    fault: `several hard links, and ${TRAP}`,
+  },
+  { it: 'that is a pipe of the account', path: 'theirs/pipe', fault: `not a regular file, and ${TRAP}` },
+  { it: 'that is a pipe of root', path: 'own/pipe', given: 'own/pipe' },
+  { it: 'that is a directory', path: 'own/data', fault: 'Is a directory' },
+  { it: 'in a missing directory', path: 'own/none/log', fault: 'No such file or directory' },
+];
+for (const { it, path, given, fault = '' } of logs)
+  test.runIf(IS_ROOT)(
+    `a log ${it} ${fault === '' ? '' : 'is not opened by root, and '}becomes the account’s: ${given !== undefined}`,
+    (t) => {
+      const dir = directory(t);
+      layTraps(dir);
+      const before = ownedIn(dir);
+      const { held, faults } = openLogs([join(dir, path)], ACCOUNT);
+      for (const { fd } of Object.values(held)) closeSync(fd);
+      expect(Object.values(faults).join('')).toMatch(fault === '' ? /^$/ : fault);
+      expect(Object.keys(held)).toEqual(given === undefined ? [] : [join(dir, path)]);
+      expect(ownedIn(dir)).toEqual(
+        [...new Set([...before, ...(given === undefined ? [] : [given])])].toSorted(),
+      );
     },
-    { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid },
   );
-  const handedOver = ['own/data', 'own/data/file', 'own/linked-to', 'own/made', 'own/new', 'own/shared'];
-  expect(ownedIn(dir)).toEqual([...handedOver, 'theirs'].toSorted());
-  expect(absolute(['theirs/new', 'own/put']).filter((path) => existsSync(path))).toEqual([]);
-});
 
 test.runIf(IS_ROOT)('root writes neither a pid file nor a log through a link of another account', (t) => {
   const dir = directory(t);
@@ -117,10 +171,10 @@ test.runIf(IS_ROOT)('a pipe of another account does not make root wait', (t) => 
   execFileSync('mkfifo', [path]);
   chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
   expect(() => readPidFile(path)).toThrow(`invalid PID number "" in "${path}"`);
-  expect(() => openLogFile(path)).toThrow('No such device or address');
+  expect(() => appendAsRoot(path)).toThrow('it is not a regular file, and others can write its directory');
   // With a reader the pipe can be opened, and it fills up.
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  expect(() => openLogFile(path)).toThrow('it is not a regular file, and others can write its directory');
+  expect(() => appendAsRoot(path)).toThrow('it is not a regular file, and others can write its directory');
   closeSync(reader);
   writePidFile(path, 4711);
   expect(readFileSync(path, 'utf8')).toBe('4711\n');
@@ -156,9 +210,8 @@ test.runIf(IS_ROOT)('a keeper whose process has ended accepts no further message
   const dir = directory(t);
   const keeper = new Keeper({ source: '{}', pid: 4711, answer: () => undefined });
   const granting = (pidFile: string): void => {
-    const account = { name: 'nobody', uid: NOBODY.uid, gid: NOBODY.uid };
     const holdings = {
-      account,
+      account: ACCOUNT,
       addresses: [],
       written: { files: [], directories: [], sharedDirectories: [] },
       pidFile,

@@ -187,14 +187,15 @@ for (const { it, more, path } of states)
     expect(statSync(join(gw.dir, path, 'node_id')).uid).toBe(NOBODY.uid);
   });
 
-test.runIf(IS_ROOT)('a log that the account cannot write refuses a start and a reload', async (t) => {
+test.runIf(IS_ROOT)('a log that root may not give to the account refuses a start and a reload', async (t) => {
   const conf = (dir: string): string => {
-    chmodSync(join(dir, 'shut'), 0o700);
-    return `access_log ${dir}/shut/a.log; server { return 200 ok; }`;
+    chmodSync(join(dir, 'theirs/a.log'), 0o600);
+    chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+    return `access_log ${dir}/theirs/a.log; server { return 200 ok; }`;
   };
-  const files = { 'shut/.keep': '' };
+  const files = { 'theirs/a.log': '' };
   await expect(startAsNobody(t, (dir) => conf(dir), { files, expectAlerts: true })).rejects.toThrow(
-    /open\(\) ".*\/shut\/a\.log" failed \(13: Permission denied\) for user "nobody"/,
+    /open\(\) ".*\/theirs\/a\.log" failed \(13: Permission denied\) for user "nobody"; chown the file/,
   );
   const gw = await asNobody(t);
   gw.lay(files);

@@ -102,7 +102,7 @@ export class Keeper {
       case 'findings':
         return this.#ask({ wants: 'findings', source: this.#options.source });
       case 'reopen':
-        return this.#holdings ? this.#ask({ wants: 'handover', holdings: this.#holdings }) : DONE;
+        return this.#holdings ? this.#ask({ wants: 'logs', holdings: this.#holdings }) : DONE;
       case 'accepted':
         this.#accept();
         return DONE;
@@ -130,7 +130,7 @@ export class Keeper {
     this.#refuse();
     this.#next = answer.holdings;
     this.#nextCandidate = answer.candidate;
-    return { type: 'loaded', candidate: answer.candidate };
+    return { type: 'loaded', candidate: answer.candidate, logs: answer.logs };
   }
 
   async #afterOthers(question: LoaderQuestion): Promise<FromLoader> {

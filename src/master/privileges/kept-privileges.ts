@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { NamedAddress } from '../../contract/index.ts';
-import type { ErrorLog } from '../../log/index.ts';
+import type { ErrorLog, HeldLogs, LogOpener } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
 import { type Account, systemReason } from '../../system/index.ts';
 import type { FromAcceptor, Opening, Openings, ToAcceptor } from '../../worker/index.ts';
@@ -11,6 +11,7 @@ import { type AcceptedCandidate, type Candidate, pack, unpack } from '../candida
 import { probePort } from '../probe-port.ts';
 import {
   become,
+  checkLogs,
   checkProgram,
   checkWritable,
   type FromKeeper,
@@ -18,9 +19,12 @@ import {
   holdingsOf,
   type KeeperAnswer,
   type KeeperQuestion,
+  type OpenedLogs,
+  openLogs,
   portsOfRoot,
   type ToKeeper,
 } from '../rights/index.ts';
+import { KeptLogs } from './kept-logs.ts';
 import type { Privileges } from './privileges.ts';
 import { SharedSockets } from './shared-sockets.ts';
 
@@ -90,6 +94,8 @@ interface KeptOptions {
   readonly account: Account;
   readonly keeper: KeeperChannel;
   readonly log: ErrorLog;
+  /** Opens the logs of this thread. */
+  readonly opener: LogOpener;
 }
 
 /**
@@ -100,6 +106,8 @@ export class KeptPrivileges implements Privileges {
   readonly #account: Account;
   readonly #keeper: KeeperChannel;
   readonly #log: ErrorLog;
+  readonly #opener: LogOpener;
+  readonly #logs: KeptLogs;
   /** Ports of which the log has told that the node engine serves them. */
   readonly #told = new Set<string>();
   #acceptor: AcceptorThread | undefined;
@@ -107,10 +115,16 @@ export class KeptPrivileges implements Privileges {
   readonly #shared = new SharedSockets();
   #settled = false;
 
-  constructor({ account, keeper, log }: KeptOptions) {
+  constructor({ account, keeper, log, opener }: KeptOptions) {
     this.#account = account;
     this.#keeper = keeper;
     this.#log = log;
+    this.#opener = opener;
+    this.#logs = new KeptLogs(opener);
+  }
+
+  get logs(): HeldLogs {
+    return this.#logs.held;
   }
 
   async settle(candidate: AcceptedCandidate): Promise<void> {
@@ -123,6 +137,8 @@ export class KeptPrivileges implements Privileges {
       );
     }
     handOver(main.written, this.#account);
+    const { held, faults } = openLogs(main.written.files, this.#account);
+    this.#logs.open(held);
     this.#keeper.tell({
       type: 'grant',
       holdings: holdingsOf(plan, this.#account),
@@ -131,14 +147,21 @@ export class KeptPrivileges implements Privileges {
     become(this.#account);
     this.#settled = true;
     checkProgram(this.#account, fileURLToPath(new URL('../worker/main.cjs', import.meta.url)));
-    checkWritable(this.#account, main.written);
+    this.#check(plan, faults);
+  }
+
+  /** Throws if the account cannot write what the configuration has it write. */
+  #check({ main: { written } }: GatewayPlan, faults: OpenedLogs['faults']): void {
+    checkLogs(this.#account, { files: written.files, faults, opener: this.#opener });
+    checkWritable(this.#account, written);
   }
 
   async load(): Promise<Candidate> {
     const answer = await this.#ask({ type: 'load' });
     if (answer.type !== 'loaded') throw new Error('the configuration cannot be loaded');
     const candidate = unpack(answer.candidate);
-    if (candidate.plan) checkWritable(this.#account, candidate.plan.main.written);
+    if (answer.logs) this.#logs.take(answer.logs);
+    if (candidate.plan) this.#check(candidate.plan, answer.logs?.faults ?? {});
     return candidate;
   }
 
@@ -185,16 +208,23 @@ export class KeptPrivileges implements Privileges {
   async replaced(_before: GatewayPlan, { plan: { ports } }: AcceptedCandidate): Promise<void> {
     this.#shared.keep(ports);
     this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
+    this.#logs.accept();
     await this.#ask({ type: 'accepted' });
   }
 
   async refused(): Promise<void> {
     this.#shared.refused();
+    this.#logs.refuse();
     await this.#ask({ type: 'refused' });
   }
 
   async reopen(): Promise<void> {
-    await this.#ask({ type: 'reopen' });
+    const answer = await this.#ask({ type: 'reopen' });
+    if (answer.type === 'reopened') this.#logs.take(answer.logs);
+  }
+
+  reopened(): void {
+    this.#logs.accept();
   }
 
   leave(): void {

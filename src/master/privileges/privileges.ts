@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
+import type { HeldLogs } from '../../log/index.ts';
 import type { ConfigSource } from '../../pipeline.ts';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
@@ -31,8 +32,12 @@ export interface Privileges {
   replaced(before: GatewayPlan, now: AcceptedCandidate): Promise<void>;
   /** To be called when the last loaded configuration is refused: closes the ports that were bound for it. */
   refused(): Promise<void>;
+  /** The logs that root has opened for the configuration that was loaded last. */
+  readonly logs: HeldLogs;
   /** Prepares new log files after rotation; they can be opened when it resolves. */
   reopen(): Promise<void>;
+  /** To be called when all threads have opened them. */
+  reopened(): void;
   /** To be called when a stop begins: no more connections are accepted. */
   leave(): void;
   /** To be called when the gateway has ended or failed to start. */
@@ -92,7 +97,9 @@ export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
     async refused() {
       shared.refused();
     },
+    logs: {},
     reopen: () => Promise.resolve(),
+    reopened: () => undefined,
     leave: () => shared.close(),
     async ended(served) {
       shared.close();

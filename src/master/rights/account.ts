@@ -1,8 +1,9 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CoreConfig, UserConfig, WrittenFiles } from '../../contract/index.ts';
-import { standardStream } from '../../log/index.ts';
+import { type LogOpener, standardStream } from '../../log/index.ts';
 import { type Account, findAccount, findGroup, systemFailure, systemReason } from '../../system/index.ts';
+import type { OpenedLogs } from './protocol.ts';
 
 /**
  * The account that this process becomes before it serves; `undefined` if it keeps its own. Throws in nginx's words if the
@@ -75,24 +76,42 @@ export function checkProgram({ name }: Account, file: string): void {
   }
 }
 
-/** Throws if this account cannot write a log or a directory: nginx, too, does not start without its logs. */
-export function checkWritable({ name }: Account, written: Required<WrittenFiles>): void {
-  const { files, directories, sharedDirectories } = written;
-  const madeDirectories = new Set([...directories, ...sharedDirectories]);
-  for (const path of [...files, ...madeDirectories]) {
+/** The logs of a configuration, and what became of them when root opened them. */
+interface CheckedLogs {
+  readonly files: readonly string[];
+  readonly faults: OpenedLogs['faults'];
+  readonly opener: LogOpener;
+}
+
+/** Throws if a log cannot be opened now that root has been given up: nginx, too, does not start without its logs. */
+export function checkLogs({ name }: Account, { files, faults, opener }: CheckedLogs): void {
+  for (const path of files) {
     if (standardStream(path) !== undefined) continue;
     try {
-      accessSync(path, constants.W_OK);
+      closeSync(opener.open(path));
     } catch (error) {
-      if (mayBeMade(path, error, madeDirectories.has(path))) continue;
-      throw new Error(`${systemFailure('open', path, error)} for user "${name}"${remedyFor(path)}`, {
-        cause: error,
-      });
+      const ours = `${systemFailure('open', path, error)} for user "${name}"${remedyFor(path)}`;
+      throw new Error(faults[path] ?? ours, { cause: error });
     }
   }
 }
 
-/** What to do about a file of root in a directory of others, where nothing is handed over. */
+/** Throws if this account can neither write nor make a directory. */
+export function checkWritable(
+  { name }: Account,
+  { directories, sharedDirectories }: Pick<Required<WrittenFiles>, 'directories' | 'sharedDirectories'>,
+): void {
+  for (const path of new Set([...directories, ...sharedDirectories])) {
+    try {
+      accessSync(path, constants.W_OK);
+    } catch (error) {
+      if (mayBeMade(path, error)) continue;
+      throw new Error(`${systemFailure('open', path, error)} for user "${name}"`, { cause: error });
+    }
+  }
+}
+
+/** What to do about a file of root in a directory of others, which could have put it there to be given what it holds. */
 function remedyFor(path: string): string {
   try {
     return statSync(path).uid === 0 ? '; chown the file, or let nobody but root write its directory' : '';
@@ -101,13 +120,13 @@ function remedyFor(path: string): string {
   }
 }
 
-/** True if the path does not exist and the account can create it: a directory with those above it, a file only where one is. */
-function mayBeMade(path: string, error: unknown, isDirectory: boolean): boolean {
+/** True if the directory does not exist and the account can create it, with those above it. */
+function mayBeMade(path: string, error: unknown): boolean {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return false;
   try {
     accessSync(dirname(path), constants.W_OK);
     return true;
   } catch (above) {
-    return isDirectory && dirname(path) !== path && mayBeMade(dirname(path), above, true);
+    return dirname(path) !== path && mayBeMade(dirname(path), above);
   }
 }

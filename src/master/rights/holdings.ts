@@ -2,8 +2,6 @@ import {
   closeSync,
   constants,
   existsSync,
-  fchmodSync,
-  fchownSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -13,10 +11,10 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { ListenAddress, WrittenFiles } from '../../contract/index.ts';
-import { standardStream } from '../../log/index.ts';
+import { type HeldLog, identityOf, standardStream } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
-import { type Account, rootPath } from '../../system/index.ts';
-import type { Holdings } from './protocol.ts';
+import { type Account, appendAsRoot, give, openToAppend, rootPath } from '../../system/index.ts';
+import type { Holdings, OpenedLogs } from './protocol.ts';
 
 /** The holdings of a configuration that an account serves. */
 export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Holdings {
@@ -47,31 +45,42 @@ function firstFreePort(): number {
   }
 }
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-const OWNER_READS_AND_WRITES = 0o600;
+const { O_NOFOLLOW, O_RDONLY } = constants;
 const OTHERS_WRITE = 0o022;
 
 /**
- * Gives log files and data directories to the serving account and creates missing ones, as nginx does for its workers. To be
- * called by root. A file that cannot be handed over is left as it is: its opening reports why. Only paths are touched that
- * nobody but root can have created, in all of their directories. Any other name may have become a link by the time it is
- * opened, and the account's own directories need no help.
+ * Opens logs as root, creates missing ones and makes the account their owner, as nginx does for its workers. The caller closes
+ * the descriptors. What root may not give away is left out: the account may be able to open it by itself.
  */
-export function handOver(written: Required<WrittenFiles>, account: Account): void {
-  const { files, directories, sharedDirectories } = written;
-  for (const file of files) attempt(() => handOverFile(file, account, O_CREAT));
+export function openLogs(files: readonly string[], account: Account): OpenedLogs {
+  const held: Record<string, HeldLog> = {};
+  const faults: Record<string, string> = {};
+  for (const path of files) {
+    if (standardStream(path) !== undefined) continue;
+    try {
+      const fd = appendAsRoot(path, account.uid);
+      if (fstatSync(fd).uid === account.uid) held[path] = { fd, identity: identityOf(fd) };
+      else closeSync(fd);
+    } catch (error) {
+      faults[path] = (error as Error).message;
+    }
+  }
+  return { held, faults };
+}
+
+/**
+ * Gives data directories to the serving account and creates missing ones. To be called by root. Only paths are touched that
+ * nobody but root can have created, in all of their directories. Any other name may have become a link by the time it is
+ * opened, and the account's own directories need no help. What cannot be handed over is left as it is: its opening reports why.
+ */
+export function handOver(
+  { directories, sharedDirectories }: Pick<Required<WrittenFiles>, 'directories' | 'sharedDirectories'>,
+  account: Account,
+): void {
   for (const directory of directories) attempt(() => handOverDirectory(directory, account));
   for (const directory of sharedDirectories) {
     if (!existsSync(directory)) attempt(() => handOverDirectory(directory, account));
   }
-}
-
-function handOverFile(path: string, account: Account, create: number): void {
-  if (standardStream(path) !== undefined) return;
-  const file = rootPath(path);
-  if (file === undefined) return;
-  // O_NONBLOCK: a pipe without a reader must not block the process.
-  give(openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create, 0o644), account);
 }
 
 /**
@@ -85,19 +94,18 @@ function handOverDirectory(path: string, account: Account): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if ((statSync(directory).mode & OTHERS_WRITE) !== 0) return;
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    if (entry.isFile()) attempt(() => handOverFile(join(directory, entry.name), account, 0));
+    if (entry.isFile()) attempt(() => handOverFile(join(directory, entry.name), account));
   }
-  give(openSync(directory, O_RDONLY | O_NOFOLLOW), account);
+  giveAndClose(openSync(directory, O_RDONLY | O_NOFOLLOW), account);
 }
 
-function give(descriptor: number, { uid }: Account): void {
+function handOverFile(path: string, account: Account): void {
+  if (rootPath(path) !== undefined) giveAndClose(openToAppend(path, O_NOFOLLOW), account);
+}
+
+function giveAndClose(descriptor: number, { uid }: Account): void {
   try {
-    const found = fstatSync(descriptor);
-    const isOurs = found.isDirectory() || (found.isFile() && found.nlink === 1);
-    if (!isOurs || found.uid === uid) return;
-    fchownSync(descriptor, uid, found.gid);
-    const mode = found.mode | OWNER_READS_AND_WRITES;
-    if (mode !== found.mode) fchmodSync(descriptor, mode);
+    give(descriptor, uid);
   } finally {
     closeSync(descriptor);
   }

@@ -1,11 +1,13 @@
-export { become, checkProgram, checkWritable, servingAccount } from './account.ts';
-export { handOver, holdingsOf, portsOfRoot } from './holdings.ts';
+export { become, checkLogs, checkProgram, checkWritable, servingAccount } from './account.ts';
+export { handOver, holdingsOf, openLogs, portsOfRoot } from './holdings.ts';
 export type {
   FromKeeper,
   FromLoader,
+  HandedLogs,
   Holdings,
   KeeperAnswer,
   KeeperQuestion,
   LoaderQuestion,
+  OpenedLogs,
   ToKeeper,
 } from './protocol.ts';

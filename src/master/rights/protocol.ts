@@ -1,4 +1,5 @@
 import type { NamedAddress, WrittenFiles } from '../../contract/index.ts';
+import type { HeldLogs } from '../../log/index.ts';
 import type { Account } from '../../system/index.ts';
 
 /** The addresses and paths that the process with root's rights handles for one configuration. */
@@ -34,12 +35,28 @@ export type KeeperQuestion =
   /** No more connections are accepted: clients would wait on any socket that stays open. */
   | { readonly type: 'leave' };
 
+/** The logs that root has opened and that belong to the account now, and by path the faults of others. */
+export interface OpenedLogs {
+  readonly held: HeldLogs;
+  readonly faults: Readonly<Record<string, string>>;
+}
+
+/**
+ * Logs that root has opened, as the descriptors of a process of the account's, from which the serving process takes them. Node.js
+ * can pass sockets to another process, but no files.
+ */
+export interface HandedLogs extends OpenedLogs {
+  /** Absent if no such process could be started: the account opens the logs by their paths. */
+  readonly holder?: number | undefined;
+}
+
 /** The answer to a question. A `socket` comes with a handle unless it has an error number (negative, as in libuv). */
 export type KeeperAnswer =
   /** The candidate, packed by root's loader and unpacked by the serving process; the keeper passes it on unread. */
-  | { readonly type: 'loaded'; readonly candidate: string }
+  | { readonly type: 'loaded'; readonly candidate: string; readonly logs?: HandedLogs | undefined }
   | { readonly type: 'findings'; readonly lines: readonly string[] }
   | { readonly type: 'socket'; readonly errno?: number }
+  | { readonly type: 'reopened'; readonly logs: HandedLogs }
   | { readonly type: 'done' }
   | { readonly type: 'failed'; readonly reason: string };
 
@@ -50,10 +67,16 @@ export type LoaderQuestion =
   /** `account` is the serving account: another `user` needs a restart. */
   | { readonly wants: 'candidate'; readonly source: string; readonly account: Account }
   | { readonly wants: 'findings'; readonly source: string }
-  | { readonly wants: 'handover'; readonly holdings: Holdings };
+  | { readonly wants: 'logs'; readonly holdings: Holdings };
 
 export type FromLoader =
-  | { readonly type: 'candidate'; readonly candidate: string; readonly holdings: Holdings | undefined }
-  | { readonly type: 'done' }
+  | {
+      readonly type: 'candidate';
+      readonly candidate: string;
+      /** Absent, as are the logs, if the configuration is refused. */
+      readonly holdings?: Holdings | undefined;
+      readonly logs?: HandedLogs | undefined;
+    }
+  | { readonly type: 'reopened'; readonly logs: HandedLogs }
   | { readonly type: 'findings'; readonly lines: readonly string[] }
   | { readonly type: 'failed'; readonly reason: string };

@@ -33,15 +33,17 @@ function openTarget(target: WrittenTarget, cache: NamedLogRules, worker: WorkerS
   return { target, compile: openFile(target, worker) };
 }
 
-function openFile({ path, bufferBytes, flushMs = 0, gzipLevel }: FileTarget, worker: WorkerScope): Compile {
-  const file = path === 'stderr' ? path : resolve(worker.prefix, path);
-  const log = worker.share(
-    `access_log ${file} ${bufferBytes} ${flushMs} ${gzipLevel ?? ''}`,
-    () => openAccessLog({ path: file, bufferBytes, flushMs, gzipLevel, log: worker.log }),
-    (opened) => opened.close(),
+function openFile(target: FileTarget, worker: WorkerScope): Compile {
+  const { bufferBytes, flushMs = 0, gzipLevel } = target;
+  const path = target.path === 'stderr' ? target.path : resolve(worker.prefix, target.path);
+  const { log, logOpener: opener } = worker;
+  const opened = worker.share(
+    `access_log ${path} ${bufferBytes} ${flushMs} ${gzipLevel ?? ''}`,
+    () => openAccessLog({ path, bufferBytes, flushMs, gzipLevel, log, opener }),
+    (file) => file.close(),
   );
-  worker.onReopen(() => log.reopen());
-  return () => (_, line) => log.write(line);
+  worker.onReopen(opened.reopen);
+  return () => (_, line) => opened.write(line);
 }
 
 function openServer({ syslog }: ServerTarget, worker: WorkerScope): Compile {
@@ -64,7 +66,7 @@ function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worke
     () => openNamedLogs(cache, (trouble) => worker.log.write('crit', trouble)),
     (opened) => opened.close(),
   );
-  worker.onReopen(() => logs.reopen());
+  worker.onReopen(logs.reopen);
   return (build) => {
     // The address must be kept, since the connection may be closed before the line is written.
     build.needPeer();
