@@ -1,6 +1,6 @@
 import { closeSync, constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { appendAsRoot, systemFailure } from '../system/index.ts';
+import { appendAsRoot, systemFailure, systemReason } from '../system/index.ts';
 
 /** `open_log_file_cache`: which files are kept open. */
 export interface NamedLogRules {
@@ -13,10 +13,20 @@ export interface NamedLogRules {
   readonly validMs: number;
 }
 
+/** A line, and where it is written. */
+export interface NamedLine {
+  /** Absolute. */
+  readonly path: string;
+  readonly line: string;
+  /** A directory without which nothing is written: the client may choose the path, but not make files for what is not served. */
+  readonly root: string;
+  /** Receives why nothing is written. */
+  readonly tell: (trouble: string) => void;
+}
+
 /** Logs whose path is computed for each line. The methods never throw or reject. */
 export interface NamedLogs {
-  /** `path` is absolute. */
-  write(path: string, line: string): void;
+  write(line: NamedLine): void;
   /** Closes all files; they are opened again when needed. */
   readonly reopen: () => void;
   /** Resolves when everything is written or cannot be written. */
@@ -49,8 +59,8 @@ export function openNamedLogs(rules: NamedLogRules, tell: (trouble: string) => v
 class NamedLogFiles implements NamedLogs {
   readonly #rules: NamedLogRules;
   readonly #tell: (trouble: string) => void;
-  /** Buffered lines by path, the oldest first. */
-  readonly #waiting = new Map<string, string>();
+  /** Buffered lines by path and root, the oldest first; `line` has several. */
+  readonly #waiting = new Map<string, NamedLine>();
   #waitingLength = 0;
   /** The least recently used file comes first. */
   readonly #files = new Map<string, NamedFile>();
@@ -64,10 +74,11 @@ class NamedLogFiles implements NamedLogs {
     if (rules.max > 0) this.#sweep = setInterval(() => this.#soon(), rules.inactiveMs).unref();
   }
 
-  write(path: string, line: string): void {
+  write({ path, line, root, tell }: NamedLine): void {
     if (this.#waitingLength > MAX_WAITING) return;
     this.#waitingLength += line.length + 1;
-    this.#waiting.set(path, `${this.#waiting.get(path) ?? ''}${line}\n`);
+    const key = `${path}\0${root}`;
+    this.#waiting.set(key, { path, root, tell, line: `${this.#waiting.get(key)?.line ?? ''}${line}\n` });
     this.#soon();
   }
 
@@ -95,10 +106,12 @@ class NamedLogFiles implements NamedLogs {
   }
 
   async #drain(): Promise<void> {
-    for (const [path, text] of this.#waiting) {
-      this.#waiting.delete(path);
-      this.#waitingLength -= text.length;
-      await this.#append(path, text);
+    for (const [key, lines] of this.#waiting) {
+      this.#waiting.delete(key);
+      this.#waitingLength -= lines.line.length;
+      const trouble = await absenceOf(lines.root);
+      if (trouble === undefined) await this.#append(lines.path, lines.line);
+      else lines.tell(`testing "${lines.root}" existence failed (${trouble}) while logging request`);
     }
     const staleMs = performance.now() - this.#rules.inactiveMs;
     const all = this.#reopens;
@@ -153,6 +166,15 @@ class NamedLogFiles implements NamedLogs {
       this.#files.delete(path);
       await shut(file);
     }
+  }
+}
+
+/** nginx tests the root before it opens a log with variables in its path (ngx_http_log_script_write). */
+async function absenceOf(root: string): Promise<string | undefined> {
+  try {
+    return (await stat(root)).isDirectory() ? undefined : '20: Not a directory';
+  } catch (error) {
+    return systemReason(error);
   }
 }
 

@@ -6,6 +6,10 @@ import { type NamedLogRules, type NamedLogs, openNamedLogs } from '../../src/log
 
 const OFF: NamedLogRules = { max: 0, inactiveMs: 60_000, minUses: 1, validMs: 60_000 };
 
+function write(logs: NamedLogs, path: string, line: string): void {
+  logs.write({ path, line, root: tmpdir(), tell: () => undefined });
+}
+
 interface Opened {
   readonly logs: NamedLogs;
   readonly directory: string;
@@ -58,7 +62,7 @@ function logsOf(
 
 test('each path gets its lines in order, and without a cache no file stays open', async (t) => {
   const { logs, directory, expectText, open } = logsOf(t, {});
-  for (const line of ['1', '2', '3']) for (const name of ['a', 'b']) logs.write(join(directory, name), line);
+  for (const line of ['1', '2', '3']) for (const name of ['a', 'b']) write(logs, join(directory, name), line);
   await expectText('a', '1\n2\n3\n');
   await expectText('b', '1\n2\n3\n');
   await expect.poll(open).toEqual([]);
@@ -67,7 +71,7 @@ test('each path gets its lines in order, and without a cache no file stays open'
 test('the cache keeps only the most recently used files open', async (t) => {
   const { logs, directory, expectText, open } = logsOf(t, { max: 2 });
   for (const name of ['a', 'b', 'c', 'b', 'd']) {
-    logs.write(join(directory, name), 'x');
+    write(logs, join(directory, name), 'x');
     await expectText(name, name === 'b' ? expect.stringMatching(/^(x\n)+$/) : 'x\n');
   }
   await expect.poll(open).toEqual(['b', 'd']);
@@ -75,10 +79,10 @@ test('the cache keeps only the most recently used files open', async (t) => {
 
 test('a file that is used less than min_uses in its time is not kept open', async (t) => {
   const { logs, directory, expectText, open } = logsOf(t, { max: 2, minUses: 2 });
-  logs.write(join(directory, 'a'), '1');
+  write(logs, join(directory, 'a'), '1');
   await expectText('a', '1\n');
   await expect.poll(open).toEqual([]);
-  logs.write(join(directory, 'a'), '2');
+  write(logs, join(directory, 'a'), '2');
   await expectText('a', '1\n2\n');
   await expect.poll(open).toEqual(['a']);
 });
@@ -86,29 +90,29 @@ test('a file that is used less than min_uses in its time is not kept open', asyn
 test('a file that was moved away is noticed once its time of validity is over', async (t) => {
   const { logs, directory, expectText } = logsOf(t, { max: 2, validMs: -1 });
   const path = join(directory, 'a');
-  logs.write(path, '1');
+  write(logs, path, '1');
   await expectText('a', '1\n');
   renameSync(path, join(directory, 'moved'));
-  logs.write(path, '2');
+  write(logs, path, '2');
   await expectText('a', '2\n');
 });
 
 test('reopening closes every file, and the next line makes a new one', async (t) => {
   const { logs, directory, expectText, open } = logsOf(t, { max: 2 });
   const path = join(directory, 'a');
-  logs.write(path, '1');
+  write(logs, path, '1');
   await expectText('a', '1\n');
   renameSync(path, join(directory, 'moved'));
   logs.reopen();
   await expect.poll(open).toEqual([]);
-  logs.write(path, '2');
+  write(logs, path, '2');
   await expectText('a', '2\n');
 });
 
 test('a path that cannot be opened is reported in the words of nginx, and the other paths are written', async (t) => {
   const { logs, directory, troubles, expectText } = logsOf(t, {});
-  logs.write(join(directory, 'no/a'), '1');
-  logs.write(join(directory, 'b'), '1');
+  write(logs, join(directory, 'no/a'), '1');
+  write(logs, join(directory, 'b'), '1');
   await expectText('b', '1\n');
   expect(troubles).toEqual([
     `open() "${directory}/no/a" failed (2: No such file or directory) while logging request`,
@@ -117,7 +121,7 @@ test('a path that cannot be opened is reported in the words of nginx, and the ot
 
 test('closing waits until every line is written', async (t) => {
   const { logs, directory, read } = logsOf(t, { max: 2 });
-  for (const name of ['a', 'b', 'c']) logs.write(join(directory, name), 'x');
+  for (const name of ['a', 'b', 'c']) write(logs, join(directory, name), 'x');
   await logs.close();
   expect(['a', 'b', 'c'].map(read)).toEqual(['x\n', 'x\n', 'x\n']);
 });

@@ -71,12 +71,16 @@ function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worke
     // The address must be kept, since the connection may be closed before the line is written.
     build.needPeer();
     const render = build.value(name);
+    const rootOf = build.variable('document_root');
+    const error = (x: Exchange, trouble: string): void => build.log.write('error', trouble, logContext(x));
     return (x, line) => {
       const path = render(x);
+      const root = rootOf(x);
       // A value that begins with a slash was meant to be absolute: it must not become a path below the directory.
-      if (!path.startsWith('/') && !path.endsWith('/') && path !== '' && !UNSAFE_NAME.test(path))
-        logs.write(join(directory, path), line);
-      else build.log.write('error', `log path "${path}" leaves "${directory}"`, logContext(x));
+      if (path.startsWith('/') || path.endsWith('/') || path === '' || UNSAFE_NAME.test(path))
+        error(x, `log path "${path}" leaves "${directory}"`);
+      else if (root !== undefined)
+        logs.write({ path: join(directory, path), line, root, tell: (trouble) => error(x, trouble) });
     };
   };
 }

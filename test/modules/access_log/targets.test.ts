@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -13,7 +14,7 @@ test('variables of a path make a file per value, below the directory before them
   const gw = await load(
     t,
     `${FORMAT} open_log_file_cache max=10;
-     server { access_log named/$arg_file.log short; return 200; }`,
+     server { root named; access_log named/$arg_file.log short; return 200; }`,
     { 'named/keep': '', 'named/below/keep': '' },
   );
   for (const file of ['a', 'b', 'a', 'below/c']) await gw.fetch(`/x?file=${file}`);
@@ -27,6 +28,7 @@ test('no value leads out of the directory, and the error log names the request',
     t,
     `${FORMAT} error_log error.log;
      server {
+       root named;
        access_log named/$arg_file.log short;
        access_log $http_x_path short;
        return 200;
@@ -70,7 +72,7 @@ test('without a buffer, a line is in the file before the client sees the close',
 });
 
 test('a path whose directory is missing is logged as nginx logs it', async (t) => {
-  const gw = await load(t, `server { access_log none/$arg_file.log; return 200; }`);
+  const gw = await load(t, `server { root .; access_log none/$arg_file.log; return 200; }`);
   await gw.fetch('/?file=a');
   const [line] = await gw.waitForLog(
     /\[crit\] \d+#\d+: open\(\) "\S+\/none\/a\.log" failed \(2: No such file or directory\) while logging request/,
@@ -108,3 +110,55 @@ test('requests go to a syslog server in the format of their log', async (t) => {
   await gw.fetch('/a?log=1');
   await expect.poll(() => packets).toEqual([expect.stringMatching(/^<190>.{15} web: \/a\|log=1$/)]);
 });
+
+const rootless = [
+  { it: 'the root', path: '/x', missing: 'sites/evil' },
+  { it: 'the default root', path: '/default', missing: 'html' },
+  { it: 'the directory of an alias', path: '/alias/x', missing: 'sites/none/' },
+  { it: 'a directory where a file is', path: '/file', missing: 'sites/file', reason: '20: Not a directory' },
+];
+for (const { it, path, missing, reason = '2: No such file or directory' } of rootless)
+  test(`without ${it}, no log is made whose path a client chooses`, async (t) => {
+    const gw = await load(
+      t,
+      `${FORMAT} open_log_file_cache max=10; error_log error.log;
+       server {
+         access_log named/$host.log short;
+         location / { root sites/$host; return 200; }
+         location /default { return 200; }
+         location /alias/ { alias sites/none/; return 200; }
+         location /file { root sites/file; return 200; }
+       }`,
+      { 'named/keep': '', 'sites/good/keep': '', 'sites/file': '' },
+    );
+    for (const host of ['evil', 'good']) await gw.fetch(host === 'good' ? '/x' : path, { headers: { host } });
+    await gw.waitForLog(
+      new RegExp(
+        `\\[error\\].* testing "${gw.dir}/${missing}" existence failed \\(${reason}\\) while logging request, client:`,
+      ),
+    );
+    await expect.poll(() => gw.read('named/good.log')).toContain('/x|-\n');
+    expect(existsSync(join(gw.dir, 'named/evil.log'))).toBe(false);
+  });
+
+const pipes = [
+  { it: 'an access log', conf: 'access_log pipe;' },
+  { it: 'an access log with variables', conf: 'root .; access_log $arg_name;' },
+  { it: 'an error log', conf: 'error_log pipe info;' },
+];
+for (const { it, conf } of pipes)
+  test(`a pipe that nobody reads in place of ${it} holds no request`, async (t) => {
+    const gw = await load(t, 'server { return 200; }');
+    rmSync(join(gw.dir, 'pipe'), { force: true });
+    execFileSync('mkfifo', ['-m', '666', join(gw.dir, 'pipe')]);
+    expect(
+      await gw.reload(`server { ${conf} location / { return 200; } location /files/ { alias none/; } }`),
+    ).toBe('done');
+    // More threads of libuv would wait than there are, and a pipe keeps 64 KB.
+    for (let sent = 0; sent < 40; sent += 1)
+      await gw.expect(`GET /files/?name=pipe&${'x'.repeat(4_000)}`, { status: 404 });
+    gw.signal('SIGUSR1');
+    await gw.waitForLog(/worker 1 reopened its logs/);
+    await gw.expect('GET /', { status: 200 });
+    expect(await gw.reload('server { return 200; }')).toBe('done');
+  });
