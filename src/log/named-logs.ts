@@ -14,7 +14,7 @@ export interface NamedLogRules {
 }
 
 /** A line, and where it is written. */
-export interface NamedLine {
+interface NamedLine {
   /** Absolute. */
   readonly path: string;
   readonly line: string;

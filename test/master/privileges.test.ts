@@ -23,7 +23,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openErrorLogs } from '../../src/log/index.ts';
 import { Keeper } from '../../src/master/keeper/index.ts';
-import { readPidFile, writePidFile } from '../../src/master/process-files.ts';
+import { readPidFile, removePidFile, writePidFile } from '../../src/master/process-files.ts';
 import { handOver, openLogs } from '../../src/master/rights/holdings.ts';
 import { appendAsRoot, chmodSocket } from '../../src/system/index.ts';
 import type { Owner } from '../harness/owner.ts';
@@ -162,6 +162,18 @@ test.runIf(IS_ROOT)('root writes neither a pid file nor a log through a link of 
   expect(readFileSync(join(dir, 'theirs/real/log'), 'utf8')).toContain('into a trap');
   expect(victims.map((victim) => readFileSync(join(dir, victim), 'utf8'))).toEqual(victims.map(() => 'kept'));
   expect(readdirSync(join(dir, 'own'))).toEqual(['log']);
+});
+
+test.runIf(IS_ROOT)('root removes no pid file behind a link of another account', (t) => {
+  const dir = directory(t);
+  for (const made of ['theirs', 'own']) mkdirSync(join(dir, made));
+  for (const name of ['theirs/pid', 'own/pid']) writeFileSync(join(dir, name), '4711\n');
+  symlinkSync('../own', join(dir, 'theirs/to-own'));
+  chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+  for (const name of ['theirs/to-own/pid', 'theirs/pid']) removePidFile(join(dir, name), 4711);
+  expect(() => writePidFile(join(dir, 'theirs/to-own/pid'), 4712)).toThrow('Not a directory');
+  expect(readFileSync(join(dir, 'own/pid'), 'utf8')).toBe('4711\n');
+  expect(existsSync(join(dir, 'theirs/pid'))).toBe(false);
 });
 
 test.runIf(IS_ROOT)('a pipe of another account does not make root wait', (t) => {

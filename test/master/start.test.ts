@@ -1,12 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Gateway, GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freeLowPort, freePort } from '../harness/ports.ts';
 import { isAlive, sharedSupervised, startSupervised } from './processes.ts';
-import { IS_ROOT } from './rights.ts';
+import { IS_ROOT, NOBODY } from './rights.ts';
 
 const CONF = 'server { location / { return 200 ok; } }';
 
@@ -89,15 +89,17 @@ test.runIf(IS_ROOT)(
   'a start that fails after it opened a low port prints the reason and nothing else',
   async (t) => {
     const gw = await first(t);
-    gw.lay({ 'shut/.keep': '' });
-    chmodSync(join(gw.dir, 'shut'), 0o700);
+    gw.lay({ 'theirs/e.log': '' });
+    chmodSync(join(gw.dir, 'theirs/e.log'), 0o600);
+    chownSync(join(gw.dir, 'theirs'), NOBODY.uid, 0);
     const port = await freeLowPort();
     writeFileSync(
       join(gw.dir, 'second.conf'),
-      `user nobody; pid second.pid; error_log ${gw.dir}/shut/e.log; http { access_log off; server { listen 127.0.0.1:${port}; } }`,
+      `user nobody; pid second.pid; error_log ${gw.dir}/theirs/e.log; http { access_log off; server { listen 127.0.0.1:${port}; } }`,
     );
     const { code, stderr } = await run(gw, '-c', 'second.conf');
-    const message = `open() "${gw.dir}/shut/e.log" failed (13: Permission denied) for user "nobody"`;
+    const remedy = 'chown the file, or let nobody but root write its directory';
+    const message = `open() "${gw.dir}/theirs/e.log" failed (13: Permission denied) for user "nobody"; ${remedy}`;
     expect({ code, stderr }).toEqual({ code: 1, stderr: `gw: [emerg] ${message}\n` });
   },
 );

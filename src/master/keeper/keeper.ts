@@ -136,9 +136,10 @@ export class Keeper {
   async #afterOthers(question: LoaderQuestion): Promise<FromLoader> {
     if (this.#waiting >= MOST_WAITING) throw new Error('too many questions wait for root');
     this.#waiting++;
-    const answered = this.#busy.then(() => askLoader(question));
-    this.#busy = answered.catch(() => undefined);
-    return answered.finally(() => this.#waiting--);
+    const asked = this.#busy.then(() => askLoader(question));
+    // A loader that holds logs goes on after its answer: an attacker who asks without an end keeps only one alive.
+    this.#busy = asked.then(({ ended }) => ended).catch(() => undefined);
+    return asked.then(({ answer }) => answer).finally(() => this.#waiting--);
   }
 
   #accept(): void {
@@ -187,13 +188,16 @@ export class Keeper {
 }
 
 /** Asks a process of its own, so that the keeper survives whatever a configuration does to its loader. */
-function askLoader(question: LoaderQuestion): Promise<FromLoader> {
+function askLoader(question: LoaderQuestion): {
+  readonly answer: Promise<FromLoader>;
+  readonly ended: Promise<unknown>;
+} {
   const loader = fork(fileURLToPath(new URL('../master/keeper/loader.cjs', import.meta.url)), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   // If the loader ends before it receives the question, its exit is the answer.
   loader.send(question, () => undefined);
-  return new Promise((resolve) => {
+  const answer = new Promise<FromLoader>((resolve) => {
     loader.once('message', (message: FromLoader) => resolve(message));
     loader.once('error', ({ message }) => resolve({ type: 'failed', reason: message }));
     loader.once('exit', (code, signal) => {
@@ -203,4 +207,10 @@ function askLoader(question: LoaderQuestion): Promise<FromLoader> {
       });
     });
   });
+  const ended = new Promise<void>((resolve) => {
+    loader.once('exit', () => resolve());
+    // It could not be started.
+    loader.once('error', () => resolve());
+  });
+  return { answer, ended };
 }

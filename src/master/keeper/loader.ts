@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import { type ConfigSource, load } from '../../pipeline.ts';
 import type { GatewayPlan } from '../../plan/index.ts';
-import type { Account } from '../../system/index.ts';
+import { type Account, helperEnvironment } from '../../system/index.ts';
 import { findingLines, loadCandidate, pack } from '../candidate.ts';
 import {
   type FromLoader,
@@ -60,8 +60,7 @@ async function handLogs(files: readonly string[], account: Account): Promise<Han
     uid,
     gid,
     stdio: ['ignore', 'ignore', 'ignore', ...logs.map(([, { fd }]) => fd)],
-    // It needs none of root's secrets.
-    env: { PATH: process.env['PATH'] },
+    env: helperEnvironment(),
   });
   for (const [, { fd }] of logs) closeSync(fd);
   try {
@@ -75,6 +74,8 @@ async function handLogs(files: readonly string[], account: Account): Promise<Han
   return { holder: holder.pid, held: Object.fromEntries(inHolder), faults };
 }
 
+// In the background, standard error is a pipe whose reader has ended.
+process.stderr.on('error', () => undefined);
 process.once('message', (question: LoaderQuestion) => {
   void answerTo(question)
     .catch((error: unknown): FromLoader => ({ type: 'failed', reason: (error as Error).message }))
