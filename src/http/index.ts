@@ -79,7 +79,14 @@ export {
   isValidQuery,
   normalizePath,
 } from './uri.ts';
-export { isOwnName, readRefusal, SITE_HEADERS, writeRefusal, type KnowsHost } from './own-site.ts';
+export {
+  compileReadGate,
+  isOwnName,
+  type KnowsHost,
+  type ReadGate,
+  SITE_HEADERS,
+  writeRefusal,
+} from './own-site.ts';
 export { logContext } from './log-context.ts';
 export { forwardedAddress } from './forwarded-address.ts';
 export { DATE_FORMAT } from './date-format.ts';

@@ -1,11 +1,9 @@
 import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import type { Exchange } from './exchange.ts';
 import { parseHost } from './uri.ts';
 
-/**
- * The request headers that `readRefusal` and `writeRefusal` need: they tell whether a page of another site sent the
- * request.
- */
+/** The request headers that `writeRefusal` needs: they tell whether a page of another site sent the request. */
 export const SITE_HEADERS = ['host', 'origin', 'sec-fetch-site'] as const;
 
 /**
@@ -28,6 +26,53 @@ export function isOwnName(host: string, knowsHost: KnowsHost): boolean {
   return parseHost(host) !== undefined && knowsHost(host);
 }
 
+/** Top domains that the public DNS does not have and never will: RFC 6762, RFC 8375, and names that ICANN keeps back. */
+const PRIVATE_DOMAINS = ['local', 'home.arpa', 'internal', 'corp', 'home', 'lan', 'svc'];
+const MACHINE = hostname().toLowerCase();
+
+/**
+ * Tells whether no page of the internet can have this name: nobody can make it lead here but who runs this machine's network. A
+ * request without a name is none of a browser.
+ */
+function isNearName(host: string, knowsHost: KnowsHost): boolean {
+  if (!host.includes('.') || host === MACHINE || isOwnName(host, knowsHost)) return true;
+  return PRIVATE_DOMAINS.some((domain) => host.endsWith(`.${domain}`));
+}
+
+/** What a browser sends with each request; a page can change `Accept-Language`, but not leave it out. */
+const BROWSER_HEADERS = ['accept-language', 'origin', 'referer', 'sec-fetch-mode', 'sec-fetch-site'] as const;
+
+/** Gives why a request must not read anything; `undefined`: it may. */
+export type ReadGate = (x: Exchange) => string | undefined;
+
+/** How a gate treats names that are not this server's: those of programs may pass, since no browser is deceived by them. */
+interface GateOptions {
+  readonly foreignNames?: 'of programs' | 'any';
+}
+
+/**
+ * Compiles the gate of what operators read, which no page in their browsers may: neither one of another site, nor one under a name
+ * that leads here (DNS rebinding), which would be of the same origin.
+ */
+export function compileReadGate(
+  build: { needHeader(name: string): void },
+  knowsHost: KnowsHost,
+  { foreignNames }: GateOptions = {},
+): ReadGate {
+  for (const name of [...SITE_HEADERS, ...BROWSER_HEADERS]) build.needHeader(name);
+  return (x) => {
+    const { host } = x.request;
+    const isForeign = foreignNames !== 'any' && !isNearName(host, knowsHost);
+    if (isForeign && (foreignNames === undefined || isOfBrowser(x)))
+      return `"${host}" is no name of this server`;
+    return siteRefusal(x);
+  };
+}
+
+function isOfBrowser(x: Exchange): boolean {
+  return BROWSER_HEADERS.some((name) => x.header(name) !== undefined);
+}
+
 /** Returns why a request must not change anything: a page of another site may have sent it. Needs `SITE_HEADERS`. */
 export function writeRefusal(x: Exchange, knowsHost: KnowsHost): string | undefined {
   if (!isOwnName(x.request.host, knowsHost)) return `"${x.request.host}" is no name of this server`;
@@ -35,8 +80,7 @@ export function writeRefusal(x: Exchange, knowsHost: KnowsHost): string | undefi
   return hasForeignOrigin(x) ? 'cross-origin request refused' : undefined;
 }
 
-/** Returns why a request must not read anything: a page of another site sent it. Needs `SITE_HEADERS`. */
-export function readRefusal(x: Exchange): string | undefined {
+function siteRefusal(x: Exchange): string | undefined {
   if (x.header('sec-fetch-site') === 'cross-site') return 'cross-site request refused';
   return hasForeignOrigin(x) ? 'cross-origin request refused' : undefined;
 }

@@ -1,6 +1,12 @@
 import { directivesFor, readers } from '../config/index.ts';
 import { type ExplainedAction, moduleFor, type VariableDefinition } from '../contract/index.ts';
-import type { Exchange, Handler } from '../http/index.ts';
+import {
+  compileReadGate,
+  type Exchange,
+  type Handler,
+  type KnowsHost,
+  type ReadGate,
+} from '../http/index.ts';
 import { Connections, type ConnectionTotals } from '../zone/index.ts';
 
 /** The configuration of `stub_status` in one location. */
@@ -29,8 +35,12 @@ const total = (summary: string, field: keyof ConnectionTotals): VariableDefiniti
   },
 });
 
+interface StatusScope {
+  readonly knowsHost: KnowsHost;
+}
+
 /** nginx's stub_status module: numbers of connections and requests. */
-export const stubStatus = moduleFor<StubStatusConfig>()({
+export const stubStatus = moduleFor<StubStatusConfig>()<StatusScope>({
   name: 'stub_status',
   directives,
   content: 'status',
@@ -42,7 +52,14 @@ export const stubStatus = moduleFor<StubStatusConfig>()({
     connections_waiting: total('Connections that are idle.', 'waiting'),
   },
   sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
-  compile: (_config, _resources, { metrics }) => ({ content: compileStatus(new Connections(metrics)) }),
+  provision: (_config, worker) => ({ knowsHost: (host) => worker.view.knowsHost(host) }),
+  // As in nginx, programs ask for it under any name.
+  compile: (_config, { knowsHost }, build) => ({
+    content: compileStatus(
+      new Connections(build.metrics),
+      compileReadGate(build, knowsHost, { foreignNames: 'of programs' }),
+    ),
+  }),
   explanation: {
     explain: () => ({
       content: (x) => {
@@ -63,9 +80,11 @@ function isRead({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-function compileStatus(connections: Connections): Handler {
+function compileStatus(connections: Connections, gate: ReadGate): Handler {
   return (x) => {
     if (!isRead(x)) return x.end(405);
+    const refusal = gate(x);
+    if (refusal !== undefined) return x.send(403, 'text/plain', `${refusal}\n`);
     const { active, accepted, handled, requests, reading, writing, waiting } = connections.totals();
     x.send(
       200,

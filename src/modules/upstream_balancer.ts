@@ -1,6 +1,12 @@
 import { directivesFor, readers } from '../config/index.ts';
 import { moduleFor } from '../contract/index.ts';
-import type { Exchange, Handler } from '../http/index.ts';
+import {
+  compileReadGate,
+  type Exchange,
+  type Handler,
+  type KnowsHost,
+  type ReadGate,
+} from '../http/index.ts';
 import { LoadTotals, type PeerView, type UpstreamGroup } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 
@@ -25,6 +31,7 @@ const directives = directivesFor<BalancerConfig>()({
 interface BalancerScope {
   readonly groups: readonly UpstreamGroup[];
   readonly metrics: Counters;
+  readonly knowsHost: KnowsHost;
 }
 
 /** nginz's upstream-balancer module: what it shows. What it does belongs to the groups (`src/upstream/sticky.ts`). */
@@ -34,13 +41,20 @@ export const upstreamBalancer = moduleFor<BalancerConfig>()<BalancerScope>({
   content: 'status',
   enabled: ({ status }) => status === true,
   sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
-  provision: (_config, { upstreams, metrics }) => ({ groups: upstreams.groups, metrics }),
-  compile: (_config, scope) => ({ content: compileStatus(scope), quiet: true }),
+  provision: (_config, worker) => ({
+    groups: worker.upstreams.groups,
+    metrics: worker.metrics,
+    knowsHost: (host) => worker.view.knowsHost(host),
+  }),
+  compile: (_config, scope, build) => ({
+    content: compileStatus(scope, compileReadGate(build, scope.knowsHost)),
+    quiet: true,
+  }),
   explanation: {
     explain: () => ({
       content: (x) => {
         if (isRead(x)) return { does: 'shows how upstreams select their servers', unknown: 'the numbers' };
-        refuse(x);
+        refuseMethod(x);
         return undefined;
       },
     }),
@@ -51,15 +65,20 @@ function isRead({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-function refuse(x: Exchange): void {
+function refuseMethod(x: Exchange): void {
   x.response.setHeader('Allow', 'GET, HEAD');
-  const error = { module: 'upstream_balancer', status: 'error', error: 'method not allowed' };
-  x.send(405, 'application/json', JSON.stringify(error));
+  refuse(x, 405, 'method not allowed');
 }
 
-function compileStatus({ groups, metrics }: BalancerScope): Handler {
+function refuse(x: Exchange, status: number, error: string): void {
+  x.send(status, 'application/json', JSON.stringify({ module: 'upstream_balancer', status: 'error', error }));
+}
+
+function compileStatus({ groups, metrics }: BalancerScope, gate: ReadGate): Handler {
   return (x) => {
-    if (!isRead(x)) return refuse(x);
+    if (!isRead(x)) return refuseMethod(x);
+    const refusal = gate(x);
+    if (refusal !== undefined) return refuse(x, 403, refusal);
     const totals = new LoadTotals(metrics.read());
     x.send(200, 'application/json', JSON.stringify(statusOf(groups, totals)));
   };

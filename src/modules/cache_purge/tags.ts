@@ -1,10 +1,10 @@
 import type { CacheStore } from '../../cache/index.ts';
 import type { Build } from '../../contract/index.ts';
 import {
+  compileReadGate,
   type Exchange,
   type Handler,
   type KnowsHost,
-  SITE_HEADERS,
   stateKey,
   writeRefusal,
 } from '../../http/index.ts';
@@ -36,9 +36,13 @@ export function compileTagsApi(
   build: Build,
 ): Handler {
   const isAllowed = compileAllowlist(config, build);
-  for (const name of SITE_HEADERS) build.needHeader(name);
+  const gate = compileReadGate(build, knowsHost);
   return async (x) => {
-    if (x.method === 'GET' || x.method === 'HEAD') return show(x, targets.stores, metrics);
+    if (x.method === 'GET' || x.method === 'HEAD') {
+      const refusal = gate(x);
+      if (refusal !== undefined) return refuse(x, 403, { tag: '', error: refusal });
+      return show(x, targets.stores, metrics);
+    }
     if (x.method !== 'DELETE') {
       x.response.setHeader('Allow', 'GET, HEAD, DELETE');
       return refuse(x, 405, { tag: '', error: 'method not allowed' });

@@ -1,5 +1,11 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, type Handler, readRefusal, SITE_HEADERS, writeRefusal } from '../../http/index.ts';
+import {
+  compileReadGate,
+  type Exchange,
+  type Handler,
+  SITE_HEADERS,
+  writeRefusal,
+} from '../../http/index.ts';
 import { DictionaryFault } from '../../zone/index.ts';
 import type { ControlConfig, ControlResources } from './resources.ts';
 
@@ -69,6 +75,8 @@ export interface Endpoint {
   readonly writes?: true;
   /** It need not be guarded: `gw check` accepts that everybody may request it. */
   readonly harmless?: true;
+  /** Balancers and orchestrators ask it, under whatever name they like. */
+  readonly isProbe?: true;
   /** The configuration is refused if there is no dictionary for flags. */
   readonly needsFlags?: true;
   /** Requests are counted by location only if an endpoint shows the counts. */
@@ -115,11 +123,13 @@ export function refuse(x: Exchange, status: number, message: string): void {
  * reach.
  */
 function compileRefusal(
-  { writes }: Endpoint,
+  { writes, isProbe }: Endpoint,
   { build, resources: { worker } }: Surface,
 ): (x: Exchange) => string | undefined {
+  const knowsHost = (host: string): boolean => worker.view.knowsHost(host);
+  if (!writes) return compileReadGate(build, knowsHost, isProbe ? { foreignNames: 'any' } : {});
   for (const name of SITE_HEADERS) build.needHeader(name);
-  return writes ? (x) => writeRefusal(x, (host) => worker.view.knowsHost(host)) : readRefusal;
+  return (x) => writeRefusal(x, knowsHost);
 }
 
 function respondWithFault(x: Exchange, error: unknown): void {

@@ -9,6 +9,7 @@ export const health: Endpoint = {
   name: 'health',
   path: 'health',
   harmless: true,
+  isProbe: true,
   description: 'health of the gateway: uptime, workers and configuration; 503 while it drains',
   compile({ resources: { worker } }) {
     const facts = {
@@ -39,6 +40,7 @@ export const live: Endpoint = {
   name: 'live',
   path: 'live',
   harmless: true,
+  isProbe: true,
   description: 'liveness: 200 as long as a worker answers',
   compile: () => (x) => sendHealth(x, { status: 'pass', checks: {} }),
 };
@@ -47,6 +49,7 @@ export const live: Endpoint = {
 export const ready: Endpoint = {
   name: 'ready',
   path: 'ready',
+  isProbe: true,
   description: 'readiness: 503 while the gateway drains or something it needs cannot be reached',
   compile({ resources: { worker } }) {
     return async (x) => {

@@ -1,5 +1,12 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, type Handler, type KnowsHost, SITE_HEADERS, writeRefusal } from '../../http/index.ts';
+import {
+  compileReadGate,
+  type Exchange,
+  type Handler,
+  type KnowsHost,
+  SITE_HEADERS,
+  writeRefusal,
+} from '../../http/index.ts';
 import {
   type Member,
   MEMBER_CODES,
@@ -27,9 +34,13 @@ interface ApiScope {
 export function compileApi(source: SourceKind, scope: ApiScope, build: Build): Handler {
   for (const name of [...SITE_HEADERS, 'content-type', 'if-match']) build.needHeader(name);
   const { group, changes, knowsHost } = scope;
+  const gate = compileReadGate(build, knowsHost);
   return (x) => {
-    if (x.method === 'GET' || x.method === 'HEAD')
+    if (x.method === 'GET' || x.method === 'HEAD') {
+      const refusal = gate(x);
+      if (refusal !== undefined) return refuse(x, 403, refusal);
       return x.send(200, 'application/json', describe(group, source));
+    }
     if (!changes || (x.method !== 'PUT' && x.method !== 'PATCH'))
       return refuseMethod(x, changes !== undefined);
     // A page of another site cannot send this without a preflight request, but one under a foreign name that leads here can.

@@ -6,7 +6,7 @@ import {
   type VariableDefinition,
   type WorkerScope,
 } from '../../contract/index.ts';
-import type { Exchange, Handler } from '../../http/index.ts';
+import { compileReadGate, type Exchange, type Handler } from '../../http/index.ts';
 import { EVENT_LIMITS } from '../../zone/index.ts';
 import { directives, type HealthModuleConfig } from './directives.ts';
 import { metricsText, statusText } from './show.ts';
@@ -37,15 +37,28 @@ function compileContent(config: HealthModuleConfig, worker: WorkerScope, build: 
       x.send(ready ? 200 : 503, JSON_TYPE, `{"status":"${ready ? 'ready' : 'not_ready'}"}`);
     });
   if (config.status)
-    return onRead((x) => {
+    return onGuardedRead({ worker, build }, (x) => {
       const summary = summaryOf(health);
       x.send(isReady(summary) ? 200 : 503, JSON_TYPE, statusText(summary, countRequests(metrics)));
     });
   if (config.metrics)
-    return onRead((x) =>
+    return onGuardedRead({ worker, build }, (x) =>
       x.send(200, 'text/plain; version=0.0.4', metricsText(summaryOf(health), countRequests(metrics))),
     );
   return undefined;
+}
+
+/** What names peers is for operators alone; whether the gateway is alive and ready balancers ask. */
+function onGuardedRead(
+  { worker, build }: { readonly worker: WorkerScope; readonly build: Build },
+  respond: (x: Exchange) => void,
+): Handler {
+  const gate = compileReadGate(build, (host) => worker.view.knowsHost(host));
+  return onRead((x) => {
+    const refusal = gate(x);
+    if (refusal === undefined) return respond(x);
+    x.send(403, JSON_TYPE, JSON.stringify({ status: 'error', message: refusal }));
+  });
 }
 
 function onRead(respond: (x: Exchange) => void): Handler {
