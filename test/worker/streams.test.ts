@@ -45,6 +45,23 @@ for (const { it, rules, method, sent } of [
   });
 }
 
+for (const pieces of ['a', 'ab', 'a,b', 'a,bc,d', `a,${'b'.repeat(200_000)},c`]) {
+  test(`a stream whose connection closes may come in small pieces: ${pieces.slice(0, 8)}`, async (t) => {
+    const body = pieces.replaceAll(',', '');
+    const port = await serve(t, {
+      ...CLOSE,
+      serve: async (x) => {
+        const stream = x.stream(200, 'text/plain', body.length);
+        for (const piece of pieces.split(',')) if (!stream?.write(piece)) await stream?.drained();
+        stream?.end();
+      },
+    });
+    const response = await bodyOf(port);
+    expect(response.head).toContain(`Content-Length: ${body.length}`);
+    expect(response.body).toBe(body);
+  });
+}
+
 test('the next request on the connection is in step behind a stream of known length', async (t) => {
   const port = await serve(t, {
     serve: (x) => (x.uri === '/' ? send(200_000, 2)(x) : x.send(200, '', 'next')),

@@ -6,8 +6,8 @@ const OLDER = 'uWebSockets.js';
 
 /** A build wants another Node or a newer glibc: loading it throws. */
 const cases = [
-  { it: 'the newer build is taken wherever it loads', loading: [NEWER, OLDER], taken: NEWER },
-  { it: 'the older build is taken where the newer one does not load', loading: [OLDER], taken: OLDER },
+  { it: 'the older build is taken wherever it loads', loading: [NEWER, OLDER], taken: OLDER },
+  { it: 'the newer build is taken where the older one does not load', loading: [NEWER], taken: NEWER },
 ];
 
 for (const { it, loading, taken } of cases) {
@@ -19,7 +19,7 @@ for (const { it, loading, taken } of cases) {
 test('uWebSockets.js that loads in no build is a fault with all reasons', () => {
   const load = (): unknown => loadUws(requireOf([]));
   expect(load).toThrow(/^uWebSockets\.js has no binary for node .*glibc: 2\.31 .*2\.38/);
-  expect(load).toThrow(expect.objectContaining({ errors: [new Error(NEWER), new Error(OLDER)] }));
+  expect(load).toThrow(expect.objectContaining({ errors: [new Error(OLDER), new Error(NEWER)] }));
 });
 
 function requireOf(loading: readonly string[]): (name: string) => unknown {

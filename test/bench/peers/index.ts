@@ -9,11 +9,11 @@ import { ownDir, type Server, startServer } from '../servers.ts';
 /** The least work for uWebSockets.js: a route and a text, `ok` unless `body` is another expression, over `data` if it likes. */
 export async function startBareUws(bench: Bench, { body = `'ok'`, data = '{}' } = {}): Promise<Server> {
   const port = await freePort();
-  const builds = ['uWebSockets.js-node24', 'uWebSockets.js'].map((name) => resolve('node_modules', name));
+  const builds = ['uWebSockets.js', 'uWebSockets.js-node24'].map((name) => resolve('node_modules', name));
   const source = `
     const data = ${data};
-    const [newer, older] = ${JSON.stringify(builds)};
-    const load = () => { try { return require(newer); } catch { return require(older); } };
+    const [first, second] = ${JSON.stringify(builds)};
+    const load = () => { try { return require(first); } catch { return require(second); } };
     load().App()
       .get('/*', (res) => { res.end(${body}); })
       .post('/*', (res) => {

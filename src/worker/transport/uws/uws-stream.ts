@@ -94,7 +94,8 @@ export class UwsSizedStream implements ResponseStream {
   constructor(res: HttpResponse, owner: StreamOwner, rules: SizedRules) {
     this.#res = res;
     this.#owner = owner;
-    this.#rules = rules;
+    // After a single byte the client closes, because the head says so.
+    this.#rules = rules.lengthBytes > 1 ? rules : { ...rules, closes: false };
     this.#cut = guarded(owner.x, () => owner.x.abort());
   }
 
@@ -138,22 +139,25 @@ export class UwsSizedStream implements ResponseStream {
   #offer(bytes: Buffer): void {
     let isTaken = false;
     this.#res.cork(() => {
-      if (!this.#begun) this.#begin();
-      [isTaken] = this.#res.tryEnd(bytes, this.#announced);
+      const left = this.#begun ? bytes : this.#begin(bytes);
+      isTaken = this.#send(left);
     });
     if (isTaken) return this.#took(bytes.length);
     this.#rest = bytes;
     this.#timer ??= setTimeout(this.#cut, this.#rules.timeoutMs);
   }
 
-  #begin(): void {
+  /** Writes the head. Returns those of the first bytes that are still to be written. */
+  #begin(bytes: Buffer): Buffer {
     this.#begun = true;
     this.#rules.writeHead();
     this.#startOffset = this.#res.getWriteOffset();
-    // The first call sets the length that the client sees. `tryEnd` itself cannot close the connection.
-    if (this.#rules.closes) this.#res.tryEnd('', this.#rules.lengthBytes);
+    // The first call sets the length that the client sees. It takes a byte, since 20.69 takes an empty text for the whole.
+    // `tryEnd` itself cannot close the connection.
+    if (this.#rules.closes) this.#res.tryEnd(bytes.subarray(0, 1), this.#rules.lengthBytes);
     const goOn = guarded(this.#owner.x, (offset: number) => this.#goOn(offset - this.#startOffset));
     this.#res.onWritable((offset) => goOn(offset) ?? true);
+    return bytes.subarray(this.#res.getWriteOffset() - this.#startOffset);
   }
 
   /**
@@ -164,12 +168,19 @@ export class UwsSizedStream implements ResponseStream {
     return this.#rules.closes ? this.#rules.lengthBytes + 1 : this.#rules.lengthBytes;
   }
 
+  /** Offers bytes; returns whether all were taken. 20.69 takes an empty text for the end of the response. */
+  #send(bytes: Buffer): boolean {
+    if (bytes.length === 0) return true;
+    const [isTaken] = this.#res.tryEnd(bytes, this.#announced);
+    return isTaken;
+  }
+
   #goOn(sentBytes: number): boolean {
     const rest = this.#rest;
     if (!rest) return true;
     this.#timer?.refresh();
     const left = rest.subarray(sentBytes - this.#taken);
-    const [isTaken] = this.#res.tryEnd(left, this.#announced);
+    const isTaken = this.#send(left);
     if (isTaken) this.#took(rest.length);
     else {
       this.#taken = sentBytes;
