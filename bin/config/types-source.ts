@@ -53,6 +53,13 @@ export async function openSource(
   return databaseSource(dsn, options, tools);
 }
 
+/** Changes are found after the interval instead. */
+function sayDeaf(reason: string): void {
+  process.stderr.write(
+    `gw: changes of the database are not heard, so it is read each minute: ${visible(reason)}\n`,
+  );
+}
+
 function wrong(refused: string): Refusal {
   return { refused, code: 2 };
 }
@@ -65,7 +72,7 @@ function databaseSource(dsn: string, options: TypesSourceOptions, tools: Tools):
     return {
       read: () => tools.describeDatabase(pass, { schemas, role }),
       intervalMs: DATABASE_INTERVAL_MS,
-      watch: (changed, use) => tools.whileListening(pass, changed, use),
+      watch: (changed, use) => tools.whileListening(pass, { changed, deaf: sayDeaf }, use),
     };
   } catch (error) {
     return wrong((error as Error).message);
@@ -86,7 +93,7 @@ function locationSource(options: TypesSourceOptions, tools: Tools): TypesSource 
   return {
     read: () => tools.describeDatabase(pass, { schemas, role }),
     intervalMs: DATABASE_INTERVAL_MS,
-    watch: (changed, use) => tools.whileListening(pass, changed, use),
+    watch: (changed, use) => tools.whileListening(pass, { changed, deaf: sayDeaf }, use),
   };
 }
 

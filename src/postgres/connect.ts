@@ -82,6 +82,18 @@ export function limitedQuery(text: string, timeoutMs: number, values: unknown[] 
   return limited;
 }
 
+/** What tells the process that runs a session, as `pid`. */
+export const PID_SQL = 'select pg_catalog.pg_backend_pid()::text as pid';
+
+/**
+ * Returns whether a connection pooler is in between, by the result of `PID_SQL`. It tells its clients a number of its own, and not
+ * that of the process that happens to run their queries: PgBouncer in each of its modes, Supavisor, Odyssey, pgcat, the proxies of
+ * hosted databases. Some of them keep sessions; the number does not tell.
+ */
+export function isPooled({ processID }: WireClient, pid: string | undefined): boolean {
+  return pid !== String(processID);
+}
+
 /** Returns false if no server answered at the address. */
 function wasReached(error: NodeJS.ErrnoException): boolean {
   return error.syscall === undefined && !hasTimedOut(error);

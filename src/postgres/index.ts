@@ -1,4 +1,4 @@
-export { connect, limitedQuery, loadPg, sayUnreachable, withClient } from './connect.ts';
+export { connect, isPooled, limitedQuery, loadPg, PID_SQL, sayUnreachable, withClient } from './connect.ts';
 export {
   addressOf,
   type Attempt,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startCluster } from './cluster.ts';
-import { obtainChromium, obtainRedis } from './programs.ts';
+import { obtainChromium, obtainPgbouncer, obtainRedis } from './programs.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -20,6 +20,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const start = async (name: string): Promise<Services[keyof Services]> => {
     if (name === 'redis') return { program: await obtainRedis() };
     if (name === 'chromium') return { program: await obtainChromium() };
+    if (name === 'pgbouncer') return { program: await obtainPgbouncer() };
     const { stop, ...address } = await startCluster();
     stops.push(stop);
     return address;

@@ -25,6 +25,12 @@ const CHROMIUM: Needed = {
   install: 'apt-get install -y --no-install-recommends chromium',
 };
 
+const PGBOUNCER: Needed = {
+  names: ['pgbouncer'],
+  package: 'pgbouncer',
+  install: 'apt-get install pgbouncer, dnf install pgbouncer or brew install pgbouncer',
+};
+
 /** Path of redis-server or valkey-server. Rejects with the line that installs it. */
 export function obtainRedis(): Promise<string> {
   return obtain(REDIS);
@@ -33,6 +39,12 @@ export function obtainRedis(): Promise<string> {
 /** Path of a Chromium. Rejects with the line that installs it. */
 export function obtainChromium(): Promise<string> {
   return obtain(CHROMIUM);
+}
+
+/** Path of a PgBouncer: that of `GW_TEST_PGBOUNCER`, if it is set. Rejects with the line that installs one. */
+export function obtainPgbouncer(): Promise<string> {
+  const given = process.env['GW_TEST_PGBOUNCER'];
+  return given === undefined ? obtain(PGBOUNCER) : Promise.resolve(given);
 }
 
 /** Full path of a program on the PATH. */

@@ -10,6 +10,8 @@ export interface Services {
   readonly redis: { readonly program: string };
   /** Path of a Chromium. */
   readonly chromium: { readonly program: string };
+  /** Path of a PgBouncer. */
+  readonly pgbouncer: { readonly program: string };
 }
 
 declare module 'vitest' {

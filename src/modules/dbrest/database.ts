@@ -10,7 +10,6 @@ import { KeptPlans } from './plan-cache/index.ts';
 import { hasOldPlan, MOST_REPEATS, reasonToRepeat } from './reason-to-repeat.ts';
 import {
   type Catalogue,
-  CATALOGUE_SQL,
   CatalogueShare,
   CatalogueWriter,
   FEATURES_SQL,
@@ -27,6 +26,7 @@ import {
   Displaced,
   hasLostType,
   type Leftovers,
+  type PreparedStatements,
   type Results,
   type RunStep,
   type Session,
@@ -37,6 +37,7 @@ import { SlowClients } from './slow-clients.ts';
 import type { Counter } from '../../zone/index.ts';
 import { inSlices } from './turn.ts';
 import { Listening, type ListeningOptions } from './listening.ts';
+import { catalogueSteps, NO_PATH } from './own-reads.ts';
 
 /** The client of a read or write: an exchange. */
 interface DatabaseClient {
@@ -55,6 +56,7 @@ interface RunRules {
   readonly poolReset: 'discard' | 'none';
   /** Most batches of a session that requests share; 0: they share none. */
   readonly pipelining: number;
+  readonly preparedStatements: PreparedStatements;
 }
 
 /** What a batch runs for. */
@@ -92,21 +94,10 @@ const BACKGROUND_RULES: RunRules = {
   timeoutMs: 30_000,
   poolReset: 'discard',
   pipelining: 0,
+  preparedStatements: 'off',
 };
 /** Limits of health checks. */
 const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
-
-/**
- * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.
- */
-const NO_PATH: RunStep = {
-  statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
-};
-
-/** The statements that read the catalogue. */
-export function catalogueSteps(sink: CatalogueWriter): readonly RunStep[] {
-  return [NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }];
-}
 
 /** An error that a function raises at will must not replace the sessions all the time. */
 const RENEWAL_PAUSE_MS = 1_000;
@@ -186,11 +177,7 @@ export class Database {
       ({ isSame, losesTypes }) => this.#schemaReplaced(isSame, losesTypes),
     );
     this.#pool = new Pool<Session>({
-      open: () =>
-        open({
-          ended: (session) => this.#pool.discard(session),
-          flushed: (batches) => metrics.flushed(batches),
-        }),
+      open: () => this.#open(open),
       close: (session) => session.end(),
       ...BEFORE_CLAIMS,
       unreachable: (error) => this.#noteReachability(error),
@@ -365,7 +352,8 @@ export class Database {
   async #pass({ steps, judge }: Gate, session: Session, order: BatchOrder): Promise<void> {
     const { timeoutMs, poolReset } = order.rules;
     const resets = poolReset === 'discard';
-    const rules = { resets, planEpoch: this.#planEpoch, leaves: order.leaves };
+    const prepares = order.rules.preparedStatements;
+    const rules = { resets, prepares, planEpoch: this.#planEpoch, leaves: order.leaves };
     const results = await session.run(steps, timeoutMs + GRACE_MS, rules);
     if (order.client.aborted) throw new PoolRefusal('abandoned');
     judge(results);
@@ -403,6 +391,7 @@ export class Database {
       failed,
       isolation,
       resets: rules.poolReset === 'discard',
+      prepares: rules.preparedStatements,
       planEpoch: this.#planEpoch,
       leaves,
       timeZones,
@@ -484,6 +473,17 @@ export class Database {
 
   #noteUnreadable({ message }: Error): void {
     this.#log.write('error', `dbrest: cannot read the schema of ${this.#name}: ${message}`);
+  }
+
+  async #open(open: DatabaseOptions['open']): Promise<Session> {
+    const session = await open({
+      ended: (one) => this.#pool.discard(one),
+      flushed: (batches) => this.#metrics.flushed(batches),
+    });
+    const what = 'a connection takes one request at a time, whose statements are not prepared';
+    if (session.isPooled && this.#share.tellsPooler())
+      this.#log.write('notice', `dbrest: a connection pooler stands in front of ${this.#name}: ${what}`);
+    return session;
   }
 
   /** The pool and the listener both notice; each change is logged once. */

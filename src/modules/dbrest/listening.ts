@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { ErrorLog } from '../../log/index.ts';
-import { limitedQuery, quoteIdentifier, type WireClient } from '../../postgres/index.ts';
+import { isPooled, limitedQuery, PID_SQL, quoteIdentifier, type WireClient } from '../../postgres/index.ts';
 import { CACHE_CHANNEL, OWN_CHANNELS } from './notifications/index.ts';
 import type { CatalogueShare } from './schema/index.ts';
 
@@ -154,6 +155,19 @@ const PING_TIMEOUT_MS = 5_000;
 /** The same where a notification that is missed would matter. */
 const URGENT_PING_MS = 1_000;
 const GOODBYE_MS = 1_000;
+/** How soon a notification has to come back, and how soon it is tried again if it has not. */
+const ECHO_MS = 2_000;
+const NOT_HEARD_DELAY_MS = 60_000;
+const ECHO_CHANNEL = 'gw_echo';
+
+/** A pooler has sessions of its own, and gives them to one client after another: notifications are lost. */
+class NotHeard extends Error {
+  constructor() {
+    super(
+      'a connection pooler stands in between and passes on no notifications: connect to the server itself, or to a pooler that keeps sessions',
+    );
+  }
+}
 
 /** The events of a listener. */
 interface ListenerEvents {
@@ -223,12 +237,18 @@ export class Listener implements OpenListener {
 
   async #listen(): Promise<void> {
     try {
-      const { client } = await this.#connect((connected) => {
+      let isHeard = true;
+      const { client } = await this.#connect(async (connected) => {
+        const { rows } = await connected.query<{ pid: string }>(limitedQuery(PID_SQL, PING_TIMEOUT_MS));
+        isHeard = !isPooled(connected, rows[0]?.pid) || (await this.#hasEcho(connected));
+        if (!isHeard) return;
         // Registered before `listen`, because notifications may arrive with its result.
         connected.on('notification', ({ payload = '', channel }) => this.#hearing.heard(payload, channel));
         this.#heard = new Set();
-        return connected.query(this.#changeOfChannels());
+        await connected.query(this.#changeOfChannels());
       });
+      if (!isHeard) void client.end().catch(() => undefined);
+      if (!isHeard) throw new NotHeard();
       if (this.#closed) return await client.end();
       this.#client = client;
       this.update();
@@ -237,10 +257,33 @@ export class Listener implements OpenListener {
       this.#ping(client);
       this.#hearing.listening();
     } catch (error) {
-      const isRefused = 'severity' in (error as Error);
+      const isRefused = error instanceof NotHeard || 'severity' in (error as Error);
+      if (error instanceof NotHeard) this.#delayMs = NOT_HEARD_DELAY_MS;
       if (isRefused) this.#hearing.refused(error as Error);
       this.#hearing.failed(isRefused ? undefined : (error as Error));
       this.#tryAgain();
+    }
+  }
+
+  /** Whether a session of a pooler hears what another one sends while it runs nothing. */
+  async #hasEcho(client: WireClient): Promise<boolean> {
+    const payload = randomUUID();
+    let hear = (_isHeard: boolean): void => undefined;
+    const heard = new Promise<boolean>((resolve) => (hear = resolve));
+    const listener = (echo: { payload?: string | undefined }): void => {
+      if (echo.payload === payload) hear(true);
+    };
+    client.on('notification', listener);
+    await client.query(limitedQuery(`listen ${ECHO_CHANNEL}`, PING_TIMEOUT_MS));
+    const timer = setTimeout(() => hear(false), ECHO_MS);
+    const notify = limitedQuery('select pg_catalog.pg_notify($1, $2)', ECHO_MS, [ECHO_CHANNEL, payload]);
+    const { client: other } = await this.#connect((connected) => connected.query(notify));
+    try {
+      return await heard;
+    } finally {
+      clearTimeout(timer);
+      client.off('notification', listener);
+      void other.end().catch(() => undefined);
     }
   }
 

@@ -1,8 +1,10 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
-import { connect, limitedQuery, type ConnectionTarget, loadPg, publicMessage } from '../../postgres/index.ts';
+import { type ConnectionTarget, loadPg, publicMessage } from '../../postgres/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { mayBecomeSql } from './schema/index.ts';
+import { openSession, type RunStep } from './session/index.ts';
+import { arrayLiteral } from './sql/index.ts';
 
 /** What a probe finds out about a database. */
 interface DatabaseFacts {
@@ -110,19 +112,20 @@ async function runQuery(
 ): Promise<DatabaseFacts> {
   const pg = await loadPg();
   const limited = { ...target, connectTimeoutMs: Math.min(target.connectTimeoutMs, timeoutMs) };
-  const { client } = await connect(pg, limited, (connected) =>
-    connected.query(
-      limitedQuery(`set default_transaction_read_only = on; set statement_timeout = ${timeoutMs}`, timeoutMs),
-    ),
-  );
+  const session = await openSession(pg, limited, { ended: () => undefined });
+  // For the transaction only: a pooler gives the session to others.
+  const settings = `select from (select pg_catalog.set_config('transaction_read_only', 'on', true),
+    pg_catalog.set_config('statement_timeout', $1, true)) s`;
   try {
-    const { rows } = await client.query<{ facts: string }>(
-      limitedQuery(FACTS_SQL, timeoutMs, [anonRole ?? null, schemas]),
-    );
-    const { anon, ...facts } = JSON.parse(rows[0]?.facts ?? '{}') as FactsRow;
+    const steps: RunStep[] = [
+      { statement: { text: settings, values: [String(timeoutMs)] }, silent: true },
+      { statement: { text: FACTS_SQL, values: [anonRole ?? null, arrayLiteral(schemas)] } },
+    ];
+    const [, row] = await session.run(steps, timeoutMs);
+    const { anon, ...facts } = JSON.parse(row?.[0] ?? '{}') as FactsRow;
     return { ...facts, ...(anon && { anon }) };
   } finally {
-    await client.end();
+    await session.end();
   }
 }
 

@@ -34,6 +34,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   poolLifetimeMs: 1_800_000,
   poolReset: 'discard',
   pipelining: 16,
+  preparedStatements: 'auto',
   timeoutMs: 10_000,
   schemas: ['public'],
   extraSearchPath: ['public'],

@@ -1,8 +1,39 @@
 import { expect, test } from 'vitest';
 import { StatementNames } from '../../../src/modules/dbrest/session/batch.ts';
 
-const namesOf = (statements: number, characters = 1_000): StatementNames =>
-  new StatementNames({ statements, characters });
+const namesOf = (statements: number, characters = 1_000, isPooled = false): StatementNames =>
+  new StatementNames({ statements, characters, isPooled });
+
+test('a name is made of the text, and differs between sessions', () => {
+  const [one, other] = [namesOf(1), namesOf(1)];
+  const first = one.use('select 1').name;
+  one.use('select 2');
+  expect(one.use('select 1').name).toBe(first);
+  expect(other.use('select 1').name).not.toBe(first);
+});
+
+test('behind a pooler, what a batch has found missing is parsed again, and nothing is taken for parsed', () => {
+  const names = namesOf(10, 1_000, true);
+  const [first, second] = [names.use('select 1'), names.use('select 2')];
+  names.parseComplete();
+  names.parseComplete();
+  names.forget(['select 1']);
+  expect(names.evicted()).toEqual([]);
+  expect(names.use('select 1')).toEqual(first);
+  expect(names.use('select 2')).toEqual({ ...second, parse: false });
+  expect(names.useParsed('select 2')).toEqual(second);
+});
+
+test('a statement for one use has no name, and is parsed each time', () => {
+  const names = namesOf(1);
+  const known = names.use('select 1');
+  expect([names.useOnce('select 1'), names.useOnce('select 1')]).toEqual(
+    Array(2).fill({ name: '', parse: true }),
+  );
+  for (let i = 0; i < 3; i++) names.parseComplete();
+  names.batchEnded();
+  expect(names.use('select 1')).toEqual({ ...known, parse: false });
+});
 
 test('a statement is parsed once and keeps its name', () => {
   const names = namesOf(10);
@@ -29,8 +60,9 @@ test('a statement that must be there is parsed again until it is known to be', (
   names.batchSent();
   const second = names.useParsed('select 1');
   names.batchSent();
-  expect(second.parse).toBe(true);
-  expect(names.evict()).toBe(first.name);
+  expect(second).toEqual(first);
+  // It must not be closed behind that.
+  expect(names.evicted()).toEqual([]);
   // The first batch failed.
   names.batchEnded();
   expect(names.use('select 1')).toEqual({ name: second.name, parse: false });
@@ -43,7 +75,7 @@ test('the least recently used statement is closed first', () => {
   const names = namesOf(2);
   const run = (text: string) => {
     const used = names.use(text);
-    const closed = names.evict();
+    const closed = names.evicted();
     if (used.parse) names.parseComplete();
     names.batchEnded();
     return { ...used, closed };
@@ -51,7 +83,7 @@ test('the least recently used statement is closed first', () => {
   const a = run('a');
   const b = run('b');
   run('a');
-  expect(run('c').closed).toBe(b.name);
+  expect(run('c').closed).toEqual([b.name]);
   expect(run('a').name).toBe(a.name);
   expect(run('b').parse).toBe(true);
 });
@@ -63,9 +95,7 @@ test('long statements leave less room for others, and are closed like them', () 
     names.parseComplete();
     names.batchSent();
     names.batchEnded();
-    const closed: (string | undefined)[] = [];
-    for (let gone = names.evict(); gone !== undefined; gone = names.evict()) closed.push(gone);
-    return { name, closed };
+    return { name, closed: names.evicted() };
   };
   const long = ['a', 'b', 'c'].map((letter) => run(letter.repeat(400)));
   expect(long.map(({ closed }) => closed)).toEqual([[], [], [long[0]?.name]]);

@@ -1,6 +1,7 @@
 import {
   connect,
   type ConnectionTarget,
+  isPooled,
   limitedQuery,
   loadPg,
   publicMessage,
@@ -255,7 +256,7 @@ async function unfitness(
   const { standby, pid, role } = facts.rows[0] ?? {};
   if (standby !== 'false') throw new Error('the server is a standby, which takes no entries');
   // A pooler has sessions of its own, and gives them to one client after another: notifications would be lost.
-  if (pid !== String(client.processID))
+  if (isPooled(client, pid))
     return new Unfit('a connection pooler stands in front of the server: connect to the server itself');
   try {
     const { rows } = await client.query<{ version: number }>(

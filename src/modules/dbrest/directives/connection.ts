@@ -16,6 +16,8 @@ export interface ConnectionConfig {
   readonly poolReset: 'discard' | 'none';
   /** Most batches of a connection that requests share; 0: they share none. */
   readonly pipelining: number;
+  /** `auto`: unless a connection pooler is in between. */
+  readonly preparedStatements: 'on' | 'off' | 'auto';
   readonly timeoutMs: number;
 }
 
@@ -109,6 +111,15 @@ export const connectionDirectives = directivesFor<ConnectionConfig>()({
     defaultText: 'on',
     summary:
       'Whether requests whose statements are known to be short share connections: "off", or how many of them one connection takes at a time, 1 to 64 ("on" is 16).',
+    source: 'gw',
+  },
+  dbrest_prepared_statements: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('on', 'off', 'auto'),
+    into: 'preparedStatements',
+    default: 'auto',
+    summary:
+      'Whether the database keeps the statements of a connection: not behind a connection pooler ("auto"), not at all ("off"), or behind one, too ("on"), which is for poolers that keep sessions or know prepared statements.',
     source: 'gw',
   },
   dbrest_timeout: {

@@ -6,16 +6,16 @@ import type { Catalogue } from './entries.ts';
 export interface ShareKey {
   readonly channel: string;
   /**
-   * Six 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until when
+   * Seven 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until when
    * notifications are heard (milliseconds since the epoch, the lower 32 bits; 0: they are not), the number of announced
-   * changes of the schema, and how often listening has begun.
+   * changes of the schema, how often listening has begun, and whether the log says that a pooler is in between.
    */
   readonly state: SharedArrayBuffer;
 }
 
 /** Creates the shared state, once per process. */
 export function openShare(): ShareKey {
-  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(24) };
+  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(28) };
 }
 
 const READER = 0;
@@ -24,6 +24,7 @@ const LISTENER = 2;
 const LEASE = 3;
 const ANNOUNCED = 4;
 const LISTENED = 5;
+const POOLER_TOLD = 6;
 /** A reader that takes longer may have died; the other workers then read for themselves. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -125,6 +126,11 @@ export class CatalogueShare {
   /** Counts that listening has begun. Returns how often it had before, in any worker. */
   beginListening(): number {
     return Atomics.add(this.#state, LISTENED, 1);
+  }
+
+  /** Returns true once in the process. */
+  tellsPooler(): boolean {
+    return Atomics.exchange(this.#state, POOLER_TOLD, 1) === 0;
   }
 
   /** Sets the function to call when another worker has stopped listening. */

@@ -1,6 +1,8 @@
+import { hash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { WireClient, WireError } from '../../../postgres/index.ts';
 import type { Step } from '../sql/index.ts';
+import { lostStatements, mayHaveOldTypes } from './failures.ts';
 import { type Fields, fieldsOf, type Messages } from './messages.ts';
 
 /** A row; every column is a text. */
@@ -26,27 +28,38 @@ interface UsedName {
   readonly parse: boolean;
 }
 
+interface NamesOptions {
+  /** How many statements are kept. */
+  readonly statements: number;
+  /** How long their texts may be together. */
+  readonly characters: number;
+  /** Each batch may run in another session of the server, which knows other statements. */
+  readonly isPooled?: boolean;
+}
+
 /**
  * The prepared statements of one session, as an LRU cache. A statement counts as prepared only after ParseComplete: after
- * an error the server skips the rest of a batch.
+ * an error the server skips the rest of a batch. Names are digests of the text, the epoch and a random part of the session: a
+ * pooler may give the session to others, and whatever has this name there must be this statement.
  */
 export class StatementNames {
   readonly #byText: LRUCache<string, Prepared>;
   /** Sent Parse messages, in the order of their ParseComplete; `undefined` marks the end of a batch. */
   readonly #parsing: (Prepared | undefined)[] = [];
   /** Evicted names that have to be closed on the server. */
-  #forgotten: string[] = [];
-  #count = 0;
+  readonly #forgotten = new Set<string>();
+  readonly #salt = randomBytes(16).toString('base64url');
+  readonly #isPooled: boolean;
   #epoch = 0;
 
-  /** `characters`: how long all texts together may be. */
-  constructor({ statements, characters }: { readonly statements: number; readonly characters: number }) {
+  constructor({ statements, characters, isPooled = false }: NamesOptions) {
+    this.#isPooled = isPooled;
     this.#byText = new LRUCache({
       max: statements,
       maxSize: characters,
       // A text that is longer than all may be has the room to itself: whatever is prepared has to be closed by name.
       sizeCalculation: (_prepared, text) => Math.max(1, Math.min(text.length, characters)),
-      dispose: ({ name }, _text, reason) => reason === 'evict' && this.#forgotten.push(name),
+      dispose: ({ name }, _text, reason) => reason === 'evict' && this.#forgotten.add(name),
     });
   }
 
@@ -59,14 +72,21 @@ export class StatementNames {
   /** The name for a statement that must not fail because a batch before it did. */
   useParsed(text: string): UsedName {
     const known = this.#byText.get(text);
-    if (known?.isParsed) return { name: known.name, parse: false };
-    if (known) this.#forgotten.push(known.name);
-    return this.#parse(text);
+    return known?.isParsed && !this.#isPooled ? { name: known.name, parse: false } : this.#parse(text);
   }
 
-  /** The next evicted name to close on the server. */
-  evict(): string | undefined {
-    return this.#forgotten.pop();
+  /** A statement that is parsed for one use. It has no name, which stands for the last such statement. */
+  useOnce(text: string): UsedName {
+    this.#parsing.push({ text, name: '', isParsed: false });
+    return ONCE;
+  }
+
+  /** The names to close on the server, which are forgotten by that. */
+  evicted(): readonly string[] {
+    if (this.#forgotten.size === 0) return NONE;
+    const names = [...this.#forgotten];
+    this.#forgotten.clear();
+    return names;
   }
 
   /** Batches use statements of this epoch from now on; those of an earlier one are forgotten. */
@@ -76,16 +96,13 @@ export class StatementNames {
     this.forget();
   }
 
-  /** Forgets one statement, or all of them; each is parsed again under a new name. */
-  forget(text?: string): void {
-    if (text !== undefined) {
+  /** Forgets statements, all of them by default; each is parsed again. */
+  forget(texts: Iterable<string> = [...this.#byText.keys()]): void {
+    for (const text of texts) {
       const known = this.#byText.peek(text);
-      if (known) this.#forgotten.push(known.name);
+      if (known) this.#forgotten.add(known.name);
       this.#byText.delete(text);
-      return;
     }
-    for (const { name } of this.#byText.values()) this.#forgotten.push(name);
-    this.#byText.clear();
   }
 
   parseComplete(): void {
@@ -108,12 +125,22 @@ export class StatementNames {
   }
 
   #parse(text: string): UsedName {
-    const prepared = { text, name: `gw${(this.#count += 1)}`, isParsed: false };
+    const digest = hash('sha256', `${this.#salt}${this.#epoch} ${text}`, 'base64url').slice(
+      0,
+      DIGEST_CHARACTERS,
+    );
+    const prepared = { text, name: `gw${digest}`, isParsed: false };
     this.#byText.set(text, prepared);
+    this.#forgotten.delete(prepared.name);
     this.#parsing.push(prepared);
     return { name: prepared.name, parse: true };
   }
 }
+
+const NONE: readonly string[] = [];
+const ONCE: UsedName = { name: '', parse: true };
+/** 96 bits. Each request sends the names of its statements. */
+const DIGEST_CHARACTERS = 16;
 
 /** Receives the rows of a statement one by one. An exception fails the batch. */
 export interface RowSink {
@@ -159,6 +186,8 @@ interface BatchParts {
   readonly stream: WireClient['connection']['stream'];
   /** With more characters than this the sinks get no more rows, and the batch is `outgrown`. */
   readonly most?: number | undefined;
+  /** Whether statements are prepared; otherwise they are parsed each time. */
+  readonly prepares: boolean;
 }
 
 /**
@@ -178,6 +207,7 @@ export class Batch {
   readonly #lead: readonly RunStep[];
   readonly #stream: WireClient['connection']['stream'];
   readonly #most: number;
+  readonly #prepares: boolean;
   /** Number of completed steps; negative during the lead. */
   #completed: number;
   /** Number of steps whose values are bound, which have begun to run; it counts as `#completed` does. */
@@ -188,13 +218,23 @@ export class Batch {
   #hasEnded = false;
   #pausedAtMs: number | undefined;
 
-  constructor({ steps, lead = [], stream, most = Infinity }: BatchParts) {
+  constructor({ steps, lead = [], stream, most = Infinity, prepares }: BatchParts) {
     this.steps = steps;
     this.#lead = lead;
     this.#completed = -lead.length;
     this.#bound = -lead.length;
     this.#stream = stream;
     this.#most = most;
+    this.#prepares = prepares;
+  }
+
+  /** The texts of all statements. */
+  get texts(): readonly string[] {
+    return this.#all.map(({ statement }) => statement.text);
+  }
+
+  get #all(): readonly RunStep[] {
+    return this.#lead.length > 0 ? [...this.#lead, ...this.steps] : this.steps;
   }
 
   /** How long a sink has kept the server waiting. */
@@ -209,16 +249,15 @@ export class Batch {
 
   /** Adds the messages of the batch: all of them, or none if it throws. */
   write(messages: Messages, names: StatementNames): void {
-    const steps = this.#lead.length > 0 ? [...this.#lead, ...this.steps] : this.steps;
+    const steps = this.#all;
     // Before anything is added: others share the write, and half a batch would run as a part of the next one.
     const fields = steps.map(({ statement }) => fieldsOf(statement.values));
     // Close comes first: after an error the server would skip it. What this batch evicts it may also use.
-    for (let name = names.evict(); name !== undefined; name = names.evict()) messages.close(name);
+    for (const name of names.evicted()) messages.close(name);
     const named: UsedName[] = [];
     let isBehindSink = false;
     for (const { statement, sink } of steps) {
-      // Once a sink has rows, the batch cannot be repeated: what follows must not depend on the batches before it.
-      named.push(isBehindSink ? names.useParsed(statement.text) : names.use(statement.text));
+      named.push(this.#nameOf(statement.text, names, isBehindSink));
       isBehindSink ||= sink !== undefined && sink.restarts !== true;
     }
     names.batchSent();
@@ -226,6 +265,8 @@ export class Batch {
     for (let i = 0; i < steps.length; i += 1) {
       const { statement, described } = steps[i] as RunStep;
       const { name, parse } = named[i] as UsedName;
+      // Behind a pooler the name may be there from before. What it stands for is the same, but might be outdated.
+      if (parse && name !== '') messages.close(name);
       if (parse) messages.parse(name, statement.text);
       messages.bind(name, fields[i] as Fields);
       if (described) messages.describe();
@@ -250,6 +291,12 @@ export class Batch {
 
   bindComplete(): void {
     this.#bound += 1;
+  }
+
+  #nameOf(text: string, names: StatementNames, isBehindSink: boolean): UsedName {
+    if (!this.#prepares) return names.useOnce(text);
+    // Once a sink has rows, the batch cannot be repeated: what follows must not depend on the batches before it.
+    return isBehindSink ? names.useParsed(text) : names.use(text);
   }
 
   rowDescription({ fields }: { readonly fields: readonly Column[] }): void {
@@ -320,21 +367,4 @@ export class Batch {
     this.#pausedAtMs = undefined;
     this.#stream.resume();
   }
-}
-
-/**
- * Returns whether a prepared statement of the batch itself, and not of a function, is lost or outdated
- * (`invalid_sql_statement_name`, "cached plan must not change result type").
- */
-function lostStatements({ code, routine, where }: WireError): boolean {
-  if (where !== undefined) return false;
-  return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
-}
-
-/**
- * Returns whether values or types did not fit: data exceptions, and what the server says when it analyses an old statement anew
- * ("operator does not exist", "cache lookup failed for type"). A missing privilege depends on no type.
- */
-function mayHaveOldTypes({ code = '' }: WireError): boolean {
-  return /^(?:0A000|22|42|XX000)/.test(code) && code !== '42501';
 }

@@ -1,13 +1,23 @@
-import { connect, type ConnectionTarget, limitedQuery, type Pg } from '../../../postgres/index.ts';
+import {
+  connect,
+  type ConnectionTarget,
+  isPooled,
+  limitedQuery,
+  literal,
+  type Pg,
+  PID_SQL,
+  type WireClient,
+} from '../../../postgres/index.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 export { type Column, type Results, type Row, type RowSink, runSteps, type RunStep } from './batch.ts';
+export { hasLostType } from './failures.ts';
 export {
   type BatchRules,
   type Cost,
   ConnectionLost,
   Displaced,
-  hasLostType,
+  type PreparedStatements,
   type Session,
   UnexpectedResult,
   type Verdict,
@@ -15,10 +25,14 @@ export {
 export type { Leftovers } from './lead.ts';
 
 /**
- * Lets the server notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform,
- * so it is set only where it exists.
+ * The result of `PID_SQL`; and lets the server notice during a query that gw has gone, if this is the process. The setting exists since
+ * PostgreSQL 14 and not on every platform, so it is set only where it exists.
  */
-const CHECK_CLIENT_SQL = `select set_config(name, '500', false) from pg_settings where name = 'client_connection_check_interval'`;
+const OPENING_SQL = `select s.pid::text as pid, (
+    select pg_catalog.set_config(name, '500', false) from pg_catalog.pg_settings
+    where name = 'client_connection_check_interval' and s.pid = $1::int8
+  ) as interval
+from (select pg_catalog.pg_backend_pid() as pid) s`;
 /** Sets it again after a reset. */
 const CHECK_CLIENT_AGAIN = `pg_catalog.set_config('client_connection_check_interval', '500', false)`;
 
@@ -31,13 +45,36 @@ export async function openSession(
   target: ConnectionTarget,
   { ended, flushed }: Pick<SessionOptions, 'ended' | 'flushed'>,
 ): Promise<Session> {
-  let settings: readonly string[] = [];
+  let found: FoundOut = { isPooled: true };
   const { client, attempt } = await connect(pg, target, async (connected) => {
-    const asked = connected.query(limitedQuery(CHECK_CLIENT_SQL, target.connectTimeoutMs));
-    const result = await asked.catch(ignoreServerError);
-    settings = result?.rowCount === 1 ? [CHECK_CLIENT_AGAIN] : [];
+    found = await findOut(connected, target);
   });
-  return new Session(pg, { client, attempt, settings, ended, ...(flushed && { flushed }) });
+  return new Session(pg, { client, attempt, ...found, ended, ...(flushed && { flushed }) });
+}
+
+type FoundOut = Pick<SessionOptions, 'isPooled' | 'settings'>;
+
+interface Opening {
+  readonly pid: string;
+  readonly interval?: string | null;
+}
+
+async function findOut(client: WireClient, target: ConnectionTarget): Promise<FoundOut> {
+  const ask = (sql: string, values?: unknown[]): Promise<{ readonly rows: readonly Opening[] }> =>
+    client.query<Opening>(limitedQuery(sql, target.connectTimeoutMs, values));
+  const asked = await ask(OPENING_SQL, [client.processID]).catch(ignoreServerError);
+  const { pid, interval = null } = (asked ?? (await ask(PID_SQL))).rows[0] ?? {};
+  if (isPooled(client, pid)) return { isPooled: true, settings: ofPooled(target) };
+  return { isPooled: false, settings: interval === null ? [] : [CHECK_CLIENT_AGAIN] };
+}
+
+/** A reset takes these from a session of a pooler, which has not begun with them. */
+function ofPooled({ applicationName }: ConnectionTarget): readonly string[] {
+  const name = literal(applicationName);
+  return [
+    `pg_catalog.set_config('client_encoding', 'UTF8', false)`,
+    `pg_catalog.set_config('application_name', ${name}, false)`,
+  ];
 }
 
 function ignoreServerError(error: Error): undefined {

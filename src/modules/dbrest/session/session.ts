@@ -8,6 +8,7 @@ import {
 import type { Isolation } from '../schema/index.ts';
 import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
 import { DeadlineTimer } from './deadline-timer.ts';
+import { endsSession } from './failures.ts';
 import { compileLead, type Leftovers, more } from './lead.ts';
 import { Messages } from './messages.ts';
 
@@ -49,6 +50,9 @@ export class UnexpectedResult extends Error {}
 /** Checks the results of a batch before the commit; an exception rolls it back. */
 export type Verdict = (results: Results) => void;
 
+/** The values of `dbrest_prepared_statements`. */
+export type PreparedStatements = 'on' | 'off' | 'auto';
+
 /** What a batch cost. */
 export interface Cost {
   /** Time between its turn and its end, in milliseconds. */
@@ -63,10 +67,12 @@ export interface BatchRules {
   readonly verdict?: Verdict | undefined;
   /** The isolation level of its transaction; that of the session if absent. */
   readonly isolation?: Isolation | undefined;
-  /** The session is reset first. */
+  /** The session is reset first; by default if it is one of a pooler. */
   readonly resets?: boolean;
   /** Plans and prepared statements of an earlier epoch are discarded first. */
   readonly planEpoch?: number;
+  /** Whether its statements are prepared; `auto`, the default: unless a pooler is in between. */
+  readonly prepares?: PreparedStatements | undefined;
   /** What the batch may leave behind; settings by default. */
   readonly leaves?: Leftovers | undefined;
   /** The time zones that the batch sets. */
@@ -93,6 +99,8 @@ export interface SessionOptions {
   readonly attempt: Attempt;
   /** SQL calls that set the session's own settings. */
   readonly settings?: readonly string[];
+  /** A pooler is in between: each transaction may run in another session of the server, which others use as well. */
+  readonly isPooled: boolean;
   readonly ended: (session: Session) => void;
   /** Called with the number of batches of each write to the server. */
   readonly flushed?: (batches: number) => void;
@@ -134,7 +142,7 @@ export class Session {
   readonly #attempt: Attempt;
   readonly #ended: (session: Session) => void;
   readonly #flushed: ((batches: number) => void) | undefined;
-  readonly #names = new StatementNames(PREPARED);
+  readonly #names: StatementNames;
   readonly #lead: ReturnType<typeof compileLead>;
   /** What the batches that have ended may have left behind. */
   #leftovers: Leftovers = 'nothing';
@@ -150,6 +158,8 @@ export class Session {
   #unsent = 0;
   #readyMs = 0;
   #cancelledMs = 0;
+  /** A pooler is in between: each transaction may run in another session of the server, which others use as well. */
+  readonly isPooled: boolean;
   /** The session must not be used again. Batches that were sent may still end well. */
   broken = false;
   #isConnected = true;
@@ -160,6 +170,8 @@ export class Session {
     this.#attempt = how.attempt;
     this.#ended = how.ended;
     this.#flushed = how.flushed;
+    this.isPooled = how.isPooled;
+    this.#names = new StatementNames({ ...PREPARED, isPooled: how.isPooled });
     this.#lead = compileLead(how.settings ?? []);
     how.client.on('error', (error) => this.#die(error));
     how.client.on('end', () => this.#die(new Error('Connection terminated')));
@@ -197,8 +209,12 @@ export class Session {
     return this.#queue.length;
   }
 
-  /** Whether another batch may be sent behind the others. */
+  /**
+   * Whether another batch may be sent behind the others. Not by way of a pooler: one that takes the session away at the end of a
+   * transaction may do so between the messages of the next one, which would run without the role that they set.
+   */
   get isOpen(): boolean {
+    if (this.isPooled && this.#queue.length > 0) return false;
     return !this.isSpent && !this.#isCancelling && this.#queue[0]?.isLate === undefined;
   }
 
@@ -292,14 +308,16 @@ export class Session {
     return running?.ending ?? running?.batch;
   }
 
-  #newBatch(steps: readonly RunStep[], { isolation, resets, planEpoch = 0, shared }: BatchRules): Batch {
+  #newBatch(steps: readonly RunStep[], rules: BatchRules): Batch {
+    const { isolation, resets = this.isPooled, planEpoch = 0, shared, prepares = 'auto' } = rules;
     const { stream } = this.#client.connection;
     this.#planEpoch ??= planEpoch;
     const replans = planEpoch > this.#planEpoch;
     this.#names.enter(planEpoch);
     const leftovers = resets ? this.#expectedLeftovers() : 'nothing';
     const lead = this.#lead({ isolation, leftovers, replans });
-    return new Batch({ steps, lead, stream, most: shared?.most });
+    const isPrepared = prepares === 'on' || (prepares === 'auto' && !this.isPooled);
+    return new Batch({ steps, lead, stream, most: shared?.most, prepares: isPrepared });
   }
 
   /** Whatever else is sent in this turn of the event loop goes out in the same write. */
@@ -326,6 +344,8 @@ export class Session {
 
   /** What may be left behind when all batches that were sent have ended. A failed batch undoes its own reset. */
   #expectedLeftovers(): Leftovers {
+    // Whoever has used it before.
+    if (this.isPooled) return 'anything';
     let expected = this.#leftovers;
     for (const { rules } of this.#queue) expected = more(expected, rules.leaves ?? 'settings');
     return expected;
@@ -372,7 +392,9 @@ export class Session {
     const { batch, isRepeated, cancelling } = running;
     const { outdated } = batch;
     if (isRepeated || cancelling || batch.hasBegun || !outdated) return false;
-    this.#names.forget(outdated.text);
+    const { text } = outdated;
+    // Behind a pooler, other statements may still be where they were.
+    this.#names.forget(text !== undefined ? [text] : this.isPooled ? batch.texts : undefined);
     running.isRepeated = true;
     running.ending = undefined;
     running.batch = this.#newBatch(batch.steps, running.rules);
@@ -387,7 +409,8 @@ export class Session {
     if (cancelling) batch.error ??= new ConnectionLost('cancelled', true);
     const isKept = rules.verdict !== undefined && batch.error === undefined;
     const { stream } = this.#client.connection;
-    running.ending = new Batch({ steps: [isKept ? COMMIT : ROLLBACK], stream });
+    // It must not fail because of what is prepared.
+    running.ending = new Batch({ steps: [isKept ? COMMIT : ROLLBACK], stream, prepares: false });
     this.#send(running, running.ending);
   }
 
@@ -447,21 +470,6 @@ export class Session {
       this.#settle(running);
     }
   }
-}
-
-/** Returns whether the server closes the connection after an error, or the session can no longer be relied upon. */
-function endsSession(error: WireError): boolean {
-  const { code = '', severity } = error;
-  if (severity === 'FATAL' || code.startsWith('08') || /^57P0[1-3]$/.test(code)) return true;
-  return code === '26000' || hasLostType(error);
-}
-
-/**
- * A function uses a type that is gone, or was replaced by one of the same name: PL/pgSQL looks up the types of its variables once
- * in each session. PostgreSQL does not translate this message.
- */
-export function hasLostType({ code, message }: WireError): boolean {
-  return code === 'XX000' && message.startsWith('cache lookup failed for type ');
 }
 
 function errorOf({ batch, ending }: Running): WireError | undefined {

@@ -50,25 +50,33 @@ export function withClient<T>(pass: DbrestPass, use: (client: WireClient) => Pro
   return withTarget(pass, (target) => withServer(target, use));
 }
 
-/**
- * Calls `use`, and `changed` whenever the database announces a change of its schema meanwhile, or may have done so while the
- * connection was lost.
- */
+interface SchemaListener {
+  /** The database announces a change of its schema, or may have done so while the connection was lost. */
+  changed(): void;
+  /** The database can be reached, but does not pass on what is announced. Called once, with the reason. */
+  deaf(reason: string): void;
+}
+
+/** Calls `use`, and meanwhile tells a listener of changes. */
 export function whileListening(
   pass: DbrestPass,
-  changed: () => void,
+  { changed, deaf }: SchemaListener,
   use: () => Promise<number>,
 ): Promise<number> {
   return withTarget(pass, async (target) => {
     const pg = await loadPg();
     const ignore = (): void => undefined;
+    let isDeaf = false;
     const listener = new Listener((makeReady) => connect(pg, target, makeReady), {
       channels: () => SCHEMA_CHANNELS,
       heard: (payload) => (payload === 'reload schema' || payload === '') && changed(),
       listening: changed,
       lost: ignore,
       failed: ignore,
-      refused: ignore,
+      refused: ({ message }) => {
+        if (!isDeaf) deaf(message);
+        isDeaf = true;
+      },
       isUrgent: () => false,
     });
     try {

@@ -1,0 +1,14 @@
+import { CATALOGUE_SQL, type CatalogueWriter } from './schema/index.ts';
+import type { RunStep } from './session/index.ts';
+
+/**
+ * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.
+ */
+export const NO_PATH: RunStep = {
+  statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
+};
+
+/** The statements that read the catalogue. */
+export function catalogueSteps(sink: CatalogueWriter): readonly RunStep[] {
+  return [NO_PATH, { statement: { text: CATALOGUE_SQL, values: [] }, sink }];
+}
