@@ -42,6 +42,7 @@ export async function connect(
       client.end(() => undefined);
       const { connectTimeoutMs } = target;
       lastError = hasTimedOut(error as Error) ? new ConnectTimeout(attempt, connectTimeoutMs, error) : error;
+      sayWhatToDo(error as Error);
       if (!wasReached(error as NodeJS.ErrnoException)) unreachable = attempt;
       // All sessions were terminated while this one was being prepared: one more attempt is made.
       if (isConnected && !hasLost) i -= 1;
@@ -92,6 +93,12 @@ export const PID_SQL = 'select pg_catalog.pg_backend_pid()::text as pid';
  */
 export function isPooled({ processID }: WireClient, pid: string | undefined): boolean {
   return pid !== String(processID);
+}
+
+/** PgBouncer refuses parameters that it cannot keep apart; of those that gw sends it can only be this one. */
+function sayWhatToDo(error: Error): void {
+  if (error.message === 'unsupported startup parameter: options')
+    error.message += '; leave "options" out of the connection string, or have the pooler ignore it';
 }
 
 /** Returns false if no server answered at the address. */

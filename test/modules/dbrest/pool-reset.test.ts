@@ -18,6 +18,12 @@ const FIXTURE = `
     as $$ begin perform set_config('app.kept', 'by a trigger', false); return new; end $$;
   create trigger t before insert on items for each row execute function on_write();
   create view keeping as select set_config('app.kept', 'by a view', false) as kept;
+  create view locking as select pg_advisory_lock(6) is null as locked;
+  create function lock_stable() returns int stable language plpgsql
+    as $$ begin perform pg_advisory_lock(7); return 1; end $$;
+  create function do_and_return(sql text) returns int volatile language plpgsql as $$ begin execute sql; return 1; end $$;
+  create view holding as select do_and_return('declare held cursor with hold for select 1') as done;
+  create view listening_too as select do_and_return('listen somebody') as done;
   create function state() returns json stable language plpgsql set search_path = public as $$ begin
     return json_build_object(
       'kept', coalesce(current_setting('app.kept', true), ''), 'set', current_setting('app.settings.mine'),
@@ -27,6 +33,7 @@ const FIXTURE = `
       'words', (select array_agg(word) from items where id = 1),
       'locks', (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()),
       'temporary', (select count(*) from pg_class where relpersistence = 't'),
+      'statements', (select count(*) from pg_prepared_statements where from_sql),
       'cursors', (select count(*) from pg_cursors where is_holdable),
       'pid', pg_backend_pid());
   end $$;
@@ -54,6 +61,7 @@ const FIXTURE = `
     kept_rows, prepared to anon;
   grant usage on sequence numbers to anon;
   grant select, insert on items to anon, web_user;
+  grant select on locking, holding, listening_too to anon;
   grant select on keeping, outer_role, listening to anon, web_user;
 `;
 
@@ -131,6 +139,12 @@ const leaving: [line: string, status: number, since?: number][] = [
   [run(`create temp table items as select 1 as id, 'false' as word`), 204],
   [run('declare c cursor with hold for select 1'), 204],
   [run('deallocate all'), 204],
+  [run('prepare p as select 1'), 204],
+  [run('prepare p as select 1', 'run_and_fail'), 400],
+  ['GET locking', 200],
+  ['GET rpc/lock_stable', 200],
+  ['GET locking?locked=eq.x', 400],
+  ['GET holding', 200],
 ];
 test.for(leaving)(
   'no other request sees what %s leaves in its session',
@@ -145,6 +159,7 @@ test.for(leaving)(
       locks: 0,
       temporary: 0,
       cursors: 0,
+      statements: 0,
     });
     const login = await ask('GET outer_role');
     const response = await ask(line);
@@ -169,11 +184,14 @@ for (const [i, [path, mayLeave]] of reads.entries()) {
   });
 }
 
-test('a LISTEN of a function ends with the next request', async () => {
-  expect(await ask(run('listen somebody'))).toMatchObject({ status: 204 });
-  await state();
-  expect(await ask('GET listening')).toMatchObject({ body: '[{"channels":0}]' });
-});
+test.each([run('listen somebody'), 'GET listening_too'])(
+  'a LISTEN by %s ends with the next request',
+  async (line) => {
+    expect((await ask(line)).status).toBeLessThan(300);
+    await state();
+    expect(await ask('GET listening')).toMatchObject({ body: '[{"channels":0}]' });
+  },
+);
 
 test('with "dbrest_pool_reset none" a session keeps its settings', async () => {
   expect(await ask(keep('app.kept', 'for later'), '/kept/')).toMatchObject({ status: 200 });

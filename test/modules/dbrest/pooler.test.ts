@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { pgbouncer, type PoolMode } from '../../harness/pgbouncer.ts';
 import { wholeFile } from '../../harness/owner.ts';
@@ -106,4 +106,43 @@ test('notifications come by way of a pooler that keeps sessions, and are refused
   expect(gw.errorLog()).not.toContain('cannot listen');
   await db.query(`alter table items add extra int; notify pgrst, 'reload schema'`);
   await gw.waitForLog(/the schema of .* is read again/);
+});
+
+const held: [method: string, path: string, body: string][] = [
+  ['PUT', 'items?id=eq.9', '{"id":9,"word":"nine"}'],
+  ['POST', 'rpc/batch', '[{"method":"POST","path":"/items","body":{"id":10,"word":"ten"}}]'],
+];
+test.each(held)(
+  '%s %s is refused where there are no transactions, and done elsewhere',
+  async (method, path, body) => {
+    const init = { method, body, headers: JSON_TYPE };
+    const refused = await through('statement').fetch(`/api/${path}`, init);
+    expect([refused.status, refused.body]).toEqual([501, expect.stringContaining('DBREST126')]);
+    expect(await db.query('select from items where id > 8')).toEqual([]);
+    for (const mode of ['transaction', 'session'] as const) {
+      expect((await through(mode).fetch(`/api/${path}`, init)).status).toBeLessThan(300);
+      expect(await db.query('delete from items where id > 8 returning id')).toHaveLength(1);
+    }
+  },
+);
+
+test('a pooler that refuses a parameter of the connection string is no riddle', async (t) => {
+  const { dsn } = await pgbouncer(t, db, { mode: 'transaction' });
+  const pass = `dbrest_pass "${dsn}?options=-cgeqo%3Doff"; dbrest_anon_role anon;`;
+  const gw = await startGateway(t, `server { location /api/ { ${pass} } }`);
+  await gw.expect('GET /api/items', { status: 503 });
+  await gw.waitForLog(/unsupported startup parameter: options; leave "options" out of the connection string/);
+});
+
+test('a request that its client gives up is cancelled by way of a pooler, and no other one', async () => {
+  const gw = through('transaction');
+  const napping = (): Promise<unknown[]> =>
+    db.query(`select from pg_stat_activity where datname = current_database() and query like '%nap%' and state = 'active'
+      and pid <> pg_backend_pid()`);
+  const client = await gw.connect();
+  client.write('POST /api/rpc/nap HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n');
+  await vi.waitFor(async () => expect(await napping()).toHaveLength(1), { timeout: 10_000 });
+  client.destroy();
+  await vi.waitFor(async () => expect(await napping()).toEqual([]), { timeout: 10_000 });
+  await gw.expect('GET /api/items?id=eq.1', { status: 200 });
 });

@@ -201,6 +201,26 @@ export function noConnectionFree(status: 503 | 504): DbrestFault {
   return new DbrestFault({ code: 'PGRST003', status, message: NO_CONNECTION, headers });
 }
 
+/** What PgBouncer says in place of a transaction of several round trips, and only it. */
+const NO_TRANSACTIONS = 'transaction blocks not allowed in statement pooling mode';
+
+/** Returns whether a pooler has refused the transaction of a request because it runs statement by statement. */
+export function refusesTransactions({ message }: ServerError): boolean {
+  return message === NO_TRANSACTIONS;
+}
+
+/** DBREST126, 501: a request whose result is checked before the commit, behind such a pooler. */
+export function noTransactions(): DbrestFault {
+  return new DbrestFault({
+    code: 'DBREST126',
+    status: 501,
+    message: 'This request needs a transaction that the connection pooler does not have',
+    details: 'What it changes is checked before the commit, which is a round trip of its own.',
+    hint: 'Let the pooler in front of the database pool transactions or sessions instead of statements.',
+    logged: NO_TRANSACTIONS,
+  });
+}
+
 /** PGRSTX00, 500. */
 export function unexpectedResult(text: string): DbrestFault {
   return new DbrestFault({ code: 'PGRSTX00', status: 500, message: text });

@@ -7,7 +7,9 @@ import {
   connectionLost,
   DbrestFault,
   noConnectionFree,
+  noTransactions,
   raisedFault,
+  refusesTransactions,
   type ServerError,
   serverFault,
   unexpectedResult,
@@ -29,6 +31,7 @@ export function faultOf(
   }
   if (error instanceof UnexpectedResult) return unexpectedResult(error.message);
   if (!isServerError(error)) throw error;
+  if (refusesTransactions(error)) return noTransactions();
   return error.code === 'PGRST' ? raisedFault(error) : serverFault(error, authenticated);
 }
 

@@ -1,7 +1,10 @@
 import type { Isolation } from '../schema/index.ts';
 import type { RunStep } from './batch.ts';
 
-/** What requests may leave behind in a session; `sequences`: the last values of sequences. */
+/**
+ * What requests may leave behind in a session; `sequences`: the last values of sequences. `settings`: what a function can leave in a
+ * read-only transaction, which are also locks, cursors and channels.
+ */
 export type Leftovers = 'nothing' | 'sequences' | 'settings' | 'anything';
 
 /** What two requests together may leave behind. */
@@ -14,24 +17,33 @@ export function more(one: Leftovers, other: Leftovers): Leftovers {
 const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;
 const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
 const NO_SEQUENCES = 'discard sequences';
+const NO_CURSORS = 'close all';
+const NO_CHANNELS = 'unlisten *';
+/** Those that a function has prepared in SQL. `deallocate all` would close those of the session, too. */
+const NO_STATEMENTS = `do $$ declare own text; begin
+  for own in select name from pg_catalog.pg_prepared_statement() where from_sql loop
+    execute pg_catalog.format('deallocate %I', own);
+  end loop;
+end $$`;
 
 /**
  * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs no
  * round trip and a failed request leaves nothing half reset. It corresponds to `DISCARD ALL` without the plans, which are
  * expensive and hold no data of requests.
  */
-function compileReset(own: readonly string[]): (leftovers: Leftovers) => readonly RunStep[] {
-  const calls = [NO_ROLE, ...own];
-  const settings = ['reset all', selectNothing(calls)].map(silent);
+function compileReset({ own, isPooled }: Resetting): (leftovers: Leftovers) => readonly RunStep[] {
+  const calls = [NO_ROLE, ...own, NO_LOCKS];
+  const settings = [NO_CURSORS, 'reset all', selectNothing(calls), NO_CHANNELS].map(silent);
   const sequences = [silent(NO_SEQUENCES)];
   const all = [
-    'close all',
+    NO_CURSORS,
     'set session authorization default',
     'reset all',
-    selectNothing([...calls, NO_LOCKS]),
-    'unlisten *',
+    selectNothing(calls),
+    NO_CHANNELS,
     'discard temp',
     NO_SEQUENCES,
+    ...(isPooled ? [] : [NO_STATEMENTS]),
   ].map(silent);
   const resets = { nothing: [], sequences, settings, anything: all };
   return (leftovers) => resets[leftovers];
@@ -56,9 +68,16 @@ interface LeadTasks {
   readonly replans: boolean;
 }
 
-/** Compiles the statements before those of a request. `own`: SQL calls that restore the session's own settings. */
-export function compileLead(own: readonly string[]): (tasks: LeadTasks) => readonly RunStep[] {
-  const reset = compileReset(own);
+interface Resetting {
+  /** SQL calls that restore the session's own settings. */
+  readonly own: readonly string[];
+  /** It is done before each request, so it is no more than that is worth. */
+  readonly isPooled: boolean;
+}
+
+/** Compiles the statements before those of a request. */
+export function compileLead(resetting: Resetting): (tasks: LeadTasks) => readonly RunStep[] {
+  const reset = compileReset(resetting);
   return ({ isolation, leftovers, replans }) => {
     const steps = replans ? [NO_PLANS, ...reset(leftovers)] : reset(leftovers);
     return isolation ? [ISOLATE[isolation], ...steps] : steps;

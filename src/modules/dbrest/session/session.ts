@@ -172,7 +172,7 @@ export class Session {
     this.#flushed = how.flushed;
     this.isPooled = how.isPooled;
     this.#names = new StatementNames({ ...PREPARED, isPooled: how.isPooled });
-    this.#lead = compileLead(how.settings ?? []);
+    this.#lead = compileLead({ own: how.settings ?? [], isPooled: how.isPooled });
     how.client.on('error', (error) => this.#die(error));
     how.client.on('end', () => this.#die(new Error('Connection terminated')));
     this.#takeOver();
