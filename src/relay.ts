@@ -1,4 +1,4 @@
-import type { Exchange, ResponseStream } from './http/index.ts';
+import { type Exchange, type ResponseStream, roomFor } from './http/index.ts';
 
 /** The origin of a body; it is paused while the client is slow. */
 export interface Source {
@@ -46,6 +46,8 @@ export class Relay implements BodyTaker {
   /** Pieces that wait for the rest of a small response, or for the client. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
+  /** Bytes that may wait for the client before the source is paused. */
+  #aheadBytes = 0;
   #isCollecting: boolean;
   #isBlocked = false;
   #isPaused = false;
@@ -59,7 +61,8 @@ export class Relay implements BodyTaker {
     this.#rules = rules;
     const { lengthBytes } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
-    this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES;
+    // A body that does not have to wait for its client is sent at once.
+    this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && roomFor(x, lengthBytes) === lengthBytes;
     if (!this.#isCollecting) this.#open();
   }
 
@@ -115,7 +118,9 @@ export class Relay implements BodyTaker {
   #write(bytes: Buffer): void {
     if (this.#stream?.write(bytes) !== false) return;
     this.#isBlocked = true;
-    if (this.#rules.readAheadBytes === 0) this.#hold();
+    const { readAheadBytes } = this.#rules;
+    this.#aheadBytes = roomFor(this.#x, readAheadBytes) === readAheadBytes ? readAheadBytes : 0;
+    if (this.#aheadBytes === 0) this.#hold();
     this.#stream
       .drained()
       .then(() => this.#goOn())
@@ -125,7 +130,7 @@ export class Relay implements BodyTaker {
   #queue(bytes: Buffer): void {
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
-    if (this.#waitingBytes >= this.#rules.readAheadBytes) this.#hold();
+    if (this.#waitingBytes >= this.#aheadBytes) this.#hold();
   }
 
   #hold(): void {

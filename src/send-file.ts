@@ -1,4 +1,4 @@
-import { type Exchange, type FileBody, logContext, type ResponseStream } from './http/index.ts';
+import { type Exchange, type FileBody, logContext, type ResponseStream, roomFor } from './http/index.ts';
 import type { ErrorLog } from './log/index.ts';
 import { systemFailure } from './system/index.ts';
 
@@ -23,10 +23,12 @@ export interface SentFile {
 const PIECE_BYTES = 262_144;
 /** The same while many clients are slow. */
 const SMALL_PIECE_BYTES = 65_536;
+/** The same while much waits for the client of the response. */
+const SMALLEST_PIECE_BYTES = 16_384;
 
 /** Number of large buffers in one worker: 16 MB. */
 const MOST_LARGE = 64;
-/** Buffers that are kept for later files; further ones are garbage collected. */
+/** Buffers of a size that are kept for later files; further ones are garbage collected. */
 const KEPT = 32;
 
 /**
@@ -34,21 +36,29 @@ const KEPT = 32;
  * until its client has taken the piece, so only some are large.
  */
 export class PieceBuffers {
-  readonly #free: Buffer[] = [];
-  readonly #freeLarge: Buffer[] = [];
+  readonly #free = new Map<number, Buffer[]>();
   #large = 0;
 
-  take(): Buffer {
-    if (this.#large >= MOST_LARGE) return this.#free.pop() ?? Buffer.allocUnsafeSlow(SMALL_PIECE_BYTES);
-    this.#large++;
-    return this.#freeLarge.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+  /** Gives a buffer for the next piece of a file, which may have so many bytes, in exchange for that of the piece before. */
+  next(bytes: number, before?: Buffer): Buffer {
+    const size = this.#sizeFor(bytes, before);
+    if (before?.length === size) return before;
+    if (before) this.give(before);
+    if (size === PIECE_BYTES) this.#large++;
+    return this.#free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
+  }
+
+  #sizeFor(bytes: number, before: Buffer | undefined): number {
+    if (bytes <= SMALLEST_PIECE_BYTES) return SMALLEST_PIECE_BYTES;
+    if (bytes <= SMALL_PIECE_BYTES) return SMALL_PIECE_BYTES;
+    return this.#large < MOST_LARGE || before?.length === PIECE_BYTES ? PIECE_BYTES : SMALL_PIECE_BYTES;
   }
 
   /** Returns a buffer, which the caller must no longer use. */
   give(buffer: Buffer): void {
-    const isLarge = buffer.length === PIECE_BYTES;
-    if (isLarge) this.#large--;
-    const free = isLarge ? this.#freeLarge : this.#free;
+    if (buffer.length === PIECE_BYTES) this.#large--;
+    const free = this.#free.get(buffer.length) ?? [];
+    this.#free.set(buffer.length, free);
     if (free.length < KEPT) free.push(buffer);
   }
 }
@@ -94,18 +104,27 @@ export class FileSender {
     file: SentFile,
     { x, body, path }: Sending & { x: Exchange },
   ): Promise<void> {
-    const buffer = this.#buffers.take();
+    let buffer: Buffer | undefined;
     try {
-      for (const piece of piecesOf(body, buffer.length)) {
-        const bytes = typeof piece === 'string' ? piece : await readPiece(file, buffer, piece);
-        if (x.aborted) return;
-        if (!stream.write(bytes)) await stream.drained();
+      for (const part of partsOf(body)) {
+        if (typeof part === 'string') {
+          if (!stream.write(part)) await stream.drained();
+          continue;
+        }
+        for (let at = part.from; at < part.to;) {
+          const bytes = roomFor(x, Math.min(part.to - at, PIECE_BYTES));
+          buffer = this.#buffers.next(bytes, buffer);
+          const piece = await readPiece(file, buffer.subarray(0, bytes), at);
+          if (x.aborted) return;
+          if (!stream.write(piece)) await stream.drained();
+          at += piece.length;
+        }
       }
       stream.end();
     } catch (error) {
       this.#cut(x, path, error as NodeJS.ErrnoException);
     } finally {
-      this.#buffers.give(buffer);
+      if (buffer) this.#buffers.give(buffer);
       file.release();
     }
   }
@@ -126,22 +145,19 @@ class Truncated extends Error {
   }
 }
 
-interface Piece {
-  readonly at: number;
-  readonly lengthBytes: number;
-}
+/** A range of the file. */
+type Range = Pick<FileBody['parts'][number], 'from' | 'to'>;
 
-function* piecesOf({ parts, tail }: FileBody, mostBytes: number): Generator<string | Piece, void> {
+function* partsOf({ parts, tail }: FileBody): Generator<string | Range, void> {
   for (const { head, from, to } of parts) {
     if (head !== '') yield head;
-    for (let at = from; at < to; at += mostBytes) yield { at, lengthBytes: Math.min(mostBytes, to - at) };
+    yield { from, to };
   }
   if (tail !== '') yield tail;
 }
 
-async function readPiece(file: SentFile, buffer: Buffer, { at, lengthBytes }: Piece): Promise<Buffer> {
-  const bytes = buffer.subarray(0, lengthBytes);
-  checkLength(await file.readLater(bytes, at), lengthBytes);
+async function readPiece(file: SentFile, bytes: Buffer, at: number): Promise<Buffer> {
+  checkLength(await file.readLater(bytes, at), bytes.length);
   return bytes;
 }
 

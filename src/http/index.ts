@@ -65,7 +65,7 @@ export type {
   TlsFacts,
 } from './request-facts.ts';
 export { requestLineOf } from './request-facts.ts';
-export { type ResponseStream, writePieces } from './response-stream.ts';
+export { type ResponseStream, roomFor, writePieces } from './response-stream.ts';
 export { Handover } from './handover.ts';
 export { escapeMarkup } from './markup.ts';
 export { hasNoBody, HttpFault, statusLine, statusOnWire, usualReason } from './status.ts';

@@ -45,6 +45,11 @@ export interface Wire {
   readBody(reader: BodyReader): void;
   /** Sends a 103 before the response; `headers`: name, value … Absent where the engine cannot. */
   sendHints?(headers: readonly string[]): void;
+  /**
+   * Tells how many of some bytes may be read for the client at once; until it has taken them, they count as waiting for it. Absent
+   * where a connection carries one response at a time: all of them.
+   */
+  room?(wantedBytes: number): number;
   /** Sends head and body; the head only if method or status allow no body. */
   write(body: string | Uint8Array): void;
   /** Sends the head. Returns `undefined` if no body may follow. `lengthBytes` is -1 if the length is unknown. */

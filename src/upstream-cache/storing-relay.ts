@@ -1,5 +1,5 @@
 import type { Fill } from '../cache/index.ts';
-import type { Exchange, ResponseStream } from '../http/index.ts';
+import { type Exchange, type ResponseStream, roomFor } from '../http/index.ts';
 import type { BodyTaker, Source } from '../relay.ts';
 import type { Part } from './stored-delivery.ts';
 
@@ -175,7 +175,11 @@ export class StoringRelay implements BodyTaker {
 
   /** Sends what is in the file only. */
   #readBack(stream: ResponseStream, nextAt = this.#receivedBytes): void {
-    const most = Math.min(READ_BACK_BYTES, nextAt - this.#clientAt, this.#end - this.#clientAt);
+    const most = Math.min(
+      roomFor(this.#x, READ_BACK_BYTES),
+      nextAt - this.#clientAt,
+      this.#end - this.#clientAt,
+    );
     const bytes = Buffer.allocUnsafe(most);
     const reading = this.#parts.fill.read(bytes, this.#clientAt).then(async (length) => {
       if (length < most) throw new Error('a stored part is missing');

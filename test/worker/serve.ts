@@ -35,7 +35,7 @@ export async function serve(
   const port = await freePort();
   const connections = new Connections(aloneCounters());
   const log = { write: (_: unknown, message: string) => void lines.push(message) };
-  const Engine = ON_NODE_ENGINE ? NodeTransport : UwsTransport;
+  const Engine = ON_NODE_ENGINE || handler.http2 ? NodeTransport : UwsTransport;
   const open = await new Engine({
     log,
     connections,

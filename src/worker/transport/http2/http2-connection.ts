@@ -10,7 +10,7 @@ import { guarded } from '../guarded.ts';
 import { enterRefused } from '../head-scan.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
 import { type StreamConnection, StreamWire } from './stream-wire.ts';
-import { isFlood, Silence } from './traffic.ts';
+import { isFlood, Silence, WaitingBytes } from './traffic.ts';
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
 
@@ -37,6 +37,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   readonly #wires = new Set<StreamWire>();
   readonly #resets: ResetLimit;
   readonly #silence = new Silence();
+  readonly waiting = new WaitingBytes();
   /** Bytes of the requests and responses that are finished. */
   #payloadBytes = 0;
   #isOver = false;

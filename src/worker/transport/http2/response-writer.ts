@@ -8,6 +8,9 @@ interface WriterOptions {
   readonly lengthBytes: number;
   readonly timeoutMs: number;
   readonly wrote: (bytes: number) => void;
+  /** Called with the bytes that wait for the client: some were added, or it has taken some. */
+  readonly added: (waitingBytes: number) => void;
+  readonly taken: (waitingBytes: number) => void;
   /** The body is shorter than its length. */
   readonly cut: () => void;
   /** The client has taken nothing for `timeoutMs`. */
@@ -46,6 +49,7 @@ export class ResponseWriter implements ResponseStream {
     this.#left -= bytes.length;
     this.#options.wrote(bytes.length);
     this.#stream.write(bytes, this.#taken);
+    this.#options.added(this.#stream.writableLength);
     return !this.#isFull;
   }
 
@@ -70,6 +74,7 @@ export class ResponseWriter implements ResponseStream {
     this.#ended = this.#complete = true;
     this.#watch();
     this.#stream.end(body);
+    this.#options.added(this.#stream.writableLength);
   }
 
   /** Called when the stream is closed or its body is sent: nobody has to wait any more. */
@@ -89,6 +94,7 @@ export class ResponseWriter implements ResponseStream {
   }
 
   readonly #taken = (): void => {
+    this.#options.taken(this.#stream.writableLength);
     if (this.#isFull) {
       this.#timer?.refresh();
       return;

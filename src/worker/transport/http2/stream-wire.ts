@@ -18,6 +18,7 @@ import { requestOf } from '../request-of.ts';
 import { RequestBody } from '../request-body.ts';
 import type { StreamOwner } from '../transport.ts';
 import type { StreamHead } from './request-head.ts';
+import type { WaitingBytes } from './traffic.ts';
 import { plainFields, responseFields } from './response-fields.ts';
 import { ResponseWriter } from './response-writer.ts';
 import { StreamBody } from './stream-body.ts';
@@ -34,6 +35,8 @@ export interface StreamConnection {
   readonly peerAddress: string;
   readonly peerPort: number;
   readonly port: PortFacts;
+  /** What waits for the client on all its streams. */
+  readonly waiting: WaitingBytes;
   /** Called when the response is sent or the stream is closed. `wasReset`: by the client, before its response was complete. */
   finished(wire: StreamWire, wasReset: boolean): void;
 }
@@ -61,6 +64,11 @@ export class StreamWire implements Wire, StreamOwner {
   readonly #body: RequestBody | undefined;
   #writer: ResponseWriter | undefined = undefined;
   #awaitsContinue: boolean;
+  /** Bytes of this stream that wait for the client, and those that may be read for it. */
+  #queuedBytes = 0;
+  #claimedBytes = 0;
+  /** The client has taken a piece of the body. */
+  #isRead = false;
   #isTunnel = false;
   /** The response has no body. */
   #isHeadOnly = false;
@@ -130,6 +138,20 @@ export class StreamWire implements Wire, StreamOwner {
     // The connection keeps it as long as the request lasts.
   }
 
+  room(wantedBytes: number): number {
+    this.#holds(this.#queuedBytes, 0);
+    const roomBytes = this.#connection.waiting.room(wantedBytes, this.#isRead ? 'read' : 'unread');
+    this.#holds(this.#queuedBytes, roomBytes);
+    return roomBytes;
+  }
+
+  #holds(queuedBytes: number, claimedBytes: number): void {
+    if (this.#isFinished) return;
+    this.#connection.waiting.add(queuedBytes - this.#queuedBytes + claimedBytes - this.#claimedBytes);
+    this.#queuedBytes = queuedBytes;
+    this.#claimedBytes = claimedBytes;
+  }
+
   readBody(reader: BodyReader): void {
     if (this.#awaitsContinue && !this.#stream.headersSent) this.#stream.additionalHeaders({ ':status': 100 });
     this.#awaitsContinue = false;
@@ -174,6 +196,11 @@ export class StreamWire implements Wire, StreamOwner {
       lengthBytes,
       timeoutMs: x.rules.sendTimeoutMs,
       wrote,
+      added: (bytes) => this.#holds(bytes, 0),
+      taken: (bytes) => {
+        this.#isRead ||= bytes === 0;
+        this.#holds(bytes, this.#claimedBytes);
+      },
       cut: () => x.abort(),
       timedOut: () => this.#timeOut(),
     });
@@ -291,6 +318,7 @@ export class StreamWire implements Wire, StreamOwner {
 
   #finish(wasReset: boolean): void {
     if (this.#isFinished) return;
+    this.#holds(0, 0);
     this.#isFinished = true;
     this.#writer?.release();
     this.#usage.inFlight--;

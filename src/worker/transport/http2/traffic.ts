@@ -46,3 +46,26 @@ export class Silence {
     return 'ping';
   }
 }
+
+/** So much is read ahead for all streams of a connection together. */
+const WAITING_BYTES = 1_048_576;
+/**
+ * So much is read for any stream, so that none waits for others that their client does not read: a frame (RFC 9113, 4.2) until the
+ * client has taken one, then as much as is worth a read.
+ */
+const LEAST_BYTES = { unread: 16_384, read: 65_536 };
+
+/** What has been read for a client and waits for it, on all streams of its connection. */
+export class WaitingBytes {
+  #bytes = 0;
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Tells how many of some bytes may be read now for a stream. */
+  room(wantedBytes: number, stream: 'read' | 'unread'): number {
+    // The half of what is left: later streams get their share, too.
+    return Math.min(wantedBytes, Math.max((WAITING_BYTES - this.#bytes) >> 1, LEAST_BYTES[stream]));
+  }
+}
