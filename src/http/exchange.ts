@@ -3,7 +3,7 @@ import { isSafeHeaderValue, withoutBlanks } from '../http1/index.ts';
 import type { Level } from '../log/index.ts';
 import { type BodyTransform, closeTransforms } from './body-transform.ts';
 import { isMsie } from './request-head.ts';
-import { headerVariableOf, requestHeaderOf } from './header-list.ts';
+import { requestHeaderOf } from './header-list.ts';
 import { isThrottled, throttled } from './rate.ts';
 import { redirectTarget, refreshPage } from './redirect.ts';
 import type { RemoteFacts, RequestFacts, SubrequestFacts } from './request-facts.ts';
@@ -171,11 +171,6 @@ export class Exchange implements StateHolder {
   /** A request header by its lower-case name, if the build asked for it. Repeated headers are joined. */
   header(name: string): string | undefined {
     return requestHeaderOf(this.request.headers, name);
-  }
-
-  /** The same for a variable that tells a header and decides nothing: names with `_` count, too. */
-  headerVariable(name: string): string | undefined {
-    return headerVariableOf(this.request.headers, name);
   }
 
   /**

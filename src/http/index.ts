@@ -89,4 +89,5 @@ export {
 } from './own-site.ts';
 export { logContext } from './log-context.ts';
 export { forwardedAddress } from './forwarded-address.ts';
+export { headerVariableOf } from './header-list.ts';
 export { DATE_FORMAT } from './date-format.ts';

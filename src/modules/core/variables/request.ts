@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Build } from '../../../contract/index.ts';
-import { type Exchange, type Getter, requestLineOf, stateKey } from '../../../http/index.ts';
+import {
+  type Exchange,
+  type Getter,
+  headerVariableOf,
+  requestLineOf,
+  stateKey,
+} from '../../../http/index.ts';
 import { spooledBody } from '../../../spool.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
@@ -135,7 +141,7 @@ const EXACT: ReadonlySet<string> = new Set(['user_agent', 'x_forwarded_for']);
 function compileHeader(rest: string, build: Build): Getter {
   const name = headerName(rest);
   const read = readHeader(name, build);
-  return EXACT.has(rest) || name === rest ? read : (x) => x.headerVariable(name);
+  return EXACT.has(rest) || name === rest ? read : (x) => headerVariableOf(x.request.headers, name);
 }
 
 /** Variables whose names have a variable part: `$arg_page`, `$http_user_agent`. */
