@@ -60,6 +60,8 @@ export interface LocationHandler {
   /** On server level: runs before everything else. */
   readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
+  /** The access phase alone, for requests that others contain. */
+  readonly access: Handler | undefined;
   /** The phases after the rewrite phase. */
   readonly respond: Handler;
   /** `limit_except`: the handler for methods that are not listed. */
@@ -117,6 +119,7 @@ export async function compileLocation(
     except: blocks.except,
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite),
+    access: accessOf(plan, compiled, context),
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
   };
 }
@@ -211,12 +214,20 @@ function respondOf(plan: LocationPlan, compiled: readonly CompiledPart[], contex
   const make = (): Handler => {
     const parts = used.map((part) => part.parts);
     const all = (phase: 'preaccess' | 'precontent'): Handler[] => parts.flatMap((part) => part[phase] ?? []);
-    const checks = parts.flatMap(({ access }) => access ?? []);
-    const access = compileAccess(checks, core, context.errorLogs.of(core.errorLogs)) ?? [];
+    const access = accessOf(plan, used, context) ?? [];
     const content = parts.find((part) => part.content)?.content ?? notFound;
     return sequence([...all('preaccess'), access, all('precontent'), content].flat());
   };
   return sharedBy(context.shared.respond, [core], { used, make });
+}
+
+function accessOf(
+  { core }: LocationPlan,
+  compiled: readonly CompiledPart[],
+  { errorLogs }: LocationContext,
+): Handler | undefined {
+  const checks = compiled.flatMap(({ parts: { access } }) => access ?? []);
+  return compileAccess(checks, core, errorLogs.of(core.errorLogs));
 }
 
 function rewriteOf({ core: { skipped } }: LocationPlan, steps: readonly Handler[]): Handler | undefined {
@@ -394,7 +405,7 @@ function compileRules(
   };
 }
 
-function factsOf({ match, place }: LocationPlan): Omit<LocationFacts, 'nameless'> {
+export function factsOf({ match, place }: LocationPlan): Omit<LocationFacts, 'nameless'> {
   return { kind: match?.kind ?? 'server', path: match ? pathOf(match) : '', place };
 }
 

@@ -1,4 +1,4 @@
-import type { LocationMatch } from '../contract/index.ts';
+import type { LocationFacts, LocationMatch } from '../contract/index.ts';
 import {
   beginRewritePhase,
   compileRegex,
@@ -21,6 +21,7 @@ import {
   beginLocationRewrite,
   compileLocation,
   enter,
+  factsOf,
   type LocationContext,
   type LocationHandler,
   noSharedHandlers,
@@ -37,6 +38,7 @@ function slashRedirect(location: LocationHandler): LocationHandler {
     postRead: undefined,
     rewrite: undefined,
     except: undefined,
+    access: undefined,
     respond: (x) => x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`),
   };
 }
@@ -173,6 +175,29 @@ export class ServerHandler implements Router {
     });
   }
 
+  async rehearse(x: Exchange): Promise<Pick<LocationFacts, 'place' | 'path'> | undefined> {
+    // Pages for errors are made where the request around it gets its response.
+    x.errorPagesEnded = true;
+    if (await isStopped(x, this.#root, beginRewritePhase)) return undefined;
+    for (let searches = 0; searches <= MAX_INTERNAL_REDIRECTS; searches++) {
+      settleRewritePhase(x);
+      const found = this.#locations.find(x.uri);
+      if (!found) return undefined;
+      for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
+      const { plan, handler: location } = found.target;
+      const handler = handlerFor(location, x.method);
+      if (location.internal && !x.internal) return undefined;
+      if (await isStopped(x, handler, beginLocationRewrite)) return undefined;
+      if (rewritePhaseOf(x)?.relocates) {
+        x.internal = true;
+        continue;
+      }
+      await handler.access?.(x);
+      return x.done ? undefined : factsOf(plan);
+    }
+    return undefined;
+  }
+
   #again(x: Exchange, serve: Handler): void | Promise<void> {
     x.internalRedirects++;
     x.internal = true;
@@ -209,8 +234,7 @@ export class ServerHandler implements Router {
   }
 
   #enter(location: LocationHandler, x: Exchange): void | Promise<void> {
-    const { except } = location;
-    const handler = except && !except.methods.has(x.method) ? except.handler : location;
+    const handler = handlerFor(location, x.method);
     const { rules, needsPeer, rewrite } = handler;
     enter(x, rules);
     if (needsPeer) x.wire.keepPeer();
@@ -258,6 +282,26 @@ export class ServerHandler implements Router {
       captures: match?.kind === 'regex' ? capturesOf(match.regex, this.#context.variables) : [],
     };
   }
+}
+
+/** The handler for a method: `limit_except` replaces that of its location. */
+function handlerFor(location: LocationHandler, method: string): LocationHandler {
+  const { except } = location;
+  return except && !except.methods.has(method) ? except.handler : location;
+}
+
+/** Runs the rewrite phase of a request that is only rehearsed. Resolves to whether it has got a response. */
+async function isStopped(
+  x: Exchange,
+  { rules, rewrite }: LocationHandler,
+  begin: (x: Exchange) => void,
+): Promise<boolean> {
+  enter(x, { ...rules, logs: [], filters: [], bodyFilters: [], errorPages: undefined });
+  if (!rewrite) return false;
+  begin(x);
+  const round = x.internalRedirects;
+  await rewrite(x);
+  return isOver(x, round);
 }
 
 /**

@@ -46,6 +46,11 @@ export interface Router {
   /** Takes a decoded path, in which a `?` is an ordinary character. The query stays. */
   toPath(x: Exchange, path: string): void | Promise<void>;
   toNamed(x: Exchange, name: string): void | Promise<void>;
+  /**
+   * Takes a request through its rewrites and access checks, and stops before anything else. Resolves to the location whose content
+   * would respond; `undefined` if none would, or the request has a response already.
+   */
+  rehearse(x: Exchange): Promise<{ readonly place: string; readonly path: string } | undefined>;
   /** Resolves with the subrequest's exchange, without its body, when the response is complete. */
   subrequest(parent: Exchange, facts: SubrequestFacts): Promise<Exchange>;
 }

@@ -4,7 +4,15 @@ import type { ConnectionRules, ResponseRules, Router } from '../../src/http/inde
 const nowhere = (): never => {
   throw new Error('there is no other place');
 };
-const NOWHERE: Router = { toUri: nowhere, toPath: nowhere, toNamed: nowhere, subrequest: nowhere };
+const NOWHERE: Router = {
+  toUri: nowhere,
+  toPath: nowhere,
+  toNamed: nowhere,
+  subrequest: nowhere,
+  rehearse: () => Promise.resolve(ONLY_PLACE),
+};
+/** The one location of such a test. */
+export const ONLY_PLACE = { place: 'test:1', path: '/api/' };
 
 /** The connection rules of a configuration without directives. */
 export const CONNECTION: ConnectionRules = {

@@ -107,6 +107,7 @@ export class SlicedRequest {
     return {
       errorPages: this.#agreed ? undefined : new Map(pages),
       router: {
+        rehearse: (one) => router.rehearse(one),
         subrequest: (parent, facts) => router.subrequest(parent, facts),
         toNamed: (_x, name) => detour(() => router.toNamed(this.#x, name)),
         toUri: (_x, target) => detour(() => router.toUri(this.#x, target)),

@@ -9,10 +9,10 @@ import { Channels } from './notifications/index.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import { hasOldPlan, MOST_REPEATS, reasonToRepeat } from './reason-to-repeat.ts';
 import {
-  type Catalogue,
   CatalogueShare,
   CatalogueWriter,
   FEATURES_SQL,
+  STATE_SQL,
   type Isolation,
   type Reading,
   type Schema,
@@ -37,7 +37,7 @@ import { SlowClients } from './slow-clients.ts';
 import type { Counter } from '../../zone/index.ts';
 import { inSlices } from './turn.ts';
 import { Listening, type ListeningOptions } from './listening.ts';
-import { catalogueSteps, NO_PATH } from './own-reads.ts';
+import { catalogueSteps, NO_PATH, readOne } from './own-reads.ts';
 
 /** The client of a read or write: an exchange. */
 interface DatabaseClient {
@@ -175,6 +175,7 @@ export class Database {
     this.schema = new SchemaCache(
       (fresh) => metrics.load(() => this.#readSchema(fresh)),
       ({ isSame, losesTypes }) => this.#schemaReplaced(isSame, losesTypes),
+      () => this.#readOnce(STATE_SQL),
     );
     this.#pool = new Pool<Session>({
       open: () => this.#open(open),
@@ -456,18 +457,15 @@ export class Database {
     }
   }
 
-  async #readCatalogue(): Promise<Catalogue> {
+  async #readCatalogue(): Promise<Pick<Reading, 'catalogue' | 'state'>> {
     const sink = new CatalogueWriter();
-    await this.read(catalogueSteps(sink), INTERNAL_READ);
-    return sink.finish();
+    const [state] = await this.read([readOne(STATE_SQL), ...catalogueSteps(sink)], INTERNAL_READ);
+    return { catalogue: sink.finish(), state: state?.[0] ?? undefined };
   }
 
   /** Reads one text on behalf of gw. */
   async #readOnce(text: string, rules = BACKGROUND_RULES): Promise<string> {
-    const [, row] = await this.read([NO_PATH, { statement: { text, values: [] } }], {
-      ...INTERNAL_READ,
-      rules,
-    });
+    const [, row] = await this.read([NO_PATH, readOne(text)], { ...INTERNAL_READ, rules });
     return row?.[0] ?? '';
   }
 

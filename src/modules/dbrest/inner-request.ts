@@ -1,4 +1,12 @@
-import { changeRate, detachedFrom, type Exchange, type ResponseStream } from '../../http/index.ts';
+import type { LocationFacts } from '../../contract/index.ts';
+import {
+  changeRate,
+  detachedFrom,
+  type Exchange,
+  normalizePath,
+  type ResponseStream,
+} from '../../http/index.ts';
+import { notServedHere } from './fault/index.ts';
 
 /** A request that the body of another one describes. */
 export interface InnerRequest {
@@ -128,6 +136,28 @@ export function innerExchange(
   response.begin(x);
   origin.onAbort(() => leave(x));
   return { x, response };
+}
+
+/** The path of a location as the client writes it, who has sent a request to a path below it. */
+export function shownBaseOf(origin: Exchange, own: string, base: string): string {
+  const shown = origin.request.requestUri.replace(/\?.*$/s, '');
+  return shown.endsWith(own) ? shown.slice(0, -own.length) : base;
+}
+
+/**
+ * Rejects unless a client could send an inner request by itself: it would meet this location, and nothing on the way there
+ * would refuse it.
+ */
+export async function checkServedHere(x: Exchange, { place, path }: LocationFacts): Promise<void> {
+  const { requestUri } = x.request;
+  const uri = normalizePath(requestUri.replace(/\?.*$/s, ''), true);
+  if (uri === undefined) throw notServedHere(undefined);
+  const alone = detachedFrom(x, x.method, { target: { requestUri, uri, args: x.args } });
+  alone.internal = false;
+  alone.internalRedirects = 0;
+  alone.isOriginalUri = true;
+  const met = await x.rules.router.rehearse(alone);
+  if (met?.place !== place || met.path !== path) throw notServedHere(alone.done ? alone.status : undefined);
 }
 
 function inherited(headers: readonly string[]): readonly string[] {

@@ -93,9 +93,9 @@ function compileServing(
     const by = serverOf?.(x);
     if (by) return respond(x, { identity, stopwatch }, by);
     if (!caching) return respond(x, { identity, stopwatch });
-    await caching.serve(x, identity, (asked, planned) =>
+    await caching.serve(x, identity, (asked, planned, shown = { identity }) =>
       // What is stored does not say how long it took to make.
-      respond(asked, { identity, planned, stopwatch: planned ? undefined : stopwatch }),
+      respond(asked, { ...shown, planned, stopwatch: planned ? undefined : stopwatch }),
     );
   };
 }

@@ -4,9 +4,12 @@ import type { RunStep } from './session/index.ts';
 /**
  * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.
  */
-export const NO_PATH: RunStep = {
-  statement: { text: `select pg_catalog.set_config('search_path', '', true)`, values: [] },
-};
+export const NO_PATH = readOne(`select pg_catalog.set_config('search_path', '', true)`);
+
+/** A statement without parameters. */
+export function readOne(text: string): RunStep {
+  return { statement: { text, values: [] } };
+}
 
 /** The statements that read the catalogue. */
 export function catalogueSteps(sink: CatalogueWriter): readonly RunStep[] {

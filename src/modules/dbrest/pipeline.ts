@@ -23,7 +23,14 @@ import {
 import { compileResponse, type OpenResponse, respondToOptions, type Stopwatch } from './response/index.ts';
 import type { Schema } from './schema/index.ts';
 import { type Results, runSteps } from './session/index.ts';
-import { compileTransaction, type RunPlan, type Statements, type Work, workOf } from './sql/index.ts';
+import {
+  compileTransaction,
+  type RunPlan,
+  type SharedView,
+  type Statements,
+  type Work,
+  workOf,
+} from './sql/index.ts';
 
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
 export interface Caller {
@@ -31,6 +38,8 @@ export interface Caller {
   readonly stopwatch?: Stopwatch | undefined;
   /** Learns what will run, before it does. */
   readonly planned?: ((plan: RunPlan) => Promise<void>) | undefined;
+  /** Present if others may get the response: what the database sees of the request. */
+  readonly shared?: SharedView | undefined;
 }
 
 /** A request before it is planned. */
@@ -88,13 +97,13 @@ function compileRun(
   { steps, prepare, responseOf, guard }: RunSteps,
 ): (x: Exchange, asked: Asked, caller: Caller) => Promise<void> {
   return async (x, asked, caller) => {
-    const { identity, stopwatch, planned } = caller;
+    const { identity, stopwatch, planned, shared } = caller;
     const prepared = await prepare(x, asked, identity.role);
     stopwatch?.lap('plan');
     if ('kind' in prepared) return respondToOptions(x, prepared, { config, stopwatch });
     const { plan } = prepared;
     await planned?.(plan);
-    const statements = steps.statementsOf(x, identity, prepared);
+    const statements = steps.statementsOf(x, identity, shared ? { ...prepared, shared } : prepared);
     const response = responseOf(x, plan, { statements, stopwatch, isStored: planned !== undefined });
     const results = await runPlan(database, plan, {
       x,

@@ -20,11 +20,12 @@ function workers(count: number, key = openShare()): { share: CatalogueShare; giv
 
 /** A read that the test ends. */
 function reading() {
-  let settle: { resolve(read: Catalogue): void; reject(error: Error): void } | undefined;
-  const read = vi.fn(() => new Promise<Catalogue>((resolve, reject) => (settle = { resolve, reject })));
+  type Read = { catalogue: Catalogue };
+  let settle: { resolve(read: Read): void; reject(error: Error): void } | undefined;
+  const read = vi.fn(() => new Promise<Read>((resolve, reject) => (settle = { resolve, reject })));
   return {
     read,
-    resolve: (it: Catalogue) => settle?.resolve(it),
+    resolve: (catalogue: Catalogue) => settle?.resolve({ catalogue }),
     reject: () => settle?.reject(new Error('down')),
   };
 }

@@ -44,7 +44,7 @@ test('requests that name something new wait for one reload together when it is d
   vi.useFakeTimers();
   try {
     const read = vi.fn(() => Promise.resolve(empty()));
-    const cache = new SchemaCache(read);
+    const cache = new SchemaCache(read, undefined, () => Promise.resolve('changed'));
     const seen = (await cache.newerThan(await cache.current())) as Schema;
     const asked = Array.from({ length: 130 }, () => cache.newerThan(seen, { waits: true }));
     await vi.advanceTimersByTimeAsync(999);
@@ -59,15 +59,29 @@ test('requests that name something new wait for one reload together when it is d
   }
 });
 
+test('no request waits while the database is as it was read, and those that come at once look together', async () => {
+  vi.useFakeTimers();
+  try {
+    const look = vi.fn(() => Promise.resolve('same'));
+    const cache = new SchemaCache(() => Promise.resolve({ ...empty(), state: 'same' }), undefined, look);
+    const seen = (await cache.newerThan(await cache.current())) as Schema;
+    const asked = Array.from({ length: 20 }, () => cache.newerThan(seen, { waits: true }));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([undefined]));
+    expect(look).toHaveBeenCalledTimes(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test('no request waits for a reload that is more than two seconds away', async () => {
   vi.useFakeTimers();
   try {
-    const read = (): Promise<Schema> => new Promise((resolve) => setTimeout(() => resolve(empty()), 500));
+    const read = (): Promise<Schema> => new Promise((resolve) => setTimeout(() => resolve(empty()), 1_500));
     const cache = new SchemaCache(read);
     const first = cache.current();
-    await vi.advanceTimersByTimeAsync(500);
+    await vi.advanceTimersByTimeAsync(1_500);
     const second = cache.newerThan(await first);
-    await vi.advanceTimersByTimeAsync(500);
+    await vi.advanceTimersByTimeAsync(1_500);
     expect(await cache.newerThan((await second) as Schema, { waits: true })).toBeUndefined();
   } finally {
     vi.useRealTimers();

@@ -3,7 +3,7 @@ import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { bodyTooLarge, DbrestFault, faultOfItem, invalidItem, methodNotAllowed } from '../fault/index.ts';
-import { innerExchange, type InnerRequest } from '../inner-request.ts';
+import { checkServedHere, innerExchange, type InnerRequest, shownBaseOf } from '../inner-request.ts';
 import { JSON_CONTENT_TYPE } from '../json.ts';
 import type { Prepared } from '../plan-cache/index.ts';
 import {
@@ -55,7 +55,7 @@ export function compileBatches(
 ): Batches | undefined {
   const path = batchPath(location, config);
   if (path === undefined) return undefined;
-  const run = compileRun(config, { base: location.path.replace(/\/$/, ''), path }, steps);
+  const run = compileRun(config, { location, path }, steps);
   const serve: Batches['serve'] = async (x, caller) => {
     if (x.method === 'OPTIONS') return allow(x, config);
     if (x.method !== 'POST') throw methodNotAllowed(x.method, METHODS);
@@ -75,13 +75,19 @@ export function compileBatches(
   return { isBatch: (uri) => uri === path, serve };
 }
 
+/** Where batches are sent to. */
+interface BatchLocation {
+  readonly location: LocationFacts;
+  readonly path: string;
+}
+
 /** Compiles what runs the items of a batch and responds. */
 function compileRun(
   config: DbrestConfig,
-  { base, path }: { readonly base: string; readonly path: string },
+  where: BatchLocation,
   steps: BatchSteps,
 ): (x: Exchange, batch: Batch) => Promise<void> {
-  const planItem = compileItem(base, path, steps);
+  const planItem = compileItem(where, steps);
   return async (x, { items, caller, preferences, progress }) => {
     const { identity, stopwatch } = caller;
     const planned: PlannedItem[] = [];
@@ -142,16 +148,16 @@ interface ItemContext {
 
 /** Compiles the planning of an item. Rejects with a fault if it is nothing that a batch can run. */
 function compileItem(
-  base: string,
-  path: string,
+  { location, path }: BatchLocation,
   { prepare }: BatchSteps,
 ): (x: Exchange, item: InnerRequest, context: ItemContext) => Promise<PlannedItem> {
+  const base = location.path.replace(/\/$/, '');
   const own = path.slice(base.length);
   return async (origin, item, { identity, number }) => {
     if (item.path === own) throw invalidItem('a batch contains no other batch', number);
-    const shown = origin.request.requestUri.replace(/\?.*$/s, '');
-    const shownBase = shown.endsWith(own) ? shown.slice(0, -own.length) : base;
+    const shownBase = shownBaseOf(origin, own, base);
     const { x, response } = innerExchange(origin, item, { base, shownBase, mostBytes: MOST_BYTES });
+    await checkServedHere(x, location);
     const prepared = await prepare(x, identity.role);
     if (!prepared) throw bodyTooLarge();
     const { plan, work } = prepared;

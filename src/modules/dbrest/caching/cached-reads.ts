@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Caches } from '../../../cache/index.ts';
 import type { Build } from '../../../contract/index.ts';
-import { type Exchange, logContext } from '../../../http/index.ts';
+import { encodePath, type Exchange, logContext } from '../../../http/index.ts';
 import type { PieceBuffers } from '../../../send-file.ts';
 import {
   bypassCache,
@@ -21,12 +21,22 @@ import type { DbrestConfig } from '../directives/index.ts';
 import { parseJson } from '../json.ts';
 import { type RequestHead, sortedQuery } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
-import type { RunPlan } from '../sql/index.ts';
+import type { RunPlan, SharedView } from '../sql/index.ts';
 import type { DatabaseCaches } from './database-caches.ts';
 import { tagsOf } from './tags.ts';
 
-/** Makes the response to a request; `planned` learns what will run, before it does. */
-type Respond = (x: Exchange, planned?: (plan: RunPlan) => Promise<void>) => Promise<void>;
+/** What the database sees of a request with a key, and of its owner: nothing that the key does not have. */
+export interface ShownToDatabase {
+  readonly identity: Identity;
+  readonly shared?: SharedView;
+}
+
+/** Makes the response to a request; `planned` learns what will run, before it does. `shown`: all, if absent. */
+type Respond = (
+  x: Exchange,
+  planned?: (plan: RunPlan) => Promise<void>,
+  shown?: ShownToDatabase,
+) => Promise<void>;
 
 /** What a location needs for its cache. */
 interface CachingParts {
@@ -67,15 +77,19 @@ export function compileCaching(config: DbrestConfig, parts: CachingParts, build:
     fetch: compileFetch(config, database.caches),
     warn: (x, message) => build.log.write('warn', message, logContext(x)),
   };
-  const keyOf = compileKey(config, parts, build);
+  const claims = new CountedClaims(config.cacheClaims);
+  const keyOf = compileKey(config, { ...parts, claims }, build);
+  const shownOf = compileShown(config, claims);
   const isLive = (): boolean => !config.cacheListen || database.caches.isLive;
   const serve: Caching['serve'] = (x, identity, respond) => {
     const store = policy.storeOf(x);
     const key = store && keyOf(x, identity);
     if (key === undefined || !store) return respond(x);
-    if (isLive()) return serveCached(x, { rules, outgoing: respond, store, key });
+    // It is the same whether the response is stored or not, so that rows do not come and go with the cache.
+    const outgoing: Respond = (asked, planned) => respond(asked, planned, shownOf(asked, identity));
+    if (isLive()) return serveCached(x, { rules, outgoing, store, key });
     bypassCache(x, store, key);
-    return respond(x);
+    return outgoing(x);
   };
   return {
     keyOf,
@@ -155,13 +169,12 @@ function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }
 /** The key says who asks, so that rows of one role, or of one token's owner, are never served to others. */
 function compileKey(
   config: DbrestConfig,
-  { database, headOf }: CachingParts,
+  { database, headOf, claims }: CachingParts & { readonly claims: CountedClaims },
   build: Build,
 ): Caching['keyOf'] {
-  const { cacheClaims, cacheVary = [], cacheKey } = config;
+  const { cacheVary = [], cacheKey } = config;
   const own = cacheKey && build.value(cacheKey);
   const start = `${database.caches.prefix}${digestOfRules(config, build.location)}`;
-  const claimsOf = compileClaims(cacheClaims);
   const varies = cacheVary.map((name) => name.toLowerCase());
   return (x, identity) => {
     const head = cacheableHead(x, headOf);
@@ -178,7 +191,7 @@ function compileKey(
       ? [own(x)]
       : [x.uri, sortedQuery(x.args), head.schema, media, x.header('range'), count, handling, timeZone];
     const others = varies.map((name) => x.header(name));
-    return `${start} ${JSON.stringify([identity.role, claimsOf(identity), ...asked, ...others])}`;
+    return `${start} ${JSON.stringify([identity.role, claims.digestOf(identity), ...asked, ...others])}`;
   };
 }
 
@@ -210,25 +223,58 @@ const SURE: ReadonlySet<string> = new Set(['json', 'object', 'csv']);
 /** Numbers that may lose digits when they are read. */
 const LONG_NUMBER = /\d{16}|\d[.eE]/;
 
-/** A digest of the claims that count; of all, if one of them may be a number that cannot be told from others. */
-function compileClaims(names: readonly string[] | undefined): (identity: Identity) => string {
-  const counts = names
-    ? (name: string): boolean => names.includes(name)
-    : (name: string) => !PASSING.has(name);
-  const known = new LRUCache<string, string>({ max: KNOWN_CLAIMS });
-  return ({ claims, jwt }) => {
-    if (jwt === '') return '';
-    const seen = known.get(claims);
-    if (seen !== undefined) return seen;
-    const made = digest(LONG_NUMBER.test(claims) ? claims : countedClaims(claims, counts));
-    known.set(claims, made);
+/** The claims that count: a response is for those who agree in them. */
+class CountedClaims {
+  readonly #counts: (name: string) => boolean;
+  readonly #known = new LRUCache<string, { readonly text: string; readonly digest: string }>({
+    max: KNOWN_CLAIMS,
+  });
+
+  /** `names`: those that count; all but the passing ones if absent. */
+  constructor(names: readonly string[] | undefined) {
+    this.#counts = names ? (name) => names.includes(name) : (name) => !PASSING.has(name);
+  }
+
+  digestOf(identity: Identity): string {
+    return identity.jwt === '' ? '' : this.#of(identity).digest;
+  }
+
+  /** An identity with no other claims, and without its token. */
+  shownOf(identity: Identity): Identity {
+    return identity.jwt === '' ? identity : { ...identity, jwt: '', claims: this.#of(identity).text };
+  }
+
+  /** All claims count if one of them may be a number that cannot be told from others. */
+  #of({ role, claims }: Identity): { readonly text: string; readonly digest: string } {
+    const key = `${role} ${claims}`;
+    const seen = this.#known.get(key);
+    if (seen) return seen;
+    const text = LONG_NUMBER.test(claims) ? claims : this.#counted(role, claims);
+    const made = { text, digest: digest(text) };
+    this.#known.set(key, made);
     return made;
-  };
+  }
+
+  /** The role is in the key in any case. */
+  #counted(role: string, claims: string): string {
+    const members = Object.entries(parseJson(claims) as object).filter(([name]) => this.#counts(name));
+    if (!members.some(([name]) => name === 'role')) members.push(['role', role]);
+    return JSON.stringify(Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1))));
+  }
 }
 
-function countedClaims(claims: string, counts: (name: string) => boolean): string {
-  const members = Object.entries(parseJson(claims) as object).filter(([name]) => counts(name));
-  return JSON.stringify(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+/** Compiles what the database sees of a request with a key. */
+function compileShown(
+  { cacheVary = [] }: DbrestConfig,
+  claims: CountedClaims,
+): (x: Exchange, identity: Identity) => ShownToDatabase {
+  const varies = new Set(cacheVary.map((name) => name.toLowerCase()));
+  return (x, identity) => {
+    const headers = x.request.headers.filter((_, i, all) => varies.has(all[i - (i % 2)] as string));
+    const query = sortedQuery(x.args);
+    const uri = `${encodePath(x.uri)}${query === '' ? '' : `?${query}`}`;
+    return { identity: claims.shownOf(identity), shared: { headers, uri } };
+  };
 }
 
 function digest(text: string): string {

@@ -23,6 +23,19 @@ export function tooLargeResponses(mostBytes: number): DbrestFault {
   return new DbrestFault({ code: 'DBREST113', status: 400, message });
 }
 
+/**
+ * DBREST114, 403: a request that is a part of another one would not be served by its location if it was sent by itself. `refusal`:
+ * the status that it would get.
+ */
+export function notServedHere(refusal: number | undefined): DbrestFault {
+  const details =
+    refusal === undefined
+      ? 'Another location would serve it'
+      : `By itself it would get the status ${refusal}`;
+  const message = 'The configuration does not serve this as a part of another request';
+  return new DbrestFault({ code: 'DBREST114', status: 403, message, details });
+}
+
 /** The fault of an item of a batch, by its index. */
 export function faultOfItem(fault: DbrestFault, item: number): DbrestFault {
   const { code, status, message, details, hint, logged, reason, headers } = fault;

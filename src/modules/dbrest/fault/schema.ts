@@ -23,12 +23,6 @@ export function noType(type: string): DbrestFault {
   return new DbrestFault({ code: '42704', status: 400, message: `type "${type}" does not exist` });
 }
 
-/** 42601, 400, in PostgreSQL's words: for instance a cast to `text(3)`. */
-export function noModifiers(type: string): DbrestFault {
-  const message = `type modifier is not allowed for type "${type}"`;
-  return new DbrestFault({ code: '42601', status: 400, message });
-}
-
 interface Name {
   readonly schema: string;
   readonly name: string;

@@ -4,7 +4,7 @@ import { VERSION } from '../../../version.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { bodyTooLarge, DbrestFault, onlyReads, tooLargeResult } from '../fault/index.ts';
-import { innerExchange } from '../inner-request.ts';
+import { checkServedHere, innerExchange, shownBaseOf } from '../inner-request.ts';
 import { JSON_CONTENT_TYPE } from '../json.ts';
 import { functionPath, mcpPath, receiveBody, type ReceivedBody, scanJson } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
@@ -172,12 +172,15 @@ function compileCall(
   { location, respond }: McpParts,
 ): (x: Exchange, identity: Identity, callOf: () => ToolCall) => Promise<Json> {
   const base = location.path.replace(/\/$/, '');
+  const own = mcpPath(location, config)?.slice(base.length) ?? '';
   return async (origin, identity, callOf) => {
     try {
       const call = callOf();
       if (call.kind === 'result') return immediateResult(call.json);
-      const where = { base, shownBase: base, mostBytes: MOST_RESULT_BYTES };
+      const shownBase = shownBaseOf(origin, own, base);
+      const where = { base, shownBase, mostBytes: MOST_RESULT_BYTES };
       const { x, response } = innerExchange(origin, call.request, where);
+      await checkServedHere(x, location);
       await respond(x, { identity, planned: (plan) => admit(plan, call) });
       if (response.outgrown) throw tooLargeResult(MOST_RESULT_BYTES);
       return resultOf(x, response.body, call.member);

@@ -4,6 +4,7 @@ import {
   type Filter,
   type Logic,
   type Operand,
+  refuseSearch,
   SEARCH_OPERATORS,
 } from '../request/index.ts';
 import type { Schema, Table } from '../schema/index.ts';
@@ -67,7 +68,7 @@ function planTest({ operator, operand, quantifier }: Filter, { type, path }: Val
         kind: 'search',
         operator: SEARCH_OPERATORS.get(operator) as string,
         isVector: baseOf(type, known) === 'tsvector',
-        ...searchWords(operand, known),
+        ...searchWords(operator, operand, known),
       };
     case 'text':
       return {
@@ -89,11 +90,14 @@ export function baseOf(type: string, { domains }: Schema): string {
 
 /** In `fts.english.cats` the first word is the configuration if the database has one of that name. */
 function searchWords(
+  operator: string,
   { config, query }: Operand & { kind: 'search' },
   { textSearchConfigs }: Schema,
 ): { config?: string; query: string } {
   if (config !== undefined) return { config, query };
   const dot = query.indexOf('.');
   const first = query.slice(0, Math.max(dot, 0));
-  return textSearchConfigs.has(first) ? { config: first, query: query.slice(dot + 1) } : { query };
+  const words = textSearchConfigs.has(first) ? { config: first, query: query.slice(dot + 1) } : { query };
+  refuseSearch(operator, query, words.query);
+  return words;
 }

@@ -1,4 +1,4 @@
-import { noColumn, noModifiers, noType } from '../fault/index.ts';
+import { noColumn, noType } from '../fault/index.ts';
 import type { Field, JsonStep, TypeName } from '../request/index.ts';
 import type { Column, RowFunction, Schema, Table } from '../schema/index.ts';
 import type { Context, Output, Value, Cast } from './node.ts';
@@ -93,24 +93,9 @@ const CASTS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Most modifiers of a built-in type. */
-const MOST_MODIFIERS: ReadonlyMap<string, number> = new Map([
-  ['bit', 1],
-  ['bit varying', 1],
-  ['bpchar', 1],
-  ['character', 1],
-  ['character varying', 1],
-  ['interval', 1],
-  ['numeric', 2],
-  ['time', 1],
-  ['time with time zone', 1],
-  ['timestamp', 1],
-  ['timestamp with time zone', 1],
-]);
-
 /**
  * Resolves the type of a cast; names in SQL never come from the request. Throws 42704 for a type that is unknown or outside
- * the search path, and 42601 for unsupported modifiers, as PostgreSQL does.
+ * the search path, as PostgreSQL does.
  */
 export function castType(type: TypeName, context: Context): Cast {
   const { schema, searchPath = [schema], known } = context;
@@ -121,7 +106,6 @@ export function castType(type: TypeName, context: Context): Cast {
     return castType({ ...type, name: name.slice(1), isArray: true }, context);
   }
   const builtIn = isSystem ? CASTS.get(name.toLowerCase()) : undefined;
-  if (modifiers.length > (MOST_MODIFIERS.get(builtIn ?? '') ?? 0)) throw noModifiers(builtIn ?? name);
   if (builtIn !== undefined) return modified(builtIn, modifiers) + (isArray ? '[]' : '');
   const schemas = type.schema === undefined ? searchPath : searchPath.filter((near) => near === type.schema);
   const named = known.types?.filter((one) => one.name === name) ?? [];

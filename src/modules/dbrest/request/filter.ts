@@ -1,6 +1,7 @@
 import { tooLarge } from '../fault/index.ts';
 import { type Field, type Filter, type Logic, type Operand, TRUTHS } from './tree.ts';
 import { DELIMITER, FIELD_NAME, parseField, Scanner } from './scanner.ts';
+import { faultInSearch } from './search-query.ts';
 
 /** Operators of the form `column <sql> value`, with their SQL. */
 export const BINARY_OPERATORS: ReadonlyMap<string, string> = new Map([
@@ -56,9 +57,42 @@ function parseOperand(scanner: Scanner, operator: string, ending: ValueEnd): Ope
   scanner.expect('.', DELIMITER);
   if (operator === 'in') return parseList(scanner, ending);
   if (operator === 'is') return parseTruth(scanner, ending);
+  const start = scanner.at;
   const text = ending === 'input' ? restOf(scanner) : parseTreeValue(scanner);
   if (!SEARCH_OPERATORS.has(operator)) return { kind: 'text', text };
+  if (operator === STRICT_SEARCH) checkSearch(scanner, { start, text, mayName: config === undefined });
   return { kind: 'search', query: text, ...(config !== undefined && { config }) };
+}
+
+/** The operator whose queries have a grammar; the others take any text. */
+const STRICT_SEARCH = 'fts';
+/** What may be the name of a configuration. */
+const FIRST_WORD = /^[^.]+\./;
+
+interface SearchText {
+  readonly start: number;
+  readonly text: string;
+  /** Its first word may name a configuration, which only the schema knows. */
+  readonly mayName: boolean;
+}
+
+/** Throws PGRST100 at the character that `to_tsquery` would not take. */
+function checkSearch(scanner: Scanner, { start, text, mayName }: SearchText): void {
+  const fault = faultInSearch(text);
+  const first = mayName ? (FIRST_WORD.exec(text)?.[0] ?? '') : '';
+  if (!fault || (first !== '' && !faultInSearch(text.slice(first.length)))) return;
+  // In quotes its characters are not those of the parameter.
+  scanner.at = start + (scanner.text.startsWith(text, start) ? fault.at : 0);
+  throw scanner.unexpected(fault.expected);
+}
+
+/** Throws PGRST100 if a query is none behind the name of its configuration, which the schema has told. */
+export function refuseSearch(operator: string, whole: string, query: string): void {
+  const fault = operator === STRICT_SEARCH ? faultInSearch(query) : undefined;
+  if (!fault) return;
+  const scanner = new Scanner('filter', `${operator}.${whole}`);
+  scanner.at = scanner.text.length - query.length + fault.at;
+  throw scanner.unexpected(fault.expected);
 }
 
 function restOf(scanner: Scanner): string {

@@ -21,7 +21,7 @@ export { parseIfMatch } from './entity-tags.ts';
 export { hasCondition, isBodyless, type Precondition } from './precondition.ts';
 export { taggedVersion, versionIn } from './row-version.ts';
 export { type DescribeRequest, type OptionsRequest, TYPES_MEDIA } from './describe.ts';
-export { BINARY_OPERATORS, parseListText, SEARCH_OPERATORS } from './filter.ts';
+export { BINARY_OPERATORS, parseListText, refuseSearch, SEARCH_OPERATORS } from './filter.ts';
 export {
   batchPath,
   chooseSchema,

@@ -9,13 +9,32 @@ const ARRAY = /(?:\[\])+/y;
 /** An aggregate after a cast (`amount::int.sum()`), which is not part of the type's name. */
 const AGGREGATE = new RegExp(String.raw`\.(?:${AGGREGATES.join('|')})\(\)`, 'y');
 
+/** Types that take modifiers, with all names that PostgreSQL accepts, and how many they take. */
+const MOST_MODIFIERS: ReadonlyMap<string, number> = new Map([
+  ...(
+    'bit|bit varying|varbit|bpchar|character|char|character varying|varchar|interval|time|time without time zone|' +
+    'time with time zone|timetz|timestamp|timestamp without time zone|timestamp with time zone|timestamptz'
+  )
+    .split('|')
+    .map((name) => [name, 1] as const),
+  ['numeric', 2],
+  ['decimal', 2],
+]);
+
 /** Parses `text`, `double precision`, `numeric(10,2)`, `"my type"`, `schema.type` or `int[]`. Throws a `DbrestFault`. */
 function parseTypeName(scanner: Scanner): TypeName {
   const first = scanner.identifier('type name');
   const isQualified = !scanner.matches(AGGREGATE) && scanner.take('.');
   const name = isQualified ? scanner.identifier('type name') : first;
+  const start = scanner.at;
   const modifiers = scanner.match(MODIFIERS)?.match(/\d+/g)?.map(Number);
   const zone = modifiers ? (scanner.match(ZONE)?.trim().replace(/ +/g, ' ') ?? '') : '';
+  const isBuiltIn = !isQualified || first === 'pg_catalog';
+  const most = isBuiltIn ? (MOST_MODIFIERS.get(name.toLowerCase().replace(/^_/, '')) ?? 0) : 0;
+  if (modifiers && modifiers.length > most) {
+    scanner.at = start;
+    throw scanner.unexpected('","', "'");
+  }
   const isArray = scanner.match(ARRAY) !== undefined;
   return {
     ...(isQualified && { schema: first }),

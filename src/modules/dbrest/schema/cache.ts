@@ -35,14 +35,20 @@ export class SchemaCache {
   #reloadedMs = 0;
   /** How many requests wait for a reload that may bring what they name. */
   #waiting = 0;
+  readonly #readState: () => Promise<string>;
+  /** A look at the state of the database, and the one behind it. */
+  #looking: Promise<string> | undefined;
+  #lookingNext: Promise<string> | undefined;
 
   /** `fresh`: a load that began before this call is not acceptable. `replaced`: called when a schema has a successor. */
   constructor(
     read: (fresh: boolean) => Promise<Schema>,
     replaced: (change: SchemaChange) => void = () => undefined,
+    readState: () => Promise<string> = () => Promise.resolve(''),
   ) {
     this.#read = read;
     this.#replaced = replaced;
+    this.#readState = readState;
   }
 
   /** The schema, loaded if necessary. Rejects as `read` does. */
@@ -56,17 +62,17 @@ export class SchemaCache {
   }
 
   /**
-   * A schema newer than `seen`, for a request that names something unknown. With `waits` it waits until a reload is due.
-   * `undefined` if that is too far away, too many wait, or the reload failed.
+   * A schema newer than `seen`, for a request that names something unknown. With `waits` it waits until a reload is due, if the
+   * database has changed. `undefined` if that is too far away, too many wait, or the reload failed.
    */
   async newerThan(seen: Schema, { waits = false } = {}): Promise<Schema | undefined> {
     if (this.#schema && this.#schema !== seen) return this.#schema;
-    const pauseMs = this.#pauseMs(Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_LOAD * this.#loadMs));
-    if (pauseMs > 0) {
-      if (!waits || pauseMs > LONGEST_PAUSE_MS || this.#waiting >= MOST_WAITING) return undefined;
+    if (this.#pauseMs(Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_LOAD * this.#loadMs)) > 0) {
+      if (!waits || this.#waiting >= MOST_WAITING) return undefined;
       this.#waiting += 1;
-      await sleep(pauseMs, undefined, { ref: false });
+      const isDue = await this.#whenDue(seen);
       this.#waiting -= 1;
+      if (!isDue) return undefined;
     }
     return this.#schema === seen ? this.#reload(false) : this.#schema;
   }
@@ -80,6 +86,37 @@ export class SchemaCache {
     if (pauseMs > LONGEST_PAUSE_MS) return undefined;
     if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
     return this.#schema === seen ? this.#reload(true) : this.#schema;
+  }
+
+  /** Waits until a reload is due for a change; resolves to false if there was none, or it is too far away. */
+  async #whenDue(seen: Schema): Promise<boolean> {
+    if (!(await this.#hasChanged(seen))) return false;
+    const pauseMs = this.#pauseMs(Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_CHANGE * this.#loadMs));
+    if (pauseMs > LONGEST_PAUSE_MS) return false;
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
+    return true;
+  }
+
+  /** Whether the database is another one than when a schema was read. */
+  async #hasChanged({ state }: Schema): Promise<boolean> {
+    try {
+      return (await this.#look()) !== state;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The state of the database after this call, which requests that come at once learn together. */
+  #look(): Promise<string> {
+    if (!this.#looking) {
+      this.#looking = this.#readState().finally(() => (this.#looking = undefined));
+      return this.#looking;
+    }
+    this.#lookingNext ??= this.#looking.then(ignore, ignore).then(() => {
+      this.#lookingNext = undefined;
+      return this.#look();
+    });
+    return this.#lookingNext;
   }
 
   /** How long it is until a reload is due that has to keep its distance; a load in progress is joined at once. */

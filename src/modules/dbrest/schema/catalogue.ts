@@ -272,7 +272,7 @@ ${SETTINGS_SQL}`;
 const EVERYBODY = '0';
 
 /** Builds the schema from a catalogue in small steps. */
-export function* schemaOf({ catalogue, reads, beganMs }: Reading): Generator<undefined, Schema> {
+export function* schemaOf({ catalogue, reads, beganMs, state }: Reading): Generator<undefined, Schema> {
   const draft = new SchemaDraft();
   for (const entry of entriesOf(catalogue)) {
     draft.add(entry);
@@ -282,7 +282,13 @@ export function* schemaOf({ catalogue, reads, beganMs }: Reading): Generator<und
     draft.addTable(relation);
     yield;
   }
-  return { ...draft.schema, reads, beganMs, digest: digestOf(catalogue) };
+  return {
+    ...draft.schema,
+    reads,
+    beganMs,
+    ...(state !== undefined && { state }),
+    digest: digestOf(catalogue),
+  };
 }
 
 /** Two catalogues with the same digest have the same entries. */

@@ -79,6 +79,26 @@ union all
   order by p.oid
 )`;
 
+/**
+ * Returns a text that is another one once a table, column, type, function or key was made, changed or removed. It costs a small part
+ * of reading the catalogue.
+ */
+export const STATE_SQL = `select pg_catalog.concat_ws(' ', ${[
+  'pg_namespace',
+  'pg_class',
+  'pg_attribute',
+  'pg_type',
+  'pg_proc',
+  'pg_constraint',
+  'pg_cast',
+  'pg_ts_config',
+]
+  .map(
+    (name) =>
+      `(select pg_catalog.count(*) || ':' || pg_catalog.max(xmin::text::bigint) from pg_catalog.${name})`,
+  )
+  .join(', ')})`;
+
 /** Returns the schema of PostGIS, or null. */
 export const FEATURES_SQL = `
 select (

@@ -1,6 +1,6 @@
 export { CatalogueShare, openShare, type Reading, type ShareKey } from './share.ts';
 export { CATALOGUE_SQL, schemaOf } from './catalogue.ts';
-export { FEATURES_SQL } from './functions.ts';
+export { FEATURES_SQL, STATE_SQL } from './functions.ts';
 export { CatalogueWriter, type Catalogue } from './entries.ts';
 export { CHANGES_TRIGGER } from './relation-draft.ts';
 export type { StoredSetting } from './stored-settings.ts';

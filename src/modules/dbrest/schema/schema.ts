@@ -182,6 +182,8 @@ export interface Schema {
   readonly reads?: number;
   /** When its read began, in milliseconds since the epoch. */
   readonly beganMs?: number;
+  /** What the database was like before its read; another text means that it has changed. */
+  readonly state?: string;
   /** Of the catalogue that it was made from; the same for one without changes. */
   readonly digest?: string;
   /** By schema, then by table. */

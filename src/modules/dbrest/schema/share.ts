@@ -33,6 +33,8 @@ export interface Reading {
   readonly reads: number;
   /** When it began, in milliseconds since the epoch: later changes may be missing. */
   readonly beganMs: number;
+  /** What `STATE_SQL` gave before. */
+  readonly state?: string | undefined;
   readonly catalogue: Catalogue;
 }
 
@@ -64,20 +66,20 @@ export class CatalogueShare {
    * Returns the catalogue that another worker is reading, else calls `read` and sends the result to the others. Rejects as
    * `read` does.
    */
-  async obtain(read: () => Promise<Catalogue>): Promise<Reading> {
+  async obtain(read: () => Promise<Pick<Reading, 'catalogue' | 'state'>>): Promise<Reading> {
     const given = this.#isUnderWay() ? await this.#nextPosted() : undefined;
     if (given) return given;
     Atomics.store(this.#state, READER, this.#me);
     const beganMs = Date.now();
     let reads = 0;
-    let catalogue: Catalogue | undefined;
+    let found: Pick<Reading, 'catalogue' | 'state'> | undefined;
     try {
-      catalogue = await read();
+      found = await read();
       reads = this.#lastRead = Atomics.add(this.#state, READS, 1) + 1;
-      return { reads, beganMs, catalogue };
+      return { reads, beganMs, ...found };
     } finally {
       Atomics.compareExchange(this.#state, READER, this.#me, 0);
-      this.#post(catalogue ? { reads, beganMs, catalogue } : { reads, beganMs });
+      this.#post({ reads, beganMs, ...found });
     }
   }
 
@@ -173,8 +175,8 @@ export class CatalogueShare {
 
   #take(message: ShareMessage, posted: (reading: Reading) => void): void {
     if (message === 'vacant') return this.#vacant();
-    const { reads, beganMs, catalogue } = message;
-    const reading = catalogue && { reads, beganMs, catalogue };
+    const { reads, beganMs, catalogue, state } = message;
+    const reading = catalogue && { reads, beganMs, catalogue, state };
     const isNew = reads > this.#lastRead;
     this.#lastRead = Math.max(this.#lastRead, reads);
     if (this.#waiting.size === 0 && reading && isNew) posted(reading);

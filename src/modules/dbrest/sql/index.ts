@@ -9,7 +9,7 @@ export { estimateFor } from './estimate.ts';
 export { changedRowsSql, followedRowsSql } from './followed.ts';
 export { countedTotal } from './read.ts';
 export { countedSql } from './rows.ts';
-export { searchPath } from './settings.ts';
+export { searchPath, type SharedView } from './settings.ts';
 export { ELEMENT_SEPARATOR, shapedSql, totalSql } from './shape.ts';
 export {
   arrayLiteral,

@@ -91,6 +91,15 @@ interface SettingsOptions {
   readonly timeoutMs?: number | undefined;
   /** Settings of the role. */
   readonly roleSettings?: RoleSettings | undefined;
+  /** Present if others may get the response. */
+  readonly shared?: SharedView | undefined;
+}
+
+/** What the database sees of a request whose response others may get: nothing that may differ between them. */
+export interface SharedView {
+  /** Name, value, name, value … */
+  readonly headers: readonly string[];
+  readonly uri: string;
 }
 
 /** Compiles the settings statement of a location. Everything that depends only on the configuration is computed once. */
@@ -102,7 +111,7 @@ export function compileSettings(
   const names = [...settings.map(({ name }) => name), ...(requestId ? ['application_name'] : [])];
   const given = settings.map(({ value }) => value);
   const writersOf = compileWriters(names);
-  return (x, { identity, head, readOnly, timeZone, timeoutMs, roleSettings = NO_SETTINGS }) => {
+  return (x, { identity, head, readOnly, timeZone, timeoutMs, roleSettings = NO_SETTINGS, shared }) => {
     const { role, jwt, claims } = identity;
     const { plain, zoned } = writersOf(roleSettings);
     const all: RequestSettings = {
@@ -112,11 +121,15 @@ export function compileSettings(
       timeoutMs: timeoutMs ?? Math.min(usualTimeoutMs, roleSettings.timeoutMs ?? Infinity),
       jwt,
       claims,
-      method: x.method,
+      // A response to GET is one to HEAD, too.
+      method: shared ? 'GET' : x.method,
       path: pathOf(head.resource),
-      uri: x.request.requestUri,
-      headers: headersJson(x.request.headers, identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN),
-      cookies: cookiesJson(x.header('cookie')),
+      uri: shared?.uri ?? x.request.requestUri,
+      headers: headersJson(
+        shared?.headers ?? x.request.headers,
+        identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN,
+      ),
+      cookies: cookiesJson(shared && !shared.headers.includes('cookie') ? undefined : x.header('cookie')),
     };
     const values = requestId ? [...given, nameOf(requestId(x))] : given;
     const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];

@@ -4,7 +4,7 @@ import type { DbrestConfig } from '../directives/index.ts';
 import type { Plan } from '../plan/index.ts';
 import type { Isolation } from '../schema/index.ts';
 import { callSql, RESPONSE_SETTINGS } from './shape.ts';
-import { compileSettings } from './settings.ts';
+import { compileSettings, type SharedView } from './settings.ts';
 import { BEGIN, ROLLBACK, type Step } from './statement.ts';
 
 /** The statements of a request between its settings and the end of its transaction. */
@@ -61,6 +61,8 @@ interface PreparedWork {
   readonly work: Work;
   /** Present if the transaction begins and ends elsewhere. */
   readonly within?: WithinTransaction;
+  /** Present if others may get the response. */
+  readonly shared?: SharedView | undefined;
 }
 
 /** A transaction that requests share. */
@@ -100,14 +102,14 @@ export function compileTransaction(
   const settings = compileSettings(config, requestId);
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
-  return (x, identity, { plan: { request, preferences, roleSettings }, work, within }) => {
+  return (x, identity, { plan: { request, preferences, roleSettings }, work, within, shared }) => {
     const { counts, main, behind = NONE, responds = false, timeoutMs, repeatable, leaves } = work;
     const { readOnly } = work;
     const { enclose, release } = enclosure(work, within);
     const held = !within && work.held === true;
     const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
     const { timeZone } = preferences;
-    const order = { identity, head: request.head, readOnly, timeZone, timeoutMs, roleSettings };
+    const order = { identity, head: request.head, readOnly, timeZone, timeoutMs, roleSettings, shared };
     const begin = isUndone || held ? [BEGIN] : NONE;
     const clear = within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : NONE;
     const settingsAt = begin.length + enclose.length + clear.length;

@@ -181,7 +181,7 @@ const faults: readonly FaultCase[] = [
   ['clients?select=nope', 400, '42703', { message: 'column clients.nope does not exist' }],
   ['clients?select=id::nope', 400, '42704', { message: 'type "nope" does not exist' }],
   ['clients?select=id::private.x', 400, '42704'],
-  ['clients?select=name::text(3)', 400, '42601'],
+  ['clients?select=name::text(3)', 400, 'PGRST100'],
   ['clients?select=name::int', 400, '22P02'],
   [
     'clients?select=id,',

@@ -199,7 +199,7 @@ const faults: readonly FaultCase[] = [
   ['samples?level=eq.nope', 400, '22P02'],
   ['ranges?n=ov.x', 400, '22P02'],
   ['texts?words=fts(nope).cat', 400, '42704', { message: 'text search configuration "nope" does not exist' }],
-  ['texts?words=fts(english).cat dog', 400, '42601'],
+  ['texts?words=fts(english).cat dog', 400, 'PGRST100'],
   ['employees?nope=eq.1', 400, '42703', { message: 'column employees.nope does not exist' }],
 ];
 describe('invalid operators and values', () => {
