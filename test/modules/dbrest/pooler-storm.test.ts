@@ -147,8 +147,12 @@ async function compareRows(storm: Storm, db: TestDatabase): Promise<void> {
       `select id, count(*)::int as n from ${table} group by id`,
     );
     const left = new Map(rows.map(({ id, n }) => [`${table} ${id}`, n]));
-    for (const [row, n] of left)
+    for (const [row, n] of left) {
       if (n > 1 || storm.gone.has(row)) storm.wrong.add(`${row} is there ${n} times`);
+      const isOld = Number(row.split(' ')[1]) <= READ + DELETED;
+      if (!isOld && !storm.added.has(row) && !storm.perhapsAdded.has(row))
+        storm.wrong.add(`${row} was inserted and nobody asked for it`);
+    }
     for (let id = 1; id <= READ + DELETED; id += 1) {
       const row = `${table} ${id}`;
       if (!left.has(row) && !storm.gone.has(row) && !storm.perhapsGone.has(row))
