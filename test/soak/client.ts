@@ -14,7 +14,7 @@ export interface Got {
   readonly status: number;
   readonly headers: Readonly<IncomingMessage['headers']>;
   readonly body: string;
-  /** `ECONNREFUSED`, `ECONNRESET`, `no response`; empty when there is a response. */
+  /** `ECONNREFUSED`, `ECONNRESET`, `no response`, `switched`; empty when there is a response. */
   readonly failure: string;
   readonly startedMs: number;
 }
@@ -22,6 +22,8 @@ export interface Got {
 const WAIT_MS = 15_000;
 /** The failure of a request that got no response while its connection stayed open. */
 export const NO_RESPONSE = 'no response';
+/** The failure of a request whose connection was handed over to another protocol. */
+const SWITCHED = 'switched';
 
 /** Sends one request on a connection of its own; the path is sent as written. Never rejects. */
 export async function ask(port: number, path: string, init: Asked = {}): Promise<Got> {
@@ -43,6 +45,11 @@ export async function ask(port: number, path: string, init: Asked = {}): Promise
       const request = tls
         ? httpsRequest({ ...options, rejectUnauthorized: false }, resolve)
         : httpRequest(options, resolve);
+      // What a peer says in another protocol is no response; Node tells nobody unless it is listened to.
+      request.on('upgrade', (_, socket) => {
+        socket.destroy();
+        reject(Object.assign(new Error('the protocol was switched'), { code: SWITCHED }));
+      });
       request.on('error', reject).end(body);
     });
     const chunks: Buffer[] = [];

@@ -33,6 +33,7 @@ http {
   map $arg_kind $mapped { default other; ~^a[0-9]+$ numbered; b plain; }
   limit_req_zone $arg_client zone=slowly:1m rate=50r/s;
   shared_dict_zone zone=feature_flags:1m;
+  proxy_cache_path ${dir}/pages keys_zone=pages:1m max_size=16m inactive=1m;
   dbrest_anon_role anon; dbrest_jwt_secret "${JWT_SECRET}"; dbrest_max_rows 1000;
   server {
     server_name soak.example;
@@ -40,6 +41,7 @@ http {
     ${ports(sites)}
     location = /version { return 200 "${version}"; }
     ${OWN_LOCATIONS.replaceAll('DIR', dir)}
+    ${CLOSED_LOCATIONS}
     ${storeLocations(sites)}
     location /api/ { dbrest_pass ${sites.dsn}; }
   }
@@ -69,6 +71,20 @@ const OWN_LOCATIONS = `
       worker_events_api; worker_events_zone bus; worker_events_channel soak; worker_events_ring_size 256;
       worker_events_publish_key ${PUBLISH_KEY};
     }`;
+
+/** What a client gets from these is refused, or its own; see `requests/closed.ts`. */
+const CLOSED_LOCATIONS = `
+    underscores_in_headers on; proxy_cache_valid 200 1m;
+    location /pages/ { proxy_pass http://echo; proxy_cache pages; proxy_cache_key $uri$cookie_page; }
+    location /live-pages/ { proxy_pass http://echo; proxy_cache pages; }
+    location /unbuffered/ { proxy_pass http://echo; proxy_cache pages; proxy_buffering off; }
+    location /inside/ { internal; return 200 secret; }
+    location /intercepted/ { proxy_pass http://echo; proxy_intercept_errors on; error_page 404 /say/nothing; }
+    location /tunnel/ {
+      proxy_pass http://echo; proxy_http_version 1.1;
+      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;
+    }
+    location /known/ { real_ip_header X-Forwarded-For; allow 192.0.2.7; deny all; return 200 secret; }`;
 
 function storeLocations({ storePort, damagedPort }: Sites): string {
   const command = (name: string) =>

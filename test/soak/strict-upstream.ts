@@ -8,7 +8,27 @@ import { listening } from './listening.ts';
 const HEAD = /^[A-Z_-]+ \/[!-~]* HTTP\/1\.[01]$/;
 const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[\t -~\u0080-\u00ff]*$/;
 
-/** Responds with its target and the body; reports what it should never have got. */
+/** What it sends instead of its usual response, by a word in the target. */
+const OTHERS: Readonly<Record<string, (request: Seen) => string>> = {
+  // A page of one client, as a program sends it that knows nothing of caches in front of it.
+  '~mine': ({ cookie }) => response(200, `page of ${cookie}`),
+  // The same, as libraries of server-sent events send it.
+  '~live': ({ cookie }) => response(200, `page of ${cookie}`, 'X-Accel-Buffering: no'),
+  '~gone': () => response(404, 'gone', 'X-Accel-Redirect: /inside/secret'),
+  '~switch': ({ upgrade }) =>
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: ${upgrade || 'h2c'}\r\n\r\n`,
+};
+
+function response(status: number, body: string, ...fields: readonly string[]): string {
+  const lines = [
+    `HTTP/1.1 ${status} ${status === 200 ? 'OK' : 'Not Found'}`,
+    'Content-Type: text/plain',
+    ...fields,
+  ];
+  return `${lines.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** Responds with its target and the size of the body; reports what it should never have got. */
 export function startStrictUpstream(
   owner: Owner,
   tell: (message: string, seen: string) => void,
@@ -30,11 +50,10 @@ export function startStrictUpstream(
           return void socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf`);
         if (request.target.includes('~reset')) return void socket.resetAndDestroy();
         if (request.target.includes('~junk')) return void socket.end('\0\r\nHTTP/1.1 200\n\n');
-        const body = `${request.target} ${request.body.length}`;
-        const shown = request.method === 'HEAD' ? '' : body;
-        socket.write(
-          `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n${shown}`,
-        );
+        const other = Object.keys(OTHERS).find((word) => request.target.includes(word));
+        const whole =
+          OTHERS[other ?? '']?.(request) ?? response(200, `${request.target} ${request.body.length}`);
+        socket.write(request.method === 'HEAD' ? whole.slice(0, whole.indexOf('\r\n\r\n') + 4) : whole);
       }
     });
   });
@@ -45,6 +64,8 @@ interface Seen {
   readonly method: string;
   readonly target: string;
   readonly body: string;
+  readonly cookie: string;
+  readonly upgrade: string;
 }
 
 /** The first request in the bytes; a text says what is wrong with it; `undefined` while it is not complete. */
@@ -69,7 +90,8 @@ function takeRequest(text: string): Seen | string | undefined {
   const body = codings.length > 0 ? takeChunks(rest) : takeBytes(rest, Number(lengths[0] ?? 0));
   if (body === undefined || typeof body === 'string') return body;
   const [method = '', target = ''] = first.split(' ');
-  return { length: end + 4 + body.length, method, target, body: body.content };
+  const [cookie = '', upgrade = ''] = [values('cookie')[0], values('upgrade')[0]];
+  return { length: end + 4 + body.length, method, target, body: body.content, cookie, upgrade };
 }
 
 type Taken = { readonly length: number; readonly content: string };

@@ -1,4 +1,5 @@
 import type { Actor, HonestRequest } from '../actor.ts';
+import { closedRequests } from '../requests/closed.ts';
 import { databaseRequests } from '../requests/database.ts';
 import { eventRequests } from '../requests/events.ts';
 import { plainRequests } from '../requests/plain.ts';
@@ -9,6 +10,7 @@ const REQUESTS: readonly HonestRequest[] = [
   ...databaseRequests,
   ...storeRequests,
   ...eventRequests,
+  ...closedRequests,
 ];
 
 /** Honest clients: requests to all modules, each response compared with the expected one. */
