@@ -7,6 +7,8 @@ export interface Sites {
   readonly port: number;
   readonly tlsPort: number;
   readonly proxyPort: number;
+  /** Where clients show certificates. */
+  readonly certificatePort: number;
   readonly dsn: string;
   readonly storePort: number;
   readonly damagedPort: number;
@@ -45,6 +47,7 @@ http {
     ${storeLocations(sites)}
     location /api/ { dbrest_pass ${sites.dsn}; }
   }
+  ${certificateServers(sites)}
 }
 `;
 }
@@ -53,6 +56,18 @@ function ports({ port, tlsPort, proxyPort, dir }: Sites): string {
   return `listen 127.0.0.1:${port}; listen 127.0.0.1:${tlsPort} ssl; listen 127.0.0.1:${proxyPort} proxy_protocol;
     ssl_certificate ${dir}/soak.crt; ssl_certificate_key ${dir}/soak.key;
     set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol;`;
+}
+
+/** Two servers of one port and one authority, which a client with a certificate that only one of them takes may enter. */
+function certificateServers({ certificatePort, dir }: Sites): string {
+  const server = (name: string, more: string) => `server {
+    server_name ${name}; listen 127.0.0.1:${certificatePort} ssl;
+    ssl_certificate ${dir}/soak.crt; ssl_certificate_key ${dir}/soak.key; ssl_session_cache shared:tls:1m;
+    ssl_client_certificate ${dir}/soak.crt; ssl_verify_client on; ${more}
+    return 200 "entered $server_name";
+  }`;
+  return `${server('shallow.example', 'ssl_verify_depth 1;')}
+  ${server('revoking.example', `ssl_verify_depth 2; ssl_crl ${dir}/soak.crl;`)}`;
 }
 
 /** The locations that depend on neither the database nor the store. */

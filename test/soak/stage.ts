@@ -20,6 +20,11 @@ export const FILES: Readonly<Record<string, string>> = {
   'page.html': '<!doctype html><title>page</title>',
 };
 
+const CERTIFICATES = [
+  'soak.crl',
+  ...['soak', 'deep', 'revoked'].flatMap((name) => [`${name}.crt`, `${name}.key`]),
+];
+
 /** All that takes part in a run: the built gateway, a real PostgreSQL and Redis, and peers that misbehave. */
 export class Stage {
   readonly sites: Sites;
@@ -50,12 +55,14 @@ export class Stage {
     const store = await Store.start(dir);
     owner.onTestFinished(() => store.stop('SIGKILL'));
     const [port, tlsPort, proxyPort] = [await freePort(), await freePort(), await freePort()];
+    const certificatePort = await freePort();
     const sites = {
       engine,
       dir,
       port,
       tlsPort,
       proxyPort,
+      certificatePort,
       dsn: database.dsn,
       storePort: store.port,
       damagedPort: await startDamagedStore(owner),
@@ -73,6 +80,13 @@ function writeFiles(dir: string): void {
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(dir, 'files', name), text);
   const certificates = new Certificates();
   certificates.authority('soak');
-  for (const file of ['soak.crt', 'soak.key']) cpSync(certificates.path(file), join(dir, file));
+  certificates.signed('sub', 'soak', { isAuthority: true });
+  certificates.signed('subsub', 'sub', { isAuthority: true });
+  certificates.signed('deep', 'subsub');
+  certificates.signed('revoked', 'soak');
+  certificates.revoke('soak', 'revoked');
+  const chain = ['deep', 'subsub', 'sub'].map((name) => certificates.read(`${name}.crt`));
+  certificates.write('deep.crt', chain.join(''));
+  for (const file of CERTIFICATES) cpSync(certificates.path(file), join(dir, file));
   rmSync(certificates.dir, { recursive: true });
 }

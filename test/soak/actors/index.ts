@@ -5,6 +5,7 @@ import { health } from './health.ts';
 import { httpMutants } from './http-mutants.ts';
 import { proxyHeads } from './proxy-heads.ts';
 import { requests } from './requests.ts';
+import { resumptions } from './resumptions.ts';
 import { slowClients } from './slow-clients.ts';
 import { storeReplies } from './store-replies.ts';
 
@@ -17,5 +18,6 @@ export const ACTORS: readonly Actor[] = [
   storeReplies,
   proxyHeads,
   configurations,
+  resumptions,
   slowClients,
 ];
