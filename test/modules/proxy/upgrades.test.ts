@@ -93,7 +93,8 @@ test('the upstream that changes to what nobody asked for is named in the log', a
   connection.write(
     `GET /to/h2c HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n${KEY}Upgrade: websocket\r\n\r\n`,
   );
-  await connection.until(/502/);
+  await connection.until(/\r\n\r\n/);
   connection.destroy();
+  expect(connection.received()).toMatch(/^HTTP\/1\.1 502 /);
   await gw.waitForLog(/\[error\] .*upstream switched to "h2c", which was not asked for/);
 });

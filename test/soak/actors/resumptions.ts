@@ -53,8 +53,15 @@ async function visit(turn: Turn, { server, certificate, version, session }: Visi
   let response = '';
   let failure = '';
   const socket: TLSSocket = connect({
-    ...{ host: '127.0.0.1', port, servername: server, rejectUnauthorized: false, session, cert, key },
-    ...{ minVersion: version, maxVersion: version },
+    host: '127.0.0.1',
+    port,
+    servername: server,
+    rejectUnauthorized: false,
+    session,
+    cert,
+    key,
+    minVersion: version,
+    maxVersion: version,
   });
   socket
     .on('session', (made: Buffer) => (kept = made))
