@@ -13,7 +13,7 @@ const entry = {
 const sealed = sealEntry(seal, stream, entry);
 
 test('a sealed entry is genuine', () => {
-  expect(sealed).toEqual({ ...entry, mac: expect.stringMatching(/^[\w-]{43}$/) as string });
+  expect(sealed).toEqual({ ...entry, mac: expect.stringMatching(/^\d+\.[\w-]{43}$/) as string });
   expect(isGenuine({ ...seal }, stream, { ...sealed, fields: [...sealed.fields] })).toBe(true);
 });
 
@@ -42,9 +42,14 @@ const changes: readonly (readonly [what: string, change: Change])[] = [
   ['a text moved into its neighbour', { entry: { fields: ['channe', 'la', 'payload', 'ü\u{1f600}\0'] } }],
   ['no fields', { entry: { fields: [] } }],
   ['no mac', { entry: { mac: '' } }],
+  ['another time', { entry: { mac: sealed.mac.replace(/^\d+/, (ms) => String(Number(ms) + 1)) } }],
+  ['a mac without its time', { entry: { mac: sealed.mac.replace(/^\d+\./, '') } }],
   ['a shorter mac', { entry: { mac: sealed.mac.slice(0, -1) } }],
   ['a longer mac', { entry: { mac: `${sealed.mac}=` } }],
-  ['a mac in other letters', { entry: { mac: sealed.mac.replace(/./, (one) => (one === 'A' ? 'B' : 'A')) } }],
+  [
+    'a mac in other letters',
+    { entry: { mac: sealed.mac.replace(/.$/, (one) => (one === 'A' ? 'E' : 'A')) } },
+  ],
   ['a mac that is no ASCII', { entry: { mac: 'ü'.repeat(43) } }],
 ];
 test.each(changes)(

@@ -38,6 +38,59 @@ async function expectValues(nodes: readonly Node[], expected: Record<string, str
     .toEqual(nodes.map(() => ({ ...expected, waiting: 0 })));
 }
 
+/** Writes the first entry that a key had over its last one, as somebody can who may write into the store and has no secret. */
+const PUT_BACK = `
+  local one = cmsgpack.unpack(ARGV[2])
+  local counter = tonumber(redis.call('HGET', KEYS[2], 'c')) + 10
+  redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({ counter, one[2] }))
+  redis.call('ZREM', KEYS[4], ARGV[1])
+  redis.call('XADD', KEYS[3], (counter - 5) .. '-0', 'some', 'thing')
+  redis.call('HSET', KEYS[2], 'c', counter)`;
+
+const putBacks = [
+  { it: 'a value', first: 'on', last: 'off' },
+  { it: 'a deleted value', first: 'on', last: undefined },
+  { it: 'a deletion', first: undefined, last: 'on' },
+];
+for (const { it, first, last } of putBacks) {
+  test(`${it} that somebody puts back counts on no node, and the store gets the later one again`, async () => {
+    const { a, b, server, namespace, start } = await pair();
+    const key = `gw:{${namespace}:di:a}`;
+    const { client } = server;
+    const set = async (value: string | undefined): Promise<void> => {
+      a.keys.set('flag', value);
+      await expectValues([a, b], { other: '1', ...(value !== undefined && { flag: value }) });
+    };
+    a.keys.set('other', '1');
+    await set('before');
+    await set(first);
+    const kept = (await client.hgetBuffer(`${key}:k`, 'flag')) as Buffer;
+    await set(last);
+    await client.eval(PUT_BACK, 4, `${key}:k`, `${key}:n`, key, `${key}:x`, 'flag', kept);
+    await expect
+      .poll(() => Math.min(a.counts['rejected'] ?? 0, b.counts['rejected'] ?? 0))
+      .toBeGreaterThan(0);
+    const expected = { other: '1', ...(last !== undefined && { flag: last }) };
+    await expectValues([a, b], expected);
+    const later = async (): Promise<boolean> =>
+      !((await client.hgetBuffer(`${key}:k`, 'flag')) ?? kept).includes(kept.subarray(-40));
+    await expect.poll(later).toBe(true);
+    await expectValues([a, b, start('c')], expected);
+  });
+}
+
+test('an entry that is much older than those before it is dropped', async () => {
+  const { namespace, start, server } = await cluster();
+  const { store, seal } = await readyStore({ url: server.url, namespace });
+  const entry = (key: string, ageMs: number): ReturnType<typeof keyEntryOf> =>
+    keyEntryOf({ seal }, { key, value: 'v' }, Date.now() - ageMs);
+  const a = start('a');
+  await expect.poll(() => isUp(a)).toBe(true);
+  await store.write('di:a', [entry('new', 0), entry('old', 600_000), entry('next', 0)]);
+  await expectValues([a], { new: 'v', next: 'v' });
+  expect(a.counts['rejected']).toBe(1);
+});
+
 test('what one node sets and deletes all have', async () => {
   const { a, b } = await pair();
   a.keys.set('x', '1');

@@ -19,18 +19,15 @@ interface KeyEntry extends Partial<KeyWrite> {
   readonly sequence?: number;
 }
 
-/** A sealed entry of the keyed stream `di:a`. */
+/** An entry of the keyed stream `di:a`, sealed at a time. */
 export function keyEntryOf(
   { seal }: Pick<TestStore, 'seal'>,
   { key = 'k', value, seen = 0, ttlMs = 0, origin = 'gw-a', incarnation = 'i1', sequence }: KeyEntry,
+  madeMs = Date.now(),
 ): SealedEntry {
   const fields = keyedFields({ key, value, seen, ttlMs });
-  return sealEntry(seal, 'di:a', {
-    origin,
-    incarnation,
-    sequence: sequence ?? (sequences += 1),
-    fields,
-  });
+  const entry = { origin, incarnation, sequence: sequence ?? (sequences += 1), fields };
+  return sealEntry({ ...seal, madeMs }, 'di:a', entry);
 }
 
 /** Values by key in the memory of a test. */
@@ -77,6 +74,11 @@ export class TestKeys implements KeyedSubject {
   forget(): boolean {
     this.#position = 0;
     for (const [key, change] of this.#waiting) this.#waiting.set(key, { ...change, seen: 0 });
+    return true;
+  }
+
+  repair(keys: ReadonlySet<string>): boolean {
+    for (const key of keys) if (!this.#waiting.has(key)) this.set(key, this.values.get(key));
     return true;
   }
 

@@ -5,11 +5,14 @@ import {
   keyedFields,
   type KeyWrite,
   keyWriteOf,
+  type SealedEntry,
   sealEntry,
   type StoredEntry,
   StoreLost,
   StoreRefused,
 } from '../stores/index.ts';
+import { EntryTimes } from './entry-times.ts';
+import { HeldKeys } from './held-keys.ts';
 import type { KeyChange, KeyedSubject, KeyState } from './keyed-subject.ts';
 import { gapIn, type NodeStream, type StreamParts } from './node-stream.ts';
 import { ReadPosition } from './read-position.ts';
@@ -42,10 +45,10 @@ interface Held extends Pick<KeyState, 'counter' | 'isOwn'> {
   readonly mac: string;
 }
 
-/** The clock of the store, when it was read. */
-interface StoreClock {
-  readonly storeMs: number;
-  readonly atMs: number;
+/** A genuine entry, and what it says. */
+interface ReadState {
+  readonly entry: StoredEntry;
+  readonly state: KeyState;
 }
 
 /** A stream of entries that set keys: what counts is the last one of each. After a gap, all keys are read again. */
@@ -57,7 +60,8 @@ export class KeyedStream implements NodeStream {
   /** By key, the oldest first. */
   readonly #confirmed = new Map<string, Confirmed>();
   #confirmedCharacters = 0;
-  #clock: StoreClock = { storeMs: Date.now(), atMs: performance.now() };
+  readonly #times = new EntryTimes();
+  readonly #held = new HeldKeys();
   #maySend = false;
   #beginning: Promise<void> | undefined;
   #sending: Promise<void> | undefined;
@@ -107,7 +111,7 @@ export class KeyedStream implements NodeStream {
     const position = this.#position.counter ?? 0;
     const state = await store.look(this.subject.stream, this.#asked(position));
     const { counter, oldest, nowMs, birth } = state;
-    this.#clock = { storeMs: nowMs, atMs: performance.now() };
+    this.#times.told(nowMs);
     // Reading has gone on meanwhile.
     if (this.#position.counter !== position) return true;
     const standing = this.#position.standing(state, this.subject.birth);
@@ -155,32 +159,57 @@ export class KeyedStream implements NodeStream {
     const { stream } = this.subject;
     await this.#sending?.catch(() => undefined);
     const { counter, nowMs, birth } = await store.look(stream, this.#asked(0));
-    this.#clock = { storeMs: nowMs, atMs: performance.now() };
+    this.#times.told(nowMs);
     // Who empties a store must not empty all nodes, and others may have written into it since.
     const isEmptied = counter === 0 || ![0, birth].includes(this.subject.birth);
     if (isEmptied) await this.#now(() => this.subject.forget() || undefined);
     const live = new Set<string>();
+    const putBack = new Set<string>();
     const held = new Map<string, Held>();
     let scanned = 0;
     for (let from: string | undefined = '0'; from !== undefined;) {
       const { entries, next } = await store.keys(stream, from);
       from = next;
       scanned += entries.length;
-      const found = entries.flatMap((entry) => this.#stateOf(entry));
+      const found = entries.flatMap((entry) => this.#unlessPutBack(entry, putBack));
       for (const { entry, state } of found) {
+        this.#held.hold(state, entry);
+        // What was written meanwhile comes by the stream, with what is missing before it.
+        if (entry.counter <= counter) this.#seen.add(entry);
         if (state.value !== undefined) live.add(state.key);
         if (this.#confirmed.has(state.key)) held.set(state.key, { ...state, mac: entry.mac });
       }
       if (scanned > MOST_KEYS) throw new StoreRefused(`it has more than ${MOST_KEYS} keys`);
       await this.#applied(found.map(({ state }) => state));
     }
-    const settled = (): boolean => (isEmptied ? this.subject.renewOthers(live) : this.subject.keepOnly(live));
+    const kept = new Set([...live, ...putBack]);
+    const settled = (): boolean => (isEmptied ? this.subject.renewOthers(kept) : this.subject.keepOnly(kept));
     await this.#now(() => settled() || undefined);
     await this.#applied([], counter);
+    await this.#repair(putBack);
     this.subject.birth = birth;
     this.#renewLost(held, isEmptied);
     this.#position.counter = counter;
     this.#position.hasAll();
+  }
+
+  /** The state of an entry, unless it is an older one of its key: those keys are noted, and what is here counts. */
+  #unlessPutBack(entry: StoredEntry, putBack: Set<string>): readonly ReadState[] {
+    const [read] = this.#stateOf(entry);
+    if (!read) return [];
+    const { key } = read.state;
+    if (!this.#held.isOlder(key, entry, read.state.isOwn || this.#seen.has(entry))) return [read];
+    this.#parts.counts.rejected(this.subject.stream);
+    putBack.add(key);
+    return [];
+  }
+
+  /** What is here goes to the store again, so that nodes that begin do not take over what was put back. */
+  async #repair(putBack: ReadonlySet<string>): Promise<void> {
+    if (putBack.size === 0) return;
+    await this.#now(() => this.subject.repair(putBack) || undefined);
+    const deleted = { value: undefined, ttlMs: 0, seen: 0, sequence: 0 };
+    for (const key of putBack) if (this.#held.isDeleted(key)) this.subject.renew({ key, ...deleted });
   }
 
   /** The store had these and has others now, which are no later ones: it has failed over, and they are sent again. */
@@ -203,7 +232,7 @@ export class KeyedStream implements NodeStream {
       const changes = ofOneCall(this.subject.changes(MOST_SENT));
       if (changes.length === 0 || this.#reading) return;
       const entries = changes.map((change) =>
-        sealEntry(seal, stream, {
+        sealEntry({ ...seal, madeMs: this.#times.nowMs }, stream, {
           origin: nodeId,
           incarnation,
           sequence: change.sequence,
@@ -213,14 +242,16 @@ export class KeyedStream implements NodeStream {
       const counters = await store.write(stream, entries);
       counts.sent(counters.filter((counter) => counter > 0).length);
       for (const [at, change] of changes.entries()) {
-        if ((counters[at] ?? 0) > 0) this.#isConfirmed(change, entries[at]?.mac ?? '');
+        if ((counters[at] ?? 0) > 0) this.#isConfirmed(change, entries[at] as SealedEntry);
         else if (this.subject.overtaken(change)) counts.conflict(stream, change.key);
       }
     }
   }
 
-  #isConfirmed(change: KeyChange, mac: string): void {
+  #isConfirmed(change: KeyChange, entry: SealedEntry): void {
+    const { mac } = entry;
     const nowMs = performance.now();
+    this.#held.hold(change, entry);
     this.subject.confirmed(change);
     this.#forget(change.key);
     this.#confirmed.set(change.key, { change, mac, atMs: nowMs });
@@ -249,7 +280,9 @@ export class KeyedStream implements NodeStream {
       position = entry.counter;
       this.#position.remember(entry);
       const [read] = this.#stateOf(entry);
-      if (!read || read.state.isOwn) continue;
+      if (!read || this.#isStale(read.entry)) continue;
+      this.#times.remember(entry);
+      if (read.state.isOwn) continue;
       if (this.#seen.has(entry) || now.has(entry)) {
         this.#parts.counts.duplicate();
         continue;
@@ -263,10 +296,19 @@ export class KeyedStream implements NodeStream {
     const overtaken = this.subject.apply(states, position);
     if (!overtaken) return false;
     this.#tellConflicts(overtaken);
-    for (const entry of fresh) this.#seen.add(entry);
+    for (const [at, entry] of fresh.entries()) {
+      this.#seen.add(entry);
+      this.#held.hold(states[at] as KeyState, entry);
+    }
     this.#parts.counts.received(fresh.length);
     this.#position.counter = position;
     return true;
+  }
+
+  #isStale(entry: StoredEntry): boolean {
+    const isStale = this.#times.isPutBack(entry);
+    if (isStale) this.#parts.counts.rejected(this.subject.stream);
+    return isStale;
   }
 
   async #applied(states: readonly KeyState[], position?: number): Promise<void> {
@@ -290,7 +332,7 @@ export class KeyedStream implements NodeStream {
   }
 
   /** What an entry says; nothing if it is not genuine. */
-  #stateOf(entry: StoredEntry): readonly { readonly entry: StoredEntry; readonly state: KeyState }[] {
+  #stateOf(entry: StoredEntry): readonly ReadState[] {
     const { nodeId, seal, counts } = this.#parts;
     const { stream, incarnation } = this.subject;
     const write = keyWriteOf(entry.fields);
@@ -305,8 +347,7 @@ export class KeyedStream implements NodeStream {
   /** A key whose time is over is one that was deleted. */
   #left({ key, value, ttlMs }: KeyWrite, { storedMs = 0 }: StoredEntry): Omit<KeyWrite, 'seen'> {
     if (ttlMs === 0) return { key, value, ttlMs };
-    const { storeMs, atMs } = this.#clock;
-    const ageMs = storeMs + (performance.now() - atMs) - storedMs;
+    const ageMs = this.#times.nowMs - storedMs;
     const leftMs = Math.min(ttlMs, Math.ceil(ttlMs - ageMs));
     return leftMs > 0 ? { key, value, ttlMs: leftMs } : { key, value: undefined, ttlMs: 0 };
   }

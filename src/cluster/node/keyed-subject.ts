@@ -51,6 +51,8 @@ export interface KeyedSubject {
   apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined;
   /** The store has no other keys than these: others go, unless they wait. False: not now. */
   keepOnly(keys: ReadonlySet<string>): boolean;
+  /** The store has older values of these keys, which were applied nowhere here: what is here waits for it again, having seen them. False: not now. */
+  repair(keys: ReadonlySet<string>): boolean;
   /** The store was emptied, and has these keys by now: others wait for it again, as having seen nothing. False: not now. */
   renewOthers(keys: ReadonlySet<string>): boolean;
 }

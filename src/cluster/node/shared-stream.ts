@@ -7,6 +7,7 @@ import {
   type StoredEntry,
   type StreamState,
 } from '../stores/index.ts';
+import { EntryTimes } from './entry-times.ts';
 import { gapIn, type NodeStream, type StreamParts } from './node-stream.ts';
 import { Outbox, type OutboxBytes } from './outbox.ts';
 import { ReadPosition } from './read-position.ts';
@@ -35,6 +36,7 @@ export class SharedStream implements NodeStream {
   readonly #outbox: Outbox;
   readonly #seen = new SeenEntries();
   readonly #position = new ReadPosition();
+  readonly #times = new EntryTimes();
   /** Of the stream that the position is in; 0: it was not told. */
   #birth = 0;
   /** What the store has lost comes first: it takes no entry behind a later one of the same node. */
@@ -87,6 +89,7 @@ export class SharedStream implements NodeStream {
   async verify(store: ClusterStore): Promise<boolean> {
     const position = this.#position.counter ?? 0;
     const state = await store.look(this.subject.stream, this.#asked(position));
+    this.#times.told(state.nowMs);
     // Reading has gone on meanwhile.
     if (this.#position.counter !== position) return true;
     const isReading = await this.#compare(store, state, position);
@@ -107,7 +110,7 @@ export class SharedStream implements NodeStream {
     for (;;) {
       const { entries, lost } = this.subject.take(MOST_SENT);
       if (lost > 0) this.#isDropped(lost);
-      for (const entry of entries) this.#outbox.add(this.#sealed(entry));
+      for (const entry of entries) this.#outbox.add(this.#unsealed(entry));
       if (entries.length === 0) return;
     }
   }
@@ -135,6 +138,7 @@ export class SharedStream implements NodeStream {
       position = entry.counter;
       this.#position.remember(entry);
       const kind = this.#kindOf(entry, now);
+      if (kind !== 'dropped') this.#times.remember(entry);
       if (kind === 'own') own.push(entry);
       else if (kind === 'new') fresh.push(entry);
       if (kind === 'new') now.add(entry);
@@ -171,7 +175,10 @@ export class SharedStream implements NodeStream {
       if (entries.length === 0) return;
       const isNew = (entries[0] as SealedEntry).sequence > this.#tried;
       this.#tried = Math.max(this.#tried, entries.at(-1)?.sequence ?? 0);
-      this.#confirm(entries, { counters: await store.append(this.subject.stream, entries), isNew });
+      this.#confirm(entries, {
+        counters: await store.append(this.subject.stream, this.#sealed(entries)),
+        isNew,
+      });
       // Not before the store takes entries again: it would be one more that has to wait.
       const lost = this.#untold;
       this.#untold = 0;
@@ -200,6 +207,7 @@ export class SharedStream implements NodeStream {
     const { nodeId, seal, counts } = this.#parts;
     const { stream, incarnation } = this.subject;
     if (!isGenuine(seal, stream, entry) || !this.subject.accepts(entry.fields)) counts.rejected(stream);
+    else if (this.#times.isPutBack(entry)) counts.rejected(stream);
     else if (entry.origin === nodeId && entry.incarnation === incarnation) return 'own';
     else if (this.#seen.has(entry) || now.has(entry)) counts.duplicate();
     else return 'new';
@@ -211,6 +219,7 @@ export class SharedStream implements NodeStream {
     const { stream, history, position } = this.subject;
     const { entries, counter } = await store.tail(stream, Math.max(history, MOST_RECALLED));
     if (position === undefined) {
+      this.#times.told((await store.look(stream, this.#asked(0))).nowMs);
       const taken = history === 0 ? [] : entries.slice(-history);
       const behind = (taken[0]?.counter ?? counter + 1) - 1;
       this.#moveTo(behind);
@@ -238,10 +247,14 @@ export class SharedStream implements NodeStream {
     }
   }
 
-  #sealed(entry: { readonly sequence: number; readonly fields: readonly string[] }): SealedEntry {
-    const { nodeId, seal } = this.#parts;
-    const { stream, incarnation } = this.subject;
-    return sealEntry(seal, stream, { ...entry, origin: nodeId, incarnation });
+  #unsealed(entry: { readonly sequence: number; readonly fields: readonly string[] }): SealedEntry {
+    return { ...entry, origin: this.#parts.nodeId, incarnation: this.subject.incarnation, mac: '' };
+  }
+
+  /** Not before they are sent: what has waited for the store is no older than what others send then. */
+  #sealed(entries: readonly SealedEntry[]): readonly SealedEntry[] {
+    const seal = { ...this.#parts.seal, madeMs: this.#times.nowMs };
+    return entries.map((entry) => sealEntry(seal, this.subject.stream, entry));
   }
 
   /** The store has lost its last entries. What is before them may be other entries than those that were read. */

@@ -1,5 +1,5 @@
 export { type Backend, backendLabel, parseBackend, usesTls, withAccess } from './backend.ts';
-export { isGenuine, type Seal, sealEntry, secretDigest } from './entry.ts';
+export { isGenuine, madeMsOf, type Seal, sealEntry, secretDigest } from './entry.ts';
 export { keyedFields, type KeyWrite, keyWriteOf, MAX_KEYED_BYTES } from './keyed-fields.ts';
 export { openStore } from './open-store.ts';
 export { applySchema, type SchemaItem, schemaScript, schemaSql, schemaStatus } from './postgres/index.ts';

@@ -83,6 +83,10 @@ export class DictionarySubject implements KeyedSubject {
     return isDone(() => this.#entries.keepOnly(keys));
   }
 
+  repair(keys: ReadonlySet<string>): boolean {
+    return isDone(() => this.#entries.repair(keys));
+  }
+
   renewOthers(keys: ReadonlySet<string>): boolean {
     return isDone(() => this.#entries.renewOthers(keys));
   }

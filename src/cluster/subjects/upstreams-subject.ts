@@ -55,6 +55,8 @@ export class UpstreamsSubject implements KeyedSubject {
   /** Keys whose changes were given up, and that were not returned yet. */
   readonly #givenUp = new Set<string>();
   #sequence = 0;
+  /** Up to which counter this node has the stream. */
+  #position = 0;
   #listener: () => void = () => undefined;
 
   constructor(parts: UpstreamsSubjectParts) {
@@ -131,6 +133,7 @@ export class UpstreamsSubject implements KeyedSubject {
       this.#applied.set(key, last.counter);
     }
     if (states.length === 0 && position !== undefined && !this.#isAt(position)) return undefined;
+    this.#position = position ?? this.#position;
     const givenUp = [...this.#givenUp];
     this.#givenUp.clear();
     return givenUp;
@@ -148,6 +151,18 @@ export class UpstreamsSubject implements KeyedSubject {
         peers || draining.length > 0 ? { ...sharing, state: 'waits', seen: 0 } : undefined,
       ),
     );
+    return areNoted.every(Boolean);
+  }
+
+  repair(keys: ReadonlySet<string>): boolean {
+    const areNoted = [...keys].map((name) =>
+      this.#note(name, (sharing) =>
+        sharing.state === 'waits' || sharing.state === 'sent'
+          ? undefined
+          : { ...sharing, state: 'waits', seen: this.#position },
+      ),
+    );
+    this.#listener();
     return areNoted.every(Boolean);
   }
 

@@ -193,6 +193,21 @@ export class SharedEntries {
     });
   }
 
+  /**
+   * The entries with these keys wait for the store, as having seen all that it has.
+   */
+  repair(keys: ReadonlySet<string>): void {
+    for (const key of keys) {
+      this.#payload.encode(key);
+      this.#shared(() => {
+        const entry = this.#table.lookUp(this.#payload);
+        // What is not here may have been evicted.
+        if (entry === 0 || this.#changes.waits(entry) || !this.#mayBeSent(entry)) return;
+        this.#changes.add(entry);
+      });
+    }
+  }
+
   /** Calls `act`, which may remove the entry, with all that do not wait. Between parts others may write: what they change waits. */
   #eachUnsent(act: (entry: number) => void): void {
     const { buckets } = this.#table.geometry;

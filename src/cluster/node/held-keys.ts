@@ -1,0 +1,37 @@
+import { type KeyWrite, madeMsOf, type SealedEntry } from '../stores/index.ts';
+import { isOlder } from './entry-times.ts';
+
+/** Keys that are remembered, those that were written last. */
+const MOST_KEYS = 100_000;
+
+interface HeldKey {
+  readonly isDeleted: boolean;
+  readonly mac: string;
+  readonly madeMs: number;
+}
+
+/** By which entry this node has each key: an older one that the store gives later was put back there. */
+export class HeldKeys {
+  readonly #keys = new Map<string, HeldKey>();
+
+  hold({ key, value }: Pick<KeyWrite, 'key' | 'value'>, entry: SealedEntry): void {
+    // Reinserted, so that the oldest is the first.
+    this.#keys.delete(key);
+    this.#keys.set(key, { isDeleted: value === undefined, mac: entry.mac, madeMs: madeMsOf(entry) });
+    if (this.#keys.size <= MOST_KEYS) return;
+    const [oldest] = this.#keys.keys();
+    this.#keys.delete(oldest as string);
+  }
+
+  isDeleted(key: string): boolean {
+    return this.#keys.get(key)?.isDeleted === true;
+  }
+
+  /** `wasHere`: this node has had the entry, or a later one of its origin. */
+  isOlder(key: string, entry: SealedEntry, wasHere: boolean): boolean {
+    const held = this.#keys.get(key);
+    if (!held || held.mac === entry.mac) return false;
+    const madeMs = madeMsOf(entry);
+    return isOlder(madeMs, held.madeMs) || (wasHere && madeMs < held.madeMs);
+  }
+}
