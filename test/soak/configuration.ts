@@ -10,6 +10,8 @@ export interface Sites {
   /** Where clients show certificates. */
   readonly certificatePort: number;
   readonly dsn: string;
+  /** The same database behind a pooler in transaction mode. */
+  readonly pooledDsn: string;
   readonly storePort: number;
   readonly damagedPort: number;
   readonly upstreamPort: number;
@@ -46,6 +48,7 @@ http {
     ${CLOSED_LOCATIONS}
     ${storeLocations(sites)}
     location /api/ { dbrest_pass ${sites.dsn}; }
+    location /pooled/ { dbrest_pass ${sites.pooledDsn}; }
   }
   ${certificateServers(sites)}
 }
@@ -74,6 +77,7 @@ function certificateServers({ certificatePort, dir }: Sites): string {
 const OWN_LOCATIONS = `
     location = /live { control_api live; }
     location = /metrics { control_api metrics; }
+    location = /name { return 200 $http_x_name; }
     location = /address { return 200 $remote_addr; }
     location /say/ { add_header X-Kind $mapped; return 200 "$request_method $uri $arg_x"; }
     location /files/ { alias DIR/files/; }
@@ -99,7 +103,7 @@ const CLOSED_LOCATIONS = `
       proxy_pass http://echo; proxy_http_version 1.1;
       proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;
     }
-    location /known/ { real_ip_header X-Forwarded-For; allow 192.0.2.7; deny all; return 200 secret; }`;
+    location /known/ { real_ip_header X-Forwarded-For; allow 192.0.2.7; deny all; proxy_pass http://echo; }`;
 
 function storeLocations({ storePort, damagedPort }: Sites): string {
   const command = (name: string) =>

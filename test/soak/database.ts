@@ -45,7 +45,12 @@ export class Database {
   }
 
   get dsn(): string {
-    return `postgresql://authenticator@127.0.0.1:${this.port}/postgres`;
+    return this.through(this.port);
+  }
+
+  /** The connection string of the port of a pooler, or of the server itself. */
+  through(port: number): string {
+    return `postgresql://authenticator@127.0.0.1:${port}/postgres`;
   }
 
   async start(): Promise<void> {

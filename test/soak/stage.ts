@@ -2,8 +2,10 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Certificates } from '../harness/certificates.ts';
+import { startPgbouncer } from '../harness/own-pgbouncer.ts';
 import type { Owner } from '../harness/owner.ts';
 import { freePort } from '../harness/ports.ts';
+import { obtainPgbouncer } from '../harness/programs.ts';
 import type { Sites } from './configuration.ts';
 import { startDamagedStore } from './damaged-store.ts';
 import { Database } from './database.ts';
@@ -64,6 +66,7 @@ export class Stage {
       proxyPort,
       certificatePort,
       dsn: database.dsn,
+      pooledDsn: database.through(await startPooler(owner, database.port)),
       storePort: store.port,
       damagedPort: await startDamagedStore(owner),
       upstreamPort: await startStrictUpstream(owner, tell),
@@ -73,6 +76,13 @@ export class Stage {
     await gateway.start();
     return new Stage({ sites, gateway, database, store });
   }
+}
+
+/** Gives few sessions to many; after an outage it asks the server again at once, as gw does. */
+async function startPooler(owner: Owner, port: number): Promise<number> {
+  const server = { host: '127.0.0.1', port, database: 'postgres' };
+  const settings = ['server_login_retry = 0.2'];
+  return startPgbouncer(owner, { program: await obtainPgbouncer(), server, mode: 'transaction', settings });
 }
 
 function writeFiles(dir: string): void {

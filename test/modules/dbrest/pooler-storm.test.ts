@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFailed, onTestFinished, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
-import { pgbouncer, pgbouncerVersion, type PoolMode } from '../../harness/pgbouncer.ts';
+import type { PoolMode } from '../../harness/own-pgbouncer.ts';
+import { pgbouncer, pgbouncerVersion } from '../../harness/pgbouncer.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';
 import { SECRET, sign } from './tokens.ts';

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
-import { pgbouncer, type PoolMode } from '../../harness/pgbouncer.ts';
+import type { PoolMode } from '../../harness/own-pgbouncer.ts';
+import { pgbouncer } from '../../harness/pgbouncer.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 

@@ -12,8 +12,9 @@ async function api(
   path: string,
   { init = {}, wanted }: { init?: Asked; wanted: ExpectedResponse },
 ): Promise<Got> {
-  const got = await ask(turn.stage.sites.port, `/api/${path}`, init);
-  judge(turn, `${init.method ?? 'GET'} /api/${path}`, { got, wanted: { ...wanted, behind } });
+  const url = `${turn.random.pick(['/api', '/pooled'])}/${path}`;
+  const got = await ask(turn.stage.sites.port, url, init);
+  judge(turn, `${init.method ?? 'GET'} ${url}`, { got, wanted: { ...wanted, behind } });
   return got;
 }
 

@@ -13,6 +13,13 @@ export const plainRequests: readonly HonestRequest[] = [
     const got = await ask(tls ? tlsPort : port, `/say/${path}?x=${word}&kind=a1`, { tls });
     judge(turn, `GET /say/${path}`, { got, wanted: { status: 200, body: `GET /say/${path} ${word}` } });
   },
+  async function namesItself(turn) {
+    const name = turn.random.pick(['日本', 'José', 'é', 'plain']);
+    const headers = { 'x-name': Buffer.from(name).toString('latin1') };
+    // Served by the node engine whatever engine the others have: uWebSockets.js drops such bytes.
+    const got = await ask(turn.stage.sites.tlsPort, '/name', { headers, tls: true });
+    judge(turn, 'GET /name', { got, wanted: { status: 200, body: name } });
+  },
   async function rewrites(turn) {
     const [word, rest] = [turn.random.word(12), turn.random.word(12)];
     const got = await ask(turn.stage.sites.port, `/moved/${word}/${rest}`);
