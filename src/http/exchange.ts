@@ -439,33 +439,24 @@ export class Exchange implements StateHolder {
       this.status = 499;
       this.writeLog('client prematurely closed connection', 'info');
     }
-    this.#runListeners(this.#abortListeners, 'cleaning up after a client that left');
+    this.#runAll(this.#abortListeners, 'cleaning up after a client that left');
   }
 
   /** Called by the wire once per request: the response is sent, or the connection is closed. */
   finish(): void {
-    this.#log();
-    this.#runListeners(this.#endListeners, 'cleaning up after a request');
+    // nginx logs subrequests only if `log_subrequest` is on.
+    this.#runAll(this.#parent ? this.rules.subrequestLogs : this.rules.logs, 'access log');
+    this.#runAll(this.#endListeners, 'cleaning up after a request');
   }
 
-  #runListeners(listeners: readonly (() => void)[] | undefined, doing: string): void {
-    if (!listeners) return;
-    for (const listener of listeners) {
-      try {
-        listener();
-      } catch (error) {
-        this.writeLog(`${doing} failed: ${String(error)}`);
-      }
-    }
-  }
-
-  /** Runs the log steps; no exception may escape. nginx logs subrequests only if `log_subrequest` is on. */
-  #log(): void {
-    for (const step of this.#parent ? this.rules.subrequestLogs : this.rules.logs) {
+  /** Runs the last steps of a request; no exception may escape, or keep the other steps from running. */
+  #runAll(steps: readonly ((x: Exchange) => void)[] | undefined, doing: string): void {
+    if (!steps) return;
+    for (const step of steps) {
       try {
         step(this);
       } catch (error) {
-        this.writeLog(`access log failed: ${String(error)}`);
+        this.writeLog(`${doing} failed: ${String(error)}`);
       }
     }
   }

@@ -30,7 +30,7 @@ export {
   type Router,
 } from './exchange.ts';
 export type { AccessCheck, Denial, Getter, HeaderFilter, LogStep, Verdict } from './steps.ts';
-export type { BodyOutcome, BodyReader, PieceReceiver, Wire } from './wire.ts';
+export { type BodyOutcome, type BodyReader, type PieceReceiver, roomFor, type Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
 export { detachedFrom } from './detached.ts';
 export { subrequestOf } from './subrequest.ts';
@@ -65,7 +65,7 @@ export type {
   TlsFacts,
 } from './request-facts.ts';
 export { requestLineOf } from './request-facts.ts';
-export { type ResponseStream, roomFor, writePieces } from './response-stream.ts';
+export { type ResponseStream, writePieces } from './response-stream.ts';
 export { Handover } from './handover.ts';
 export { escapeMarkup } from './markup.ts';
 export { hasNoBody, HttpFault, statusLine, statusOnWire, usualReason } from './status.ts';

@@ -1,5 +1,4 @@
 import type { BodyTransform, Transformed } from './body-transform.ts';
-import type { Wire } from './wire.ts';
 
 /** A response whose body is written in pieces. */
 export interface ResponseStream {
@@ -7,11 +6,6 @@ export interface ResponseStream {
   write(chunk: string | Uint8Array): boolean;
   drained(): Promise<void>;
   end(): void;
-}
-
-/** Tells how many of some bytes may be read for the client of a request at once (see `Wire.room`). */
-export function roomFor({ wire }: { readonly wire: Wire }, wantedBytes: number): number {
-  return wire.room?.(wantedBytes) ?? wantedBytes;
 }
 
 const PIECE_BYTES = 65_536;

@@ -59,3 +59,8 @@ export interface Wire {
   /** Closes the connection immediately, even in the middle of a response. */
   close(): void;
 }
+
+/** Tells how many of some bytes may be read for the client of a request at once (`Wire.room`). */
+export function roomFor({ wire }: { readonly wire: Wire }, wantedBytes: number): number {
+  return wire.room?.(wantedBytes) ?? wantedBytes;
+}

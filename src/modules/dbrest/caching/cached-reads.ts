@@ -26,7 +26,7 @@ import type { DatabaseCaches } from './database-caches.ts';
 import { tagsOf } from './tags.ts';
 
 /** What the database sees of a request with a key, and of its owner: nothing that the key does not have. */
-export interface ShownToDatabase {
+interface ShownToDatabase {
   readonly identity: Identity;
   readonly shared?: SharedView;
 }
