@@ -14,7 +14,7 @@ const frontProxyEngine: Rule = {
   slug: 'front-proxy-engine',
   severity: 'info',
   summary: 'a port behind another proxy is served by uWebSockets.js',
-  why: 'A proxy may speak HTTP/1.0 to it, as nginx does unless "proxy_http_version 1.1" is set there, and so do some health checks of load balancers: uWebSockets.js refuses it with 505, and gw never sees the request. It also takes bytes from 0x80 on for blanks around header values: "Content-Length: 3\\xa0" counts as 3, where the proxy in front may read something else. Two readers that disagree on where a request ends let a client smuggle one in.',
+  why: 'uWebSockets.js refuses HTTP/1.0 with 505, and gw never sees the request. nginx speaks it to its upstreams unless "proxy_http_version 1.1" is set there, and so do some health checks of load balancers. uWebSockets.js also takes bytes from 0x80 on for blanks around header values: "Content-Length: 3\\xa0" counts as 3, where the proxy in front may read something else. Two readers that disagree on where a request ends let a client smuggle one in.',
   fix: 'Serve that port with the node engine, which serves HTTP/1.0 and refuses such values.',
   bad: {
     in: 'http',
@@ -95,7 +95,7 @@ const lostHeaderBytes: Rule = {
   severity: 'info',
   off: true,
   summary: 'headers are passed on from a port where their values may lose bytes',
-  why: 'uWebSockets.js drops bytes from 0x80 on at both ends of header values before gw sees them, except on Linux on ARM: "X-Name: José" arrives as "Jos". Nothing shows that there was more. HTTP allows such bytes but gives them no meaning (RFC 9110, 5.5), so most clients escape them; names of people and files in own headers are what gets lost.',
+  why: 'uWebSockets.js drops bytes from 0x80 on at both ends of header values before gw sees them, except on Linux on ARM: "X-Name: José" arrives as "Jos". Nothing shows that there was more. HTTP allows such bytes but gives them no meaning (RFC 9110, 5.5), so most clients escape them; what gets lost are names of people and files in custom headers.',
   fix: 'Serve that port with the node engine, or have clients escape such values.',
   bad: {
     in: 'http',

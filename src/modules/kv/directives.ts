@@ -62,7 +62,7 @@ const commands = directivesFor<KvConfig>()({
     into: 'allowHosts',
     repeat: 'append',
     defaultText:
-      'any host; if the client chooses it, no special-purpose address but those of private networks',
+      'any host; if the client chooses it, none with a special-purpose address outside private networks',
     summary:
       'Hosts that variables in `kv_pass` may name, or networks that all addresses of a name must belong to; others get 403. Names of `upstream` blocks are always allowed.',
     source: 'gw',

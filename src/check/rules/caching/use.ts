@@ -146,7 +146,7 @@ const cacheUnbuffered: Rule = {
   slug: 'cache-unbuffered',
   severity: 'warning',
   summary: 'responses are to be stored, but not buffered',
-  why: 'A response that is passed on as it comes, without buffering, is stored neither in a cache nor as a file: every request goes to the upstream.',
+  why: 'A response that is not buffered is passed on as it comes, and stored neither in a cache nor as a file: every request goes to the upstream.',
   fix: 'Take "proxy_buffering off" out where responses are to be stored, or "proxy_cache" where they are streams.',
   bad: {
     in: 'http',

@@ -61,8 +61,13 @@ const GROUPS: readonly Group[] = [
   { contexts: M, args: flag, why: INTERNALS, names: 'pcre_jit ssl_object_cache_inheritable' },
   { contexts: M, args: flag, why: NO_HTTP_3, names: 'quic_bpf' },
   { contexts: M, args: text, why: 'workers need no lock to accept connections', names: 'lock_file' },
-  { contexts: M, args: text, why: 'gw works where it is started', names: 'working_directory' },
-  { contexts: M, args: text, why: "it stops nginx at its developers' checks", names: 'debug_points' },
+  {
+    contexts: M,
+    args: text,
+    why: 'gw stays in the directory where it is started',
+    names: 'working_directory',
+  },
+  { contexts: M, args: text, why: 'it is for debugging nginx itself', names: 'debug_points' },
   {
     contexts: M,
     args: text,
@@ -138,7 +143,7 @@ const GROUPS: readonly Group[] = [
   {
     contexts: HSL,
     args: time,
-    why: 'idle connections may be closed as soon as gw stops or is out of them',
+    why: 'idle connections may be closed as soon as gw stops or has no connection left',
     names: 'keepalive_min_timeout',
   },
   {

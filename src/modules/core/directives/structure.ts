@@ -35,7 +35,7 @@ const WITHOUT_EFFECT: ReadonlyMap<string, { readonly value: RegExp; readonly why
   ['sndbuf=', { value: /^\d+[km]?$/i, why: SIZED_BY_KERNEL }],
   ['fastopen=', { value: /^\d+$/, why: 'connections are opened by a full handshake' }],
   ['accept_filter=', { value: /^.+$/, why: 'on Linux, nginx has no such filters either' }],
-  ['so_keepalive=', { value: /^(on|off|[\d:smh]*)$/i, why: 'idle connections are closed by time' }],
+  ['so_keepalive=', { value: /^(on|off|[\d:smh]*)$/i, why: 'idle connections are closed after a time' }],
 ]);
 
 /** Its `off` has an effect. */

@@ -119,7 +119,7 @@ export const connectionDirectives = directivesFor<ConnectionConfig>()({
     into: 'preparedStatements',
     default: 'auto',
     summary:
-      'Whether the database keeps the statements of a connection: not behind a connection pooler ("auto"), not at all ("off"), or behind one, too ("on"), which is for poolers that keep sessions or know prepared statements.',
+      'Whether statements are prepared: "auto" prepares them unless a connection pooler is in between, "on" behind a pooler, too (for poolers that keep sessions or know prepared statements), "off" never.',
     source: 'gw',
   },
   dbrest_timeout: {

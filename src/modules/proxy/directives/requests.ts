@@ -99,7 +99,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     into: 'allowHosts',
     repeat: 'append',
     defaultText:
-      'any host; if the client chooses it, no special-purpose address but those of private networks',
+      'any host; if the client chooses it, none with a special-purpose address outside private networks',
     summary:
       'Hosts that variables in `proxy_pass` may name, or networks that all addresses of a name must belong to; others get 403. Names of `upstream` blocks are always allowed.',
     source: 'gw',
@@ -121,7 +121,7 @@ export const requestDirectives = directivesFor<ProxyConfig>()({
     default: ['websocket'],
     defaultText: 'websocket',
     summary:
-      'The protocols of `Upgrade` that clients may change to, with proxy_set_header Upgrade. Others are not passed on: what follows would reach the upstream past the locations.',
+      'Protocols that clients may change to where `proxy_set_header Upgrade` passes the header on. Others are not passed on: after the change no location sees what a client asks for.',
     source: 'gw',
   },
   proxy_set_body: {

@@ -44,7 +44,7 @@ const upgradeToHttp2: ModuleRule<ProxyConfig> = {
   slug: 'upgrade-to-http2',
   severity: 'warning',
   summary: 'clients may change to HTTP/2 with an upstream',
-  why: 'Behind the change no location sees what a client asks for: one that may open "/" gets "/d/" of the upstream, past a "deny all" for it.',
+  why: 'After the change no location sees what a client asks for: a client that may open "/" gets "/admin/" of the upstream as well, past a "deny all" there.',
   fix: 'Leave "h2c" out. What speaks HTTP/2 is reached with "proxy_http_version 2", or with "grpc_pass".',
   bad: {
     text: 'location / {\n    proxy_upgrade_protocols websocket h2c;\n    proxy_set_header Upgrade $http_upgrade;\n    proxy_set_header Connection upgrade;\n    proxy_pass http://127.0.0.1:9000;\n}',
