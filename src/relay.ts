@@ -61,7 +61,7 @@ export class Relay implements BodyTaker {
     this.#rules = rules;
     const { lengthBytes } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
-    // A body that does not have to wait for its client is sent at once.
+    // Without room for all of it, a small body is passed on as it comes.
     this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && roomFor(x, lengthBytes) === lengthBytes;
     if (!this.#isCollecting) this.#open();
   }

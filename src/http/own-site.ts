@@ -31,8 +31,8 @@ const PRIVATE_DOMAINS = ['local', 'home.arpa', 'internal', 'corp', 'home', 'lan'
 const MACHINE = hostname().toLowerCase();
 
 /**
- * Tells whether no page of the internet can have this name: nobody can make it lead here but who runs this machine's network. A
- * request without a name is none of a browser.
+ * Tells whether no page of the internet can have this name: only whoever runs the network of this machine can make it lead here.
+ * A request without a name does not come from a browser.
  */
 function isNearName(host: string, knowsHost: KnowsHost): boolean {
   if (!host.includes('.') || host === MACHINE || isOwnName(host, knowsHost)) return true;
@@ -45,13 +45,13 @@ const BROWSER_HEADERS = ['accept-language', 'origin', 'referer', 'sec-fetch-mode
 /** Gives why a request must not read anything; `undefined`: it may. */
 export type ReadGate = (x: Exchange) => string | undefined;
 
-/** How a gate treats names that are not this server's: those of programs may pass, since no browser is deceived by them. */
 interface GateOptions {
+  /** Who may use a name that is not this server's; nobody by default. Only a browser can be deceived by one. */
   readonly foreignNames?: 'of programs' | 'any';
 }
 
 /**
- * Compiles the gate of what operators read, which no page in their browsers may: neither one of another site, nor one under a name
+ * Compiles the gate of what operators read. No page in their browsers may read it: neither one of another site, nor one under a name
  * that leads here (DNS rebinding), which would be of the same origin.
  */
 export function compileReadGate(

@@ -21,7 +21,7 @@ const SPECIAL = [
   '224.0.0.0/3',
   // Includes `::`, `::1` and IPv4-compatible addresses; a mapped one counts as the IPv4 address.
   '::/96',
-  // Translated IPv4 addresses of RFC 2765, and those of a translator of one's own, which holds them in various places.
+  // IPv4-translated addresses (RFC 2765), and local NAT64 (RFC 8215), where the IPv4 address has no fixed place.
   '::ffff:0:0:0/96',
   '64:ff9b:1::/48',
   '100::/63',
@@ -55,7 +55,7 @@ const NAT64 = parseNetwork('64:ff9b::/96')?.network;
 
 /**
  * The IPv4 address to which packets for an IPv6 address go in the end: behind a translator (RFC 6052, 2.1) or through a tunnel
- * (RFC 5214, 6.1). The prefix of a translator of one's own cannot be recognised.
+ * (RFC 5214, 6.1). A NAT64 prefix of one's own network cannot be recognised.
  */
 export function embeddedAddress(bytes: readonly number[]): readonly number[] | undefined {
   const isTranslated = NAT64 !== undefined && contains(NAT64, bytes);

@@ -137,7 +137,7 @@ export class Keeper {
     if (this.#waiting >= MOST_WAITING) throw new Error('too many questions wait for root');
     this.#waiting++;
     const asked = this.#busy.then(() => askLoader(question));
-    // A loader that holds logs goes on after its answer: an attacker who asks without an end keeps only one alive.
+    // A loader that hands over logs lives on after its answer. The next one waits for its end, so there is only one at a time.
     this.#busy = asked.then(({ ended }) => ended).catch(() => undefined);
     return asked.then(({ answer }) => answer).finally(() => this.#waiting--);
   }

@@ -75,7 +75,7 @@ export interface Endpoint {
   readonly writes?: true;
   /** It need not be guarded: `gw check` accepts that everybody may request it. */
   readonly harmless?: true;
-  /** Balancers and orchestrators ask it, under whatever name they like. */
+  /** Balancers and orchestrators ask it, under any name. */
   readonly isProbe?: true;
   /** The configuration is refused if there is no dictionary for flags. */
   readonly needsFlags?: true;

@@ -247,8 +247,10 @@ export class Listener implements OpenListener {
         this.#heard = new Set();
         await connected.query(this.#changeOfChannels());
       });
-      if (!isHeard) void client.end().catch(() => undefined);
-      if (!isHeard) throw new NotHeard();
+      if (!isHeard) {
+        void client.end().catch(() => undefined);
+        throw new NotHeard();
+      }
       if (this.#closed) return await client.end();
       this.#client = client;
       this.update();

@@ -48,7 +48,7 @@ function compileContent(config: HealthModuleConfig, worker: WorkerScope, build: 
   return undefined;
 }
 
-/** What names peers is for operators alone; whether the gateway is alive and ready balancers ask. */
+/** Only operators read what names peers; balancers ask whether the gateway is alive and ready. */
 function onGuardedRead(
   { worker, build }: { readonly worker: WorkerScope; readonly build: Build },
   respond: (x: Exchange) => void,

@@ -46,7 +46,7 @@ export async function makeEntrance(needs: EntranceNeeds): Promise<Entrance> {
   const directory = await mkdtemp('/tmp/gw-');
   await give(directory, account);
   return entranceOf(directory, rules, {
-    // Only its owner can remove it from /tmp, and by then gw has given up root. The server needs it no longer.
+    // Only its owner can remove it from /tmp, and by then gw has given up root. Once it listens, the server needs it no longer.
     open: () => (stranger ? give(directory, stranger) : nothing()),
     close: () => rm(directory, { recursive: true, force: true }),
   });

@@ -33,7 +33,7 @@ export async function chooseAccount(dataDir: string, servedBy?: Account): Promis
   return chosen;
 }
 
-/** Anybody may have made a directory beside which all can write; root must not take it for the operator's. */
+/** In a directory that all can write, anybody may have made the data directory: root must not take it for the operator's. */
 async function refuseStranger(dataDir: string, uid: number): Promise<void> {
   const above = await stat(dirname(dataDir));
   if ((above.mode & 0o002) === 0) return;

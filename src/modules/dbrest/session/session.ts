@@ -158,7 +158,7 @@ export class Session {
   #unsent = 0;
   #readyMs = 0;
   #cancelledMs = 0;
-  /** A pooler is in between: each transaction may run in another session of the server, which others use as well. */
+  /** See `SessionOptions`. */
   readonly isPooled: boolean;
   /** The session must not be used again. Batches that were sent may still end well. */
   broken = false;

@@ -95,6 +95,7 @@ export interface Head {
 
 /** How a request line begins; nginx complains of the method where it does not. */
 const METHOD_AND_BLANK = /^[A-Z_-]+ /;
+
 /** Where the header lines are, and the rules that they begin with. */
 interface HeaderBlock {
   readonly from: number;
