@@ -2,7 +2,7 @@
 const PLACEHOLDERS: ReadonlySet<string> = new Set(
   `address bytes byte channel charset1 charset2 CIDR code column condition connections cookie dir domain dsn endpoint entries expression
   extension field file flag format function host JWK key level level1 level2 level3 letter digit method mime-type name reason rule
-  NAME number origin parameter part password path port rate realm redirect regex replacement response role schema secret
+  NAME number origin parameter part password path port protocol rate realm redirect regex replacement response role schema secret
   set size string text time timeout header_timeout type uri url URL user group value variable word zone`.split(
     /\s+/,
   ),

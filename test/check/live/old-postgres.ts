@@ -27,30 +27,25 @@ const READY = message('Z', Buffer.from('I'));
 function answer(socket: Socket, chunk: Buffer, text: string | undefined): void {
   if (chunk.length === 8 && chunk.readInt32BE(4) === SSL_REQUEST) return void socket.write('N');
   if (chunk[0] === 0) return void socket.write(Buffer.concat([message('R', int32(0)), READY]));
-  if (chunk.toString('latin1', 0, 1) === 'Q')
-    return void socket.write(Buffer.concat([message('C', Buffer.from('SET\0')), READY]));
-  if (text !== undefined && chunk.includes(Buffer.from('S\0\0\0\u0004'))) {
-    const column = Buffer.concat([
-      Buffer.from('facts\0'),
-      int32(0),
-      int16(0),
-      int32(25),
-      int16(-1),
-      int32(-1),
-      int16(0),
-    ]);
-    const value = Buffer.from(text);
-    socket.write(
-      Buffer.concat([
-        message('1'),
-        message('2'),
-        message('T', Buffer.concat([int16(1), column])),
-        message('D', Buffer.concat([int16(1), int32(value.length), value])),
-        message('C', Buffer.from('SELECT 1\0')),
-        READY,
-      ]),
-    );
+  for (let at = 0; at < chunk.length; at += 1 + chunk.readInt32BE(at + 1)) {
+    const reply = replyTo(chunk.toString('latin1', at, at + 1), text);
+    if (reply) socket.write(reply);
   }
+}
+
+/** What a message of the client gets, by its type. */
+function replyTo(type: string, text: string | undefined): Buffer | undefined {
+  if (type === 'Q') return Buffer.concat([message('C', Buffer.from('SET\0')), READY]);
+  if (text === undefined) return undefined;
+  if (type === 'P') return message('1');
+  if (type === 'B') return message('2');
+  if (type === 'C') return message('3');
+  if (type === 'D') return message('T', Buffer.concat([int16(1), COLUMN]));
+  if (type === 'S') return READY;
+  if (type !== 'E') return undefined;
+  const value = Buffer.from(text);
+  const row = message('D', Buffer.concat([int16(1), int32(value.length), value]));
+  return Buffer.concat([row, message('C', Buffer.from('SELECT 1\0'))]);
 }
 
 function message(type: string, body: Buffer = Buffer.alloc(0)): Buffer {
@@ -68,3 +63,13 @@ function int16(value: number): Buffer {
   bytes.writeInt16BE(value);
   return bytes;
 }
+
+const COLUMN = Buffer.concat([
+  Buffer.from('facts\0'),
+  int32(0),
+  int16(0),
+  int32(25),
+  int16(-1),
+  int32(-1),
+  int16(0),
+]);
