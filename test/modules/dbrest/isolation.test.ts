@@ -5,7 +5,7 @@ import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
-/** `conflicting` fails as often as `left` says: advisory locks of a session outlive the rollback, so they can count. */
+/** `conflicting` fails as often as `times` says: what a session draws at random goes on after a rollback, so it can count. */
 const FIXTURE = `
   create role careful;
   create role repeating;
@@ -24,15 +24,14 @@ const FIXTURE = `
     as $$ select current_setting('transaction_isolation') $$;
   create function keep_level() returns text language sql
     as $$ select set_config('app.kept', current_setting('transaction_isolation'), false) $$;
+  create table draws as select nth, random() as drawn from (select setseed(0.5)) seeded, generate_series(0, 5) nth;
+  create function begin_draws() returns void volatile language sql as $$ select setseed(0.5) $$;
   create function conflicting(times int, code text) returns int stable language plpgsql as $$
-    declare tries int := (select count(*) from pg_locks where locktype = 'advisory' and classid = 77
-      and database = (select oid from pg_database where datname = current_database()));
     begin
-      if tries < times then
-        perform pg_advisory_lock(77, tries);
+      if random() <> (select drawn from draws where nth = times) then
         raise 'made up' using errcode = code;
       end if;
-      return tries;
+      return times;
     end $$;
   create function conflicting_with_effects() returns int volatile language sql as $$ select conflicting(1, '40001') $$;
   grant all on all tables in schema public to anon, careful, repeating, casual;
@@ -144,12 +143,14 @@ const conflicts: [times: number, code: string, status: number, body: string][] =
 ];
 for (const [times, code, status, body] of conflicts) {
   test(`a read that fails ${times} times with ${code} gets ${status}`, async () => {
+    await gw.expect('POST /api/rpc/begin_draws', { status: 204 });
     const response = await gw.fetch(`/api/rpc/conflicting?times=${times}&code=${code}`);
     expect([response.status, response.body]).toEqual([status, expect.stringContaining(body)]);
   });
 }
 
 test('a call that may have effects is not repeated', async () => {
+  await gw.expect('POST /api/rpc/begin_draws', { status: 204 });
   const { status } = await gw.fetch('/api/rpc/conflicting_with_effects', { method: 'POST' });
   expect(status).toBe(409);
 });

@@ -143,11 +143,11 @@ test('no request of thousands on one connection sees the role or the token of an
 });
 
 test('statements beyond the limit are closed on the server, and those in use stay prepared', async (t) => {
-  const api = await direct(t, db.dsn, { poolSize: 1 });
-  for (let i = 0; i < 300; i += 1) await api.get(`/api/notes?select=a${i}:id&limit=1`);
   await db.query(
     `create or replace view prepared as select count(*)::int as n from pg_prepared_statements; grant select on prepared to anon`,
   );
+  const api = await direct(t, db.dsn, { poolSize: 1 });
+  for (let i = 0; i < 300; i += 1) await api.get(`/api/notes?select=a${i}:id&limit=1`);
   // What a batch evicts is closed with the next one.
   await api.get('/api/prepared');
   const { body } = await api.get('/api/prepared');

@@ -9,8 +9,14 @@ const ARRAY = /(?:\[\])+/y;
 /** An aggregate after a cast (`amount::int.sum()`), which is not part of the type's name. */
 const AGGREGATE = new RegExp(String.raw`\.(?:${AGGREGATES.join('|')})\(\)`, 'y');
 
-/** Types that take modifiers, with all names that PostgreSQL accepts, and how many they take. */
+/** How many modifiers the types of PostgreSQL take, by all names that it accepts. Those of extensions take what they like. */
 const MOST_MODIFIERS: ReadonlyMap<string, number> = new Map([
+  ...(
+    'bool|boolean|bytea|cidr|date|double precision|float4|float8|inet|int|int2|int4|int8|integer|bigint|smallint|real|json|jsonb|' +
+    'jsonpath|macaddr|money|name|oid|point|regclass|regtype|text|tsquery|tsvector|uuid|void|xml'
+  )
+    .split('|')
+    .map((name) => [name, 0] as const),
   ...(
     'bit|bit varying|varbit|bpchar|character|char|character varying|varchar|interval|time|time without time zone|' +
     'time with time zone|timetz|timestamp|timestamp without time zone|timestamp with time zone|timestamptz'
@@ -30,8 +36,8 @@ function parseTypeName(scanner: Scanner): TypeName {
   const modifiers = scanner.match(MODIFIERS)?.match(/\d+/g)?.map(Number);
   const zone = modifiers ? (scanner.match(ZONE)?.trim().replace(/ +/g, ' ') ?? '') : '';
   const isBuiltIn = !isQualified || first === 'pg_catalog';
-  const most = isBuiltIn ? (MOST_MODIFIERS.get(name.toLowerCase().replace(/^_/, '')) ?? 0) : 0;
-  if (modifiers && modifiers.length > most) {
+  const most = isBuiltIn ? MOST_MODIFIERS.get(name.toLowerCase().replace(/^_/, '')) : undefined;
+  if (modifiers && most !== undefined && modifiers.length > most) {
     scanner.at = start;
     throw scanner.unexpected('","', "'");
   }
