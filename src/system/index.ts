@@ -11,5 +11,6 @@ export {
   removeAsRoot,
   rootPath,
 } from './root-files.ts';
+export { replaceDurably } from './replace-durably.ts';
 export { sharesPorts } from './shares-ports.ts';
 export { type ReadFile, readerOf } from './read-once.ts';

@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorLog } from '../../log/index.ts';
-import { systemFailure } from '../../system/index.ts';
+import { replaceDurably, systemFailure } from '../../system/index.ts';
 
 /** How often the position is written, if it has changed. */
 const WRITE_MS = 1_000;
@@ -62,18 +61,8 @@ export class KeptPosition {
   async #save(): Promise<void> {
     const wanted = this.#text;
     if (wanted === undefined || wanted === this.#written) return;
-    const aside = `${this.#path}.new`;
     try {
-      // The directory may be open to others, whose link must not be followed.
-      await rm(aside, { force: true });
-      const file = await open(aside, 'wx', 0o600);
-      try {
-        await file.writeFile(wanted);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(aside, this.#path);
+      await replaceDurably(this.#path, `${this.#path}.new`, wanted);
       this.#written = wanted;
       this.#hasFailed = false;
     } catch (error) {

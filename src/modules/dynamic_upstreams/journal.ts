@@ -1,8 +1,8 @@
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerScope } from '../../contract/index.ts';
-import { systemFailure } from '../../system/index.ts';
+import { replaceDurably, systemFailure } from '../../system/index.ts';
 import { type Membership, MEMBER_CODES, MemberFault, readMembers } from '../../upstream/index.ts';
 import type { Counter } from '../../zone/index.ts';
 
@@ -111,22 +111,8 @@ export class Journal {
       draining,
       configured,
     };
-    const aside = `${path}.${process.pid}.${this.#worker.workerId}.new`;
-    try {
-      // The directory may be open to others, whose link must not be followed.
-      await rm(aside, { force: true });
-      const file = await open(aside, 'wx', 0o600);
-      try {
-        await file.writeFile(JSON.stringify(journal));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(aside, path);
-    } catch (error) {
-      await rm(aside, { force: true }).catch(() => undefined);
-      throw error;
-    }
+    const beside = `${path}.${process.pid}.${this.#worker.workerId}.new`;
+    await replaceDurably(path, beside, JSON.stringify(journal));
     membership.text.savedRevision = revision;
   }
 
