@@ -138,7 +138,7 @@ export function innerExchange(
   return { x, response };
 }
 
-/** The path of a location as the client writes it, who has sent a request to a path below it. */
+/** The path of a location as its client wrote it in a request to a path below it. */
 export function shownBaseOf(origin: Exchange, own: string, base: string): string {
   const shown = origin.request.requestUri.replace(/\?.*$/s, '');
   return shown.endsWith(own) ? shown.slice(0, -own.length) : base;

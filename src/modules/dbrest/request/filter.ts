@@ -86,7 +86,7 @@ function checkSearch(scanner: Scanner, { start, text, mayName }: SearchText): vo
   throw scanner.unexpected(fault.expected);
 }
 
-/** Throws PGRST100 if a query is none behind the name of its configuration, which the schema has told. */
+/** Throws PGRST100 if what follows the name of a configuration is no query. Only the schema knows such names. */
 export function refuseSearch(operator: string, whole: string, query: string): void {
   const fault = operator === STRICT_SEARCH ? faultInSearch(query) : undefined;
   if (!fault) return;
