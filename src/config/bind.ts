@@ -206,7 +206,8 @@ class Binder {
     const { value: name, span } = node.name;
     if (compat !== 'skip' || !refusalOf(name, context)) return;
     for (const variable of definedBySkipped(node)) {
-      if (registry.hasVariable(variable)) continue;
+      // It would come before a family of the same name: `js_set $http_x_user` is not what the client sends.
+      if (registry.definesVariable(variable)) continue;
       this.#missing.add(variable);
       this.fixed.add(variable);
       if (!this.defined.has(variable)) this.defined.set(variable, span);

@@ -68,7 +68,12 @@ export class Registry {
 
   /** Whether a module has the variable; the name is in lower case. */
   hasVariable(name: string): boolean {
-    return this.#variables.has(name) || this.#families.some((prefix) => name.startsWith(prefix));
+    return this.definesVariable(name) || this.#families.some((prefix) => name.startsWith(prefix));
+  }
+
+  /** Whether a module has a variable of just this name, which nothing else can set: `$uri`, and not `$http_x`. */
+  definesVariable(name: string): boolean {
+    return this.#variables.has(name);
   }
 
   /** The names of directives that are allowed in a context. */

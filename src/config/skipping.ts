@@ -93,10 +93,14 @@ export function isTellingHeader(name: string): boolean {
   return /^x-/i.test(name) && !ACTING.test(name);
 }
 
+/** Directives whose first word is what is looked up. */
+const KEYED = names('keyval', 'num_map');
+
 /** The variables that a directive of another module probably defines: its words that are nothing but a variable. */
 export function definedBySkipped({ name, args }: DirectiveNode): readonly string[] {
   if (TELLING.test(name.value)) return [];
-  return args.flatMap(({ value }) => /^\$(\w+)$/.exec(value)?.[1]?.toLowerCase() ?? []);
+  const written = KEYED.test(name.value) ? args.slice(1) : args;
+  return written.flatMap(({ value }) => /^\$(\w+)$/.exec(value)?.[1]?.toLowerCase() ?? []);
 }
 
 /** A variable that a text uses, with its span. */

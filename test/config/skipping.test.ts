@@ -146,6 +146,18 @@ const cases: readonly Case[] = [
     status: 501,
   },
   {
+    it: 'a header towards the upstream that is named as if the client had sent it',
+    http: `js_set $http_x_user http.user; proxy_set_header X-User $http_x_user;
+           server { location / { proxy_pass http://127.0.0.1:1; } }`,
+    status: 501,
+  },
+  {
+    it: 'a location that decides by a cookie of another module',
+    http: `auth_jwt_claim_set $cookie_ok sub;
+           server { location / { if ($cookie_ok != 1) { return 403; } ${SECRET} } }`,
+    status: 501,
+  },
+  {
     it: 'a location that passes to a group with such a directive',
     http: `upstream up { server 127.0.0.1:1; ntlm; } server { location / { proxy_pass http://up; } }`,
     status: 501,
@@ -193,6 +205,18 @@ const cases: readonly Case[] = [
     http: `keyval_zone zone=one:32k; keyval $remote_addr $is_refused zone=one;
            server { location / { return 200 $remote_addr; } }`,
     status: 200,
+  },
+  {
+    it: 'a location beside a table that reads what the client sends',
+    http: `keyval_zone zone=one:32k; keyval $arg_user $is_refused zone=one;
+           server { location / { return 200 $arg_user; } }`,
+    status: 200,
+  },
+  {
+    it: 'a location that decides by a table named like an argument',
+    http: `keyval_zone zone=one:32k; keyval $remote_addr $arg_banned zone=one;
+           server { location / { if ($arg_banned) { return 403; } ${SECRET} } }`,
+    status: 501,
   },
   {
     it: 'a location that decides by such a table',
