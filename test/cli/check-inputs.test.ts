@@ -16,7 +16,7 @@ describe('pieces of configuration', () => {
 
   test('are checked in the context that their directives imply', async (t) => {
     const dir = directoryWith(t, pieces);
-    const { stdout } = await check(dir, ['sites/shop.conf', 'lonely.conf', 'said.conf', '--select', 'GW3']);
+    const { stdout } = await check(dir, ['sites/shop.conf', 'lonely.conf', 'said.conf', '--select', 'GW301']);
     expect(stdout).toMatch(
       /^sites\/shop\.conf:3:21: error GW301.*\nlonely\.conf:1:17: .*\nsaid\.conf:2:17: .*\n$/,
     );

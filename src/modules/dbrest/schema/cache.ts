@@ -98,7 +98,7 @@ export class SchemaCache {
   }
 
   /** Whether the database is another one than when a schema was read. */
-  async #hasChanged({ state }: Schema): Promise<boolean> {
+  async #hasChanged({ state = '' }: Schema): Promise<boolean> {
     try {
       return (await this.#look()) !== state;
     } catch {

@@ -96,11 +96,11 @@ export class StatementNames {
     this.forget();
   }
 
-  /** Forgets statements, all of them by default; each is parsed again. */
-  forget(texts: Iterable<string> = [...this.#byText.keys()]): void {
-    for (const text of texts) {
+  /** Forgets all statements, which are closed, or those that were found missing or outdated: each is parsed again. */
+  forget(found?: Iterable<string>): void {
+    for (const text of found ?? [...this.#byText.keys()]) {
       const known = this.#byText.peek(text);
-      if (known) this.#forgotten.add(known.name);
+      if (known && !found) this.#forgotten.add(known.name);
       this.#byText.delete(text);
     }
   }
