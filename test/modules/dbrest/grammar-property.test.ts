@@ -7,6 +7,10 @@ const name = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 15 })
   .filter((text) => !text.includes('\0'));
 const value = fc.string({ unit: 'binary', maxLength: 40 });
+/** One word of a search, in quotes, in which any text may stand. */
+const search = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 40 })
+  .map((word) => `'${word.replaceAll(/['\\]/g, '$&$&')}'`);
 
 const step = fc.record({
   arrow: fc.constantFrom('->', '->>'),
@@ -37,7 +41,7 @@ const operand = fc.oneof(
   }),
   fc.record({
     operator: fc.constant('fts'),
-    operand: fc.record({ kind: fc.constant('search'), config: name, query: value }),
+    operand: fc.record({ kind: fc.constant('search'), config: name, query: search }),
   }),
 );
 function text(): fc.Arbitrary<object> {

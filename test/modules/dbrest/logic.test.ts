@@ -66,12 +66,11 @@ test.each(casts)('a cast to %s is one to %s', (cast, sql) => {
 test.each([
   ['text(3)', 'PGRST100', '"failed to parse select parameter (id::text(3))" (line 1, column 9)'],
   ['pg_sleep', '42704', 'type "pg_sleep" does not exist'],
-  ['pg_sleep(10)', 'PGRST100', undefined],
-  ['public.varchar(3)', 'PGRST100', undefined],
+  ['pg_sleep(10)', '42704', 'type "pg_sleep" does not exist'],
+  ['public.varchar(3)', '42704', 'type "public.varchar" does not exist'],
   ['varchar(1,2)', 'PGRST100', undefined],
   ['numeric(1,2,3)', 'PGRST100', undefined],
   ['numeric(x)', 'PGRST100', undefined],
-  ['order_status(1)', 'PGRST100', undefined],
   ['hidden.hidden_status', '42704', 'type "hidden.hidden_status" does not exist'],
   ['pg_catalog.pg_class', '42704', 'type "pg_catalog.pg_class" does not exist'],
 ])('a cast to %s is refused with %s', async (cast, code, message) => {
