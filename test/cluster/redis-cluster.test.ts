@@ -181,7 +181,7 @@ test('nodes go on with the streams that they can reach, and catch up with the ot
   expect(a.node.status.reason).toMatch(/^1 of 3 servers: 127\.0\.0\.1:\d+: /);
   const lag = (stream: string): number | undefined =>
     a.node.status.streams.find((one) => one.stream === stream)?.lag_ms;
-  expect([lag(kept), lag(away)]).toEqual([0, expect.not.closeTo(0, 0)]);
+  await expect.poll(() => [lag(kept), lag(away)]).toEqual([0, expect.not.closeTo(0, 0)]);
   await lost.start();
   await haveAll('away', { x: '1', y: '2' });
   await expect.poll(stateOf).toEqual(['up', 'up']);
