@@ -161,8 +161,9 @@ class FileSink implements ErrorSink {
   }
 }
 
-function tellOperator(trouble: string): void {
-  writeLine(STDERR, `gw: [alert] ${trouble}`);
+/** Tells whoever has started the gateway, on standard error, what no log shows. */
+export function tellOperator(message: string, level: Level = 'alert'): void {
+  writeLine(STDERR, `gw: [${level}] ${message}`);
 }
 
 /** Writes a line with one call, so that lines of several threads and processes do not mix. */

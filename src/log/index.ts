@@ -10,6 +10,7 @@ export {
   openErrorLogs,
   type LogFiles,
   type LogWriter,
+  tellOperator,
 } from './error-log.ts';
 export { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from './log-text.ts';
 export { parseSyslog, type SyslogTarget, openSyslog } from './syslog.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PortHandler } from '../compile/index.ts';
-import type { HeldLogs } from '../log/index.ts';
+import { type HeldLogs, tellOperator } from '../log/index.ts';
 import { Connections } from '../zone/index.ts';
 import { Configuration, type WorkerFacts } from './configuration.ts';
 import type { Shipment } from './messages.ts';
@@ -191,8 +191,16 @@ export class Worker {
     this.#log.reopen();
     if (before) next.configuration.reopen();
     this.#engines.admission.use(next.configuration.connections);
-    if (this.#facts.isFirst) this.#engines.tellLosses(next.configuration.ports);
+    if (this.#facts.isFirst) this.#tellLosses(next.configuration);
     if (before) void this.#retire(before, removed);
+  }
+
+  /** Data that are lost are told to whoever starts the gateway, also where the log leaves out warnings. */
+  #tellLosses({ ports }: Configuration): void {
+    const losses = this.#engines.newLosses(ports);
+    if (losses === undefined) return;
+    this.#log.write('warn', losses);
+    if (!this.#log.takes('warn')) tellOperator(losses, 'warn');
   }
 
   async discard(): Promise<void> {

@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DROPS_HIGH_BYTES } from '../../src/worker/transport/uws/loader.ts';
 import { type Gateway, GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { freeLowPort, freePort } from '../harness/ports.ts';
@@ -110,7 +111,7 @@ test('the pid file appears when every port accepts', async (t) => {
   const pidFile = join(gw.dir, 'late.pid');
   writeFileSync(
     join(gw.dir, 'late.conf'),
-    `pid ${pidFile}; error_log ${gw.dir}/late.log; worker_processes 4; http { access_log off;
+    `pid ${pidFile}; error_log ${gw.dir}/late.log warn; worker_processes 4; http { access_log off;
        server { listen 127.0.0.1:${one}; listen 127.0.0.1:${two} engine=node; return 200 ok; } }`,
   );
   const started = run(gw, '-c', 'late.conf');
@@ -119,6 +120,42 @@ test('the pid file appears when every port accepts', async (t) => {
   process.kill(Number(gw.read('late.pid')), 'SIGTERM');
   expect(await started).toEqual({ code: 0, stderr: '' });
 });
+
+test.runIf(DROPS_HIGH_BYTES)(
+  'a start says once that header values lose bytes, on stderr where the log leaves it out',
+  async (t) => {
+    const gw = await first(t);
+    const [one, two, three] = [await freePort(), await freePort(), await freePort()];
+    const [conf, pidFile] = [join(gw.dir, 'losing.conf'), join(gw.dir, 'losing.pid')];
+    const servers = (...ports: readonly number[]): string =>
+      ports.map((port) => `server { listen 127.0.0.1:${port}; return 200 $http_x_name; }`).join(' ');
+    const configure = (http: string): void =>
+      writeFileSync(
+        conf,
+        `pid ${pidFile}; error_log ${gw.dir}/losing.log; worker_processes 4; http { access_log ${gw.dir}/losing.access; ${http} }`,
+      );
+    configure(servers(one, two));
+    const started = run(gw, '-c', conf);
+    while (!existsSync(pidFile)) await new Promise(setImmediate);
+    configure(servers(one, two, three));
+    for (const _ of [1, 2]) process.kill(Number(gw.read('losing.pid')), 'SIGHUP');
+    await expect
+      .poll(
+        () =>
+          call(three, '/').then(
+            ({ status }) => status,
+            () => 0,
+          ),
+        { timeout: 10_000 },
+      )
+      .toBe(200);
+    process.kill(Number(gw.read('losing.pid')), 'SIGTERM');
+    const line = (...ports: readonly number[]): string =>
+      `gw: [warn] uWebSockets.js drops bytes from 0x80 on at the ends of header values ("José" arrives as "Jos") on ${ports.map((port) => `127.0.0.1:${port}`).join(', ')}: "http_engine node;" in the http block keeps them\n`;
+    expect(await started).toEqual({ code: 0, stderr: line(one, two) + line(three) });
+    expect(gw.read('losing.log')).toBe('');
+  },
+);
 
 for (const [signal, logged] of [
   ['reload', /reload done/],

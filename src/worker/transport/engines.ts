@@ -25,8 +25,8 @@ export class Engines implements Transport {
   /** Why uWebSockets.js cannot be used; `undefined` before the first test, '' if it can. */
   #uwsFault: string | undefined = undefined;
 
-  /** The ports that the log has named last. */
-  #toldLosses = '';
+  /** The ports whose losses have been told. */
+  readonly #toldLosses = new Set<string>();
 
   constructor(parts: Omit<EngineParts, 'admission'>) {
     const { log, connections } = parts;
@@ -66,21 +66,20 @@ export class Engines implements Transport {
   }
 
   /**
-   * Logs which ports lose bytes of headers that their configuration reads or passes on. No build of uWebSockets.js keeps
-   * them, and none shows that it has dropped some.
+   * Returns a message about ports, not told of before, that lose bytes of headers which their configuration reads or passes on. No
+   * build of uWebSockets.js keeps them, and none shows that it has dropped some.
    */
-  tellLosses(ports: readonly PortHandler[]): void {
-    if (!DROPS_HIGH_BYTES) return;
-    const losing = ports.filter(
-      (port) => readsHeaders(port) && this.#engineOf(port, this.#openings.get(port.key)) === 'uws',
-    );
+  newLosses(ports: readonly PortHandler[]): string | undefined {
+    if (!DROPS_HIGH_BYTES) return undefined;
+    const losing = ports.filter((port) => !this.#toldLosses.has(port.key) && this.#loses(port));
+    if (losing.length === 0) return undefined;
+    for (const { key } of losing) this.#toldLosses.add(key);
     const text = losing.map(({ key }) => key).join(', ');
-    if (text === '' || text === this.#toldLosses) return;
-    this.#toldLosses = text;
-    this.#log.write(
-      'warn',
-      `uWebSockets.js drops bytes from 0x80 on at the ends of header values on ${text}: "http_engine node" keeps them`,
-    );
+    return `uWebSockets.js drops bytes from 0x80 on at the ends of header values ("José" arrives as "Jos") on ${text}: "http_engine node;" in the http block keeps them`;
+  }
+
+  #loses(port: PortHandler): boolean {
+    return readsHeaders(port) && this.#engineOf(port, this.#openings.get(port.key)) === 'uws';
   }
 
   /** Returns the engine of a port: the configured one, else uWebSockets.js if it loads and can use the socket. */
