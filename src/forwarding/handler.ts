@@ -1,5 +1,5 @@
 import type { Exchange, Handler } from '../http/index.ts';
-import { spoolBody, spoolRules, spooledBody, type SpooledBody } from '../spool.ts';
+import { spoolBody, spoolRules, spooledBody, type SpooledBody, type SpoolRules } from '../spool.ts';
 import { type Fetch, mayCache } from '../upstream-cache/index.ts';
 import { compileBalancingInput } from './balancing-input.ts';
 import type { ForwardingBuild } from './build.ts';
@@ -18,7 +18,7 @@ interface ForwardingLocation<T extends Target> {
   readonly config: ForwardingConfig;
   readonly provisioned: Provisioned;
   readonly protocol: Protocol<T>;
-  /** The body of each request, instead of the client's. */
+  /** The body of each request, instead of the client's. It may contain the client's. */
   readonly body?: (x: Exchange) => Buffer;
 }
 
@@ -28,9 +28,10 @@ export function compileForwarding<T extends Target>(
   build: ForwardingBuild,
 ): Handler {
   const { config, protocol, provisioned, body } = location;
-  const readUpload: ReadUpload = body
-    ? (x) => new WholeUpload(body(x))
-    : compileClientBody(config, protocol, build);
+  const readUpload =
+    body || !config.passRequestBody
+      ? compileOwnBody(body ?? (() => NO_BYTES), build)
+      : compileClientBody(config, protocol, build);
   const send = compileSend(location, build);
   const forward = (x: Exchange, target: T): void | Promise<void> => {
     const upload = readUpload(x);
@@ -104,30 +105,44 @@ function compileCachedSend<T extends Target>(
   };
 }
 
+const NO_BYTES = Buffer.alloc(0);
+
+/**
+ * Gives the body of `proxy_set_body`, or an empty one. The client's is read nevertheless: what is sent instead of it, the headers
+ * and the log may contain `$request_body` (nginx).
+ */
+function compileOwnBody(body: (x: Exchange) => Buffer, build: ForwardingBuild): ReadUpload {
+  const rules = spoolRules(build);
+  return (x) => {
+    if (x.request.contentLength === 0 || spooledBody(x.main)) return new WholeUpload(body(x));
+    return readWhole(x, rules).then((read) => read && new WholeUpload(body(x)));
+  };
+}
+
 /** Gives the body to be sent, `undefined` without one. A promise of `undefined`: the request has got a response already. */
 function compileClientBody(
   config: ForwardingConfig,
   { takesUnknownLength }: { readonly takesUnknownLength: boolean },
   build: ForwardingBuild,
 ): ReadUpload {
-  if (!config.passRequestBody) return () => undefined;
   const rules = spoolRules(build);
   const keptBytes = build.uses('request_body') ? rules.bodyBufferBytes : 0;
   return (x) => {
     if (x.request.contentLength === 0) return undefined;
-    const needsLength = !takesUnknownLength && x.request.contentLength < 0;
-    if (!config.requestBuffering && !needsLength) return new PassingUpload(x, keptBytes);
     // The body was read already if this is a mirrored request, or a retry in another location.
     const known = spooledBody(x.main);
     if (known) return uploadOf(known);
-    return spoolBody(x, rules).then((body) => body && spooledUpload(x, body));
+    const needsLength = !takesUnknownLength && x.request.contentLength < 0;
+    if (!config.requestBuffering && !needsLength) return new PassingUpload(x, keptBytes);
+    return readWhole(x, rules).then((body) => body && uploadOf(body));
   };
 }
 
 /** The file is closed when the request ends. */
-function spooledUpload(x: Exchange, body: SpooledBody): Upload {
-  if (!body.bytes) x.onEnd(() => void body.close());
-  return uploadOf(body);
+async function readWhole(x: Exchange, rules: SpoolRules): Promise<SpooledBody | undefined> {
+  const body = await spoolBody(x, rules);
+  if (body && !body.bytes) x.onEnd(() => void body.close());
+  return body;
 }
 
 function uploadOf(body: SpooledBody): Upload {

@@ -97,7 +97,8 @@ export function addedDate(
 }
 
 /**
- * Compiles trailers. They are evaluated at the end of the response; one that reads another trailer sees those before it (nginx).
+ * Compiles trailers. They follow those of an upstream, and are evaluated at the end of the response; one that reads another trailer
+ * sees those before it (nginx).
  */
 export function compileTrailers(trailers: readonly AddedHeader[], build: Build): HeaderFilter | undefined {
   if (trailers.length === 0) return undefined;
@@ -109,8 +110,9 @@ export function compileTrailers(trailers: readonly AddedHeader[], build: Build):
   return (x) => {
     const wanted = isGood(x) ? compiled : compiled.filter(({ always }) => always);
     if (wanted.length === 0) return;
+    const passed = x.response.trailers;
     const evaluate = (): readonly string[] => {
-      const fields: string[] = [];
+      const fields = [...(passed?.() ?? [])];
       x.response.trailers = () => fields;
       try {
         for (const { name, render } of wanted) {
@@ -126,9 +128,9 @@ export function compileTrailers(trailers: readonly AddedHeader[], build: Build):
   };
 }
 
-/** Gives the value of a trailer by its name in lower case. */
+/** Gives the values of a trailer, in one list, by its name in lower case. */
 export function findTrailer(x: Exchange, name: string): string | undefined {
   const fields = x.response.trailers?.() ?? [];
-  const at = fields.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === name);
-  return at < 0 ? undefined : fields[at + 1];
+  const values = fields.filter((_, index) => index % 2 === 1 && fields[index - 1]?.toLowerCase() === name);
+  return values.length === 0 ? undefined : values.join(', ');
 }

@@ -69,6 +69,14 @@ test('metadata pass in both directions, as heads and as trailers', async (t) => 
   expect(outcome.trailers).toEqual({ 'x-end': 'late', 'x-end-bin': Buffer.from([0, 255]) });
 });
 
+for (const added of ['add_trailer X-Extra extra;', 'add_trailer X-Extra "";'])
+  test(`the status of a call comes with the trailers of ${added}`, async (t) => {
+    const { client } = await passing(t, added);
+    const outcome = await client.call('Unary', { messages: ['hello'], metadata: { 'x-do': 'echo' } });
+    expect(outcome).toMatchObject({ code: status.OK, messages: ['hello'], trailers: { 'x-end': 'late' } });
+    expect(outcome.trailers['x-extra']).toBe(added.includes('extra') ? 'extra' : undefined);
+  });
+
 test('errors of the server reach the client with their details', async (t) => {
   const { client } = await passing(t);
   expect(await client.call('Unary', { metadata: { 'x-do': 'fail' } })).toMatchObject({

@@ -49,6 +49,45 @@ test.skipIf(ON_NODE_ENGINE)(
   },
 );
 
+const upstreams = [
+  ['HTTP/1.1', 'proxy_http_version 1.1;'],
+  ['HTTP/1.1, unbuffered', 'proxy_http_version 1.1; proxy_buffering off;'],
+  ['HTTP/2', 'proxy_http_version 2;'],
+] as const;
+
+for (const [it, version] of upstreams) {
+  test(`trailers follow those of an upstream: ${it}`, async (t) => {
+    const gw = await load(
+      t,
+      (_, port) => `
+        server {
+          listen 127.0.0.1:${port} engine=node; http2 on;
+          proxy_pass_trailers on; ${version}
+          location /own/ { add_trailer X-Extra "$upstream_trailer_sum"; proxy_pass http://127.0.0.1:${port}/inner; }
+          location /empty/ { add_trailer X-Extra ""; proxy_pass http://127.0.0.1:${port}/inner; }
+          location /inner { add_trailer Sum 1f; add_trailer State done; return 200 text; }
+        }`,
+    );
+    const ask = (path: string) =>
+      gw.raw(`GET ${path} HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nConnection: te, close\r\n\r\n`);
+    const head = 'sum: 1f\r\nstate: done';
+    expect((await ask('/own/')).toLowerCase()).toMatch(
+      new RegExp(`\\r\\n0\\r\\n${head}\\r\\nx-extra: 1f\\r\\n\\r\\n$`),
+    );
+    expect((await ask('/empty/')).toLowerCase()).toMatch(new RegExp(`\\r\\n0\\r\\n${head}\\r\\n\\r\\n$`));
+  });
+}
+
+test('$sent_trailer_ reads all values of a trailer', async (t) => {
+  const gw = await load(
+    t,
+    `log_format all "$sent_trailer_a"; access_log access.log all;
+     server { location / { add_trailer A 1; add_trailer A 2; add_trailer A 3; return 200 text; } }`,
+  );
+  await gw.fetch('/');
+  expect((await gw.waitForAccessLog(/^.*\n/))[0]).toBe('1, 2, 3\n');
+});
+
 test('$sent_trailer_ reads a trailer', async (t) => {
   const gw = await load(
     t,

@@ -105,9 +105,12 @@ export const ofRequest: Variables = {
   request_length: live('Bytes of the request.', (x) => String(x.wire.requestLength)),
   request_id: live('16 random bytes in hexadecimal, the same for the whole request.', requestId),
   request_body: live('The body, where it was read for an upstream and is in memory.', (x) =>
-    spooledBody(x)?.bytes?.toString(),
+    spooledBody(x.main)?.bytes?.toString(),
   ),
-  request_body_file: live('The file that has the body, where it has a name.', (x) => spooledBody(x)?.path),
+  request_body_file: live(
+    'The file that has the body, where it has a name.',
+    (x) => spooledBody(x.main)?.path,
+  ),
   request_port: {
     summary: 'The port in an absolute target, or in the `Host` header.',
     compile: (build) => requestPort(readHeader('host', build)),
