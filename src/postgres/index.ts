@@ -12,4 +12,5 @@ export {
   type WireError,
 } from './connection.ts';
 export { type ConnectionTarget, processSurroundings, readDsn, targetName } from './dsn.ts';
+export { type AddressedPooler, poolerAt } from './poolers.ts';
 export { literal, quoteIdentifier } from './quoting.ts';

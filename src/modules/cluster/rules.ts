@@ -1,4 +1,5 @@
 import type { ClusterConfig, ModuleRule, Problem } from '../../contract/index.ts';
+import { poolerAt } from '../../postgres/index.ts';
 
 type ClusterRule = ModuleRule<ClusterConfig>;
 
@@ -84,9 +85,41 @@ const tooLarge: ClusterRule = {
   good: { in: 'http', text: example('a few gateways use it'), files: FILES },
 };
 
+/** An example: a cluster with PostgreSQL as its store. */
+const storedAt = (host: string): string =>
+  `cluster main { backend postgresql://gw@${host}/app?sslmode=verify-full; secret \${file:cluster.key}; }`;
+const NEON = 'ep-blue-sea-a1b2c3d4-pooler.eu-central-1.aws.neon.tech';
+
+const storePooler: ClusterRule = {
+  id: 'GW965',
+  slug: 'cluster-store-pooler',
+  severity: 'error',
+  summary: 'a pooler in front of the store of a cluster',
+  why: 'Nodes tell each other by notifications that there is something to read, and a pooler gives sessions to one client after another. Such a store is refused, and each gateway serves alone. A port alone does not tell what is behind it, so that is an info.',
+  fix: 'Give "backend" the address of the server itself.',
+  bad: { in: 'http', text: storedAt(NEON), files: FILES },
+  good: { in: 'http', text: storedAt('db.example.com'), files: FILES },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocks('cluster')) {
+      const { backend } = config.configIn(block);
+      const pooler = backend?.kind === 'postgres' ? poolerAt(backend.target) : undefined;
+      const [at] = config.nodesIn(block, 'backend');
+      if (!pooler || !at) continue;
+      const hint = 'connect to the server itself';
+      if (pooler.certainty === 'name')
+        yield { at, message: `${pooler.name} cannot be used for the store of a cluster`, hint };
+      else {
+        const message = `${pooler.name} is usually that of a pooler, which cannot be used for the store of a cluster`;
+        yield { at, severity: 'info', message, hint };
+      }
+    }
+  },
+};
+
 /** The rules about clusters. */
 export const rules: readonly ClusterRule[] = [
   clusterTwice,
+  storePooler,
   storeUnreachable,
   storeEvicts,
   parametersDiffer,

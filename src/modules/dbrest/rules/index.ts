@@ -4,6 +4,7 @@ import { TOKEN_RULES } from './tokens.ts';
 import { ROLE_RULES } from './roles.ts';
 import { SERVED_RULES } from './served.ts';
 import { CONNECTION_RULES } from './connection.ts';
+import { POOLER_RULES } from './poolers.ts';
 import { CACHING_RULES } from './caching.ts';
 import { REQUEST_RULES } from './requests.ts';
 import { SERVICE_RULES } from './services.ts';
@@ -14,6 +15,7 @@ export const rules: readonly ModuleRule<DbrestConfig>[] = [
   ...ROLE_RULES,
   ...SERVED_RULES,
   ...CONNECTION_RULES,
+  ...POOLER_RULES,
   ...CACHING_RULES,
   ...REQUEST_RULES,
   ...SERVICE_RULES,

@@ -1,6 +1,8 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
+import { type BlockView, serverOf } from '../../../config/index.ts';
 import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
+import { batchPath, mcpPath } from '../request/index.ts';
 import { idle } from './requests.ts';
 import { servedDatabases, type ServedDatabase, servesFunctions } from './served.ts';
 
@@ -135,9 +137,97 @@ const dbrestListenOpen: ModuleRule<DbrestConfig> = {
   },
 };
 
+/** The services that take a request of a client apart, with the paths that they are asked at. */
+const SPLITTING = [
+  { field: 'mcp', part: 'call of a tool', pathOf: mcpPath },
+  { field: 'batch', part: 'item of a batch', pathOf: batchPath },
+] as const;
+
+const dbrestServiceRules: ModuleRule<DbrestConfig> = {
+  id: 'GW631',
+  slug: 'dbrest-service-rules',
+  severity: 'info',
+  summary: 'rules on methods and paths that calls of tools and items of batches have to obey',
+  why: 'Each call of a tool and each item of a batch is served only if a request with its method and path would be; otherwise it gets 403 (DBREST114). A rule on a path does not keep its table from being read by way of a related one.',
+  fix: 'See that the rules are meant for tools and batches, too; protect tables with grants and row security.',
+  bad: {
+    text: `location /api/ {
+  dbrest_pass embedded;
+  dbrest_schemas api;
+  dbrest_anon_role anon;
+  dbrest_mcp on;
+}
+location /api/salaries { deny all; }`,
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_mcp on; }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const { block, settings } of servedDatabases(config)) {
+      const match = matchOf(block);
+      if (match?.kind !== 'prefix') continue;
+      for (const { field, part, pathOf } of SPLITTING) {
+        const path = pathOf(match, settings);
+        const [at] = config.nodesIn(block, field);
+        const guards = path === undefined ? [] : guardsBeside(block, path);
+        if (!at || guards.length === 0) continue;
+        const names = guards.map(({ name }) => name).join(', ');
+        yield {
+          at,
+          message: `each ${part} has to pass ${names}`,
+          hint: 'what they refuse gets 403 (DBREST114); only grants and row security protect a table on every path',
+          related: guards.map(({ node }) => ({ span: node.name.span, label: 'refuses' })),
+        };
+      }
+    }
+  },
+};
+
+interface Guard {
+  readonly name: string;
+  /** What refuses. */
+  readonly node: DirectiveNode;
+}
+
+/** The `limit_except` of a location, and the locations below its path, that refuse requests; not that of the service itself. */
+function guardsBeside(block: BlockView, servicePath: string): readonly Guard[] {
+  const prefix = pathOf(block);
+  const server = serverOf(block);
+  if (prefix === undefined || !server) return [];
+  const limits = block.inner.filter(({ context }) => context === 'limit_except');
+  const locations = locationsIn(server).filter((other) => {
+    const path = other === block ? undefined : pathOf(other);
+    return path?.startsWith(prefix) === true && path !== servicePath;
+  });
+  return [...limits, ...locations].flatMap((guarding) => {
+    const [node] = guarding.own('deny', 'auth_basic', 'auth_request', 'internal').filter(isOn);
+    return node ? [{ name: nameOf(guarding), node }] : [];
+  });
+}
+
+/** The path that every path of a location begins with; `undefined` for locations that have none. */
+function pathOf(block: BlockView): string | undefined {
+  const match = matchOf(block);
+  return match?.kind === 'prefix' || match?.kind === 'exact' ? match.path : undefined;
+}
+
+function locationsIn(block: BlockView): readonly BlockView[] {
+  const locations = block.inner.filter(({ context }) => context === 'location');
+  return locations.flatMap((inner) => [inner, ...locationsIn(inner)]);
+}
+
+function isOn({ args }: DirectiveNode): boolean {
+  return args[0]?.value !== 'off';
+}
+
+function nameOf({ node }: BlockView): string {
+  return `"${[node?.name, ...(node?.args ?? [])].map((word) => word?.value).join(' ')}"`;
+}
+
 /** Rules about batches, tools and streams. */
 export const SERVICE_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestServiceIdle,
   dbrestServiceUnreachable,
   dbrestListenOpen,
+  dbrestServiceRules,
 ];
