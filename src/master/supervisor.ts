@@ -2,6 +2,7 @@ import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { BackOff } from './back-off.ts';
 import { Keeper } from './keeper/index.ts';
+import { OwnTime } from './own-time.ts';
 import { commandName, nameProcess } from './process-files.ts';
 import type { ToKeeper } from './rights/index.ts';
 
@@ -24,10 +25,10 @@ const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
 const OTHERS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
 /**
- * Seconds without a heartbeat after which a master counts as hanging. They are counted instead of measured, because this
- * process may have been suspended as well.
+ * A master that sends no heartbeat in so much of its own time (see `OwnTime`) counts as hanging. Seconds are counted instead of
+ * measured, because this process may have been suspended as well.
  */
-const SILENT_SECONDS = 15;
+const MOST_SILENT_MS = 15_000;
 
 /** Options of `supervise`. */
 export interface SuperviseOptions {
@@ -113,13 +114,15 @@ class Supervisor {
     this.#child = child;
     this.#ready = false;
     const keeper = this.#keeperOf(child);
-    let silentSeconds = 0;
+    const ownTime = new OwnTime(child.pid ?? 0, child.pid ?? 0);
+    let silentMs = 0;
     child.on('message', (message: ToSupervisor | ToKeeper | null) => {
-      silentSeconds = 0;
+      silentMs = 0;
       if (message !== null) this.#hear(message, keeper);
     });
     const watch = setInterval(() => {
-      if (this.#ready && ++silentSeconds > SILENT_SECONDS) child.kill('SIGKILL');
+      silentMs += ownTime.of(1_000);
+      if (this.#ready && silentMs > MOST_SILENT_MS) child.kill('SIGKILL');
     }, 1_000);
     return new Promise((resolve) => {
       const ended = (code: number | null, signal: NodeJS.Signals | null): void => {

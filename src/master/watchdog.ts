@@ -1,18 +1,20 @@
 import type { ErrorLog } from '../log/index.ts';
+import { OwnTime } from './own-time.ts';
 
-/** Silence is counted in checks instead of time: after a suspend of the machine, workers must not look hung. */
+/** Each check counts so much at most: after a suspend of the machine, workers must not look hung. */
 const CHECK_MS = 500;
-const INTERRUPT_CHECKS = 4;
-/** Checks without a heartbeat that are allowed while a worker reads a configuration. */
-const LOADING_CHECKS = 14;
-const KILL_CHECKS = 20;
+const INTERRUPT_MS = 2_000;
+/** The same while a worker reads a configuration. */
+const LOADING_MS = 7_000;
+const KILL_MS = 10_000;
 /** Ids below this can be watched; that of the master is 0. */
 export const MAX_WORKERS = 512;
 
 interface WatchedWorker {
   count: number;
-  /** Number of checks since the last heartbeat. */
-  silent: number;
+  /** Its own time (see `OwnTime`) since the last heartbeat. */
+  silentMs: number;
+  ownTime: Pick<OwnTime, 'of'> | undefined;
   /** True after the first heartbeat; before that the worker loads its code. */
   awake: boolean;
   interrupted: boolean;
@@ -29,26 +31,35 @@ interface WatchdogEvents {
 /**
  * Watches the workers' heartbeats. A worker that is silent for 2 s is interrupted and ends alone. One that hangs in native
  * code cannot be ended alone, because its open sockets would abort the process: after 10 s the whole process is killed, and
- * the supervisor restarts it.
+ * the supervisor restarts it. Time in which a worker waits for a core does not count.
  */
 export class Watchdog {
-  readonly #buffer = new SharedArrayBuffer(MAX_WORKERS * Int32Array.BYTES_PER_ELEMENT);
+  /** A counter for each worker, and behind them the id of its thread in /proc, which it writes itself; 0: unknown. */
+  readonly #buffer = new SharedArrayBuffer(2 * MAX_WORKERS * Int32Array.BYTES_PER_ELEMENT);
   readonly #counters = new Int32Array(this.#buffer);
   readonly #watched = new Map<number, WatchedWorker>();
   readonly #log: ErrorLog;
   readonly #events: WatchdogEvents;
+  readonly #ownTimeOf: (threadId: number) => Pick<OwnTime, 'of'>;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(log: ErrorLog, events: WatchdogEvents) {
+  constructor(
+    log: ErrorLog,
+    events: WatchdogEvents,
+    ownTimeOf = (threadId: number): Pick<OwnTime, 'of'> => new OwnTime('self', threadId),
+  ) {
     this.#log = log;
     this.#events = events;
+    this.#ownTimeOf = ownTimeOf;
   }
 
   /** Starts to watch a worker, and gives the memory in which it increments the counter at its id. */
   watch(workerId: number): SharedArrayBuffer {
+    Atomics.store(this.#counters, MAX_WORKERS + workerId, 0);
     this.#watched.set(workerId, {
       count: this.#beats(workerId),
-      silent: 0,
+      silentMs: 0,
+      ownTime: undefined,
       awake: false,
       interrupted: false,
     });
@@ -75,28 +86,34 @@ export class Watchdog {
   #check(): void {
     for (const [workerId, watched] of this.#watched) {
       const count = this.#beats(workerId);
+      const ownMs = this.#ownMs(workerId, watched);
       // An interrupted worker must end, even if its event loop runs again.
       if (count !== watched.count && !watched.interrupted) {
-        Object.assign(watched, { count, silent: 0, awake: true });
+        Object.assign(watched, { count, silentMs: 0, awake: true });
         continue;
       }
-      watched.silent++;
+      watched.silentMs += ownMs;
       const isLoading = !watched.awake || this.#events.isLoading(workerId);
-      if (watched.silent >= (isLoading ? LOADING_CHECKS : INTERRUPT_CHECKS))
-        this.#interrupt(workerId, watched);
-      if (watched.silent >= KILL_CHECKS) {
+      const mostMs = isLoading ? LOADING_MS : INTERRUPT_MS;
+      if (watched.silentMs >= mostMs) this.#interrupt(workerId, watched, mostMs);
+      if (watched.silentMs >= KILL_MS) {
         this.#log.write('emerg', `worker ${workerId} hangs, ending the process`);
         process.kill(process.pid, 'SIGKILL');
       }
     }
   }
 
+  /** Gives the worker's own time since the last check. */
+  #ownMs(workerId: number, watched: WatchedWorker): number {
+    const threadId = Atomics.load(this.#counters, MAX_WORKERS + workerId);
+    if (threadId !== 0) watched.ownTime ??= this.#ownTimeOf(threadId);
+    return watched.ownTime?.of(CHECK_MS) ?? CHECK_MS;
+  }
+
   /** Interrupts a worker, again at each check: a loop of many short jobs may survive the first interruption. */
-  #interrupt(workerId: number, watched: WatchedWorker): void {
-    if (!watched.interrupted) {
-      const silentMs = watched.silent * CHECK_MS;
+  #interrupt(workerId: number, watched: WatchedWorker, silentMs: number): void {
+    if (!watched.interrupted)
       this.#log.write('alert', `worker ${workerId} does not respond for ${silentMs} ms, interrupting it`);
-    }
     watched.interrupted = true;
     this.#events.interrupt(workerId);
   }

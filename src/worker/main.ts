@@ -1,3 +1,5 @@
+import { readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LogOpener } from '../log/index.ts';
@@ -68,6 +70,7 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const stopSign = new Int32Array(heartbeats, 0, 1);
   const isDraining = (): boolean => Atomics.load(stopSign, 0) === 1;
   const heartbeat = new Heartbeat(heartbeats, workerId);
+  tellThreadId(heartbeats, workerId);
   const acceptor = acceptorOf(start);
   const worker = new Worker({ workerId, isFirst, log, logOpener, metrics, isDraining, heartbeat, acceptor });
   const tell = (message: FromWorker): void => port.postMessage(message);
@@ -85,6 +88,16 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
     else if (message.type === 'interrupted') end('it did not respond and was interrupted');
     else last = last.then(() => obey(worker, message, tell)).catch(crash);
   });
+}
+
+/** Tells the master the id of this thread in /proc: there it sees whether a worker that is silent has a core at all. */
+function tellThreadId(heartbeats: SharedArrayBuffer, workerId: number): void {
+  const cells = new Int32Array(heartbeats);
+  try {
+    cells[cells.length / 2 + workerId] = Number(basename(readlinkSync('/proc/thread-self')));
+  } catch {
+    // The master then counts all time as the thread's own.
+  }
 }
 
 /** Starts the heartbeat timer. Returns a function for an additional beat. */

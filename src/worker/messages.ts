@@ -25,7 +25,7 @@ export interface WorkerStart {
   readonly isFirst: boolean;
   /**
    * One `Int32` per worker at the index of its id: a counter that increases as long as the worker's event loop runs.
-   * Index 0 is 1 when the gateway is about to stop.
+   * Index 0 is 1 when the gateway is about to stop. The second half has the ids of the threads in /proc, where there are any.
    */
   readonly heartbeats: SharedArrayBuffer;
   readonly shipment: Shipment;

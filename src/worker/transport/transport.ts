@@ -56,8 +56,8 @@ export interface StreamOwner {
 
 /**
  * Shows the master that a worker makes progress: a counter in shared memory that only this thread increases. It is
- * increased by a timer and by each request, since many requests that arrive at once are served in one turn of the event
- * loop and may delay timers by seconds.
+ * increased by a timer, and when a request begins or ends, since many requests that arrive at once are served in one turn of
+ * the event loop and may delay timers by seconds.
  */
 export class Heartbeat {
   readonly #cells: Int32Array;

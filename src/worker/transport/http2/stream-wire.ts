@@ -322,6 +322,7 @@ export class StreamWire implements Wire, StreamOwner {
     this.#isFinished = true;
     this.#writer?.release();
     this.#usage.inFlight--;
+    this.#open.heartbeat.beat();
     this.#open.connections.writing.add(-1);
     this.x.finish();
     this.#connection.finished(this, wasReset);

@@ -149,6 +149,7 @@ export class NodeWire implements Wire, StreamOwner {
     if (this.#isFinished) return;
     this.#isFinished = true;
     this.#usage.inFlight--;
+    this.#nodePort.heartbeat.beat();
     this.#nodePort.connections.writing.add(-1);
     this.x.finish();
   }

@@ -96,6 +96,7 @@ export class UwsTransport implements Transport, Failing {
       closed: false,
       silence: this.#silence,
       connections: this.#connections,
+      heartbeat: this.#heartbeat,
       admission: this.#admission,
       relays: new Set(),
       headLines: new HeadLines(),

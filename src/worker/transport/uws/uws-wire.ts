@@ -17,7 +17,7 @@ import type { HeadScan } from '../head-scan.ts';
 import type { HttpDate } from '../http-date.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
 import { printedAddress } from '../socket-address.ts';
-import type { StreamOwner } from '../transport.ts';
+import type { Heartbeat, StreamOwner } from '../transport.ts';
 import { type HeadLines, writeHeaders } from './head-lines.ts';
 import type { SpareResponse } from './spare-response.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';
@@ -38,6 +38,7 @@ export interface SocketState {
   closed: boolean;
   readonly silence: SilenceWatch;
   readonly connections: Connections;
+  readonly heartbeat: Heartbeat;
   readonly admission: Admission;
   readonly headLines: HeadLines;
   readonly date: HttpDate;
@@ -321,6 +322,7 @@ export class UwsWire implements Wire, StreamOwner {
 
   #finish(): void {
     this.#isFinished = true;
+    this.#socket.heartbeat.beat();
     this.#socket.connections.writing.add(-1);
     this.x.finish();
   }
