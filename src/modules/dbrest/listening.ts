@@ -91,7 +91,7 @@ export class Listening {
       refused: (error) => this.#logRefused(error),
       heard: (payload, channel) => this.#heard(payload, channel),
       lost: () => caches.lost(),
-      isUrgent: () => caches.isUsed || channels.names.length > 0,
+      isUrgent: () => this.#isNeeded(),
     });
     return true;
   }
@@ -140,9 +140,16 @@ export class Listening {
     refresh();
   }
 
+  /** Without streams and caches all that is missed is that the schema has changed. */
+  #isNeeded(): boolean {
+    const { caches, channels } = this.#options;
+    return caches.isUsed || channels.names.length > 0;
+  }
+
   #logRefused({ message }: Error): void {
     const { log, name } = this.#options;
-    if (!this.#isRefused) log.write('warn', `dbrest: cannot listen to ${name}: ${message}; trying again`);
+    const level = this.#isNeeded() ? 'error' : 'warn';
+    if (!this.#isRefused) log.write(level, `dbrest: cannot listen to ${name}: ${message}; trying again`);
     this.#isRefused = true;
   }
 }

@@ -99,7 +99,7 @@ test('notifications come by way of a pooler that keeps sessions, and are refused
   const accept = { accept: 'text/event-stream' };
   for (const mode of ['transaction', 'statement'] as const) {
     await through(mode).waitForLog(
-      /cannot listen to .*: a connection pooler stands in between and passes on no notif/,
+      /\[error\] .*cannot listen to .*: a connection pooler stands in between and passes on no notif/,
     );
     await through(mode).expect('GET /events/', { status: 503, body: /DBREST124/ }, { headers: accept });
   }
@@ -126,6 +126,15 @@ test.each(held)(
     }
   },
 );
+
+test('where no location has streams, it is a warning that nobody can listen', async (t) => {
+  const { dsn } = await pgbouncer(t, db, { mode: 'transaction' });
+  const gw = await startGateway(
+    t,
+    `server { location /api/ { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`,
+  );
+  await gw.waitForLog(/\[warn\] .*cannot listen to .*: a connection pooler stands in between/);
+});
 
 test('a pooler that refuses a parameter of the connection string is no riddle', async (t) => {
   const { dsn } = await pgbouncer(t, db, { mode: 'transaction' });
