@@ -33,10 +33,11 @@ export class ErrorLogs {
   }
 
   #open(targets: readonly ErrorLogTarget[]): ErrorLog {
-    const { prefix, workerId: tid, logListeners: listeners, logOpener: opener } = this.#worker;
+    const { prefix, workerId: tid, logListeners: listeners, logOpener: opener, log: main } = this.#worker;
+    const tell = (trouble: string): void => main.write('emerg', trouble);
     const log = this.#worker.share(
       `error_log ${JSON.stringify(targets)}`,
-      () => openErrorLogs(targets, { prefix, tid, listeners, opener }),
+      () => openErrorLogs(targets, { prefix, tid, listeners, opener, tell }),
       (opened) => opened.close(),
     );
     this.#worker.onReopen(() => log.reopen());

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
-import type { ErrorLog } from './error-log.ts';
+import type { ErrorLog, Level } from './error-log.ts';
 import { systemFailure } from '../system/index.ts';
 import { identityOf, openFailure, LogOpener, standardStream } from './log-file.ts';
 
@@ -24,7 +24,7 @@ interface AccessLogOptions {
   /** 1 … 9: each buffer is compressed; the file is a series of gzip members. */
   readonly gzipLevel?: number | undefined;
   readonly opener?: LogOpener;
-  /** Receives an alert when the file cannot be written; once until it can be again. */
+  /** Receives an alert when the file cannot be written, once until it can be again, and each time it cannot be opened again. */
   readonly log: ErrorLog;
 }
 
@@ -57,7 +57,7 @@ class AppendedLog implements AccessLog {
 
   constructor(options: AccessLogOptions) {
     this.#options = options;
-    this.#file = this.#open();
+    this.#file = this.#open('alert');
   }
 
   write(line: string): void {
@@ -77,7 +77,8 @@ class AppendedLog implements AccessLog {
 
   readonly reopen = (): void => {
     if (this.#isClosed || standardStream(this.#options.path) !== undefined) return;
-    const next = this.#open();
+    this.#trouble = '';
+    const next = this.#open('emerg');
     if (!next) return;
     if (next.identity === this.#file?.identity) return next.boom.end();
     this.#flush();
@@ -115,7 +116,7 @@ class AppendedLog implements AccessLog {
     return gzipLevel === undefined ? text : gzipSync(text, { level: gzipLevel });
   }
 
-  #open(): OpenFile | undefined {
+  #open(severity: Level): OpenFile | undefined {
     try {
       const file = openFile(this.#options);
       file.boom.on('error', (error: Error) => this.#tell(systemFailure('write', this.#options.path, error)));
@@ -123,15 +124,15 @@ class AppendedLog implements AccessLog {
       file.boom.on('drain', () => (this.#isWriting &&= this.#file !== file));
       return file;
     } catch (error) {
-      this.#tell(openFailure(this.#options.path, error));
+      this.#tell(openFailure(this.#options.path, error), severity);
       return undefined;
     }
   }
 
-  #tell(trouble: string): void {
+  #tell(trouble: string, severity: Level = 'alert'): void {
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
-    this.#options.log.write('alert', trouble);
+    this.#options.log.write(severity, trouble);
   }
 }
 

@@ -93,7 +93,8 @@ interface ErrorSink {
   readonly path: string;
   /** `severity` is the index of the level, from `debug` (0) to `emerg`. */
   write(line: string, severity: number): void;
-  reopen(): void;
+  /** Returns why it could not be opened again: it goes on with the old file. */
+  reopen(): string | undefined;
   close(): void;
 }
 
@@ -126,7 +127,9 @@ class FileSink implements ErrorSink {
   constructor(path: string, { prefix, opener = new LogOpener() }: LogWriter) {
     this.path = standardStream(path) === STDERR ? 'stderr' : resolve(prefix, path);
     this.#opener = opener;
-    this.#descriptor = this.#open() ?? STDERR;
+    const opened = this.#open();
+    if (typeof opened === 'string') tellOperator(`could not open error log file: ${opened}`);
+    this.#descriptor = typeof opened === 'string' ? STDERR : opened;
   }
 
   write(line: string): void {
@@ -134,13 +137,15 @@ class FileSink implements ErrorSink {
   }
 
   /** Keeps the old file if the new one cannot be opened, or is the same. */
-  reopen(): void {
+  reopen(): string | undefined {
     const next = this.#open();
-    if (next === undefined || next === this.#descriptor) return;
+    if (typeof next === 'string') return next;
+    if (next === this.#descriptor) return undefined;
     const isSame = identityOf(next) === identityOf(this.#descriptor);
     const left = isSame ? next : this.#descriptor;
     if (!isSame) this.#descriptor = next;
     if (left > STDERR) closeSync(left);
+    return undefined;
   }
 
   close(): void {
@@ -148,15 +153,15 @@ class FileSink implements ErrorSink {
     this.#descriptor = STDERR;
   }
 
-  #open(): number | undefined {
+  /** Returns a descriptor, or why there is none. */
+  #open(): number | string {
     if (this.path === 'stderr') return STDERR;
     const standard = standardStream(this.path);
     if (standard !== undefined) return standard;
     try {
       return this.#opener.open(this.path);
     } catch (error) {
-      tellOperator(`could not open error log file: ${openFailure(this.path, error)}`);
-      return undefined;
+      return openFailure(this.path, error);
     }
   }
 }
@@ -199,6 +204,8 @@ export interface LogWriter {
   readonly tid: number;
   readonly listeners?: LogListeners;
   readonly opener?: LogOpener;
+  /** Receives why a log could not be opened again; default: the logs themselves, of which that one writes to its old file. */
+  readonly tell?: (trouble: string) => void;
 }
 
 interface OpenTarget {
@@ -216,18 +223,20 @@ export function openErrorLogs(targets: readonly ErrorLogTarget[] | undefined, wr
     sink: openSink(target, writer),
   }));
   const author = `${process.pid}#${writer.tid}`;
+  const write: ErrorLog['write'] = (level, message, context) => {
+    const severity = LEVELS.indexOf(level);
+    const takers = logs.filter(({ threshold }) => severity >= threshold);
+    if (takers.length === 0) return;
+    const text = `${author}: ${errorText(message, context)}`;
+    const line = `${errorLogTime(Date.now())} [${level}] ${text}`;
+    for (const { sink } of takers) sink.write(line, severity);
+    writer.listeners?.tell(level, text);
+  };
+  const { tell = (trouble: string) => write('emerg', trouble) } = writer;
   return {
-    write: (level, message, context) => {
-      const severity = LEVELS.indexOf(level);
-      const takers = logs.filter(({ threshold }) => severity >= threshold);
-      if (takers.length === 0) return;
-      const text = `${author}: ${errorText(message, context)}`;
-      const line = `${errorLogTime(Date.now())} [${level}] ${text}`;
-      for (const { sink } of takers) sink.write(line, severity);
-      writer.listeners?.tell(level, text);
-    },
+    write,
     reopen: () => {
-      for (const { sink } of logs) sink.reopen();
+      for (const trouble of logs.flatMap(({ sink }) => sink.reopen() ?? [])) tell(trouble);
     },
     close: () => {
       for (const { sink } of logs) sink.close();

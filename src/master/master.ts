@@ -135,8 +135,11 @@ export class Master {
     this.#busy = this.#busy.then(async () => {
       this.#reopenWaits = false;
       const { privileges, log } = this.#options;
-      await privileges.reopen().catch((error: unknown) => log.write('alert', (error as Error).message));
+      const faults = await privileges
+        .reopen(this.#plan)
+        .catch((error: unknown): readonly string[] => [(error as Error).message]);
       log.reopen();
+      for (const fault of faults) log.write('emerg', fault);
       await this.#workers.reopen(privileges.logs);
       privileges.reopened();
     });

@@ -92,12 +92,17 @@ test('reopening continues in a new file of the same name', () => {
   expect(read()).not.toContain('before');
 });
 
-test('the open file stays in use when it cannot be reopened', () => {
+test('the open file stays in use when it cannot be reopened, and says why', () => {
   const log = open(target('error', join(dir, 'error.log')));
   renameSync(dir, `${dir}.moved`);
   log.reopen();
   log.write('error', 'still here');
   log.close();
   renameSync(`${dir}.moved`, dir);
-  expect(read()).toContain('still here');
+  const failed = `open() "${dir}/error.log" failed (2: No such file or directory)`;
+  expect(lines()).toEqual([
+    `@ [emerg] ${process.pid}#3: ${failed}`,
+    `@ [error] ${process.pid}#3: still here`,
+    '',
+  ]);
 });

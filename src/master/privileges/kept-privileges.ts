@@ -19,6 +19,7 @@ import {
   holdingsOf,
   type KeeperAnswer,
   type KeeperQuestion,
+  logFaults,
   type OpenedLogs,
   openLogs,
   portsOfRoot,
@@ -218,9 +219,12 @@ export class KeptPrivileges implements Privileges {
     await this.#ask({ type: 'refused' });
   }
 
-  async reopen(): Promise<void> {
+  async reopen({ main: { written } }: GatewayPlan): Promise<readonly string[]> {
     const answer = await this.#ask({ type: 'reopen' });
-    if (answer.type === 'reopened') this.#logs.take(answer.logs);
+    if (answer.type !== 'reopened') return [];
+    this.#logs.take(answer.logs);
+    const { faults } = answer.logs;
+    return logFaults(this.#account, { files: written.files, faults, opener: this.#opener });
   }
 
   reopened(): void {

@@ -34,8 +34,8 @@ export interface Privileges {
   refused(): Promise<void>;
   /** The logs that root has opened for the configuration that was loaded last. */
   readonly logs: HeldLogs;
-  /** Prepares new log files after rotation; they can be opened when it resolves. */
-  reopen(): Promise<void>;
+  /** Prepares new log files after rotation; they can be opened when it resolves, but for those that the messages are about. */
+  reopen(plan: GatewayPlan): Promise<readonly string[]>;
   /** To be called when all threads have opened them. */
   reopened(): void;
   /** To be called when a stop begins: no more connections are accepted. */
@@ -98,7 +98,7 @@ export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
       shared.refused();
     },
     logs: {},
-    reopen: () => Promise.resolve(),
+    reopen: () => Promise.resolve([]),
     reopened: () => undefined,
     leave: () => shared.close(),
     async ended(served) {

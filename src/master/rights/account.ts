@@ -84,16 +84,22 @@ interface CheckedLogs {
 }
 
 /** Throws if a log cannot be opened now that root has been given up: nginx, too, does not start without its logs. */
-export function checkLogs({ name }: Account, { files, faults, opener }: CheckedLogs): void {
-  for (const path of files) {
-    if (standardStream(path) !== undefined) continue;
+export function checkLogs(account: Account, logs: CheckedLogs): void {
+  const [first] = logFaults(account, logs);
+  if (first !== undefined) throw new Error(first);
+}
+
+/** The logs that cannot be opened now that root has been given up: a message for each, in root's words where root could not either. */
+export function logFaults({ name }: Account, { files, faults, opener }: CheckedLogs): readonly string[] {
+  return files.flatMap((path) => {
+    if (standardStream(path) !== undefined) return [];
     try {
       closeSync(opener.open(path));
+      return [];
     } catch (error) {
-      const ours = `${systemFailure('open', path, error)} for user "${name}"${remedyFor(path)}`;
-      throw new Error(faults[path] ?? ours, { cause: error });
+      return faults[path] ?? `${systemFailure('open', path, error)} for user "${name}"${remedyFor(path)}`;
     }
-  }
+  });
 }
 
 /** Throws if this account can neither write nor make a directory. */

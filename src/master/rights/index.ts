@@ -1,4 +1,4 @@
-export { become, checkLogs, checkProgram, checkWritable, servingAccount } from './account.ts';
+export { become, checkLogs, checkProgram, checkWritable, logFaults, servingAccount } from './account.ts';
 export { handOver, holdingsOf, openLogs, portsOfRoot } from './holdings.ts';
 export type {
   FromKeeper,
