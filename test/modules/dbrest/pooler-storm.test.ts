@@ -13,7 +13,8 @@ const READ = 200;
 const DELETED = perTier({ short: 1_000, long: 20_000 });
 const LANES = 24;
 const KILL_EVERY_MS = 150;
-const TIMEOUT_MS = 8_000;
+/** No request takes that long, on however busy a machine: one that does was forgotten, and says so. */
+const FORGOTTEN = 'dbrest_timeout 50s; dbrest_pool_timeout 50s;';
 
 /** `anon` and `web_user` see their own half of each table. Nothing keeps a row from being inserted twice. */
 const FIXTURE = TABLES.map(
@@ -41,9 +42,6 @@ class Storm {
   readonly perhapsGone = new Set<string>();
   readonly perhapsAdded = new Set<string>();
   readonly added = new Set<string>();
-  readonly statuses = new Map<number, number>();
-  slowestMs = 0;
-  requests = 0;
   readonly #gw: Gateway;
   #deleted = READ;
   #inserted = 1_000_000;
@@ -96,7 +94,6 @@ class Storm {
 
   async #ask(path: string, id: number, sent: Sent = {}): Promise<{ status: number; body: string }> {
     const { method = 'GET', row } = sent;
-    const startedMs = performance.now();
     const token = sign({ role: ownerOf(id) });
     const headers = {
       authorization: `Bearer ${token}`,
@@ -109,9 +106,9 @@ class Storm {
       headers,
       ...(body !== undefined && { body }),
     });
-    this.slowestMs = Math.max(this.slowestMs, performance.now() - startedMs);
-    this.requests += 1;
-    this.statuses.set(response.status, (this.statuses.get(response.status) ?? 0) + 1);
+    // A session that was ended is noticed at once: only a request that was not run, or whose end was not noticed, waits for its deadline.
+    if (response.body.includes('in time'))
+      this.wrong.add(`${method} ${path}: ${response.status} ${response.body}`);
     return response;
   }
 }
@@ -181,7 +178,7 @@ test.for(cases)(
     const pooler = await pgbouncer(t, db, { mode, settings });
     const gw = await startGateway(
       t,
-      `dbrest_anon_role anon; dbrest_jwt_secret "${SECRET}"; dbrest_timeout ${TIMEOUT_MS}ms; dbrest_pool_size 12;
+      `dbrest_anon_role anon; dbrest_jwt_secret "${SECRET}"; ${FORGOTTEN} dbrest_pool_size 12;
        dbrest_prepared_statements ${statements};
        server { location /api/ { dbrest_pass ${pooler.dsn}; } }`,
     );
@@ -190,7 +187,6 @@ test.for(cases)(
     const killed = await rage(storm, db);
     await compareRows(storm, db);
     expect([...storm.wrong]).toEqual([]);
-    expect(storm.slowestMs).toBeLessThan(TIMEOUT_MS + 1_000);
     expect(killed).toBeGreaterThan(0);
   },
 );
