@@ -39,6 +39,20 @@ export function isStatementError(error: unknown): error is WireError {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
+/** PostgreSQL does not translate these messages. Functions may use them, too (`raise`), which says nothing of this kind. */
+const LOST_OBJECT = /^(?:cache lookup failed for|could not open relation with OID) /;
+
+/** A statement met something that was dropped, and perhaps made anew, while it ran. Its transaction is rolled back. */
+export function hasLostObject({ code, message, routine }: Raised): boolean {
+  return code === 'XX000' && routine !== 'exec_stmt_raise' && LOST_OBJECT.test(message);
+}
+
+interface Raised {
+  readonly code?: string;
+  readonly message: string;
+  readonly routine?: string | undefined;
+}
+
 /** The first line of an error's message, without the passwords of the target. If all addresses of a host failed, there is only a code. */
 export function publicMessage(
   { message, code = '' }: NodeJS.ErrnoException,

@@ -4,6 +4,7 @@ export {
   type Attempt,
   connectionAttempts,
   ConnectTimeout,
+  hasLostObject,
   isStatementError,
   type Pg,
   publicMessage,

@@ -8,6 +8,7 @@ import type { DatabaseMetrics } from './metrics.ts';
 import { Channels } from './notifications/index.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import { hasOldPlan, MOST_REPEATS, reasonToRepeat } from './reason-to-repeat.ts';
+import { Renewal } from './renewal.ts';
 import {
   CatalogueShare,
   CatalogueWriter,
@@ -99,9 +100,6 @@ const BACKGROUND_RULES: RunRules = {
 /** Limits of health checks. */
 const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
 
-/** An error that a function raises at will must not replace the sessions all the time. */
-const RENEWAL_PAUSE_MS = 1_000;
-
 /** The pool of a database that no location has claimed yet. */
 const BEFORE_CLAIMS: PoolBounds = { size: 1, maxAgeMs: 30 * 60_000 };
 /** Extra time after `statement_timeout` in which the server can report the timeout itself. */
@@ -157,8 +155,10 @@ export class Database {
   #settingFollowers = 0;
   /** Grows when plans may have become outdated that the server does not know to be. */
   #planEpoch = 0;
-  /** When all sessions were replaced. */
-  #renewedMs = -Infinity;
+  readonly #renewal = new Renewal(() => {
+    this.#pool.renew();
+    this.#shared.close();
+  });
 
   constructor({ name, identity, open, listen, log, share, workerId, metrics }: DatabaseOptions) {
     this.#name = name;
@@ -224,11 +224,13 @@ export class Database {
   async read(steps: readonly RunStep[], order: BatchOrder): Promise<Results> {
     const { client } = order;
     let run = this.#run(steps, order, true);
-    for (let repeats = 0; ; repeats += 1) {
+    for (let repeats = 0, lostType = false; ; repeats += 1) {
       try {
-        return await run;
+        const results = await run;
+        if (lostType) this.#renewal.helped();
+        return results;
       } catch (error) {
-        this.#noteFailure(error as WireError);
+        lostType = hasLostType(error as WireError);
         const reason = reasonToRepeat(error as WireError);
         const mayRepeat = reason !== undefined && repeats < MOST_REPEATS[reason];
         if (!mayRepeat || client.aborted || client.done === true) throw error;
@@ -245,12 +247,7 @@ export class Database {
    * an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
    */
   async write(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
-    try {
-      return await this.#run(steps, given.leaves ? given : { ...given, leaves: 'anything' }, false);
-    } catch (error) {
-      this.#noteFailure(error as WireError);
-      throw error;
-    }
+    return this.#run(steps, given.leaves ? given : { ...given, leaves: 'anything' }, false);
   }
 
   /** The features of the server, read once. Rejects as `read` does. */
@@ -342,6 +339,9 @@ export class Database {
       this.#slowClients.begin(session);
       if (order.gate) await this.#pass(order.gate, session, order);
       return await session.run(steps, rules.timeoutMs + GRACE_MS, this.#batchRules(order));
+    } catch (error) {
+      this.#noteFailure(error as WireError, session);
+      throw error;
     } finally {
       running = undefined;
       this.#slowClients.end(session);
@@ -377,6 +377,9 @@ export class Database {
       const most = isRepeatable ? MOST_CHARACTERS : undefined;
       const batch = this.#batchRules(order, { client, most });
       return await shared.session.run(steps, rules.timeoutMs + GRACE_MS, batch);
+    } catch (error) {
+      this.#noteFailure(error as WireError, shared.session);
+      throw error;
     } finally {
       this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
       this.#shared.leave(shared, turnMs);
@@ -426,9 +429,9 @@ export class Database {
   }
 
   /** Other sessions have the same old plan, or types. */
-  #noteFailure(error: WireError): void {
+  #noteFailure(error: WireError, session: Session): void {
     if (hasOldPlan(error)) this.#planEpoch += 1;
-    if (hasLostType(error) && performance.now() - this.#renewedMs > RENEWAL_PAUSE_MS) this.#renewSessions();
+    if (hasLostType(error) && !this.#pool.isAged(session)) this.#renewal.tryAgain();
   }
 
   /**
@@ -437,15 +440,8 @@ export class Database {
    */
   #schemaReplaced(isSame: boolean, losesTypes: boolean): void {
     if (!isSame) this.#planEpoch += 1;
-    if (losesTypes) this.#renewSessions();
+    if (losesTypes) this.#renewal.run();
     this.caches.schemaRead(isSame);
-  }
-
-  /** Functions in PL/pgSQL keep the types of their variables for as long as a session lasts. */
-  #renewSessions(): void {
-    this.#renewedMs = performance.now();
-    this.#pool.renew();
-    this.#shared.close();
   }
 
   /** Takes a catalogue that another worker has read. */

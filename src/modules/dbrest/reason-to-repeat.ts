@@ -1,5 +1,5 @@
-import type { WireError } from '../../postgres/index.ts';
-import { ConnectionLost, hasLostType } from './session/index.ts';
+import { hasLostObject, type WireError } from '../../postgres/index.ts';
+import { ConnectionLost } from './session/index.ts';
 
 /** How often a read is repeated; with each try in vain the load grows that causes conflicts. */
 export const MOST_REPEATS = { lost: 1, conflict: 3 } as const;
@@ -24,7 +24,7 @@ export function reasonToRepeat(error: WireError): keyof typeof MOST_REPEATS | un
   if (error instanceof ConnectionLost) return error.late ? undefined : 'lost';
   const { code = '', severity, routine = '' } = error;
   if (severity === 'FATAL' || SESSION_LOST.test(code)) return 'lost';
-  if (CONFLICT.test(code) || BODY_CHECK.test(routine) || hasOldPlan(error) || hasLostType(error))
+  if (CONFLICT.test(code) || BODY_CHECK.test(routine) || hasOldPlan(error) || hasLostObject(error))
     return 'conflict';
   return undefined;
 }

@@ -199,7 +199,7 @@ test('after a type was replaced a volatile function fails once at most, and is n
   expect(await note(api)).toEqual([200, 'true']);
   await db.query(REPLACED_ENUM);
   const [status, body = ''] = await note(api);
-  expect(status).toBe(500);
+  expect(status).toBe(503);
   expect(JSON.parse(body)).toMatchObject({
     code: 'XX000',
     message: expect.stringMatching(/^cache lookup failed for type \d+$/) as string,

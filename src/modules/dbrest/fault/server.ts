@@ -1,3 +1,4 @@
+import { hasLostObject } from '../../../postgres/index.ts';
 import { isObject, parseJson } from '../json.ts';
 import { DbrestFault, type FaultShape } from './fault.ts';
 
@@ -44,7 +45,7 @@ const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
   ['HV', 500],
   ['P0001', 400],
   ['P0', 500],
-  ['XX', 500],
+  ['XX', (error) => (hasLostObject(error) ? 503 : 500)],
   ['42883', ({ message }) => (message.startsWith('function xmlagg(') ? 406 : 404)],
   ['42P01', 404],
   ['42P17', 500],
@@ -93,7 +94,10 @@ export function serverFault(error: ServerError, authenticated: boolean): DbrestF
 }
 
 /** A hint for errors to which PostgreSQL gives none. */
-function ownHint({ code, message }: ServerError): string | null {
+function ownHint(error: ServerError): string | null {
+  const { code, message } = error;
+  if (hasLostObject(error))
+    return 'Something was replaced in the database meanwhile, and the request was rolled back: send it again.';
   const isUngroupable =
     code === '42883' && message.startsWith('could not identify an equality operator for type');
   return isUngroupable

@@ -1,4 +1,4 @@
-import type { WireError } from '../../../postgres/index.ts';
+import { hasLostObject, type WireError } from '../../../postgres/index.ts';
 
 /** Returns whether the server closes the connection after an error, or the session can no longer be relied upon. */
 export function endsSession(error: WireError): boolean {
@@ -7,12 +7,9 @@ export function endsSession(error: WireError): boolean {
   return isMisnamed(error) || hasLostType(error);
 }
 
-/**
- * A function uses a type that is gone, or was replaced by one of the same name: PL/pgSQL looks up the types of its variables once
- * in each session. PostgreSQL does not translate this message.
- */
-export function hasLostType({ code, message }: WireError): boolean {
-  return code === 'XX000' && message.startsWith('cache lookup failed for type ');
+/** What is gone is a type: PL/pgSQL looks up the types of its variables once in each session. */
+export function hasLostType(error: WireError): boolean {
+  return hasLostObject(error) && error.message.startsWith('cache lookup failed for type ');
 }
 
 /**
