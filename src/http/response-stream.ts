@@ -1,4 +1,5 @@
 import type { BodyTransform, Transformed } from './body-transform.ts';
+import { TurnBudget } from './turn-budget.ts';
 
 /** A response whose body is written in pieces. */
 export interface ResponseStream {
@@ -38,6 +39,9 @@ export function transformWhole(
   return transforms.reduce((body, transform) => transform.whole?.(body) ?? body, bytes);
 }
 
+/** Of this thread. */
+const turn = new TurnBudget();
+
 /** A stream that transforms the body before it is sent. Pieces keep their order even if a transform waits. */
 export class FilteredStream implements ResponseStream {
   readonly #inner: ResponseStream;
@@ -54,7 +58,7 @@ export class FilteredStream implements ResponseStream {
 
   write(chunk: string | Uint8Array): boolean {
     const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    return this.#run(() => this.#pass(piece, 0));
+    return this.#run(() => this.#take(piece));
   }
 
   async drained(): Promise<void> {
@@ -91,6 +95,21 @@ export class FilteredStream implements ResponseStream {
     void busy.then(() => {
       if (this.#busy === busy) this.#busy = undefined;
     });
+  }
+
+  /** Transforms a piece, in this turn of the event loop or in later ones. */
+  #take(piece: Uint8Array): boolean | Promise<boolean> {
+    if (piece.byteLength > PIECE_BYTES) return this.#takeInSlices(piece);
+    return turn.take(piece.byteLength)?.then(() => this.#pass(piece, 0)) ?? this.#pass(piece, 0);
+  }
+
+  async #takeInSlices(piece: Uint8Array): Promise<boolean> {
+    let isTaken = true;
+    for (let at = 0; at < piece.byteLength; at += PIECE_BYTES) {
+      if (!isTaken) await this.#inner.drained();
+      isTaken = await this.#take(piece.subarray(at, at + PIECE_BYTES));
+    }
+    return isTaken;
   }
 
   /** Passes a piece through the transforms from `index` on, and sends the result. */
