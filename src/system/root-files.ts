@@ -69,7 +69,7 @@ const MOST_ATTEMPTS = 5;
  */
 export function appendAsRoot(path: string, account?: number): number {
   return atEntry(path, (entry) => {
-    const { descriptor, isNew } = openOrCreate(entry.name);
+    const { descriptor, isNew } = openOrCreate(entry.name, entry.directory ? O_NOFOLLOW : 0);
     try {
       const found = fstatSync(descriptor);
       if (entry.directory) refuseTrap(found, entry.directory, account);
@@ -107,14 +107,17 @@ export function openToAppend(path: string, flags: number): number {
 }
 
 /** With O_CREAT, Linux refuses root the files of others in /tmp (fs.protected_regular). */
-function openOrCreate(name: string): { readonly descriptor: number; readonly isNew: boolean } {
+function openOrCreate(
+  name: string,
+  follow: number,
+): { readonly descriptor: number; readonly isNew: boolean } {
   for (let attempt = 1; ; attempt++) {
     for (const [flags, passing] of [
       [0, 'ENOENT'],
       [O_CREAT | O_EXCL, 'EEXIST'],
     ] as const) {
       try {
-        return { descriptor: openToAppend(name, flags | O_NOFOLLOW), isNew: flags !== 0 };
+        return { descriptor: openToAppend(name, flags | follow), isNew: flags !== 0 };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== passing || attempt === MOST_ATTEMPTS) throw error;
       }
@@ -203,7 +206,7 @@ function walk(path: string): Walk {
     const next = join(safe, name);
     const found = lstatSync(next, { throwIfNoEntry: false });
     if (!isKept(lstatSync(safe, { throwIfNoEntry: false }), found)) break;
-    if (found?.isSymbolicLink() !== true) safe = next;
+    if (found?.isSymbolicLink() !== true || isDescriptor(next)) safe = next;
     else if (++links > MOST_LINKS) break;
     else {
       const target = readlinkSync(next);
@@ -213,6 +216,11 @@ function walk(path: string): Walk {
     names.shift();
   }
   return { safe, names };
+}
+
+/** Such a link leads to an open file, which need not have a name (proc(5)): containers log to /proc/1/fd/1. */
+function isDescriptor(path: string): boolean {
+  return /^\/proc\/\d+\/(?:task\/\d+\/)?fd\/\d+$/.test(path);
 }
 
 /**
