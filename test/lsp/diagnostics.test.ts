@@ -52,10 +52,17 @@ beforeAll(async () => {
   shared = await startClient(owner, {}, { workspace: false, env });
 });
 
+/** The diagnostics of a text alone: each change has all open texts checked. */
+async function diagnosticsOf(path: string, text: string): Promise<readonly Diagnostic[]> {
+  await shared.open(path, text);
+  const found = await shared.diagnostics(path);
+  await shared.close(path);
+  return found;
+}
+
 for (const [index, { it, text, says }] of cases.entries()) {
   test(`an editor shows ${it}`, async () => {
-    await shared.open(`${index}/gateway.conf`, text);
-    expect(shown(text, await shared.diagnostics(`${index}/gateway.conf`))).toEqual(says);
+    expect(shown(text, await diagnosticsOf(`${index}/gateway.conf`, text))).toEqual(says);
   });
 }
 
@@ -146,9 +153,7 @@ const pieces = [
 
 for (const { it, text, says } of pieces) {
   test(`a piece of configuration that nothing includes ${it}`, async () => {
-    const file = `${it}/piece.inc`;
-    await shared.open(file, text);
-    const found = await shared.diagnostics(file);
+    const found = await diagnosticsOf(`${it}/piece.inc`, text);
     expect(found.map(({ message }) => message)).toEqual(says);
   });
 }
@@ -173,8 +178,8 @@ for (const name of readdirSync(EXAMPLES)) {
     async () => {
       const path = join(EXAMPLES, name);
       const uri = `file:${path}`;
-      await shared.open(uri, readFileSync(path, 'utf8'));
-      expect((await shared.diagnostics(uri)).filter(({ severity }) => severity === 1)).toEqual([]);
+      const found = await diagnosticsOf(uri, readFileSync(path, 'utf8'));
+      expect(found.filter(({ severity }) => severity === 1)).toEqual([]);
     },
   );
 }

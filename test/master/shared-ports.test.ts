@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
-import { startSupervised } from './processes.ts';
+import { perTier } from '../harness/tier.ts';
+import { sharedSupervised, startSupervised } from './processes.ts';
 import { sabotage, SABOTAGED } from './saboteur.ts';
 
 const WORKERS = 3;
@@ -40,6 +41,7 @@ async function workersOf(target: Target): Promise<number> {
 
 const OPTIONS = { workers: WORKERS, main: 'http_engine node;' };
 const SHOWN = 'return 200 $connection;';
+const shared = sharedSupervised(`server { ${SHOWN} }`, OPTIONS);
 
 /** Sends SIGHUP with another configuration. */
 async function reload(gw: Gateway, http: string): Promise<void> {
@@ -47,13 +49,13 @@ async function reload(gw: Gateway, http: string): Promise<void> {
 }
 
 test('all workers accept connections of a port of the node engine', async (t) => {
-  const gw = await startSupervised(t, `server { ${SHOWN} }`, OPTIONS);
+  const gw = await shared(t);
   expect(await workersOf({ port: gw.port })).toBe(WORKERS);
   expect(gw.errorLog()).not.toContain('alone');
 });
 
 test('the gateway stops, too, while a worker waits for its socket', async (t) => {
-  for (const delayMs of [0, 20, 60, 120, 200]) {
+  for (const delayMs of perTier({ short: [20, 120], long: [0, 20, 60, 120, 200] })) {
     const gw = await startSupervised(t, `server { ${SHOWN} }`, OPTIONS);
     const added = await freePort();
     gw.write(`server { ${SHOWN} } server { listen 127.0.0.1:${added}; ${SHOWN} }`);
@@ -82,11 +84,8 @@ test.runIf(process.getuid?.() === 0)('so they do after root has become another a
 });
 
 test('all workers accept connections of a Unix socket of the node engine', async (t) => {
-  const gw = await startSupervised(
-    t,
-    `server { listen unix:gw.sock; ${SHOWN} } server { ${SHOWN} }`,
-    OPTIONS,
-  );
+  const gw = await shared(t);
+  await reload(gw, `server { listen unix:gw.sock; ${SHOWN} } server { ${SHOWN} }`);
   expect(await workersOf({ socketPath: `${gw.dir}/gw.sock` })).toBe(WORKERS);
 });
 
@@ -102,7 +101,8 @@ test('an address beside the wildcard of its port is served by its own server in 
 
 test('a reload adds and removes ports, and keeps others in all workers', async (t) => {
   const other = await freePort();
-  const gw = await startSupervised(t, `server { ${SHOWN} }`, OPTIONS);
+  const gw = await shared(t);
+  await reload(gw, `server { ${SHOWN} }`);
   await reload(gw, `server { listen 127.0.0.1:${gw.port}; listen 127.0.0.1:${other}; ${SHOWN} }`);
   expect(await workersOf({ port: other })).toBe(WORKERS);
   expect(await workersOf({ port: gw.port })).toBe(WORKERS);
@@ -116,7 +116,8 @@ test('a reload adds and removes ports, and keeps others in all workers', async (
 
 test('a reload that is refused leaves no socket behind', async (t) => {
   const [added, taken] = [await freePort(), await freePort()];
-  const gw = await startSupervised(t, `server { ${SHOWN} }`, OPTIONS);
+  const gw = await shared(t);
+  await reload(gw, `server { ${SHOWN} }`);
   const other = await startSupervised(t, `server { listen 127.0.0.1:${taken}; ${SHOWN} }`, {
     ...OPTIONS,
     port: taken,

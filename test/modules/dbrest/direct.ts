@@ -1,10 +1,10 @@
-import type { TestContext } from 'vitest';
 import type { Build, WorkerScope } from '../../../src/contract/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
 import { readDsn } from '../../../src/postgres/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
+import type { Owner } from '../../harness/owner.ts';
 import { type SentResponse, TestWire } from '../../harness/test-wire.ts';
 
 /** A `dbrest` location of one worker, without the rest of the gateway. */
@@ -65,7 +65,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
 };
 
 /** A worker, until the test ends: its locations of one database share resources. */
-export function startWorker(t: Pick<TestContext, 'onTestFinished'>): { scope: WorkerScope; log: string[] } {
+export function startWorker(t: Pick<Owner, 'onTestFinished'>): { scope: WorkerScope; log: string[] } {
   const log: string[] = [];
   const opened = new Map<string, unknown>();
   const share = openShare();
@@ -100,7 +100,7 @@ interface LocationOptions extends Partial<DbrestConfig> {
 
 /** Compiles the module for the location `/api/`, as the worker would. */
 export async function direct(
-  t: Pick<TestContext, 'onTestFinished'>,
+  t: Pick<Owner, 'onTestFinished'>,
   dsn: string,
   { worker = startWorker(t), ...config }: LocationOptions = {},
 ): Promise<Direct> {

@@ -1,3 +1,5 @@
+import { perTier } from '../../harness/tier.ts';
+
 /** Texts that are special in SQL, in JavaScript or in HTTP, and others that a client may send anywhere. */
 export const HOSTILE = [
   `'`,
@@ -85,3 +87,11 @@ export const HOSTILE = [
   `${'('.repeat(2000)}`,
   `${'9'.repeat(400)}`,
 ];
+
+/**
+ * The texts for one of many parts of a request, by its number. The short tier sends a third of them to each part, and each of
+ * them to every third part.
+ */
+export function hostileFor(part: number): readonly string[] {
+  return perTier({ short: HOSTILE.filter((_, index) => (index + part) % 3 === 0), long: HOSTILE });
+}
