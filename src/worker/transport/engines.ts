@@ -75,7 +75,7 @@ export class Engines implements Transport {
     if (losing.length === 0) return undefined;
     for (const { key } of losing) this.#toldLosses.add(key);
     const text = losing.map(({ key }) => key).join(', ');
-    return `uWebSockets.js drops bytes from 0x80 on at the ends of header values ("José" arrives as "Jos") on ${text}: "http_engine node;" in the http block keeps them`;
+    return `uWebSockets.js drops bytes from 0x80 on at the ends of header values ("José" arrives as "Jos") on ${text}: "http_engine node;" at the top of the file keeps them`;
   }
 
   #loses(port: PortHandler): boolean {
