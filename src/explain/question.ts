@@ -1,6 +1,6 @@
 import { printable } from '../../grammar/index.ts';
 import type { PortHandler } from '../compile/index.ts';
-import { isValidQuery, methodRefusal, parseHost } from '../http/index.ts';
+import { isValidQuery, methodRefusal, parseHost, splitTarget } from '../http/index.ts';
 import { Framing } from '../http1/index.ts';
 
 /** A request to explain. */
@@ -45,7 +45,7 @@ export interface ReadQuestion {
 }
 
 const METHOD = /^[!#$%&'*+.^_`|~\w-]+$/;
-const TARGET = /^(?:(https?):\/\/(?:unix:([^:]+):?|([^/?#]*)))?([^#]*)$/i;
+const TARGET = /^(?:(https?):\/\/(?:unix:([^:]+):?|([^/?#]*)))?(.*)$/i;
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
 /** Reads a question. A string gives the reason if it is invalid. */
@@ -64,15 +64,14 @@ export function readQuestion({ method, url, headers, from, body = '' }: Question
   const all = lowered.filter(([name]) => name !== 'host');
   const framing = framingOf(all);
   const requestUri = target.startsWith('/') ? target : `/${target}`;
-  const mark = requestUri.indexOf('?');
-  const args = mark < 0 ? '' : requestUri.slice(mark + 1);
+  const { path, args } = splitTarget(requestUri);
   const host = hostHeader === undefined ? '' : parseHost(hostHeader);
   const refusal = refusalOf({ host, hostHeader, args, framing });
   return {
     destination: { scheme, ...(place && { place }) },
     method,
     requestUri,
-    path: mark < 0 ? requestUri : requestUri.slice(0, mark),
+    path,
     args,
     host: host ?? '',
     hostHeader,

@@ -78,6 +78,7 @@ export {
   encodePath,
   isValidQuery,
   normalizePath,
+  splitTarget,
 } from './uri.ts';
 export {
   compileReadGate,

@@ -3,31 +3,44 @@ import { isIPv6 } from 'node:net';
 /** A path that decoding and normalising would not change: no `%`, no empty segment, none that begins with a dot. */
 const NORMAL = /^\/(?:[\w~!$&'()*+,;=:@[\]-][\w~!$&'()*+,;=:@[\].-]*(?:\/|$))*$/;
 
-/** Every printable ASCII character but `\\`, which some programs take for a slash, and `?` and `#`, which end a path. */
-const PATH_CHARACTERS = /^\/[!"$->@-[\]-~]*$/;
-
+/**
+ * Everything but blanks, control bytes, `\\`, which some programs take for a slash, `?` and `#`, which end a path, and U+FFFD, which
+ * stands for bytes that are not UTF-8.
+ */
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
-const CONTROL = /[\0-\x1f\x7f]/;
+const PATH_CHARACTERS = /^\/[^\0-\x20#?\\\x7f\ufffd]*$/;
 
-/** Every printable ASCII character but `#`; `%` only before two hexadecimal digits. */
-const QUERY = /^[!"$&-~]*(?:%[0-9A-Fa-f]{2}[!"$&-~]*)*$/;
+/** The same, but `?` and `\\` may stand in it, and `%` only before two hexadecimal digits. */
+// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+const QUERY = /^[^\0-\x20#%\x7f\ufffd]*(?:%[0-9A-Fa-f]{2}[^\0-\x20#%\x7f\ufffd]*)*$/;
 
 /** What nginx's `ngx_escape_uri` escapes in a URI (1.21.1 and later). */
 const ESCAPED_IN_URI = /[^!$&-;=@-[\]_a-z~]+/g;
 
 const ESCAPED_IN_ARGUMENT = /[^!$'-*,-:=@-[\]_a-z~]+/g;
 
+/** Returns the parts of a target before and behind its first `?`. `#` and what follows belong to neither (nginx). */
+export function splitTarget(target: string): { readonly path: string; readonly args: string } {
+  const fragment = target.indexOf('#');
+  const whole = fragment < 0 ? target : target.slice(0, fragment);
+  const question = whole.indexOf('?');
+  return question < 0
+    ? { path: whole, args: '' }
+    : { path: whole.slice(0, question), args: whole.slice(question + 1) };
+}
+
 /**
  * Returns the path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged if
- * `mergeSlashes`. `undefined` means 400: a backslash, an 8-bit byte, a malformed `%`, a decoded control byte, invalid
- * UTF-8, or a `..` above the root. As in nginx, browsers may send `"<>^`{|}` unescaped. As in nginx, `%2F` becomes a slash, and `%3F` and `%23` become plain characters of
- * the path.
+ * `mergeSlashes`. `undefined` means 400: a backslash, a blank or control byte that is not encoded, a malformed `%`, `%00`,
+ * invalid UTF-8, or a `..` above the root. As in nginx, clients may send `"<>^`{|}` and UTF-8 unescaped, `%2F` becomes a
+ * slash, `%3F` and `%23` become plain characters of the path, and other control bytes than NUL may be encoded in it: whoever
+ * writes a header or a line escapes them.
  */
 export function normalizePath(raw: string, mergeSlashes: boolean): string | undefined {
   if (NORMAL.test(raw)) return raw;
   if (!PATH_CHARACTERS.test(raw)) return undefined;
   const path = decodeComponent(raw);
-  if (path === undefined || CONTROL.test(path)) return undefined;
+  if (path === undefined || path.includes('\0')) return undefined;
   return resolveSegments(path, mergeSlashes);
 }
 
@@ -52,7 +65,7 @@ function resolveSegments(path: string, mergeSlashes: boolean): string | undefine
 /**
  * Tells whether a query is acceptable. Besides RFC 3986's characters it may contain `"<>[\]^`{|}`, which browsers and
  * API clients send unescaped (`data->>name=eq.x`, `tags=cs.{a,b}`, `in.("a","b\"c")`). The core never decodes a query,
- * so they are harmless. Raw 8-bit bytes, control bytes, blanks, `#` and a malformed `%` are refused (400).
+ * so they are harmless, as is UTF-8. Control bytes, blanks, `#`, other bytes and a malformed `%` are refused (400).
  */
 export function isValidQuery(raw: string): boolean {
   return QUERY.test(raw);

@@ -225,6 +225,9 @@ export interface Regex {
   test(text: string): boolean;
 }
 
+/** `$` at the end of a pattern or of an alternative, which is where it means something. */
+const END = /(?:^|[^\\]|\\\\)\$(?:[|)]|$)/;
+
 /**
  * Compiles a pattern. The length of a text decides which engine matches it, so that no match takes longer than about 50
  * ms.
@@ -239,13 +242,18 @@ export function compileRegex(regex: ReadRegex): Regex {
     if (length <= long) linear ??= linearRegex(regex.source);
     return (length <= long && linear) || (bounded ??= new BoundedRegex(regex.source));
   };
-  const exec = (text: string): RegExpExecArray | null => {
+  const match = (text: string): RegExpExecArray | null => {
     try {
       return engineFor(text).exec(text);
     } catch (error) {
       throw error instanceof MatchLimit ? matchLimitFault(regex, text) : error;
     }
   };
+  // In PCRE `$` matches before a line end that ends the text as well, in JavaScript it does not: a location for `\.php$` has to see
+  // the path `/a.php%0A`.
+  const mayEndBeforeLineEnd = END.test(regex.pattern);
+  const exec = (text: string): RegExpExecArray | null =>
+    match(text) ?? (mayEndBeforeLineEnd && text.endsWith('\n') ? match(text.slice(0, -1)) : null);
   return { exec, test: (text) => exec(text) !== null };
 }
 

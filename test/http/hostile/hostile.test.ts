@@ -8,6 +8,7 @@ const CONF = `
   server {
     location / { return 200 "uri=$uri args=$args host=$host"; }
     location /none { return 204; }
+    location /moved/ { add_header X-Uri $uri; return 302 /to$uri; }
     location /header { add_header X-N $arg_n; return 200; }
     location ~ ^/to/(.*)$ { return 302 /$1; }
   }

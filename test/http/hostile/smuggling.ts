@@ -117,7 +117,13 @@ export const withoutBody: readonly HostileCase[] = [
 
 /** Guard 11. */
 export const injection: readonly HostileCase[] = [
-  refused(400)(11, 'a line end in a captured path never reaches a header', get('/to/a%0d%0aX-Evil:%201')),
+  {
+    guard: 11,
+    it: 'a line end in a path never ends a header',
+    send: get('/moved/a%0d%0aX-Evil:%201'),
+    statuses: [302],
+    then: 'open',
+  },
   {
     guard: 11,
     it: 'a blank in a captured path is escaped in Location',

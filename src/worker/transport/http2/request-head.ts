@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { PortHandler } from '../../../compile/index.ts';
-import { isValidQuery, normalizePath, type RequestFacts } from '../../../http/index.ts';
+import { isValidQuery, normalizePath, type RequestFacts, splitTarget } from '../../../http/index.ts';
 import { HeadScan, headRulesOf, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 
 /** The head of a request on an HTTP/2 stream, and the properties derived from it. */
@@ -66,9 +66,8 @@ export class StreamHeadReader {
   #take(name: string, raw: string, pseudo: Pseudo): void {
     const value = EIGHT_BIT.test(raw) ? Buffer.from(raw, 'latin1').toString() : raw;
     if (name === ':method') pseudo.method = value;
-    // As in HTTP/1, the path keeps one character per byte.
     else if (name === ':path') {
-      pseudo.path = raw;
+      pseudo.path = value;
       this.#pathRules = this.#scan.rules;
     } else if (name === ':authority') {
       pseudo.authority = value;
@@ -97,9 +96,7 @@ export class StreamHeadReader {
 
   #head({ method: sent, path: pathAndQuery, protocol }: Pseudo, isWhole: boolean): StreamHead {
     const method = sent === 'CONNECT' && protocol !== undefined ? 'GET' : sent;
-    const question = pathAndQuery.indexOf('?');
-    const path = question < 0 ? pathAndQuery : pathAndQuery.slice(0, question);
-    const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
+    const { path, args } = splitTarget(pathAndQuery);
     const uri = PATH.test(pathAndQuery) ? normalizePath(path, this.#pathRules.mergeSlashes) : undefined;
     const scan = this.#scan;
     const host = scan.host === undefined ? '' : scan.hostName();

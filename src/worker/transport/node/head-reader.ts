@@ -1,5 +1,11 @@
 import type { PortHandler } from '../../../compile/index.ts';
-import { isValidQuery, normalizePath, parseHost, type RequestFacts } from '../../../http/index.ts';
+import {
+  isValidQuery,
+  normalizePath,
+  parseHost,
+  type RequestFacts,
+  splitTarget,
+} from '../../../http/index.ts';
 import {
   emptyLineAt,
   headEnd,
@@ -191,10 +197,9 @@ export class HeadReader implements LineReceiver {
   }
 
   #head(line: RequestLine, { bytes, isMalformed, mergesSlashes }: ReadHead): Head {
-    const { method, pathAndQuery, version } = line;
-    const question = pathAndQuery.indexOf('?');
-    const path = question < 0 ? pathAndQuery : pathAndQuery.slice(0, question);
-    const args = question < 0 ? '' : pathAndQuery.slice(question + 1);
+    const { method, version } = line;
+    const pathAndQuery = EIGHT_BIT.test(line.pathAndQuery) ? fromUtf8(line.pathAndQuery) : line.pathAndQuery;
+    const { path, args } = splitTarget(pathAndQuery);
     const uri = normalizePath(path, mergesSlashes);
     const host = this.#hostOf(line);
     let refusal = isMalformed ? 400 : this.#scan.refusal(method, version === '1.1');
@@ -207,7 +212,7 @@ export class HeadReader implements LineReceiver {
         // Of HTTP/0.9 nginx knows no version, and what is refused may have bytes that need not be UTF-8.
         line: version === '0.9' ? `${method} ${pathAndQuery}` : undefined,
         method,
-        requestUri: EIGHT_BIT.test(pathAndQuery) ? fromUtf8(pathAndQuery) : pathAndQuery,
+        requestUri: pathAndQuery,
         uri: uri ?? '',
         args,
         host: host ?? '',

@@ -6,7 +6,13 @@ import type {
   us_socket_context_t,
 } from 'uWebSockets.js';
 import type { PortHandler } from '../../../compile/index.ts';
-import { isValidQuery, normalizePath, type RequestFacts, statusOnWire } from '../../../http/index.ts';
+import {
+  isValidQuery,
+  normalizePath,
+  type RequestFacts,
+  splitTarget,
+  statusOnWire,
+} from '../../../http/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
@@ -205,16 +211,19 @@ export class UwsTransport implements Transport, Failing {
     { port, scan, handshake }: UwsPort,
   ): RequestFacts & { readonly refusal: number } {
     const method = req.getCaseSensitiveMethod();
-    const path = req.getUrl();
+    const url = req.getUrl();
     // Declared as a string, but undefined without a `?`.
     const query = req.getQuery() as string | undefined;
-    const args = query ?? '';
+    const requestUri = query === undefined ? url : `${url}?${query}`;
+    const { path, args } = requestUri.includes('#')
+      ? splitTarget(requestUri)
+      : { path: url, args: query ?? '' };
     let refusal = scan.refusal(method);
-    let uri: string | undefined = path;
+    let uri: string | undefined = url;
     const host = scan.hostName();
     if (refusal === 0) {
       uri = normalizePath(path, port.head.mergeSlashes);
-      const lineLength = path.length + args.length + method.length + 11;
+      const lineLength = url.length + (query?.length ?? 0) + method.length + 11;
       if (lineLength > port.head.lineBytes) refusal = scan.refuse(414, `client sent too long URI ${IN_LINE}`);
       else if (uri === undefined || !isValidQuery(args))
         refusal = scan.refuse(400, `client sent invalid request ${IN_LINE}`);
@@ -223,7 +232,7 @@ export class UwsTransport implements Transport, Failing {
     }
     return {
       method,
-      requestUri: query === undefined ? path : `${path}?${query}`,
+      requestUri,
       uri: uri ?? '',
       args,
       host: host ?? '',
