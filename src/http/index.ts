@@ -81,8 +81,10 @@ export {
   splitTarget,
 } from './uri.ts';
 export {
+  compileRead,
   compileReadGate,
   isOwnName,
+  isRead,
   type KnowsHost,
   type ReadGate,
   SITE_HEADERS,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Handler } from './exchange.ts';
 import { parseHost } from './uri.ts';
 
 /** The request headers that `writeRefusal` needs: they tell whether a page of another site sent the request. */
@@ -66,6 +66,32 @@ export function compileReadGate(
     if (isForeign && (foreignNames === undefined || isOfBrowser(x)))
       return `"${host}" is no name of this server`;
     return siteRefusal(x);
+  };
+}
+
+/** True for GET and HEAD. */
+export function isRead({ method }: Exchange): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+interface ReadRules {
+  readonly gate: ReadGate;
+  /** Sends 403 with what the gate says. */
+  forbid(x: Exchange, reason: string): void;
+  /** Sends 405; without it the status alone is sent. */
+  refuseMethod?(x: Exchange): void;
+}
+
+/** Compiles a handler of GET and HEAD; where there are rules, of requests that the gate lets through. */
+export function compileRead(serve: Handler, rules?: ReadRules): Handler {
+  const refuseMethod = rules?.refuseMethod ?? ((x) => x.end(405));
+  return (x) => {
+    if (!isRead(x)) {
+      x.response.setHeader('Allow', 'GET, HEAD');
+      return refuseMethod(x);
+    }
+    const refusal = rules?.gate(x);
+    return refusal === undefined ? serve(x) : rules?.forbid(x, refusal);
   };
 }
 

@@ -1,12 +1,6 @@
 import { directivesFor, readers } from '../config/index.ts';
 import { type ExplainedAction, moduleFor, type VariableDefinition } from '../contract/index.ts';
-import {
-  compileReadGate,
-  type Exchange,
-  type Handler,
-  type KnowsHost,
-  type ReadGate,
-} from '../http/index.ts';
+import { compileRead, compileReadGate, type Exchange, isRead, type KnowsHost } from '../http/index.ts';
 import { Connections, type ConnectionTotals } from '../zone/index.ts';
 
 /** The configuration of `stub_status` in one location. */
@@ -55,10 +49,10 @@ export const stubStatus = moduleFor<StubStatusConfig>()<StatusScope>({
   provision: (_config, worker) => ({ knowsHost: (host) => worker.view.knowsHost(host) }),
   // As in nginx, programs ask for it under any name.
   compile: (_config, { knowsHost }, build) => ({
-    content: compileStatus(
-      new Connections(build.metrics),
-      compileReadGate(build, knowsHost, { foreignNames: 'of programs' }),
-    ),
+    content: compileRead(statusOf(new Connections(build.metrics)), {
+      gate: compileReadGate(build, knowsHost, { foreignNames: 'of programs' }),
+      forbid: (x, reason) => x.send(403, 'text/plain', `${reason}\n`),
+    }),
   }),
   explanation: {
     explain: () => ({
@@ -76,15 +70,8 @@ const TOLD: ExplainedAction = {
   unknown: 'the numbers',
 };
 
-function isRead({ method }: Exchange): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
-
-function compileStatus(connections: Connections, gate: ReadGate): Handler {
+function statusOf(connections: Connections): (x: Exchange) => void {
   return (x) => {
-    if (!isRead(x)) return x.end(405);
-    const refusal = gate(x);
-    if (refusal !== undefined) return x.send(403, 'text/plain', `${refusal}\n`);
     const { active, accepted, handled, requests, reading, writing, waiting } = connections.totals();
     x.send(
       200,

@@ -1,12 +1,6 @@
 import { directivesFor, readers } from '../config/index.ts';
 import { moduleFor } from '../contract/index.ts';
-import {
-  compileReadGate,
-  type Exchange,
-  type Handler,
-  type KnowsHost,
-  type ReadGate,
-} from '../http/index.ts';
+import { compileRead, compileReadGate, type Exchange, isRead, type KnowsHost } from '../http/index.ts';
 import { LoadTotals, type PeerView, type UpstreamGroup } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 
@@ -47,7 +41,11 @@ export const upstreamBalancer = moduleFor<BalancerConfig>()<BalancerScope>({
     knowsHost: (host) => worker.view.knowsHost(host),
   }),
   compile: (_config, scope, build) => ({
-    content: compileStatus(scope, compileReadGate(build, scope.knowsHost)),
+    content: compileRead(statusTeller(scope), {
+      gate: compileReadGate(build, scope.knowsHost),
+      forbid: (x, reason) => refuse(x, 403, reason),
+      refuseMethod,
+    }),
     quiet: true,
   }),
   explanation: {
@@ -61,12 +59,7 @@ export const upstreamBalancer = moduleFor<BalancerConfig>()<BalancerScope>({
   },
 });
 
-function isRead({ method }: Exchange): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
-
 function refuseMethod(x: Exchange): void {
-  x.response.setHeader('Allow', 'GET, HEAD');
   refuse(x, 405, 'method not allowed');
 }
 
@@ -74,11 +67,8 @@ function refuse(x: Exchange, status: number, error: string): void {
   x.send(status, 'application/json', JSON.stringify({ module: 'upstream_balancer', status: 'error', error }));
 }
 
-function compileStatus({ groups, metrics }: BalancerScope, gate: ReadGate): Handler {
+function statusTeller({ groups, metrics }: BalancerScope): (x: Exchange) => void {
   return (x) => {
-    if (!isRead(x)) return refuseMethod(x);
-    const refusal = gate(x);
-    if (refusal !== undefined) return refuse(x, 403, refusal);
     const totals = new LoadTotals(metrics.read());
     x.send(200, 'application/json', JSON.stringify(statusOf(groups, totals)));
   };

@@ -1,5 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import {
+  compileRead,
   compileReadGate,
   type Exchange,
   type Handler,
@@ -95,14 +96,7 @@ export interface Surface {
 /** Compiles an endpoint with what all of them share: methods, no caching, cross-site writes, faults as envelopes. */
 export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
   const act = endpoint.compile(surface);
-  const refusalOf = surface.config.crossSite ? () => undefined : compileRefusal(endpoint, surface);
-  return (x) => {
-    if (x.method !== 'GET' && x.method !== 'HEAD') {
-      x.response.setHeader('Allow', 'GET, HEAD');
-      return refuse(x, 405, 'method not allowed');
-    }
-    const refusal = refusalOf(x);
-    if (refusal !== undefined) return refuse(x, 403, refusal);
+  const serve: Handler = (x) => {
     x.response.setHeader('Cache-Control', 'no-store');
     try {
       return act(x)?.catch((error: unknown) => respondWithFault(x, error));
@@ -110,6 +104,11 @@ export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
       return respondWithFault(x, error);
     }
   };
+  return compileRead(serve, {
+    gate: surface.config.crossSite ? () => undefined : compileRefusal(endpoint, surface),
+    forbid: (x, reason) => refuse(x, 403, reason),
+    refuseMethod: (x) => refuse(x, 405, 'method not allowed'),
+  });
 }
 
 /** Sends an error envelope that is not cached. */

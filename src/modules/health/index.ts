@@ -6,7 +6,7 @@ import {
   type VariableDefinition,
   type WorkerScope,
 } from '../../contract/index.ts';
-import { compileReadGate, type Exchange, type Handler } from '../../http/index.ts';
+import { compileRead, compileReadGate, type Exchange, type Handler } from '../../http/index.ts';
 import { EVENT_LIMITS } from '../../zone/index.ts';
 import { directives, type HealthModuleConfig } from './directives.ts';
 import { metricsText, statusText } from './show.ts';
@@ -30,9 +30,9 @@ const JSON_TYPE = 'application/json';
 
 function compileContent(config: HealthModuleConfig, worker: WorkerScope, build: Build): Handler | undefined {
   const { health, metrics } = build;
-  if (config.liveness) return onRead((x) => x.send(200, JSON_TYPE, '{"status":"alive"}'));
+  if (config.liveness) return compileRead((x) => x.send(200, JSON_TYPE, '{"status":"alive"}'));
   if (config.readiness)
-    return onRead((x) => {
+    return compileRead((x) => {
       const ready = !worker.draining && isReady(summaryOf(health));
       x.send(ready ? 200 : 503, JSON_TYPE, `{"status":"${ready ? 'ready' : 'not_ready'}"}`);
     });
@@ -53,20 +53,10 @@ function onGuardedRead(
   { worker, build }: { readonly worker: WorkerScope; readonly build: Build },
   respond: (x: Exchange) => void,
 ): Handler {
-  const gate = compileReadGate(build, (host) => worker.view.knowsHost(host));
-  return onRead((x) => {
-    const refusal = gate(x);
-    if (refusal === undefined) return respond(x);
-    x.send(403, JSON_TYPE, JSON.stringify({ status: 'error', message: refusal }));
+  return compileRead(respond, {
+    gate: compileReadGate(build, (host) => worker.view.knowsHost(host)),
+    forbid: (x, message) => x.send(403, JSON_TYPE, JSON.stringify({ status: 'error', message })),
   });
-}
-
-function onRead(respond: (x: Exchange) => void): Handler {
-  return (x) => {
-    if (x.method === 'GET' || x.method === 'HEAD') return respond(x);
-    x.response.setHeader('Allow', 'GET, HEAD');
-    return x.end(405);
-  };
 }
 
 const variable = (summary: string, read: (summary: HealthSummary) => number): VariableDefinition => ({
