@@ -6,8 +6,8 @@ import type { Schema } from './schema/index.ts';
 import type { Results } from './session/index.ts';
 import { type BoundValue, estimateFor, type RunPlan, type Statements, type Step } from './sql/index.ts';
 
-/** Statements that run before a request, in a transaction of their own. */
-export interface Gate {
+/** Statements that tell what a request costs: they run before it, in a transaction of their own. */
+export interface Estimation {
   readonly steps: readonly Step[];
   /** Throws the fault that keeps the request from running. */
   readonly judge: (results: Results) => void;
@@ -16,7 +16,7 @@ export interface Gate {
 /** Compares what requests would cost with `dbrest_max_cost`. */
 export interface CostGuard {
   /** What has to run first, if the cost of a request is not known. Throws DBREST100 if it is, and is too high. */
-  gateOf(plan: RunPlan, statements: Statements): Gate | undefined;
+  estimationOf(plan: RunPlan, statements: Statements): Estimation | undefined;
 }
 
 interface GuardParts {
@@ -51,7 +51,7 @@ export function compileCostGuard(
     throw tooCostly(cost, maxCost);
   };
   return {
-    gateOf(plan, statements) {
+    estimationOf(plan, statements) {
       const { known } = schema;
       if (known !== keptFor) kept.clear();
       keptFor = known;

@@ -2,7 +2,7 @@ import type { ErrorLog } from '../../log/index.ts';
 import { Pool, type PoolBounds, PoolRefusal } from '../../pool.ts';
 import type { WireError } from '../../postgres/index.ts';
 import { DatabaseCaches, RELATIVES_SQL } from './caching/index.ts';
-import type { Gate } from './cost-guard.ts';
+import type { Estimation } from './cost-guard.ts';
 import { noSchemaCache } from './fault/index.ts';
 import type { DatabaseMetrics } from './metrics.ts';
 import { Channels } from './notifications/index.ts';
@@ -75,7 +75,7 @@ interface BatchOrder {
   /** The time zones that the batch sets. */
   readonly timeZones?: readonly string[] | undefined;
   /** Runs first in the session of the batch, and decides whether the batch runs. */
-  readonly gate?: Gate | undefined;
+  readonly estimation?: Estimation | undefined;
 }
 
 /** A batch that shares its session. */
@@ -312,8 +312,8 @@ export class Database {
 
   /** Runs a batch in a shared session if it is known to be short, and again in its own if it was displaced there. */
   async #run(steps: readonly RunStep[], order: BatchOrder, isRepeatable: boolean): Promise<Results> {
-    const { client, rules, shares, gate } = order;
-    const mayShare = shares !== undefined && rules.pipelining > 0 && !gate;
+    const { client, rules, shares, estimation } = order;
+    const mayShare = shares !== undefined && rules.pipelining > 0 && !estimation;
     const turnMs = mayShare ? this.#costs.shortTurnMs(shares) : undefined;
     if (turnMs === undefined) return this.#runAlone(steps, order);
     try {
@@ -337,7 +337,7 @@ export class Database {
       if (client.aborted) throw new PoolRefusal('abandoned');
       running = session;
       this.#slowClients.begin(session);
-      if (order.gate) await this.#pass(order.gate, session, order);
+      if (order.estimation) await this.#pass(order.estimation, session, order);
       return await session.run(steps, rules.timeoutMs + GRACE_MS, this.#batchRules(order));
     } catch (error) {
       this.#noteFailure(error as WireError, session);
@@ -350,7 +350,7 @@ export class Database {
     }
   }
 
-  async #pass({ steps, judge }: Gate, session: Session, order: BatchOrder): Promise<void> {
+  async #pass({ steps, judge }: Estimation, session: Session, order: BatchOrder): Promise<void> {
     const { timeoutMs, poolReset } = order.rules;
     const resets = poolReset === 'discard';
     const prepares = order.rules.preparedStatements;

@@ -149,7 +149,7 @@ function compileServers(
 ): ((x: Exchange) => Serve | undefined) | undefined {
   const { steps, guard, batches } = pipeline;
   const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
-  const followed = { ...steps, gateOf: guard?.gateOf };
+  const followed = { ...steps, estimationOf: guard?.estimationOf };
   const streams = compileStreams(config, { streams: resources, database, steps: followed }, build);
   if (!mcp && !batches && !streams) return undefined;
   return (x) => {

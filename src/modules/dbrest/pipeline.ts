@@ -3,7 +3,7 @@ import type { Exchange } from '../../http/index.ts';
 import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
-import { compileCostGuard, type CostGuard, type Gate } from './cost-guard.ts';
+import { compileCostGuard, type CostGuard, type Estimation } from './cost-guard.ts';
 import type { RestDatabase } from './database.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
@@ -77,7 +77,7 @@ export function compilePipeline(config: DbrestConfig, database: RestDatabase, bu
   const batches = compileBatches(config, build.location, {
     ...batchSteps(config, database, { askedBy, prepare }),
     statementsOf: steps.statementsOf,
-    gateOf: (plan, statements) => guard?.gateOf(plan, statements),
+    estimationOf: (plan, statements) => guard?.estimationOf(plan, statements),
     responseOf: (x, plan, statements) =>
       responseOf(x, plan, { statements, stopwatch: undefined, held: true, isStored: false }),
   });
@@ -110,7 +110,7 @@ function compileRun(
       statements,
       response,
       rules: rulesOf(config, statements),
-      gate: guard?.gateOf(plan, statements),
+      estimation: guard?.estimationOf(plan, statements),
     });
     await response.end(results);
   };
@@ -121,7 +121,7 @@ function batchSteps(
   config: DbrestConfig,
   database: RestDatabase,
   { askedBy, prepare }: Preparation,
-): Omit<BatchSteps, 'statementsOf' | 'responseOf' | 'gateOf'> {
+): Omit<BatchSteps, 'statementsOf' | 'responseOf' | 'estimationOf'> {
   return {
     database,
     async prepare(x, role) {
@@ -231,7 +231,7 @@ interface PreparedRun {
   readonly statements: Statements;
   readonly response: OpenResponse;
   readonly rules: DbrestConfig;
-  readonly gate: Gate | undefined;
+  readonly estimation: Estimation | undefined;
 }
 
 /** Runs a plan. What a write may have changed leaves the caches before its response is sent. */
@@ -289,13 +289,13 @@ async function timeStatements(
 
 function sendStatements(
   database: RestDatabase,
-  { x, statements, response, rules, gate }: PreparedRun,
+  { x, statements, response, rules, estimation }: PreparedRun,
 ): Promise<Results> {
   const { repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
   const steps = runSteps(statements, sink);
   const timeZones = timeZone === undefined ? undefined : [timeZone];
-  const order = { client: x, rules, isolation, leaves, shares, timeZones, gate };
+  const order = { client: x, rules, isolation, leaves, shares, timeZones, estimation };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 

@@ -4,7 +4,7 @@ import type { RunPlan, Statements } from '../../../src/modules/dbrest/sql/index.
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
 
 /** A request whose estimate is known by its text and its value. */
-const requestOf = (text: string, value: string): Parameters<CostGuard['gateOf']> => {
+const requestOf = (text: string, value: string): Parameters<CostGuard['estimationOf']> => {
   const step = { statement: { text: 'select', values: Array.from({ length: 10 }, () => '') } };
   const statements: Pick<Statements, 'before' | 'main' | 'firstCount' | 'settingsAt' | 'preRequest'> = {
     before: [step],
@@ -50,9 +50,9 @@ function open(maxCost: number): Scene {
   return Object.assign(scene, {
     guard,
     ask(text: string, value = '') {
-      const gate = guard.gateOf(...requestOf(text, value));
-      gate?.judge(costing(1));
-      return gate ? ('estimated' as const) : ('known' as const);
+      const estimation = guard.estimationOf(...requestOf(text, value));
+      estimation?.judge(costing(1));
+      return estimation ? ('estimated' as const) : ('known' as const);
     },
   });
 }
@@ -90,6 +90,6 @@ test('a cost that is known to be too high is refused without asking again', () =
   const { guard } = open(10);
   const request = requestOf('a', '');
   const refusal = expect.objectContaining({ code: 'DBREST100', status: 400 });
-  expect(() => guard.gateOf(...request)?.judge(costing(10.01))).toThrow(refusal);
-  expect(() => guard.gateOf(...request)).toThrow(refusal);
+  expect(() => guard.estimationOf(...request)?.judge(costing(10.01))).toThrow(refusal);
+  expect(() => guard.estimationOf(...request)).toThrow(refusal);
 });

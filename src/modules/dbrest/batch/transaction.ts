@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
-import type { Gate } from '../cost-guard.ts';
+import type { Estimation } from '../cost-guard.ts';
 import type { RestDatabase } from '../database.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { invalidItem, tooLargeResponses } from '../fault/index.ts';
@@ -36,7 +36,7 @@ export interface TransactionSteps {
   ) => Statements;
   readonly responseOf: (x: Exchange, plan: RunPlan, statements: Statements) => OpenResponse;
   /** What decides whether a request may run, if it is not known: its cost. Throws the fault of one that may not. */
-  readonly gateOf: (plan: RunPlan, statements: Statements) => Gate | undefined;
+  readonly estimationOf: (plan: RunPlan, statements: Statements) => Estimation | undefined;
   /** The limits of statements. */
   readonly rulesOf: (statements: Statements) => DbrestConfig;
   /** What plans may have written leaves the caches before the promise resolves. */
@@ -88,7 +88,7 @@ export async function runTransaction(
       : undefined,
     isolation: items.map(({ statements }) => statements.isolation).find(Boolean),
     timeZones: items.flatMap(({ statements: { timeZone } }) => timeZone ?? []),
-    gate: gateOfAll(items, context),
+    estimation: estimationOfAll(items, context),
     failed: (step: number | undefined) => {
       if (step !== undefined) progress.item = itemAt(items, step);
     },
@@ -143,19 +143,22 @@ function openItems(
 }
 
 /** What decides for all items, in one transaction before theirs. */
-function gateOfAll(items: readonly OpenItem[], { steps, progress }: TransactionContext): Gate | undefined {
-  const gates = items.flatMap(({ plan, statements }, i) => {
+function estimationOfAll(
+  items: readonly OpenItem[],
+  { steps, progress }: TransactionContext,
+): Estimation | undefined {
+  const estimations = items.flatMap(({ plan, statements }, i) => {
     progress.item = i;
-    const gate = steps.gateOf(plan, statements);
-    return gate ? [{ ...gate, item: i }] : [];
+    const estimation = steps.estimationOf(plan, statements);
+    return estimation ? [{ ...estimation, item: i }] : [];
   });
   progress.item = undefined;
-  if (gates.length === 0) return undefined;
+  if (estimations.length === 0) return undefined;
   return {
-    steps: gates.flatMap((gate) => gate.steps),
+    steps: estimations.flatMap((estimation) => estimation.steps),
     judge(results) {
       let from = 0;
-      for (const { steps: own, judge, item } of gates) {
+      for (const { steps: own, judge, item } of estimations) {
         progress.item = item;
         judge(results.slice(from, from + own.length));
         from += own.length;

@@ -38,7 +38,7 @@ export interface LiveReadSteps {
   readonly planOf: (request: Request, role: string) => Plan | Promise<Plan>;
   readonly statementsOf: ReturnType<typeof compileTransaction>;
   /** What decides whether a read may run, if its cost is not known. Throws the fault of one that may not. */
-  readonly gateOf: CostGuard['gateOf'] | undefined;
+  readonly estimationOf: CostGuard['estimationOf'] | undefined;
 }
 
 /** What followed reads of a location need of the others. */
@@ -138,11 +138,11 @@ export class LiveReads {
       };
       const statements = own.statementsOf(quiet, identity, { plan, work });
       const { isolation, leaves, shares, timeZone } = statements;
-      const gate = own.gateOf?.(plan, statements);
+      const estimation = own.estimationOf?.(plan, statements);
       const timeZones = timeZone === undefined ? undefined : [timeZone];
       const read = new KeyedRows();
       const steps = runSteps(statements, read);
-      await database.read(steps, { client: read, rules, isolation, leaves, shares, timeZones, gate });
+      await database.read(steps, { client: read, rules, isolation, leaves, shares, timeZones, estimation });
       for (const row of read.rows) take(row);
     };
   }
