@@ -86,7 +86,6 @@ export {
   isOwnName,
   isRead,
   type KnowsHost,
-  type ReadGate,
   SITE_HEADERS,
   writeRefusal,
 } from './own-site.ts';

@@ -43,7 +43,7 @@ function isNearName(host: string, knowsHost: KnowsHost): boolean {
 const BROWSER_HEADERS = ['accept-language', 'origin', 'referer', 'sec-fetch-mode', 'sec-fetch-site'] as const;
 
 /** Gives why a request must not read anything; `undefined`: it may. */
-export type ReadGate = (x: Exchange) => string | undefined;
+type ReadGate = (x: Exchange) => string | undefined;
 
 interface GateOptions {
   /** Who may use a name that is not this server's; nobody by default. Only a browser can be deceived by one. */
