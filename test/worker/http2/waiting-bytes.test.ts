@@ -95,3 +95,19 @@ for (const { it, answer } of [
     await Promise.all(streams.map(read));
   });
 }
+
+test('bodies that were made whole count: beside them only a frame of a file is read', async (t) => {
+  const readings: Readings = { bytes: 0, streams: new Set() };
+  const port = await serve(t, {
+    http2: { servers: [0], maxStreams: STREAMS, windowBytes: 65_536 },
+    rules: { sendTimeoutMs: 60_000 },
+    serve: (x) => (x.uri === '/file' ? sendFile(x, readings) : x.send(200, '', Buffer.alloc(200_000))),
+  });
+  const client = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+  t.onTestFinished(() => client.destroy());
+  await once(client, 'remoteSettings');
+  const whole = Array.from({ length: 10 }, () => client.request({ ':path': '/' }));
+  await Promise.all(whole.map((stream) => once(stream, 'response')));
+  await once(client.request({ ':path': '/file' }), 'response');
+  await expect.poll(() => readings.bytes).toBe(PIECE.length);
+});

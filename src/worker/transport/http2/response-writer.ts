@@ -43,6 +43,11 @@ export class ResponseWriter implements ResponseStream {
     return this.#complete;
   }
 
+  /** What is left of a body of known length after what was written; 0 if its length is unknown. */
+  get leftBytes(): number {
+    return this.#left === Infinity ? 0 : this.#left;
+  }
+
   write(chunk: string | Uint8Array): boolean {
     if (this.#ended || chunk.length === 0) return !this.#isFull;
     const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.#left);
@@ -72,6 +77,7 @@ export class ResponseWriter implements ResponseStream {
   /** Writes and ends a body that is small enough for one piece. */
   endWith(body: string | Uint8Array): void {
     this.#ended = this.#complete = true;
+    this.#left = 0;
     this.#watch();
     this.#stream.end(body);
     this.#options.added(this.#stream.writableLength);

@@ -180,7 +180,11 @@ export class StreamWire implements Wire, StreamOwner {
     if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return;
     const { x } = this;
     // The exchange has counted a whole body.
-    const writer = this.#write(lengthBytes, () => undefined);
+    const writer = this.#write(
+      lengthBytes,
+      () => undefined,
+      () => writer.leftBytes,
+    );
     if (body.length <= PIECE_BYTES) writer.endWith(body);
     else void writePieces(writer, Buffer.from(body as string), () => x.aborted);
   }
@@ -190,16 +194,17 @@ export class StreamWire implements Wire, StreamOwner {
     return this.#write(lengthBytes, (bytes) => this.x.wrote(bytes));
   }
 
-  #write(lengthBytes: number, wrote: (bytes: number) => void): ResponseWriter {
+  /** `kept` gives the bytes that wait in memory to be written; of files and upstreams they are not read yet. */
+  #write(lengthBytes: number, wrote: (bytes: number) => void, kept = (): number => 0): ResponseWriter {
     const { x } = this;
     this.#writer = new ResponseWriter(this.#stream, x, {
       lengthBytes,
       timeoutMs: x.rules.sendTimeoutMs,
       wrote,
-      added: (bytes) => this.#holds(bytes, 0),
+      added: (bytes) => this.#holds(bytes + kept(), 0),
       taken: (bytes) => {
         this.#isRead ||= bytes === 0;
-        this.#holds(bytes, this.#claimedBytes);
+        this.#holds(bytes + kept(), this.#claimedBytes);
       },
       cut: () => x.abort(),
       timedOut: () => this.#timeOut(),
