@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
-import { runMaster, supervise } from '../src/master/index.ts';
+import { commandName, runMaster, supervise } from '../src/master/index.ts';
 import type { ConfigSource } from '../src/pipeline.ts';
 import { type Options, sourceOf } from './options.ts';
 
-/** Runs the gateway: under the supervisor, in this process (`master_process off`), or in the background (`daemon on`). */
+/**
+ * Runs the gateway: under the supervisor, in this process (`master_process off`), or in the background (`daemon on`, the default of a
+ * program that is called `nginx`).
+ */
 export async function run(options: Options): Promise<number> {
   const source = sourceOf(options);
   const wanted = processModeOf(source);
@@ -24,7 +27,10 @@ interface ProcessMode {
  */
 function processModeOf({ confFile, globals = '' }: ConfigSource): ProcessMode {
   const text = `${readText(confFile)}\n;${globals}`;
-  return { daemon: isSet(text, 'daemon', 'on'), alone: isSet(text, 'master_process', 'off') };
+  // Units and init scripts that start a program called nginx wait until it is in the background, as nginx is by default.
+  const isNginx = commandName(process.argv[1] ?? '') === 'nginx';
+  const daemon = isNginx ? !isSet(text, 'daemon', 'off') : isSet(text, 'daemon', 'on');
+  return { daemon, alone: isSet(text, 'master_process', 'off') };
 }
 
 function isSet(text: string, directive: string, value: string): boolean {

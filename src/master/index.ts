@@ -3,7 +3,7 @@ import type { ConfigSource } from '../pipeline.ts';
 import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
 
-export { readPidFile } from './process-files.ts';
+export { commandName, readPidFile } from './process-files.ts';
 
 /** Runs the gateway in this process until a signal ends it, and gives the exit code. */
 export async function runMaster(source: ConfigSource, events: MasterEvents = {}): Promise<number> {

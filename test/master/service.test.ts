@@ -123,6 +123,13 @@ for (const name of ['gw', 'nginx']) {
   );
 }
 
+test('a program called nginx goes into the background by itself, as unit files and init scripts expect', async (t) => {
+  const service = await install(t, 'nginx');
+  expect(await service.run('{}/sbin/nginx')).toEqual(SUCCESS);
+  expect(isAlive(service.pid)).toBe(true);
+  expect(await service.body()).toBe('one');
+});
+
 test('the signals of an upgrade stop nothing, and the log says what to do instead', async (t) => {
   const service = await install(t, 'gw');
   expect(await service.run('{}/sbin/gw', '-g', ON)).toEqual(SUCCESS);

@@ -83,7 +83,8 @@ export const processes = directivesFor<CoreConfig>()({
     args: flag,
     into: 'daemon',
     default: false,
-    summary: 'Runs in the background; unlike nginx, gw stays in the foreground by default.',
+    summary:
+      'Runs in the background; gw stays in the foreground by default, unless it is started by a link called "nginx".',
     source: 'nginx ngx_core_module#daemon',
   },
   master_process: {
