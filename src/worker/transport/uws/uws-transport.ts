@@ -211,19 +211,13 @@ export class UwsTransport implements Transport, Failing {
     { port, scan, handshake }: UwsPort,
   ): RequestFacts & { readonly refusal: number } {
     const method = req.getCaseSensitiveMethod();
-    const url = req.getUrl();
-    // Declared as a string, but undefined without a `?`.
-    const query = req.getQuery() as string | undefined;
-    const requestUri = query === undefined ? url : `${url}?${query}`;
-    const { path, args } = requestUri.includes('#')
-      ? splitTarget(requestUri)
-      : { path: url, args: query ?? '' };
+    const { requestUri, path, args } = readTarget(req);
     let refusal = scan.refusal(method);
-    let uri: string | undefined = url;
+    let uri: string | undefined = path;
     const host = scan.hostName();
     if (refusal === 0) {
       uri = normalizePath(path, port.head.mergeSlashes);
-      const lineLength = url.length + (query?.length ?? 0) + method.length + 11;
+      const lineLength = requestUri.length + method.length + 11;
       if (lineLength > port.head.lineBytes) refusal = scan.refuse(414, `client sent too long URI ${IN_LINE}`);
       else if (uri === undefined || !isValidQuery(args))
         refusal = scan.refuse(400, `client sent invalid request ${IN_LINE}`);
@@ -247,6 +241,17 @@ export class UwsTransport implements Transport, Failing {
       refusal,
     };
   }
+}
+
+/** The target, as it came and in its parts. The engine has split it already, but leaves a fragment in. */
+function readTarget(req: HttpRequest): { requestUri: string; path: string; args: string } {
+  const path = req.getUrl();
+  // Declared as a string, but undefined without a `?`.
+  const args = req.getQuery() as string | undefined;
+  const requestUri = args === undefined ? path : `${path}?${args}`;
+  return requestUri.includes('#')
+    ? { requestUri, ...splitTarget(requestUri) }
+    : { requestUri, path, args: args ?? '' };
 }
 
 function handshakeOf(req: HttpRequest, context: us_socket_context_t): Handshake {
