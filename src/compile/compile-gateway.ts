@@ -43,6 +43,8 @@ export interface PortHandler {
   readonly serverName: string;
   /** Makes a request that is refused that of the server with its host: the response has its headers and error pages. */
   readonly enter: (x: Exchange) => void;
+  /** Makes a request whose line is refused one of the default server: nothing else is known of it. */
+  readonly enterByLine: (x: Exchange) => void;
   /** Never throws and never rejects. */
   readonly serve: Handler;
 }
@@ -144,6 +146,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     rules: fallback.rules,
     serverName: fallback.name,
     enter,
+    enterByLine: (x) => fallback.enterByLine(x),
     serve: respondingToFailures(serve),
   };
 }

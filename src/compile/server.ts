@@ -127,6 +127,16 @@ export class ServerHandler implements Router {
    */
   enterRefused(x: Exchange): void {
     this.enter(x);
+    this.#enterFormat(x);
+  }
+
+  /** The same for a request whose line is refused, to which no rules of the server apply (nginx). */
+  enterByLine(x: Exchange): void {
+    x.serverName = this.name;
+    this.#enterFormat(x);
+  }
+
+  #enterFormat(x: Exchange): void {
     const rules = x.uri.startsWith('/') && this.#locations.find(x.uri)?.target.handler.rules;
     if (rules && formatsErrors(rules)) enter(x, rules);
   }

@@ -61,6 +61,7 @@ export function secretSpans(tree: ConfigTree, registry: Registry): readonly Span
  * `X-Api-Key`.
  */
 function secretsOf({ args }: DirectiveNode, kind: NonNullable<AnyRow['secret']>): readonly Span[] {
+  if (kind === 'value') return args.slice(1).flatMap((word) => secretsIn(word, 'whole'));
   if (kind !== 'named') return args.flatMap((word) => secretsIn(word, kind));
   const [name, ...values] = args;
   const marked = values.flatMap((word) => secretsIn(word, 'password'));

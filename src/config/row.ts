@@ -145,10 +145,10 @@ interface RowFacts {
   /** `nginx ngx_http_core_module#listen`, or `gw` for a directive of our own. */
   readonly source: string;
   /**
-   * The value, or the password in it, is never printed in `-T`, logs or the console. `named`: the whole value if the first
-   * word names a credential, else the password in it.
+   * The value, or the password in it, is never printed in `-T`, logs or the console. `value`: all words but the first, a
+   * name. `named`: the same if the first word names a credential, else the password in it.
    */
-  readonly secret?: 'whole' | 'password' | 'named';
+  readonly secret?: 'whole' | 'password' | 'value' | 'named';
   /** The roles of its words: names that they define or use, paths. */
   readonly roles?: readonly WordRole[];
   /**

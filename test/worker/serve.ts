@@ -54,6 +54,7 @@ export async function serve(
     needs: { headers: new Set(), allHeaders: false, peer: false },
     usage: { inFlight: 0 },
     enter: () => undefined,
+    enterByLine: (x) => void (x.serverName = 'a'),
     serve: (x) => x.send(200, '', 'fine'),
     rules: { ...RULES, writeLog: (message) => void lines.push(message), ...rules },
     ...handler,

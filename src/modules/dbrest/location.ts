@@ -2,13 +2,13 @@ import type { Build, Explainer, LocationFacts, LocationParts } from '../../contr
 import type { Caches } from '../../cache/index.ts';
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import type { PieceBuffers } from '../../send-file.ts';
-import { type Authenticator, authorizationOf } from './auth/index.ts';
+import { type Authenticator, authorizationOf, isRejection, rejectionOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
 import { compileCors } from './cors.ts';
 import type { RestDatabase } from './database.ts';
 import type { ConfigVersions } from './database-settings/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
-import { bodyTooLarge, type DbrestFault, refusedByGateway } from './fault/index.ts';
+import { bodyTooLarge, DbrestFault, refusedByGateway } from './fault/index.ts';
 import { compileMcp, type McpParts } from './mcp/index.ts';
 import { compileNotes, notesOf, relationOf } from './notes.ts';
 import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } from './pipeline.ts';
@@ -57,6 +57,7 @@ export function compileDbrest(
       if (x.method !== 'OPTIONS' || !cors.preflight(x)) await serve(x);
       else await respondToPreflight(x, authenticator, allowed);
     } catch (error) {
+      if (error instanceof DbrestFault && isRejection(error)) x.writeLog(lineOf(rejectionOf(error)), 'info');
       respondToError(x, error, { config, authenticated: false });
     }
   };
@@ -90,6 +91,7 @@ function compileServing(
     const known = authenticator.identify(authorizationOf(x));
     const identity = known instanceof Promise ? await known : known;
     stopwatch?.lap('jwt');
+    if (identity.rejection !== undefined) x.writeLog(lineOf(identity.rejection), 'info');
     const by = serverOf?.(x);
     if (by) return respond(x, { identity, stopwatch }, by);
     if (!caching) return respond(x, { identity, stopwatch });
@@ -126,14 +128,30 @@ type MethodsOf = (x: Exchange, role: string) => Promise<readonly string[]>;
 /** Serves a request; every error becomes a response. */
 type Respond = (x: Exchange, caller: Caller, by?: Serve) => Promise<void>;
 
-function compileRespond(config: DbrestConfig, { serve }: Pipeline): Respond {
+function compileRespond(config: DbrestConfig, { serve, steps }: Pipeline): Respond {
+  const { headOf, methodsOf } = steps;
   return async (x, caller, by = serve) => {
     try {
       await by(x, caller);
     } catch (error) {
+      if (isWriteInRead(error)) await tellMethods(x, () => methodsOf(headOf(x), caller.identity.role));
       respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
     }
   };
+}
+
+/** Returns whether a request that only reads would have written: 25006, which is 405. */
+function isWriteInRead(error: unknown): boolean {
+  return isFromServer(error) && error.code === '25006';
+}
+
+/** A 405 names the methods that the resource has (RFC 9110, 15.5.6). */
+async function tellMethods(x: Exchange, methods: () => Promise<readonly string[]>): Promise<void> {
+  try {
+    x.response.setHeader('Allow', (await methods()).join(', '));
+  } catch (error) {
+    if (!faultOf(error, { authenticated: false })) return;
+  }
 }
 
 interface ServerParts extends Pick<DbrestResources, 'database' | 'streams'> {

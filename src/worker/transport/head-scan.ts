@@ -18,7 +18,7 @@ export const IN_LINE = 'while reading client request line';
  * is not known yet (nginx), so it is the default server.
  */
 export function enterRefused(x: Exchange, port: PortHandler, complaint: string): void {
-  if (complaint.endsWith(IN_LINE)) x.serverName = port.serverName;
+  if (complaint.endsWith(IN_LINE)) port.enterByLine(x);
   else port.enter(x);
   x.writeLog(complaint, 'info');
 }

@@ -5,6 +5,27 @@ import { SHOP } from './shop.ts';
 const shop = pipeline(SHOP);
 
 const aggregates: [request: string, rows: unknown][] = [
+  [
+    'tasks?select=hours.sum(),p:projects(n:name,c:clients(name))&order=projects(name).desc&limit=2',
+    [
+      { sum: 13, p: { n: 'Web', c: { name: 'Acme' } } },
+      { sum: 2, p: { n: 'Data', c: { name: 'Bolt' } } },
+    ],
+  ],
+  [
+    'tasks?select=count(),projects(name,...clients(c:name,projects(n:id)),project_details(notes))&project_id=eq.1',
+    [
+      {
+        count: 2,
+        projects: {
+          name: 'Web',
+          c: 'Acme',
+          projects: [{ n: 1 }, { n: 2 }],
+          project_details: { notes: 'first' },
+        },
+      },
+    ],
+  ],
   ['projects?select=count()', [{ count: 4 }]],
   ['projects?select=n:count()::text&id=gt.99', [{ n: '0' }]],
   [

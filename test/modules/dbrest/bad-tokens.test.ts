@@ -115,3 +115,25 @@ test.each(rejected)('a token that %s counts as no token with "anon"', async (_, 
   const anonymous = { role: 'anon', jwt: '', claims: '{"role":"anon"}', sent: null };
   expect(await seen(await secured(dsn), token)).toEqual(anonymous);
 });
+
+test.each([
+  [
+    'anon',
+    withHeader({ alg: 'none' }),
+    "PGRST301 Wrong or unsupported encoding algorithm (JWT is unsecured but expected 'alg' was not 'none')",
+  ],
+  ['anon', sign({ ...user, exp: inSeconds(-60) }), 'PGRST303 JWT expired'],
+  ['reject', sign({ ...user, exp: inSeconds(-60) }), 'PGRST303 JWT expired'],
+  ['reject', 'abc', 'PGRST301 Expected 3 parts in JWT; got 1'],
+  ['anon', sign({ role: 'none' }), '22023 role "none" does not exist'],
+] as const)(
+  'with "%s" the log says why a token is rejected, and never has it',
+  async (jwtInvalid, token, why) => {
+    const api = await secured(dsn, { jwtInvalid });
+    await seen(api, token);
+    await seen(api, sign(user));
+    const told = api.log.filter((line) => line.includes('token rejected'));
+    expect(told).toEqual([`[info] dbrest: token rejected: ${why}`]);
+    expect(api.log.join()).not.toContain(token);
+  },
+);

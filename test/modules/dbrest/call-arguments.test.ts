@@ -94,6 +94,8 @@ const bodies: readonly Case[] = [
   ['POST body_jsonb [{"a":1},{"b":2}]', { jsonb: [{ a: 1 }, { b: 2 }] }],
   ['POST body_text {"no":"json"', 'text {"no":"json"', TEXT],
   ['POST body_xml <a>1</a>', '<got><a>1</a></got>', XML],
+  ['POST body_own_xml <a>1</a>', '<own><a>1</a></own>', XML],
+  ['POST body_own_json {"a":1}', 'own {"a": 1}'],
   ['POST body_bytes a\tb', 'a\tb\0', BYTES],
   ['POST body_any {}', 'json'],
   ['POST body_any x', 'text', TEXT],

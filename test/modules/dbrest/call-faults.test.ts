@@ -201,6 +201,14 @@ describe.each([
   }
 });
 
+test.each([
+  ['GET note_one?who=x', 'OPTIONS, POST'],
+  ['PATCH note_one {}', 'OPTIONS, GET, HEAD, POST'],
+])('%s is 405, and the methods are told', async (line, allow) => {
+  const { status, headers } = await calls.it.call(line);
+  expect([status, headers.get('allow')]).toEqual([405, allow]);
+});
+
 test('a hint names only functions that the role may call', async () => {
   const near = 'GET not_for_anonn';
   const hintFor = async (headers: Record<string, string>) =>

@@ -6,6 +6,10 @@ const shop = pipeline(SHOP);
 
 const rows: [request: string, rows: unknown][] = [
   [
+    'orders?select=billing:addresses(street),shipping_id:addresses(id)&id=eq.1',
+    [{ billing: { street: 'A St' }, shipping_id: { id: 2 } }],
+  ],
+  [
     'clients?select=id,projects!inner(id)&or=(projects.not.is.null,id.eq.9)&projects.id=gt.1&order=id',
     [
       { id: 1, projects: [{ id: 2 }] },

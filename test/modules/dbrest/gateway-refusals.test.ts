@@ -54,6 +54,12 @@ const cases = [
     body: refusal('Bad Request'),
   },
   {
+    it: 'a query beyond its buffer',
+    bytes: head(`GET /r/pets?id=in.(${'1,'.repeat(600)}1)`),
+    status: 414,
+    body: refusal('Request-URI Too Large'),
+  },
+  {
     it: 'an unknown encoding',
     bytes: head('POST /r/pets', 'Transfer-Encoding: gzip\r\n'),
     status: 501,
@@ -66,6 +72,12 @@ const cases = [
     body: '"code":"PGRST102"',
   },
   { it: 'an error page of its own', bytes: head('GET /paged/pets'), status: 403, body: 'own page' },
+  {
+    it: 'another location with a long query',
+    bytes: head(`GET /pets?${'a'.repeat(1100)}`),
+    status: 414,
+    body: '<h1>414 Request-URI Too Large</h1>',
+  },
   { it: 'another location', bytes: head('TRACE /pets'), status: 405, body: '<h1>405 Not Allowed</h1>' },
 ];
 

@@ -23,6 +23,8 @@ const fixture = (closedPort: number): string => `
   create function ends() returns boolean volatile security definer language sql
     as $$ select pg_terminate_backend(pg_backend_pid()) $$;
   create function slow() returns void stable language sql set statement_timeout = 50 as $$ select pg_sleep(5) $$;
+  create function spills() returns bigint volatile security definer language sql set temp_file_limit = '64kB' set work_mem = '64kB'
+    as $$ select count(*) from (select i from generate_series(1, 200000) i order by -i offset 1) t $$;
   create function raises(code text) returns void volatile language plpgsql as $$
     begin raise exception 'words for the client' using errcode = code, detail = 'more', hint = 'and more'; end $$;
   grant select on distant to anon;
@@ -65,6 +67,19 @@ test.each(general)(
 test('a statement that takes too long gets the message of the server', async () => {
   const { body } = await gw.expect('GET /api/rpc/slow', { status: 500 });
   expect(JSON.parse(body)).toMatchObject({ code: '57014', message: /statement timeout/ });
+});
+
+test('a limit of the configuration that was reached is named', async () => {
+  const response = await gw.fetch('/api/rpc/spills', { method: 'POST' });
+  expect([response.status, JSON.parse(response.body)]).toEqual([
+    500,
+    {
+      code: '53400',
+      details: null,
+      hint: null,
+      message: expect.stringMatching(/^temporary file size exceeds "?temp_file_limit"? \(64kB\)$/) as unknown,
+    },
+  ]);
 });
 
 test.each(['08001', '28000', '3D000', '53300', '57P01', '58030', 'F0000', 'HV00N', 'XX000'])(

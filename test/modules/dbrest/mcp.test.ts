@@ -111,11 +111,20 @@ test('tables are listed and described as far as the role may use them', async ()
       },
     ]) as unknown,
   );
+});
+
+test('a table that the role does not see is unknown, and one that it sees is suggested for a similar name', async () => {
+  const client = await tools.it.connect('/api/');
   expect(errorOf(await call(client, 'describe_table', { table: 'hidden' }))).toMatchObject({
     code: 'PGRST205',
   });
-  expect(errorOf(await call(client, 'describe_table', { table: 'nope' }))).toMatchObject({
+  expect(errorOf(await call(client, 'describe_table', { table: 'hiden' }))).toMatchObject({
     code: 'PGRST205',
+    hint: null,
+  });
+  expect(errorOf(await call(client, 'describe_table', { table: 'film' }))).toMatchObject({
+    code: 'PGRST205',
+    hint: "Perhaps you meant the table 'public.films'",
   });
 });
 
@@ -135,6 +144,9 @@ const reads: [given: Record<string, unknown>, ids: unknown[]][] = [
   [{ filters: [{ column: 'tags', operator: 'cs', value: ['a'] }] }, [1]],
   [{ filters: [{ column: 'data', operator: 'cs', value: { k: 1 } }] }, [1]],
   [{ filters: [{ column: 'a "b', operator: 'is', value: null }], limit: 1, offset: 1 }, [2]],
+  [{ filters: [{ column: 'data->>k', value: '1' }] }, [1]],
+  [{ select: 'id,makers!inner(name)', filters: [{ column: 'makers.name', value: 'Ann' }] }, [1]],
+  [{ select: 'id,m:makers!inner(*)', filters: [{ column: 'm."name"', value: 'Bob' }] }, [2]],
   [{ limit: 0 }, []],
 ];
 test.each(reads)('read_rows with %j gives %j', async (given, ids) => {
@@ -209,6 +221,10 @@ test('a change without a filter, and one that the role may not make, are refused
     expect(errorOf(await call(client, 'delete_rows', { table: 'films', ...given }))).toMatchObject({
       code: 'DBREST133',
     });
+  // On an embedded relation a filter would not hold back a change.
+  const filters = [{ column: 'makers.name', value: 'Ann' }];
+  const below = { table: 'films', filters, returning: 'id,makers(name)' };
+  expect(errorOf(await call(client, 'delete_rows', below))).toMatchObject({ code: '42703' });
   expect(
     errorOf(await call(client, 'insert_rows', { table: 'makers', rows: { id: 9, name: 'x' } })),
   ).toMatchObject({ code: '42501' });
@@ -257,9 +273,11 @@ test('row security holds, and the role is that of the token of each request', as
 test('an error of the database is a result for the model to read', async () => {
   const client = await tools.it.connect('/api/');
   expect(errorOf(await call(client, 'call_refuse'))).toMatchObject({ code: 'PT418', message: 'a teapot' });
-  expect(errorOf(await call(client, 'read_rows', { table: 'films', select: 'nope' }))).toMatchObject({
-    code: '42703',
-  });
+  const titel = { code: '42703', hint: 'Perhaps you meant to reference the column "films.title".' };
+  for (const given of [{ select: 'titel' }, { order: 'titel' }, { filters: [{ column: 'titel', value: 1 }] }])
+    expect(errorOf(await call(client, 'read_rows', { table: 'films', ...given }))).toMatchObject(titel);
+  const elsewhere = { table: 'films', filters: [{ column: 'makers.name', value: 'Ann' }] };
+  expect(errorOf(await call(client, 'read_rows', elsewhere))).toMatchObject({ code: 'PGRST108' });
   expect(errorOf(await call(client, 'call_film_count', { nope: 1 }))).toMatchObject({ code: 'PGRST202' });
 });
 

@@ -82,6 +82,51 @@ test.each(hints)('a fault of /api/%s hints only at what the role may see: %s', a
   expect(JSON.parse(body)).toMatchObject({ code: 'PGRST205', hint });
 });
 
+const misspelt = [
+  'nane',
+  'NAME',
+  'it',
+  'ak',
+  'xk',
+  'a',
+  'pric',
+  'prices',
+  'datum',
+  'knid',
+  'bytez',
+  'selct',
+  'bo',
+  'ü',
+  'spän',
+];
+test.each(misspelt)('a fault of the column %s has the hint that PostgreSQL gives', async (name) => {
+  const hint = await db.query(`select things."${name}" from things`).then(
+    () => 'the column is there',
+    (error: unknown) => (error as { hint?: string }).hint ?? null,
+  );
+  const api = await location();
+  for (const query of [
+    `select=${name}`,
+    `${name}=eq.1`,
+    `or=(id.eq.1,${name}.is.null)`,
+    `order=${name}.desc`,
+  ]) {
+    const { body } = await api.get(`/api/things?${encodeURI(query)}`);
+    expect(JSON.parse(body)).toMatchObject({ code: '42703', hint });
+  }
+});
+
+test('a fault of a column hints only at what the role may see', async () => {
+  const api = await location();
+  for (const [name, hint] of [
+    ['opne', 'Perhaps you meant to reference the column "columns_only.open".'],
+    ['idd', null],
+  ] as const) {
+    const { body } = await api.get(`/api/columns_only?select=${name}`);
+    expect(JSON.parse(body)).toMatchObject({ code: '42703', hint });
+  }
+});
+
 const requests: [request: string, headers: Record<string, string>, status: number, code: string][] = [
   ['PROPFIND /api/things', {}, 405, 'PGRST117'],
   ['GET /api/things', { accept: 'image/png' }, 406, 'PGRST107'],

@@ -97,6 +97,8 @@ const located: [request: string, location: string | null][] = [
   ['HEAD /api/items?limit=1&id=eq.1', '/api/items?id=eq.1&limit=1'],
   ['GET /api/two%20words?id=in.(1,2)', '/api/two%20words?id=in.(1,2)'],
   ['GET /api/items?name=eq.a%0d%0ab&id=eq.1', '/api/items?id=eq.1&name=eq.a%0d%0ab'],
+  [`GET /api/items?name=neq.${'a'.repeat(2_000)}`, `/api/items?name=neq.${'a'.repeat(2_000)}`],
+  [`GET /api/items?name=neq.${'a'.repeat(2_040)}`, null],
   ['GET /short/3', '/short/3'],
   ['GET /api/rpc/paths', null],
   ['POST /api/rpc/paths', null],

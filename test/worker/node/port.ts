@@ -23,6 +23,7 @@ export function portOf(head: Partial<PortHandler['head']> = {}): PortHandler {
     needs: { headers: new Set(), allHeaders: true, peer: false },
     usage: { inFlight: 0 },
     enter: () => undefined,
+    enterByLine: () => undefined,
     serve: () => undefined,
     rules: {} as ResponseRules,
     head: { ...HEAD, ...head },

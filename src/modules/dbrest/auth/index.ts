@@ -33,6 +33,21 @@ export function isRoleName(name: string): boolean {
   return isName && Buffer.byteLength(name) <= LONGEST_ROLE_BYTES;
 }
 
+const BAD_TOKEN: ReadonlySet<string> = new Set(['PGRST301', 'PGRST303']);
+/** Codes of tokens whose role a request may not have. */
+const BAD_ROLE: ReadonlySet<string> = new Set(['22023', '42501']);
+
+/** Why a token was rejected: a line for the log, which never has the token. */
+export function rejectionOf({ code, message, details }: DbrestFault): string {
+  const more = typeof details === 'string' ? ` (${details})` : '';
+  return `token rejected: ${code} ${message}${more}`;
+}
+
+/** Tells whether a fault from before the role of a request is known is about its token. */
+export function isRejection({ code }: DbrestFault): boolean {
+  return BAD_TOKEN.has(code) || BAD_ROLE.has(code);
+}
+
 /** The role of a request, and the token data that is passed to the database. */
 export interface Identity {
   readonly role: string;
@@ -42,6 +57,8 @@ export interface Identity {
   readonly claims: string;
   /** The token was rejected; it must not be passed to the database. */
   readonly rejected: boolean;
+  /** Why it was, for the log. */
+  readonly rejection?: string;
 }
 
 /** The authentication settings of a location. */
@@ -114,9 +131,9 @@ export class Authenticator {
   }
 
   #rejected(error: unknown): Identity {
-    const badToken = error instanceof DbrestFault && /^PGRST30[13]$/.test(error.code);
-    if (!badToken || this.#rules.invalid === 'reject') throw error;
-    return { ...this.#anonymously(''), rejected: true };
+    const isBad = error instanceof DbrestFault && BAD_TOKEN.has(error.code);
+    if (!isBad || this.#rules.invalid === 'reject') throw error;
+    return { ...this.#anonymously(''), rejected: true, rejection: rejectionOf(error) };
   }
 
   #anonymously(jwt: string): Identity {

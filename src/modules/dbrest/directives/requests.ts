@@ -229,7 +229,7 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     args: setting,
     into: 'settings',
     repeat: 'append',
-    secret: 'whole',
+    secret: 'value',
     summary: 'A setting "app.settings.name" that is set in every request.',
     source: 'gw',
   },

@@ -13,9 +13,12 @@ export function noTable(schema: string, table: string, similar: string | undefin
   return new DbrestFault({ code: 'PGRST205', status: 404, message, hint });
 }
 
-/** 42703, 400, in PostgreSQL's words: an unknown name is never put into a statement. */
-export function noColumn(table: string, column: string): DbrestFault {
-  return new DbrestFault({ code: '42703', status: 400, message: `column ${table}.${column} does not exist` });
+/** 42703, 400, in PostgreSQL's words: an unknown name is never put into a statement. `similar`: at most two columns. */
+export function noColumn(table: string, column: string, similar: readonly string[]): DbrestFault {
+  const message = `column ${table}.${column} does not exist`;
+  const names = similar.map((name) => `the column "${table}.${name}"`).join(' or ');
+  const hint = names === '' ? null : `Perhaps you meant to reference ${names}.`;
+  return new DbrestFault({ code: '42703', status: 400, message, hint });
 }
 
 /** 42704, 400, in PostgreSQL's words. */

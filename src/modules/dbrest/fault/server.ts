@@ -55,13 +55,17 @@ const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
 
 /**
  * Errors whose messages may name hosts, roles and paths. Clients get the title of their class or code instead (PostgreSQL,
- * Appendix A). `XX000` is no such class: extensions and procedural languages use it for what they tell their callers.
+ * Appendix A). `XX000` is no such class: extensions and procedural languages use it for what they tell their callers. Nor is
+ * 53400: it says which limit of the configuration was reached.
  */
 const TITLES: readonly (readonly [prefix: string, title: string])[] = [
   ['08', 'connection exception'],
   ['28', 'invalid authorization specification'],
   ['3D', 'invalid catalog name'],
-  ['53', 'insufficient resources'],
+  ['530', 'insufficient resources'],
+  ['531', 'insufficient resources'],
+  ['532', 'insufficient resources'],
+  ['533', 'insufficient resources'],
   ['57P', 'operator intervention'],
   ['58', 'system error'],
   ['F0', 'configuration file error'],

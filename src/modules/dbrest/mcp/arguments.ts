@@ -52,12 +52,12 @@ export class Arguments {
     throw wrongArguments(`"${name}" is an ${kinds}`);
   }
 
-  /** The filters as parameters of a query: `%22id%22=eq.1`. */
-  filters(name: string): readonly string[] {
+  /** The filters as parameters of a query: `%22id%22=eq.1`. `keyOf` names a column there. */
+  filters(name: string, keyOf: (column: string) => string): readonly string[] {
     const json = this.#given.get(name);
     if (!json) return [];
     if (json[0] !== OPEN_ARRAY) throw wrongArguments(`"${name}" is an array of filters`);
-    return elementsOf(json).map(filterOf);
+    return elementsOf(json).map((filter) => filterOf(filter, keyOf));
   }
 
   /** `undefined` also for null: clients may send that for what is absent. */
@@ -96,8 +96,33 @@ export const OPERATORS = [
 
 const FILTER_NAMES = ['column', 'operator', 'value', 'not'];
 
-/** Writes one filter. A column is quoted, so that it is no JSON path, embedded relation or parameter of another kind. */
-function filterOf(json: Buffer): string {
+/** The steps of a JSON path behind a column. */
+const JSON_PATH = /->[^]*$/;
+/** The names of a path to a column of an embedded relation. */
+const NAMES = /"(?:[^"\\]|\\.)*"|[^.]+/g;
+
+/**
+ * The name of a column in a query. Names are quoted, so that none is a parameter of another kind, such as `order`. What is no column
+ * of the table may have a JSON path and, with `isBelow`, be one of an embedded relation.
+ */
+export function columnKey(column: string, isOwn: boolean, isBelow: boolean): string {
+  if (isOwn) return quoted(column);
+  const path = JSON_PATH.exec(column)?.[0] ?? '';
+  const names = column.slice(0, column.length - path.length);
+  const below = isBelow ? (names.match(NAMES) ?? []) : [];
+  const isPath = below.length > 1 && below.join('.') === names;
+  return (isPath ? below.map(requoted).join('.') : quoted(names)) + path;
+}
+
+function quoted(name: string): string {
+  return `"${name.replace(/["\\]/g, '\\$&')}"`;
+}
+
+function requoted(name: string): string {
+  return name.startsWith('"') ? name : quoted(name);
+}
+
+function filterOf(json: Buffer, keyOf: (column: string) => string): string {
   if (json[0] !== OPEN_OBJECT)
     throw wrongArguments('a filter is an object with "column", "operator" and "value"');
   const given = new Arguments(json, FILTER_NAMES);
@@ -111,8 +136,7 @@ function filterOf(json: Buffer): string {
   const isNegated = given.flag('not') !== (isNull && operator === 'neq');
   // As in SQL, nothing equals null.
   const operand = isNull ? 'is.null' : operandOf(operator, value);
-  const key = `"${column.replace(/["\\]/g, '\\$&')}"`;
-  return `${encodeURIComponent(key)}=${encodeURIComponent(`${isNegated ? 'not.' : ''}${operand}`)}`;
+  return `${encodeURIComponent(keyOf(column))}=${encodeURIComponent(`${isNegated ? 'not.' : ''}${operand}`)}`;
 }
 
 function operandOf(operator: string, json: Buffer): string {
@@ -120,7 +144,7 @@ function operandOf(operator: string, json: Buffer): string {
   if (operator === 'in') {
     if (!isArray) throw wrongArguments('the value of "in" is an array');
     return `in.(${elementsOf(json)
-      .map((value) => `"${textOf(value).replace(/["\\]/g, '\\$&')}"`)
+      .map((value) => quoted(textOf(value)))
       .join(',')})`;
   }
   if (isArray) return `${operator}.${arrayLiteral(elementsOf(json).map(textOf))}`;

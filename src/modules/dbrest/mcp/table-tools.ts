@@ -1,6 +1,7 @@
 import { noTable, wrongArguments } from '../fault/index.ts';
 import { type JsonSchema, showTable, type ShownTable } from '../openapi/index.ts';
-import { Arguments, OPERATORS } from './arguments.ts';
+import { similarTable, type Table } from '../schema/index.ts';
+import { Arguments, columnKey, OPERATORS } from './arguments.ts';
 import { describedTable, listedTables } from './tables-shown.ts';
 import { ADDS, CHANGES, READS, requestFor, type Tool, type ToolCall, type ToolContext } from './tool.ts';
 
@@ -18,7 +19,11 @@ const FILTERS = {
     required: ['column', 'value'],
     additionalProperties: false,
     properties: {
-      column: { type: 'string' },
+      column: {
+        type: 'string',
+        description:
+          'A column, or a JSON path such as data->>city. In read_rows also a column of a related table in "select": customers.name chooses among the rows of customers, and with customers!inner(name) among those around them too',
+      },
       operator: {
         type: 'string',
         enum: OPERATORS,
@@ -88,14 +93,14 @@ function readRows(context: ToolContext): Tool {
     annotations: READS,
     call(json, now) {
       const given = argumentsOf(json, now, ['table', 'select', 'filters', 'order', 'limit', 'offset']);
+      const { table } = tableIn(given, now);
       const parameters = [
-        ...given.filters('filters'),
+        ...given.filters('filters', (column) => columnKey(column, table.columns.has(column), true)),
         ...parameter('select', given.text('select')),
         ...parameter('order', given.text('order')),
         `limit=${given.count('limit', now.mostRows) ?? Math.min(now.mostRows, USUAL_ROWS)}`,
         ...parameter('offset', given.count('offset', Number.MAX_SAFE_INTEGER)?.toString()),
       ];
-      const { table } = tableIn(given, now);
       const request = requestFor('GET', `/${table.name}`, { schema: table.schema, parameters });
       return { kind: 'request', request, readOnly: true, member: 'rows' };
     },
@@ -144,7 +149,7 @@ function updateRows(context: ToolContext): Tool {
     annotations: CHANGES,
     call(json, now) {
       const given = argumentsOf(json, now, ['table', 'filters', 'values', 'returning']);
-      const filters = someFilters(given);
+      const filters = someFilters(given, now);
       return written(given, now, { method: 'PATCH', body: given.json('values', 'object'), filters });
     },
   };
@@ -161,16 +166,20 @@ function deleteRows(context: ToolContext): Tool {
     annotations: { ...CHANGES, idempotentHint: true },
     call(json, now) {
       const given = argumentsOf(json, now, ['table', 'filters', 'returning']);
-      return written(given, now, { method: 'DELETE', body: undefined, filters: someFilters(given) });
+      return written(given, now, { method: 'DELETE', body: undefined, filters: someFilters(given, now) });
     },
   };
 }
 
 const SOME_FILTERS = { ...FILTERS, minItems: 1 };
 
-/** Without a filter all rows would be changed, which no client of a tool means. */
-function someFilters(given: Arguments): readonly string[] {
-  const filters = given.filters('filters');
+/**
+ * Without a filter all rows would be changed, which no client of a tool means. One on an embedded relation need not restrict the rows
+ * that are changed, so it is none.
+ */
+function someFilters(given: Arguments, now: ToolContext): readonly string[] {
+  const { table } = tableIn(given, now);
+  const filters = given.filters('filters', (column) => columnKey(column, table.columns.has(column), false));
   if (filters.length === 0) throw wrongArguments('"filters" has at least one filter');
   return filters;
 }
@@ -228,9 +237,15 @@ function tableIn(given: Arguments, now: ToolContext): ShownTable {
   const schema = schemaIn(given, now);
   const name = given.text('table');
   if (name === undefined) throw wrongArguments('"table" is the name of a table');
+  const shownAs = (table: Table): ShownTable | undefined =>
+    now.rights.usesSchema(schema) && !table.name.includes('/') ? showTable(table, now.rights)[0] : undefined;
   const table = now.known.tables.get(schema)?.get(name);
-  const [shown] =
-    table && now.rights.usesSchema(schema) && !name.includes('/') ? showTable(table, now.rights) : [];
-  if (!shown) throw noTable(schema, name, undefined);
-  return shown;
+  const shown = table && shownAs(table);
+  if (shown) return shown;
+  const target = { schema, table: name };
+  throw noTable(
+    schema,
+    name,
+    similarTable(target, now.known, (other) => shownAs(other) !== undefined),
+  );
 }

@@ -1,3 +1,4 @@
+import { baseOf } from '../plan/index.ts';
 import type { Rights, StoredFunction } from '../schema/index.ts';
 import { ERROR, NO_CONTENT, RESERVED, rowFilter, shared } from './components.ts';
 import type { ShownTable } from './tables.ts';
@@ -242,7 +243,7 @@ function bodyOf(overloads: Overloads, context: TypeContext): { requestBody?: Jso
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
   const whole = overloads
     .filter((one) => !named.includes(one))
-    .flatMap((one) => WHOLE_BODY[one.arguments[0]?.type ?? ''] ?? [])
+    .flatMap((one) => WHOLE_BODY[baseOf(one.arguments[0]?.type ?? '', context.known)] ?? [])
     .map((body) => [body.type, { schema: body.schema }] as const);
   const content = {
     ...(schemas.length > 0 && {

@@ -46,7 +46,7 @@ function findFunction(input: CallInput, asObject: boolean, context: Context): Fo
   // The key "" of a JSON body is the single unnamed argument.
   const isNamed = given?.every((name) => name !== '') || isJson(input);
   const named = asObject || !given || !isNamed ? [] : callable.filter((one) => isFilledBy(one, given));
-  const whole = callable.filter((one) => takesWhole(one, input, asObject));
+  const whole = callable.filter((one) => takesWhole(one, input, { asObject, known }));
   // A value without keys is passed as the single argument.
   const takesAll = named.length === 0 || (!hasKeys(input) && whole.length > 0);
   const fitting = takesAll ? whole : named;
@@ -96,11 +96,16 @@ function isFilledBy({ arguments: list }: StoredFunction, given: readonly string[
   return list.every(isGiven) && given.every((name) => list.some((one) => one.name === name));
 }
 
-function takesWhole({ arguments: list }: StoredFunction, input: CallInput, asObject: boolean): boolean {
+function takesWhole(
+  { arguments: list }: StoredFunction,
+  input: CallInput,
+  { asObject, known }: { readonly asObject: boolean; readonly known: Schema },
+): boolean {
   const [only] = list;
   if (!only || list.length > 1) return false;
-  if (asObject) return input.kind !== 'whole' && JSON_TYPES.includes(only.type);
-  return only.name === '' && wholeTypes(input).includes(only.type);
+  const type = baseOf(only.type, known);
+  if (asObject) return input.kind !== 'whole' && JSON_TYPES.includes(type);
+  return only.name === '' && wholeTypes(input).includes(type);
 }
 
 /** Types of a single argument that can take the whole input. */
@@ -146,6 +151,8 @@ export interface CallPlan {
   readonly input: CallInput;
   /** The whole input is passed as the single argument. */
   readonly takesAll: boolean;
+  /** The type of that argument, for a domain that under it. */
+  readonly wholeType?: string;
   /** The result is shown as values instead of rows. */
   readonly showsValues: boolean;
   /** The result is a scalar of type `xml`, or of a domain over it. */
@@ -166,11 +173,13 @@ export function findCall(request: CallRequest, context: Context): FoundCall {
   const { input, asObject, query } = request;
   const { called, takesAll } = findFunction(input, asObject, context);
   const rows = planRows(query, rowsOf(called, context.known), { ...context, isDerived: true });
+  const [only] = called.arguments;
   const call = {
     called,
     given: takesAll ? called.arguments : called.arguments.filter(({ name }) => isGiven(input, name)),
     input,
     takesAll,
+    ...(takesAll && only && { wholeType: baseOf(only.type, context.known) }),
     showsValues: isValue(called) && query.select.every(({ kind }) => kind === 'all'),
     isXml: called.returns.kind === 'scalar' && baseOf(called.returns.type, context.known) === 'xml',
   };

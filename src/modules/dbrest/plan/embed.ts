@@ -87,11 +87,27 @@ export function findEmbedSource(item: SelectedEmbed, origin: Table, context: Con
   const fitting = nearest(all.filter((relationship) => fits(relationship, item)));
   const usable =
     fitting.length > 1 ? fitting.filter((relationship) => isUsable(relationship, context)) : fitting;
-  if (usable.length > 1) throw ambiguousRelationship(item, origin, usable);
-  const by = usable[0] ?? fitting[0];
+  const by = usable.length > 1 ? meantByAlias(item, usable) : (usable[0] ?? fitting[0]);
+  if (!by && usable.length > 1) throw ambiguousRelationship(item, origin, usable);
   if (!by) throw noRelationship(item, origin, similarNames(item, origin, { all, context }));
   const single = by.cardinality === 'many-to-one' || by.cardinality === 'one-to-one';
   return { target: by.target, by, single };
+}
+
+/**
+ * Of several relationships the one that the alias names: `owner:users(…)` follows the key in the column `owner` or `owner_id`, unless
+ * a hint says otherwise.
+ */
+function meantByAlias(
+  { alias, hint }: SelectedEmbed,
+  relationships: readonly Relationship[],
+): Relationship | undefined {
+  if (alias === undefined || hint !== undefined) return undefined;
+  const meant = relationships.filter(({ owns, pairs }) => {
+    const [column] = pairs.length === 1 ? (pairs[0] ?? []) : [];
+    return owns && (column === alias || column === `${alias}_id`);
+  });
+  return meant.length === 1 ? meant[0] : undefined;
 }
 
 /** Relationships that the role may not use are not ambiguous, and must not be disclosed. */

@@ -18,7 +18,7 @@ import { versionColumn } from './row-version.ts';
 import { findWrite, formWrite, type FoundWrite, type PlannedWrite } from './write.ts';
 
 export type { CallPlan, PlannedCall } from './call.ts';
-export { boundText } from './condition.ts';
+export { baseOf, boundText } from './condition.ts';
 export type { PlannedDescription, PlannedOptions } from './describe.ts';
 export { type RowForm, type RowShape, type RowTail, shownMedia } from './form.ts';
 export {

@@ -1,4 +1,4 @@
-import { noAggregates, noRelatedOrder, noTable } from '../fault/index.ts';
+import { type DbrestFault, noAggregates, noRelatedOrder, noTable } from '../fault/index.ts';
 import {
   type Media,
   only,
@@ -12,7 +12,7 @@ import {
   type SelectedEmbed,
   type SelectItem,
 } from '../request/index.ts';
-import { type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
+import { mayUse, type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
 import { type NodeScope, planCondition } from './condition.ts';
 import {
   addressed,
@@ -194,8 +194,14 @@ function isNeeded(embed: EmbedDraft, outputs: readonly Output[]): boolean {
 /** Plans a read of a table. All names in the result come from the schema. Throws a `DbrestFault`. */
 export function planRead(request: ReadQuery, target: ReadTarget, known: Schema): ReadPlan {
   const table = known.tables.get(target.schema)?.get(target.table);
-  if (!table) throw noTable(target.schema, target.table, similarTable(target, target.role, known));
+  if (!table) throw unknownTable(target, known);
   return planRows(request, table, { ...target, known });
+}
+
+/** PGRST205 with the similar name of a table that the role may use. */
+export function unknownTable(target: ReadTarget, known: Schema): DbrestFault {
+  const similar = similarTable(target, known, (table) => mayUse(target.role, table, known));
+  return noTable(target.schema, target.table, similar);
 }
 
 /** Plans a read of a known table or function result. */

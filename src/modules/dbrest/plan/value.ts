@@ -1,6 +1,13 @@
-import { noColumn, noType } from '../fault/index.ts';
+import { type DbrestFault, noColumn, noType } from '../fault/index.ts';
 import type { Field, JsonStep, TypeName } from '../request/index.ts';
-import type { Column, RowFunction, Schema, Table } from '../schema/index.ts';
+import {
+  type Column,
+  rightsOf,
+  type RowFunction,
+  type Schema,
+  similarColumns,
+  type Table,
+} from '../schema/index.ts';
 import type { Context, Output, Value, Cast } from './node.ts';
 
 /** Plans a field: a column, else a computed column. Throws 42703. */
@@ -8,8 +15,18 @@ export function planValue({ column: name, path = [] }: Field, table: Table, cont
   const column = table.columns.get(name);
   if (column) return { of: { kind: 'column', column }, path, type: typeBelow(column.type, path) };
   const call = rowFunctions(table, name, context).find(({ returnsSet }) => !returnsSet);
-  if (!call) throw noColumn(table.name, name);
+  if (!call) throw unknownColumn(name, table, context);
   return { of: { kind: 'computed', call }, path, type: typeBelow(call.type, path) };
+}
+
+/** 42703. Columns of a table are suggested to those who may use them; what a function or a write gives has no privileges. */
+export function unknownColumn(
+  name: string,
+  table: Table,
+  { role, known, isDerived }: Pick<Context, 'role' | 'known' | 'isDerived'>,
+): DbrestFault {
+  const rights = isDerived ? undefined : rightsOf(role, known);
+  return noColumn(table.name, name, similarColumns(name, table, rights));
 }
 
 /** The row functions of a name in the search path, nearest first. */

@@ -1,12 +1,4 @@
-import {
-  noColumn,
-  noTable,
-  notByKey,
-  notLimitable,
-  noWrittenColumn,
-  otherKey,
-  rangeOfPut,
-} from '../fault/index.ts';
+import { notByKey, notLimitable, noWrittenColumn, otherKey, rangeOfPut } from '../fault/index.ts';
 import {
   type Logic,
   type Media,
@@ -21,12 +13,13 @@ import {
   type WriteRequest,
   type WrittenBody,
 } from '../request/index.ts';
-import { type Column, type RoleSettings, similarTable, type Table, type TableName } from '../schema/index.ts';
+import type { Column, RoleSettings, Table, TableName } from '../schema/index.ts';
 import { baseOf } from './condition.ts';
 import { type FormContext, isConstrained, type RowForm, shapeOf, tailOf } from './form.ts';
 import type { Context, ReadNode, ReadPlan } from './node.ts';
-import { planRows } from './read.ts';
+import { planRows, unknownTable } from './read.ts';
 import { isByKey, type WriteCondition, writeCondition } from './row-version.ts';
+import { unknownColumn } from './value.ts';
 
 /** A write resolved against the schema. */
 export type WritePlan = { readonly table: Table } & (
@@ -194,9 +187,9 @@ function appliedTo(write: WritePlan, { head: { method, preferences } }: WriteReq
 }
 
 /** The table of a write. Throws PGRST205. */
-function writtenTable({ schema, table: name, role, known }: Context): Table {
-  const table = known.tables.get(schema)?.get(name);
-  if (!table) throw noTable(schema, name, similarTable({ schema, table: name }, role, known));
+function writtenTable(context: Context): Table {
+  const table = context.known.tables.get(context.schema)?.get(context.table);
+  if (!table) throw unknownTable(context, context.known);
   return table;
 }
 
@@ -231,7 +224,7 @@ function planInsert(
 ): WritePlan {
   const { query, resolution } = source;
   const action = resolution === 'merge-duplicates' ? 'merge' : 'ignore';
-  const conflict = resolution && conflictOf(query.onConflict, table, action);
+  const conflict = resolution && conflictOf(query.onConflict, table, { action, context });
   return { kind: 'insert', table, ...written(source, table, context), ...(conflict && { conflict }) };
 }
 
@@ -301,11 +294,11 @@ function written({ query, body, defaults }: WriteSource, table: Table, { known }
 function conflictOf(
   named: readonly string[] | undefined,
   table: Table,
-  action: Conflict['action'],
+  { action, context }: { readonly action: Conflict['action']; readonly context: Context },
 ): Conflict | undefined {
   const columns = named ?? table.primaryKey;
   if (columns.length === 0) return undefined;
-  for (const name of columns) if (!table.columns.has(name)) throw noColumn(table.name, name);
+  for (const name of columns) if (!table.columns.has(name)) throw unknownColumn(name, table, context);
   const fitting = table.uniqueIndexes?.filter((index) => hasSameNames(index.columns, columns)) ?? [];
   const isWhole = fitting.length === 0 || fitting.some(({ predicate }) => predicate === undefined);
   const predicate = isWhole ? undefined : fitting[0]?.predicate;

@@ -120,7 +120,10 @@ function parseList(scanner: Scanner, ending: ValueEnd): Operand & { readonly kin
     scanner.expect(')', '"," or ")"');
   }
   scanner.skipBlanks();
-  if (ending === 'input') scanner.end();
+  if (ending === 'input') {
+    scanner.skipClosing();
+    scanner.end();
+  }
   return { kind: 'list', values };
 }
 
@@ -227,6 +230,8 @@ export function parseLogic(operator: string, value: string): Logic {
   const scanner = new Scanner('logic tree', operator + value, value);
   scanner.at = operator.length;
   const logic = parseGroup(scanner, operator, 1);
+  // PostgREST ignores whatever follows a tree. A condition that would be lost is refused here.
+  scanner.skipClosing();
   scanner.end();
   return logic;
 }

@@ -93,6 +93,11 @@ export class Scanner {
     if (!this.done) throw this.unexpected(expected === undefined ? END : `${expected} or ${END}`, "'");
   }
 
+  /** Skips parentheses that close nothing, which PostgREST ignores too. */
+  skipClosing(): void {
+    this.match(CLOSING);
+  }
+
   /** Throws when a limit of the grammar is exceeded. */
   refuseOver(count: number, most: number, what: string): void {
     if (count > most) throw tooLarge(`at most ${most} ${what}`);
@@ -111,14 +116,15 @@ export class Scanner {
   }
 }
 
+const CLOSING = /[) ]*$/y;
 const END = 'end of input';
 /** PostgREST's names for parts of the grammar; clients compare them. */
 export const FIELD_NAME = 'field name (* or [a..z0..9_$])';
 export const DELIMITER = 'delimiter (.)';
 
 const MOST_STEPS = 100;
-/** An unquoted key of a JSON path. A single dash within it is part of it unless it begins `->`. */
-const PLAIN_KEY = /[^(\-:.,>)"]+(?:-(?!>)[^(\-:.,>)"]+)*/y;
+/** A key of a JSON path that does not begin with a quote. A single dash within it is part of it unless it begins `->`. */
+const PLAIN_KEY = /[^(\-:.,>)"][^(\-:.,>)]*(?:-(?!>)[^(\-:.,>)]+)*/y;
 const INDEX = /-?\d{1,9}(?=->|::|[.,)]|$)/y;
 /** A dash that begins no index. */
 const NEGATIVE = /-(?!>)\d*/y;

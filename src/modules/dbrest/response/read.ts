@@ -29,20 +29,23 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
         : undefined;
     const status = rangeStatus(query, rows, total);
     const chosen = response ? responseSettings(...response) : settingsOf(statements, results);
-    const own = [
-      ...rangeHeaders(form.media, contentRange(query, rows, total)),
-      ['Content-Location', contentLocation(x)] as const,
-    ];
+    const own = [...rangeHeaders(form.media, contentRange(query, rows, total)), ...contentLocation(x)];
     return setHead(x, { status, rows, own, chosen }, { plan, config, stopwatch });
   };
   const body = openBody(x, form, { head, held, tagging });
   return { sink: body, end: () => body.end() };
 }
 
-/** The URI of the rows as the client named them, with the parameters in an order of their own (PostgREST). */
-function contentLocation({ request: { requestUri } }: Exchange): string {
+/** Proxies in front have a few kilobytes for the whole head of a response. */
+const LONGEST_LOCATION = 2_048;
+
+/** The URI of the rows as the client named them, with the parameters in an order of their own (PostgREST). None if it is long. */
+function contentLocation({
+  request: { requestUri },
+}: Exchange): (readonly [name: 'Content-Location', uri: string])[] {
+  if (requestUri.length > LONGEST_LOCATION) return [];
   const at = requestUri.indexOf('?');
-  if (at < 0) return requestUri;
+  if (at < 0) return [['Content-Location', requestUri]];
   const query = sortedQuery(requestUri.slice(at + 1));
-  return query === '' ? requestUri.slice(0, at) : `${requestUri.slice(0, at)}?${query}`;
+  return [['Content-Location', `${requestUri.slice(0, at)}${query && `?${query}`}`]];
 }

@@ -34,7 +34,8 @@ export const FUNCTIONS_SQL = `
       json_agg(json_build_array(coalesce(a.name, ''), pg_catalog.format_type(a.type, null)) order by a.number)
         filter (where a.mode in ('o', 'b', 't')) as outs,
       count(*) filter (where a.mode in ('i', 'b', 'v') and coalesce(a.name, '') = '') as unnamed,
-      bool_or(a.type in ('json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype, 'bytea'::regtype)) as takes_body
+      bool_or(coalesce(b.base, a.type)
+        in ('json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype, 'bytea'::regtype)) as takes_body
     from functions f
     cross join lateral (
       select u.type, coalesce(u.mode, 'i') as mode, u.name, u.number
@@ -42,6 +43,7 @@ export const FUNCTIONS_SQL = `
         with ordinality as u(type, mode, name, number)
       where u.type is not null
     ) a
+    left join bases b on b.oid = a.type
     group by f.oid
   )
   select 'function', json_build_array(

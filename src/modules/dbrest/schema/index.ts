@@ -6,15 +6,8 @@ export { CHANGES_TRIGGER } from './relation-draft.ts';
 export type { StoredSetting } from './stored-settings.ts';
 export { relationshipsOf, type Relationship } from './relationships.ts';
 export { SchemaCache } from './cache.ts';
-export {
-  mayUse,
-  mostSimilar,
-  similarTable,
-  EVERY_RIGHT,
-  mayBecomeSql,
-  rightsOf,
-  type Rights,
-} from './rights.ts';
+export { mayUse, EVERY_RIGHT, mayBecomeSql, rightsOf, type Rights } from './rights.ts';
+export { mostSimilar, similarColumns, similarTable } from './similar-names.ts';
 export { qualifiedName, splitModifier } from './type-name.ts';
 export type { Privilege, TypeShape } from './discovery.ts';
 export type {

@@ -60,7 +60,7 @@ interface ArgumentsSql {
   readonly list: string;
 }
 
-function argumentsSql({ given, input, takesAll }: CallPlan, parameters: Parameters): ArgumentsSql {
+function argumentsSql({ given, input, takesAll, wholeType }: CallPlan, parameters: Parameters): ArgumentsSql {
   const [only] = given;
   if (!only) return { body: '', list: '' };
   if (input.kind === 'texts') {
@@ -70,7 +70,7 @@ function argumentsSql({ given, input, takesAll }: CallPlan, parameters: Paramete
     return { body: '', list: list.join(', ') };
   }
   if (takesAll || input.kind === 'whole')
-    return { body: '', list: wholeSql(only, parameters.bind(input.body)) };
+    return { body: '', list: wholeSql(only, wholeType, parameters.bind(input.body)) };
   return only.name === '' ? unnamedSql(only, input, parameters) : membersSql(given, input, parameters);
 }
 
@@ -115,8 +115,9 @@ function textSql({ type, variadic }: Argument, texts: readonly string[], paramet
 }
 
 /** Binds a whole body. `jsonb` is cast from text, because its binary form differs from its text. */
-function wholeSql({ name, type }: Argument, value: string): string {
-  const typed = type === 'jsonb' ? `${value}::text::jsonb` : `${value}::${type}`;
+function wholeSql({ name, type }: Argument, base: string | undefined, value: string): string {
+  const plain = base === 'jsonb' ? `${value}::text::jsonb` : `${value}::${base ?? type}`;
+  const typed = base === undefined || base === type ? plain : `${plain}::${type}`;
   return name === '' ? typed : `${quoteIdentifier(name)} := ${typed}`;
 }
 

@@ -25,20 +25,24 @@ function joinSql(embed: Embed, { join }: EmbedAliases, rows: string): string {
 
 /** An embed as a JSON value; `null` or `[]` without rows. `rows` is only called if the embed is not joined. */
 function embedJson(embed: Embed, named: EmbedAliases, rows: (named: EmbedAliases) => string): string {
-  const { join, joined, grouped } = named;
-  if (embed.single) {
-    if (!joined) return `(select pg_catalog.row_to_json(t.*) from (${rows(named)}) t)`;
-    return isNumbered(embed) ? objectOfOutputs(embed, named) : `pg_catalog.row_to_json(${join}.*)`;
-  }
+  const { join, joined, grouped, compared } = named;
+  if (embed.single) return `${rowJson(embed, named, rows)}${compared ? '::jsonb' : ''}`;
   const array = joined ? `${join}.${ARRAY}` : `(select pg_catalog.json_agg(t.*) from (${rows(named)}) t)`;
-  return `coalesce(${array}, '[]')${grouped ? '::jsonb' : ''}`;
+  return `coalesce(${array}, '[]')${grouped || compared ? '::jsonb' : ''}`;
+}
+
+function rowJson(embed: Embed, named: EmbedAliases, rows: (named: EmbedAliases) => string): string {
+  const { join, joined } = named;
+  if (!joined) return `(select pg_catalog.row_to_json(t.*) from (${rows(named)}) t)`;
+  return isNumbered(embed) ? `(${objectOfOutputs(embed, named)})` : `pg_catalog.row_to_json(${join}.*)`;
 }
 
 /** One output of a spread embed: its value, or an array of the values of all rows. */
-function asValue(embed: Embed, index: number, { join, grouped }: EmbedAliases): string {
+function asValue(embed: Embed, index: number, { join, grouped, compared }: EmbedAliases): string {
   const value = `${join}.${outputAlias(index)}`;
   const shown = embed.single ? value : `coalesce(${value}, '[]')`;
-  return grouped && isJson({ kind: 'spread', embed, index, name: '' }) ? `${shown}::jsonb` : shown;
+  const isGroupedBy = grouped || compared;
+  return isGroupedBy && isJson({ kind: 'spread', embed, index, name: '' }) ? `${shown}::jsonb` : shown;
 }
 
 /** Returns whether an output is JSON built from rows. To be grouped by, it is cast to jsonb, which has an equality operator. */
@@ -99,9 +103,9 @@ function objectOfOutputs({ node, shown }: Embed, { join }: EmbedAliases): string
 }
 
 /** The select of the related rows of one parent row. */
-function ownRows(embed: Embed, { parent, rows }: EmbedAliases, writing: StatementDraft): NodeSelect {
-  const { node, by } = embed;
-  const wanted: NodeSelect = { relation: rows, numbered: isNumbered(embed) };
+function ownRows(embed: Embed, { parent, rows, grouped }: EmbedAliases, writing: StatementDraft): NodeSelect {
+  const { node, by, single } = embed;
+  const wanted: NodeSelect = { relation: rows, numbered: isNumbered(embed), compared: grouped && single };
   if ('returnsSet' in by) {
     return { ...wanted, source: `${qualifiedName(by)}(${rowOf(parent, writing)}) ${rows}` };
   }
@@ -157,7 +161,7 @@ type AliasesByEmbed = ReadonlyMap<Embed, EmbedAliases>;
 
 function nameEmbeds(
   { embeds, grouped }: ReadNode,
-  { relation, bare }: Pick<NodeSelect, 'relation' | 'bare'>,
+  { relation, bare, compared = false }: Pick<NodeSelect, 'relation' | 'bare' | 'compared'>,
   writing: StatementDraft,
 ): AliasesByEmbed {
   return new Map(
@@ -167,7 +171,8 @@ function nameEmbeds(
       const decides = embed.single && (embed.inner || embed.used);
       const isShown = embed.shown > 0 && (bare === undefined || grouped);
       const joined = decides || (isShown && (grouped || !isLookedUp(embed)));
-      return [embed, { parent: relation, rows: `r${number}`, join: `j${number}`, joined, grouped }];
+      const aliases = { parent: relation, rows: `r${number}`, join: `j${number}` };
+      return [embed, { ...aliases, joined, grouped, compared }];
     }),
   );
 }
@@ -193,11 +198,13 @@ function existing(embed: Embed, name: EmbedAliases, writing: StatementDraft): st
   return nodeSql(embed.node, { ...ownRows(embed, name, writing), bare: 'existing' }, writing);
 }
 
+const ALONE = { joined: false, grouped: false, compared: false };
+
 /** The test that an embed has a row, for statements without joins. */
 export function existsSql(embed: Embed, parent: string, writing: StatementDraft): string {
   writing.aliases += 1;
   const rows = `r${writing.aliases}`;
-  const named = { parent, rows, join: `j${writing.aliases}`, joined: false, grouped: false };
+  const named = { parent, rows, join: `j${writing.aliases}`, ...ALONE };
   return `exists (${existing(embed, named, writing)})`;
 }
 

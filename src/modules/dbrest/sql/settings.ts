@@ -133,7 +133,7 @@ export function compileSettings(
     };
     const values = requestId ? [...given, nameOf(requestId(x))] : given;
     const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];
-    return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, zoneSetting(timeZone)]);
+    return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, timeZone]);
   };
 }
 
@@ -146,14 +146,6 @@ function nameOf(requestId = ''): string {
 function pathOf({ kind, name, isRoot }: Resource): string {
   if (isRoot) return '/';
   return kind === 'function' ? `/rpc/${name}` : `/${name}`;
-}
-
-/**
- * The value of `timezone`. PostgreSQL would read `+05:30` as a POSIX specification, in which positive offsets are west of
- * Greenwich; `+5` and `+5.5` are hours east of it. (Documentation of PostgreSQL, B.5.)
- */
-function zoneSetting(timeZone: string): string {
-  return /^[+-]\d{1,2}:[0-5]\d$/.test(timeZone) ? `interval '${timeZone}'` : timeZone;
 }
 
 const NO_SETTINGS: RoleSettings = { names: [], values: [] };

@@ -88,6 +88,8 @@ export interface NodeSelect {
   readonly shown?: (outputs: string) => string;
   /** No outputs: the rows are only counted without their range, or tested for existence. */
   readonly bare?: 'counted' | 'existing';
+  /** Its rows are grouped by, so that JSON of embeds has to be comparable. */
+  readonly compared?: boolean;
 }
 
 /** The aliases of an embed. */
@@ -102,6 +104,8 @@ export interface EmbedAliases {
   readonly joined: boolean;
   /** The parent is grouped. */
   readonly grouped: boolean;
+  /** The row around it is compared with others: its JSON is jsonb, which has an equality operator. */
+  readonly compared: boolean;
 }
 
 /** The alias of a numbered output. */

@@ -257,7 +257,7 @@ export class HeadReader implements LineReceiver {
         line: malformed,
         method,
         requestUri: target,
-        uri: target,
+        uri: refusal === 414 ? this.#pathOf(malformed) : target,
         args: '',
         host: '',
         contentLength: 0,
@@ -273,6 +273,12 @@ export class HeadReader implements LineReceiver {
     };
   }
 
+  /** Returns the path of a line whose query is too long; '' for any other. */
+  #pathOf(line = ''): string {
+    const path = PATH_AND_QUERY.exec(line)?.[1];
+    return (path && normalizePath(path, this.#port.head.mergeSlashes)) ?? '';
+  }
+
   /** Returns the first line of a refused head, as far as it was read. As in nginx, one that never ended is empty. */
   #malformedLine(bytes: Buffer, refusal: number): string {
     const lineEnd = bytes.indexOf(LF);
@@ -286,6 +292,7 @@ export class HeadReader implements LineReceiver {
   }
 }
 
+const PATH_AND_QUERY = /^[A-Z]+ (\/[^?# ]*)\?/;
 const COMPLAINTS: Readonly<Record<number, string>> = {
   405: `client sent CONNECT method ${IN_LINE}`,
   414: `client sent too long URI ${IN_LINE}`,

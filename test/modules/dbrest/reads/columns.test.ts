@@ -24,6 +24,19 @@ const trees: readonly RowsCase[] = [
   ['products?select=id&or=(tags.eq.{},id.eq.9)', [{ id: 4 }]],
   ['products?select=id&or=(name.like.*"*,name.ilike.*SAW*)&order=id', [{ id: 2 }, { id: 4 }]],
 ];
+const closed: readonly RowsCase[] = [
+  ['clients?select=id&or=(id.eq.1,id.eq.3))&order=id', [{ id: 1 }, { id: 3 }]],
+  ['clients?select=id&and=(id.gt.1,or(id.eq.2,id.eq.1)) ))', [{ id: 2 }]],
+  ['clients?select=id&id=in.(1,3))&order=id', [{ id: 1 }, { id: 3 }]],
+];
+describe('parentheses that close nothing', () => {
+  givesRows(gateway, closed);
+  givesFaults(gateway, [
+    ['clients?select=id&and=(id.gt.1),id.lt.3)', 400, 'PGRST100'],
+    ['clients?select=id&or=(id.in.(1,2)),id.eq.3)', 400, 'PGRST100'],
+  ]);
+});
+
 describe('logic trees', () => {
   givesRows(gateway, trees);
 });
@@ -35,6 +48,10 @@ const paths: readonly RowsCase[] = [
   [
     'settings_log?select=new->"quo\\"te",new->x y,old->>1,old->dash-key&id=eq.1',
     [{ 'quo"te': 2, 'x y': 'spaced', old: null, 'dash-key': true }],
+  ],
+  [
+    'settings_log?select=new->quo"te,x:new->>a"-b"&new->quo"te=eq.2&order=new->quo"te',
+    [{ 'quo"te': 2, x: null }],
   ],
   ['settings_log?select=old->"1"&id=eq.1', [{ '1': 'one' }]],
   ['settings_log?select=old->1,new->>1&id=eq.2', [{ old: 'two', new: 'two' }]],
