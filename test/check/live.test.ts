@@ -27,6 +27,36 @@ const SCHEMA = `
   grant select on api.clients, api.notes to anon;
   grant insert on api.orders to anon;
   grant select on closed.books to anon;
+  create schema secured;
+  grant usage on schema secured to anon, web_user;
+  create table secured.notes (id int primary key, owner name);
+  create table secured.members (team_id int, user_name name, primary key (team_id, user_name));
+  create table secured.teams (id int primary key);
+  alter table secured.notes enable row level security;
+  alter table secured.members enable row level security;
+  alter table secured.teams enable row level security;
+  create policy own on secured.notes using (owner = current_user);
+  create policy mates on secured.members to anon
+    using (team_id in (select m.team_id from secured.members m where m.user_name = current_user));
+  create policy of_others on secured.members to web_user
+    using (exists (select from secured.teams t where t.id = team_id));
+  create policy own on secured.teams to web_user
+    using (id in (select m.team_id from secured.members m));
+  create policy adding on secured.notes for insert with check (exists (select from secured.notes n where n.id = 0));
+  create view secured.all_notes as select id from secured.notes;
+  create view secured.more_notes with (security_invoker = true) as select id from secured.all_notes;
+  create view secured.own_notes with (security_invoker = true) as select id from secured.notes;
+  create view secured.unseen as select id from secured.notes;
+  create materialized view secured.stored_notes as select id from secured.notes;
+  grant select on secured.notes, secured.members, secured.all_notes, secured.more_notes, secured.own_notes, secured.stored_notes to anon;
+  grant select on secured.members, secured.teams to web_user;
+  create function secured.find(key int) returns int language sql as 'select 1';
+  create function secured.find(key text) returns int language sql as 'select 1';
+  create function secured.find(key text, more text) returns int language sql as 'select 1';
+  create function secured.seek(key int) returns int language sql as 'select 1';
+  create function secured.seek(key int, more text default '') returns int language sql as 'select 1';
+  create function secured.seen(key int) returns int language sql as 'select 1';
+  create function secured.seen(id text) returns int language sql as 'select 1';
   create role live_owner login superuser;
   create role live_backup login bypassrls;
   grant anon to live_backup;`;
@@ -98,6 +128,20 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     ],
   },
   {
+    it: 'has views, policies and overloads that do not do what they seem to',
+    conf: () => rest(db.dsn, 'dbrest_schemas secured; dbrest_anon_role anon;'),
+    says: [
+      'GW657 the view secured.all_notes shows "anon" rows of secured.notes whatever their policies say',
+      'GW657 the materialized view secured.stored_notes shows "anon" rows of secured.notes whatever their policies say',
+      'GW657 the view secured.more_notes shows "anon" rows of secured.notes whatever their policies say',
+      'GW658 the policy "mates" of secured.members leads back to it: each request of "anon" for it fails (42P17)',
+      'GW658 the policy "of_others" of secured.members leads back to it: each request of "web_user" for it fails (42P17)',
+      'GW658 the policy "own" of secured.teams leads back to it: each request of "web_user" for it fails (42P17)',
+      'GW659 no request can call secured.find(integer): secured.find(text) takes the same names of arguments (PGRST203)',
+      'GW659 no request can call secured.seek(integer): secured.seek(integer,text) takes the same names of arguments (PGRST203)',
+    ],
+  },
+  {
     it: 'does not have the role that logs in',
     conf: () => rest(as('live_nobody_knows')),
     says: ['GW656 the database cannot be reached: role "live_nobody_knows" does not exist'],
@@ -143,7 +187,9 @@ test('a database that several locations name is checked once', async () => {
 function facts(version: number): object {
   const role = { superuser: false, bypassesRowSecurity: false };
   const anon = { ...role, granted: true };
-  return { version, login: role, anon, schemas: ['closed'], open: [], unindexed: [] };
+  // It gives the same row to every statement.
+  const security = { unsecured: [], recursive: [], overloads: [] };
+  return { version, login: role, anon, schemas: ['closed'], open: [], unindexed: [], ...security };
 }
 
 /** The port of a server that accepts connections and stays silent. */

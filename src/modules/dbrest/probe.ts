@@ -2,6 +2,7 @@ import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { type ConnectionTarget, loadPg, publicMessage } from '../../postgres/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
+import { SECURITY_SQL, type SecurityFacts, securityProblems } from './probe-security.ts';
 import { mayBecomeSql } from './schema/index.ts';
 import { openSession, type RunStep } from './session/index.ts';
 import { arrayLiteral } from './sql/index.ts';
@@ -18,6 +19,8 @@ interface DatabaseFacts {
   readonly open: readonly { readonly name: string; readonly writes: boolean }[];
   /** Foreign keys without an index: `api.orders (client_id)`. */
   readonly unindexed: readonly string[];
+  /** Absent if the server is too old. */
+  readonly security?: SecurityFacts;
 }
 
 /** Attributes of a role that override privileges or row-level security. */
@@ -91,6 +94,8 @@ interface ProbedDatabase {
   readonly schemas: readonly string[];
 }
 
+const LEAST_VERSION = 120_000;
+
 /** Queries a database over a connection of its own. On failure returns a printable reason; never rejects. */
 async function queryDatabase(
   query: ProbedDatabase,
@@ -123,7 +128,11 @@ async function runQuery(
     ];
     const [, row] = await session.run(steps, timeoutMs);
     const { anon, ...facts } = JSON.parse(row?.[0] ?? '{}') as FactsRow;
-    return { ...facts, ...(anon && { anon }) };
+    const found = { ...facts, ...(anon && { anon }) };
+    if (found.version < LEAST_VERSION) return found;
+    const secured = { text: SECURITY_SQL, values: [anonRole ?? null, arrayLiteral(schemas)] };
+    const [, security] = await session.run([...steps.slice(0, 1), { statement: secured }], timeoutMs);
+    return { ...found, security: JSON.parse(security?.[0] ?? '{}') as SecurityFacts };
   } finally {
     await session.end();
   }
@@ -131,7 +140,6 @@ async function runQuery(
 
 type Problem = LiveProblem<DbrestConfig>;
 
-const LEAST_VERSION = 12;
 /** Most names in one message. */
 const SHOWN = 3;
 
@@ -154,13 +162,14 @@ export async function probeDatabase(config: DbrestConfig, live: LiveScope): Prom
     ...schemaProblems(found, schemas),
     ...tableProblems(found),
     ...indexProblems(found),
+    ...(found.security ? securityProblems(found.security, found.version) : []),
   ];
 }
 
 function* versionProblems({ version }: DatabaseFacts): Generator<Problem> {
-  const major = Math.floor(version / 10_000);
-  if (major >= LEAST_VERSION) return;
-  const message = `the database is PostgreSQL ${major}, at least ${LEAST_VERSION} is needed`;
+  if (version >= LEAST_VERSION) return;
+  const [major, least] = [version, LEAST_VERSION].map((number) => Math.floor(number / 10_000));
+  const message = `the database is PostgreSQL ${major}, at least ${least} is needed`;
   yield { rule: 'dbrest-server-old', field: 'pass', message };
 }
 

@@ -8,6 +8,7 @@ import { POOLER_RULES } from './poolers.ts';
 import { CACHING_RULES } from './caching.ts';
 import { REQUEST_RULES } from './requests.ts';
 import { SERVICE_RULES } from './services.ts';
+import { SECURITY_RULES } from './security.ts';
 
 /** The rules of dbrest: GW6xx. */
 export const rules: readonly ModuleRule<DbrestConfig>[] = [
@@ -19,4 +20,5 @@ export const rules: readonly ModuleRule<DbrestConfig>[] = [
   ...CACHING_RULES,
   ...REQUEST_RULES,
   ...SERVICE_RULES,
+  ...SECURITY_RULES,
 ];

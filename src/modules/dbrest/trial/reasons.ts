@@ -8,7 +8,7 @@ import type { Access, FoundRelation, Namesake } from './access.ts';
 /** What is known about a request when its reasons are looked for. */
 export interface Circumstances {
   readonly role: string;
-  readonly config: Pick<DbrestConfig, 'schemas'>;
+  readonly config: Pick<DbrestConfig, 'schemas' | 'anonRole'>;
   readonly access: Access;
   /** The schema and name that the request asked for. */
   readonly asked: { readonly schema: string; readonly name: string };
@@ -152,18 +152,24 @@ function isSame(one: Namesake, called: NonNullable<Circumstances['called']>): bo
 }
 
 /** Row security lets rows through by permissive policies only. */
-function* securityReasons({ access, fault }: Circumstances): Generator<TrialReason> {
+function* securityReasons({ access, fault, role: asked, config }: Circumstances): Generator<TrialReason> {
+  const refused = `every new row is refused (${asked === config.anonRole ? 401 : 403} 42501)`;
   for (const { name, role, rowSecurity, commands, policies } of access.relations) {
     if (rowSecurity !== 'applies') continue;
+    const inserts = commands.some(({ command }) => command === 'INSERT');
     for (const { command } of commands) {
       const isFor = policies.some(
         (one) => one.applies && one.isPermissive && (one.command === 'ALL' || one.command === command),
       );
       if (isFor) continue;
-      const effect = command === 'INSERT' ? 'every new row is refused' : 'every row is hidden';
-      yield {
-        text: `row security is on for ${name} and no permissive policy is for ${role} and ${command}: ${effect}`,
-      };
+      const what = `row security is on for ${name} and no permissive policy is for ${role} and ${command}`;
+      // What an insert returns or compares has to pass the policies for SELECT, or the insert fails.
+      if (command === 'SELECT' && inserts)
+        yield {
+          text: `${what}: ${refused}, because the request also reads it`,
+          remedy: `create policy … on ${name} for select to ${quoteIdentifier(role)} using (…), or send "Prefer: return=minimal"`,
+        };
+      else yield { text: `${what}: ${command === 'INSERT' ? refused : 'every row is hidden'}` };
     }
   }
   if (fault?.code !== '42501' || !/row-level security/.test(fault.message)) return;
