@@ -1,2 +1,5 @@
 /** The version of this build, as in package.json; a test holds them together. */
 export const VERSION = '0.1.0';
+
+/** The nginx that gw follows; `$nginx_version`, at which programs look. */
+export const NGINX_VERSION = '1.31.5';

@@ -16,10 +16,13 @@ export class UpstreamFault extends Error {
   readonly kind: FaultKind;
   /** The peer has not begun with the request, so it may be sent again whatever its method is (RFC 9113, 8.7). */
   readonly isUnprocessed: boolean = false;
+  /** The level of its line in the error log. */
+  readonly level: 'error' | 'crit';
 
-  constructor(kind: FaultKind, message: string) {
+  constructor(kind: FaultKind, message: string, level: 'error' | 'crit' = 'error') {
     super(message);
     this.kind = kind;
+    this.level = level;
   }
 }
 
@@ -70,8 +73,22 @@ export function systemFault(
     return new LocalFault(`bind(${address}:${port}) failed (${systemReason(error)}) while ${stage}`);
   }
   if (error.code === 'ETIMEDOUT') return timedOut(stage);
-  return new UpstreamFault('error', `${CALLS[stage]} failed (${systemReason(error)}) while ${stage}`);
+  const isUnix = error.syscall === 'connect' && error.address !== undefined && error.port === undefined;
+  const call = isUnix ? `connect() to unix:${error.address}` : CALLS[stage];
+  const level = error.syscall === 'connect' && !USUAL.has(error.code ?? '') ? 'crit' : 'error';
+  return new UpstreamFault('error', `${call} failed (${systemReason(error)}) while ${stage}`, level);
 }
+
+/** What happens to connections when peers and networks fail; everything else is a fault of this machine (ngx_event_connect_peer). */
+const USUAL: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EAGAIN',
+  'ECONNRESET',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+]);
 
 /** Gives the fault of a peer that closed the connection before its response was complete. */
 export function closedEarly(stage: Stage): UpstreamFault {

@@ -51,6 +51,7 @@ export {
 export { directiveFacts, factsOf, type DirectiveFacts, INCLUDE, referenceText } from './reference.ts';
 export {
   addressBytes,
+  wholeAddressBytes,
   canonicalAddress,
   contains,
   networkText,

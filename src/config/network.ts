@@ -26,10 +26,17 @@ export function addressBytes(address: string): readonly number[] | undefined {
   return ipaddr.isValid(address) ? ipaddr.process(address).toByteArray() : undefined;
 }
 
-/** An IP address in its canonical form (`2001:db8::1`); `undefined` for other texts. */
+/** All bytes of an IP address, 16 of an IPv4-mapped one as well; `undefined` for other texts. */
+export function wholeAddressBytes(address: string): readonly number[] | undefined {
+  return ipaddr.isValid(address) ? ipaddr.parse(address).toByteArray() : undefined;
+}
+
+/** An IP address in its canonical form (`2001:db8::1`, `::ffff:192.0.2.1`); `undefined` for other texts. */
 export function canonicalAddress(address: string): string | undefined {
   if (isIPv4(address)) return address;
-  return isIPv6(address) && !address.includes('%') ? ipaddr.parse(address).toString() : undefined;
+  if (!isIPv6(address) || address.includes('%')) return undefined;
+  const parsed = ipaddr.IPv6.parse(address);
+  return parsed.isIPv4MappedAddress() ? `::ffff:${parsed.toIPv4Address().toString()}` : parsed.toString();
 }
 
 /** The text of a network: `10.0.0.0/8`. */

@@ -134,7 +134,7 @@ export class Forwarding implements Caller {
       this.#outgoing.keeper?.drop();
       return failRequest(this.x, fault instanceof LocalFault ? new HttpFault(500, fault.message) : fault);
     }
-    this.log('error', fault.message);
+    this.log(fault.level, fault.message);
     if (relay) {
       // nginx: a response that breaks off does not count as a failure of the peer.
       this.#settle('ok');

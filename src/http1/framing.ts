@@ -16,10 +16,11 @@ interface FramingRefusal {
 }
 
 const INVALID_LENGTH = 'invalid "Content-Length" header';
-const COMPLAINTS: Readonly<Record<Exclude<FramingFault, 'encoding' | 'encodings'>, string>> = {
+const COMPLAINTS: Readonly<Record<Exclude<FramingFault, 'encoding'>, string>> = {
   both: '"Content-Length" and "Transfer-Encoding" headers at the same time',
   length: INVALID_LENGTH,
   lengths: INVALID_LENGTH,
+  encodings: 'duplicate "Transfer-Encoding" header',
 };
 const CHUNKS_IN_HTTP10 = 'HTTP/1.0 request with "Transfer-Encoding" header';
 
@@ -78,8 +79,7 @@ export class Framing {
    */
   refusalOfRequest(isHttp11: boolean): FramingRefusal | undefined {
     const { fault } = this;
-    if (fault === 'encoding' || fault === 'encodings')
-      return { status: 501, what: `unknown "Transfer-Encoding": "${this.encoding}"` };
+    if (fault === 'encoding') return { status: 501, what: `unknown "Transfer-Encoding": "${this.encoding}"` };
     if (fault !== undefined) return { status: 400, what: COMPLAINTS[fault] };
     return this.#encodings > 0 && !isHttp11 ? { status: 400, what: CHUNKS_IN_HTTP10 } : undefined;
   }

@@ -110,7 +110,7 @@ function openSink(target: ErrorLogTarget, writer: LogWriter): ErrorSink {
 }
 
 function openSyslogSink(target: SyslogTarget): ErrorSink {
-  const syslog = openSyslog(target, (trouble) => tellOperator(`syslog: ${trouble}`));
+  const syslog = openSyslog(target, (trouble) => tellOperator(`syslog: ${trouble}`, 'error'));
   return {
     path: '',
     write: (line, severity) => syslog.write(line, MOST_SEVERE - severity),

@@ -267,6 +267,8 @@ export class Worker {
     await configuration.idle(this.#hurry.signal);
     for (const port of removed) if (this.#leaving.delete(port)) await port.close();
     await this.#close(configuration);
+    // nginx's line when a process of the old configuration has ended; scripts wait for it after a reload.
+    this.#log.write('notice', `worker process ${this.#facts.workerId} exited with code 0`);
   }
 
   /** Returns the ports that this worker listens on. Ports that several workers cannot share belong to the first one. */

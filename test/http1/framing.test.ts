@@ -104,7 +104,7 @@ for (const { it, fields, says } of cases) {
       expect(byReader(fields)).toEqual(judged);
       expect(readHead(`HTTP/1.1 200 OK\r\n${linesOf(fields)}\r\n`, { method: 'GET' }).bodyBytes).toBe(says);
     } else {
-      const refused = says.startsWith('encoding') ? 501 : 400;
+      const refused = says === 'encoding' ? 501 : 400;
       expect(byScan(fields)).toEqual({ refused });
       expect(byReader(fields)).toMatchObject({ refused });
       const text = Buffer.from(`HTTP/1.1 200 OK\r\n${linesOf(fields)}\r\n`).toString('latin1');

@@ -44,6 +44,13 @@ test('a request in flight completes with the configuration it began with', async
   connection.destroy();
 });
 
+test('each worker tells when what served the old configuration has ended', async (t) => {
+  const gw = await startSupervised(t, generation(0), { workers: 2 });
+  expect(await gw.reload(generation(1))).toBe('done');
+  for (const worker of [1, 2])
+    await gw.waitForLog(new RegExp(`\\[notice\\] .*worker process ${worker} exited with code 0`));
+});
+
 test('a reload adds and removes ports', async (t) => {
   const [first, second] = [await freePort(), await freePort()];
   const on = (...ports: number[]): string =>

@@ -49,7 +49,7 @@ function openFile(target: FileTarget, worker: WorkerScope): Compile {
 function openServer({ syslog }: ServerTarget, worker: WorkerScope): Compile {
   const server = worker.share(
     `access_log syslog ${JSON.stringify(syslog)}`,
-    () => openSyslog(syslog, (trouble) => worker.log.write('alert', `syslog: ${trouble}`)),
+    () => openSyslog(syslog, (trouble) => worker.log.write('error', `syslog: ${trouble}`)),
     (opened) => opened.close(),
   );
   return () => (_, line) => server.write(line);

@@ -138,13 +138,13 @@ function compileName(cookie: Pattern, build: Build): (x: Exchange, name: string)
   return (x, name) => read(x).toLowerCase() === name.toLowerCase();
 }
 
-/** Adds and removes flags. A flag that is present keeps its position; others are appended. */
+/** Adds and removes flags. A flag that is present keeps its position; others are appended in nginx's order. */
 function withFlags(
   attributes: readonly CookieAttribute[],
   flags: readonly string[],
 ): readonly CookieAttribute[] {
   let changed = [...attributes];
-  for (const flag of flags) {
+  for (const flag of flags.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     const kind = flag.replace(/^no(?=secure|httponly|samesite)/, '').split('=')[0] as string;
     const isIt = (attribute: CookieAttribute, at: number): boolean =>
       at > 0 && attribute.key.toLowerCase() === kind;
@@ -155,6 +155,11 @@ function withFlags(
     else if (kind === 'samesite') changed[at] = { key, value };
   }
   return changed;
+}
+
+/** nginx appends `Secure`, `HttpOnly` and `SameSite` in this order. */
+function rankOf(flag: string): number {
+  return ['secure', 'httponly', 'samesite'].findIndex((kind) => flag.startsWith(kind));
 }
 
 const WRITTEN: Readonly<Record<string, string>> = {

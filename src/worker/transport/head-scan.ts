@@ -9,6 +9,27 @@ const MAX_HEADERS = 98;
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 const UNDERSCORED_NAME = /^[a-z0-9_-]+$/;
 
+/**
+ * Headers of which a request may have one line, whatever its value (nginx ngx_http_headers_in), each with a bit of its own: of two, this
+ * program may read the first and the next one the last.
+ */
+const SINGLE: ReadonlyMap<string, number> = new Map(
+  [
+    'authorization',
+    'content-range',
+    'expect',
+    'if-match',
+    'if-modified-since',
+    'if-none-match',
+    'if-range',
+    'if-unmodified-since',
+  ].map((name, index) => [name, 1 << index]),
+);
+
+/** True at the length of each of their names: that alone excludes most headers. */
+const SINGLE_LENGTHS: boolean[] = [];
+for (const name of SINGLE.keys()) SINGLE_LENGTHS[name.length] = true;
+
 /** The ends of nginx's log messages about refused requests. */
 export const IN_HEADERS = 'while reading client request headers';
 export const IN_LINE = 'while reading client request line';
@@ -58,6 +79,10 @@ export class HeadScan {
   #count = 0;
   #longest = 0;
   #forbidden = false;
+  /** The bits of the headers in `SINGLE` that have been seen. */
+  #singles = 0;
+  /** A header that must not be repeated, and is; '': there is none. */
+  #repeated = '';
   /** A limit of the server that was known before was exceeded. */
   #exceeded = false;
   /** The server is known. */
@@ -102,6 +127,8 @@ export class HeadScan {
     this.#hosts = this.#count = this.#longest = 0;
     this.#framing.start();
     this.#forbidden = false;
+    this.#singles = 0;
+    this.#repeated = '';
   }
 
   /** From here on the rules of the server of a host apply (nginx ngx_http_process_request_headers). */
@@ -137,11 +164,18 @@ export class HeadScan {
     } else if (name === 'content-length') this.#framing.takeLength(value);
     else if (name === 'transfer-encoding') this.#framing.takeEncoding(value);
     else if (name === 'referer') this.referrer = value;
+    else if (SINGLE_LENGTHS[name.length] === true) this.#takeSingle(name);
     if (!this.#keepsHeaders || !this.#wants(name)) return;
     // Many requests have none of these headers and need no list.
     if (this.headers === NO_HEADERS) this.headers = [name, value];
     else this.headers.push(name, value);
   };
+
+  #takeSingle(name: string): void {
+    const bit = SINGLE.get(name) ?? 0;
+    if ((this.#singles & bit) !== 0) this.#repeated = name;
+    this.#singles |= bit;
+  }
 
   /** Tells whether the build asked for a header and `underscores_in_headers` and `ignore_invalid_headers` admit its name. */
   #wants(name: string): boolean {
@@ -170,6 +204,8 @@ export class HeadScan {
       const hosts = `"Host: ${this.#otherHost}", previous value: "Host: ${this.host}"`;
       return this.refuse(400, `client sent duplicate host header: ${hosts} ${IN_HEADERS}`);
     }
+    if (this.#repeated !== '')
+      return this.refuse(400, `client sent duplicate header line: "${this.#repeated}" ${IN_HEADERS}`);
     if (this.#count > this.#mostHeaders)
       return this.refuse(431, `client sent too many headers ${IN_HEADERS}`);
     if (this.#count > this.#rules.maxHeaders)

@@ -1,7 +1,7 @@
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import type { HostileCase } from './case.ts';
 import { engineCases } from './engine.ts';
-import { encodings, headers, hosts, lengths } from './framing.ts';
+import { encodings, headers, hosts, lengths, singles } from './framing.ts';
 import { nodeCases, onNode } from './node-engine.ts';
 import { methods, targets } from './request-line.ts';
 import { behindRefused, chunks, injection, withoutBody } from './smuggling.ts';
@@ -11,6 +11,7 @@ const sharedCases: readonly HostileCase[] = [
   ...methods,
   ...targets,
   ...hosts,
+  ...singles,
   ...lengths,
   ...encodings,
   ...headers,

@@ -49,6 +49,18 @@ const REFUSED_LENGTHS = [
   ['\x0b5', '"5"'],
 ].flat();
 
+const SINGLE =
+  'Authorization Content-Range Expect If-Match If-Modified-Since If-None-Match If-Range If-Unmodified-Since';
+
+/** Two programs may read two different ones of two lines. */
+export const singles: readonly HostileCase[] = SINGLE.split(' ').map((name) =>
+  refused(400)(
+    3,
+    `a second ${name} is refused, with the same value too`,
+    get('/', `${name}: x\r\n`.repeat(2)),
+  ),
+);
+
 /** Guard 4. */
 export const lengths: readonly HostileCase[] = [
   served(4, 'a body of the announced length is taken', post('Content-Length: 5\r\n', 'hello')),
@@ -86,7 +98,7 @@ export const encodings: readonly HostileCase[] = [
   ),
   refused(400)(5, 'an encoding with a control byte is refused', post('Transfer-Encoding: \x0bchunked\r\n')),
   ...['chunked', 'x'].map((second) =>
-    refused(501)(
+    refused(400)(
       5,
       `chunked and then ${second} is refused`,
       post(`Transfer-Encoding: chunked\r\nTransfer-Encoding: ${second}\r\n`),

@@ -6,7 +6,7 @@ const load = oneGateway();
 const SHOWN =
   '$remote_addr|$remote_port|$proxy_protocol_addr|$proxy_protocol_port|$proxy_protocol_server_addr|$proxy_protocol_server_port';
 const TLVS =
-  '$proxy_protocol_tlv_alpn|$proxy_protocol_tlv_0x01|$proxy_protocol_tlv_ssl_version|$proxy_protocol_tlv_ssl_verify|$proxy_protocol_tlv_authority';
+  '$proxy_protocol_tlv_alpn|$proxy_protocol_tlv_0x01|$proxy_protocol_tlv_ssl_version|$proxy_protocol_tlv_ssl_0x22|$proxy_protocol_tlv_ssl_verify|$proxy_protocol_tlv_authority';
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const field = (type: number, value: Buffer) =>
@@ -66,7 +66,7 @@ test('variables show fields of version 2, by name and by type', async (t) => {
     field(0x22, Buffer.from('cn')),
   ]);
   expect(await bodyOf(gw, versionTwo(field(0x01, Buffer.from('h2')), field(0x20, ssl)))).toBe(
-    'h2|h2|TLSv1.3|18|',
+    'h2|h2|TLSv1.3|cn|18|',
   );
 });
 

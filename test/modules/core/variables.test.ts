@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { beforeAll, expect, test } from 'vitest';
 import { families, variables } from '../../../src/modules/core/index.ts';
-import { VERSION } from '../../../src/version.ts';
+import { NGINX_VERSION, VERSION } from '../../../src/version.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
@@ -46,7 +46,8 @@ const inBody: Readonly<Record<string, string | RegExp>> = {
   tcpinfo_rttvar: '',
   tcpinfo_snd_cwnd: '',
   tcpinfo_rcv_space: '',
-  nginx_version: VERSION,
+  nginx_version: NGINX_VERSION,
+  gw_version: VERSION,
   server_addr: '127.0.0.1',
   server_port: /^\d{4,5}$/,
   server_name: 'first.example',
@@ -68,6 +69,8 @@ const inBody: Readonly<Record<string, string | RegExp>> = {
   arg_b: 'two%20words',
   http_x_test: 'yes',
   cookie_c: 'crumb',
+  cookie_d: '1, e=2',
+  cookie_e: '',
   sent_http_x_added: '',
   sent_http_connection: 'close',
   sent_http_keep_alive: '',
@@ -113,7 +116,7 @@ test('every variable of the core has the value that nginx gives it', async () =>
       authorization: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
       'content-type': 'text/x-test',
       'x-test': 'yes',
-      cookie: 'a=b; c=crumb',
+      cookie: 'a=b; c=crumb; d=1, e=2',
     },
   });
   const given = Object.fromEntries(body.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)));

@@ -204,3 +204,11 @@ test('ambiguous requests are refused before any upstream sees them', async (t) =
   await gw.raw('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n');
   expect(upstream.heard()).toEqual([]);
 });
+
+test('an upstream whose socket is not there is a critical fault, told with its path', async (t) => {
+  const gw = await load(t, 'server { location / { proxy_pass http://unix:/no/such/dir/up.sock; } }');
+  await gw.expect('GET /', { status: 502 });
+  await gw.waitForLog(
+    /\[crit\] .*connect\(\) to unix:\/no\/such\/dir\/up\.sock failed \(2: No such file or directory\) while connecting to upstream/,
+  );
+});

@@ -25,6 +25,17 @@ test('limits and logs use the address that a trusted proxy sent', async (t) => {
   await gw.waitForAccessLog(/192\.0\.2\.2 - - /);
 });
 
+test('an IPv4-mapped address keeps its form, and is not the IPv4 address in it', async (t) => {
+  const gw = await load(
+    t,
+    `${BEHIND} limit_req_zone $binary_remote_addr zone=binary:1m rate=1r/m;
+     server { location / { limit_req zone=binary; error_page 404 = @shown; } location @shown { return 200 $remote_addr; } }`,
+  );
+  await gw.expect('GET /', { body: '::ffff:203.0.113.7' }, from('::ffff:203.0.113.7'));
+  await gw.expect('GET /', { body: '203.0.113.7' }, from('203.0.113.7'));
+  await gw.expect('GET /', { status: 503 }, from('::FFFF:203.0.113.7'));
+});
+
 test('all addresses of a host that is trusted by name are trusted, and none of a host that is not found', async (t) => {
   const gw = await startGateway(
     t,

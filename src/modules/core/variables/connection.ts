@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
-import { addressBytes } from '../../../config/index.ts';
+import { wholeAddressBytes } from '../../../config/index.ts';
 import { DATE_FORMAT, type Exchange, type Getter, type ProxyProtocolFacts } from '../../../http/index.ts';
 import { dateGmt, dateLocal, timeIso8601, timeLocal } from '../../../log/index.ts';
-import { VERSION } from '../../../version.ts';
+import { NGINX_VERSION, VERSION } from '../../../version.ts';
 import { type Families, live, ofPeer, plain, portText, seconds, type Variables } from './reading.ts';
 
 const HOSTNAME = hostname().toLowerCase();
@@ -47,12 +47,16 @@ export const ofConnection: Variables = {
   tcpinfo_rcv_space: plain('Empty: not known.', UNKNOWN),
   hostname: plain('Name of this machine.', () => HOSTNAME),
   pid: live('Id of the process.', () => String(process.pid)),
-  nginx_version: plain("gw's own version.", () => VERSION),
+  nginx_version: plain(
+    'The version of nginx whose behaviour gw has; programs look at it.',
+    () => NGINX_VERSION,
+  ),
+  gw_version: plain("gw's own version.", () => VERSION),
 };
 
 /** A client of a Unix socket has no address; nginx uses the text `unix:`. */
 function binaryAddress({ remoteAddress }: Exchange): string {
-  const bytes = addressBytes(remoteAddress);
+  const bytes = wholeAddressBytes(remoteAddress);
   return bytes ? String.fromCharCode(...bytes) : remoteAddress;
 }
 
@@ -93,7 +97,7 @@ export const ofProxyProtocol: Variables = {
   ),
 };
 
-/** `$proxy_protocol_tlv_alpn`, `$proxy_protocol_tlv_0xea`. */
+/** `$proxy_protocol_tlv_alpn`, `$proxy_protocol_tlv_0xea`, `$proxy_protocol_tlv_ssl_0x22`. */
 export const proxyProtocolFamilies: Families = {
   proxy_protocol_tlv_: {
     summary: 'A field of the PROXY protocol by its name or number.',
@@ -103,12 +107,17 @@ export const proxyProtocolFamilies: Families = {
 
 function compileField(name: string): Getter {
   if (name === 'ssl_verify') return readVerify;
-  const inner = TLS_FIELDS[name];
+  const inner = TLS_FIELDS[name] ?? numbered(name);
   const type = inner === undefined ? (FIELDS[name] ?? Number(name)) : FIELDS['ssl'];
   return (x) => {
     const value = x.request.connection?.proxyProtocol?.tlvs.find((field) => field.type === type)?.value;
     return value === undefined || inner === undefined ? value : innerField(value, inner);
   };
+}
+
+/** `ssl_0x22` is `ssl_cn`. */
+function numbered(name: string): number | undefined {
+  return /^ssl_0x[\da-f]{1,2}$/.test(name) ? Number(name.slice('ssl_'.length)) : undefined;
 }
 
 /** Gives the result of the client certificate's verification: four bytes behind a byte of flags, 0 if it succeeded. */

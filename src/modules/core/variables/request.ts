@@ -27,8 +27,8 @@ function findArgument(args: string, name: string): string | undefined {
 }
 
 /**
- * Gives the value of the first `name=value` in a `Cookie` header. A value ends with `;`, pairs of other names also with `,`;
- * blanks around `=` are ignored, blanks at the end of a value are not (ngx_http_parse_multi_header_lines).
+ * Gives the value of the first `name=value` in a `Cookie` header. Pairs end with `;`; blanks around `=` are ignored, blanks at the
+ * end of a value are not (ngx_http_parse_multi_header_lines).
  */
 function findCookie(list: string, name: string): string | undefined {
   for (let at = 0; at < list.length;) {
@@ -48,9 +48,8 @@ function valueFrom(list: string, start: number): string {
 }
 
 function nextPair(list: string, at: number): number {
-  let end = at;
-  while (end < list.length && list[end] !== ';' && list[end] !== ',') end++;
-  return skipBlanks(list, end + 1);
+  const end = list.indexOf(';', at);
+  return end < 0 ? list.length : skipBlanks(list, end + 1);
 }
 
 function skipBlanks(text: string, at: number): number {
