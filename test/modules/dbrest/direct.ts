@@ -27,6 +27,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   batchMax: 100,
   mcp: 'off',
   openapi: 'follow-privileges',
+  openapiVersion: '3.1',
   corsOrigins: '*',
   poolSize: 4,
   poolTimeoutMs: 5_000,

@@ -25,6 +25,7 @@ export interface RequestsConfig {
   readonly mcp: 'on' | 'write' | 'off';
   /** What the OpenAPI description at the root lists: what the role may use, everything, or nothing. */
   readonly openapi: 'follow-privileges' | 'ignore-privileges' | 'off';
+  readonly openapiVersion: '3.1' | '2.0';
   /** The function that the root responds with instead of the description: schema and name, or the name alone. */
   readonly root?: readonly string[];
   /** The URL of the API in its description. */
@@ -293,6 +294,15 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     default: 'follow-privileges',
     summary:
       'What the OpenAPI description at the root of a location lists: what the role may use, or everything; "off" disables it.',
+    source: 'gw',
+  },
+  dbrest_openapi_version: {
+    contexts: EVERYWHERE,
+    args: readers.oneOf('3.1', '2.0'),
+    into: 'openapiVersion',
+    default: '3.1',
+    summary:
+      'The version of the OpenAPI description for requests that ask for none; "Accept: application/openapi+json;version=2.0" gets that one in any case.',
     source: 'gw',
   },
   dbrest_root: {

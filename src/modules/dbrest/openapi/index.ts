@@ -1,10 +1,6 @@
-import type { LocationFacts } from '../../../contract/index.ts';
 import { versionColumn } from '../plan/index.ts';
 import { CONDITION_PARAMETERS, withConditions } from './conditions.ts';
-import { VERSION } from '../../../version.ts';
-import type { DbrestConfig } from '../directives/index.ts';
-import { batchPath, functionPath as functionPathOf, TYPES_MEDIA } from '../request/index.ts';
-import type { Rights, Schema } from '../schema/index.ts';
+import { TYPES_MEDIA } from '../request/index.ts';
 import {
   ERROR,
   FILTER_SCHEMA,
@@ -23,111 +19,24 @@ import {
   rowsResponse,
   tablePath,
 } from './paths.ts';
-import { type ShownTable, showTable, tableSchemas } from './tables.ts';
-import { componentName, splitComment, type TypeContext } from './json-schema.ts';
+import { MemberWriter } from './member-writer.ts';
+import { type DescriptionSubject, infoOf, shownTables } from './subject.ts';
+import { type ShownTable, tableSchemas } from './tables.ts';
+import { componentName, type TypeContext } from './json-schema.ts';
 
 export type { JsonSchema } from './json-schema.ts';
 export { argumentsSchema, callable, type Overloads } from './paths.ts';
+export { apiFacts, type ApiFacts } from './subject.ts';
+export { writeSwagger } from './swagger.ts';
 export { showTable, type ShownTable } from './tables.ts';
-
-const PIECE_CHARACTERS = 65_536;
-
-/** Writes the members of a JSON object as bytes, so that no large text has to be encoded at the end. */
-class MemberWriter {
-  readonly #pieces: Buffer[] = [];
-  #text = '';
-  #isEmpty = true;
-
-  add(name: string, value: object): void {
-    this.#begin(name);
-    this.#text += JSON.stringify(value);
-    if (this.#text.length > PIECE_CHARACTERS) this.#flush();
-  }
-
-  addAll(entries: Iterable<readonly [name: string, value: object]>): void {
-    for (const [name, value] of entries) this.add(name, value);
-  }
-
-  /** Adds a nested object, whose members must be complete. */
-  addMembers(name: string, members: MemberWriter): void {
-    this.#begin(name);
-    this.#text += '{';
-    this.#flush();
-    this.#pieces.push(...members.pieces());
-    this.#text += '}';
-  }
-
-  pieces(): readonly Buffer[] {
-    this.#flush();
-    return this.#pieces;
-  }
-
-  #begin(name: string): void {
-    this.#text += `${this.#isEmpty ? '' : ','}${JSON.stringify(name)}:`;
-    this.#isEmpty = false;
-  }
-
-  #flush(): void {
-    this.#pieces.push(Buffer.from(this.#text));
-    this.#text = '';
-  }
-}
-
-/** The input of a description. */
-interface DescriptionSubject {
-  readonly known: Schema;
-  /** One of `dbrest_schemas`. */
-  readonly schema: string;
-  readonly rights: Rights;
-  readonly api: ApiFacts;
-}
-
-/** The properties of an API that follow from the configuration. */
-export interface ApiFacts {
-  readonly schemas: readonly string[];
-  readonly hasTables: boolean;
-  /** The path before the name of a function; absent if the location serves no functions. */
-  readonly functionPath?: '/rpc/' | '/';
-  /** The path of batches below the location, if it has them. */
-  readonly batchPath?: string;
-  /** True if tokens are verified. */
-  readonly hasTokens: boolean;
-  /** True if requests without a token have a role. */
-  readonly isOpen: boolean;
-  readonly etag: boolean;
-  readonly rowVersion: string | undefined;
-}
-
-/** The properties of the API of a location. */
-export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'kind' | 'path'>): ApiFacts {
-  const { schemas, rpc, jwtKeys, anonRole, etag, rowVersion } = config;
-  const path = functionPathOf(location, rpc);
-  const batches = batchPath(location, config)?.slice(location.path.replace(/\/$/, '').length);
-  return {
-    schemas,
-    hasTables: path !== '/',
-    ...(path !== undefined && { functionPath: path }),
-    ...(batches !== undefined && { batchPath: batches }),
-    hasTokens: jwtKeys !== undefined,
-    isOpen: anonRole !== undefined || jwtKeys === undefined,
-    etag,
-    rowVersion,
-  };
-}
 
 /**
  * Writes an OpenAPI 3.1 document as JSON without its first members, which depend on the request: the result follows
  * `{"openapi":"3.1.0","servers":[…],`. Yields after each table and function, because a database may have thousands.
  */
 export function* writeDocument(subject: DescriptionSubject): Generator<undefined, Buffer> {
-  const { known, schema, rights } = subject;
-  const tables: ShownTable[] = [];
-  const isOpen = rights.usesSchema(schema);
-  for (const table of (isOpen && known.tables.get(schema)?.values()) || []) {
-    tables.push(...showTable(table, rights));
-    yield;
-  }
-  tables.sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
+  const isOpen = subject.rights.usesSchema(subject.schema);
+  const tables = yield* shownTables(subject);
   const draft = new DocumentDraft(subject, tables);
   for (const shown of tables) {
     draft.addTable(shown);
@@ -234,13 +143,4 @@ class DocumentDraft {
     whole.addMembers('components', components);
     return Buffer.concat([...whole.pieces(), Buffer.from('}')]);
   }
-}
-
-function infoOf({ known, schema }: DescriptionSubject) {
-  const { summary, description } = splitComment(known.namespaces?.get(schema)?.comment);
-  return {
-    title: summary ?? `REST API of the schema "${schema}"`,
-    description: description ?? 'Generated by gw from the catalogue of the database.',
-    version: VERSION,
-  };
 }

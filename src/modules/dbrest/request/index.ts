@@ -109,7 +109,7 @@ export function compileQuery(
       case 'call':
         return parseCall(head, source, config);
       case 'describe':
-        return parseDescribe(x, head);
+        return parseDescribe(x, head, config.openapiVersion);
       case 'options':
         return { kind: 'options', head };
     }

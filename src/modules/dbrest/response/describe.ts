@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
-import { type ApiFacts, writeDocument } from '../openapi/index.ts';
+import { type ApiFacts, writeDocument, writeSwagger } from '../openapi/index.ts';
 import type { PlannedDescription, PlannedOptions } from '../plan/index.ts';
 import type { DescribeRequest } from '../request/index.ts';
 import { EVERY_RIGHT, type Rights, rightsOf, type Schema } from '../schema/index.ts';
@@ -24,17 +24,32 @@ export function respondToDescribe(
       const body = await documents.of(plan);
       const chosen = settingsOf(statements, results);
       const said = setHead(x, { status: 200, own: [], chosen }, { plan, config, stopwatch });
-      const url = config.openapiServer ?? relativeUrl(x.request.requestUri);
       const contentType = said.contentType ?? `${plan.request.mediaType}; charset=utf-8`;
-      x.send(said.status, contentType, plan.request.document === 'types' ? body : withServer(body, url));
+      x.send(said.status, contentType, Buffer.concat([headOf(plan.request.document, x, config), body]));
     },
   };
 }
 
 /** The first members of the OpenAPI document depend on the request. */
-function withServer(body: Buffer, url: string): Buffer {
-  const head = Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${JSON.stringify(url)}}],`);
-  return Buffer.concat([head, body]);
+function headOf(
+  document: DescribeRequest['document'],
+  { request: { requestUri } }: Exchange,
+  { openapiServer }: DbrestConfig,
+): Buffer {
+  if (document === 'types') return Buffer.alloc(0);
+  if (document === 'openapi') {
+    const url = openapiServer ?? relativeUrl(requestUri);
+    return Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${JSON.stringify(url)}}],`);
+  }
+  // Without a host, the one that serves the document is meant.
+  const server = openapiServer === undefined ? undefined : new URL(openapiServer);
+  const path = server?.pathname ?? requestUri.replace(/[?#].*$/s, '');
+  const members = {
+    swagger: '2.0',
+    ...(server && { host: server.host, schemes: [server.protocol.slice(0, -1)] }),
+    basePath: path.replace(/(.)\/$/, '$1'),
+  };
+  return Buffer.from(`${JSON.stringify(members).slice(0, -1)},`);
 }
 
 /** Sends the response to OPTIONS. */
@@ -76,7 +91,7 @@ export class Documents {
     this.#known = known;
     // The types are those of all schemas.
     const subject = request.document === 'types' ? '' : request.head.schema;
-    const key = JSON.stringify(this.#ignoresRights ? [subject] : [subject, role]);
+    const key = JSON.stringify([request.document, subject, ...(this.#ignoresRights ? [] : [role])]);
     const kept = this.#byKey.get(key);
     if (kept) return kept;
     const rights = this.#ignoresRights ? EVERY_RIGHT : rightsOf(role, known);
@@ -87,8 +102,8 @@ export class Documents {
   }
 
   #write({ document, head }: DescribeRequest, known: Schema, rights: Rights): Promise<Buffer> {
-    return document === 'types'
-      ? inSlices(writeTypes({ known, schemas: this.#api.schemas, rights }))
-      : inSlices(writeDocument({ known, schema: head.schema, rights, api: this.#api }));
+    if (document === 'types') return inSlices(writeTypes({ known, schemas: this.#api.schemas, rights }));
+    const subject = { known, schema: head.schema, rights, api: this.#api };
+    return inSlices(document === 'swagger' ? writeSwagger(subject) : writeDocument(subject));
   }
 }
