@@ -9,21 +9,33 @@ const SEMICOLON = 0x3b;
 const BACKSLASH = 0x5c;
 const OPEN = 0x7b;
 
+/** A number of repetitions in a regular expression. No block begins like this. */
+const REPETITIONS = /\{\d+(?:,\d*)?\}/y;
+
 /**
  * The end of the unquoted word at `start`: at whitespace, `;` or `{`. A backslash escapes the next character, a `$` each `{`
- * that follows it, and `}` ends nothing (nginx ngx_conf_read_token).
+ * that follows it, and `}` ends nothing (nginx ngx_conf_read_token). `brace`: where nginx would end the word, because a regular
+ * expression with repetitions is not quoted; -1: nowhere.
  */
-function endOfBareWord(text: string, start: number): number {
+function endOfBareWord(text: string, start: number): { readonly end: number; readonly brace: number } {
   let variable = false;
+  let brace = -1;
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === OPEN && variable) continue;
-    if (code <= BLANK && (code === BLANK || code === TAB || code === LF || code === CR)) return at;
-    if (code === SEMICOLON || code === OPEN) return at;
+    if (code <= BLANK && (code === BLANK || code === TAB || code === LF || code === CR))
+      return { end: at, brace };
+    if (code === SEMICOLON) return { end: at, brace };
+    if (code === OPEN) {
+      REPETITIONS.lastIndex = at;
+      if (!REPETITIONS.test(text)) return { end: at, brace };
+      if (brace < 0) brace = at;
+      at = REPETITIONS.lastIndex - 1;
+    }
     variable = code === DOLLAR;
     if (code === BACKSLASH) at++;
   }
-  return text.length;
+  return { end: text.length, brace };
 }
 
 /** The offset after the closing quote of the quoted word at `start`; -1 if there is none before `limit`. */
@@ -62,8 +74,8 @@ function endOfLuaBlock(text: string, start: number): number {
   return text.length;
 }
 
-/** The fault of a word token. `at` is the offset of the text after a closing quote. */
-export type WordFault = { kind: 'unclosed' | 'too long' } | { kind: 'glued'; at: number };
+/** The fault of a word token. `at` is the offset of the text after a closing quote, or of a `{` that would begin a block. */
+export type WordFault = { kind: 'unclosed' | 'too long' } | { kind: 'glued' | 'brace'; at: number };
 
 /** nginx reads a word into a buffer of one page and refuses a word that fills it. */
 const MAX_WORD_BYTES = 4096;
@@ -109,7 +121,9 @@ export const WordToken = createToken({
   pattern: (text, offset) => {
     const first = text[offset];
     if (first === '"' || first === "'") return matchQuotes(text, offset);
-    const found = match(text, offset, endOfBareWord(text, offset));
+    const { end, brace } = endOfBareWord(text, offset);
+    const found = match(text, offset, end);
+    if (brace >= 0) found.payload = { kind: 'brace', at: brace };
     if (isTooLong(found[0])) found.payload = { kind: 'too long' };
     return found;
   },

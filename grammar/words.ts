@@ -39,6 +39,7 @@ function reportWordFault(fault: WordFault, span: Span, report: Report): void {
   const first = source.text[start]!;
   const opening = { source, start, end: start + 1 };
   if (fault.kind === 'glued') reportGlued(fault.at, span, report);
+  else if (fault.kind === 'brace') reportBrace(fault.at, span, report);
   else if (fault.kind === 'unclosed') {
     const at = { source, start: end, end };
     report.emerg('unexpected end of file, expecting ";" or "}"', opening, {
@@ -76,6 +77,27 @@ function reportGlued(start: number, word: Span, report: Report): void {
     hint: 'a space is missing after the quote',
     fix: { title: 'add a space', safe: false, edits },
   });
+}
+
+/** Reports a regular expression with repetitions that is not quoted: nginx ends the word there and begins a block. */
+function reportBrace(at: number, word: Span, report: Report): void {
+  const { source, start } = word;
+  // The parenthesis that ends the condition of an "if" is no part of the expression.
+  const text = source.text.slice(start, word.end);
+  const end = text.endsWith(')') && text.split(')').length > text.split('(').length ? word.end - 1 : word.end;
+  const edits = [
+    { span: { source, start, end: start }, text: '"' },
+    { span: { source, start: end, end }, text: '"' },
+  ];
+  report.emerg(
+    'unexpected "{"',
+    { source, start: at, end: at + 1 },
+    {
+      rule: 'unexpected-token',
+      hint: 'it begins a block: quote the regular expression',
+      ...(!text.includes('"') && { fix: { title: 'quote the regular expression', safe: false, edits } }),
+    },
+  );
 }
 
 /** One token of a configuration's text, comments included. */
