@@ -4,7 +4,7 @@ import { collect, type Finish } from '../command-definition.ts';
 import type { ImportOptions } from '../import/index.ts';
 import type { BuildCommandOptions, JsonOptions, ParseCommandOptions } from './crossplane.ts';
 import type { FmtOptions } from './fmt.ts';
-import type { RestOptions } from './load-config.ts';
+import type { RestOptions } from '../load-config.ts';
 import type { ApiOptions, DumpOptions, ExplainOptions, ListOptions } from './show.ts';
 import type { TypesOptions } from './types.ts';
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/lookups.ts';
 import { explain as account } from '../../src/pipeline.ts';
 import { columns, fail, visible } from '../terminal.ts';
-import { choosePlace, type ConfigOptions, loadConfig, type RestOptions } from './load-config.ts';
+import { choosePlace, type ConfigOptions, loadConfig, type RestOptions } from '../load-config.ts';
 
 /** Options of `gw explain`. */
 export interface ExplainOptions extends ConfigOptions {

@@ -1,6 +1,6 @@
 import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/lookups.ts';
 import { failureText, readText, visible } from '../terminal.ts';
-import { choosePlace, loadConfig, type RestOptions } from './load-config.ts';
+import { choosePlace, loadConfig, type RestOptions } from '../load-config.ts';
 
 /** Options that say whose types are wanted. */
 export interface TypesSourceOptions extends RestOptions {

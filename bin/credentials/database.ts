@@ -1,5 +1,6 @@
 import { applySchema, type SchemaItem, schemaScript, schemaStatus } from '../../src/cluster/index.ts';
-import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
+import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/lookups.ts';
+import { choosePlace, loadConfig, type RestOptions } from '../load-config.ts';
 import { columns, fail, visible } from '../terminal.ts';
 import { readSecret } from './secrets.ts';
 
@@ -15,6 +16,9 @@ export interface DbOptions {
   readonly cluster?: boolean;
   readonly clusterRole: string;
 }
+
+/** Options of `gw db status`. */
+export interface StatusOptions extends DbOptions, RestOptions {}
 
 /** Options of `gw db setup`. */
 export interface SetupOptions extends DbOptions {
@@ -79,17 +83,48 @@ async function setupCluster(
  * `gw db status`: prints which parts of the setup a database has. Exit code 0: all; 1: some are missing, or the database
  * cannot be reached.
  */
-export async function status(options: DbOptions): Promise<number> {
+export async function status(options: StatusOptions, isGiven: (name: string) => boolean): Promise<number> {
   const tools = await loadDbrestTools();
   const fault = nameFaultIn(options, tools);
   if (fault !== undefined) return fail(fault, 2);
-  return withDsn(options, async (dsn) => {
-    const items = await (options.cluster
-      ? schemaStatus(dsn, options.clusterRole)
-      : tools.setupStatus(dsn, options));
+  const told = (items: readonly Item[]): number => {
     show(items, options);
     return items.every(({ state }) => state === 'ok') ? 0 : 1;
+  };
+  if (options.config !== undefined) return statusOfLocation(options, isGiven, told);
+  return withDsn(options, async (dsn) => {
+    if (options.cluster) return told(await schemaStatus(dsn, options.clusterRole));
+    return told(await tools.setupStatus(tools.readPass(dsn), { ...options, schemas: [options.schema] }));
   });
+}
+
+/** The database, the roles and the schemas are those of a location; options go before it. */
+async function statusOfLocation(
+  options: StatusOptions,
+  isGiven: (name: string) => boolean,
+  told: (items: readonly Item[]) => number,
+): Promise<number> {
+  const tools = await loadDbrestTools();
+  const loaded = loadConfig(options);
+  if (!loaded) return 1;
+  const place = choosePlace(restLocations(loaded.plan), options.location);
+  if (typeof place === 'string') return fail(place, 2);
+  const { pass: served, anonRole, schemas } = place.config;
+  if (!served) return fail('the location serves no database', 2);
+  const login = served.kind === 'server' ? served.target.user : undefined;
+  const names = {
+    authenticator: isGiven('authenticator') ? options.authenticator : (login ?? options.authenticator),
+    anon: isGiven('anon') ? options.anon : anonRole,
+    // Roles of tokens stand in no configuration.
+    user: isGiven('user') ? options.user : undefined,
+    schemas: isGiven('schema') ? [options.schema] : schemas,
+  };
+  try {
+    const pass = options.dsn === undefined ? served : tools.readPass(options.dsn);
+    return told(await tools.setupStatus(pass, names));
+  } catch (error) {
+    return fail(visible((error as Error).message), 1);
+  }
 }
 
 type Tools = typeof dbrestTools;

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { collect, type Finish } from '../command-definition.ts';
-import type { DbOptions, SetupOptions } from './database.ts';
+import type { SetupOptions, StatusOptions } from './database.ts';
 import type { SignOptions, VerifyOptions } from './jwt.ts';
 import type { HashOptions } from './secrets.ts';
 
@@ -86,9 +86,12 @@ export function addDatabase(gw: Command, finish: Finish): void {
     });
   withNames(db.command('status'))
     .description('tell what a database has of that, and lacks')
-    .addOption(clusterOption().conflicts(DBREST_NAMES))
-    .action(async (options: DbOptions) => {
-      finish(await (await import('./database.ts')).status(options));
+    .option('-c, --config <file>', 'take database, roles and schemas from the location of a configuration')
+    .option('--location <path>', 'which location, by its path or its place')
+    .addOption(clusterOption().conflicts([...DBREST_NAMES, 'config']))
+    .action(async (options: StatusOptions, command: Command) => {
+      const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
+      finish(await (await import('./database.ts')).status(options, isGiven));
     });
 }
 

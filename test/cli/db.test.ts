@@ -167,6 +167,29 @@ test('a temporary table announces nothing', async (t) => {
   expect(heard).toEqual(['reload schema', 'end']);
 });
 
+test('gw db status takes database, roles and schemas from a location', async (t) => {
+  const { database, names, args } = await emptyDatabase(t);
+  await itemsOf(['setup', '--apply', '--dsn', database.adminDsn, ...args], 0);
+  await database.query('create schema more');
+  const conf = `http { server { location /api/ { dbrest_pass "${database.adminDsn}"; dbrest_schemas "api, more";
+    dbrest_anon_role "${names.anon.replace(/["\\]/g, '\\$&')}"; } } }`;
+  const dir = directoryWith(t, { 'gw.conf': conf });
+  const items = await itemsOf(['status', '-c', `${dir}/gw.conf`, '--authenticator', names.authenticator], 1);
+  const role = names.anon;
+  expect(items.map(({ what, state }) => [what, state]).slice(1)).toEqual([
+    [`role "${names.authenticator}"`, 'ok'],
+    [`role "${role}"`, 'ok'],
+    [`"${names.authenticator}" may become "${role}"`, 'ok'],
+    ['schema "api"', 'ok'],
+    [`"${role}" may use schema "api"`, 'ok'],
+    ['event trigger that announces changes', 'ok'],
+    ['schema "more"', 'ok'],
+    [`"${role}" may use schema "more"`, 'missing'],
+  ]);
+  const [, login] = await itemsOf(['status', '-c', `${dir}/gw.conf`], 1);
+  expect(login).toMatchObject({ what: 'role "postgres"', state: 'wrong' });
+});
+
 test('gw db status names what is wrong with a role and with the trigger', async (t) => {
   const { database, names, args } = await emptyDatabase(t);
   const all = ['--dsn', database.adminDsn, ...args];

@@ -5,5 +5,13 @@ export { readSchema } from './read-schema.ts';
 export { readPass, whileListening, withDatabase } from './open-database.ts';
 export { TYPES_MEDIA } from '../request/index.ts';
 export { type ApiTypes, onlySchemas, readApiTypes, typescriptOf } from '../types/index.ts';
-export { scramVerifier, applySetup, setupStatus, type SetupItem, nameFault, setupScript } from './setup.ts';
+export {
+  scramVerifier,
+  applySetup,
+  setupStatus,
+  type SetupItem,
+  type StatusNames,
+  nameFault,
+  setupScript,
+} from './setup.ts';
 export { tableOf, type WatchedTable } from './watch-sql.ts';

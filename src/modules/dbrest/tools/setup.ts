@@ -2,6 +2,7 @@ import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { literal, quoteIdentifier, type WireClient, type WireError } from '../../../postgres/index.ts';
 import { CHANGES_TRIGGER } from '../schema/index.ts';
+import type { DbrestPass } from '../pass.ts';
 import { readPass, withClient } from './open-database.ts';
 import { type WatchedTable, watchSql } from './watch-sql.ts';
 
@@ -208,11 +209,27 @@ export interface SetupItem {
   readonly detail?: string;
 }
 
-type SetupNames = Pick<SetupOptions, 'authenticator' | 'anon' | 'user' | 'schema' | 'cache' | 'watched'>;
+interface SetupNames extends Pick<SetupOptions, 'authenticator' | 'schema' | 'cache' | 'watched'> {
+  readonly anon?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+/** The names for which a database is judged. A role that is absent is not known, and nothing is said of it. */
+export interface StatusNames extends Omit<SetupNames, 'schema'> {
+  readonly schemas: readonly string[];
+}
 
 /** Checks the requirements of dbrest. Rejects with a message of one line if the database cannot be queried. */
-export async function setupStatus(dsn: string, names: SetupNames): Promise<readonly SetupItem[]> {
-  return withClient(readPass(dsn), (client) => readItems(client, names));
+export async function setupStatus(
+  pass: DbrestPass,
+  { schemas, ...names }: StatusNames,
+): Promise<readonly SetupItem[]> {
+  return withClient(pass, async (client) => {
+    const items = new Map<string, SetupItem>();
+    for (const schema of schemas)
+      for (const item of await readItems(client, { ...names, schema })) items.set(item.what, item);
+    return [...items.values()];
+  });
 }
 
 /**
@@ -315,7 +332,7 @@ select json_build_object(
 const LEAST_VERSION = 120_000;
 
 async function readItems(client: WireClient, names: SetupNames): Promise<readonly SetupItem[]> {
-  const roles = [names.anon, names.user];
+  const roles = [names.anon, names.user].filter((name) => name !== undefined);
   const { rows } = await client.query<{ facts: DatabaseState }>(FACTS_SQL, [
     names.authenticator,
     roles,

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { formatFaults } from '../../grammar/index.ts';
-import type { RestLocation } from '../../src/lookups.ts';
-import { load, type Loaded } from '../../src/pipeline.ts';
-import { sourceOf } from '../options.ts';
-import { visible } from '../terminal.ts';
+import { formatFaults } from '../grammar/index.ts';
+import type { RestLocation } from '../src/lookups.ts';
+import { load, type Loaded } from '../src/pipeline.ts';
+import { sourceOf } from './options.ts';
+import { visible } from './terminal.ts';
 
 /** The configuration of a command; default: the one that a start would load. */
 export interface ConfigOptions {
