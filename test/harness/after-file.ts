@@ -5,6 +5,13 @@ import { stopRedis } from './redis.ts';
 // Vitest runs this file for each test file; modules that test files share are evaluated once per process.
 const [directory, environment, umask] = [process.cwd(), { ...process.env }, process.umask()];
 
+/** The number of an empty pid file is 0, and a signal to 0 or -1 ends the whole run, or all that the account has. */
+const { kill } = process;
+process.kill = (pid, signal) => {
+  if (pid === 0 || pid === -1) throw new Error(`a test sends ${signal ?? 'SIGTERM'} to process ${pid}`);
+  return kill.call(process, pid, signal);
+};
+
 afterAll(async () => {
   await closeRedisCluster();
   await stopRedis();
@@ -12,6 +19,7 @@ afterAll(async () => {
 
 // The next file in this process finds what this one has found.
 afterAll(() => {
+  process.kill = kill;
   vi.unstubAllEnvs();
   process.chdir(directory);
   process.umask(umask);
