@@ -34,7 +34,7 @@ export function checkedConfig({ tree, bound, registry, modules }: Parts): Config
     uses,
     blocksWith: (...names) => new Set(uses(...names).map(({ block }) => block)),
     upstream: (name) => upstreamNamed(config, name),
-    textsOf: (value) => textsOf(config, value),
+    textsOf: (value, block) => textsOf({ config, block }, value),
     isOpen: (block, method) => isOpen(config, block, method),
     isPublic,
     exposed: (rule) => exposed(config, rule),

@@ -78,8 +78,9 @@ export interface CheckedConfig {
   upstream(name: string): BlockView | undefined;
   /**
    * Returns the texts that a value with variables can have, as far as the configuration determines them; see `UNKNOWN`.
+   * With the block of the value, a `set` elsewhere counts only if none around the value sets the variable.
    */
-  textsOf(value: string): readonly string[];
+  textsOf(value: string, block?: BlockView): readonly string[];
   /**
    * Tells whether an unknown client is allowed to use a block: a client on another machine without a password,
    * certificate or token. `method` defaults to GET.

@@ -233,6 +233,13 @@ testRule('cache-background-update', [
   {
     it: 'finds other conditions only',
     ...location('proxy_cache_background_update on; proxy_cache_use_stale error timeout;'),
+    says: [
+      '"proxy_cache_background_update" needs "proxy_cache_use_stale updating" where a response has no "stale-while-revalidate"',
+    ],
+  },
+  {
+    it: 'finds responses whose "stale-while-revalidate" is not read',
+    ...location('proxy_cache_background_update on; proxy_ignore_headers Cache-Control;'),
     says: ['"proxy_cache_background_update" needs "proxy_cache_use_stale updating"'],
   },
   {

@@ -32,6 +32,23 @@ testRule('missing-resolver', [
     says: [asked('api.internal')],
   },
   {
+    it: 'keeps the values of two locations apart',
+    ...inHttp,
+    text: `${GROUP}\nserver { location /a { set $to app; proxy_pass http://$to; } location /b { resolver 10.0.0.2; set $to api.internal; proxy_pass http://$to; } }`,
+  },
+  {
+    it: 'knows the value of an "if" and of the server around',
+    ...inHttp,
+    text: `${GROUP}\nserver { set $to app; location /a { if ($arg_b) { set $to api.internal; } proxy_pass http://$to; } location /b { proxy_pass http://$to; } }`,
+    says: [asked('api.internal')],
+  },
+  {
+    it: 'knows the value of a location that leads to another',
+    ...inHttp,
+    text: `${GROUP}\nserver { location /a { set $to api.internal; rewrite ^ /b last; } location /b { proxy_pass http://$to; } }`,
+    says: [asked('api.internal')],
+  },
+  {
     it: 'knows groups of a map',
     ...inHttp,
     text: `map $arg_a $to { default app; b 127.0.0.1:2; }\n${GROUP}\nserver { location / { proxy_pass http://$to$request_uri; } }`,

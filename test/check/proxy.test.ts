@@ -51,6 +51,16 @@ testRule('missing-host-header', [
     fixed: `${GROUP}\nserver {\n    location / {\n        proxy_pass http://app;\n        proxy_set_header Host $host;\n    }\n}`,
   },
   {
+    it: 'tells all places of a server once',
+    ...inHttp,
+    text: `${GROUP}\nupstream api { server 127.0.0.1:2; }\nserver {\nlocation / {\n    proxy_pass http://app;\n}\nlocation /api/ {\n    proxy_pass http://api;\n}\n}\nserver { listen 127.0.0.1:1; location / { proxy_pass http://app; } }`,
+    says: [
+      'the upstream gets "Host: app", and the name of its group in 1 other place of this server',
+      'the upstream gets "Host: app"',
+    ],
+    fixed: `${GROUP}\nupstream api { server 127.0.0.1:2; }\nserver {\nlocation / {\n    proxy_pass http://app;\n    proxy_set_header Host $host;\n}\nlocation /api/ {\n    proxy_pass http://api;\n    proxy_set_header Host $host;\n}\n}\nserver { listen 127.0.0.1:1; location / { proxy_pass http://app; } }`,
+  },
+  {
     it: 'accepts a group that is called like a host',
     ...inHttp,
     text: 'upstream api.example { server 127.0.0.1:1; }\nserver { location / { proxy_pass http://api.example; } }',

@@ -1,5 +1,5 @@
 import { type DirectiveNode, shown } from '../../../grammar/index.ts';
-import { hostOf, isLocal, isName, oncePer } from '../../config/index.ts';
+import { type BlockView, hostOf, isLocal, isName, oncePer } from '../../config/index.ts';
 import {
   type CheckedConfig,
   configOf,
@@ -29,7 +29,7 @@ const missingResolver: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block, target } of passes(config)) {
       if (target.kind === 'literal' || configOf(block.level, 'core').resolver !== undefined) continue;
-      const host = nameToResolve(config, node.args[0]?.value ?? '');
+      const host = nameToResolve(config, node.args[0]?.value ?? '', block);
       if (host === undefined) continue;
       yield {
         at: node,
@@ -41,10 +41,10 @@ const missingResolver: Rule = {
 };
 
 /** The first host that must be resolved. */
-function nameToResolve(config: CheckedConfig, url: string): string | undefined {
+function nameToResolve(config: CheckedConfig, url: string, block: BlockView): string | undefined {
   const written = url.replace(PATHS, '');
   const found = config
-    .textsOf(written)
+    .textsOf(written, block)
     .map(authorityOf)
     .find((authority) => mustBeResolved(config, authority));
   return found?.includes(UNKNOWN) ? authorityOf(written) : found;

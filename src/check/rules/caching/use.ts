@@ -113,7 +113,7 @@ const cacheBackgroundUpdate: Rule = {
   severity: 'warning',
   summary: 'responses are to be updated in the background, but no stale one may be served meanwhile',
   why: 'Without "updating" in "proxy_cache_use_stale" a client waits for the upstream when a response has expired, unless the response itself came with "stale-while-revalidate".',
-  fix: 'Add "updating" to "proxy_cache_use_stale".',
+  fix: 'Add "updating" to "proxy_cache_use_stale", or make sure that the upstream sends "stale-while-revalidate".',
   bad: {
     in: 'http',
     text: server('    proxy_cache pages;\n    proxy_cache_valid 10m;\n    proxy_cache_background_update on;'),
@@ -132,9 +132,13 @@ const cacheBackgroundUpdate: Rule = {
       const isMeant = conditions.includes('updating') && !conditions.includes('off');
       if (!at || !values.cacheBackgroundUpdate || isMeant || told.has(at)) continue;
       told.add(at);
+      const isDeaf = values.ignoreHeaders?.flat().some((name) => name.toLowerCase() === 'cache-control');
+      const condition = isDeaf ? '' : ' where a response has no "stale-while-revalidate"';
       yield {
         at,
-        message: `"${prefix}_cache_background_update" needs "${prefix}_cache_use_stale updating"`,
+        message: `"${prefix}_cache_background_update" needs "${prefix}_cache_use_stale updating"${condition}`,
+        // The upstream may say for each response that it serves while it is updated.
+        ...(!isDeaf && { severity: 'info' as const }),
         hint: `add "updating" to "${prefix}_cache_use_stale"`,
       };
     }

@@ -7,12 +7,14 @@ import {
   shown,
   writtenText,
 } from '../../../../grammar/index.ts';
-import { droppedIn, headerOf, secretSpans } from '../../../config/index.ts';
+import { droppedIn, groupBy, headerOf, secretSpans, serverOf } from '../../../config/index.ts';
 import {
   type CheckedConfig,
   forwards,
   headersSent,
+  type LiteralTarget,
   literalPasses,
+  type Pass,
   passes,
   type Problem,
   type Rule,
@@ -108,27 +110,38 @@ const missingHostHeader: Rule = {
     text: 'upstream backend { server 127.0.0.1:9000; }\nserver {\n    listen 127.0.0.1:8080;\n    proxy_set_header Host $host;\n    location / { proxy_pass http://backend; }\n}',
   },
   *check(config: CheckedConfig): Iterable<Problem> {
-    for (const { node, block, target } of literalPasses(config)) {
-      // A group that is named like a real host is meant to be addressed by it.
-      if (target.host.includes('.') || !config.upstream(target.host)) continue;
-      const headers = headersSent(block);
-      if (headers.has('host')) continue;
-      const isDropping = headers.size > 0 && block.own('proxy_set_header').length === 0;
-      yield {
-        at: node,
-        message: `the upstream gets "Host: ${shown(node.args[0], target.host)}"`,
-        ...(!isDropping &&
-          block.context === 'location' && {
-            fix: {
-              title: 'send the host that the client addressed',
-              safe: false,
-              edits: [lineBehind(node, 'proxy_set_header Host $host;')],
-            },
-          }),
-      };
-    }
+    const byServer = groupBy(literalPasses(config).filter(sendsGroup(config)), ({ block }) =>
+      serverOf(block),
+    );
+    for (const [first, ...others] of byServer.values()) if (first) yield groupProblem(first, others);
   },
 };
+
+/** Whether a `proxy_pass` sends the name of its group; one that is named like a real host is meant to be addressed by it. */
+const sendsGroup =
+  (config: CheckedConfig) =>
+  ({ block, target }: Pass<LiteralTarget>): boolean =>
+    !target.host.includes('.') &&
+    config.upstream(target.host) !== undefined &&
+    !headersSent(block).has('host');
+
+/** One problem for a server, since a single `proxy_set_header` on its level mends it. */
+function groupProblem(first: Pass<LiteralTarget>, others: readonly Pass<LiteralTarget>[]): Problem {
+  const places = others.length === 1 ? '1 other place' : `${others.length} other places`;
+  const edits = [first, ...others].flatMap(({ node, block }) => {
+    const isDropping = headersSent(block).size > 0 && block.own('proxy_set_header').length === 0;
+    const isHere = !isDropping && block.context === 'location';
+    return isHere ? [lineBehind(node, 'proxy_set_header Host $host;')] : [];
+  });
+  return {
+    at: first.node,
+    message: `the upstream gets "Host: ${shown(first.node.args[0], first.target.host)}"${others.length > 0 ? `, and the name of its group in ${places} of this server` : ''}`,
+    related: others.map(({ node }) => ({ span: node.span, label: 'here, too' })),
+    ...(edits.length > 0 && {
+      fix: { title: 'send the host that the client addressed', safe: false, edits },
+    }),
+  };
+}
 
 const websocketUpgrade: Rule = {
   id: 'GW412',
