@@ -188,6 +188,18 @@ export function tooManyAffected(rows: number): DbrestFault {
   });
 }
 
+/** DBREST105, 400: the body of a PATCH has several rows. */
+export function severalChanges(): DbrestFault {
+  return new DbrestFault({
+    code: 'DBREST105',
+    status: 400,
+    message: 'The body of a PATCH is one object',
+    details:
+      'Its values are written to all rows that the filters choose, so that there is no use for more than one.',
+    hint: 'Rows that get different values are written by POST with "Prefer: resolution=merge-duplicates".',
+  });
+}
+
 /** PGRST204, 400: an unknown column in the body or in `columns`. */
 export function noWrittenColumn(table: string, column: string): DbrestFault {
   const message = `Could not find the '${column}' column of '${table}' in the schema cache`;

@@ -51,6 +51,7 @@ interface CsvRows {
   readonly json: readonly Buffer[];
   /** The column names of the first line. */
   readonly names: readonly string[];
+  readonly rows: number;
 }
 
 /** Bytes parsed between two yields to the event loop. */
@@ -82,7 +83,7 @@ export async function readCsv(bytes: Buffer, turn: Turn): Promise<CsvRows> {
   }
   if (!names) throw invalidCsv();
   writer.write(rows === 0 ? '[]' : '}]');
-  return { json: writer.finish(), names };
+  return { json: writer.finish(), names, rows };
 }
 
 async function writeRow(line: readonly string[], writer: JsonWriter, before: number): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
+import { severalChanges } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
 import { receiveBody } from './body.ts';
 import {
@@ -134,9 +135,13 @@ export function readContent(x: Exchange, parsed: ParsedHead): Content | Promise<
   return NO_CONTENT;
 }
 
-async function readRows(x: Exchange, { query }: ParsedWrite): Promise<Content | undefined> {
+async function readRows(x: Exchange, { head, query }: ParsedWrite): Promise<Content | undefined> {
   const received = await receiveBody(x);
-  return received && { kind: 'rows', rows: await readWritten(received, query.columns !== undefined) };
+  if (!received) return undefined;
+  const rows = await readWritten(received, query.columns !== undefined);
+  // The new values hold for all rows that the filters choose: which of several would be meant?
+  if (rows.isSeveral && head.method === 'PATCH') throw severalChanges();
+  return { kind: 'rows', rows };
 }
 
 async function readInput(x: Exchange, { columns }: ParsedCall): Promise<Content | undefined> {

@@ -92,6 +92,8 @@ interface JsonShape {
   readonly kind: 'object' | 'array' | 'scalar';
   /** Keys of the object, or of each object in the array. Empty for `KeyCheck` `any`. */
   readonly keys: readonly string[];
+  /** The array has more than one element. */
+  readonly isSeveral?: boolean;
   /** Not every element of the array is an object with these keys. */
   readonly differs?: boolean;
 }
@@ -159,6 +161,7 @@ class JsonScan {
   /** The offset of the current string, or -1. */
   #stringFrom = -1;
   #kind: JsonShape['kind'] = 'scalar';
+  #isSeveral = false;
 
   constructor(bytes: Buffer, keys: KeyCheck) {
     this.#bytes = bytes;
@@ -167,7 +170,12 @@ class JsonScan {
   }
 
   get shape(): JsonShape {
-    return { kind: this.#kind, keys: this.#watch?.names ?? [], ...(this.#differs && { differs: true }) };
+    return {
+      kind: this.#kind,
+      keys: this.#watch?.names ?? [],
+      ...(this.#isSeveral && { isSeveral: true }),
+      ...(this.#differs && { differs: true }),
+    };
   }
 
   /** Scans about `count` bytes. Returns true at the end of the text. */
@@ -231,6 +239,7 @@ class JsonScan {
   #comma(): void {
     if (this.#next !== AFTER_VALUE) throw invalidJson();
     this.#next = this.#isObject[this.#depth] === true ? KEY : VALUE;
+    if (this.#depth === 1 && this.#kind === 'array') this.#isSeveral = true;
     this.#at += 1;
   }
 

@@ -72,6 +72,8 @@ export interface WrittenBody {
   readonly json: Buffer | readonly Buffer[];
   /** A single row, or an array of rows. */
   readonly kind: 'object' | 'array';
+  /** There is more than one row. */
+  readonly isSeveral?: boolean;
   /** The keys of the rows; empty if the query names the columns. */
   readonly keys: readonly string[];
   /** Members are numbered (`1`, `2` …) in the order of `keys` instead of named. */
@@ -84,8 +86,8 @@ export interface WrittenBody {
 export async function readWritten({ type, bytes, turn }: ReceivedBody, named: boolean): Promise<WrittenBody> {
   switch (type) {
     case 'text/csv': {
-      const { json, names } = await readCsv(bytes, turn);
-      return { json, kind: 'array', keys: names, numbered: true, isText: true };
+      const { json, names, rows } = await readCsv(bytes, turn);
+      return { json, kind: 'array', isSeveral: rows > 1, keys: names, numbered: true, isText: true };
     }
     case 'application/x-www-form-urlencoded': {
       const { json, names } = await readForm(bytes, turn);
@@ -93,7 +95,7 @@ export async function readWritten({ type, bytes, turn }: ReceivedBody, named: bo
     }
   }
   if (!JSON_TYPE.test(type)) throw unreadableBody(type);
-  const { kind, keys } = await scanJson(bytes, named ? 'any' : 'same', turn);
+  const { kind, keys, isSeveral = false } = await scanJson(bytes, named ? 'any' : 'same', turn);
   if (kind === 'scalar') throw invalidJson();
-  return { json: bytes, kind, keys };
+  return { json: bytes, kind, isSeveral, keys };
 }
