@@ -11,6 +11,7 @@ export {
   type UpstreamCacheConfig,
 } from './policy.ts';
 export * as cacheReaders from './readers.ts';
+export type { CacheValidConfig } from './readers.ts';
 export type { AcceptedResponse, Delivery, ResponseKeeper } from './response-keeper.ts';
 export { type Part, StoredDelivery, validatorsOf } from './stored-delivery.ts';
 export { fetchOwn, ownDelivery } from './own-response.ts';

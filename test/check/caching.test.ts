@@ -338,3 +338,20 @@ testRule('cache-not-used', [
     says: ['"fastcgi_cache_valid" has no effect: no "fastcgi_cache" holds here'],
   },
 ]);
+
+testRule('cache-errors', [
+  {
+    it: 'finds errors for which no line before says less',
+    ...inHttp(
+      'server { listen 127.0.0.1:80; location / { proxy_pass http://127.0.0.1:1; proxy_cache pages; proxy_cache_valid 500 1m; proxy_cache_valid any 1h; } }',
+    ),
+    says: ['"any" stores errors such as 502 for 1h, too'],
+  },
+  {
+    it: 'accepts times of their own for errors',
+    ...inHttp(
+      'server { listen 127.0.0.1:80; location / { proxy_pass http://127.0.0.1:1; proxy_cache pages; proxy_cache_valid 500 502 503 504 5s; proxy_cache_valid any 1d; } }',
+    ),
+  },
+  { it: 'accepts some minutes', ...location('proxy_cache_valid any 10m;') },
+]);

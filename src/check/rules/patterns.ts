@@ -195,10 +195,38 @@ function* caseProblems(location: CheckedLocation, reach: Reach): Iterable<Proble
   };
 }
 
+/** A group that begins with a letter behind `:?` and has alternatives: no such list has a colon in front of one of them. */
+const MISSPELT_GROUP = /(?<!\\)\(:\?[a-z][^()]*\|/i;
+
+const misspeltGroup: Rule = {
+  id: 'GW223',
+  slug: 'misspelt-group',
+  severity: 'warning',
+  summary: '"(:?" where "(?:" is meant',
+  why: '"(:?a|b)" is a group of its own that begins with a colon, if there is one: it is counted, so that "$1" is another text than expected.',
+  fix: 'Write "(?:a|b)".',
+  bad: { text: 'location ~ ^/(:?img|css)/([a-z]+)$ { return 200 $1; }' },
+  good: { text: 'location ~ ^/(?:img|css)/([a-z]+)$ { return 200 $1; }' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { at } of analysisOf(config).regexes) {
+      const group = MISSPELT_GROUP.exec(at.source.text.slice(at.start, at.end));
+      if (!group) continue;
+      const start = at.start + group.index;
+      const span = { ...at, start, end: start + '(:?'.length };
+      yield {
+        at: span,
+        message: '"(:?" begins a group with a colon, if there is one; did you mean "(?:"?',
+        fix: { title: 'write "(?:"', safe: false, edits: [{ span, text: '(?:' }] },
+      };
+    }
+  },
+};
+
 /** The rules about patterns. */
 export const PATTERN_RULES: readonly Rule[] = [
   regexInPrefix,
   unanchoredRegex,
   regexRedos,
   caseSensitiveRegex,
+  misspeltGroup,
 ];

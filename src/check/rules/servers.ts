@@ -7,6 +7,7 @@ import {
   type Rule,
   type Use,
 } from '../../contract/index.ts';
+import { serverOf } from '../../config/index.ts';
 import { serverNameText } from '../../plan/index.ts';
 import { type Listener, socketsOf, speaksTls, sslOf } from '../servers.ts';
 
@@ -263,6 +264,41 @@ function defaultProblem(word: Word): Problem {
   };
 }
 
+const serverNameNoHost: Rule = {
+  id: 'GW224',
+  slug: 'server-name-no-host',
+  severity: 'warning',
+  summary: '"$server_name" in a redirect of a server whose first name is no host',
+  why: '"$server_name" is the first name as it is written, not the host of the request: a pattern, "_" or nothing. Clients are sent to a host that does not exist.',
+  fix: 'Send them to "$host", or to the name that is meant.',
+  bad: {
+    in: 'http',
+    text: 'server {\n    listen 8080 default_server;\n    server_name _;\n    return 301 https://$server_name$request_uri;\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'server {\n    listen 8080 default_server;\n    server_name _;\n    return 301 https://$host$request_uri;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('return', 'rewrite')) {
+      const server = serverOf(block);
+      const word = node.args.find(({ value }) =>
+        /^(?:https?|\$\{?scheme\}?):\/\/\$\{?server_name\b/i.test(value),
+      );
+      if (!server || !word) continue;
+      const [first] = coreOf(server).serverNames?.flat() ?? [];
+      const name = first ? serverNameText(first) : '';
+      if (first?.kind === 'exact' && name !== '' && name !== '_') continue;
+      const [named] = server.own('server_name');
+      yield {
+        at: word.span,
+        message: `"$server_name" is "${name}" here, which is no host to redirect to`,
+        related: named && [{ span: named.span, label: 'its first name' }],
+      };
+    }
+  },
+};
+
 /** The rules about `listen` and `server_name`. */
 export const SERVER_RULES: readonly Rule[] = [
   deprecated,
@@ -272,4 +308,5 @@ export const SERVER_RULES: readonly Rule[] = [
   listenConflict,
   suspiciousServerName,
   http2WithoutEffect,
+  serverNameNoHost,
 ];

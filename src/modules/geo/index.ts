@@ -44,6 +44,7 @@ const directives = directivesFor<GeosConfig>()({
 export const geo = moduleFor<GeosConfig>()({
   name: 'geo',
   directives,
+  rules: () => import('./rules.ts'),
   enabled: ({ geos }) => geos !== undefined,
   defines: ({ geos = [] }) =>
     Object.fromEntries(

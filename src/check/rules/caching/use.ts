@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import { type CheckedConfig, nodesOf, type Problem, type Rule } from '../../../contract/index.ts';
-import { mayCache } from '../../../upstream-cache/index.ts';
+import { type CacheValidConfig, mayCache } from '../../../upstream-cache/index.ts';
 import { cachedPasses, type Prefix, PREFIXES, valuesIn } from './cached-passes.ts';
 
 const CACHE = 'proxy_cache_path /var/cache/gw keys_zone=pages:10m;';
@@ -185,10 +185,50 @@ server {
   },
 };
 
+/** The longest time for which an error that is stored does little harm. */
+const MAX_ERROR_MS = 600_000;
+const ERRORS = [500, 502, 503, 504] as const;
+
+const cacheErrors: Rule = {
+  id: 'GW427',
+  slug: 'cache-errors',
+  severity: 'warning',
+  summary: 'errors of the upstream are stored for as long as its pages',
+  why: '"any" in "proxy_cache_valid" means errors, too: one 502 during a restart of the upstream is what all clients get until its time is over.',
+  fix: 'Name the statuses, or leave them out: "proxy_cache_valid 1d" is for 200, 301 and 302. For the rest say "any 1m".',
+  bad: { in: 'http', text: server('    proxy_cache pages;\n    proxy_cache_valid any 1d;') },
+  good: {
+    in: 'http',
+    text: server('    proxy_cache pages;\n    proxy_cache_valid 1d;\n    proxy_cache_valid any 1m;'),
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const { values, nodes, prefix } of cachedPasses(config)) {
+      const rules = values.cacheValid ?? [];
+      const index = rules.findIndex(({ codes }) => codes === 'any');
+      const stored = ERRORS.filter((status) => storingRule(rules, status) === index);
+      const at = nodes('cacheValid')[index];
+      if (!at || stored.length === 0 || (rules[index]?.ms ?? 0) <= MAX_ERROR_MS || told.has(at)) continue;
+      told.add(at);
+      yield {
+        at,
+        message: `"any" stores errors such as ${stored[0]} for ${at.args.at(-1)?.value}, too`,
+        hint: `say "${prefix}_cache_valid any 1m" behind a line for the pages`,
+      };
+    }
+  },
+};
+
+/** The first line of `proxy_cache_valid` for a status. */
+function storingRule(rules: readonly CacheValidConfig[], status: number): number {
+  return rules.findIndex(({ codes }) => codes === 'any' || codes.includes(status));
+}
+
 /** Rules about where and how long responses are stored. */
 export const CACHE_USE_RULES: readonly Rule[] = [
   cacheNoLifetime,
   cacheNotUsed,
   cacheBackgroundUpdate,
   cacheUnbuffered,
+  cacheErrors,
 ];

@@ -1,0 +1,51 @@
+import { testRule } from './findings-in.ts';
+
+testRule('server-name-no-host', [
+  {
+    it: 'finds a pattern',
+    in: 'http',
+    text: 'server { listen 8080; server_name ~^(.+)$; location / { rewrite ^ $scheme://$server_name/a permanent; } }',
+    says: ['"$server_name" is "~^(.+)$" here, which is no host to redirect to'],
+  },
+  {
+    it: 'finds a wildcard, and no name',
+    in: 'http',
+    text: 'server { listen 8080; server_name *.example.com; return 301 https://$server_name/; }\nserver { listen 8081; return 301 https://$server_name/; }',
+    says: [
+      '"$server_name" is "*.example.com" here, which is no host to redirect to',
+      '"$server_name" is "" here, which is no host to redirect to',
+    ],
+  },
+  {
+    it: 'accepts the first of several names',
+    in: 'http',
+    text: 'server { listen 8080; server_name example.com *.example.com; return 301 https://$server_name/; }',
+  },
+]);
+
+testRule('misspelt-group', [
+  {
+    it: 'finds the group in a rewrite',
+    text: 'rewrite ^/(:?a|b)/(.*)$ /$2 last;',
+    says: ['"(:?" begins a group with a colon, if there is one; did you mean "(?:"?'],
+    fixed: 'rewrite ^/(?:a|b)/(.*)$ /$2 last;',
+  },
+  {
+    it: 'accepts a port that may be missing',
+    text: String.raw`if ($http_host ~ "^a(:?\d+|)$") { return 204; }`,
+  },
+  { it: 'accepts a bracket that stands for itself', text: String.raw`location ~ "\(:?a|b" { return 204; }` },
+]);
+
+testRule('geo-literal', [
+  {
+    it: 'finds each line with a variable',
+    in: 'http',
+    text: 'geo $a { ranges; default $host; 10.0.0.0-10.0.0.9 x; 10.1.0.0-10.1.0.9 $uri; }',
+    says: [
+      '"$host" in "geo" is a text, the same for all clients',
+      '"$uri" in "geo" is a text, the same for all clients',
+    ],
+  },
+  { it: 'accepts a dollar of its own', in: 'http', text: 'geo $a { default 5$; }' },
+]);
