@@ -84,7 +84,8 @@ export class PeerCheck {
     const endedMs = Date.now();
     cell.count(passed, { status: outcome.status, spentMs: outcome.spentMs, endedMs });
     if (passed && (before === 'unknown' || (before === 'unhealthy' && cell.passes >= plan.passes)))
-      cell.decide('healthy', endedMs);
+      // The first result is no recovery.
+      cell.decide('healthy', before === 'unknown' ? 0 : endedMs);
     if (!passed && before !== 'unhealthy' && (this.isAwaited || cell.fails >= plan.fails))
       cell.decide('unhealthy', endedMs);
     this.#received(this, outcome, before);

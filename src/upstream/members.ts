@@ -18,7 +18,7 @@ export interface Member {
 
 /** The members of a group, and how they came about. */
 export interface MemberSet {
-  /** Counts the sets, from 1; draining is no new set. */
+  /** Counts the changes of the set, 0 before the first one; draining is none. */
   readonly generation: number;
   /** Absent: the servers of the configuration. */
   readonly peers?: readonly Member[];
@@ -48,7 +48,7 @@ export interface MemberSharing {
 
 /** The servers of the configuration, as no change has been made. */
 export const CONFIGURED: MemberSet = {
-  generation: 1,
+  generation: 0,
   draining: [],
   last_error_code: 0,
   last_error_at_msec: 0,
@@ -142,19 +142,19 @@ export function readPatch(text: string): MemberPatch {
   const single = given.find((name) => name === 'drain' || name === 'undrain');
   if (single !== undefined) {
     if (given.length > 1) throw shapeFault(`${single} must be alone`);
-    return { kind: single as 'drain' | 'undrain', address: readText(body[single], single) };
+    return { kind: single as 'drain' | 'undrain', address: readKnown(body[single], single) };
   }
   return {
     kind: 'lists',
     add: readList(body['add'] ?? [], 'add', (value, path) => readMember(value, path, PLAIN)),
-    remove: readList(body['remove'] ?? [], 'remove', readText),
+    remove: readList(body['remove'] ?? [], 'remove', readKnown),
     replace: readList(body['replace'] ?? [], 'replace', readReplacement),
   };
 }
 
 function readReplacement(value: unknown, path: string): Replacement {
   const { current, ...fields } = asObject(value, path, ['current', ...FIELDS]);
-  const address = readText(current, `${path}.current`);
+  const address = readKnown(current, `${path}.current`);
   return { current: address, fields: readMember(fields, path, {}) };
 }
 
@@ -186,7 +186,8 @@ export function patchMembers(
   const kept = peers.filter(({ address }) => !gone.has(address));
   const next = [...kept.map((member) => ({ ...member, ...replacements.get(member.address) })), ...add];
   refuseDuplicates(next.map(({ address }) => address));
-  return { peers: next, added: add.length, removed: remove.length };
+  const moved = replace.filter(({ current, fields }) => fields.address !== current).length;
+  return { peers: next, added: add.length + moved, removed: remove.length + moved };
 }
 
 /** Returns the peer with its fields in one order, so that equal peers have equal texts. */
@@ -288,11 +289,23 @@ const FIELD_READERS: Readonly<Record<Exclude<(typeof FIELDS)[number], 'address'>
 function readAddress(value: unknown, path: string, allowsSockets: boolean): string {
   const text = readText(value, path);
   if (allowsSockets && text.startsWith('unix:')) return text;
-  if (Buffer.byteLength(text) > MAX_ADDRESS_BYTES)
-    throw peerFault(`${path} exceeds ${MAX_ADDRESS_BYTES} bytes`);
+  refuseLong(text, path);
   const target = /:\d{1,5}$/.test(text) ? readServerAddress(text, 0) : 'no port';
   if (typeof target === 'object' && target.kind === 'address') return target.address;
   throw peerFault(`${path} must be an IP address with a port`);
+}
+
+/** Reads the address of a peer that the set has: what is longer than any address is not looked for. */
+function readKnown(value: unknown, path: string): string {
+  const text = readText(value, path);
+  // The path of a socket of the configuration may be longer.
+  if (!text.startsWith('unix:')) refuseLong(text, path);
+  return text;
+}
+
+function refuseLong(text: string, path: string): void {
+  if (Buffer.byteLength(text) > MAX_ADDRESS_BYTES)
+    throw peerFault(`${path} exceeds ${MAX_ADDRESS_BYTES} bytes`);
 }
 
 function readNumber(

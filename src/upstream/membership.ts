@@ -129,6 +129,9 @@ export class Membership {
       refuseOther(now, expected);
       if (patch.kind !== 'lists') return { set: this.#drained(now, patch.address, patch.kind === 'drain') };
       const { peers, ...counts } = patchMembers(this.#peersOf(now), patch);
+      // Also the servers of the configuration stay what they are if nothing about them changes.
+      if (isSame(this.#peersOf(now).map(normalMember), peers.map(normalMember)))
+        return { set: now, ...counts };
       return { set: this.#replaced(now, peers), ...counts };
     });
   }
@@ -208,6 +211,14 @@ export class Membership {
     return this.#peersOf(set);
   }
 
+  /** Tells whether a peer of a set may get new requests. */
+  canServe(set: MemberSet): boolean {
+    const { draining } = set;
+    return this.#peersOf(set).some(
+      ({ address, down }) => !down && !draining.includes(address) && !this.#scope.isUnhealthy(address),
+    );
+  }
+
   #peersOf({ peers }: MemberSet): readonly Member[] {
     return peers ?? this.#scope.configured();
   }
@@ -241,11 +252,13 @@ export class Membership {
       const { set, ...counts } = next(now);
       if (set === now) {
         change = { changed: false, set, ...counts };
-        return undefined;
+        return now.last_error_code === 0 ? undefined : JSON.stringify({ ...now, last_error_code: 0 });
       }
-      this.#refuseEmpty(set);
+      // Who drains the only peer wants that: what is bound to it is still served.
+      if (set.draining === now.draining) this.#refuseEmpty(set);
       const sharing = isShared && { sharing: { ...sharingOf(now), state: 'waits' as const } };
-      change = { changed: true, set: { ...set, ...sharing, last_success_at_msec: Date.now() }, ...counts };
+      const success = { last_error_code: 0, last_success_at_msec: Date.now() };
+      change = { changed: true, set: { ...set, ...sharing, ...success }, ...counts };
       return JSON.stringify(change.set);
     });
     if (outcome === 'busy') throw new MemberFault(503, MEMBER_CODES.room, 'the zone is busy');
@@ -269,11 +282,7 @@ export class Membership {
   }
 
   #refuseEmpty(set: MemberSet): void {
-    const { draining, peers } = set;
-    if (peers?.length === 0) return;
-    const isEligible = ({ address, down }: Member): boolean =>
-      !down && !draining.includes(address) && !this.#scope.isUnhealthy(address);
-    if (!this.#peersOf(set).some(isEligible))
+    if (set.peers?.length !== 0 && !this.canServe(set))
       throw new MemberFault(503, MEMBER_CODES.unhealthy, 'no peer that can serve would remain');
   }
 }

@@ -75,7 +75,7 @@ async function change(x: Exchange, text: string, changes: GroupChanges): Promise
 function put(text: string, changes: GroupChanges, expected: number | undefined): string {
   changes.requireApi();
   const done = changes.put(readMembers(text), expected);
-  return okText({ action: 'put', ...generationOf(done) });
+  return okText({ action: 'put', ...countsOf(done, changes) });
 }
 
 function patch(text: string, changes: GroupChanges, expected: number | undefined): string {
@@ -84,7 +84,7 @@ function patch(text: string, changes: GroupChanges, expected: number | undefined
     changes.requireApi();
     const done = changes.patch(wanted, expected);
     const { added, removed } = done;
-    return okText({ action: 'patch', changed: done.changed, added, removed, ...generationOf(done) });
+    return okText({ action: 'patch', changed: done.changed, added, removed, ...countsOf(done, changes) });
   }
   const { changed, set } = changes.patch(wanted, expected);
   const { address, kind: action } = wanted;
@@ -92,8 +92,8 @@ function patch(text: string, changes: GroupChanges, expected: number | undefined
   return okText({ action, address, changed, ...drained });
 }
 
-function generationOf({ changed, set }: MemberChange): object {
-  return { changed, generation: set.generation, peer_count: set.peers?.length ?? 0 };
+function countsOf({ changed, set }: MemberChange, changes: GroupChanges): object {
+  return { changed, generation: set.generation, peer_count: changes.peerCount(set) };
 }
 
 function okText(fields: object): string {
@@ -117,14 +117,14 @@ function describe(group: UpstreamGroup, source: string): string {
     target: name,
     source,
     writable: membership !== undefined && source === 'static',
-    generation: set?.generation ?? 1,
+    generation: set?.generation ?? 0,
     peer_count: peers.length,
     drain_count: peers.filter(({ state }) => state === 'draining').length,
     last_error_code: set?.last_error_code ?? 0,
     last_error_at_msec: set?.last_error_at_msec ?? 0,
     last_success_at_msec: set?.last_success_at_msec ?? 0,
     restored_from_journal: set?.restored_from_journal ?? false,
-    ...(set && set.restore_error_code !== 0 && { restore_error_code: set.restore_error_code }),
+    restore_error_code: set?.restore_error_code ?? 0,
     peers: peers.map(({ member, state, requests, fails }) => ({
       ...(member satisfies Member),
       state: state === 'unavailable' ? 'failed' : state,

@@ -1,3 +1,4 @@
+import type { WorkerScope } from '../../contract/index.ts';
 import {
   type Member,
   MEMBER_CODES,
@@ -13,6 +14,12 @@ import {
 import type { Publish } from './events.ts';
 import type { Journal } from './journal.ts';
 
+/** Where changes are kept and told. */
+interface ChangesScope extends Pick<WorkerScope, 'log'> {
+  readonly journal: Journal | undefined;
+  readonly publish: Publish;
+}
+
 /** Changes the members of a group, and tells and records it. */
 export class GroupChanges implements MemberChanges {
   readonly source: string;
@@ -20,16 +27,18 @@ export class GroupChanges implements MemberChanges {
   readonly #membership: Membership;
   readonly #journal: Journal | undefined;
   readonly #publish: Publish;
+  readonly #log: ChangesScope['log'];
 
   constructor(
     { target, source, membership }: { target: string; source: string; membership: Membership },
-    { journal, publish }: { journal: Journal | undefined; publish: Publish },
+    { journal, publish, log }: ChangesScope,
   ) {
     this.#target = target;
     this.source = source;
     this.#membership = membership;
     this.#journal = journal;
     this.#publish = publish;
+    this.#log = log;
   }
 
   /** Throws a `MemberFault` if the peers come from a source, which would undo what the API does. */
@@ -52,7 +61,10 @@ export class GroupChanges implements MemberChanges {
   patch(patch: MemberPatch, expected?: number): MemberChange {
     const change = this.#membership.patch(patch, expected);
     if (patch.kind === 'lists') return this.#activated(change);
-    if (change.changed) this.#tellDrain(patch.kind, patch.address, change.set);
+    if (!change.changed) return change;
+    this.#tellDrain(patch.kind, patch.address, change.set);
+    if (!this.#membership.canServe(change.set))
+      this.#log.write('warn', `no peer of upstream "${this.#target}" takes new requests`);
     return change;
   }
 
@@ -72,6 +84,11 @@ export class GroupChanges implements MemberChanges {
       if (!set.draining.includes(address)) this.#tellDrain('undrain', address, set);
     void this.written();
     return true;
+  }
+
+  /** Number of peers of a set, those of the configuration included. */
+  peerCount(set: MemberSet): number {
+    return this.#membership.peers(set).length;
   }
 
   /** Number of peers of a set that drain. */
@@ -106,7 +123,7 @@ export class GroupChanges implements MemberChanges {
 
   /** Records that the source gave what was known. */
   refreshed(): void {
-    this.#membership.note({ last_success_at_msec: Date.now() });
+    this.#membership.note({ last_error_code: 0, last_success_at_msec: Date.now() });
   }
 
   #activated(change: MemberChange): MemberChange {
@@ -127,7 +144,7 @@ export class GroupChanges implements MemberChanges {
         target: this.#target,
         source,
         generation: set.generation,
-        peer_count: this.#membership.peers(set).length,
+        peer_count: this.peerCount(set),
       },
     });
   }

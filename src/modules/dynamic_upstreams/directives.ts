@@ -110,6 +110,18 @@ const url: ArgReader<string> = readers.words({ syntax: 'URL', min: 1, max: 1 }, 
   return refuse(value, span, scope);
 });
 
+/** The HTTP API of Consul: a URL, or `host:port` as nginz has it. */
+const consulUrl: ArgReader<string> = readers.words(
+  { syntax: 'URL | host:port', min: 1, max: 1 },
+  ([text], scope) => {
+    const { value, span } = text as Word;
+    const whole = /^[^/:@\s]+:\d{1,5}$|^\[[\da-fA-F:.]+\]:\d{1,5}$/.test(value) ? `http://${value}` : value;
+    const parsed = URL.canParse(whole) ? new URL(whole) : undefined;
+    if (parsed && /^https?:$/.test(parsed.protocol)) return whole;
+    return refuse(value, span, scope);
+  },
+);
+
 const header: ArgReader<readonly [name: string, value: string]> = readers.words(
   { syntax: 'name value', min: 2, max: 2 },
   ([name, value], scope) => {
@@ -213,10 +225,10 @@ export const directives = directivesFor<DynamicUpstreamsConfig>()({
   },
   dynamic_upstreams_consul_address: {
     ...HERE,
-    args: url,
+    args: consulUrl,
     into: 'consulAddress',
     default: 'http://127.0.0.1:8500',
-    summary: 'The HTTP API of Consul.',
+    summary: 'The HTTP API of Consul; `host:port` means `http://host:port`.',
   },
   dynamic_upstreams_consul_service: {
     ...HERE,

@@ -70,7 +70,7 @@ async function provision(config: ApiConfig, worker: WorkerScope): Promise<Resour
       ? undefined
       : new Journal({ ...target, configured, path: resolve(worker.prefix, config.journal) }, worker);
   const publish = openEvents({ zone: config.eventsZone, channel: config.eventsChannel }, worker);
-  const changes = new GroupChanges(target, { journal, publish });
+  const changes = new GroupChanges(target, { journal, publish, log: worker.log });
   membership.changedBy(changes);
   await changes.restore();
   const lease = shareMembers({ config, changes, group, membership }, worker);

@@ -125,8 +125,8 @@ export class Journal {
     // Who edits the servers of the configuration wants them to count. Journals of others do not have this field.
     if (journal['configured'] !== undefined && journal['configured'] !== configured) return undefined;
     const { generation, draining = [] } = journal;
-    if (!Number.isSafeInteger(generation) || (generation as number) < 1)
-      throw new Error('"generation" is not a number from 1');
+    if (!Number.isSafeInteger(generation) || (generation as number) < 0)
+      throw new Error('"generation" is not a number from 0');
     if (!Array.isArray(draining) || !draining.every((address) => typeof address === 'string'))
       throw new Error('"draining" is not a list of texts');
     const peers = readMembers(JSON.stringify({ peers: journal['peers'] }), { allowsSockets: true });

@@ -79,7 +79,7 @@ export class CheckCell {
     return this.#words[this.#at + SPENT] as number;
   }
 
-  /** When the verdict changed; 0: never. */
+  /** When the verdict changed; 0: never, or it is the first one and good. */
   get changedMs(): number {
     return this.#doubles[(this.#at + CHANGED) >> 1] as number;
   }

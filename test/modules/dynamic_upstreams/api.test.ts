@@ -5,6 +5,9 @@ import { startPeer, type TestPeer } from '../../harness/peer.ts';
 
 const load = oneGateway({ workers: 2 });
 
+const A = '10.0.0.1:80';
+const B = '10.0.0.2:80';
+const LONG = '1'.repeat(65);
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 const confOf = (servers: string, { api = '', more = '' } = {}): string =>
@@ -76,13 +79,14 @@ test('a group shows its peers with all they may be set to, and their state', asy
     target: 'app',
     source: 'static',
     writable: true,
-    generation: 1,
+    generation: 0,
     peer_count: 2,
     drain_count: 0,
     last_error_code: 0,
     last_error_at_msec: 0,
     last_success_at_msec: 0,
     restored_from_journal: false,
+    restore_error_code: 0,
     peers: [
       {
         address: a?.address,
@@ -117,12 +121,12 @@ test('PUT replaces the peers, for all workers when its response leaves', async (
       status: 'ok',
       action: 'put',
       changed: true,
-      generation: 2,
+      generation: 1,
       peer_count: 2,
     },
   });
   expect(await served(gw)).toBe('bc');
-  expect((await put(gw, { peers })).json).toMatchObject({ changed: false, generation: 2 });
+  expect((await put(gw, { peers })).json).toMatchObject({ changed: false, generation: 1 });
   expect(a?.requests).toHaveLength(12);
 });
 
@@ -139,9 +143,9 @@ test('PATCH adds, removes and replaces peers and keeps the order of the others',
     status: 'ok',
     action: 'patch',
     changed: true,
-    added: 1,
-    removed: 1,
-    generation: 2,
+    added: 2,
+    removed: 2,
+    generation: 1,
     peer_count: 2,
   });
   const { peers } = await show(gw);
@@ -151,7 +155,9 @@ test('PATCH adds, removes and replaces peers and keeps the order of the others',
   ]);
   expect(await served(gw, 30)).toBe('cd');
   const weight = { replace: [{ current: c?.address, address: c?.address, weight: 9 }] };
-  expect((await patch(gw, weight)).json).toMatchObject({ changed: true, generation: 3 });
+  const weighed = { changed: true, added: 0, removed: 0, generation: 2 };
+  expect((await patch(gw, weight)).json).toMatchObject(weighed);
+  expect((await patch(gw, weight)).json).toMatchObject({ ...weighed, changed: false });
 });
 
 test('a drained peer gets no new request, keeps its place in another set, and comes back', async (t) => {
@@ -169,6 +175,39 @@ test('a drained peer gets no new request, keeps its place in another set, and co
     drain_count: 0,
   });
   expect(await served(gw, 20)).toBe('ab');
+});
+
+test('a replacement that changes nothing leaves the servers of the configuration alone', async (t) => {
+  const gw = await load(t, confOf(`server ${A} weight=3; server ${B} max_fails=4;`));
+  const replace = [{ current: A, address: A, weight: 3 }];
+  const same = { changed: false, added: 0, removed: 0, generation: 0, peer_count: 2 };
+  expect(await patch(gw, { replace })).toMatchObject({ status: 200, json: same });
+  const moved = { replace: [{ current: A, address: '10.0.0.3:80' }] };
+  const counts = { changed: true, added: 1, removed: 1, generation: 1, peer_count: 2 };
+  expect((await patch(gw, moved)).json).toMatchObject(counts);
+});
+
+test('the only peer can be drained, which the log tells', async (t) => {
+  const [a] = await startPeers(t, 'a');
+  const gw = await load(t, confOf(`server ${a?.address};`));
+  const drained = await patch(gw, { drain: a?.address });
+  expect(drained).toMatchObject({ status: 200, json: { changed: true, drain_count: 1 } });
+  await gw.waitForLog(/\[warn\] .*no peer of upstream "app" takes new requests/);
+  await gw.expect('GET /', { status: 502 });
+  await patch(gw, { undrain: a?.address });
+  await gw.expect('GET /', { status: 200 });
+});
+
+test('a success takes the code of the last failure back', async (t) => {
+  const gw = await load(t, confOf(`server ${A};`));
+  const good = { peers: [{ address: B }] };
+  for (const change of [good, good, { peers: [{ address: A }] }]) {
+    await put(gw, 'nonsense');
+    expect(await show(gw)).toMatchObject({ last_error_code: 4001 });
+    expect((await put(gw, change)).status).toBe(200);
+    const { last_error_code: code, last_error_at_msec: at } = await show(gw);
+    expect([code, Number(at) > 0]).toEqual([0, true]);
+  }
 });
 
 const peer = (more: object): object => ({ peers: [{ address: '10.0.0.1:80', ...more }] });
@@ -275,17 +314,23 @@ test('a PUT with a fault is refused with the field named, and the former set sta
       { module: 'dynamic_upstreams', status: 'error', error },
     ]);
   }
-  expect(await show(gw)).toMatchObject({ generation: 1, last_error_code: 5031 });
+  expect(await show(gw)).toMatchObject({ generation: 0, last_error_code: 5031 });
   expect(await served(gw)).toBe('a');
 });
 
-const A = '10.0.0.1:80';
-const B = '10.0.0.2:80';
 const patches = [
   { body: {}, status: 400, error: 'one of drain, undrain, add, remove and replace is needed' },
   { body: { drain: A, add: [] }, status: 400, error: 'drain must be alone' },
   { body: { drain: A, undrain: B }, status: 400, error: 'drain must be alone' },
   { body: { drain: 7 }, status: 400, error: 'drain must be a text' },
+  { body: { drain: LONG }, status: 400, error: 'drain exceeds 64 bytes' },
+  { body: { undrain: LONG }, status: 400, error: 'undrain exceeds 64 bytes' },
+  { body: { remove: [LONG] }, status: 400, error: 'remove[0] exceeds 64 bytes' },
+  {
+    body: { replace: [{ current: LONG, address: B }] },
+    status: 400,
+    error: 'replace[0].current exceeds 64 bytes',
+  },
   { body: { drain: '10.9.9.9:80' }, status: 404, error: '"10.9.9.9:80" is not in the set' },
   { body: { undrain: '10.9.9.9:80' }, status: 404, error: '"10.9.9.9:80" is not in the set' },
   { body: { remove: ['10.9.9.9:80'] }, status: 404, error: '"10.9.9.9:80" is not in the set' },
@@ -316,9 +361,9 @@ test('a PATCH with a fault changes nothing', async (t) => {
     expect([body, refused.status, refused.json['error']]).toEqual([body, status, error]);
   }
   await patch(gw, { drain: A });
-  const last = await patch(gw, { drain: B });
+  const last = await patch(gw, { remove: [B] });
   expect([last.status, last.json['error']]).toEqual([503, 'no peer that can serve would remain']);
-  expect(await show(gw)).toMatchObject({ generation: 1, drain_count: 1 });
+  expect(await show(gw)).toMatchObject({ generation: 0, drain_count: 1 });
 });
 
 test('other methods, other types, long bodies and pages of other sites are refused', async (t) => {
@@ -341,7 +386,7 @@ test('other methods, other types, long bodies and pages of other sites are refus
   ];
   for (const headers of foreign)
     await gw.expect('PUT /app', { status: 403 }, { body, headers: { ...JSON_TYPE, ...headers } });
-  expect(await show(gw)).toMatchObject({ generation: 1 });
+  expect(await show(gw)).toMatchObject({ generation: 0 });
 });
 
 test('a change that expects another generation is refused', async (t) => {
@@ -349,8 +394,8 @@ test('a change that expects another generation is refused', async (t) => {
   const body = { peers: [{ address: B }] };
   expect((await put(gw, body, { 'If-Match': '"7"' })).status).toBe(412);
   expect((await put(gw, body, { 'If-Match': 'seven' })).status).toBe(412);
-  expect((await put(gw, body, { 'If-Match': '"1"' })).json).toMatchObject({ generation: 2 });
-  expect((await patch(gw, { drain: B }, { 'If-Match': '"1"' })).status).toBe(412);
+  expect((await put(gw, body, { 'If-Match': '"0"' })).json).toMatchObject({ generation: 1 });
+  expect((await patch(gw, { drain: B }, { 'If-Match': '"0"' })).status).toBe(412);
 });
 
 test('the size of the zone is the room for peers', async (t) => {
@@ -390,10 +435,10 @@ test('each change is told once, with its numbers', async (t) => {
   const { body } = await gw.fetch(`/events?since=${before}`);
   const { events } = JSON.parse(body) as { events: { type: string; payload: string }[] };
   expect(events.map(({ type, payload }) => [type, JSON.parse(payload) as unknown])).toEqual([
-    ['snapshot_activated', { target: 'app', source: 'static', generation: 2, peer_count: 2 }],
-    ['peer_draining', { target: 'app', address: A, drain_count: 1, generation: 2 }],
-    ['peer_undrained', { target: 'app', address: A, drain_count: 0, generation: 2 }],
-    ['snapshot_activated', { target: 'app', source: 'static', generation: 3, peer_count: 1 }],
+    ['snapshot_activated', { target: 'app', source: 'static', generation: 1, peer_count: 2 }],
+    ['peer_draining', { target: 'app', address: A, drain_count: 1, generation: 1 }],
+    ['peer_undrained', { target: 'app', address: A, drain_count: 0, generation: 1 }],
+    ['snapshot_activated', { target: 'app', source: 'static', generation: 2, peer_count: 1 }],
   ]);
 });
 
@@ -407,7 +452,7 @@ test('the set outlives a reload, unless the servers of the configuration change'
   expect(await served(gw)).toBe('b');
   expect(await gw.reload(confOf(`server ${a?.address} weight=2;`))).toBe('done');
   await expect.poll(() => served(gw)).toBe('a');
-  expect(await show(gw)).toMatchObject({ generation: 1 });
+  expect(await show(gw)).toMatchObject({ generation: 0 });
 });
 
 test('metrics tell the generation of a set and the state of each peer', async (t) => {
@@ -423,7 +468,7 @@ test('metrics tell the generation of a set and the state of each peer', async (t
   const text = await metrics();
   expect(text).toContain(`${stateOf(a?.address, 'up')} 1`);
   expect(text).toContain(`${stateOf(b?.address, 'up')} 0`);
-  expect(text).toContain('gw_upstream_generation{upstream="app"} 2');
+  expect(text).toContain('gw_upstream_generation{upstream="app"} 1');
 });
 
 test('under changes of the set no request fails, and none reaches a peer that is in no set', async (t) => {

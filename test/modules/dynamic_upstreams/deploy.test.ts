@@ -166,7 +166,7 @@ test(
     expect(faults).toEqual([]);
     expect(served).toBeGreaterThan(4 * ROUNDS);
     const shown = JSON.parse((await gateway.fetch('/app')).body) as Shown;
-    expect(shown.generation).toBe(2 * ROUNDS + 1);
+    expect(shown.generation).toBe(2 * ROUNDS);
     expect(shown.peers.map(({ active_requests: active }) => active)).toEqual([0, 0]);
   },
 );

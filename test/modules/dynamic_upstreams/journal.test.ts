@@ -60,7 +60,7 @@ test('the journal holds the set when the response has left, readable by its owne
   const gw = await load(t, confOf(SERVERS), { 'state/none': '' });
   await put(gw, PEERS);
   const journal = JSON.parse(readFileSync(join(gw.dir, 'state/app.json'), 'utf8')) as Record<string, unknown>;
-  expect(journal).toMatchObject({ schema: 1, target: 'app', source: 'static', generation: 2, draining: [] });
+  expect(journal).toMatchObject({ schema: 1, target: 'app', source: 'static', generation: 1, draining: [] });
   expect((journal['peers'] as { address: string }[]).map(({ address }) => address)).toEqual([
     '10.0.1.1:80',
     '10.0.1.2:80',
@@ -77,14 +77,14 @@ test('a journal of another program, without the servers of the configuration, is
 test('a journal that belongs to other servers of the configuration does not count', async (t) => {
   const files = { 'state/app.json': journalOf({ configured: 'other' }) };
   const gw = await load(t, confOf(`${SERVERS} server 10.0.0.3:80;`), files);
-  expect(await show(gw)).toMatchObject({ generation: 1, restored_from_journal: false });
+  expect(await show(gw)).toMatchObject({ generation: 0, restored_from_journal: false });
 });
 
 const damages = [
   { text: '', reason: 'Unexpected end of JSON input' },
   { text: '{"schema":2}', reason: '"schema" is not 1' },
   { text: journalOf({ target: 'other' }), reason: '"target" is not "app"' },
-  { text: journalOf({ generation: 0 }), reason: '"generation" is not a number from 1' },
+  { text: journalOf({ generation: -1 }), reason: '"generation" is not a number from 0' },
   { text: journalOf({ draining: [1] }), reason: '"draining" is not a list of texts' },
   { text: journalOf({ peers: [] }), reason: 'peers must not be empty' },
   {
@@ -101,7 +101,7 @@ for (const [nth, { text, reason }] of damages.entries()) {
     const [line] = await gw.waitForLog(/\[warn\].*journal .*/, from);
     expect(line).toContain(reason);
     expect(await show(gw)).toMatchObject({
-      generation: 1,
+      generation: 0,
       restored_from_journal: false,
       restore_error_code: 5002,
     });

@@ -47,6 +47,17 @@ async function eventTypes(gw: Gateway, since: number): Promise<readonly string[]
   return (JSON.parse(body) as { events: { type: string }[] }).events.map(({ type }) => type);
 }
 
+/** The payloads of `refresh_failed` since a generation. */
+async function failuresOf(gw: Gateway, since: number): Promise<readonly unknown[]> {
+  const { body } = await gw.fetch(`/events?since=${since}`);
+  const { events } = JSON.parse(body) as { events: { type: string; payload: string }[] };
+  return events
+    .filter(({ type }) => type === 'refresh_failed')
+    .map(({ payload }) => JSON.parse(payload) as unknown);
+}
+
+const failed = (source: string, code: number): object => ({ target: 'app', source, error_code: code });
+
 async function newest(gw: Gateway): Promise<number> {
   const { body } = await gw.fetch('/events');
   return (JSON.parse(body) as { newest_generation: number }).newest_generation;
@@ -166,6 +177,17 @@ test('a source over HTTP gets its headers and the last ETag', async (t) => {
   expect(await addresses(gw)).toBe('10.1.0.1:80');
 });
 
+test('the address of Consul may be written as host:port', async (t) => {
+  const instances = [{ Service: { Address: '10.1.0.1', Port: 80 } }];
+  const { url } = await startSource(t, text(JSON.stringify(instances)));
+  const gw = await load(
+    t,
+    confOf(`dynamic_upstreams_source consul; dynamic_upstreams_consul_service app;
+      dynamic_upstreams_consul_address ${new URL(url).host};`),
+  );
+  expect(await addresses(gw)).toBe('10.1.0.1:80');
+});
+
 test('the passing instances of a service in Consul are the peers', async (t) => {
   const asked: (string | undefined)[] = [];
   const instances = [
@@ -233,6 +255,28 @@ test('the records of a service are the peers with their ports and weights, those
     { address: '10.1.0.2:8002', weight: 1, backup: true },
   ]);
 });
+
+const faultyFiles = [
+  { it: 'no JSON', text: '{"peers":', code: 4001 },
+  { it: 'no list', text: '{}', code: 4002 },
+  { it: 'a name instead of an address', text: listOf('localhost:80'), code: 4003 },
+  { it: 'a peer twice', text: listOf('10.1.0.2:80', '10.1.0.2:80'), code: 4003 },
+];
+
+for (const { it, text: faulty, code } of faultyFiles) {
+  test(`a source file with ${it} is told with its code, from the start or later`, async (t) => {
+    const block = confOf('dynamic_upstreams_source_file peers.json;');
+    const gw = await load(t, block, { 'peers.json': faulty });
+    expect(await failuresOf(gw, 0)).toContainEqual(failed('file', code));
+    writeFileSync(join(gw.dir, 'peers.json'), listOf('10.1.0.1:80'));
+    await expect.poll(() => addresses(gw), SOON).toBe('10.1.0.1:80');
+    expect(await show(gw)).toMatchObject({ last_error_code: 0 });
+    const since = await newest(gw);
+    writeFileSync(join(gw.dir, 'peers.json'), faulty);
+    await expect.poll(() => failuresOf(gw, since), SOON).toEqual([failed('file', code)]);
+    expect(await show(gw)).toMatchObject({ last_error_code: code, peers: [{ address: '10.1.0.1:80' }] });
+  });
+}
 
 test('peers of a source are not changed by the API, but they can be drained', async (t) => {
   const gw = await load(t, confOf('dynamic_upstreams_source_file peers.json;'), {

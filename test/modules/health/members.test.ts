@@ -93,6 +93,22 @@ test('a killed peer is out after its failed probes, and a member that is added i
   );
 });
 
+test('a peer that its own probe finds unhealthy says so, also when it was added before', async (t) => {
+  const [a, b] = [await startProbed(t, 'a'), await startProbed(t, 'b')];
+  b.respond = status(500);
+  const probes = [a, b].map(({ address }) => `health_upstream_peer_probe ${address} http://${address}/hc;`);
+  const check = `health_upstream_probe_interval 50ms; health_upstream_probe_fails 1; ${probes.join(' ')}`;
+  const gw = await load(t, confOf([a.address], check, { block: 'dynamic_upstreams_managed;' }));
+  expect(await states(gw)).toEqual(['up']);
+  const peers = [a, b].map(({ address }) => ({ address }));
+  const headers = { 'Content-Type': 'application/json' };
+  await gw.expect('PUT /app', { status: 200 }, { body: JSON.stringify({ peers }), headers });
+  await expect.poll(() => states(gw), SOON).toEqual(['up', 'unhealthy']);
+  const body = JSON.stringify({ drain: b.address });
+  await gw.expect('PATCH /app', { status: 200 }, { body, headers });
+  expect(await states(gw)).toEqual(['up', 'unhealthy']);
+});
+
 test('the events of an http block tell changes of health, none at the start', async (t) => {
   const a = await startProbed(t, 'a');
   const http = 'health_worker_events_zone bus; health_worker_events_channel health;';

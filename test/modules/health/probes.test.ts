@@ -105,6 +105,7 @@ const backendConf = (a: TestPeer, b: TestPeer, apart: TestPeer): string =>
        server 127.0.0.1:${a.port}; server 127.0.0.1:${b.port};
        health_upstream_probe http://127.0.0.1:${apart.port}/health;
        health_upstream_probe_interval 50ms; health_upstream_probe_timeout 300; health_upstream_probe_fails 1;
+       health_upstream_probe_slow_start 600s; health_upstream_probe_passes 1;
        health_upstream_probe_match status=200-299 body=a;
        health_upstream_peer_probe 127.0.0.1:${b.port} http://localhost:${b.port}/health;
      }
@@ -113,6 +114,8 @@ const backendConf = (a: TestPeer, b: TestPeer, apart: TestPeer): string =>
        location /notes { ${EVENTS} return 204; }
        ${SHOWN}
      }`;
+
+const NEVER_ILL = { probe_healthy: true, probe_slow_start_elapsed_ms: 0, probe_recovered_at_ms: 0 };
 
 async function servedBy(gw: Gateway): Promise<string> {
   const names = new Set<string>();
@@ -130,7 +133,7 @@ test('the probe of an upstream is shown and decides about no request; that of a 
     expect(await statusOf(gw)).toMatchObject({
       status: 'healthy',
       upstreams_summary: { healthy: 1, unhealthy: 0, total: 1 },
-      upstreams: [{ name: 'backend', probe_healthy: true, probe_last_status: 200 }],
+      upstreams: [{ name: 'backend', ...NEVER_ILL, probe_last_status: 200 }],
       peers: [
         { upstream: 'backend', peer: `127.0.0.1:${b.port}`, state: 'unhealthy', probe_last_status: 200 },
       ],
@@ -159,6 +162,13 @@ test('the probe of an upstream is shown and decides about no request; that of a 
       ['upstream', 'backend', false],
     ]);
   });
+
+  apart.status = 200;
+  const atLeast1 = expect.toSatisfy((value: number) => value > 0) as number;
+  const recovered = { probe_slow_start_elapsed_ms: atLeast1, probe_recovered_at_ms: atLeast1 };
+  await eventually(async () =>
+    expect(await statusOf(gw)).toMatchObject({ upstreams: [{ probe_healthy: true, ...recovered }] }),
+  );
 });
 
 test('metrics count probes and changes, and tell the state of each peer', async (t) => {
