@@ -3,7 +3,8 @@ import type { Build } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { CachePurgeConfig } from './directives.ts';
 
-export const NOT_ALLOWED = 'the address of the client is not in "cache_purge_allowlist"';
+/** The text of nginz: the address of the client is not in `cache_purge_allowlist`. */
+export const NOT_ALLOWED = 'not authorized';
 
 /** Compiles `cache_purge_authorize`: tells whether a client may remove stored responses. */
 export function compileAllowlist(

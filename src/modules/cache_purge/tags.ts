@@ -45,7 +45,8 @@ export function compileTagsApi(
     }
     if (x.method !== 'DELETE') {
       x.response.setHeader('Allow', 'GET, HEAD, DELETE');
-      return refuse(x, 405, { tag: '', error: 'method not allowed' });
+      x.setState(LAST_PURGE, { tag: '', error: 'method_not_allowed' });
+      return x.send(405, 'application/json', '{"error":"method_not_allowed"}');
     }
     const foreign = writeRefusal(x, knowsHost);
     if (foreign !== undefined) return refuse(x, 403, { tag: '', error: foreign });

@@ -8,6 +8,9 @@ import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
 const KEY_BYTES = 4_096;
 export const TAG_BYTES = 64;
 
+/** The text of nginz. */
+const NO_TARGET = 'each target must be a non-empty string';
+
 /** nginz's name for the tags of everything. */
 const ALL_CACHES = 'default';
 
@@ -55,9 +58,8 @@ export function readTargets(
   const strange = Object.keys(parsed).find((name) => name !== 'targets');
   if (strange !== undefined) return `unknown field "${strange.slice(0, 64)}"`;
   const { targets } = parsed as { targets?: unknown };
-  if (!Array.isArray(targets)) return 'targets must be an array';
-  if (targets.length === 0) return 'targets must not be empty';
-  if (targets.length > maxKeys) return `targets has more than ${maxKeys} members`;
+  if (!Array.isArray(targets)) return "'targets' must be an array";
+  if (targets.length > maxKeys) return `'targets' exceeds "cache_purge_max_keys" (${maxKeys})`;
   for (const target of targets as unknown[]) {
     const fault = faultOf(target, { kind, allowAll });
     if (fault !== undefined) return fault;
@@ -69,23 +71,35 @@ function faultOf(
   target: unknown,
   { kind, allowAll }: { readonly kind: Purge['kind']; readonly allowAll: boolean },
 ): string | undefined {
-  if (typeof target !== 'string') return 'targets must be strings';
+  if (typeof target !== 'string') return NO_TARGET;
   if (target === '') {
-    if (!kind.endsWith('prefix')) return 'a target must not be empty';
+    if (!kind.endsWith('prefix')) return NO_TARGET;
     return allowAll ? undefined : 'an empty prefix needs "cache_purge_allow_all on"';
   }
   const most = kind.startsWith('tag') ? TAG_BYTES : KEY_BYTES;
-  return Buffer.byteLength(target) > most ? `a target has more than ${most} bytes` : undefined;
+  return Buffer.byteLength(target) > most ? 'target too long' : undefined;
 }
 
-/** Removes what targets mean. Resolves with the number of responses of each when no worker serves them any more. */
+/**
+ * Removes what targets mean. Resolves with the number of responses of each when no worker serves them any more; what is named twice
+ * counts where it stands first.
+ */
 export async function purgeTargets(
   { stores, kind, others }: Targets,
   texts: readonly string[],
 ): Promise<readonly number[]> {
-  void others?.tell(stores.map(({ name: zone }) => ({ zone, kind, texts })));
-  const perStore = await Promise.all(stores.map((store) => store.purgeAll({ kind, texts }, 'api')));
-  return texts.map((_, nth) => perStore.reduce((sum, counts) => sum + (counts[nth] ?? 0), 0));
+  if (texts.length === 0) return [];
+  const distinct = [...new Set(texts)];
+  void others?.tell(stores.map(({ name: zone }) => ({ zone, kind, texts: distinct })));
+  const perStore = await Promise.all(stores.map((store) => store.purgeAll({ kind, texts: distinct }, 'api')));
+  const left = new Map(
+    distinct.map((text, nth) => [text, perStore.reduce((sum, counts) => sum + (counts[nth] ?? 0), 0)]),
+  );
+  return texts.map((text) => {
+    const count = left.get(text) ?? 0;
+    left.delete(text);
+    return count;
+  });
 }
 
 /** Counts the stored responses of each tag. */
