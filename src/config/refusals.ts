@@ -7,11 +7,29 @@ interface Refusal {
   readonly reason?: string;
 }
 
-/** Directives that gw does not support, with the reason or an alternative. */
-const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
-  [/^tunnel_/, 'gw does not speak this protocol to its upstreams'],
+/** Directives of nginz that gw does not have, with what does their work. */
+const OF_NGINZ: readonly (readonly [RegExp, string])[] = [
   [/^redis2?_/, 'use kv_pass'],
   [/^pgrest(_|$)/, 'use dbrest_pass'],
+  [/^request_?id(_|$)/, 'use $request_id in add_header and proxy_set_header'],
+  [/^canary(_|$)/, 'use split_clients, and map for a header or a cookie'],
+  [/^circuit_breaker(_|$)/, 'use max_fails and fail_timeout of "server", or health_check'],
+  [/^ratelimit(_|$)/, 'use limit_req'],
+  [/^prometheus_metrics(_|$)/, 'use control_api metrics'],
+  [/^consul(_|$)/, 'use dynamic_upstreams_source consul'],
+  [/^echoz/, 'use return, or echo'],
+  [/^graphql/, 'gw reads no GraphQL: limit bodies by client_max_body_size, requests by limit_req'],
+  [/^jsonschema/, 'gw compares no body with a schema: let auth_request or the upstream decide'],
+  [/^transform(_|$)/, 'use sub_filter'],
+  [/^waf/, 'gw has no rules for attacks: use map with return, allow and deny, limit_req'],
+  [/^nftset/, 'gw changes no sets of nftables: use allow and deny, or geo'],
+  [/^wechatpay(_|$)/, 'gw checks no signatures of WeChat Pay: let auth_request or the upstream do it'],
+];
+
+/** Directives that gw does not support, with the reason or an alternative. */
+const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
+  ...OF_NGINZ,
+  [/^tunnel_/, 'gw does not speak this protocol to its upstreams'],
   [
     /^(proxy|fastcgi|uwsgi|scgi|grpc|memcached)_allow_upstream$/,
     'it belongs to the commercial nginx: list in "upstream" only the peers that requests may reach',
@@ -45,10 +63,6 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [
     /^(more_(set|clear)_input_headers$)/,
     'headers of requests are set towards upstreams only: use proxy_set_header',
-  ],
-  [
-    /^(requestid|request_id|canary|circuit_breaker|ratelimit|prometheus_metrics|consul|echoz|graphql|jsonschema|transform|waf|nftset|wechatpay)(_|$)/,
-    'this module of nginz is not available in gw',
   ],
   [
     /^(set_(escape_uri|unescape_uri|if_empty|quote_\w+|encode_\w+|decode_\w+|md5|sha1|hmac_\w+|random|secure_random_\w+|hashed_upstream|rotate|local_today|formatted_\w+|form_input\w*|misc_\w+|cookie_flag)$|encrypted_session_|array_(join|map|map_op|split)$)/,
