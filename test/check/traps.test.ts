@@ -49,3 +49,37 @@ testRule('geo-literal', [
   },
   { it: 'accepts a dollar of its own', in: 'http', text: 'geo $a { default 5$; }' },
 ]);
+
+testRule('auth-off-closed', [
+  { it: 'accepts a list alone', text: 'deny all; location /a { auth_basic off; }' },
+  {
+    it: 'accepts a location with a list of its own',
+    text: 'satisfy any; deny all; auth_basic a; auth_basic_user_file /dev/null; location /a { auth_basic off; allow 10.0.0.1; deny all; }',
+  },
+  {
+    it: 'accepts a token in place of the password',
+    text: 'satisfy any; deny all; auth_basic a; auth_basic_user_file /dev/null; location /a { auth_basic off; auth_request /b; }',
+  },
+]);
+
+const LOG = 'access_log logs/$host.log;';
+
+testRule('log-name-chosen', [
+  {
+    it: 'finds a log of all servers',
+    in: 'http',
+    text: `${LOG} server { listen 8080; server_name a.example; return 204; }`,
+    says: ['clients choose the name of this log by "$host"'],
+  },
+  {
+    it: 'accepts a server that is not the default one',
+    in: 'http',
+    text: `server { listen 8080 default_server; return 444; } server { listen 8080; server_name a.example; ${LOG} return 204; }`,
+  },
+  {
+    it: 'finds an argument wherever it stands',
+    text: 'location / { access_log logs/$arg_name; }',
+    says: ['clients choose the name of this log by "$arg_name"'],
+  },
+  { it: 'accepts a condition', text: 'access_log logs/$arg_name combined if=$cookie_a;' },
+]);

@@ -77,6 +77,36 @@ const satisfyAnyOpen: Rule = {
   },
 };
 
+const authOffClosed: Rule = {
+  id: 'GW333',
+  slug: 'auth-off-closed',
+  severity: 'warning',
+  summary: '"auth_basic off" below "satisfy any" and a list of addresses: nobody new gets in',
+  why: 'Without a password the list alone decides. Those who got in by their password before are refused now.',
+  fix: 'To open the location, say "allow all" there as well; to leave it to the list, say "satisfy all".',
+  bad: {
+    text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;\nlocation /public/ { auth_basic off; }',
+  },
+  good: {
+    text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;\nlocation /public/ { auth_basic off; allow all; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('auth_basic')) {
+      const isOwn = block.own('satisfy', 'allow', 'deny').length > 0;
+      const [password] = block.outer?.effective('auth_basic') ?? [];
+      if (node.args[0]?.value !== 'off' || isOwn || !password || password.args[0]?.value === 'off') continue;
+      const closing = block.effective('deny').find(isForAll);
+      if (!closing || !isAnyEnough(block) || authIn(block).length > 0) continue;
+      yield {
+        at: node,
+        message: '"auth_basic off" lets nobody in whom "deny all" refuses: the addresses alone decide here',
+        hint: 'say "allow all" to open the location',
+        related: [{ span: closing.span, label: 'refuses' }],
+      };
+    }
+  },
+};
+
 /** Directives whose targets are called by the gateway only. */
 const ASKING = ['auth_request', 'mirror'] as const;
 
@@ -160,4 +190,10 @@ const statusExposed: Rule = {
 };
 
 /** The rules about access: `allow`, `deny`, passwords, internal locations. */
-export const ACCESS_RULES: readonly Rule[] = [returnBypassesAcl, satisfyAnyOpen, internalLeak, statusExposed];
+export const ACCESS_RULES: readonly Rule[] = [
+  returnBypassesAcl,
+  satisfyAnyOpen,
+  authOffClosed,
+  internalLeak,
+  statusExposed,
+];

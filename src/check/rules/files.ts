@@ -13,6 +13,7 @@ import {
   type Use,
 } from '../../contract/index.ts';
 import { analysisOf } from '../analysis.ts';
+import { socketsOf } from '../servers.ts';
 import type { Patterns } from '../regex/index.ts';
 
 const tryFilesProxy: Rule = {
@@ -251,11 +252,57 @@ const tmpPathShared: Rule = {
   },
 };
 
-/** The rules about files: those that `root`, `alias` and `try_files` serve, and temporary files of bodies. */
+/** Variables that clients choose freely, whatever the names of the server are. */
+const CHOSEN = /\$\{?(host|http_\w+|arg_\w+|cookie_\w+)\b/i;
+
+const logNameChosen: Rule = {
+  id: 'GW912',
+  slug: 'log-name-chosen',
+  severity: 'warning',
+  summary: 'an access log whose name clients choose',
+  why: 'The default server of an address takes requests with any "Host": whoever sends a thousand names makes a thousand files.',
+  fix: 'Name the log by "$server_name", or by a "map" that lists the names.',
+  bad: {
+    in: 'http',
+    text: 'server { listen 8080; server_name a.example; access_log logs/$host.log; return 204; }',
+  },
+  good: {
+    in: 'http',
+    text: 'server { listen 8080; server_name a.example; access_log logs/$server_name.log; return 204; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const anyHost = new Set(socketsOf(config).flatMap(defaultOf));
+    for (const { node, block } of config.uses('access_log')) {
+      const [name] = node.args;
+      const chosen = CHOSEN.exec(name?.value ?? '')?.[1]?.toLowerCase();
+      const isLimited = node.args.some(({ value }) => value.startsWith('if='));
+      if (!name || chosen === undefined || isLimited || name.value.startsWith('syslog:')) continue;
+      if (chosen === 'host' && !loggedBy(config, { node, block }).some((server) => anyHost.has(server)))
+        continue;
+      yield { at: name.span, message: `clients choose the name of this log by "$${chosen}"` };
+    }
+  },
+};
+
+/** The servers whose requests an `access_log` writes. */
+function loggedBy(config: CheckedConfig, { node, block }: Use): readonly BlockView[] {
+  const server = serverOf(block);
+  if (server) return [server];
+  return config.blocks('server').filter((each) => each.effective('access_log').includes(node));
+}
+
+/** The server that takes all hosts that no other server of the socket has. */
+function defaultOf({ listeners }: ReturnType<typeof socketsOf>[number]): readonly BlockView[] {
+  const taking = listeners.find(({ listen }) => listen.defaultServer) ?? listeners[0];
+  return taking ? [taking.server] : [];
+}
+
+/** The rules about files: those that `root`, `alias` and `try_files` serve, and temporary files of bodies, logs. */
 export const FILE_RULES: readonly Rule[] = [
   tryFilesProxy,
   aliasTraversal,
   rootExposure,
   dotfilesServed,
   tmpPathShared,
+  logNameChosen,
 ];
