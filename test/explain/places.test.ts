@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { AccountRound } from '../../src/explain/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { startGateway } from '../harness/gateway.ts';
+import { perTier } from '../harness/tier.ts';
 import { accountOf } from './explained.ts';
 
 /*
@@ -13,7 +14,7 @@ import { accountOf } from './explained.ts';
 const SEGMENTS = ['a', 'b', 'ab', 'a.php', 'img', 'i'] as const;
 const PATTERNS = ['a', '^/a', 'b$', '\\.php$', '^/[ab]+/i', 'img', '^/(a|b)/', 'i/?$'] as const;
 const SEED = 20;
-const SERVERS = 8;
+const SERVERS = perTier({ short: 4, long: 8 });
 
 interface Tree {
   readonly kind: 'prefix' | 'stop' | 'exact' | 'regex' | 'caseless';

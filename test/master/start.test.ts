@@ -140,13 +140,11 @@ test.runIf(DROPS_HIGH_BYTES)(
     configure(servers(one, two, three));
     for (const _ of [1, 2]) process.kill(Number(gw.read('losing.pid')), 'SIGHUP');
     await expect
-      .poll(
-        () =>
-          call(three, '/').then(
-            ({ status }) => status,
-            () => 0,
-          ),
-        { timeout: 10_000 },
+      .poll(() =>
+        call(three, '/').then(
+          ({ status }) => status,
+          () => 0,
+        ),
       )
       .toBe(200);
     process.kill(Number(gw.read('losing.pid')), 'SIGTERM');
