@@ -123,6 +123,14 @@ async function servedBy(gw: Gateway): Promise<string> {
   return [...names].sort().join(' ');
 }
 
+function showsUnhealthyUpstream(body: string): void {
+  expect(body).toContain('nginz_health_ready{module="healthcheck"} 1\n');
+  expect(body).toContain('nginz_health_upstream_probe_healthy{module="healthcheck",upstream="backend"} 0\n');
+  expect(body).toMatch(
+    /nginz_health_peer_probe_last_status\{module="healthcheck",upstream="backend",peer="[^"]+"/,
+  );
+}
+
 test('the probe of an upstream is shown and decides about no request; that of a peer decides', async (t) => {
   const [a, b, apart] = await Promise.all(['a', 'b', 'apart'].map((name) => startTarget(t, name)));
   if (!a || !b || !apart) throw new Error('no peers');
@@ -150,11 +158,7 @@ test('the probe of an upstream is shown and decides about no request; that of a 
   expect(await servedBy(gw)).toBe('a');
   await gw.expect('GET /status', { status: 200 });
   const { body } = await gw.fetch('/metrics');
-  expect(body).toContain('nginz_health_ready{module="healthcheck"} 1\n');
-  expect(body).toContain('nginz_health_upstream_probe_healthy{module="healthcheck",upstream="backend"} 0\n');
-  expect(body).toMatch(
-    /nginz_health_peer_probe_last_status\{module="healthcheck",upstream="backend",peer="[^"]+"/,
-  );
+  showsUnhealthyUpstream(body);
   await eventually(async () => {
     const events = (await eventsSince(gw, 0)).filter(({ scope }) => scope !== 'service');
     expect(events.map(({ scope, name, healthy }) => [scope, name, healthy])).toEqual([
