@@ -123,6 +123,14 @@ async function servedBy(gw: Gateway): Promise<string> {
   return [...names].sort().join(' ');
 }
 
+async function expectEvents(gw: Gateway, portOfB: number): Promise<void> {
+  const events = (await eventsSince(gw, 0)).filter(({ scope }) => scope !== 'service');
+  expect(events.map(({ scope, name, healthy }) => [scope, name, healthy])).toEqual([
+    ['peer', `backend/127.0.0.1:${portOfB}`, false],
+    ['upstream', 'backend', false],
+  ]);
+}
+
 function showsUnhealthyUpstream(body: string): void {
   expect(body).toContain('nginz_health_ready{module="healthcheck"} 1\n');
   expect(body).toContain('nginz_health_upstream_probe_healthy{module="healthcheck",upstream="backend"} 0\n');
@@ -159,13 +167,7 @@ test('the probe of an upstream is shown and decides about no request; that of a 
   await gw.expect('GET /status', { status: 200 });
   const { body } = await gw.fetch('/metrics');
   showsUnhealthyUpstream(body);
-  await eventually(async () => {
-    const events = (await eventsSince(gw, 0)).filter(({ scope }) => scope !== 'service');
-    expect(events.map(({ scope, name, healthy }) => [scope, name, healthy])).toEqual([
-      ['peer', `backend/127.0.0.1:${b.port}`, false],
-      ['upstream', 'backend', false],
-    ]);
-  });
+  await eventually(() => expectEvents(gw, b.port));
 
   apart.status = 200;
   const atLeast1 = expect.toSatisfy((value: number) => value > 0) as number;
