@@ -69,7 +69,7 @@ const refused = [
   expected the API that purges, such as http://host:port/purge
 `,
   },
-  { args: ['purge', 'pages', ''], stderr: 'gw: a target must not be empty\n' },
+  { args: ['purge', 'pages', ''], stderr: 'gw: each target must be a non-empty string\n' },
 ];
 
 for (const { args, stderr } of refused) {
