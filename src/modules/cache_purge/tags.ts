@@ -4,6 +4,7 @@ import {
   compileReadGate,
   type Exchange,
   type Handler,
+  isRead,
   type KnowsHost,
   stateKey,
   writeRefusal,
@@ -38,7 +39,7 @@ export function compileTagsApi(
   const isAllowed = compileAllowlist(config, build);
   const gate = compileReadGate(build, knowsHost);
   return async (x) => {
-    if (x.method === 'GET' || x.method === 'HEAD') {
+    if (isRead(x)) {
       const refusal = gate(x);
       if (refusal !== undefined) return refuse(x, 403, { tag: '', error: refusal });
       return show(x, targets.stores, metrics);

@@ -7,7 +7,7 @@ import {
   moduleFor,
   type Explainer,
 } from '../../contract/index.ts';
-import type { Handler } from '../../http/index.ts';
+import { type Handler, isRead } from '../../http/index.ts';
 import { LOG_TAIL } from '../../zone/index.ts';
 import { compileConsole } from './console/console.ts';
 import { prepareConsole } from './console/history.ts';
@@ -48,7 +48,7 @@ function tellEndpoint(api: string, config: ControlConfig, location: LocationFact
       refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
       return undefined;
     }
-    if (x.method !== 'GET' && x.method !== 'HEAD') {
+    if (!isRead(x)) {
       x.response.setHeader('Allow', 'GET, HEAD');
       refuse(x, 405, 'method not allowed');
       return undefined;

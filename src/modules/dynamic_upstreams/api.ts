@@ -3,6 +3,7 @@ import {
   compileReadGate,
   type Exchange,
   type Handler,
+  isRead,
   type KnowsHost,
   SITE_HEADERS,
   writeRefusal,
@@ -36,7 +37,7 @@ export function compileApi(source: SourceKind, scope: ApiScope, build: Build): H
   const { group, changes, knowsHost } = scope;
   const gate = compileReadGate(build, knowsHost);
   return (x) => {
-    if (x.method === 'GET' || x.method === 'HEAD') {
+    if (isRead(x)) {
       const refusal = gate(x);
       if (refusal !== undefined) return refuse(x, 403, refusal);
       return x.send(200, 'application/json', describe(group, source));

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { type ConfigReport, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import type { KnowsHost } from '../../http/index.ts';
+import { isRead, type KnowsHost } from '../../http/index.ts';
 import { endpointsOf } from '../../redis/index.ts';
 import { type Membership, type UpstreamGroup, upstreamKey } from '../../upstream/index.ts';
 import { compileApi } from './api.ts';
@@ -160,10 +160,7 @@ export const dynamicUpstreams = moduleFor<DynamicUpstreamsConfig>()<Resources>({
     }),
     explain: ({ target = '', cluster, ...config }) => ({
       content: (x) => ({
-        does:
-          x.method === 'GET' || x.method === 'HEAD'
-            ? 'shows the peers of an upstream'
-            : 'changes the peers of an upstream',
+        does: isRead(x) ? 'shows the peers of an upstream' : 'changes the peers of an upstream',
         facts: [
           { label: 'upstream', value: target },
           { label: 'source', value: sourceOf(config) },

@@ -6,6 +6,7 @@ import {
   type Exchange,
   type Handler,
   isOwnName,
+  isRead,
   type KnowsHost,
   SITE_HEADERS,
   writeRefusal,
@@ -167,7 +168,7 @@ function compilePage(guard: ConsoleGuard): (x: Exchange) => void {
   const { html, headers } = readPage();
   return (x) => {
     guard.page(x);
-    if (x.method !== 'GET' && x.method !== 'HEAD') {
+    if (!isRead(x)) {
       x.response.setHeader('Allow', 'GET, HEAD');
       throw new ControlFault(405, 'method not allowed');
     }
