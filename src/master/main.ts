@@ -68,10 +68,8 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Standard error may be a pipe whose reader has ended.
   process.stderr.on('error', () => undefined);
-  const running = await begin(source);
+  const running = await begin(source, { onReady });
   if (!running) return 1;
-  // First of all: a master that dies before its supervisor knows that it serves is not started again.
-  onReady?.();
   await running.stopped;
   running.log.close();
   return 0;
@@ -80,6 +78,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
 /** Loads the configuration and serves it; `undefined` if that failed. `stopped` resolves when a signal has ended the gateway. */
 async function begin(
   source: ConfigSource,
+  { onReady }: MasterEvents,
 ): Promise<{ readonly log: ThreadLog; readonly stopped: Promise<void> } | undefined> {
   const candidate = await firstCandidate(source);
   const { plan } = candidate;
@@ -106,6 +105,7 @@ async function begin(
     account,
     log,
     show: (faults) => logFaults(faults, log),
+    onReady: () => onReady?.(),
   });
   surviveFaults(log);
   tellLastEnd(log, candidate);

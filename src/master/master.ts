@@ -57,6 +57,8 @@ interface MasterOptions {
   readonly log: ThreadLog;
   /** Shows the faults of a reload. */
   readonly show: (faults: Candidate['faults']) => void;
+  /** Called when all workers listen. */
+  readonly onReady: () => void;
 }
 
 /** Thread id of the master in shared zones. */
@@ -175,7 +177,7 @@ export class Master {
   }
 
   async #start(candidate: AcceptedCandidate): Promise<void> {
-    const { privileges, log } = this.#options;
+    const { privileges, log, onReady } = this.#options;
     setHeadLimit(this.#plan);
     await privileges.probe(this.#plan.ports);
     const { shipment, resources } = await this.#ship(candidate);
@@ -188,6 +190,8 @@ export class Master {
     this.#serves = true;
     await privileges.serving(candidate);
     this.#metrics.loaded(true);
+    // Before the log says so: a master that dies before its supervisor knows that it serves is not started again.
+    onReady();
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
     void this.#tellFindings(candidate.tellsFindings);
   }

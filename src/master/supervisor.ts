@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { BackOff } from './back-off.ts';
 import { Keeper } from './keeper/index.ts';
@@ -29,6 +30,8 @@ const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
  * measured, because this process may have been suspended as well.
  */
 const MOST_SILENT_MS = 15_000;
+/** For reading what a child sent before it ended. Longer only if a process that it left behind holds the channel. */
+const LAST_WORDS_MS = 500;
 
 /** Options of `supervise`. */
 export interface SuperviseOptions {
@@ -127,7 +130,6 @@ class Supervisor {
     return new Promise((resolve) => {
       const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
         clearInterval(watch);
-        // A process that it left behind may still hold the channel.
         child.removeAllListeners('message');
         if (child.connected) child.disconnect();
         this.#lastGood = keeper.candidate ?? this.#lastGood;
@@ -135,7 +137,7 @@ class Supervisor {
         this.#ready = false;
         resolve({ code, signal });
       };
-      child.once('exit', ended);
+      child.once('exit', (code, signal) => void untilRead(child).then(() => ended(code, signal)));
       child.on('error', ({ message }) => {
         this.#tell(message);
         // The process could not be started, so there will be no exit event.
@@ -195,4 +197,11 @@ class Supervisor {
       setTimeout(resolve, delayMs);
     });
   }
+}
+
+/** Resolves when all messages of a child that has ended were read. */
+async function untilRead(child: ChildProcess): Promise<void> {
+  if (!child.connected) return;
+  const signal = AbortSignal.timeout(LAST_WORDS_MS);
+  await once(child, 'disconnect', { signal }).catch(() => undefined);
 }

@@ -26,6 +26,7 @@ test('copies of an entry that come in one read are in the ring once', async (t) 
   const late = await startNode(t, { id: 'late', backend: url });
   await joined(late);
   await publishAll(a, ['two']);
+  await expect.poll(() => client.xlen(STREAM)).toBe(2);
   const [, [, fields]] = (await client.xrange(STREAM, '-', '+')) as [unknown, [string, string[]]];
   await client
     .multi()

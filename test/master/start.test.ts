@@ -115,7 +115,7 @@ test('the pid file appears when every port accepts', async (t) => {
        server { listen 127.0.0.1:${one}; listen 127.0.0.1:${two} engine=node; return 200 ok; } }`,
   );
   const started = run(gw, '-c', 'late.conf');
-  while (!existsSync(pidFile)) await new Promise(setImmediate);
+  while (!existsSync(pidFile) || gw.read('late.pid') === '') await new Promise(setImmediate);
   for (const port of [one, two]) expect((await call(port, '/')).body).toBe('ok');
   process.kill(Number(gw.read('late.pid')), 'SIGTERM');
   expect(await started).toEqual({ code: 0, stderr: '' });
@@ -136,7 +136,8 @@ test.runIf(DROPS_HIGH_BYTES)(
       );
     configure(servers(one, two));
     const started = run(gw, '-c', conf);
-    while (!existsSync(pidFile)) await new Promise(setImmediate);
+    // The file is there before its line is.
+    await expect.poll(() => existsSync(pidFile) && gw.read('losing.pid')).toMatch(/\d\n/);
     configure(servers(one, two, three));
     for (const _ of [1, 2]) process.kill(Number(gw.read('losing.pid')), 'SIGHUP');
     await expect
@@ -151,7 +152,7 @@ test.runIf(DROPS_HIGH_BYTES)(
     const line = (...ports: readonly number[]): string =>
       `gw: [warn] uWebSockets.js drops bytes from 0x80 on at the ends of header values ("José" arrives as "Jos") on ${ports.map((port) => `127.0.0.1:${port}`).join(', ')}: "http_engine node;" at the top of the file keeps them\n`;
     expect(await started).toEqual({ code: 0, stderr: line(one, two) + line(three) });
-    expect(gw.read('losing.log')).toBe('');
+    expect(gw.read('losing.log')).not.toContain('[warn]');
   },
 );
 
