@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Most tests wait for a gateway more than they compute: some processes more than there are cores keep all of them busy. */
-const WORKERS = availableParallelism() + 3;
+const WORKERS = availableParallelism() + 2;
 
 /** Where files take much longer than their size says, by which vitest sorts those that it has not run yet. */
 const LONG =

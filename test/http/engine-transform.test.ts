@@ -17,9 +17,9 @@ async function through(transform: EngineTransform, pieces: readonly Uint8Array[]
 
 test('a body passes an engine piece by piece and comes out whole', async () => {
   const packed = await through(new EngineTransform(createGzip()), PIECES);
-  expect(gunzipSync(packed)).toEqual(TEXT);
+  expect(gunzipSync(packed).equals(TEXT)).toBe(true);
   const cut = [packed.subarray(0, 5), packed.subarray(5, 6), packed.subarray(6)];
-  expect(await through(new EngineTransform(createGunzip()), cut)).toEqual(TEXT);
+  expect((await through(new EngineTransform(createGunzip()), cut)).equals(TEXT)).toBe(true);
 });
 
 test('with flush, each piece comes out as soon as it went in', async () => {

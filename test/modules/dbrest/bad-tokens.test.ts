@@ -72,16 +72,16 @@ const rejected: [it: string, token: string, problem: string][] = [
   ['has expired', sign({ ...user, exp: inSeconds(-60) }), '401 PGRST303 JWT expired'],
   ['has expired long ago', sign({ ...user, exp: 0 }), '401 PGRST303 JWT expired'],
   ['expired before the epoch', sign({ ...user, exp: -1e300 }), '401 PGRST303 JWT expired'],
-  ['is not valid yet', sign({ ...user, nbf: inSeconds(60) }), '401 PGRST303 JWT not yet valid'],
-  ['is from the future', sign({ ...user, iat: inSeconds(60) }), '401 PGRST303 JWT issued at future'],
+  ['is not valid yet', sign({ ...user, nbf: inSeconds(600) }), '401 PGRST303 JWT not yet valid'],
+  ['is from the future', sign({ ...user, iat: inSeconds(600) }), '401 PGRST303 JWT issued at future'],
   [
     'has expired and is not valid yet',
-    sign({ ...user, exp: inSeconds(-60), nbf: inSeconds(60) }),
+    sign({ ...user, exp: inSeconds(-60), nbf: inSeconds(600) }),
     '401 PGRST303 JWT expired',
   ],
   [
     'is not valid yet and from the future',
-    sign({ ...user, iat: inSeconds(60), nbf: inSeconds(60) }),
+    sign({ ...user, iat: inSeconds(600), nbf: inSeconds(600) }),
     '401 PGRST303 JWT not yet valid',
   ],
   [

@@ -42,8 +42,8 @@ beforeAll(async () => {
   );
 });
 
-const one = bearer(sign({ role: 'web_user', sub: 'ann', jti: 'a', exp: inSeconds(60) }));
-const two = bearer(sign({ role: 'web_user', sub: 'ann', jti: 'b', exp: inSeconds(90) }));
+const one = bearer(sign({ role: 'web_user', sub: 'ann', jti: 'a', exp: inSeconds(600) }));
+const two = bearer(sign({ role: 'web_user', sub: 'ann', jti: 'b', exp: inSeconds(900) }));
 const cases: [it: string, path: string, headers: Record<string, string>, body: string][] = [
   ['a header', '/plain/tenants', { 'x-tenant': 'a' }, '[{"name":"a"}]'],
   ['a header', '/api/tenants', { 'x-tenant': 'a' }, '[]'],

@@ -115,8 +115,8 @@ const pairs: readonly [
   ],
   [
     'another token of the same owner',
-    ['/api/notes', bearer(sign({ role: 'web_user', sub: 'ann', exp: inSeconds(60), jti: 'a' }))],
-    ['/api/notes', bearer(sign({ sub: 'ann', role: 'web_user', exp: inSeconds(90), jti: 'b' }))],
+    ['/api/notes', bearer(sign({ role: 'web_user', sub: 'ann', exp: inSeconds(600), jti: 'a' }))],
+    ['/api/notes', bearer(sign({ sub: 'ann', role: 'web_user', exp: inSeconds(900), jti: 'b' }))],
     'HIT',
   ],
   [
