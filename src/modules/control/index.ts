@@ -132,8 +132,8 @@ function partsOf(surface: Surface): LocationParts {
     config: { api },
     resources: { console },
   } = surface;
-  if (console) return { content: compileConsole(surface, console), quiet: true };
-  return api === undefined ? {} : { content: compileApi(api, surface) };
+  if (console) return { content: compileConsole(surface, console), quiet: true, slashRedirect: true };
+  return api === undefined ? {} : { content: compileApi(api, surface), slashRedirect: true };
 }
 
 function compileApi(api: string, surface: Surface): Handler {

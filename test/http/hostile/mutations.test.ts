@@ -62,6 +62,9 @@ const seeds = hostileCases
   .map(({ send }) => send)
   .filter((send) => !send.startsWith('HEAD') && send.length < 2000);
 
+/** Without its version a request line is HTTP/0.9, which uWebSockets.js does not serve. */
+const HTTP_09 = ON_NODE_ENGINE ? /^(?:uri=|<html>)/ : undefined;
+
 const mutation = fc
   .record({ seed: fc.constantFrom(...seeds), changes: fc.array(change, { minLength: 1, maxLength: 4 }) })
   .map(({ seed, changes }) =>
@@ -84,9 +87,7 @@ test('damaged requests get well-formed responses with a status for their fault, 
     fc.asyncProperty(fc.array(mutation, { minLength: BATCH, maxLength: BATCH }), async (batch) => {
       const received = await Promise.all(batch.map(responsesTo));
       for (const [index, text] of received.entries()) {
-        // Without its version a request line is HTTP/0.9, and its response has no head.
-        if (ON_NODE_ENGINE && /^(?:uri=|<html>)/.test(text)) continue;
-        for (const { status, headers } of splitResponses(text)) {
+        for (const { status, headers } of splitResponses(text, [], HTTP_09)) {
           seen.add(status);
           expect(ALLOWED, JSON.stringify(batch[index])).toContain(status);
           expect([...headers.keys()]).not.toContain('x-evil');

@@ -8,15 +8,21 @@ export interface WireResponse {
 
 /**
  * Splits what a connection received (latin1) into responses, strictly: every byte that is not part of one throws.
- * `methods` are those of the requests in order (GET when missing), because the response to HEAD has no body.
+ * `methods` are those of the requests in order (GET when missing), because the response to HEAD has no body. `last` is what
+ * may follow them: a response of HTTP/0.9, which has no head and ends the connection.
  */
-export function splitResponses(received: string, methods: readonly string[] = []): WireResponse[] {
+export function splitResponses(
+  received: string,
+  methods: readonly string[] = [],
+  last?: RegExp,
+): WireResponse[] {
   const responses: WireResponse[] = [];
   let rest = received;
   while (rest !== '') {
     const head = /^HTTP\/1\.1 (\d{3}) [^\r\n\0]*\r\n((?:[!#$%&'*+.^_`|~\w-]+: [^\r\n\0\x7f]*\r\n)*)\r\n/.exec(
       rest,
     );
+    if (!head && last?.test(rest)) break;
     if (!head) throw new Error(`not a response: ${JSON.stringify(rest.slice(0, 300))}`);
     const status = Number(head[1]);
     const headers = readHeaders(head[2] as string);

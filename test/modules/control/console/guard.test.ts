@@ -8,6 +8,7 @@ const CONF = `
   server {
     server_name console.example *.ops.example ~^regex;
     location /_gw/ { control_console on; }
+    location /api/ { control_api; allow 127.0.0.1; deny all; }
   }
   server { location / { return 200 "other\\n"; } }`;
 
@@ -22,6 +23,11 @@ const flag = JSON.stringify({ set: { name: 'x', enabled: true, rolloutPct: 100, 
 const json = { 'Content-Type': 'application/json' };
 const own = { ...json, 'X-Gw-Console': '1' };
 const origin = (value: string) => ({ headers: { ...own, Origin: value } });
+
+test('a console or an API without its last slash redirects to the one with it', async () => {
+  await gw.expect('GET /_gw', { status: 301, location: `${gw.url}/_gw/` });
+  await gw.expect('GET /api?x=1', { status: 301, location: `${gw.url}/api/?x=1` });
+});
 
 const hosts = [
   ['127.0.0.1', 200],
