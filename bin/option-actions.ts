@@ -12,7 +12,7 @@ import { type Options, type Signal, sourceOf } from './options.ts';
 export async function test(options: Options): Promise<number> {
   const source = sourceOf(options);
   const loaded = load(source);
-  const { plan, report, tree: read } = loaded;
+  const { plan, report, advice, tree: read } = loaded;
   const printing = { program: 'gw', color: takesColor(process.stderr), hidden: report.hidden };
   process.stderr.write(formatFaults(report, printing));
   const accountProblem = plan && (await accountFault(plan.main.core));
@@ -23,6 +23,7 @@ export async function test(options: Options): Promise<number> {
     accountProblem !== undefined ||
     !(await passes(loaded, options.strict === true, printing))
   ) {
+    if (advice !== undefined) process.stderr.write(`gw: ${advice}\n`);
     process.stderr.write(`gw: configuration file ${source.confFile} test failed\n`);
     return 1;
   }

@@ -8,6 +8,7 @@ import {
   type BoundConfig,
   type Compat,
   compatOf,
+  skippingAdvice,
   refusalOf,
   Registry,
   secretSpans,
@@ -53,6 +54,8 @@ export interface Loaded {
   readonly tree: ConfigTree | undefined;
   /** Absent if there is no tree. */
   readonly bound?: BoundConfig;
+  /** What would let a configuration serve that is refused. */
+  readonly advice?: string | undefined;
 }
 
 /** Options of a load. */
@@ -90,7 +93,8 @@ export function load(source: ConfigSource, { advise = false }: LoadOptions = {})
     digest: textDigest(tree),
     compat,
   });
-  return { plan: report.failed ? undefined : plan, report, tree, bound: config };
+  const advice = compat === 'refuse' ? skippingAdvice(report) : undefined;
+  return { plan: report.failed ? undefined : plan, report, tree, bound: config, advice };
 }
 
 /** Of the texts of all files, as they are written: what they take from the environment does not count. */

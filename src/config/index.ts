@@ -19,7 +19,7 @@ export {
 export { bind, type BoundBlock, type BoundConfig, type BoundField, firstAt } from './bind.ts';
 export { syntaxOf } from './choose-entry.ts';
 export { isNginxVariable, refusalOf } from './refusals.ts';
-export { type Compat, compatOf, isTellingHeader, type VariableUse } from './skipping.ts';
+export { type Compat, compatOf, isTellingHeader, skippingAdvice, type VariableUse } from './skipping.ts';
 export { groupBy, BlockView, serverOf } from './block-view.ts';
 export { byHeader, droppedIn, type Dropping, headerOf } from './header-lists.ts';
 export { hostOf, isLocal, isName } from './host.ts';

@@ -14,6 +14,15 @@ export function compatOf({ directives }: ConfigTree): Compat {
   return said === 'skip' ? 'skip' : 'refuse';
 }
 
+/** The way out if what gw does not support is all that refuses a configuration. */
+export function skippingAdvice({ faults }: Report): string | undefined {
+  const refusing = faults.filter(({ severity }) => severity === 'emerg');
+  const helps = refusing.length > 0 && refusing.every(({ rule }) => rule === 'unsupported-module');
+  return helps
+    ? '--compat=skip serves what does not depend on the directives that are not supported, and responds 501 to the rest'
+    : undefined;
+}
+
 /** A list of whole names; the parts of one line begin or end with the same words. */
 const names = (...patterns: readonly string[]): RegExp => new RegExp(`^(?:${patterns.join('|')})$`);
 

@@ -48,9 +48,10 @@ export type AcceptedCandidate = Candidate & { readonly plan: GatewayPlan };
 /** Loads a configuration and prints its faults on standard error. */
 export async function loadCandidate(source: ConfigSource): Promise<Candidate> {
   const loaded = load(source);
-  const { report } = loaded;
+  const { report, advice } = loaded;
   const refused = await isRefused(loaded);
   process.stderr.write(formatFaults(report, { program: 'gw', color: takesColor(process.stderr) }));
+  if (advice !== undefined) process.stderr.write(`gw: ${advice}\n`);
   return {
     plan: refused ? undefined : loaded.plan,
     faults: loadFaults(report),

@@ -55,6 +55,21 @@ test('a test of a broken file shows the fault even with -q', async (t) => {
   expect(said.stderr).toContain('gw: configuration file DIR/bad.conf test failed\n');
 });
 
+const ADVICE =
+  'gw: --compat=skip serves what does not depend on the directives that are not supported, and responds 501 to the rest\n';
+const refusals: readonly { it: string; http: string; advised: boolean }[] = [
+  { it: 'only what gw does not support', http: 'modsecurity on;', advised: true },
+  { it: 'also a fault', http: 'modsecurity on; htp on;', advised: false },
+];
+for (const { it, http, advised } of refusals) {
+  test(`a test that refuses ${it} ${advised ? 'tells of' : 'does not tell of'} --compat=skip`, async (t) => {
+    const dir = directoryWith(t, { 'gw.conf': `events {}\nhttp { ${http} }\n`, 'logs/keep': '' });
+    const { code, stderr } = await gw(dir, ['-p', dir, '-t', '-c', 'gw.conf']);
+    expect(code).toBe(1);
+    expect(stderr.includes(ADVICE)).toBe(advised);
+  });
+}
+
 test('-v prints only the version and starts nothing', async (t) => {
   const dir = directoryWith(t, files);
   expect(await gw(dir, ['-v'])).toEqual({
