@@ -5,7 +5,7 @@ import { listening } from './listening.ts';
  * An upstream must get exactly one well-formed request after another, and only requests that are forwarded. The target
  * is as the client wrote it (`///echo`, `/a/../echo`), as in nginx where `proxy_pass` has no path.
  */
-const HEAD = /^[A-Z_-]+ \/[!-~]* HTTP\/1\.[01]$/;
+const HEAD = /^[A-Z_-]+ \/[!-~\u0080-\u00ff]* HTTP\/1\.[01]$/;
 const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[\t -~\u0080-\u00ff]*$/;
 
 /** What it sends instead of its usual response, by a word in the target. */

@@ -115,8 +115,8 @@ const LINGER_BYTES = 1_048_576;
 const LINGER_MS = 500;
 
 /**
- * Collects a request body from its first byte, whether or not it is read: without a data handler uWebSockets.js has no
- * time limit for it. A body that is not needed is dropped.
+ * Collects a request body from its first byte once it was started, whether or not it is read: without a data handler
+ * uWebSockets.js has no time limit for it. A body that is not needed is dropped.
  */
 export class RequestBody implements WatchedBody, Failing {
   receivedBytes = 0;
@@ -138,7 +138,12 @@ export class RequestBody implements WatchedBody, Failing {
     this.#bytes = new BodyBytes(announcedBytes);
     this.#source = source;
     this.#silence = silence;
-    source.onData(guarded(this, (chunk, isLast) => this.#receive(chunk, isLast)));
+  }
+
+  /** Called before the first byte can arrive; gives the body. */
+  start(): this {
+    this.#source.onData(guarded(this, (chunk, isLast) => this.#receive(chunk, isLast)));
+    return this;
   }
 
   /** Passes the body to a reader; called at most once per request. */

@@ -87,7 +87,8 @@ export class StreamWire implements Wire, StreamOwner {
     this.#awaitsContinue = head.expectsContinue;
     this.#source = new StreamBody(stream, this.x);
     const { contentLength } = head.facts;
-    this.#body = contentLength === 0 ? undefined : new RequestBody(this.#source, open.silence, contentLength);
+    this.#body =
+      contentLength === 0 ? undefined : new RequestBody(this.#source, open.silence, contentLength).start();
     this.#usage.inFlight++;
     open.connections.requests.add();
     open.connections.writing.add(1);

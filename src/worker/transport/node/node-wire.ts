@@ -55,7 +55,8 @@ export class NodeWire implements Wire, StreamOwner {
     this.#usage = port.usage;
     this.#awaitsContinue = head.expectsContinue;
     const { contentLength } = head.facts;
-    this.#body = contentLength === 0 ? undefined : new RequestBody(source, open.silence, contentLength);
+    this.#body =
+      contentLength === 0 ? undefined : new RequestBody(source, open.silence, contentLength).start();
     this.#usage.inFlight++;
     open.connections.requests.add();
     open.connections.writing.add(1);

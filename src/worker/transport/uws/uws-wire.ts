@@ -139,6 +139,9 @@ export class UwsWire implements Wire, StreamOwner {
   detach(): void {
     if (!this.#inHandler) return;
     this.#inHandler = false;
+    // Not before: with a data handler uWebSockets.js takes the time limit off a connection when the body ends, also behind the
+    // response, and such a connection would stay open for ever.
+    this.#body?.start();
     this.#usage.inFlight++;
     this.#res.onAborted(guarded(this.x, () => this.#leave()));
   }
