@@ -8,10 +8,10 @@ import {
   type BoundConfig,
   type Compat,
   compatOf,
-  skippingAdvice,
   refusalOf,
   Registry,
   secretSpans,
+  skippingAdvice,
 } from './config/index.ts';
 import type { MasterScope, WorkerScope } from './contract/index.ts';
 import type { Account, Question } from './explain/index.ts';

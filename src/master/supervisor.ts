@@ -30,7 +30,7 @@ const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
  * measured, because this process may have been suspended as well.
  */
 const MOST_SILENT_MS = 15_000;
-/** For reading what a child sent before it ended. Longer only if a process that it left behind holds the channel. */
+/** For reading what a child sent before it ended: that long only if a process that it left behind holds the channel. */
 const LAST_WORDS_MS = 500;
 
 /** Options of `supervise`. */

@@ -152,7 +152,8 @@ test.runIf(DROPS_HIGH_BYTES)(
     const line = (...ports: readonly number[]): string =>
       `gw: [warn] uWebSockets.js drops bytes from 0x80 on at the ends of header values ("José" arrives as "Jos") on ${ports.map((port) => `127.0.0.1:${port}`).join(', ')}: "http_engine node;" at the top of the file keeps them\n`;
     expect(await started).toEqual({ code: 0, stderr: line(one, two) + line(three) });
-    expect(gw.read('losing.log')).not.toContain('[warn]');
+    // The stop may come before the second reload is done.
+    expect(gw.read('losing.log')).toMatch(/^(?:.* reload refused, .*: the gateway is stopping\n)?$/);
   },
 );
 

@@ -297,7 +297,7 @@ function defaultOf({ listeners }: ReturnType<typeof socketsOf>[number]): readonl
   return taking ? [taking.server] : [];
 }
 
-/** The rules about files: those that `root`, `alias` and `try_files` serve, and temporary files of bodies, logs. */
+/** The rules about files: those that `root`, `alias` and `try_files` serve, temporary files of bodies, and logs. */
 export const FILE_RULES: readonly Rule[] = [
   tryFilesProxy,
   aliasTraversal,

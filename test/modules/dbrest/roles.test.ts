@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from 'vitest';
-import { perTier } from '../../harness/tier.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct, startWorker } from './direct.ts';
 
@@ -115,8 +114,7 @@ const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
   },
 ];
 
-const CALLS = perTier({ short: 1_200, long: 20_000 });
-test('no request of many on one connection sees the role or the token of another', async (t) => {
+test('no request of thousands on one connection sees the role or the token of another', async (t) => {
   const worker = startWorker(t);
   const roles = ['anon', 'web_user'];
   const apis = await Promise.all(
@@ -127,7 +125,7 @@ test('no request of many on one connection sees the role or the token of another
   const foreign = new Set<string>();
   let calls = 0;
   const lane = async (): Promise<void> => {
-    while (calls < CALLS) {
+    while (calls < 4_000) {
       const token = `t${(calls += 1)}`;
       const which = (calls * 7_919) % roles.length;
       const call = { api: apis[which] as Direct, role: roles[which] as string, token };
