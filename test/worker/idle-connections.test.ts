@@ -10,6 +10,25 @@ const head = (method: string, path: string, more = ''): string =>
 const post = (path: string, more = ''): string =>
   `${head('POST', path, `${more}Content-Length: 5\r\n`)}hello`;
 
+const GZIP = 'Accept-Encoding: gzip\r\n';
+
+/** The last byte of the body comes long after the response. */
+const unfinished = (path: string, more = ''): readonly string[] => [
+  post(path, more).slice(0, -1),
+  ...Array.from({ length: 10 }, () => ''),
+  'o',
+];
+const chunked = (path: string): readonly string[] => [
+  `${head('POST', path, 'Transfer-Encoding: chunked\r\n')}4\r\nhell\r\n`,
+  ...Array.from({ length: 10 }, () => ''),
+  '1\r\no\r\n0\r\n\r\n',
+];
+
+/** A location that responds 403 with the text as soon as a subrequest is done, and does not read the body. */
+const refusedWith = (name: string, text: string): string => `
+        location /${name} { auth_request /refused; error_page 403 @${name}; }
+        location @${name} { return 403 "${text}"; }`;
+
 /** What the client sends, in pieces; the last response comes before the last piece, or with it. */
 const cases: readonly (readonly [it: string, pieces: readonly string[], statuses: readonly number[]])[] = [
   ['a request without a body', [head('GET', '/none')], [404]],
@@ -19,6 +38,14 @@ const cases: readonly (readonly [it: string, pieces: readonly string[], statuses
   ['a body that is passed on', [post('/passed')], [200]],
   ['a body that nobody reads behind one that is passed on', [post('/passed'), post('/none')], [200, 404]],
   ['a request behind a body that nobody reads', [post('/none'), head('GET', '/none')], [404, 404]],
+  ['a response before the end of its body', unfinished('/guarded'), [403]],
+  ['a response without a body before the end of its body', unfinished('/empty'), [403]],
+  ['a response of one byte before the end of its body', unfinished('/byte'), [403]],
+  ['a long response before the end of its body', unfinished('/long'), [403]],
+  ['a passed on response before the end of its body', unfinished('/unbuffered'), [200]],
+  ['a compressed response before the end of its body', unfinished('/unbuffered', GZIP), [200]],
+  ['a response before the end of a body that never comes', unfinished('/guarded').slice(0, -1), [403]],
+  ['a response before the end of a body of unknown length', chunked('/guarded'), [403]],
 ];
 
 const file = wholeFile();
@@ -28,7 +55,23 @@ beforeAll(async () => {
     file,
     (_dir, port) => `
       keepalive_timeout 2s;
-      server { location /passed { proxy_pass http://127.0.0.1:${port}/up; } location /up { return 200 up; } }`,
+      server {
+        location /passed { proxy_pass http://127.0.0.1:${port}/up; }
+        location /up { return 200 up; }
+        location /unbuffered {
+          proxy_request_buffering off;
+          proxy_pass http://127.0.0.1:${port}/up;
+          gzip on;
+          gzip_min_length 1;
+          gzip_types *;
+        }
+        location /refused { return 403; }
+        ${refusedWith('guarded', 'no')}
+        ${refusedWith('empty', '')}
+        ${refusedWith('byte', 'n')}
+        set $long "${'long '.repeat(500)}";
+        ${refusedWith('long', '$long'.repeat(40))}
+      }`,
   );
 });
 

@@ -191,7 +191,7 @@ test('an upload that is not read is held back, and arrives whole once it is read
   connection.destroy();
 });
 
-test('an upload that is held back and then refused is discarded, and the connection stays in step', async (t) => {
+test('an upload that is held back and then refused is read to its end behind its response, then the connection closes', async (t) => {
   const port = await serve(t, {
     serve: async (x) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -200,8 +200,5 @@ test('an upload that is held back and then refused is discarded, and the connect
   });
   const connection = await connectRaw(port);
   connection.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n${'x'.repeat(2_000_000)}`);
-  await connection.until(/POST$/);
-  connection.write(GET);
-  expect(await connection.until(/GET$/)).toMatch(/POSTHTTP\/1\.1 200 OK/);
-  connection.destroy();
+  expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*\r\n\r\nPOST$/);
 });

@@ -1,4 +1,4 @@
-import type { BodyOutcome, BodyReader, PieceReceiver } from '../../http/index.ts';
+import type { BodyOutcome, BodyReader, LingeringRules, PieceReceiver } from '../../http/index.ts';
 import { type Failing, guarded } from './guarded.ts';
 
 /** A body that is not complete yet. */
@@ -130,6 +130,9 @@ export class RequestBody implements WatchedBody, Failing {
   /** The error of a body that failed before it was read. */
   #failure: { readonly error: unknown } | undefined = undefined;
   #timer: NodeJS.Timeout | undefined = undefined;
+  /** Called when the rest of a dropped body was received, or is waited for no longer. */
+  #over: (() => void) | undefined = undefined;
+  #overAtMs = 0;
   readonly #source: BodySource;
   readonly #silence: SilenceWatch;
 
@@ -138,6 +141,10 @@ export class RequestBody implements WatchedBody, Failing {
     this.#bytes = new BodyBytes(announcedBytes);
     this.#source = source;
     this.#silence = silence;
+  }
+
+  get isComplete(): boolean {
+    return this.#complete;
   }
 
   /** Called before the first byte can arrive; gives the body. */
@@ -166,9 +173,21 @@ export class RequestBody implements WatchedBody, Failing {
     this.#resume();
   }
 
+  /** Drops the body. Calls `over` with its last byte, after `silenceMs` without a byte, or after `timeMs` in all. */
+  outlast({ silenceMs, timeMs }: Pick<LingeringRules, 'silenceMs' | 'timeMs'>, over: () => void): void {
+    this.drop();
+    this.#over = over;
+    this.#overAtMs = performance.now() + timeMs;
+    this.#timer = setTimeout(
+      guarded(this, () => this.#end()),
+      silenceMs,
+    );
+  }
+
   /** Called when the client has closed the connection. */
   abort(): void {
     this.#paused = false;
+    this.#over = undefined;
     this.#settle('aborted');
   }
 
@@ -184,12 +203,24 @@ export class RequestBody implements WatchedBody, Failing {
   #receive(chunk: ArrayBuffer | Buffer, isLast: boolean): void {
     this.receivedBytes += chunk.byteLength;
     this.#complete = isLast;
-    if (this.#dropping) return;
+    if (this.#dropping) return this.#receiveRest();
     this.#bytes.add(chunk);
     if (this.#reader) {
       this.#timer?.refresh();
       this.#proceed(this.#reader);
     } else if (!isLast && this.receivedBytes > UNREAD_BYTES) this.#pause();
+  }
+
+  #receiveRest(): void {
+    if (this.#complete || performance.now() > this.#overAtMs) this.#end();
+    else this.#timer?.refresh();
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    const over = this.#over;
+    this.#over = undefined;
+    over?.();
   }
 
   /** Returns true if the reader has its outcome. */
@@ -266,6 +297,7 @@ export class RequestBody implements WatchedBody, Failing {
     this.#bytes = NOTHING;
     this.#reader = undefined;
     clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #pause(): void {

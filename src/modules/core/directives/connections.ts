@@ -90,7 +90,7 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'lingeringClose',
     default: 'on',
     summary:
-      'Whether gw goes on reading from the client when it closes a connection. uWebSockets.js always behaves as with `on`.',
+      'Whether gw goes on reading from the client when it closes a connection. On uWebSockets.js it always does so for a body that is too large, and `always` means `on`.',
     source: 'nginx ngx_http_core_module#lingering_close',
   },
   lingering_time: {
@@ -99,7 +99,8 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'lingeringTimeMs',
     default: 30_000,
     defaultText: '30s',
-    summary: 'How long gw reads in all. uWebSockets.js reads at most 1 MB instead.',
+    summary:
+      'How long gw reads in all. Of a body that is too large, it reads at most 1 MB more on uWebSockets.js instead.',
     source: 'nginx ngx_http_core_module#lingering_time',
   },
   lingering_timeout: {
@@ -108,7 +109,7 @@ export const connections = directivesFor<CoreConfig>()({
     into: 'lingeringTimeoutMs',
     default: 5_000,
     defaultText: '5s',
-    summary: 'Timeout between two reads. uWebSockets.js always waits half a second.',
+    summary: 'Timeout between two reads. Half a second on uWebSockets.js for a body that is too large.',
     source: 'nginx ngx_http_core_module#lingering_timeout',
   },
   reset_timedout_connection: {

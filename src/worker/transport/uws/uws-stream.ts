@@ -1,21 +1,33 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ResponseStream } from '../../../http/index.ts';
 import { guarded } from '../guarded.ts';
+import type { RequestBody } from '../request-body.ts';
 import type { StreamOwner } from '../transport.ts';
 
-/** A chunked response. A client that takes nothing for `timeoutMs` is disconnected. */
+/** After this silence, the client is assumed to wait for the end of the response. */
+const PATIENCE = { silenceMs: 500, timeMs: 30_000 };
+
+/** Options of a chunked response. */
+interface StreamRules {
+  /** A client that takes nothing for this time is disconnected. */
+  readonly timeoutMs: number;
+  /** The body of the request, if it is not complete. Then the response ends behind it, and closes its connection. */
+  readonly body: RequestBody | undefined;
+}
+
+/** A chunked response. */
 export class UwsStream implements ResponseStream {
   readonly #res: HttpResponse;
   readonly #owner: StreamOwner;
-  readonly #timeoutMs: number;
+  readonly #rules: StreamRules;
   #waiting: { readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined = undefined;
   #full = false;
   #ended = false;
 
-  constructor(res: HttpResponse, owner: StreamOwner, timeoutMs: number) {
+  constructor(res: HttpResponse, owner: StreamOwner, rules: StreamRules) {
     this.#res = res;
     this.#owner = owner;
-    this.#timeoutMs = timeoutMs;
+    this.#rules = rules;
     const goOn = guarded(owner.x, () => {
       this.#full = false;
       this.release();
@@ -41,7 +53,7 @@ export class UwsStream implements ResponseStream {
     return new Promise((resolve) => {
       const timer = setTimeout(
         guarded(this.#owner.x, () => this.#owner.x.abort()),
-        this.#timeoutMs,
+        this.#rules.timeoutMs,
       );
       this.#waiting = { resolve, timer };
     });
@@ -50,7 +62,16 @@ export class UwsStream implements ResponseStream {
   end(): void {
     if (this.#ended || this.#owner.x.aborted) return;
     this.#ended = true;
-    this.#res.cork(() => this.#res.end());
+    const { body } = this.#rules;
+    if (!body || body.isComplete) return this.#finish(body !== undefined);
+    body.outlast(
+      PATIENCE,
+      guarded(this.#owner.x, () => this.#finish(true)),
+    );
+  }
+
+  #finish(closes: boolean): void {
+    this.#res.cork(() => this.#res.end(undefined, closes));
     this.#owner.finished();
   }
 
@@ -67,8 +88,8 @@ interface SizedRules {
   /** A client that takes nothing for this time is disconnected. */
   readonly timeoutMs: number;
   readonly lengthBytes: number;
-  /** The connection is closed after it. */
-  readonly closes: boolean;
+  /** Set if the connection is closed after it. */
+  readonly close: (() => void) | undefined;
   /** Writes the head; called once, inside a cork, together with the first bytes. */
   readonly writeHead: () => void;
 }
@@ -94,8 +115,7 @@ export class UwsSizedStream implements ResponseStream {
   constructor(res: HttpResponse, owner: StreamOwner, rules: SizedRules) {
     this.#res = res;
     this.#owner = owner;
-    // After a single byte the client closes, because the head says so.
-    this.#rules = rules.lengthBytes > 1 ? rules : { ...rules, closes: false };
+    this.#rules = rules;
     this.#cut = guarded(owner.x, () => owner.x.abort());
   }
 
@@ -139,12 +159,23 @@ export class UwsSizedStream implements ResponseStream {
   #offer(bytes: Buffer): void {
     let isTaken = false;
     this.#res.cork(() => {
-      const left = this.#begun ? bytes : this.#begin(bytes);
-      isTaken = this.#send(left);
+      if (this.#isSingleByte) isTaken = this.#sendSingleByte(bytes);
+      else isTaken = this.#send(this.#begun ? bytes : this.#begin(bytes));
     });
     if (isTaken) return this.#took(bytes.length);
     this.#rest = bytes;
     this.#timer ??= setTimeout(this.#cut, this.#rules.timeoutMs);
+  }
+
+  /** `tryEnd` cannot close the connection after a single byte. */
+  get #isSingleByte(): boolean {
+    return this.#rules.close !== undefined && this.#rules.lengthBytes === 1;
+  }
+
+  #sendSingleByte(byte: Buffer): true {
+    this.#rules.writeHead();
+    this.#res.end(byte, true);
+    return true;
   }
 
   /** Writes the head. Returns those of the first bytes that are still to be written. */
@@ -154,7 +185,7 @@ export class UwsSizedStream implements ResponseStream {
     this.#startOffset = this.#res.getWriteOffset();
     // The first call sets the length that the client sees. It takes a byte, since 20.69 takes an empty text for the whole.
     // `tryEnd` itself cannot close the connection.
-    if (this.#rules.closes) this.#res.tryEnd(bytes.subarray(0, 1), this.#rules.lengthBytes);
+    if (this.#rules.close) this.#res.tryEnd(bytes.subarray(0, 1), this.#rules.lengthBytes);
     const goOn = guarded(this.#owner.x, (offset: number) => this.#goOn(offset - this.#startOffset));
     this.#res.onWritable((offset) => goOn(offset) ?? true);
     return bytes.subarray(this.#res.getWriteOffset() - this.#startOffset);
@@ -165,7 +196,7 @@ export class UwsSizedStream implements ResponseStream {
    * until then.
    */
   get #announced(): number {
-    return this.#rules.closes ? this.#rules.lengthBytes + 1 : this.#rules.lengthBytes;
+    return this.#rules.close ? this.#rules.lengthBytes + 1 : this.#rules.lengthBytes;
   }
 
   /** Offers bytes; returns whether all were taken. 20.69 takes an empty text for the end of the response. */
@@ -195,8 +226,7 @@ export class UwsSizedStream implements ResponseStream {
     if (this.#taken < this.#rules.lengthBytes) return;
     this.#ended = true;
     this.#owner.finished();
-    // Closing inside a cork would lose bytes that are not sent yet.
-    if (this.#rules.closes) setImmediate(this.#cut);
+    if (!this.#isSingleByte) this.#rules.close?.();
   }
 }
 

@@ -80,6 +80,8 @@ export class UwsWire implements Wire, StreamOwner {
   /** The whole response was sent within the handler. */
   #written = false;
   #isFinished = false;
+  /** The response comes before the end of its body: it closes its connection, but not before that end. */
+  #isEarly = false;
   #stream: UwsStream | UwsSizedStream | undefined = undefined;
 
   constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket, handshake }: UwsPort) {
@@ -138,10 +140,15 @@ export class UwsWire implements Wire, StreamOwner {
    */
   detach(): void {
     if (!this.#inHandler) return;
-    this.#inHandler = false;
     // Not before: with a data handler uWebSockets.js takes the time limit off a connection when the body ends, also behind the
     // response, and such a connection would stay open for ever.
     this.#body?.start();
+    this.#outliveHandler();
+  }
+
+  #outliveHandler(): void {
+    if (!this.#inHandler) return;
+    this.#inHandler = false;
     this.#usage.inFlight++;
     this.#res.onAborted(guarded(this.x, () => this.#leave()));
   }
@@ -198,13 +205,15 @@ export class UwsWire implements Wire, StreamOwner {
   write(body: string | Uint8Array): void {
     this.#send(() => {
       if (this.#isHeadAlone) this.#writeHeadAlone(Buffer.byteLength(body));
-      else if (body.length > WHOLE_RESPONSE_BYTES) this.#writeLarge(Buffer.from(body as string));
+      else if (body.length === 0 && this.#isEarly) this.#writeHeadAlone(0);
+      else if (body.length > WHOLE_RESPONSE_BYTES || this.#isEarly)
+        this.#writeLarge(Buffer.from(body as string));
       else this.#writeWhole(body);
     });
   }
 
   #send(write: () => void): void {
-    this.#body?.drop();
+    this.#dropBody();
     if (this.#inHandler) write();
     else this.#res.cork(write);
   }
@@ -218,14 +227,24 @@ export class UwsWire implements Wire, StreamOwner {
       this.write('');
       return undefined;
     }
-    this.detach();
-    this.#body?.drop();
+    this.#dropBody();
+    this.#outliveHandler();
     if (lengthBytes > 0) return (this.#stream = this.#sized(lengthBytes));
     this.#res.cork(() => {
       this.#writeHead();
       if (this.#closes()) this.#res.writeHeader('Connection', 'close');
     });
-    return (this.#stream = new UwsStream(this.#res, this, this.x.rules.sendTimeoutMs));
+    const timeoutMs = this.x.rules.sendTimeoutMs;
+    const body = this.#isEarly ? this.#body : undefined;
+    return (this.#stream = new UwsStream(this.#res, this, { timeoutMs, body }));
+  }
+
+  /** Drops the body before a response. Within the handler it has no data handler yet, and needs none. */
+  #dropBody(): void {
+    const body = this.#body;
+    if (!body) return;
+    body.drop();
+    this.#isEarly = !this.#inHandler && !body.isComplete;
   }
 
   #sized(lengthBytes: number): UwsSizedStream {
@@ -235,7 +254,8 @@ export class UwsWire implements Wire, StreamOwner {
       if (closes) this.#res.writeHeader('Connection', 'close');
     };
     const timeoutMs = this.x.rules.sendTimeoutMs;
-    return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, closes, writeHead });
+    const close = closes ? (): void => this.#closeSoon() : undefined;
+    return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, close, writeHead });
   }
 
   get #isHeadAlone(): boolean {
@@ -268,12 +288,20 @@ export class UwsWire implements Wire, StreamOwner {
    * add a Content-Length. uWebSockets.js writes values unchanged, so the empty line can stand in the last one.
    */
   #closeAfterHead(): void {
-    this.detach();
+    this.#outliveHandler();
     const date = this.#socket.date.text();
     this.#res.writeHeader('Date', `${date}\r\nConnection: close\r\n`);
-    // Closing inside the cork would lose the head.
-    setImmediate(guarded(this.x, () => this.x.abort()));
+    this.#closeSoon();
     this.finished();
+  }
+
+  /** Closes the connection behind a response that is sent, but that uWebSockets.js does not take for complete. */
+  #closeSoon(): void {
+    const close = guarded(this.x, () => this.x.abort());
+    const { lingering } = this.x.rules.connection;
+    if (this.#isEarly && lingering.mode !== 'off') this.#body?.outlast(lingering, close);
+    // Closing inside a cork would lose bytes that are not sent yet.
+    else setImmediate(close);
   }
 
   /** A partly written head cannot be replaced, so the connection is closed. */
@@ -301,7 +329,7 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   #writeLarge(body: Buffer): void {
-    this.detach();
+    this.#outliveHandler();
     this.x.bodyBytesSent = 0;
     const stream = this.#sized(body.length);
     this.#stream = stream;
@@ -312,7 +340,14 @@ export class UwsWire implements Wire, StreamOwner {
     const { closing, rules } = this.x;
     const { keepalive, closesFor } = rules.connection;
     const { draining, admission } = this.#socket;
-    return closing || draining || admission.isCrowded || !keepalive || closesFor?.(this.x) === true;
+    return (
+      this.#isEarly ||
+      closing ||
+      draining ||
+      admission.isCrowded ||
+      !keepalive ||
+      closesFor?.(this.x) === true
+    );
   }
 
   /** Called when the whole response is sent. */
