@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -65,6 +65,24 @@ const startResponder = (t: Owner, options = BY_CA): Promise<Responder> =>
     response.setHeader('Content-Type', 'application/ocsp-response').end(answer(url, options)),
   );
 
+/** A responder whose head has no carriage returns. */
+async function startBareResponder(t: Owner): Promise<Responder> {
+  let asked = 0;
+  const server = createTcpServer((socket) => {
+    let request = '';
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      request += text;
+      if (!request.endsWith('\r\n\r\n')) return;
+      asked++;
+      socket.write('HTTP/1.1 200 OK\nConnection: close\nContent-Type: application/ocsp-response\n\n');
+      socket.end(answer(request.split(' ')[1] ?? '', BY_CA));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked };
+}
+
 const chain = (): string => certificates.read('server.crt') + certificates.read('ca.crt');
 
 const conf = (port: number, directives: string): string => `server {
@@ -123,17 +141,21 @@ async function visit(
   return { said: status === '200' ? body : `${status}`, session };
 }
 
-test.runIf(HAS_OPENSSL)('a response of the responder is stapled once it is there', async (t) => {
-  const responder = await startResponder(t);
-  const gw = await startTls(
-    t,
-    `ssl_stapling on; ssl_stapling_verify on; ssl_stapling_responder ${responder.url};`,
-  );
-  expect(await stapled(gw.port)).toBeUndefined();
-  await expect.poll(() => stapled(gw.port)).toBeInstanceOf(Buffer);
-  await stapled(gw.port);
-  expect(responder.asked()).toBe(1);
-});
+for (const [it, start] of [
+  ['of the responder', startResponder],
+  ['with bare line feeds in its head', startBareResponder],
+] as const)
+  test.runIf(HAS_OPENSSL)(`a response ${it} is stapled once it is there`, async (t) => {
+    const responder = await start(t);
+    const gw = await startTls(
+      t,
+      `ssl_stapling on; ssl_stapling_verify on; ssl_stapling_responder ${responder.url};`,
+    );
+    expect(await stapled(gw.port)).toBeUndefined();
+    await expect.poll(() => stapled(gw.port)).toBeInstanceOf(Buffer);
+    await stapled(gw.port);
+    expect(responder.asked()).toBe(1);
+  });
 
 const unstapled: readonly { it: string; start: (t: Owner) => Promise<Responder>; log: RegExp }[] = [
   {
@@ -228,6 +250,14 @@ test.runIf(HAS_OPENSSL)('the status of client certificates is asked for and kept
   expect((await visit(gw.port, 'revoked')).said).toBe('FAILED:certificate revoked .');
   expect(responder.asked()).toBe(3);
 });
+
+for (const mode of ['on', 'leaf'])
+  test.runIf(HAS_OPENSSL)(`a status comes with bare line feeds in its head (ssl_ocsp ${mode})`, async (t) => {
+    const responder = await startBareResponder(t);
+    const gw = await startTls(t, `${VERIFY} ssl_ocsp ${mode}; ssl_ocsp_responder ${responder.url};`);
+    expect((await visit(gw.port, 'good')).said).toBe('SUCCESS .');
+    expect((await visit(gw.port, 'revoked')).said).toBe('FAILED:certificate revoked .');
+  });
 
 test.runIf(HAS_OPENSSL)('without a cache each connection asks, those of resumed sessions too', async (t) => {
   const responder = await startResponder(t);
