@@ -32,7 +32,7 @@ export async function test(options: Options): Promise<number> {
     process.stderr.write(`gw: configuration file ${source.confFile} test is successful\n`);
   }
   if (options.tree === true) process.stdout.write(tree(plan));
-  if (options.test === 'dump') process.stdout.write(dump(read));
+  if (options.test === 'dump') process.stdout.write(dump(read, source.prefix));
   return 0;
 }
 

@@ -66,8 +66,8 @@ export function checkPolicyOf({ bound }: Loaded): {
 }
 
 /** Returns the configuration as `-T` prints it. */
-export function dump(tree: ConfigTree): string {
-  return dumpConfig(tree, new Registry(MODULES));
+export function dump(tree: ConfigTree, prefix: string): string {
+  return dumpConfig(tree, new Registry(MODULES), prefix);
 }
 
 /** Returns the configuration as one text, with included files in the place of `include`. */

@@ -205,7 +205,9 @@ function byName(port: PortPlan, { plan, servers, context }: Compiled): Serving {
       const { server, refusal } = find(x);
       const status = refusal?.(x) ?? 0;
       if (status === 0) return server.serve(x);
-      server.enter(x);
+      // As in nginx, a misdirected request stays with the server that the handshake named.
+      const named = x.request.connection?.tls?.serverName.toLowerCase() ?? '';
+      (status === 421 ? names.find(named).server.server : server).enter(x);
       return x.end(status);
     },
   };

@@ -28,10 +28,10 @@ const PASSWORDS = [
 
 const MAY_HOLD_PASSWORD = /:\/\/|password|basic|bearer/i;
 
-/** The output of `-T`: each file once under its absolute name, with secrets masked according to the rows. */
-export function dumpConfig(tree: ConfigTree, registry: Registry): string {
+/** The output of `-T`: each file once under its absolute name, with secrets masked according to the rows. Names start from `prefix`. */
+export function dumpConfig(tree: ConfigTree, registry: Registry, prefix: string): string {
   return maskedFiles(tree, registry)
-    .map(({ name, text }) => `# configuration file ${resolve(name)}:\n${text}\n`)
+    .map(({ name, text }) => `# configuration file ${resolve(prefix, name)}:\n${text}\n`)
     .join('');
 }
 

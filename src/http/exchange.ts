@@ -336,7 +336,10 @@ export class Exchange implements StateHolder {
     if (handler) return this.#serveErrorPage(status, handler);
     const userAgent = this.rules.msiePadding ? this.header('user-agent') : undefined;
     const page = ownPage(status, this.serverToken, userAgent);
-    if (page !== undefined) this.errorStatus = 0;
+    if (page !== undefined) {
+      this.errorStatus = 0;
+      this.response.removeHeader('Accept-Ranges');
+    }
     this.send(statusOnWire(status), page === undefined ? '' : 'text/html', page ?? '');
   }
 

@@ -10,7 +10,7 @@ export interface PortFacts {
 
 /** A request as received. Its fields are copies, so they stay valid across awaits. */
 export interface RequestFacts {
-  /** The first line as received, where method, target and version do not make it up: it is malformed, or HTTP/0.9. */
+  /** The first line as received, where method, path and version do not make it up: malformed, HTTP/0.9, an absolute target. */
   readonly line?: string | undefined;
   readonly method: string;
   /** As received, query included. */

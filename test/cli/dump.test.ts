@@ -104,6 +104,20 @@ test('-T shows every file once, byte for byte except for the secrets, on standar
   expect(Object.keys(shown).map((name) => name.replace('DIR/', ''))).toEqual(Object.keys(files));
 });
 
+test('-T names the files by the prefix that it was given', async (t) => {
+  const dir = directoryWith(t, { 'sub/a.conf': 'events {}\ninclude b.conf;\n', 'sub/b.conf': 'http {}\n' });
+  for (const args of [
+    ['-p', `${dir}/sub`, '-c', 'a.conf'],
+    ['-p', dir, '-c', 'sub/a.conf'],
+  ]) {
+    const { stdout } = await gw(dir, ['-Tq', ...args]);
+    expect(stdout.match(/^# configuration file .*$/gm)).toEqual([
+      '# configuration file DIR/sub/a.conf:',
+      '# configuration file DIR/sub/b.conf:',
+    ]);
+  }
+});
+
 test('-T of a broken configuration dumps nothing', async (t) => {
   const dir = directoryWith(t, { 'gateway.conf': 'nonsense;\n' });
   expect(await gw(dir, ['-T'])).toMatchObject({ code: 1, stdout: '' });

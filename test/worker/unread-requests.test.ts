@@ -12,7 +12,7 @@ beforeAll(async () => {
   for (const engine of ['uws', 'node'] as const) ports[engine] = await freePort();
   gw = await startGateway(
     wholeFile(),
-    `log_format seen '$remote_addr "$request" $status';
+    `log_format seen '$remote_addr "$request" $status $uri';
      access_log access.log seen;
      server {
        listen 127.0.0.1:${ports.uws} engine=uws; listen 127.0.0.1:${ports.node} engine=node;
@@ -37,23 +37,28 @@ async function unread(): Promise<number> {
 
 /** Requests that uWebSockets.js refuses before our code knows of them. */
 const unreadable = [
-  { bytes: 'GET /1.0 HTTP/1.0\r\nHost: a\r\n\r\n', status: 505, node: '"GET /1.0 HTTP/1.0" 200' },
-  { bytes: 'GET /3.0 HTTP/3.0\r\nHost: a\r\n\r\n', status: 505, node: '"GET /3.0 HTTP/3.0" 505' },
-  { bytes: 'GET /two\r\n', status: 505, node: '"GET /two" 200' },
-  { bytes: 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', status: 505, node: '"OPTIONS * HTTP/1.1" 400' },
-  { bytes: 'G\x01T / HTTP/1.1\r\n\r\n', status: 505, node: '"G\\x01T / HTTP/1.1" 400' },
-  { bytes: '\x16\x03\x01\x02\x00\x01\r\n', status: 505, node: '"\\x16\\x03\\x01\\x02\\x00\\x01" 400' },
-  { bytes: 'GET /none HTTP/1.1\r\n\r\n', status: 400, node: '"GET /none HTTP/1.1" 400' },
-  { bytes: 'GET /name HTTP/1.1\r\nHost : a\r\n\r\n', status: 400, node: '"GET /name HTTP/1.1" 400' },
+  { bytes: 'GET /1.0 HTTP/1.0\r\nHost: a\r\n\r\n', status: 505, node: '"GET /1.0 HTTP/1.0" 200 /1.0' },
+  { bytes: 'GET /3.0 HTTP/3.0\r\nHost: a\r\n\r\n', status: 505, node: '"GET /3.0 HTTP/3.0" 505 -' },
+  { bytes: 'GET /two\r\n', status: 505, node: '"GET /two" 200 /two' },
+  {
+    bytes: 'GET http://a/absolute?b HTTP/1.1\r\nHost: x\r\n\r\n',
+    status: 505,
+    node: '"GET http://a/absolute?b HTTP/1.1" 200 /absolute',
+  },
+  { bytes: 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', status: 505, node: '"OPTIONS * HTTP/1.1" 400 -' },
+  { bytes: 'G\x01T / HTTP/1.1\r\n\r\n', status: 505, node: '"G\\x01T / HTTP/1.1" 400 -' },
+  { bytes: '\x16\x03\x01\x02\x00\x01\r\n', status: 505, node: '"\\x16\\x03\\x01\\x02\\x00\\x01" 400 -' },
+  { bytes: 'GET /none HTTP/1.1\r\n\r\n', status: 400, node: '"GET /none HTTP/1.1" 400 /none' },
+  { bytes: 'GET /name HTTP/1.1\r\nHost : a\r\n\r\n', status: 400, node: '"GET /name HTTP/1.1" 400 /name' },
   {
     bytes: 'GET /both HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
     status: 400,
-    node: '"GET /both HTTP/1.1" 400',
+    node: '"GET /both HTTP/1.1" 400 /both',
   },
   {
     bytes: `GET /many HTTP/1.1\r\nHost: a\r\n${'X: 1\r\n'.repeat(120)}\r\n`,
     status: 431,
-    node: '"GET /many HTTP/1.1" 200',
+    node: '"GET /many HTTP/1.1" 200 /many',
   },
 ];
 
@@ -93,7 +98,7 @@ for (const [at, { it, head, body }] of halfRead.entries()) {
         port,
         `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${head}\r\n\r\n${body}`,
       );
-      await expectLine(`127.0.0.1 "POST ${path} HTTP/1.1" 400`);
+      await expectLine(`127.0.0.1 "POST ${path} HTTP/1.1" 400 ${path}`);
     }
   });
 }

@@ -60,6 +60,8 @@ export function compileFileResponse(
   /** Gives what is sent; `undefined` if the response has been sent without the file. */
   const decide = (x: Exchange, file: OpenFile, path: string): Sending | undefined => {
     const validators = config.etag ? file.validators : { ...file.validators, etag: '' };
+    // Behind X-Accel-Redirect there may be that of the upstream, which speaks of another body.
+    x.response.removeHeader('Accept-Ranges');
     if (apply(x, validators)) return undefined;
     const { sizeBytes } = file;
     const type = contentType(x);

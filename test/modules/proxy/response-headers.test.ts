@@ -40,6 +40,11 @@ const cases: readonly {
     absent: ['x(a)'],
   },
   {
+    it: 'gives way to the Accept-Ranges of a file that it names',
+    head: 'X-Accel-Redirect: /file\r\nAccept-Ranges: bytes\r\nSet-Cookie: a\r\n',
+    passed: { 'accept-ranges': 'bytes', 'set-cookie': 'a' },
+  },
+  {
     it: 'gives the first one of headers that occur once',
     head: 'ETag: "a"\r\nETag: "b"\r\nExpires: 0\r\nExpires: -1\r\nLocation: /a\r\nLocation: /b\r\nX-Accel-Charset: a\r\n',
     passed: { etag: '"a"', expires: '0', location: expect.stringMatching(/\/a$/) as string },
@@ -50,7 +55,14 @@ for (const { it, head, passed, absent = [] } of cases) {
   test(`a response of an upstream ${it}`, async (t) => {
     const text = JSON.stringify(`HTTP/1.1 200 OK\r\n${head}Content-Length: 2\r\n\r\nhi`);
     const { port } = await startScriptedUpstream(t, readScripts(`script: ${text}`));
-    const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
+    const gw = await load(
+      t,
+      (dir) => `server {
+        location / { proxy_pass http://127.0.0.1:${port}; }
+        location /file { internal; alias ${dir}/file; }
+      }`,
+      { file: 'hi' },
+    );
     const response = await gw.raw('GET /~script HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
     const lines = response.slice(0, response.indexOf('\r\n\r\n')).split('\r\n').slice(1);
     const headers = new Map<string, string>();

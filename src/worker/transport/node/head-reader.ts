@@ -209,8 +209,7 @@ export class HeadReader implements LineReceiver {
     const { contentLength } = this.#scan;
     return {
       facts: {
-        // Of HTTP/0.9 nginx knows no version, and what is refused may have bytes that need not be UTF-8.
-        line: version === '0.9' ? `${method} ${pathAndQuery}` : undefined,
+        line: unusualLine(line),
         method,
         requestUri: pathAndQuery,
         uri: uri ?? '',
@@ -290,6 +289,13 @@ export class HeadReader implements LineReceiver {
     );
     return lineOf(text, 0, text.length);
   }
+}
+
+/** The line of a request as `$request` shows it, unless method, path and version make it up. */
+function unusualLine({ method, target, authority, version }: RequestLine): string | undefined {
+  // Of HTTP/0.9 nginx knows no version.
+  if (version === '0.9') return `${method} ${fromUtf8(target)}`;
+  return authority === '' ? undefined : `${method} ${fromUtf8(target)} HTTP/${version}`;
 }
 
 const PATH_AND_QUERY = /^[A-Z]+ (\/[^?# ]*)\?/;
