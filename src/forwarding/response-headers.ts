@@ -15,16 +15,19 @@ export interface Accel {
 }
 
 /** What is done with a header of a response, by its name. `check`: the name is no token, so it is not passed on. */
-type Treatment = 'pass' | 'check' | 'drop' | 'type' | 'connection' | 'rewrite' | 'once';
+type Treatment = 'pass' | 'check' | 'drop' | 'type' | 'connection' | 'upgrade' | 'rewrite' | 'once';
 
 /** nginx hides these, whatever the protocol. */
 const HIDDEN: readonly string[] =
   'X-Accel-Expires X-Accel-Redirect X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset'.split(' ');
 /**
- * Headers that end with this hop or are written anew. `Connection` is evaluated first, and `Trailer` is passed on with the fields
- * it names.
+ * Headers that end with this hop or are written anew. `Connection` is evaluated first, `Trailer` is passed on with the fields it
+ * names, and so is `Upgrade`: a 426 says there what is asked for, any other response what could be.
  */
-const HOPS = [...HOP_BY_HOP.filter((name) => name !== 'connection' && name !== 'trailer'), 'content-length'];
+const HOPS = [
+  ...HOP_BY_HOP.filter((name) => !['connection', 'trailer', 'upgrade'].includes(name)),
+  'content-length',
+];
 /** Of these the first one counts (nginx ngx_http_upstream_process_header_line). */
 const ONCE: readonly string[] = ['server', 'date', 'expires', 'last-modified', 'etag', 'location'];
 const MAX_NAMES = 1_000;
@@ -62,6 +65,9 @@ export class ResponseHeaders {
       else if (treatment === 'type') type = isPlain ? value : safeType(x, name, value);
       else if (treatment === 'connection') {
         if (!KEPT.has(value)) hops = connectionOptions(value);
+      } else if (treatment === 'upgrade') {
+        // A 101 gets the protocol that its client has asked for.
+        if (status !== 101) x.response.setHeader(name, value);
       } else if (treatment !== 'drop') this.#rewrite(x, { name, value, treatment });
     }
     for (const name of this.#upstreamOnly) x.response.omit(name);
@@ -91,8 +97,7 @@ export class ResponseHeaders {
       const name = headers[index] as string;
       const value = headers[index + 1] as string;
       const treatment = this.#known.get(name) ?? this.#learn(name);
-      const isPassed = treatment !== 'drop' && treatment !== 'connection' && treatment !== 'check';
-      if (isPassed && isSafeHeaderValue(value)) fields.push(name, value);
+      if (!UNHINTED.has(treatment) && isSafeHeaderValue(value)) fields.push(name, value);
     }
     return fields;
   }
@@ -145,6 +150,7 @@ export class ResponseHeaders {
     return new Map<string, Treatment>([
       ['content-type', 'type'],
       ['connection', 'connection'],
+      ['upgrade', 'upgrade'],
       ...ONCE.map((name) => [name, 'once'] as const),
       ...[...this.#rewrites.keys()].map((name) => [name, 'rewrite'] as const),
       ...hidden.map((name) => [name, 'drop'] as const),
@@ -152,6 +158,9 @@ export class ResponseHeaders {
     ]);
   }
 }
+
+/** What a 103 does not pass on. */
+const UNHINTED: ReadonlySet<Treatment> = new Set(['drop', 'connection', 'upgrade', 'check']);
 
 function duplicateLine(name: string, value: string, before: string): string {
   return `upstream sent duplicate header line: "${name}: ${value}", previous value: "${name}: ${before}", ignored`;

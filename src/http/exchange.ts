@@ -291,6 +291,7 @@ export class Exchange implements StateHolder {
     this.done = true;
     this.status = this.errorStatus === 0 ? status : this.errorStatus;
     this.response.type = contentType;
+    this.response.isDecided = true;
     // An error page has the status of the error and its reason phrase.
     if (this.errorStatus !== 0) this.response.reason = undefined;
     if (this.failed) return;

@@ -24,6 +24,8 @@ export class ResponseHead {
   headers: string[] | undefined = undefined;
   /** Returns the trailer fields; called at the end of a chunked body. A response with trailers is chunked. */
   trailers: (() => readonly string[]) | undefined = undefined;
+  /** Status and headers are final: what follows for the client is this head. */
+  isDecided = false;
   /** The head as sent, if the engine writes it itself. */
   sentText: string | undefined = undefined;
   readonly #owner: WarningSink;
@@ -100,5 +102,6 @@ export class ResponseHead {
   /** Removes everything that configuration and modules have added. */
   clear(): void {
     this.headers = this.reason = this.trailers = this.#omitted = undefined;
+    this.isDecided = false;
   }
 }

@@ -169,7 +169,13 @@ export class RequestStream implements Carrier {
     this.#settle();
     const stream = this.#stream;
     if (!stream || stream.destroyed) return;
-    stream.close(NGHTTP2_CANCEL);
+    this.#reset(stream, NGHTTP2_CANCEL);
+  }
+
+  /** Node.js ends a stream before it resets it: the peer would take what it has got for the whole body. */
+  #reset(stream: ClientHttp2Stream, code: number): void {
+    stream._final = (done) => done();
+    stream.close(code);
     stream.destroy();
   }
 
@@ -227,10 +233,7 @@ export class RequestStream implements Carrier {
     const caller = this.#caller as Caller;
     this.#settle();
     // The peer needs no more of the request than it has read.
-    if (!stream.writableFinished) {
-      stream.close(NGHTTP2_NO_ERROR);
-      stream.destroy();
-    }
+    if (!stream.writableFinished) this.#reset(stream, NGHTTP2_NO_ERROR);
     caller.end(this.#trailers);
   }
 

@@ -366,3 +366,16 @@ test('a client that leaves cancels its stream, and the others go on', async (t) 
   expect(peer.open()).toBe(1);
   connections[1]?.destroy();
 });
+
+test('an upload that its client gives up is reset, and never ended', async (t) => {
+  const peer = await startRawHttp2(t, () => undefined);
+  const gw = await passing(t, [peer.port], 'proxy_request_buffering off;');
+  const client = await connectRaw(gw.port);
+  client.write('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 10\r\n\r\nhalf');
+  const sent = (type: number): readonly Frame[] =>
+    peer.frames.filter((one) => one.type === type && one.id > 0);
+  await expect.poll(() => sent(FRAME.data).length).toBe(1);
+  client.destroy();
+  await expect.poll(() => sent(FRAME.reset).length).toBe(1);
+  expect(sent(FRAME.data).map(({ flags, payload }) => [flags, String(payload)])).toEqual([[0, 'half']]);
+});

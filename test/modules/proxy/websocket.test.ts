@@ -138,6 +138,27 @@ test('close codes and reasons go both ways', async (t) => {
   await expect.poll(() => echo.said).toEqual(['close 4001 see you', 'close 4002 enough']);
 });
 
+test('$bytes_sent counts what the client has received, and $body_bytes_sent what is behind the head', async (t) => {
+  const { port } = await startEcho(t, (client) => {
+    for (const length of [5, 200, 70_000]) client.send(Buffer.alloc(length));
+    client.ping('ping');
+    client.close(4001, 'see you');
+  });
+  const gw = await load(
+    t,
+    `log_format sent "$bytes_sent $body_bytes_sent"; access_log access.log sent; ${conf(port)}`,
+  );
+  const client = await gw.connect();
+  const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  client.write(`GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n${key}\r\n`);
+  // A client that has got the close frame sends its own, and is closed.
+  await client.until(/see you/);
+  client.write(Buffer.from('888000000000', 'hex'));
+  const received = await client.closed;
+  const body = received.length - received.indexOf('\r\n\r\n') - 4;
+  expect((await gw.waitForAccessLog(/^.*\n/))[0]).toBe(`${received.length} ${body}\n`);
+});
+
 test('the client is cut when the upstream is cut', async (t) => {
   const { gw } = await start(t);
   const client = await connect(t, gw);

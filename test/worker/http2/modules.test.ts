@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { callOn, openHttp2 } from '../../harness/http2-client.ts';
+import { readScripts, startScriptedUpstream } from '../../harness/scripted-upstream.ts';
 import { redis } from '../../harness/redis.ts';
 
 test('worker events are published and streamed over HTTP/2', async (t) => {
@@ -69,5 +70,53 @@ test('the operator surface counts streams as requests', async (t) => {
   expect(body).toMatch(
     /^Active connections: 1 \nserver accepts handled requests\n 1 1 4 \nReading: 0 Writing: 1 Waiting: 0/,
   );
+  session.destroy();
+});
+
+const SCRIPTS = readScripts(`
+head-alone: "HTTP/1.1 200 OK\\r\\nContent-Length: 100\\r\\n\\r\\n" <close>
+half-body: "HTTP/1.1 200 OK\\r\\nContent-Length: 100\\r\\n\\r\\nhalf" <close>
+head-alone-chunked: "HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n" <pause> <close>
+half-chunks: "HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n4\\r\\nhalf\\r\\n" <pause> <close>
+asks-upgrade: "HTTP/1.1 426 Upgrade Required\\r\\nUpgrade: TLS/1.0\\r\\nContent-Length: 2\\r\\n\\r\\nhi"`);
+
+const BROKEN = [
+  ['/~head-alone', '100', ''],
+  ['/~half-body', '100', 'half'],
+  ['/~head-alone-chunked', undefined, ''],
+  ['/~half-chunks', undefined, 'half'],
+] as const;
+
+test('a response that breaks off is what there was of it, and a reset', async (t) => {
+  const upstream = await startScriptedUpstream(t, SCRIPTS);
+  const gw = await startGateway(
+    t,
+    `http2 on; server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`,
+  );
+  const session = openHttp2(gw.port);
+  for (const [path, length, body] of BROKEN) {
+    const stream = session.request({ ':path': path });
+    const seen = { status: 0, length: undefined as string | undefined, body: '' };
+    stream.on('error', () => undefined);
+    stream.once('response', (fields) => {
+      seen.status = Number(fields[':status']);
+      seen.length = fields['content-length'];
+    });
+    stream.setEncoding('utf8').on('data', (piece: string) => (seen.body += piece));
+    await new Promise((resolve) => stream.once('close', resolve));
+    expect([path, seen, stream.rstCode]).toEqual([path, { status: 200, length, body }, 2]);
+  }
+  session.destroy();
+});
+
+test('the Upgrade of a response is for clients of HTTP/1 alone', async (t) => {
+  const upstream = await startScriptedUpstream(t, SCRIPTS);
+  const gw = await startGateway(
+    t,
+    `http2 on; server { location / { proxy_pass http://127.0.0.1:${upstream.port}; } }`,
+  );
+  const session = openHttp2(gw.port);
+  const { status, headers } = await callOn(session, '/~asks-upgrade');
+  expect([status, headers.get('content-length'), headers.get('upgrade')]).toEqual([426, '2', null]);
   session.destroy();
 });

@@ -16,11 +16,9 @@ const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\n'.length;
 
 /** Gives the bytes of the response. uWebSockets.js does not report the size of a head, so it is computed from its parts. */
 function sentBytes(x: Exchange): number {
-  if (!x.done || x.aborted) return 0;
-  return (
-    x.bodyBytesSent +
-    (x.response.sentText === undefined ? headBytes(x) : Buffer.byteLength(x.response.sentText))
-  );
+  const { isDecided, sentText } = x.response;
+  if (!x.done || !isDecided) return 0;
+  return x.bodyBytesSent + (sentText === undefined ? headBytes(x) : Buffer.byteLength(sentText));
 }
 
 function headBytes(x: Exchange): number {

@@ -161,8 +161,14 @@ export class StreamWire implements Wire, StreamOwner {
 
   /** Resets the stream; the other streams of the connection go on. */
   close(): void {
+    const stream = this.#stream;
+    const reset = guarded(this.x, () => stream.close(NGHTTP2_INTERNAL_ERROR));
     this.#leave(false);
-    this.#stream.close(NGHTTP2_INTERNAL_ERROR);
+    // Node.js ends a stream before it resets it: a body without a length would pass for complete.
+    stream._final = (done) => done();
+    // A head is sent in the next turn, and not at all if its stream is reset before.
+    if (stream.headersSent) setImmediate(reset);
+    else reset();
   }
 
   /** Refuses a malformed request. */

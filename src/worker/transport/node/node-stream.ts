@@ -35,7 +35,12 @@ export class NodeStream implements ResponseStream {
     this.#facts = facts;
     this.#head = facts.head;
     this.#left = facts.framing === 'length' ? facts.lengthBytes : Infinity;
-    setImmediate(guarded(owner.x, () => this.#writeHead()));
+    setImmediate(guarded(owner.x, () => this.sendHead()));
+  }
+
+  /** Sends the head, if it still waits for the first piece. */
+  sendHead(): void {
+    if (!this.#ended && !this.#owner.x.aborted) this.#connection.write(this.#takeHead());
   }
 
   write(chunk: string | Uint8Array): boolean {
@@ -73,10 +78,6 @@ export class NodeStream implements ResponseStream {
   release(): void {
     this.#ended = true;
     this.#head = '';
-  }
-
-  #writeHead(): void {
-    if (!this.#ended && !this.#owner.x.aborted) this.#connection.write(this.#takeHead());
   }
 
   #takeHead(): string {

@@ -100,6 +100,7 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   close(): void {
+    this.#stream?.sendHead();
     this.#connection.cut();
     this.leave();
   }
@@ -107,7 +108,8 @@ export class NodeWire implements Wire, StreamOwner {
   tunnel(protocol: string, peer: Duplex): void {
     const { x } = this;
     const connection = this.#connection;
-    connection.write(upgradeHeadText(this.#headFacts(101), protocol));
+    x.response.sentText = upgradeHeadText(this.#headFacts(101), protocol);
+    connection.write(x.response.sentText);
     joinStreams(connection.handOver(), peer, {
       wrote: (bytes) => x.wrote(bytes),
       ended: () => this.#finish(),

@@ -13,6 +13,8 @@ interface StreamRules {
   readonly timeoutMs: number;
   /** The body of the request, if it is not complete. Then the response ends behind it, and closes its connection. */
   readonly body: RequestBody | undefined;
+  /** Ends the head of a response that breaks off before its first piece; called inside a cork. */
+  readonly endHead: () => void;
 }
 
 /** A chunked response. */
@@ -22,6 +24,7 @@ export class UwsStream implements ResponseStream {
   readonly #rules: StreamRules;
   #waiting: { readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined = undefined;
   #full = false;
+  #begun = false;
   #ended = false;
 
   constructor(res: HttpResponse, owner: StreamOwner, rules: StreamRules) {
@@ -41,6 +44,7 @@ export class UwsStream implements ResponseStream {
   write(chunk: string | Uint8Array): boolean {
     // An empty chunk would end the body.
     if (this.#ended || this.#owner.x.aborted || chunk.length === 0) return !this.#full;
+    this.#begun = true;
     this.#owner.x.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
     this.#res.cork(() => {
       this.#full = !this.#res.write(chunk);
@@ -70,6 +74,13 @@ export class UwsStream implements ResponseStream {
     );
   }
 
+  /** Completes the head, if no piece has done so: the connection is about to be closed. */
+  sendHead(): void {
+    if (this.#begun || this.#ended) return;
+    this.#begun = true;
+    this.#res.cork(this.#rules.endHead);
+  }
+
   #finish(closes: boolean): void {
     this.#res.cork(() => this.#res.end(undefined, closes));
     this.#owner.finished();
@@ -92,6 +103,8 @@ interface SizedRules {
   readonly close: (() => void) | undefined;
   /** Writes the head; called once, inside a cork, together with the first bytes. */
   readonly writeHead: () => void;
+  /** Ends the head of a response that breaks off before its first byte; called behind `writeHead`. */
+  readonly endHead: () => void;
 }
 
 /**
@@ -144,6 +157,16 @@ export class UwsSizedStream implements ResponseStream {
     if (this.#ended || this.#owner.x.aborted) return;
     this.#ended = true;
     if (this.#taken + (this.#rest?.length ?? 0) < this.#rules.lengthBytes) this.#owner.x.abort();
+  }
+
+  /** Sends the head, if no byte has done so: the connection is about to be closed. */
+  sendHead(): void {
+    if (this.#begun || this.#ended) return;
+    this.#begun = true;
+    this.#res.cork(() => {
+      this.#rules.writeHead();
+      this.#rules.endHead();
+    });
   }
 
   /** Resolves `drained`, also after an abort, when the next write does nothing. */

@@ -10,6 +10,7 @@ import {
   statusLine,
   type Wire,
 } from '../../../http/index.ts';
+import { headerLines } from '../../../http1/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
 import { guarded } from '../guarded.ts';
@@ -24,6 +25,18 @@ import { UwsSizedStream, UwsStream } from './uws-stream.ts';
 import type { Relay, Relayed } from './websocket-behavior.ts';
 
 const NO_HEADERS: readonly string[] = [];
+
+/** What uWebSockets.js adds to the head of a handshake, for its length alone. */
+const HANDSHAKE: readonly string[] = [
+  'Upgrade',
+  'websocket',
+  'Connection',
+  'Upgrade',
+  'Sec-WebSocket-Accept',
+  '0123456789012345678901234567',
+  'Date',
+  'Thu, 01 Jan 1970 00:00:00 GMT',
+];
 
 /** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
@@ -131,6 +144,7 @@ export class UwsWire implements Wire, StreamOwner {
 
   close(): void {
     this.detach();
+    this.#stream?.sendHead();
     this.#res.close();
   }
 
@@ -195,6 +209,8 @@ export class UwsWire implements Wire, StreamOwner {
     const { response } = this.x;
     const protocol = response.header('sec-websocket-protocol') ?? '';
     for (const name of ['accept', 'protocol', 'extensions']) response.removeHeader(`sec-websocket-${name}`);
+    const chosen = protocol === '' ? [] : ['Sec-WebSocket-Protocol', protocol];
+    response.sentText = `HTTP/1.1 101 Switching Protocols\r\n${headerLines([...(response.headers ?? []), ...HANDSHAKE, ...chosen])}\r\n`;
     this.#res.cork(() => {
       this.#res.writeStatus('101 Switching Protocols');
       if (response.headers) writeHeaders(this.#res, response.headers);
@@ -236,7 +252,11 @@ export class UwsWire implements Wire, StreamOwner {
     });
     const timeoutMs = this.x.rules.sendTimeoutMs;
     const body = this.#isEarly ? this.#body : undefined;
-    return (this.#stream = new UwsStream(this.#res, this, { timeoutMs, body }));
+    return (this.#stream = new UwsStream(this.#res, this, {
+      timeoutMs,
+      body,
+      endHead: () => this.#endHead('Transfer-Encoding', 'chunked'),
+    }));
   }
 
   /** Drops the body before a response. Within the handler it has no data handler yet, and needs none. */
@@ -255,7 +275,8 @@ export class UwsWire implements Wire, StreamOwner {
     };
     const timeoutMs = this.x.rules.sendTimeoutMs;
     const close = closes ? (): void => this.#closeSoon() : undefined;
-    return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, close, writeHead });
+    const endHead = (): void => this.#endHead('Content-Length', String(lengthBytes));
+    return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, close, writeHead, endHead });
   }
 
   get #isHeadAlone(): boolean {
@@ -283,14 +304,18 @@ export class UwsWire implements Wire, StreamOwner {
     this.finished();
   }
 
+  /** Writes the last two headers. uWebSockets.js writes values unchanged, so the empty line can stand in the last one. */
+  #endHead(name: string, value: string): void {
+    this.#res.writeHeader('Date', this.#socket.date.text()).writeHeader(name, `${value}\r\n`);
+  }
+
   /**
    * Ends a head that is all of its response, and closes the connection. `endWithoutBody` does not close, and `end` would
-   * add a Content-Length. uWebSockets.js writes values unchanged, so the empty line can stand in the last one.
+   * add a Content-Length.
    */
   #closeAfterHead(): void {
     this.#outliveHandler();
-    const date = this.#socket.date.text();
-    this.#res.writeHeader('Date', `${date}\r\nConnection: close\r\n`);
+    this.#endHead('Connection', 'close');
     this.#closeSoon();
     this.finished();
   }

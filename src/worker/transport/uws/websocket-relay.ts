@@ -12,6 +12,7 @@ const MAX_ALL_WAITING_BYTES = 67_108_864;
 const UNNOTICED_BYTES = 65_536;
 /** Close codes that a frame may carry (RFC 6455, 7.4). */
 const NO_STATUS = 1005;
+const NO_CLOSE_FRAME = 1006;
 const GOING_AWAY = 1001;
 const TOO_BIG = 1009;
 const TRY_LATER = 1013;
@@ -61,7 +62,7 @@ export class WebSocketRelay implements Relay {
       act: (...args: Args) => void,
     ) => from.on(event, guarded(this, act));
     hear(receiver, 'message', (data: Buffer, isBinary: boolean) => this.#toClient(data, isBinary));
-    hear(receiver, 'ping', (data: Buffer) => void this.#client?.ping(data));
+    hear(receiver, 'ping', (data: Buffer) => this.#ping(data));
     hear(receiver, 'conclude', (code: number, reason: Buffer) => this.#closeClient(code, reason));
     hear(receiver, 'error', (error: Error) => this.#closeClient(errorCode(error), NOTHING));
     hear(receiver, 'drain', () => this.#flow({ isReceiverFull: false }));
@@ -105,6 +106,8 @@ export class WebSocketRelay implements Relay {
     this.#relays?.delete(this);
     if (this.#isOver) return;
     this.#isOver = true;
+    if (code !== NO_CLOSE_FRAME)
+      this.#owner.wrote(frameBytes(code === NO_STATUS ? 0 : 2 + reason.byteLength));
     const upstream = this.#upstream;
     if (isSendable(code)) {
       this.#sender.close(
@@ -135,9 +138,15 @@ export class WebSocketRelay implements Relay {
 
   #toClient(data: Buffer, isBinary: boolean): void {
     if (!this.#client) return;
-    this.#owner.wrote(data.length);
+    this.#owner.wrote(frameBytes(data.length));
     // 0 means that the client's buffer is full.
     if (this.#client.send(data, isBinary) === 0) this.#flow({ isClientFull: true });
+  }
+
+  #ping(data: Buffer): void {
+    if (!this.#client) return;
+    this.#owner.wrote(frameBytes(data.length));
+    this.#client.ping(data);
   }
 
   #flow({
@@ -165,9 +174,15 @@ export class WebSocketRelay implements Relay {
   }
 }
 
+/** The size of a frame without a mask (RFC 6455, 5.2). */
+function frameBytes(payloadBytes: number): number {
+  return payloadBytes + (payloadBytes < 126 ? 2 : payloadBytes < 65_536 ? 4 : 10);
+}
+
 function isSendable(code: number): boolean {
   return (
-    code === NO_STATUS || (code >= 1000 && code <= 4999 && code !== 1004 && code !== 1006 && code !== 1015)
+    code === NO_STATUS ||
+    (code >= 1000 && code <= 4999 && code !== 1004 && code !== NO_CLOSE_FRAME && code !== 1015)
   );
 }
 
