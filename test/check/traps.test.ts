@@ -83,3 +83,67 @@ testRule('log-name-chosen', [
   },
   { it: 'accepts a condition', text: 'access_log logs/$arg_name combined if=$cookie_a;' },
 ]);
+
+testRule('shadowed-names', [
+  {
+    it: 'finds a name of the wildcard socket, on loopback too',
+    in: 'http',
+    text: 'server { listen 127.0.0.1:8080; server_name a.example; }\nserver { listen 8080; server_name a.example b.example; }',
+    says: [
+      'requests for "b.example" to 127.0.0.1:8080 do not reach its server, which listens on 0.0.0.0:8080',
+    ],
+  },
+  {
+    it: 'accepts a server that listens on both',
+    in: 'http',
+    text: 'server { listen 10.0.0.1:8080; listen 8080; server_name a.example; }',
+  },
+  {
+    it: 'accepts other ports, and servers without a name',
+    in: 'http',
+    text: 'server { listen 10.0.0.1:8080; server_name a.example; }\nserver { listen 8081; server_name b.example; }\nserver { listen 8080 default_server; server_name _; }',
+  },
+]);
+
+testRule('redirect-port', [
+  {
+    it: 'finds a rewrite',
+    in: 'http',
+    text: 'server { listen 8080 engine=node; set_real_ip_from 10.0.0.1; rewrite ^/old /new permanent; }',
+    says: ['the redirect names port 8080, which may not be the port of the proxy in front'],
+  },
+  {
+    it: 'accepts whole URLs, the usual ports, and servers behind nobody',
+    in: 'http',
+    text: `server { listen 8080; return 301 /a; }
+      server { listen 8081 engine=node; set_real_ip_from 10.0.0.1; return 301 https://$host/a; }
+      server { listen 80 engine=node; set_real_ip_from 10.0.0.1; return 301 /a; }
+      server { listen 8082 engine=node; set_real_ip_from 10.0.0.1; port_in_redirect off; return 301 /a; }`,
+  },
+]);
+
+testRule('capture-replaced', [
+  {
+    it: 'finds a capture behind the map in the same value, and none before it',
+    in: 'http',
+    text: 'map $uri $m { ~x y; }\nserver { listen 8080; location ~ ^/(a)/(b) { set $k $1$m; return 200 "$1 ${m}/$2"; } }',
+    says: ['"$2" is what "$m" has matched, if one of its patterns does'],
+  },
+  {
+    it: 'accepts a map of plain texts',
+    in: 'http',
+    text: 'map $uri $m { /x y; }\nserver { listen 8080; location ~ ^/(a) { return 200 "$m $1"; } }',
+  },
+]);
+
+testRule('return-below-access', [
+  {
+    it: 'finds a text below a list of addresses',
+    text: 'allow 10.0.0.0/8;\ndeny all;\nlocation = /a { return 200 "for us"; }',
+    says: ['"return" runs before the "deny" that holds here: everybody gets the response'],
+  },
+  {
+    it: 'accepts redirects, refusals and an opened location',
+    text: 'allow 10.0.0.0/8;\ndeny all;\nlocation = /a { return 301 /b; }\nlocation = /b { return 404; }\nlocation = /c { allow all; return 200 "for all"; }',
+  },
+]);

@@ -36,10 +36,42 @@ const returnBypassesAcl: Rule = {
 
 /** The access directives in the block itself; inherited ones may be meant for other locations. */
 function asking(block: BlockView): readonly DirectiveNode[] {
-  return block
-    .own('deny', 'auth_basic', 'auth_request')
-    .filter(({ args }) => args[0] !== undefined && args[0].value !== 'off');
+  return block.own('deny', 'auth_basic', 'auth_request').filter(isAsking);
 }
+
+function isAsking({ args }: DirectiveNode): boolean {
+  return args[0] !== undefined && args[0].value !== 'off';
+}
+
+const returnBelowAccess: Rule = {
+  id: 'GW334',
+  slug: 'return-below-access',
+  severity: 'info',
+  summary: '"return" answers in a location below "deny" or a password',
+  why: 'The rewrite phase comes before the access phase: what the server asks for is never asked in a location whose "return" answers.',
+  fix: 'If everybody may have the response, say so in the location: "allow all", "auth_basic off". If not, serve a file.',
+  bad: {
+    text: 'auth_basic "staff";\nauth_basic_user_file staff;\nlocation = /version { return 200 "1.2.3"; }',
+  },
+  good: {
+    text: 'auth_basic "staff";\nauth_basic_user_file staff;\nlocation = /version { auth_basic off; return 200 "1.2.3"; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('return')) {
+      // A redirect tells nothing, and those to HTTPS or to another host are meant for everybody.
+      const tells = node.args.length === 2 && /^2\d\d$/.test(node.args[0]?.value ?? '');
+      if (!tells || !matchOf(block) || asking(block).length > 0) continue;
+      const asks = block.effective('deny', 'auth_basic', 'auth_request').filter(isAsking);
+      const [first] = asks;
+      if (!first) continue;
+      yield {
+        at: node,
+        message: `"return" runs before the "${first.name.value}" that holds here: everybody gets the response`,
+        related: asks.map(({ span }) => ({ span, label: 'never asked' })),
+      };
+    }
+  },
+};
 
 function isRefusal({ args }: DirectiveNode): boolean {
   return /^[45]\d\d$/.test(args[0]?.value ?? '');
@@ -192,6 +224,7 @@ const statusExposed: Rule = {
 /** The rules about access: `allow`, `deny`, passwords, internal locations. */
 export const ACCESS_RULES: readonly Rule[] = [
   returnBypassesAcl,
+  returnBelowAccess,
   satisfyAnyOpen,
   authOffClosed,
   internalLeak,

@@ -146,5 +146,59 @@ function captureProblem({ capture, span }: CaptureUse, most: number, only: Patte
   };
 }
 
+const captureReplaced: Rule = {
+  id: 'GW226',
+  slug: 'capture-replaced',
+  severity: 'warning',
+  summary: 'a "$1" to "$9" behind a "map" that has patterns',
+  why: 'A value is made from left to right, and a pattern of the "map" that matches on the way replaces all captures: "$1" is its group, or empty.',
+  fix: 'Give the group of the first pattern a name: "(?<id>...)" and "$id".',
+  bad: {
+    in: 'http',
+    text: 'map $host $tenant { default none; ~^(\\w+)\\.example$ $1; }\nserver { listen 8080; rewrite ^/(.*)$ /$tenant/$1 break; }',
+  },
+  good: {
+    in: 'http',
+    text: 'map $host $tenant { default none; ~^(\\w+)\\.example$ $1; }\nserver { listen 8080; rewrite ^/(?<rest>.*)$ /$tenant/$rest break; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const maps = patternMaps(config);
+    if (maps.size === 0) return;
+    for (const { node } of config.uses(...TAKES_CAPTURES)) {
+      const words = node.name.value === 'rewrite' ? node.args.slice(1) : node.args;
+      for (const word of words) {
+        const [map, use] = replacedIn(word, maps);
+        if (!map || !use) continue;
+        const name = map.args[1]?.value ?? '';
+        yield {
+          at: use.span,
+          message: `"$${use.capture}" is what "${name}" has matched, if one of its patterns does`,
+          related: [{ span: map.span, label: 'has patterns' }],
+        };
+      }
+    }
+  },
+};
+
+/** The `map` blocks with patterns, by the names of their variables. */
+function patternMaps(config: CheckedConfig): ReadonlyMap<string, DirectiveNode> {
+  const found = config
+    .uses('map')
+    .filter(({ node }) => node.block?.some(({ name }) => name.value.startsWith('~')));
+  return new Map(found.map(({ node }) => [node.args[1]?.value.slice(1) ?? '', node]));
+}
+
+/** The first such `map` in a word, and the first capture behind it. */
+function replacedIn(
+  word: Word,
+  maps: ReadonlyMap<string, DirectiveNode>,
+): readonly [map?: DirectiveNode | undefined, use?: CaptureUse | undefined] {
+  const names = [...word.value.matchAll(/\$\{?([a-z_]\w*)/gi)];
+  const first = names.find(({ 1: name = '' }) => maps.has(name));
+  if (!first) return [];
+  const behind = spanInWord(word, first.index, first.index + 1).start;
+  return [maps.get(first[1] ?? ''), capturesIn(word).find(({ span }) => span.start > behind)];
+}
+
 /** The rules about captures. */
-export const CAPTURE_RULES: readonly Rule[] = [captureMissing];
+export const CAPTURE_RULES: readonly Rule[] = [captureMissing, captureReplaced];

@@ -1,4 +1,10 @@
-import { lineBehind, reworded, type TextEdit, type Word } from '../../../grammar/index.ts';
+import {
+  type DirectiveNode,
+  lineBehind,
+  reworded,
+  type TextEdit,
+  type Word,
+} from '../../../grammar/index.ts';
 import {
   type CheckedConfig,
   configOf,
@@ -299,11 +305,113 @@ const serverNameNoHost: Rule = {
   },
 };
 
+const shadowedNames: Rule = {
+  id: 'GW225',
+  slug: 'shadowed-names',
+  severity: 'warning',
+  summary: 'a "listen" with an address that takes requests from servers without one',
+  why: 'The socket is chosen first: of a request to that address only the servers that name the address are looked at, and the first or default one gets what none of them is called.',
+  fix: 'Write the "listen" of both servers alike.',
+  bad: {
+    in: 'http',
+    text: 'server { listen 10.0.0.1:8080; server_name a.example; return 204; }\nserver { listen 8080; server_name b.example; return 204; }',
+  },
+  good: {
+    in: 'http',
+    text: 'server { listen 8080 default_server; server_name a.example; return 204; }\nserver { listen 8080; server_name b.example; return 204; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const sockets = socketsOf(config);
+    for (const { address, listeners } of sockets) {
+      const [first] = listeners;
+      const wide = first && sockets.find((other) => isAround(other.listeners[0], first));
+      if (!first || !wide) continue;
+      const own = new Set(listeners.flatMap(hostsOf));
+      const lost = wide.listeners.find((each) => hostsOf(each).some((name) => !own.has(name)));
+      const name = lost && hostsOf(lost).find((each) => !own.has(each));
+      if (!lost || name === undefined) continue;
+      yield {
+        at: first.node,
+        message: `requests for "${name}" to ${address} do not reach its server, which listens on ${wide.address}`,
+        // Programs of this machine may have a server of their own.
+        ...(isLoopback(first) && { severity: 'info' }),
+        related: [{ span: lost.node.span, label: 'not asked there' }],
+      };
+    }
+  },
+};
+
+/** True if the first socket has all addresses of the port, and the other one of them. */
+function isAround(wide: Listener | undefined, narrow: Listener): boolean {
+  const [outer, inner] = [wide?.listen.address, narrow.listen.address];
+  if (outer?.kind !== 'inet' || inner.kind !== 'inet' || outer.port !== inner.port) return false;
+  return outer.host === (inner.host.includes(':') ? '::' : '0.0.0.0') && inner.host !== outer.host;
+}
+
+function isLoopback({ listen: { address } }: Listener): boolean {
+  return address.kind === 'inet' && /^127\.|^::1$/.test(address.host);
+}
+
+/** The names of a server that clients may ask for. */
+function hostsOf({ server }: Listener): readonly string[] {
+  const names = coreOf(server).serverNames?.flat() ?? [];
+  return names.flatMap((name) => {
+    const text = serverNameText(name);
+    return name.kind === 'regex' || !text.includes('.') ? [] : [text];
+  });
+}
+
+const redirectPort: Rule = {
+  id: 'GW227',
+  slug: 'redirect-port',
+  severity: 'info',
+  summary: 'redirects behind another proxy that name the port of this server',
+  why: 'A redirect to a path is sent as a URL with the port that the server listens on. Clients of the proxy in front may not reach that port.',
+  fix: 'Say "absolute_redirect off", or "port_in_redirect off" where scheme and host are right.',
+  bad: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 8080 engine=node;\n    location = /old { return 301 /new; }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nabsolute_redirect off;\nserver {\n    listen 8080 engine=node;\n    location = /old { return 301 /new; }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('return', 'rewrite')) {
+      const server = serverOf(block);
+      const path = redirectedPath(node);
+      const { absoluteRedirect, portInRedirect } = configOf(block.level, 'core');
+      if (!server || !path || !absoluteRedirect || !portInRedirect) continue;
+      const [proxy] = server.effective('set_real_ip_from');
+      const ports = (coreOf(server).listens ?? []).flatMap(({ address }) =>
+        address.kind === 'inet' && address.port !== 80 && address.port !== 443 ? [address.port] : [],
+      );
+      if (!proxy || ports[0] === undefined) continue;
+      yield {
+        at: path.span,
+        message: `the redirect names port ${ports[0]}, which may not be the port of the proxy in front`,
+        related: [{ span: proxy.span, label: 'behind a proxy' }],
+      };
+    }
+  },
+};
+
+/** The target of a redirect to a path of the same server. */
+function redirectedPath({ name, args }: DirectiveNode): Word | undefined {
+  const redirects =
+    name.value === 'return'
+      ? /^30[12378]$/.test(args[0]?.value ?? '')
+      : /^(?:redirect|permanent)$/.test(args[2]?.value ?? '');
+  return redirects && args[1]?.value.startsWith('/') === true ? args[1] : undefined;
+}
+
 /** The rules about `listen` and `server_name`. */
 export const SERVER_RULES: readonly Rule[] = [
   deprecated,
   duplicateServerName,
   noDefaultServer,
+  shadowedNames,
+  redirectPort,
   serverIfHost,
   listenConflict,
   suspiciousServerName,
