@@ -38,6 +38,8 @@ const cases: readonly (readonly [it: string, pieces: readonly string[], statuses
   ['a body that is passed on', [post('/passed')], [200]],
   ['a body that nobody reads behind one that is passed on', [post('/passed'), post('/none')], [200, 404]],
   ['a request behind a body that nobody reads', [post('/none'), head('GET', '/none')], [404, 404]],
+  ['a refusal that does not wait for a body', [post('/guarded'), head('GET', '/none')], [403, 404]],
+  ['a long refusal that does not wait for a body', [post('/long')], [403]],
   ['a response before the end of its body', unfinished('/guarded'), [403]],
   ['a response without a body before the end of its body', unfinished('/empty'), [403]],
   ['a response of one byte before the end of its body', unfinished('/byte'), [403]],

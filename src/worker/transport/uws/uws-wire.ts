@@ -95,6 +95,7 @@ export class UwsWire implements Wire, StreamOwner {
   #isFinished = false;
   /** The response comes before the end of its body: it closes its connection, but not before that end. */
   #isEarly = false;
+  #hasWaited = false;
   #stream: UwsStream | UwsSizedStream | undefined = undefined;
 
   constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket, handshake }: UwsPort) {
@@ -219,12 +220,27 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   write(body: string | Uint8Array): void {
+    if (this.#isAhead && !this.#hasWaited) return this.#writeInNextTurn(body);
     this.#send(() => {
       if (this.#isHeadAlone) this.#writeHeadAlone(Buffer.byteLength(body));
       else if (body.length === 0 && this.#isEarly) this.#writeHeadAlone(0);
       else if (body.length > WHOLE_RESPONSE_BYTES || this.#isEarly)
         this.#writeLarge(Buffer.from(body as string));
       else this.#writeWhole(body);
+    });
+  }
+
+  /** Whether the response would come before the end of the body. */
+  get #isAhead(): boolean {
+    return !this.#inHandler && this.#body?.isComplete === false;
+  }
+
+  /** A body that came with its head is received when uWebSockets.js has returned; then the connection can stay open. */
+  #writeInNextTurn(body: string | Uint8Array): void {
+    this.#hasWaited = true;
+    const write = guarded(this.x, () => this.write(body));
+    setImmediate(() => {
+      if (!this.#isFinished) write();
     });
   }
 
@@ -261,10 +277,8 @@ export class UwsWire implements Wire, StreamOwner {
 
   /** Drops the body before a response. Within the handler it has no data handler yet, and needs none. */
   #dropBody(): void {
-    const body = this.#body;
-    if (!body) return;
-    body.drop();
-    this.#isEarly = !this.#inHandler && !body.isComplete;
+    this.#isEarly = this.#isAhead;
+    this.#body?.drop();
   }
 
   #sized(lengthBytes: number): UwsSizedStream {
@@ -322,11 +336,12 @@ export class UwsWire implements Wire, StreamOwner {
 
   /** Closes the connection behind a response that is sent, but that uWebSockets.js does not take for complete. */
   #closeSoon(): void {
-    const close = guarded(this.x, () => this.x.abort());
+    const abort = guarded(this.x, () => this.x.abort());
+    // Closing inside a cork would lose bytes that are not sent yet, and data handlers are called inside one.
+    const close = (): void => void setImmediate(abort);
     const { lingering } = this.x.rules.connection;
     if (this.#isEarly && lingering.mode !== 'off') this.#body?.outlast(lingering, close);
-    // Closing inside a cork would lose bytes that are not sent yet.
-    else setImmediate(close);
+    else close();
   }
 
   /** A partly written head cannot be replaced, so the connection is closed. */
