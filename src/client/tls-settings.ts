@@ -1,4 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
+import type { NamedFile } from '../http/index.ts';
+import type { CertificateCache } from '../system/index.ts';
 import type { TlsSettings } from './connector.ts';
 
 /** A file that was read at load time; its path is absolute. */
@@ -6,7 +8,7 @@ export interface LoadedFile {
   readonly path: string;
   readonly text: string;
   /** The name depends on the request: nothing was read, and `path` is what the directive says. */
-  readonly named?: { readonly value: ComplexValue; readonly directory: string };
+  readonly named?: NamedFile;
 }
 
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
@@ -24,6 +26,8 @@ export interface TlsConfig {
   readonly sslCrl?: LoadedFile;
   readonly sslCertificate?: LoadedFile;
   readonly sslCertificateKey?: LoadedFile;
+  /** For files whose names contain variables. */
+  readonly sslCertificateCache: CertificateCache | 'off';
   readonly sslPasswordFile?: LoadedFile;
   readonly sslConfCommands?: readonly (readonly [name: string, value: string])[];
 }

@@ -136,7 +136,10 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
     facts,
     engine: port.engine,
     proxyProtocol: port.proxyProtocol,
-    tls: compilePortTls(port, compiled.plan, compiled.context.worker),
+    tls: compilePortTls(port, compiled.plan, {
+      handlers: compiled.servers,
+      worker: compiled.context.worker,
+    }),
     http2: port.http2,
     head: port.head,
     headLimits: port.headLimits,

@@ -66,6 +66,7 @@ export interface LocationHandler {
   readonly respond: Handler;
   /** `limit_except`: the handler for methods that are not listed. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
+  readonly pairs: LocationParts['pairs'];
 }
 
 /** The values that the locations of one server share. */
@@ -120,6 +121,7 @@ export async function compileLocation(
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite),
     access: accessOf(plan, compiled, context),
+    pairs: parts.find(({ pairs }) => pairs)?.pairs,
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
   };
 }

@@ -1,6 +1,7 @@
-import { TICKET_KEY, type WorkerScope } from '../contract/index.ts';
-import type { Exchange } from '../http/index.ts';
+import { type PairPaths, TICKET_KEY, type WorkerScope } from '../contract/index.ts';
+import type { Exchange, NewConnection } from '../http/index.ts';
 import { canShakeHands, type GatewayPlan, type PortPlan, type TlsPlan, verifierOf } from '../plan/index.ts';
+import type { ServerHandler } from './server.ts';
 import { ServerNames } from './server-names.ts';
 
 /** The server whose certificate a client gets. */
@@ -10,6 +11,8 @@ export interface TlsTarget {
   readonly namesServer: boolean;
   /** That server speaks HTTP/2. */
   readonly http2: boolean;
+  /** Names the pairs that have to be read for this connection; absent: the plan has all. */
+  readonly pairs?: ((connection: NewConnection) => readonly PairPaths[]) | undefined;
 }
 
 /** The TLS settings of a port. */
@@ -27,17 +30,25 @@ export interface PortTls {
 export function compilePortTls(
   { servers, defaultServer, ssl, http2 }: PortPlan,
   plan: GatewayPlan,
-  worker: WorkerScope,
+  { handlers, worker }: { readonly handlers: readonly ServerHandler[]; readonly worker: WorkerScope },
 ): PortTls | undefined {
   const fallback = plan.servers[defaultServer]?.tls;
   if (!ssl || !fallback) return undefined;
   const speaksHttp2 = (index: number): boolean => http2?.servers.includes(index) ?? false;
-  const nameless: TlsTarget = { plan: fallback, namesServer: false, http2: speaksHttp2(defaultServer) };
+  const settingsOf = (index: number): Pick<TlsTarget, 'plan' | 'pairs'> => {
+    const own = plan.servers[index]?.tls;
+    const shown = canShakeHands(own) ? index : defaultServer;
+    return { plan: plan.servers[shown]?.tls ?? fallback, pairs: handlers[shown]?.pairs() };
+  };
+  const nameless: TlsTarget = {
+    ...settingsOf(defaultServer),
+    namesServer: false,
+    http2: speaksHttp2(defaultServer),
+  };
   const names = new ServerNames<TlsTarget>(nameless);
   for (const index of servers) {
     const server = plan.servers[index];
-    const own = canShakeHands(server?.tls) ? server.tls : fallback;
-    const target: TlsTarget = { plan: own, namesServer: true, http2: speaksHttp2(index) };
+    const target: TlsTarget = { ...settingsOf(index), namesServer: true, http2: speaksHttp2(index) };
     for (const name of server?.names ?? []) names.add(name, target);
   }
   const choose = (serverName: string): TlsTarget =>

@@ -1,4 +1,4 @@
-import type { LocationFacts, LocationMatch } from '../contract/index.ts';
+import type { LocationFacts, LocationMatch, PairPaths } from '../contract/index.ts';
 import {
   beginRewritePhase,
   compileRegex,
@@ -6,12 +6,14 @@ import {
   type Exchange,
   type Handler,
   HttpFault,
+  type NewConnection,
   rewritePhaseOf,
   type Router,
   settleRewritePhase,
   stateKey,
   type SubrequestFacts,
   subrequestOf,
+  unsentRequest,
 } from '../http/index.ts';
 import type { LocationPlan, ServerPlan } from '../plan/index.ts';
 import { type Captures, capturesOf, keepCaptures } from './captures.ts';
@@ -93,6 +95,19 @@ export class ServerHandler implements Router {
   /** The rules of responses that are sent before a location is chosen. */
   get rules(): LocationHandler['rules'] {
     return this.#root.rules;
+  }
+
+  /** Compiles the names of the pairs that a new connection is shown, if they depend on the client. */
+  pairs(): ((connection: NewConnection) => readonly PairPaths[]) | undefined {
+    const { pairs, rules } = this.#root;
+    return (
+      pairs &&
+      ((connection) => {
+        const x = unsentRequest(connection, rules);
+        x.serverName = this.name;
+        return pairs(x);
+      })
+    );
   }
 
   /**

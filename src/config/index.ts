@@ -16,6 +16,7 @@ export {
   type NameRole,
   type PathRole,
 } from './row.ts';
+export { certificateCache } from './certificate-cache.ts';
 export { bind, type BoundBlock, type BoundConfig, type BoundField, firstAt } from './bind.ts';
 export { syntaxOf } from './choose-entry.ts';
 export { isNginxVariable, refusalOf } from './refusals.ts';

@@ -6,6 +6,7 @@ export {
   type ConfigFault,
   type ConfigReport,
   type LocationParts,
+  type PairPaths,
   type ModuleDefinition,
   type VariableDefinition,
   type VariableFamily,

@@ -104,10 +104,18 @@ export interface ConfigReport<C> {
 /** More about a fault: a hint, and the rule of `gw check` that is broken. */
 export type ConfigFault = Pick<FaultDetails, 'hint' | 'rule'>;
 
+/** The absolute paths of a certificate and its key. */
+export interface PairPaths {
+  readonly certificate: string;
+  readonly key: string;
+}
+
 /**
  * The handlers of one module in one location, in the order of the phases. Absent members cost nothing at request time.
  */
 export interface LocationParts {
+  /** On server level only: names the certificates and keys of a handshake, where that depends on the client. */
+  readonly pairs?: (x: Exchange) => readonly PairPaths[];
   /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
   readonly rewrite?: readonly Handler[];

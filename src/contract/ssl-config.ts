@@ -1,3 +1,6 @@
+import type { NamedFile } from '../http/index.ts';
+import type { CertificateCache } from '../system/index.ts';
+
 /** A TLS version as `ssl_protocols` names it. */
 export type TlsVersion = 'SSLv2' | 'SSLv3' | 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 
@@ -14,8 +17,8 @@ export type VerifyClient = 'off' | 'on' | 'optional' | 'optional_no_ca';
 export interface FileName {
   readonly text: string;
   readonly path: string;
-  /** The path contains `$ssl_server_name`: the file is read in each handshake. */
-  readonly isChosen?: true;
+  /** The name contains variables: the file is read in each handshake. */
+  readonly named?: NamedFile;
 }
 
 /** The statuses of client certificates that a worker keeps. */
@@ -32,6 +35,8 @@ export interface SslConfig {
   readonly certificates?: readonly FileName[];
   readonly keys?: readonly FileName[];
   readonly passwordFile?: FileName;
+  /** For files whose names contain variables. */
+  readonly certificateCache: CertificateCache | 'off';
   readonly protocols: readonly TlsVersion[];
   readonly ciphers: string;
   readonly preferServerCiphers: boolean;

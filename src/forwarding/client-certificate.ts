@@ -1,9 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
-import { isAbsolute, join, normalize } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { LRUCache } from 'lru-cache';
 import type { LoadedFile, TlsConfig } from '../client/index.ts';
-import { type Exchange, HttpFault } from '../http/index.ts';
-import { systemReason } from '../system/index.ts';
+import { compileNamedFile, type Exchange, HttpFault } from '../http/index.ts';
+import { certificateFiles, type FileVersion, systemReason } from '../system/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
 /** The certificate that an upstream is shown, where its name depends on the request. */
@@ -16,7 +15,10 @@ export interface ClientCertificate {
 }
 
 /** The directives that it depends on. */
-export type CertificateConfig = Pick<TlsConfig, 'sslCertificate' | 'sslCertificateKey' | 'sslPasswordFile'>;
+export type CertificateConfig = Pick<
+  TlsConfig,
+  'sslCertificate' | 'sslCertificateKey' | 'sslCertificateCache' | 'sslPasswordFile'
+>;
 
 /** So many pairs are kept, for as long as their files do not change. */
 const MAX_KEPT = 1_000;
@@ -26,7 +28,12 @@ const MAX_KEPT = 1_000;
  * `undefined` for a request whose certificate has an empty name (nginx). A file that cannot be read is a 500.
  */
 export function compileClientCertificate(
-  { sslCertificate, sslCertificateKey, sslPasswordFile }: Partial<CertificateConfig>,
+  {
+    sslCertificate,
+    sslCertificateKey,
+    sslCertificateCache = 'off',
+    sslPasswordFile,
+  }: Partial<CertificateConfig>,
   build: Pick<ForwardingBuild, 'value'>,
 ): ((x: Exchange) => ClientCertificate | undefined) | undefined {
   if (!sslCertificate || !sslCertificateKey) return undefined;
@@ -34,44 +41,29 @@ export function compileClientCertificate(
   const certificatePath = compilePath(sslCertificate, build);
   const keyPath = compilePath(sslCertificateKey, build);
   const [passphrase] = sslPasswordFile?.text.split('\n').filter(Boolean) ?? [];
-  const kept = new Map<string, ClientCertificate>();
+  const files = certificateFiles(sslCertificateCache);
+  const kept = new LRUCache<string, ClientCertificate>({ max: MAX_KEPT });
   return (x) => {
-    const [certificate, key] = [certificatePath(x), keyPath(x)];
-    if (certificate === '') return undefined;
-    const id = `${certificate} ${stateOf(certificate)} ${key} ${stateOf(key)}`;
+    const path = certificatePath(x);
+    if (path === '') return undefined;
+    const now = Date.now();
+    const [certificate, key] = [files.version(path, now), files.version(keyPath(x), now)];
+    const id = `${certificate.id} ${key.id}`;
     const known = kept.get(id) ?? { id, ...read([certificate, key], passphrase) };
-    // The one that was used last comes last.
-    kept.delete(id);
     kept.set(id, known);
-    for (const oldest of kept.keys()) if (kept.size > MAX_KEPT) kept.delete(oldest);
     return known;
   };
 }
 
-/**
- * Gives the path for a request, '' for an empty name. Values of variables never lead upwards: a client may have sent them.
- */
 function compilePath(
   { path, named }: LoadedFile,
   build: Pick<ForwardingBuild, 'value'>,
 ): (x: Exchange) => string {
-  if (!named) return () => path;
-  const render = build.value(named.value);
-  return (x) => {
-    const text = render(x);
-    if (text === '') return '';
-    if (/(?:^|\/)\.\.(?:\/|$)|\0/.test(text)) throw new HttpFault(500, `unsafe certificate name "${text}"`);
-    return normalize(isAbsolute(text) ? text : join(named.directory, text));
-  };
-}
-
-function stateOf(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found ? `${found.mtimeMs}/${found.size}/${found.ino}` : '';
+  return named ? compileNamedFile(named, build) : () => path;
 }
 
 function read(
-  [certificate, key]: readonly [string, string],
+  [certificate, key]: readonly [FileVersion, FileVersion],
   passphrase: string | undefined,
 ): Pick<ClientCertificate, 'cert' | 'key'> {
   const pair = { cert: textOf(certificate, ''), key: textOf(key, ' key') };
@@ -79,15 +71,19 @@ function read(
     createSecureContext({ ...pair, ...(passphrase !== undefined && { passphrase }) });
     return pair;
   } catch (error) {
-    throw new HttpFault(500, `cannot load certificate "${certificate}": (SSL: ${(error as Error).message})`);
+    const { message } = error as Error;
+    throw new HttpFault(500, `cannot load certificate "${certificate.path}": (SSL: ${message})`);
   }
 }
 
-function textOf(path: string, what: '' | ' key'): string {
+function textOf(file: FileVersion, what: '' | ' key'): string {
   try {
-    return readFileSync(path, 'utf8');
+    return file.text();
   } catch (error) {
     const reason = systemReason(error as Error);
-    throw new HttpFault(500, `cannot load certificate${what} "${path}": BIO_new_file() failed (${reason})`);
+    throw new HttpFault(
+      500,
+      `cannot load certificate${what} "${file.path}": BIO_new_file() failed (${reason})`,
+    );
   }
 }

@@ -1,5 +1,5 @@
 import { Exchange, type ResponseRules } from './exchange.ts';
-import type { RequestFacts } from './request-facts.ts';
+import type { ConnectionFacts, RequestFacts } from './request-facts.ts';
 import type { ResponseStream } from './response-stream.ts';
 import type { BodyReader, Wire } from './wire.ts';
 
@@ -13,6 +13,9 @@ interface ResponseReceiver {
   closes(): void;
 }
 
+/** What a wire tells of a client. */
+type Peer = Pick<Wire, 'peerAddress' | 'peerPort' | 'requestLength'>;
+
 /** The wire of a request without a client: without a receiver, its response goes nowhere. */
 class NoWire implements Wire {
   readonly peerAddress: string;
@@ -24,12 +27,12 @@ class NoWire implements Wire {
   readonly #receiver: ResponseReceiver | undefined;
   readonly #body: Buffer;
 
-  constructor(origin: Exchange, receiver: ResponseReceiver | undefined, body: Buffer) {
+  constructor(peer: Peer, receiver: ResponseReceiver | undefined, body: Buffer) {
     this.#receiver = receiver;
     this.#body = body;
-    this.peerAddress = origin.remoteAddress;
-    this.peerPort = origin.remotePort;
-    this.requestLength = origin.wire.requestLength;
+    this.peerAddress = peer.peerAddress;
+    this.peerPort = peer.peerPort;
+    this.requestLength = peer.requestLength;
   }
 
   keepPeer(): void {
@@ -83,7 +86,10 @@ export function detachedFrom(
   origin.wire.keepPeer();
   const request = { ...origin.request, ...target, method, headers, contentLength: body.length };
   const rules = { ...origin.rules, logs: [], errorPages: undefined, ...changed };
-  const x = new Exchange(request, { wire: new NoWire(origin, receiver, body), rules });
+  const { remoteAddress: peerAddress, remotePort: peerPort } = origin;
+  const { requestLength } = origin.wire;
+  const wire = new NoWire({ peerAddress, peerPort, requestLength }, receiver, body);
+  const x = new Exchange(request, { wire, rules });
   const { uri, args } = target ?? origin;
   x.uri = uri;
   x.args = args;
@@ -96,3 +102,40 @@ export function detachedFrom(
   x.copyStates(origin);
   return x;
 }
+
+/** A connection on which no request has come yet. */
+export interface NewConnection extends Pick<Wire, 'peerAddress' | 'peerPort'> {
+  readonly port: RequestFacts['port'];
+  readonly facts: ConnectionFacts;
+}
+
+/**
+ * Stands for the request that a connection has not sent yet: variables that are evaluated in a handshake are those of it (nginx
+ * ngx_http_ssl_certificate). It has no response and is not logged.
+ */
+export function unsentRequest(
+  { peerAddress, peerPort, port, facts }: NewConnection,
+  rules: ResponseRules,
+): Exchange {
+  const request: RequestFacts = {
+    ...UNSENT,
+    port,
+    connection: facts,
+  };
+  return new Exchange(request, {
+    wire: new NoWire({ peerAddress, peerPort, requestLength: 0 }, undefined, NOTHING),
+    rules: { ...rules, logs: [] },
+  });
+}
+
+const UNSENT = {
+  method: '',
+  requestUri: '',
+  uri: '',
+  args: '',
+  host: '',
+  contentLength: 0,
+  serial: 0,
+  httpVersion: '1.0',
+  headers: [],
+} as const;

@@ -32,7 +32,8 @@ export {
 export type { AccessCheck, Denial, Getter, HeaderFilter, LogStep, Verdict } from './steps.ts';
 export { type BodyOutcome, type BodyReader, type PieceReceiver, roomFor, type Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
-export { detachedFrom } from './detached.ts';
+export { detachedFrom, type NewConnection, unsentRequest } from './detached.ts';
+export { compileNamedFile, namedFile, type NamedFile } from './named-file.ts';
 export { subrequestOf } from './subrequest.ts';
 export {
   compileConditions,

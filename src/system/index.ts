@@ -1,3 +1,4 @@
+export { type CertificateCache, certificateFiles, type FileVersion } from './certificate-files.ts';
 export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts';
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
 export { helperEnvironment } from './helper-environment.ts';

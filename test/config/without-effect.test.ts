@@ -20,14 +20,14 @@ const DIRECTIVES = `
   referer_hash_bucket_size proxy_headers_hash_max_size proxy_headers_hash_bucket_size
   gzip_no_buffer gzip_buffers gzip_window gzip_hash postpone_gzipping gunzip_buffers brotli_buffers ssi_min_file_chunk
   ssi_ignore_recycled_buffers
-  proxy_temp_path proxy_temp_file_write_size proxy_send_lowat proxy_socket_rcvbuf proxy_socket_sndbuf proxy_ssl_certificate_cache
+  proxy_temp_path proxy_temp_file_write_size proxy_send_lowat proxy_socket_rcvbuf proxy_socket_sndbuf
   fastcgi_temp_path fastcgi_temp_file_write_size fastcgi_send_lowat uwsgi_temp_path uwsgi_temp_file_write_size
-  uwsgi_ssl_certificate_cache scgi_temp_path scgi_temp_file_write_size grpc_ssl_certificate_cache
+  scgi_temp_path scgi_temp_file_write_size
   http2_streams_index_size http2_recv_buffer_size http2_pool_size http2_chunk_size http2_max_requests http2_max_field_size
   http2_max_header_size http2_idle_timeout http2_recv_timeout http2_max_concurrent_pushes http2_push http2_push_preload
   http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size quic_bpf quic_retry quic_gso quic_active_connection_id_limit
   quic_host_key
-  ssl_early_data ssl_buffer_size ssl_certificate_cache ssl_certificate_compression`;
+  ssl_early_data ssl_buffer_size ssl_certificate_compression`;
 
 const SOCKETS =
   'reuseport deferred bind multipath backlog= rcvbuf= sndbuf= fastopen= accept_filter= so_keepalive=';

@@ -1,12 +1,10 @@
 import type { TlsConfig } from '../../client/index.ts';
-import { type AnyRow, type ArgReader, type Context, readers, type Rows } from '../../config/index.ts';
+import type { AnyRow, Rows } from '../../config/index.ts';
 import type { ForwardingConfig, ShownHeadersConfig, TryingConfig } from '../config.ts';
 import { passingRows, shownHeadersRows } from './passing.ts';
 import { storingRows } from './storing.ts';
 import { tlsRows } from './tls.ts';
 import { tryingRows } from './trying.ts';
-
-const HSL: readonly Context[] = ['http', 'server', 'location'];
 
 /** Texts for the reference: the defaults that a protocol has of its own, by the names of their directives without prefix. */
 type Defaults = Readonly<Record<string, string>>;
@@ -29,8 +27,7 @@ export function shownHeadersDirectives(prefix: string, defaults: Defaults = {}):
 
 /** Gives the directives about TLS. */
 export function tlsDirectives(prefix: string, defaults: Defaults = {}): Rows<TlsConfig> {
-  const own = prefixed(prefix, tlsRows, defaults) as Rows<TlsConfig>;
-  return { ...own, ...withoutEffect<TlsConfig>(prefix, CERTIFICATES) };
+  return prefixed(prefix, tlsRows, defaults) as Rows<TlsConfig>;
 }
 
 const sourceOf = (prefix: string, name: string): string =>
@@ -52,35 +49,5 @@ function prefixed(prefix: string, rows: AnyRows, defaults: Defaults): AnyRows {
         { ...row, source, ...(defaultText !== undefined && { defaultText }) } as AnyRow,
       ];
     }),
-  );
-}
-
-const words = (syntax: string, max = Infinity): ArgReader<unknown> => ({ ...readers.texts, syntax, max });
-
-interface Ineffective {
-  readonly args: ArgReader<unknown>;
-  readonly why: string;
-}
-
-const CERTIFICATES: Readonly<Record<string, Ineffective>> = {
-  ssl_certificate_cache: {
-    args: words('off | max=number [inactive=time] [valid=time]', 3),
-    why: 'certificates stay loaded',
-  },
-};
-
-/** Gives directives that are accepted and checked, without effect. */
-function withoutEffect<C>(prefix: string, rows: Readonly<Record<string, Ineffective>>): Rows<C> {
-  return Object.fromEntries(
-    Object.entries(rows).map(([name, { args, why }]) => [
-      `${prefix}_${name}`,
-      {
-        contexts: HSL,
-        args,
-        accepted: why,
-        summary: `Accepted, without effect: ${why}.`,
-        source: sourceOf(prefix, name),
-      },
-    ]),
   );
 }

@@ -3,12 +3,13 @@ import type { Word } from '../../../grammar/index.ts';
 import type { LoadedFile, TlsConfig, TlsVersion } from '../../client/index.ts';
 import {
   type ArgReader,
-  constantText,
+  certificateCache,
   directivesFor,
   pathFrom,
   readers,
   type ReadScope,
 } from '../../config/index.ts';
+import { namedFile } from '../../http/index.ts';
 import { readerOf, systemReason } from '../../system/index.ts';
 
 /**
@@ -20,9 +21,8 @@ function loadedFile(what: string, takesVariables = false): ArgReader<LoadedFile>
     const { report, confDir } = scope;
     // An empty name cancels an inherited one (nginx).
     if (word.value === '') return { path: '', text: '' };
-    const value = takesVariables ? scope.complexValue(word) : undefined;
-    if (value && constantText(value) === undefined)
-      return { path: word.value, text: '', named: { value, directory: confDir } };
+    const named = takesVariables ? namedFile(scope.complexValue(word), confDir) : undefined;
+    if (named) return { path: word.value, text: '', named };
     const path = resolve(confDir, word.value);
     try {
       return { path, text: readerOf(report)(path).toString() };
@@ -135,6 +135,15 @@ export const tlsRows = directivesFor<TlsConfig>()({
     into: 'sslCertificateKey',
     summary: "The key of the gateway's client certificate (PEM).",
     roles: pathFrom('confDir'),
+    source: 'nginx',
+  },
+  ssl_certificate_cache: {
+    contexts: HSL,
+    args: certificateCache,
+    into: 'sslCertificateCache',
+    default: 'off',
+    summary:
+      'Keeps certificates and keys whose names contain variables as they were read, for `valid` (60s); those that are not used for `inactive` (10s) are dropped. Encrypted keys are read each time. Each worker has its own cache.',
     source: 'nginx',
   },
   ssl_password_file: {

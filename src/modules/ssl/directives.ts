@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Word } from '../../../grammar/index.ts';
 import {
   type ArgReader,
+  certificateCache,
   type Context,
   directivesFor,
   pathFrom,
@@ -10,9 +11,10 @@ import {
   type Rows,
   shares,
 } from '../../config/index.ts';
+import { namedFile } from '../../http/index.ts';
 import type { FileName, OcspCache, SessionCache, SslConfig, TlsVersion } from '../../contract/index.ts';
 
-const { flag, integer, oneOf, size, text, texts, time } = readers;
+const { flag, integer, oneOf, size, text, time } = readers;
 const HS: readonly Context[] = ['http', 'server'];
 
 const ONLY_TUNES = 'it tunes how nginx sends and keeps things';
@@ -20,7 +22,6 @@ const ONLY_TUNES = 'it tunes how nginx sends and keeps things';
 const LIST: readonly (readonly [name: string, args: ArgReader<unknown>, why: string])[] = [
   ['ssl_early_data', flag, 'early data is not taken, which is the safe choice'],
   ['ssl_buffer_size', size, ONLY_TUNES],
-  ['ssl_certificate_cache', texts, ONLY_TUNES],
   ['ssl_certificate_compression', flag, ONLY_TUNES],
 ];
 
@@ -49,27 +50,19 @@ const VERSIONS: readonly TlsVersion[] = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', '
 /** Reads the name of a file, relative to the configuration. */
 const file: ArgReader<FileName> = readers.oneWord('file', (word, scope) => readFile(word, scope));
 
-/** A reference to the only variable that a handshake knows. */
-const SERVER_NAME = /\$(?:ssl_server_name\b|\{ssl_server_name\})/gi;
-
 /**
- * Reads the name of a certificate or key file, with or without OpenSSL's `store:file:`. It may contain `$ssl_server_name`; other
- * variables, and other engines and stores, are not supported.
+ * Reads the name of a certificate or key file, with or without OpenSSL's `store:file:`. It may contain variables; other engines and
+ * stores are not supported.
  */
 const secretFile: ArgReader<FileName> = readers.oneWord('file', (word, scope) => {
   const value = word.value.replace(/^store:file:(\/\/)?/, '');
-  const rest = value.replaceAll(SERVER_NAME, '');
-  const refusal = rest.includes('$')
-    ? ['variables other than $ssl_server_name are not supported in the name of a certificate', undefined]
-    : /^(engine|data|store):/.test(value) && [
-        `"${value.split(':', 1)[0]}:" is not supported`,
-        'name a PEM file',
-      ];
-  if (!refusal) {
+  const [scheme] = /^(?:engine|data|store):/.exec(value) ?? [];
+  if (scheme === undefined) {
     const name = readFile({ ...word, value }, scope);
-    return rest === value ? name : { ...name, isChosen: true };
+    const named = namedFile(scope.complexValue({ ...word, value }), scope.confDir);
+    return named ? { ...name, named } : name;
   }
-  scope.report.emerg(`${refusal[0]} by "${scope.directive}"`, word.span, refusal[1]);
+  scope.report.emerg(`"${scheme}" is not supported by "${scope.directive}"`, word.span, 'name a PEM file');
   return undefined;
 });
 
@@ -172,7 +165,8 @@ export const directives = directivesFor<SslConfig>()({
     args: secretFile,
     into: 'certificates',
     repeat: 'append',
-    summary: 'PEM file with the certificate and its chain; several for different types of keys (RSA, ECDSA).',
+    summary:
+      'PEM file with the certificate and its chain; several for different types of keys (RSA, ECDSA). With variables in its name, or in that of the key, it is read in each handshake.',
     roles: pathFrom('confDir'),
     source: source('ssl_certificate'),
   },
@@ -184,6 +178,15 @@ export const directives = directivesFor<SslConfig>()({
     summary: 'PEM file with the key of the corresponding certificate.',
     roles: pathFrom('confDir'),
     source: source('ssl_certificate_key'),
+  },
+  ssl_certificate_cache: {
+    contexts: HS,
+    args: certificateCache,
+    into: 'certificateCache',
+    default: 'off',
+    summary:
+      'Keeps certificates and keys whose names contain variables as they were read, for `valid` (60s); those that are not used for `inactive` (10s) are dropped. Encrypted keys are read each time. Each worker has its own cache.',
+    source: source('ssl_certificate_cache'),
   },
   ssl_stapling: {
     contexts: HS,

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { type ModuleDefinition, moduleFor, type SslConfig, TICKET_KEY } from '../../contract/index.ts';
-import type { ClientCertificate, TlsFacts } from '../../http/index.ts';
+import {
+  type Build,
+  type FileName,
+  type LocationParts,
+  type ModuleDefinition,
+  moduleFor,
+  type SslConfig,
+  TICKET_KEY,
+} from '../../contract/index.ts';
+import { type ClientCertificate, compileNamedFile, type Exchange, type TlsFacts } from '../../http/index.ts';
 import * as text from './certificate-text.ts';
 import { directives } from './directives.ts';
 
@@ -78,6 +86,21 @@ const variables: Variables = {
   ),
 };
 
+/** Compiles the names of the certificates and keys that have to be read in a handshake. */
+function compilePairs(
+  { certificates, keys }: Required<Pick<SslConfig, 'certificates' | 'keys'>>,
+  build: Pick<Build, 'value'>,
+): LocationParts {
+  const pathOf = ({ named, path }: FileName): ((x: Exchange) => string) =>
+    named ? compileNamedFile(named, build) : () => path;
+  const pairs = certificates.flatMap((certificate, index) => {
+    const key = keys[index];
+    return key && (certificate.named ?? key.named) ? [[pathOf(certificate), pathOf(key)] as const] : [];
+  });
+  if (pairs.length === 0) return {};
+  return { pairs: (x) => pairs.map(([certificate, key]) => ({ certificate: certificate(x), key: key(x) })) };
+}
+
 const TICKET_KEY_BYTES = 48;
 
 /** TLS for clients (nginx ngx_http_ssl_module). The plan reads the files, and the node engine does the handshakes. */
@@ -101,5 +124,5 @@ export const ssl = moduleFor<SslConfig>()({
     );
   },
 
-  compile: () => ({}),
+  compile: ({ certificates = [], keys = [] }, _, build) => compilePairs({ certificates, keys }, build),
 });

@@ -36,7 +36,7 @@ export function planTls(level: ResolvedConfigs, report: Report): TlsPlan | undef
 
 /** Whether a server can take part in a handshake, if only to reject it. */
 export function canShakeHands(tls: TlsPlan | undefined): tls is TlsPlan {
-  return tls !== undefined && (tls.certificates.length + tls.chosen.length > 0 || tls.rejectHandshake);
+  return tls !== undefined && (tls.certificates.length + tls.named.length > 0 || tls.rejectHandshake);
 }
 
 type SpanOf = (field: keyof SslConfig, index?: number) => Span | undefined;
@@ -76,8 +76,9 @@ class TlsPlanner {
       ...settings,
       certificates: pairs.map(({ certificate }) => certificate),
       keys: pairs.map(({ key }) => key),
-      chosen: certificates.flatMap((file, index) => chosenPair(file, keys[index]) ?? []),
+      named: certificates.flatMap((file, index) => namedPair(file, keys[index]) ?? []),
       passwords,
+      certificateCache: config.certificateCache,
       sessionCache: config.sessionCache,
       sessionTimeoutSeconds: Math.ceil(config.sessionTimeoutMs / 1000),
       verify: config.verifyClient,
@@ -100,7 +101,7 @@ class TlsPlanner {
     keyFile: FileName | undefined,
     { index, passwords }: { index: number; passwords: readonly string[] },
   ): Pair | undefined {
-    if (keyFile && chosenPair(file, keyFile)) return undefined;
+    if (namedPair(file, keyFile)) return undefined;
     if (!keyFile) {
       const message = `no "ssl_certificate_key" is defined for certificate "${file.text}"`;
       this.#fail(new TlsFault(message), 'certificates', index);
@@ -254,10 +255,10 @@ function lastOfEachType(pairs: readonly (Pair | undefined)[]): readonly Pair[] {
   return [...byType.values()];
 }
 
-/** The paths of a pair of which a file depends on the client. */
-function chosenPair(certificate: FileName, key: FileName | undefined): TlsPlan['chosen'][number] | undefined {
-  if (!key || !(certificate.isChosen || key.isChosen)) return undefined;
-  return { certificate: certificate.path, key: key.path };
+/** The names of a pair of which a file depends on the client. */
+function namedPair(certificate: FileName, key: FileName | undefined): TlsPlan['named'][number] | undefined {
+  if (!key || !(certificate.named ?? key.named)) return undefined;
+  return { certificate: certificate.text, key: key.text };
 }
 
 /** The parts of a PEM text with this label, one text each, as node:tls requires. */

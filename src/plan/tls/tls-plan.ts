@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey } from 'node:crypto';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
-import type { OcspCache, SessionCache, VerifyClient } from '../../contract/index.ts';
+import type { OcspCache, SessionCache, SslConfig, VerifyClient } from '../../contract/index.ts';
 
 /** The TLS settings of a server with the content of all files, which are read once per load. */
 export interface TlsPlan {
@@ -8,10 +8,11 @@ export interface TlsPlan {
   readonly certificates: readonly string[];
   /** PEM texts in the order of the certificates. */
   readonly keys: readonly { readonly pem: string; readonly passphrase?: string }[];
-  /** Pairs that are read in each handshake: absolute paths with `$ssl_server_name`. */
-  readonly chosen: readonly { readonly certificate: string; readonly key: string }[];
-  /** For the keys of `chosen`. */
+  /** The names of pairs that are read in each handshake, as they are written, with their variables. */
+  readonly named: readonly { readonly certificate: string; readonly key: string }[];
+  /** For the keys of `named`. */
   readonly passwords: readonly string[];
+  readonly certificateCache: SslConfig['certificateCache'];
   /** An OCSP response in base64. */
   readonly staple?: string;
   /** OCSP responses are asked for and stapled. `issuers`: PEM texts of certificates that may have signed the server's own. */
@@ -85,11 +86,11 @@ export function verifierOf(plan: TlsPlan): string {
 }
 
 /**
- * A digest of all that a session takes for granted: the certificates of the server, and how it verified its client, which a
- * resumption does not do again.
+ * A digest of all that a session takes for granted: the certificates of the server, also by their names where these contain
+ * variables (nginx), and how it verified its client, which a resumption does not do again.
  */
 export function sessionContextOf(plan: TlsPlan): string {
-  return digestOf([plan.certificates, plan.verify, verifierOf(plan)]);
+  return digestOf([plan.certificates, plan.named, plan.verify, verifierOf(plan)]);
 }
 
 function digestOf(parts: readonly unknown[]): string {

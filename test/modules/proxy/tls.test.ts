@@ -228,6 +228,36 @@ test('a file of the client certificate that has changed is read again', async (t
   }
 });
 
+for (const [it, cache, shown] of [
+  ['off: the files are read each time', 'off', ['client.example', 'up.example', '500']],
+  [
+    'a pair that was read serves on',
+    'max=2 valid=1m',
+    ['client.example', 'client.example', 'client.example'],
+  ],
+] as const)
+  test(`proxy_ssl_certificate_cache ${it}`, async (t) => {
+    const port = await startTls(t, { requestCert: true, rejectUnauthorized: false, ca: pem('ca.pem') });
+    const gw = await load(
+      t,
+      `proxy_ssl_certificate_cache ${cache}; server { location / {
+         proxy_ssl_certificate ${dir}/$arg_name.pem; proxy_ssl_certificate_key ${dir}/$arg_name.key;
+         proxy_pass https://127.0.0.1:${port};
+       } }`,
+    );
+    const said = async (): Promise<string> => {
+      const { status, body } = await gw.fetch('/?name=kept');
+      return status === 200 ? (body.split(' ').at(-1) ?? '') : String(status);
+    };
+    const seen: string[] = [];
+    for (const name of ['client', 'up']) {
+      for (const end of ['pem', 'key']) writeFileSync(join(dir, `kept.${end}`), pem(`${name}.${end}`));
+      seen.push(await said());
+    }
+    for (const end of ['pem', 'key']) rmSync(join(dir, `kept.${end}`));
+    expect([...seen, await said()]).toEqual(shown);
+  });
+
 test('plain HTTP behind https is a 502', async (t) => {
   const upstream = await startScriptedUpstream(t, readScripts(''), 'HTTP/1.1 400 Bad Request\r\n\r\n');
   const gw = await load(t, `server { location / { proxy_pass https://127.0.0.1:${upstream.port}; } }`);

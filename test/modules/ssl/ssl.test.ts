@@ -239,7 +239,7 @@ test.runIf(HAS_OPENSSL)(
       { 'first.crt': certificates.read('first.crt'), 'first.key': certificates.read('first.key') },
     );
     expect(nameOf(await shakeHands(gw.port, { servername: 'first' }))).toBe('first');
-    await expect(shakeHands(gw.port, { servername: 'second' })).rejects.toThrow(/disconnected|ECONNRESET/);
+    await expect(shakeHands(gw.port, { servername: 'second' })).rejects.toThrow(/alert internal error/);
     await gw.waitForLog(
       /\[error\] .*cannot load certificate ".*\/second\.crt": BIO_new_file\(\) failed .*while SSL handshaking/,
     );
@@ -264,7 +264,7 @@ test.runIf(HAS_OPENSSL)(
       { 'first.crt': certificates.read('first.crt') + certificates.read('first.key') },
     );
     for (const servername of ['../first.crt', '..', '.', 'a/../../first.crt'])
-      await expect(shakeHands(gw.port, { servername })).rejects.toThrow(/disconnected|ECONNRESET/);
+      await expect(shakeHands(gw.port, { servername })).rejects.toThrow(/alert internal error/);
     await gw.waitForLog(/unsafe server name "\.\.\/first\.crt" while SSL handshaking/);
   },
 );

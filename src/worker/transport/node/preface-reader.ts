@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { PortTls, TlsTarget } from '../../../compile/index.ts';
+import type { PairPaths } from '../../../contract/index.ts';
 import type { ClientCertificate, ProxyProtocolFacts } from '../../../http/index.ts';
 import type { Http2Rules } from '../../../plan/index.ts';
 import { type Failing, guarded } from '../guarded.ts';
@@ -8,8 +9,8 @@ import { type ClientHello, isTls, readClientHello } from './client-hello.ts';
 import { beginsHttp2, Http2Connection } from '../http2/http2-connection.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
-import { isNameless } from './socket-connection.ts';
-import { SocketTlsFacts } from './tls-facts.ts';
+import { isNameless, plainAddress, portFacts } from './socket-connection.ts';
+import { HelloTlsFacts, SocketTlsFacts } from './tls-facts.ts';
 
 /**
  * The result of reading a PROXY protocol header: its content and length, or that more bytes are needed, or that it is
@@ -91,10 +92,15 @@ function addressOf(bytes: Buffer): string {
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
-/** An alert record of TLS 1.2: fatal, unrecognized name (RFC 6066, 3). */
+/** Fatal alerts as records of TLS 1.2, by their description (RFC 5246, 7.2; RFC 6066, 3). */
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
+const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);
 
 const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [], tickets: [] };
+
+function alert(socket: Socket, record: Buffer): void {
+  socket.end(record, () => socket.destroy());
+}
 
 /**
  * Reads the first bytes of a connection before HTTP begins: the PROXY protocol header, then the TLS hello, by which the
@@ -186,12 +192,10 @@ export class PrefaceReader implements Failing {
     if (!tls) return this.cut();
     const target = this.#choose(tls, hello);
     if (!target) return this.cut();
-    if (target.plan.rejectHandshake) {
-      const refused = this.#release();
-      refused.end(UNRECOGNIZED_NAME, () => refused.destroy());
-      return undefined;
-    }
+    if (target.plan.rejectHandshake) return alert(this.#release(), UNRECOGNIZED_NAME);
+    const pairs = this.#namePairs(target, hello);
     const socket = this.#release();
+    if (!pairs) return alert(socket, INTERNAL_ERROR);
     const { namesServer } = target;
     const done = (secure: TLSSocket, client: ClientCertificate | undefined): void => {
       if (isNameless(secure, open)) return void secure.destroy();
@@ -207,11 +211,13 @@ export class PrefaceReader implements Failing {
     };
     const failed = (message: string, level: 'info' | 'error'): void => {
       open.log.write(level, `${message} while SSL handshaking`, { client: socket.remoteAddress ?? '' });
-      socket.destroy();
+      // What is wrong with a handshake that has begun, the TLS library has told the client.
+      if (level === 'error') alert(socket, INTERNAL_ERROR);
+      else socket.destroy();
     };
     return open.tlsServers.begin(target.plan, socket, {
       handshake: { done: guarded(this, done), failed: guarded(this, failed) },
-      serverName: hello.serverName,
+      pairs,
       tickets: hello.tickets,
       http2: target.http2,
       ticketKey: tls.ticketKey,
@@ -224,10 +230,35 @@ export class PrefaceReader implements Failing {
     try {
       return tls.choose(serverName.toLowerCase());
     } catch (error) {
-      const client = this.#socket.remoteAddress ?? '';
-      this.#open.log.write('error', `${(error as Error).message} while SSL handshaking`, { client });
-      return undefined;
+      return this.#logFailure(error);
     }
+  }
+
+  /** Names the pairs to read; `undefined` if a variable failed. */
+  #namePairs({ pairs, namesServer }: TlsTarget, hello: ClientHello): readonly PairPaths[] | undefined {
+    if (!pairs) return [];
+    const socket = this.#socket;
+    try {
+      return pairs({
+        peerAddress: plainAddress(socket.remoteAddress),
+        peerPort: socket.remotePort ?? 0,
+        port: portFacts(this.#open.current.port.facts, socket),
+        facts: {
+          requests: 0,
+          startedMs: Date.now(),
+          isPipelined: false,
+          proxyProtocol: this.#proxyProtocol,
+          tls: new HelloTlsFacts(hello, namesServer),
+        },
+      });
+    } catch (error) {
+      return this.#logFailure(error);
+    }
+  }
+
+  #logFailure(error: unknown): undefined {
+    const client = this.#socket.remoteAddress ?? '';
+    this.#open.log.write('error', `${(error as Error).message} while SSL handshaking`, { client });
   }
 
   /** Returns the socket with all unused bytes given back. */

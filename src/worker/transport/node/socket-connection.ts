@@ -119,7 +119,7 @@ export function plainAddress(address: string | undefined): string {
 }
 
 /** Replaces a wildcard address by the local address of the connection. */
-function portFacts(facts: PortFacts, { localAddress }: Socket): PortFacts {
+export function portFacts(facts: PortFacts, { localAddress }: Socket): PortFacts {
   const isWildcard = facts.address === '0.0.0.0' || facts.address === '::';
   return isWildcard && localAddress !== undefined ? { ...facts, address: plainAddress(localAddress) } : facts;
 }

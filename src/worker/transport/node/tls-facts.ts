@@ -89,6 +89,43 @@ type HandshakeResult = Pick<TlsFacts, 'namesServer' | 'client'>;
 /** What is shown of a hello later on; its tickets are not kept. */
 type Offers = Pick<ClientHello, 'ciphers' | 'curves'>;
 
+/** A name that may become a part of a path: labels of letters, digits, `-` and `_`, joined with dots. */
+const SAFE_NAME = /^[\w-]+(?:\.[\w-]+)*$/;
+
+/** What is known of a connection before its handshake. */
+export class HelloTlsFacts implements TlsFacts {
+  readonly protocol = '';
+  readonly cipher = '';
+  readonly curve = '';
+  readonly sessionId = '';
+  readonly sessionReused = false;
+  readonly alpnProtocol = '';
+  readonly client = undefined;
+  readonly namesServer: boolean;
+  readonly #hello: ClientHello;
+
+  constructor(hello: ClientHello, namesServer: boolean) {
+    this.#hello = hello;
+    this.namesServer = namesServer;
+  }
+
+  /** In lower case, as files of certificates are named. Throws if it could lead to another directory. */
+  get serverName(): string {
+    const { serverName } = this.#hello;
+    if (serverName !== '' && !SAFE_NAME.test(serverName))
+      throw new Error(`unsafe server name "${serverName}"`);
+    return serverName.toLowerCase();
+  }
+
+  get ciphers(): string {
+    return cipherNames(this.#hello.ciphers);
+  }
+
+  get curves(): string {
+    return curveNames(this.#hello.curves);
+  }
+}
+
 /** The result of a connection's handshake. Most values are read from the socket when a variable needs them. */
 export class SocketTlsFacts implements TlsFacts {
   readonly serverName: string;

@@ -1,10 +1,11 @@
 import { constants, hkdfSync } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
+import type { PairPaths } from '../../../contract/index.ts';
 import type { ClientCertificate } from '../../../http/index.ts';
 import { secureContextOptions, sessionContextOf, type TlsPlan } from '../../../plan/index.ts';
 import { CertificateStatus } from './certificate-status.ts';
-import { ChosenCertificates } from './chosen-certificates.ts';
 import { ClientCertificates, type ShownCertificate } from './client-certificates.ts';
+import { NamedPairs } from './named-pairs.ts';
 import { openTicket } from './session-state.ts';
 
 /** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
@@ -42,8 +43,8 @@ interface HandshakeRules {
   readonly http2: boolean;
   readonly ticketKey: string;
   readonly timeoutMs: number;
-  /** As the client sent it; '' if it sent none. */
-  readonly serverName: string;
+  /** The pairs to read besides those of the plan. */
+  readonly pairs: readonly PairPaths[];
   /** The tickets of the sessions that the client wants to resume. */
   readonly tickets: readonly Buffer[];
 }
@@ -66,7 +67,7 @@ export class TlsServers {
   readonly #byKind = new Map<string, WeakMap<TlsPlan, Server>>();
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
-  readonly #chosen = new ChosenCertificates();
+  readonly #named = new NamedPairs();
   readonly #clients = new ClientCertificates();
   readonly #status: CertificateStatus;
   /** The period of the ticket keys of each server. */
@@ -86,7 +87,7 @@ export class TlsServers {
     this.#handshakes.set(socket, handshake);
     let own = plan;
     try {
-      if (plan.chosen.length > 0) own = this.#chosen.plan(plan, rules.serverName);
+      if (rules.pairs.length > 0) own = this.#named.plan(plan, rules.pairs);
     } catch (error) {
       return handshake.failed((error as Error).message, 'error');
     }
