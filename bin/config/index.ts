@@ -156,12 +156,13 @@ function addRestDumps(dump: Command, finish: Finish): void {
 function addImport(gw: Command, finish: Finish): void {
   gw.command('import <file>')
     .description(
-      'print a gateway.conf that does what a configuration of PostgREST or Webdis does; "-": standard input',
+      'print a gateway.conf that does what a configuration of PostgREST, Webdis or nginz does; "-": standard input',
     )
     .addOption(
       new Option('--from <program>', 'whose it is (default: by its content)').choices([
         'postgrest',
         'webdis',
+        'nginz',
       ]),
     )
     .option('--inline-secrets', 'leave secrets where they are instead of taking them from the environment')

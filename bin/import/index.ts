@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { placeOf } from '../../grammar/index.ts';
+import { placeOf, type Source } from '../../grammar/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { fail, readText } from '../terminal.ts';
 import { draftText, type ImportedConfig, isPostgrest, SecretKeeper } from './draft.ts';
+import { isNginz, translateNginz } from './nginz.ts';
 import { importPostgrest } from './postgrest.ts';
 import { importWebdis, isWebdis } from './webdis.ts';
 
@@ -38,11 +39,13 @@ export interface ImportOptions {
   readonly inlineSecrets?: boolean;
 }
 
-type Origin = 'postgrest' | 'webdis';
+/** Programs whose settings are another language. */
+type Foreign = 'postgrest' | 'webdis';
+type Origin = Foreign | 'nginz';
 
 const IMPORTERS: Readonly<
   Record<
-    Origin,
+    Foreign,
     { is(text: string): boolean; read(text: string, keeper: SecretKeeper): ImportedConfig | string }
   >
 > = {
@@ -55,9 +58,10 @@ export function importConfig(file: string, { from, inlineSecrets }: ImportOption
   const source = readText(file);
   if (!source) return 1;
   const { name, text } = source;
-  const origin = from ?? (Object.keys(IMPORTERS) as Origin[]).find((each) => IMPORTERS[each].is(text));
+  const origin = from ?? originOf(text);
   if (!origin)
-    return fail(`"${name}" is no configuration of PostgREST or Webdis\n  --from says which it is`, 2);
+    return fail(`"${name}" is no configuration of PostgREST, Webdis or nginz\n  --from says which it is`, 2);
+  if (origin === 'nginz') return printNginz(source);
   const imported = IMPORTERS[origin].read(text, new SecretKeeper(inlineSecrets === true));
   if (typeof imported === 'string') return fail(`"${name}" ${imported}`, 1);
   const { notCarried, secrets, draft } = imported;
@@ -66,6 +70,19 @@ export function importConfig(file: string, { from, inlineSecrets }: ImportOption
   const left = [...notCarried, ...refused];
   if (left.length > 0) say(`not carried over, as the comments say: ${left.join(', ')}`);
   for (const { variable, of } of secrets) say(`${variable} must be set: ${of}`);
+  return 0;
+}
+
+function originOf(text: string): Origin | undefined {
+  const foreign = (Object.keys(IMPORTERS) as Foreign[]).find((each) => IMPORTERS[each].is(text));
+  return foreign ?? (isNginz(text) ? 'nginz' : undefined);
+}
+
+function printNginz(source: Source): number {
+  const { text, commented, left } = translateNginz(source);
+  process.stdout.write(text);
+  if (commented.length > 0) say(`not carried over, as the comments say: ${commented.join(', ')}`);
+  if (left.length > 0) say(`left as they are, though gw does not have them: ${left.join(', ')}`);
   return 0;
 }
 

@@ -62,7 +62,7 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
     it: 'of another account',
     args: ['other'],
     code: 2,
-    stderr: /^gw: "other" is no configuration of PostgREST or Webdis\n/,
+    stderr: /^gw: "other" is no configuration of PostgREST, Webdis or nginz\n/,
   },
   { it: 'that is not there', args: ['missing'], code: 1, stderr: /^gw: open\(\) "missing" failed / },
   {
@@ -75,7 +75,7 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
     it: 'of an unknown program',
     args: ['--from', 'kong', 'other'],
     code: 2,
-    stderr: /expected postgrest, webdis\n$/,
+    stderr: /expected postgrest, webdis, nginz\n$/,
   },
 ];
 

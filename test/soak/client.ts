@@ -19,7 +19,8 @@ export interface Got {
   readonly startedMs: number;
 }
 
-const WAIT_MS = 15_000;
+/** Longer than a worker that hangs is left alone on a machine with other work: the watchdog counts the CPU time that it had. */
+const WAIT_MS = 45_000;
 /** The failure of a request that got no response while its connection stayed open. */
 export const NO_RESPONSE = 'no response';
 /** The failure of a request whose connection was handed over to another protocol. */
