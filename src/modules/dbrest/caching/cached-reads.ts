@@ -186,10 +186,20 @@ function compileKey(
     if (head.kind === 'call' && !config.cacheRpc) return undefined;
     const media = mediaOf(head, database.schema.known);
     if (media === undefined) return undefined;
-    const { count, handling, timeZone } = head.preferences;
+    const { count, handling, timeZone, timeout } = head.preferences;
     const asked = own
       ? [own(x)]
-      : [x.uri, sortedQuery(x.args), head.schema, media, x.header('range'), count, handling, timeZone];
+      : [
+          x.uri,
+          sortedQuery(x.args),
+          head.schema,
+          media,
+          x.header('range'),
+          count,
+          handling,
+          timeZone,
+          timeout,
+        ];
     const others = varies.map((name) => x.header(name));
     return `${start} ${JSON.stringify([identity.role, claims.digestOf(identity), ...asked, ...others])}`;
   };

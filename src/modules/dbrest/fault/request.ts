@@ -105,6 +105,16 @@ export function invalidPreferences(invalid: readonly string[]): DbrestFault {
   });
 }
 
+/** PGRST129, 400: the client prefers a longer time than the request may take. */
+export function timeoutTooLong(seconds: number, mostMs: number): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST129',
+    status: 400,
+    message: 'Timeout preference exceeds the statement timeout with handling=strict',
+    details: `timeout=${seconds} is longer than ${mostMs / 1000} seconds`,
+  });
+}
+
 /** PGRST111, 500. */
 export function malformedResponseHeaders(): DbrestFault {
   const message =

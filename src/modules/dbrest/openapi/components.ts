@@ -14,7 +14,9 @@ function inHeader(name: string, description: string, schema: JsonSchema = TEXT):
 /** The `Prefer` parameter with the preferences of one kind of operation, as a list. */
 function prefer(...preferences: readonly string[]): JsonSchema {
   const values = [...preferences, 'handling=strict', 'handling=lenient', 'tx=commit', 'tx=rollback'];
-  const items = { anyOf: [{ enum: values }, { type: 'string', pattern: '^(timezone|max-affected)=' }] };
+  const items = {
+    anyOf: [{ enum: values }, { type: 'string', pattern: '^(timezone|max-affected|timeout)=' }],
+  };
   return inHeader('Prefer', 'Preferences', { type: 'array', items });
 }
 

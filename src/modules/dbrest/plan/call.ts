@@ -199,7 +199,7 @@ export interface PlannedCall extends FoundCall {
   readonly held: boolean;
 }
 
-const HONOURED: readonly Preference[] = ['params', 'count', 'tx', 'handling', 'timeZone'];
+const HONOURED: readonly Preference[] = ['params', 'count', 'tx', 'handling', 'timeZone', 'timeout'];
 const STRICT: readonly Preference[] = [...HONOURED, 'maxAffected'];
 
 /** Completes the plan of a call for a media type. Throws PGRST128. */

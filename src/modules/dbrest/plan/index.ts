@@ -1,5 +1,5 @@
 import type { DbrestConfig } from '../directives/index.ts';
-import { DbrestFault } from '../fault/index.ts';
+import { DbrestFault, timeoutTooLong } from '../fault/index.ts';
 import type { CallRequest, ReadRequest, Request, RequestHead, WriteRequest } from '../request/index.ts';
 import type { MediaHandler, RoleSettings, Schema, SchemaCache } from '../schema/index.ts';
 import { findCall, formCall, madeBy, type FoundCall, type PlannedCall } from './call.ts';
@@ -124,8 +124,20 @@ function findRows(request: ReadRequest | WriteRequest | CallRequest, context: Co
 }
 
 function formRows(rows: FoundRows, config: DbrestConfig): Plan {
-  const plan = formFound(rows, config);
+  const plan = boundedPlan(formFound(rows, config), config.timeoutMs);
   return rows.warning === undefined ? plan : { ...plan, warning: rows.warning };
+}
+
+/** Keeps the time that the client prefers if the request may take that long. Throws PGRST129 if it must be kept. */
+function boundedPlan<P extends PlannedRead | PlannedWrite | PlannedCall>(plan: P, usualMs: number): P {
+  const { timeout, ...others } = plan.preferences;
+  if (timeout === undefined) return plan;
+  const ownMs = plan.kind === 'call' ? plan.call.called.timeoutMs : undefined;
+  const mostMs = ownMs ?? Math.min(usualMs, plan.roleSettings?.timeoutMs ?? Infinity);
+  // A function may be without a limit of its own.
+  if (mostMs === 0 || timeout * 1000 <= mostMs) return plan;
+  if (others.handling === 'strict') throw timeoutTooLong(timeout, mostMs);
+  return { ...plan, preferences: others };
 }
 
 function formFound(

@@ -251,4 +251,4 @@ export function formRead(
   return { kind, request, rows, form, preferences: only(preferences, HONOURED), roleSettings };
 }
 
-const HONOURED: readonly Preference[] = ['count', 'tx', 'handling', 'timeZone'];
+const HONOURED: readonly Preference[] = ['count', 'tx', 'handling', 'timeZone', 'timeout'];

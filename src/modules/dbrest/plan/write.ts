@@ -168,7 +168,7 @@ function shownBy(
   return isPlaced && preferences.return === 'headers-only' ? 'location' : 'nothing';
 }
 
-const ALWAYS: readonly Preference[] = ['return', 'count', 'tx', 'handling', 'timeZone'];
+const ALWAYS: readonly Preference[] = ['return', 'count', 'tx', 'handling', 'timeZone', 'timeout'];
 const HONOURED: Readonly<Record<WriteMethod, readonly Preference[]>> = {
   POST: [...ALWAYS, 'resolution', 'missing'],
   PUT: ALWAYS,

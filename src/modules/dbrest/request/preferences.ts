@@ -16,6 +16,8 @@ export interface Preferences {
   /** Whatever PostgreSQL takes: it refuses the others itself. */
   readonly timeZone?: string;
   readonly maxAffected?: number;
+  /** In seconds. */
+  readonly timeout?: number;
   /** Preferences that are not understood, as sent. */
   readonly unknown: readonly string[];
 }
@@ -25,7 +27,7 @@ export type Preference = Exclude<keyof Preferences, 'unknown'>;
 /** No preferences. */
 export const NO_PREFERENCES: Preferences = { unknown: [] };
 
-/** Every preference of PostgREST, in the order of `Preference-Applied`. */
+/** Every preference of PostgREST, and `timeout`, which it may get, in the order of `Preference-Applied`. */
 const PREFERENCES: readonly (readonly [name: string, preference: Preference, values: RegExp])[] = [
   ['resolution', 'resolution', /^(merge|ignore)-duplicates$/],
   ['missing', 'missing', /^(default|null)$/],
@@ -36,7 +38,9 @@ const PREFERENCES: readonly (readonly [name: string, preference: Preference, val
   ['handling', 'handling', /^(strict|lenient)$/],
   ['timezone', 'timeZone', /^.+$/],
   ['max-affected', 'maxAffected', /^\d{1,15}$/],
+  ['timeout', 'timeout', /^[1-9]\d{0,8}$/],
 ];
+const NUMBERS: ReadonlySet<Preference> = new Set(['maxAffected', 'timeout']);
 const BY_NAME = new Map(PREFERENCES.map((row) => [row[0], row] as const));
 
 /** Parses the joined `Prefer` headers; the first of several values wins. */
@@ -48,7 +52,7 @@ export function parsePreferences(header: string | undefined): Preferences {
     const [name, value] = pairOf(text);
     const [, preference, values] = BY_NAME.get(name) ?? [];
     if (!preference || !values?.test(value)) unknown.push(text);
-    else found[preference] ??= preference === 'maxAffected' ? Number(value) : value;
+    else found[preference] ??= NUMBERS.has(preference) ? Number(value) : value;
   }
   return { ...(found as Omit<Preferences, 'unknown'>), unknown: unknown.filter(Boolean) };
 }

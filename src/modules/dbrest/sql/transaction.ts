@@ -103,12 +103,13 @@ export function compileTransaction(
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
   return (x, identity, { plan: { request, preferences, roleSettings }, work, within, shared }) => {
-    const { counts, main, behind = NONE, responds = false, timeoutMs, repeatable, leaves } = work;
+    const { counts, main, behind = NONE, responds = false, repeatable, leaves } = work;
     const { readOnly } = work;
     const { enclose, release } = enclosure(work, within);
     const held = !within && work.held === true;
     const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
-    const { timeZone } = preferences;
+    const { timeZone, timeout } = preferences;
+    const timeoutMs = timeout === undefined ? work.timeoutMs : timeout * 1000;
     const order = { identity, head: request.head, readOnly, timeZone, timeoutMs, roleSettings, shared };
     const begin = isUndone || held ? [BEGIN] : NONE;
     const clear = within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : NONE;

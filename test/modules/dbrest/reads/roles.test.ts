@@ -196,6 +196,10 @@ test('the settings of a role apply, and end with its request', async (t) => {
   expect(await seen(hasty)).toEqual([{ timeout: '70ms', zone: 'Asia/Tokyo', digits: '0', path: '"public"' }]);
   expect(await seen({ ...hasty, prefer: 'timezone=UTC' })).toMatchObject([{ zone: 'UTC' }]);
   expect(await seen({})).toEqual(before);
+  expect(await seen({ prefer: 'timeout=3' })).toMatchObject([{ timeout: '3s' }]);
+  // A role's limit holds, whatever its clients prefer.
+  expect(await seen({ ...hasty, prefer: 'timeout=1' })).toMatchObject([{ timeout: '70ms' }]);
+  await gw.expect('GET /slow', { status: 500, body: /"57014"/ }, { headers: { prefer: 'timeout=1' } });
   await gw.expect(
     'GET /slow',
     { status: 500, headers: { 'proxy-status': 'gw; error=57014' } },
