@@ -8,7 +8,7 @@ import {
   type SecureContextOptions,
   type TLSSocket,
 } from 'node:tls';
-import { intermediatesOf, verifyError } from '../system/index.ts';
+import { intermediatesOf, passphraseOf, splitPem, verifyError } from '../system/index.ts';
 import { Inlet } from './inlet.ts';
 import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
 
@@ -176,13 +176,13 @@ interface StreamOptions {
 
 function contextOptions(tls: TlsSettings): SecureContextOptions {
   const { ca, crl, cert, key, passphrases, ciphers, ciphersuites, groups, minVersion, maxVersion } = tls;
-  const [passphrase] = passphrases;
+  const passphrase = key === undefined ? undefined : passphraseOf(key, passphrases);
   return {
     ciphers: ciphersuites === undefined ? ciphers : `${ciphersuites}:${ciphers}`,
     minVersion,
     maxVersion,
     ...(ca !== undefined && { ca }),
-    ...(crl !== undefined && { crl }),
+    ...(crl !== undefined && { crl: [...splitPem(crl, 'X509 CRL')] }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
     ...(passphrase !== undefined && { passphrase }),

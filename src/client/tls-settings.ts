@@ -29,6 +29,7 @@ export interface TlsConfig {
   /** For files whose names contain variables. */
   readonly sslCertificateCache: CertificateCache | 'off';
   readonly sslPasswordFile?: LoadedFile;
+  /** Of `Certificate` and `PrivateKey` the value is the content of the file. */
   readonly sslConfCommands?: readonly (readonly [name: string, value: string])[];
 }
 
@@ -37,6 +38,7 @@ const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3
 /** Gives the settings of connections for the directives of a location. */
 export function tlsSettings(config: TlsConfig): TlsSettings {
   const command = new Map(config.sslConfCommands);
+  const certificate = command.get('Certificate');
   const [lowest = 'TLSv1.2'] = VERSIONS.filter((version) => config.sslProtocols.includes(version));
   const highest = VERSIONS.findLast((version) => config.sslProtocols.includes(version)) ?? 'TLSv1.3';
   const { sslPasswordFile } = config;
@@ -50,8 +52,8 @@ export function tlsSettings(config: TlsConfig): TlsSettings {
     reuseSessions: config.sslSessionReuse,
     ...textOf('ca', config.sslTrustedCertificate?.text),
     ...textOf('crl', config.sslCrl?.text),
-    ...textOf('cert', config.sslCertificate?.text),
-    ...textOf('key', config.sslCertificateKey?.text),
+    ...textOf('cert', certificate ?? config.sslCertificate?.text),
+    ...textOf('key', command.get('PrivateKey') ?? certificate ?? config.sslCertificateKey?.text),
     ...textOf('ciphersuites', command.get('Ciphersuites')),
     ...textOf('groups', command.get('Groups') ?? command.get('Curves')),
   };

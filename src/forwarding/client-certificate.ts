@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { LoadedFile, TlsConfig } from '../client/index.ts';
 import { compileNamedFile, type Exchange, HttpFault } from '../http/index.ts';
-import { certificateFiles, type FileVersion, systemReason } from '../system/index.ts';
+import { certificateFiles, type FileVersion, passphraseOf, systemReason } from '../system/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
 /** The certificate that an upstream is shown, where its name depends on the request. */
@@ -40,7 +40,7 @@ export function compileClientCertificate(
   if (!sslCertificate.named && !sslCertificateKey.named) return undefined;
   const certificatePath = compilePath(sslCertificate, build);
   const keyPath = compilePath(sslCertificateKey, build);
-  const [passphrase] = sslPasswordFile?.text.split('\n').filter(Boolean) ?? [];
+  const passphrases = sslPasswordFile?.text.split('\n').filter(Boolean) ?? [];
   const files = certificateFiles(sslCertificateCache);
   const kept = new LRUCache<string, ClientCertificate>({ max: MAX_KEPT });
   return (x) => {
@@ -49,7 +49,7 @@ export function compileClientCertificate(
     const now = Date.now();
     const [certificate, key] = [files.version(path, now), files.version(keyPath(x), now)];
     const id = `${certificate.id} ${key.id}`;
-    const known = kept.get(id) ?? { id, ...read([certificate, key], passphrase) };
+    const known = kept.get(id) ?? { id, ...read([certificate, key], passphrases) };
     kept.set(id, known);
     return known;
   };
@@ -64,9 +64,10 @@ function compilePath(
 
 function read(
   [certificate, key]: readonly [FileVersion, FileVersion],
-  passphrase: string | undefined,
+  passphrases: readonly string[],
 ): Pick<ClientCertificate, 'cert' | 'key'> {
   const pair = { cert: textOf(certificate, ''), key: textOf(key, ' key') };
+  const passphrase = passphraseOf(pair.key, passphrases);
   try {
     createSecureContext({ ...pair, ...(passphrase !== undefined && { passphrase }) });
     return pair;

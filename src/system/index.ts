@@ -2,7 +2,7 @@ export { type CertificateCache, certificateFiles, type FileVersion } from './cer
 export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts';
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
 export { helperEnvironment } from './helper-environment.ts';
-export { intermediatesOf, ocspResponderOf, verifyError } from './openssl.ts';
+export { intermediatesOf, ocspResponderOf, passphraseOf, splitPem, verifyError } from './openssl.ts';
 export {
   appendAsRoot,
   chmodSocket,

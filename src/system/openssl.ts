@@ -1,4 +1,4 @@
-import type { X509Certificate } from 'node:crypto';
+import { createPrivateKey, type X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate } from 'node:tls';
 
 /** OpenSSL 3's number and message (X509_verify_cert_error_string) of each verification error, by the code of node:tls. */
@@ -46,4 +46,21 @@ export function intermediatesOf(leaf: DetailedPeerCertificate): number {
 /** Returns the URL of the OCSP responder that a certificate names. */
 export function ocspResponderOf({ infoAccess }: X509Certificate): string | undefined {
   return /^OCSP - URI:(http:\/\/\S+)$/im.exec(infoAccess ?? '')?.[1];
+}
+
+/** The parts of a PEM text with this label, one text each: of some kinds node:tls reads only the first one of a text. */
+export function splitPem(pem: string, label: 'CERTIFICATE' | 'X509 CRL'): readonly string[] {
+  const part = new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----[^]*?-----END [A-Z0-9 ]*${label}-----`, 'g');
+  return pem.match(part) ?? [pem];
+}
+
+/** Returns the one of some passphrases that decrypts a key; `undefined`: it needs none, or none of them does. */
+export function passphraseOf(pem: string, passphrases: readonly string[]): string | undefined {
+  return passphrases.find((passphrase) => {
+    try {
+      return createPrivateKey({ key: pem, passphrase }).type === 'private';
+    } catch {
+      return false;
+    }
+  });
 }

@@ -9,7 +9,7 @@ const NAMED: Readonly<Record<string, string>> = { '\\r': '\r', '\\n': '\n' };
 
 /**
  * Makes a connection as its words say (`sni=`, `client=` for a certificate, `min=` and `max=` for versions, `ciphers=`,
- * `alpn=`, or `plain`), sends the rest, and shows what came back: `NAME KEY: status location body`, or the code of an error.
+ * `curve=`, `alpn=`, or `plain`), sends the rest, and shows what came back: `NAME KEY: status location body`, or the code of an error.
  */
 export async function tlsLine(port: number, words: string, certificates: Certificates): Promise<string> {
   const [, setup = '', text = ''] = /^((?:(?:[a-z]+=\S+|plain) )*)(.*)$/.exec(words.trimStart()) ?? [];
@@ -29,7 +29,7 @@ export async function tlsLine(port: number, words: string, certificates: Certifi
 function optionsOf(values: ReadonlyMap<string, string>, certificates: Certificates): ConnectionOptions {
   const [sni, client] = [values.get('sni'), values.get('client')];
   const [min, max] = [values.get('min'), values.get('max')];
-  const [ciphers, alpn] = [values.get('ciphers'), values.get('alpn')];
+  const [ciphers, curve, alpn] = [values.get('ciphers'), values.get('curve'), values.get('alpn')];
   return {
     rejectUnauthorized: false,
     ...(sni !== undefined && { servername: sni }),
@@ -40,6 +40,7 @@ function optionsOf(values: ReadonlyMap<string, string>, certificates: Certificat
     ...(min !== undefined && { minVersion: min as SecureVersion }),
     ...(max !== undefined && { maxVersion: max as SecureVersion }),
     ...(ciphers !== undefined && { ciphers }),
+    ...(curve !== undefined && { ecdhCurve: curve }),
     ...(alpn !== undefined && { ALPNProtocols: alpn.split(',') }),
   };
 }

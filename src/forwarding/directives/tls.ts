@@ -159,17 +159,31 @@ export const tlsRows = directivesFor<TlsConfig>()({
     args: readers.words({ syntax: 'name value', min: 2, max: 2 }, readCommand),
     into: 'sslConfCommands',
     repeat: 'append',
-    summary: 'OpenSSL commands: MinProtocol, MaxProtocol, CipherString, Ciphersuites, Curves or Groups.',
+    summary:
+      'OpenSSL commands: Certificate, PrivateKey, MinProtocol, MaxProtocol, CipherString, Ciphersuites, Curves or Groups.',
     source: 'nginx',
   },
 });
 
-const COMMANDS = ['MinProtocol', 'MaxProtocol', 'CipherString', 'Ciphersuites', 'Curves', 'Groups'];
+const FILES: ReadonlyMap<string, ArgReader<LoadedFile>> = new Map([
+  ['Certificate', loadedFile('certificate')],
+  ['PrivateKey', loadedFile('certificate key')],
+]);
+const COMMANDS = [
+  ...FILES.keys(),
+  'MinProtocol',
+  'MaxProtocol',
+  'CipherString',
+  'Ciphersuites',
+  'Curves',
+  'Groups',
+];
 
 function readCommand(words: readonly Word[], scope: ReadScope): readonly [string, string] | undefined {
   const [name, given] = words as [Word, Word];
   const known = COMMANDS.find((command) => command.toLowerCase() === name.value.toLowerCase());
-  if (known !== undefined) return [known, given.value];
+  const file = FILES.get(known ?? '')?.read([given], scope);
+  if (known !== undefined) return FILES.has(known) ? file && [known, file.text] : [known, given.value];
   scope.report.emerg(
     `SSL_CONF_cmd("${name.value}", "${given.value}") failed`,
     name.span,

@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Report, Span } from '../../../grammar/index.ts';
 import type { ResolvedConfigs } from '../../config/index.ts';
 import { configOf, type FileName, type SslConfig } from '../../contract/index.ts';
-import { ocspResponderOf, type ReadFile, readerOf } from '../../system/index.ts';
+import { ocspResponderOf, type ReadFile, readerOf, splitPem } from '../../system/index.ts';
 import {
   readCertificate,
   readKey,
@@ -142,10 +142,12 @@ class TlsPlanner {
       this.#fail(new TlsFault('no ssl_client_certificate for ssl_verify_client'), 'verifyClient');
     }
     const load = (path: string): string => `SSL_CTX_load_verify_locations("${path}")`;
-    return (['clientCertificate', 'trustedCertificate'] as const).flatMap((field) => {
+    const authorities = (['clientCertificate', 'trustedCertificate'] as const).flatMap((field) => {
       const pem = this.#text(field, load);
       return pem === undefined ? [] : splitPem(pem, 'CERTIFICATE');
     });
+    // One that stands there twice is announced to clients once.
+    return [...new Map(authorities.map((pem) => [pem.replaceAll(/\s/g, ''), pem])).values()];
   }
 
   /** nginx ignores `ssl_stapling` with a warning where nobody can be asked. */
@@ -259,10 +261,4 @@ function lastOfEachType(pairs: readonly (Pair | undefined)[]): readonly Pair[] {
 function namedPair(certificate: FileName, key: FileName | undefined): TlsPlan['named'][number] | undefined {
   if (!key || !(certificate.named ?? key.named)) return undefined;
   return { certificate: certificate.text, key: key.text };
-}
-
-/** The parts of a PEM text with this label, one text each, as node:tls requires. */
-function splitPem(pem: string, label: 'CERTIFICATE' | 'X509 CRL'): readonly string[] {
-  const part = new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----[^]*?-----END [A-Z0-9 ]*${label}-----`, 'g');
-  return pem.match(part) ?? [pem];
 }

@@ -86,6 +86,8 @@ function applyOptions(settings: MutableSettings, value: string): void {
     const isOff = word.startsWith('-');
     const name = word.replace(/^[+-]/, '');
     const option = OPTIONS.get(name);
+    // node:tls would set the bit again.
+    if (name === 'ServerPreference') settings.honorCipherOrder = !isOff;
     if (!option) throw new TlsFault(`SSL_CONF_cmd("Options", "${value}") failed (SSL: bad value)`);
     // The bit of `SessionTicket` disables tickets, so its meaning is inverted.
     if (isOff === (name === 'SessionTicket')) settings.secureOptions |= constants[option];

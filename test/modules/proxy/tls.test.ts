@@ -31,6 +31,7 @@ beforeAll(() => {
     );
   }
   openssl(`req -x509 ${key} -keyout other.key -out other.pem -subj /CN=up.example`);
+  writeFileSync(join(dir, 'both.pem'), pem('client.pem') + pem('client.key'));
   openssl('ec -in client.key -aes256 -passout pass:secret -out locked.key');
 });
 
@@ -117,6 +118,25 @@ const cases: readonly {
     body: '- TLSv1.3 client.example',
   },
   {
+    it: 'decrypts the key with the second passphrase',
+    conf: `proxy_ssl_certificate ${dir}/client.pem; proxy_ssl_certificate_key ${dir}/locked.key; proxy_ssl_password_file passwords;`,
+    server: () => ({ requestCert: true, ca: pem('ca.pem') }),
+    body: '- TLSv1.3 client.example',
+  },
+  {
+    it: 'sends the certificate of an OpenSSL command instead',
+    conf: `proxy_ssl_conf_command Certificate ${dir}/client.pem; proxy_ssl_conf_command PrivateKey ${dir}/client.key;`,
+    http: `proxy_ssl_certificate ${dir}/up.pem; proxy_ssl_certificate_key ${dir}/up.key;`,
+    server: () => ({ requestCert: true, ca: pem('ca.pem') }),
+    body: '- TLSv1.3 client.example',
+  },
+  {
+    it: 'finds the key of an OpenSSL command in the file of its certificate',
+    conf: `proxy_ssl_conf_command certificate ${dir}/both.pem;`,
+    server: () => ({ requestCert: true, ca: pem('ca.pem') }),
+    body: '- TLSv1.3 client.example',
+  },
+  {
     it: 'accepts a certificate that its authority issued',
     conf: `proxy_ssl_verify on; proxy_ssl_trusted_certificate ${dir}/ca.pem; proxy_ssl_name up.example;`,
     body: '- TLSv1.3 -',
@@ -148,6 +168,7 @@ for (const { it, conf, http = '', server, body, log } of cases) {
       `${http} server { location / { ${conf} proxy_pass https://127.0.0.1:${port}; } }`,
       {
         password: 'secret\n',
+        passwords: 'wrong\nsecret\n',
       },
     );
     await gw.expect('GET /?name=up', body === undefined ? { status: 502 } : { status: 200, body });

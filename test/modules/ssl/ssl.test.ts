@@ -70,6 +70,26 @@ async function visit(
   return { body: received.split('\r\n\r\n')[1] ?? '', session };
 }
 
+test.runIf(HAS_OPENSSL)(
+  '$ssl_curve is that of the last key exchange, also of a resumed session',
+  async (t) => {
+    const gw = await load(
+      t,
+      (_, port) => conf(port, '').replace('$ssl_session_reused', '$ssl_session_reused $ssl_curve'),
+      firstFiles(),
+    );
+    for (const [maxVersion, later] of [
+      ['TLSv1.2', 'r X25519'],
+      ['TLSv1.3', 'r secp384r1'],
+    ] as const) {
+      const { body, session } = await visit(gw.port, { maxVersion, ecdhCurve: 'X25519:prime256v1' });
+      expect(body).toBe('. X25519');
+      const again = { maxVersion, ecdhCurve: 'secp384r1:prime256v1', ...(session && { session }) };
+      expect((await visit(gw.port, again)).body).toBe(later);
+    }
+  },
+);
+
 const TICKETS_OFF = 'ssl_session_tickets off;';
 
 /** `second` is for TLS 1.2 and for 1.3, where node resumes sessions by ticket only. */

@@ -8,6 +8,8 @@ interface SessionState {
   readonly certificate: Buffer | undefined;
   /** The certificate was verified, as far as OpenSSL does so: it does not know `ssl_verify_depth`. */
   readonly isVerified: boolean;
+  /** The curve of the key exchange by IANA's number; 0: there was none. */
+  readonly curve: number;
 }
 
 /** Fields of `SSL_SESSION` before those with tags: version, TLS version, cipher, id, master key. */
@@ -15,6 +17,7 @@ const ID_FIELD = 3;
 const SEQUENCE = 0x30;
 const PEER_TAG = 0xa3;
 const VERIFY_RESULT_TAG = 0xa5;
+const CURVE_TAG = 0xb3;
 
 /** Reads a session in DER; `undefined` if it is none. */
 export function readSession(session: Buffer): SessionState | undefined {
@@ -23,15 +26,19 @@ export function readSession(session: Buffer): SessionState | undefined {
   const fields = elementsOf(sequence.content);
   const contentOf = (tag: number): Buffer | undefined => fields.find((field) => field.tag === tag)?.content;
   const id = fields[ID_FIELD]?.content;
+  const [curve] = elementsOf(contentOf(CURVE_TAG) ?? NOTHING);
   return (
     id && {
       id: id.toString('hex'),
       certificate: contentOf(PEER_TAG),
       // The field is left out for X509_V_OK.
       isVerified: contentOf(VERIFY_RESULT_TAG) === undefined,
+      curve: curve ? Number(`0x${curve.content.toString('hex')}`) : 0,
     }
   );
 }
+
+const NOTHING = Buffer.alloc(0);
 
 interface Element {
   readonly tag: number;

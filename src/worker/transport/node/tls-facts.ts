@@ -131,8 +131,6 @@ export class SocketTlsFacts implements TlsFacts {
   readonly serverName: string;
   readonly namesServer: boolean;
   readonly client: ClientCertificate | undefined;
-  /** Not available from node:tls on servers. */
-  readonly curve = '';
   readonly #socket: TLSSocket;
   readonly #offers: Offers;
 
@@ -165,9 +163,19 @@ export class SocketTlsFacts implements TlsFacts {
     return curveNames(this.#offers.curves);
   }
 
+  /** On servers, node:tls tells it in the session only. */
+  get curve(): string {
+    const curve = this.#session?.curve ?? 0;
+    return curve === 0 ? '' : curveNames([curve]);
+  }
+
   get sessionId(): string {
+    return this.#session?.id ?? '';
+  }
+
+  get #session(): ReturnType<typeof readSession> {
     const session = this.#socket.getSession();
-    return (session && readSession(session)?.id) ?? '';
+    return session && readSession(session);
   }
 
   get sessionReused(): boolean {
