@@ -32,6 +32,8 @@ interface RelayRules {
   readonly lengthBytes: number;
   /** Maximum number of bytes that are kept for a slow client before the upstream is paused. */
   readonly readAheadBytes: number;
+  /** The source is slow on purpose: the client gets what there is. */
+  readonly isPaced?: boolean;
 }
 
 /** A response of known length up to this size is sent in one piece. */
@@ -59,8 +61,8 @@ export class Relay implements BodyTaker {
     this.#x = x;
     this.#source = source;
     this.#rules = rules;
-    const { lengthBytes } = rules;
-    const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0;
+    const { lengthBytes, isPaced = false } = rules;
+    const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0 && !isPaced;
     // Without room for all of it, a small body is passed on as it comes.
     this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && roomFor(x, lengthBytes) === lengthBytes;
     if (!this.#isCollecting) this.#open();
@@ -206,28 +208,38 @@ export class RangeTaker implements BodyTaker {
   }
 }
 
+/** The pace of a body (`proxy_limit_rate`). */
+export interface Pace {
+  /** 0: no limit. */
+  readonly bytesPerSecond: number;
+  /** Bytes that are passed on at once. */
+  readonly burstBytes: number;
+}
+
 /**
- * Applies `proxy_limit_rate`: the taker that `make` gives gets so many bytes per second, those of the first second at once;
- * 0: no limit. While bytes wait for their time, nothing is read from the source.
+ * Applies `proxy_limit_rate` to the taker that `make` gives. While bytes wait for their time, nothing is read from the source.
  */
 export function pacedBody<Taker extends BodyTaker | undefined>(
   source: Source,
-  bytesPerSecond: number,
+  pace: Pace,
   make: (source: Source) => Taker,
 ): Taker | PacedBody {
-  if (bytesPerSecond === 0) return make(source);
-  const paced = new PacedBody(source, bytesPerSecond);
+  if (pace.bytesPerSecond === 0) return make(source);
+  const paced = new PacedBody(source, pace);
   const taker = make(paced);
   if (!taker) return taker;
   paced.taker = taker;
   return paced;
 }
 
+/** As fast as it comes. */
+export const UNPACED: Pace = { bytesPerSecond: 0, burstBytes: 0 };
+
 /** Between a source and a taker: for each it stands for the other. */
 class PacedBody implements BodyTaker, Source {
   taker: BodyTaker | undefined = undefined;
   readonly #source: Source;
-  readonly #bytesPerSecond: number;
+  readonly #pace: Pace;
   readonly #startedMs = performance.now();
   #passedBytes = 0;
   #waiting: Buffer[] = [];
@@ -235,9 +247,9 @@ class PacedBody implements BodyTaker, Source {
   #isHeldByTaker = false;
   #isOver = false;
 
-  constructor(source: Source, bytesPerSecond: number) {
+  constructor(source: Source, pace: Pace) {
     this.#source = source;
-    this.#bytesPerSecond = bytesPerSecond;
+    this.#pace = pace;
   }
 
   get trailers(): readonly string[] {
@@ -284,7 +296,8 @@ class PacedBody implements BodyTaker, Source {
 
   #flow(): void {
     const passedMs = performance.now() - this.#startedMs;
-    let room = Math.floor((passedMs / 1000 + 1) * this.#bytesPerSecond) - this.#passedBytes;
+    const { bytesPerSecond, burstBytes } = this.#pace;
+    let room = Math.floor((passedMs / 1000) * bytesPerSecond) + burstBytes - this.#passedBytes;
     while (room > 0 && this.#waiting.length > 0) {
       const bytes = this.#waiting.shift() as Buffer;
       const now = bytes.subarray(0, room);
@@ -295,7 +308,8 @@ class PacedBody implements BodyTaker, Source {
     }
     if (this.#waiting.length === 0) return;
     if (!this.#isHeldByTaker && !this.#isOver) this.#source.pause();
-    this.#timer = setTimeout(() => this.#goOn(), PACE_MS);
+    const dueMs = Math.ceil((this.#waiting[0]?.length ?? 0) * (1000 / bytesPerSecond));
+    this.#timer = setTimeout(() => this.#goOn(), Math.min(dueMs, PACE_MS));
   }
 
   #goOn(): void {
@@ -312,5 +326,5 @@ class PacedBody implements BodyTaker, Source {
   }
 }
 
-/** Time between two portions of a paced body. */
+/** Longest time between two portions of a paced body. */
 const PACE_MS = 100;

@@ -23,6 +23,8 @@ export interface Lifetime {
 const LONGEST_VARY = 128;
 /** Seconds; a larger number means "far in the future". */
 const FAR = 315_360_000;
+/** Seconds; the largest window behind the end of a lifetime, which may lie far in the past. */
+const LONGEST_WINDOW = 2 ** 31 - 1;
 
 /** Decides whether a response may be stored, and for how long (nginx ngx_http_upstream_process_*). */
 export function lifetimeOf(
@@ -84,17 +86,17 @@ function readCacheControl(lines: readonly string[]): CacheControl {
   return {
     isForbidden: /no-cache|no-store|private/.test(text) || age === 0 || Number.isNaN(age),
     maxAge: age,
-    staleWhileRevalidate: secondsBehind(text, 'stale-while-revalidate=') || 0,
-    staleIfError: secondsBehind(text, 'stale-if-error=') || 0,
+    staleWhileRevalidate: secondsBehind(text, 'stale-while-revalidate=', LONGEST_WINDOW) || 0,
+    staleIfError: secondsBehind(text, 'stale-if-error=', LONGEST_WINDOW) || 0,
   };
 }
 
 /** `undefined`: the text does not have the parameter; NaN: it has no number. */
-function secondsBehind(text: string, parameter: string): number | undefined {
+function secondsBehind(text: string, parameter: string, most = FAR): number | undefined {
   const at = text.indexOf(parameter);
   if (at < 0) return undefined;
   const [, digits = ''] = /^(\d+)(?=[,; ]|$)/.exec(text.slice(at + parameter.length)) ?? [];
-  return digits === '' ? Number.NaN : Math.min(Number(digits), FAR);
+  return digits === '' ? Number.NaN : Math.min(Number(digits), most);
 }
 
 function byHeaders(

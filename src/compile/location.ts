@@ -394,6 +394,7 @@ function compileRules(
     msiePadding: core.msiePadding,
     msieRefresh: core.msieRefresh,
     recursiveErrorPages: core.recursiveErrorPages,
+    maxKeptBytes: core.maxKeptBytes,
     filters: parts.flatMap(({ filter }) => filter ?? []),
     bodyFilters: parts.flatMap(({ bodyFilter }) => bodyFilter ?? []),
     ranges: Object.assign({}, ...parts.map(({ ranges }) => ranges)) as RangeRules,

@@ -205,6 +205,7 @@ export interface CoreConfig {
   readonly postAction?: string;
   readonly msiePadding: boolean;
   readonly msieRefresh: boolean;
+  readonly maxKeptBytes: number;
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
 

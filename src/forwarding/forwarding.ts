@@ -38,6 +38,15 @@ interface OutgoingRequest {
   readonly keeper?: ResponseKeeper;
 }
 
+/** Takes the end of a response that nobody needs. */
+const NOTHING: BodyTaker = {
+  piece: () => undefined,
+  follow: () => undefined,
+  end: () => undefined,
+  cut: () => undefined,
+  drop: () => undefined,
+};
+
 /** How often a request is sent again for nothing after a peer has refused it: a peer that always refuses fails. */
 const MOST_REFUSALS = 3;
 
@@ -100,7 +109,10 @@ export class Forwarding implements Caller {
     this.#selection.headArrived();
     this.#outgoing.upload?.forget();
     this.#relay = (this.#outgoing.keeper ?? this.#rules.delivery).take(this.x, head, this);
-    if (!this.#relay) this.#moveOn('ok');
+    if (this.#relay) return;
+    // A response that nobody needs is over with its head if it has no body, and its connection is free for the next request.
+    if (head.bodyBytes === 0) this.#relay = NOTHING;
+    else this.#moveOn('ok');
   }
 
   piece(bytes: Buffer): void {

@@ -139,9 +139,9 @@ function paramOf(header: string): ParamName {
   return param;
 }
 
-/** The parameter that carries the `Range` of requests, for pieces (`slice`). */
+/** The parameter that carries the `Range` of requests, for pieces (`slice`). Programs may read it under its plain name. */
 export function rangeParam(params: readonly ParamConfig[] = []): ComplexValue | undefined {
-  return params.find(({ name }) => name === 'HTTP_RANGE')?.value;
+  return params.find(({ name }) => /^(?:HTTP_)?RANGE$/i.test(name))?.value;
 }
 
 /** Parameters whose values are credentials. */

@@ -15,7 +15,7 @@ import type { ForwardingConfig } from './config.ts';
 import { compileForcedRange } from './forced-range.ts';
 import type { ResponseProtocol } from './protocol.ts';
 import { compileStoredFile } from './stored-file.ts';
-import { type BodyTaker, pacedBody, Relay, type Source } from '../relay.ts';
+import { type BodyTaker, type Pace, pacedBody, Relay, type Source, UNPACED } from '../relay.ts';
 import { type AcceptedResponse, compilePredicate, type Delivery } from '../upstream-cache/index.ts';
 import { upstreamFacts } from './tries.ts';
 
@@ -75,7 +75,7 @@ export class ResponseDelivery implements Delivery {
   readonly #config: ForwardingConfig;
   readonly #protocol: ResponseProtocol;
   readonly #readAheadBytes: number;
-  readonly #rate: (x: Exchange) => number;
+  readonly #pace: (x: Exchange) => Pace;
   readonly #passesHints: (x: Exchange) => boolean;
   /** Passes on a response: gives what takes its body. */
   readonly pass: (x: Exchange, accepted: AcceptedResponse) => BodyTaker;
@@ -89,7 +89,7 @@ export class ResponseDelivery implements Delivery {
     const passes = config.forceRanges ? compileForcedRange(relay, build) : relay;
     this.pass = compileStoredFile(passes, config, build);
     this.#passesHints = compilePredicate(build.core.earlyHints, build);
-    this.#rate = readRate ? (x) => rateOf(readRate(x)) : () => 0;
+    this.#pace = readRate ? (x) => paceOf(readRate(x), config.bufferSizeBytes) : () => UNPACED;
   }
 
   /** Passes on a 103, if `early_hints` says so. */
@@ -133,7 +133,7 @@ export class ResponseDelivery implements Delivery {
       source,
       isBuffered,
       readAheadBytes: isBuffered ? this.#readAheadBytes : 0,
-      rate: this.#rate(x),
+      pace: this.#pace(x),
     };
   }
 
@@ -188,10 +188,10 @@ function obey(x: Exchange, { limitRate, charset }: Accel): void {
 function relay(x: Exchange, accepted: AcceptedResponse): BodyTaker {
   const { head, contentType } = accepted;
   if (head.bodyBytes === 0 && x.request.method !== 'HEAD') return bare(x, head, contentType);
-  const { source, readAheadBytes, rate } = accepted;
+  const { source, readAheadBytes, pace } = accepted;
   const { status, announcedBytes: lengthBytes } = head;
-  const rules = { status, contentType, lengthBytes, readAheadBytes };
-  return pacedBody(source, rate, (paced) => new Relay(x, paced, rules));
+  const rules = { status, contentType, lengthBytes, readAheadBytes, isPaced: pace.bytesPerSecond > 0 };
+  return pacedBody(source, pace, (paced) => new Relay(x, paced, rules));
 }
 
 /** A response without a body. It is sent when the connection to the upstream is free for the next request. */
@@ -204,7 +204,9 @@ function bare(x: Exchange, { status }: ResponseHead, contentType: string): BodyT
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const SAFE_PATH = /^\/(?!(?:[^]*\/)?\.\.(?:\/|$))[^\0]*$/;
 
-function rateOf(text: string): number {
+/** What comes with the head is passed on at once. */
+function paceOf(text: string, headBytes: number): Pace {
   const [, digits, unit = ''] = /^(\d{1,12})([km]?)$/i.exec(text) ?? [];
-  return Number(digits ?? 0) * ({ '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase()] ?? 1);
+  const bytesPerSecond = Number(digits ?? 0) * ({ '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase()] ?? 1);
+  return { bytesPerSecond, burstBytes: Math.min(bytesPerSecond, headBytes) };
 }

@@ -333,7 +333,7 @@ export class Exchange implements StateHolder {
     if (this.done) return;
     this.rules.watch?.ends(this, status);
     if (endsConnection(status) || (status === 413 && this.wire.lingers)) this.closing = true;
-    const handler = this.errorPagesEnded || this.failed ? undefined : this.rules.errorPages?.get(status);
+    const handler = this.#errorPage(status);
     if (handler) return this.#serveErrorPage(status, handler);
     const userAgent = this.rules.msiePadding ? this.header('user-agent') : undefined;
     const page = ownPage(status, this.serverToken, userAgent);
@@ -342,6 +342,10 @@ export class Exchange implements StateHolder {
       this.response.removeHeader('Accept-Ranges');
     }
     this.send(statusOnWire(status), page === undefined ? '' : 'text/html', page ?? '');
+  }
+
+  #errorPage(status: number): Handler | undefined {
+    return this.errorPagesEnded || this.failed ? undefined : this.rules.errorPages?.get(status);
   }
 
   /** The promise is not awaited: handlers that the compile stage makes never reject. */
@@ -356,12 +360,13 @@ export class Exchange implements StateHolder {
   /** Responds with a redirect. Illegal characters are escaped. With a blank in front the location is no path (nginx). */
   redirect(status: number, location: string): void {
     if (this.done) return;
-    const target = encodeLocation(withoutBlanks(location));
     const mayRefresh = this.rules.msieRefresh && (status === 301 || status === 302);
-    if (mayRefresh && isMsie(this.header('user-agent') ?? '')) {
+    if (mayRefresh && !this.#errorPage(status) && isMsie(this.header('user-agent') ?? '')) {
       this.errorStatus = 0;
-      return this.send(200, 'text/html', refreshPage(target));
+      this.response.removeHeader('Location');
+      return this.send(200, 'text/html', refreshPage(encodeLocation(location)));
     }
+    const target = encodeLocation(withoutBlanks(location));
     this.response.replaceHeader('Location', location.startsWith('/') ? this.absolute(target) : target);
     this.end(status);
   }

@@ -1,3 +1,4 @@
+export { headBytes } from './head-bytes.ts';
 export { cleanHeaderValue, isSafeHeaderName, isSafeHeaderValue } from '../http1/index.ts';
 export {
   type Codec,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { headBytes, type HeadedResponse } from './head-bytes.ts';
 import { type StateHolder, stateKey } from './request-state.ts';
 import type { ResponseStream } from './response-stream.ts';
 
@@ -6,7 +7,7 @@ import type { ResponseStream } from './response-stream.ts';
 interface Rate {
   /** 0: no limit. */
   readonly bytesPerSecond: number;
-  /** Bytes of the body that are sent before the limit applies. */
+  /** Bytes that are sent before the limit applies. */
   readonly afterBytes: number;
 }
 
@@ -30,10 +31,22 @@ export function isThrottled(x: StateHolder): boolean {
 /** Gives the stream that sends a response at its rate. */
 export function throttled(
   stream: ResponseStream,
-  x: StateHolder & { readonly aborted: boolean },
+  x: StateHolder & HeadedResponse & { readonly aborted: boolean },
 ): ResponseStream {
   if (!isThrottled(x)) return stream;
-  return new ThrottledStream(stream, { bytesPerSecond: 0, afterBytes: 0, ...x.state(RATE) }, () => x.aborted);
+  const rate = { bytesPerSecond: 0, afterBytes: 0, ...x.state(RATE) };
+  // The head counts, too, but for what the first second allows.
+  const headDebt = Math.max(headBytes(x) - rate.bytesPerSecond, 0);
+  return new ThrottledStream(stream, { rate, headDebt, isGone: () => x.aborted });
+}
+
+/** How a response is throttled. */
+interface Throttling {
+  readonly rate: Rate;
+  /** Bytes of the head that the body waits for. */
+  readonly headDebt: number;
+  /** Whether the client has closed the connection. */
+  readonly isGone: () => boolean;
 }
 
 /** Each piece holds a tenth of a second's bytes, so that slow clients receive a steady flow. */
@@ -45,17 +58,17 @@ class ThrottledStream implements ResponseStream {
   readonly #rate: Rate;
   readonly #isGone: () => boolean;
   readonly #startedMs = performance.now();
-  #sentBytes = 0;
+  #sentBytes: number;
   #waiting: Buffer[] = [];
   /** Waiting for a timer or for the client. */
   #held = false;
   #ended = false;
   #drainedListeners: (() => void)[] = [];
 
-  /** `isGone` tells that the client has closed the connection. */
-  constructor(inner: ResponseStream, rate: Rate, isGone: () => boolean) {
+  constructor(inner: ResponseStream, { rate, headDebt, isGone }: Throttling) {
     this.#inner = inner;
     this.#rate = rate;
+    this.#sentBytes = headDebt;
     this.#isGone = isGone;
   }
 

@@ -54,10 +54,17 @@ export interface SubrequestFacts {
   /** `parent` sends the body of the client's request. Default: none. */
   readonly body?: 'parent' | 'none';
   /**
-   * What to do with the response: keep its head only, or pass each piece of its body, with its status, to a function, which
-   * resolves when it can take the next one.
+   * What to do with the response: keep its head only, or pass each piece of its body to a function, which resolves when it can
+   * take the next one.
    */
-  readonly keep: 'head' | ((piece: Uint8Array, status: number) => Promise<void>);
+  readonly keep: 'head' | ((piece: Uint8Array, response: SubrequestResponse) => Promise<void>);
+}
+
+/** The exchange of a subrequest while its body is passed on. */
+interface SubrequestResponse {
+  readonly status: number;
+  /** Of the location that responds. */
+  readonly rules: { readonly maxKeptBytes: number };
 }
 
 /** A client address that a trusted proxy sent. */

@@ -52,4 +52,6 @@ export interface ResponseSettings {
   readonly msieRefresh: boolean;
   /** An error page may have an error page. */
   readonly recursiveErrorPages: boolean;
+  /** The longest response to a subrequest that is kept in memory. */
+  readonly maxKeptBytes: number;
 }

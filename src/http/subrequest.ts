@@ -47,8 +47,7 @@ class SubrequestWire implements Wire {
   }
 
   write(body: string | Uint8Array): void {
-    if (this.#keep !== 'head' && body.length > 0)
-      void this.#keep(Buffer.from(body as Uint8Array), this.x.status);
+    if (this.#keep !== 'head' && body.length > 0) void this.#keep(Buffer.from(body as Uint8Array), this.x);
     this.#end();
   }
 
@@ -58,7 +57,7 @@ class SubrequestWire implements Wire {
     return {
       write: (chunk) => {
         if (keep === 'head') return true;
-        taken = keep(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, this.x.status);
+        taken = keep(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, this.x);
         return false;
       },
       drained: () => taken,

@@ -383,7 +383,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
         decide: () => stored.decideFirst(x, accepted),
         variantOf: policy.variantOf(x),
         readAheadBytes: accepted.readAheadBytes,
-        rate: accepted.rate,
+        pace: accepted.pace,
         done: () => ticket !== 0 && digest && this.#store.locks.release(digest, ticket),
       },
     );

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ResponseHead } from '../client/index.ts';
 import { changeRate, detachedFrom, type Exchange, failRequest, type ResponseStream } from '../http/index.ts';
 import { CHUNKED } from '../http1/index.ts';
-import { type BodyTaker, Relay } from '../relay.ts';
+import { type BodyTaker, Relay, UNPACED } from '../relay.ts';
 import type { FetchMode } from './cached-request.ts';
 import type { Delivery, ResponseKeeper, StoredSource, Storing } from './response-keeper.ts';
 
@@ -165,7 +165,7 @@ export const ownDelivery: Delivery = {
       else if (!OF_ENGINE.has(name.toLowerCase())) x.response.setHeader(name, value);
     }
     if (head.reason !== '') x.response.setReason(head.reason);
-    return { head, contentType, source, isBuffered: true, readAheadBytes: AHEAD_BYTES, rate: 0 };
+    return { head, contentType, source, isBuffered: true, readAheadBytes: AHEAD_BYTES, pace: UNPACED };
   },
   pass(x, { head, contentType, source, readAheadBytes }) {
     const { status, announcedBytes: lengthBytes } = head;

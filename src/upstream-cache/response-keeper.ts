@@ -1,6 +1,6 @@
 import type { Exchange } from '../http/index.ts';
 import type { ResponseHead, UpstreamFault } from '../client/index.ts';
-import type { BodyTaker, Source } from '../relay.ts';
+import type { BodyTaker, Pace, Source } from '../relay.ts';
 
 /** What the origin of a response says about storing it. */
 export interface Storing {
@@ -29,8 +29,8 @@ export interface AcceptedResponse {
   readonly isBuffered: boolean;
   /** Bytes that are kept for a slow client before the origin is paused. */
   readonly readAheadBytes: number;
-  /** Bytes per second that are read from the origin; 0: no limit. */
-  readonly rate: number;
+  /** How fast the origin is read. */
+  readonly pace: Pace;
 }
 
 /** Decides what a client gets for a response: the response itself, or something else of this server. */

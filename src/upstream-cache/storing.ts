@@ -7,7 +7,7 @@ import {
   type Variants,
 } from '../cache/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { type BodyTaker, pacedBody } from '../relay.ts';
+import { type BodyTaker, type Pace, pacedBody } from '../relay.ts';
 import type { AcceptedResponse, StoredSource } from './response-keeper.ts';
 import type { Part } from './stored-delivery.ts';
 import { StoringRelay } from './storing-relay.ts';
@@ -32,7 +32,7 @@ interface Receiver {
   readonly decide: () => Part | undefined;
   readonly variantOf: VariantOf;
   readonly readAheadBytes: number;
-  readonly rate: number;
+  readonly pace: Pace;
   /** The response is stored, or will not be. */
   readonly done: () => void;
 }
@@ -68,12 +68,12 @@ export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | u
     unlock?.();
     return undefined;
   }
-  const { x, source, decide, readAheadBytes, rate } = receiver;
+  const { x, source, decide, readAheadBytes, pace } = receiver;
   const part = decide();
   const withdraw = (): void => source.withdraw();
   return pacedBody(
     source,
-    rate,
+    pace,
     (paced) => new StoringRelay(x, { fill, source: paced, withdraw, part, readAheadBytes }),
   );
 }

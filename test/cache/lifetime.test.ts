@@ -63,3 +63,12 @@ test('the names of a Vary are in lower case, sorted, each once', () => {
   const head = { status: 200, headers: ['Vary', 'X-B, accept', 'vary', 'Accept'] };
   expect(lifetimeOf(head, rules([], 60), NOW_MS)).toMatchObject({ varies: ['accept', 'x-b'] });
 });
+
+test('a response that has expired long ago may be stale for long enough', () => {
+  const head = {
+    status: 200,
+    headers: ['X-Accel-Expires', '@1', 'Cache-Control', 'stale-while-revalidate=2140000000'],
+  };
+  const lifetime = lifetimeOf(head, rules([], 0), NOW_MS);
+  expect(lifetime).toMatchObject({ times: { validMs: 1_000, updatingMs: 2_140_000_001_000 } });
+});

@@ -39,6 +39,7 @@ export const RULES: Omit<ResponseRules, 'writeLog'> = {
   msiePadding: false,
   msieRefresh: false,
   recursiveErrorPages: false,
+  maxKeptBytes: 4096,
   filters: [],
   bodyFilters: [],
   ranges: {},

@@ -95,11 +95,11 @@ export class MemcachedReader implements ResponseReader {
     if (!body.complete) return undefined;
     const rest = bytes.subarray(at);
     const expected = TRAILER.subarray(this.#trailerBytes, this.#trailerBytes + rest.length);
-    if (rest.compare(expected, 0, expected.length, 0, expected.length) !== 0 || rest.length > expected.length)
+    if (!rest.subarray(0, expected.length).equals(expected))
       throw invalidResponse('memcached sent invalid trailer', 'reading upstream');
     this.#trailerBytes += expected.length;
     if (this.#trailerBytes < TRAILER.length) return undefined;
-    this.leavesOpen = true;
+    this.leavesOpen = rest.length === expected.length;
     return 'complete';
   }
 }

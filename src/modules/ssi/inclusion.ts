@@ -45,7 +45,7 @@ export class Inclusion {
   begin(): void {
     if (this.#isBegun) return;
     this.#isBegun = true;
-    const keep = (piece: Uint8Array, status: number): Promise<void> => {
+    const keep = (piece: Uint8Array, { status }: { readonly status: number }): Promise<void> => {
       // A stub takes the place of an error.
       if (this.hasStub && !this.#hasOutput && status >= 400) return Promise.resolve();
       this.#hasOutput = true;
@@ -70,21 +70,17 @@ export class Inclusion {
 }
 
 /** Keeps a response in memory for a variable; `undefined` if it is none of success. */
-export async function includedText(
-  x: Exchange,
-  target: IncludedUri,
-  limitBytes: number,
-): Promise<string | undefined> {
+export async function includedText(x: Exchange, target: IncludedUri): Promise<string | undefined> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   const response = await x.subrequest({
     ...target,
-    keep: (piece) => {
+    keep: (piece, { rules }) => {
       bytes += piece.byteLength;
-      if (bytes <= limitBytes) pieces.push(Uint8Array.from(piece));
+      if (bytes <= rules.maxKeptBytes) pieces.push(Uint8Array.from(piece));
       return Promise.resolve();
     },
   });
-  if (bytes > limitBytes) throw new Error(`too big subrequest response: ${bytes}`);
+  if (bytes > response.rules.maxKeptBytes) throw new Error(`too big subrequest response: ${bytes}`);
   return response.status < 300 ? Buffer.concat(pieces).toString('latin1') : undefined;
 }

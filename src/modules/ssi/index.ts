@@ -10,7 +10,6 @@ interface SsiConfig {
   readonly silentErrors: boolean;
   readonly lastModified: boolean;
   readonly maxValueBytes: number;
-  readonly maxKeptBytes: number;
 }
 
 const HSL = ['http', 'server', 'location'] as const;
@@ -60,16 +59,6 @@ const directives = directivesFor<SsiConfig>()({
     summary: 'Maximum length of the value of a parameter, in bytes.',
     source: source('ssi_value_length'),
   },
-  subrequest_output_buffer_size: {
-    contexts: HSL,
-    args: readers.size,
-    into: 'maxKeptBytes',
-    default: 4096,
-    defaultText: '4k',
-    summary:
-      'Longest response that `include` keeps with `set` in a variable, and longest `block`; a longer response ends the page.',
-    source: 'nginx ngx_http_core_module#subrequest_output_buffer_size',
-  },
   ssi_min_file_chunk: {
     contexts: HSL,
     args: readers.size,
@@ -96,8 +85,8 @@ export const ssi = moduleFor<SsiConfig>()({
 
 function compileFilter(config: SsiConfig, build: Build): BodyFilter {
   const hasType = mediaTypeTest(config.types.flat());
-  const { silentErrors, maxValueBytes, maxKeptBytes } = config;
-  const rules = { variables: new PageVariables(build), silentErrors, maxValueBytes, maxKeptBytes };
+  const { silentErrors, maxValueBytes } = config;
+  const rules = { variables: new PageVariables(build), silentErrors, maxValueBytes };
   return {
     wants: (x) => x.response.lengthBytes !== 0 && hasType(x),
     open(x: Exchange) {

@@ -9,8 +9,6 @@ interface PageRules {
   readonly variables: PageVariables;
   readonly silentErrors: boolean;
   readonly maxValueBytes: number;
-  /** The longest response that `include … set` keeps. */
-  readonly maxKeptBytes: number;
 }
 
 /** What a page becomes: Latin-1 texts, and responses. */
@@ -102,7 +100,7 @@ export class SsiPage implements BodyTransform {
     const { blocks } = sharedOf(this.#x);
     const name = this.#block as string;
     const content = (blocks.get(name) ?? '') + text;
-    if (content.length <= this.#rules.maxKeptBytes) blocks.set(name, content);
+    if (content.length <= this.#x.rules.maxKeptBytes) blocks.set(name, content);
   }
 
   /** Leaves out commands of branches that are not taken; those in a block are kept with it. */
@@ -196,7 +194,7 @@ export class SsiPage implements BodyTransform {
     if (set !== undefined && stub !== undefined)
       throw new SsiFault('"set" and "stub" cannot be used together in "include" SSI command');
     if (set !== undefined) {
-      const text = await includedText(this.#x, target, this.#rules.maxKeptBytes);
+      const text = await includedText(this.#x, target);
       return void sharedOf(this.#x).variables.set(set.toLowerCase(), text ?? '');
     }
     if (stub !== undefined && !sharedOf(this.#x).blocks.has(stub))

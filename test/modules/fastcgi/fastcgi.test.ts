@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Gateway, oneGateway, type Owner, startGateway } from '../../harness/gateway.ts';
 import { connectRaw } from '../../harness/raw.ts';
 import {
@@ -279,11 +279,11 @@ test('a stored response is served without its program, also to HEAD, which store
   await gw.expect('GET /a', { status: 304 }, { headers: { 'If-None-Match': '"e"' } });
 });
 
-test('pieces of a response are fetched by the parameter HTTP_RANGE', async (t) => {
+test.each(['HTTP_RANGE', 'Range'])('pieces of a response are fetched by the parameter %s', async (name) => {
+  const t = { onTestFinished };
   const whole = 'abcdefghijklmnop';
   const respond = ({ params }: ProgramRequest): string[] => {
-    const [, from = '', to = ''] =
-      /^bytes=(\d+)-(\d+)$/.exec(Object.fromEntries(params)['HTTP_RANGE'] ?? '') ?? [];
+    const [, from = '', to = ''] = /^bytes=(\d+)-(\d+)$/.exec(Object.fromEntries(params)[name] ?? '') ?? [];
     const piece = whole.slice(Number(from), Number(to) + 1);
     const end = Number(from) + piece.length - 1;
     return [
@@ -293,10 +293,15 @@ test('pieces of a response are fetched by the parameter HTTP_RANGE', async (t) =
   };
   const { gw, program } = await passing(t, {
     respond,
-    location: 'slice 6; fastcgi_param HTTP_RANGE $slice_range;',
+    http: 'fastcgi_cache_path cache keys_zone=z:1m; fastcgi_cache_key $uri$slice_range; fastcgi_cache_valid 206 1m;',
+    location: `slice 6; fastcgi_param ${name} $slice_range; fastcgi_cache z; fastcgi_force_ranges on;`,
   });
-  await gw.expect('GET /', { status: 200, body: whole });
-  expect(program.heard()).toHaveLength(3);
+  const asked = (): unknown[] => program.heard().map((request) => paramsOf(request)[name]);
+  await gw.expect(`GET /${name}`, { status: 200, body: whole });
+  expect(asked()).toEqual(['bytes=0-5', 'bytes=6-11', 'bytes=12-17']);
+  await gw.expect(`GET /${name}`, { status: 206, body: 'h' }, { headers: { Range: 'bytes=7-7' } });
+  await gw.expect(`GET /other/${name}`, { status: 206, body: 'h' }, { headers: { Range: 'bytes=7-7' } });
+  expect(asked()).toEqual(['bytes=6-11']);
 });
 
 const scripts = [

@@ -39,6 +39,14 @@ for (const { it, directives, target, bytes } of limited) {
   });
 }
 
+test('the head of a response counts for its rate', async (t) => {
+  const long = Array.from({ length: 60 }, (_, n) => `add_header X-${n} ${TEXT};`).join(' ');
+  const gw = await load(t, `server { limit_rate 2k; ${long} return 200 text; }`);
+  const began = performance.now();
+  expect((await gw.fetch('/')).body).toBe('text');
+  expect(performance.now() - began).toBeGreaterThan(1_900);
+});
+
 const free = [
   { it: 'a rate of 0', directives: 'limit_rate 0;', target: '/file' },
   { it: 'a variable without value', directives: 'limit_rate $arg_rate;', target: '/file' },

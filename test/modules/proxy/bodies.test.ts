@@ -237,8 +237,26 @@ test('proxy_limit_rate slows the reading from the upstream', async (t) => {
   const began = performance.now();
   const { bytes } = await gw.fetch('/');
   expect(bytes.length).toBe(800_000);
-  // The bytes of the first second come at once.
+  // What comes with the head is passed on at once.
   expect(performance.now() - began).toBeGreaterThan(500);
+});
+
+test('proxy_limit_rate holds back neither the head nor what is due', async (t) => {
+  const port = await startUpstream(t, (_, response) => {
+    response.setHeader('Content-Length', 30_000);
+    response.end(Buffer.alloc(30_000, 'x'));
+  });
+  const gw = await load(
+    t,
+    `server { location / { proxy_limit_rate 10000; proxy_buffer_size 4k; proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const connection = await gw.connect();
+  connection.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  const first = await connection.until(/\r\n\r\nx/);
+  const began = performance.now();
+  expect(first.length).toBeLessThan(10_000);
+  expect((await connection.closed).length).toBeGreaterThan(30_000);
+  expect(performance.now() - began).toBeGreaterThan(2_000);
 });
 
 test('proxy_limit_rate holds for what one read has brought, too', async (t) => {

@@ -78,12 +78,28 @@ test('a response that is too long for a variable ends the page, and only that', 
   const gw = await load(
     t,
     `server { root .; ssi on; default_type text/html; subrequest_output_buffer_size 8;
+       location /brief { ssi off; subrequest_output_buffer_size 9; return 200 "123456789"; }
        location /long { ssi off; return 200 "123456789"; } }`,
-    page('a<!--#include virtual="/long" set="x" -->b'),
+    {
+      ...page('a<!--#include virtual="/long" set="x" -->b'),
+      'short.html': 'a<!--#include virtual="/brief" set="x" --><!--#echo var="x" -->',
+    },
   );
+  // The limit is that of the location that responds.
+  expect((await gw.fetch('/short.html')).body).toBe('a123456789');
   await expect(gw.fetch('/page.html')).rejects.toThrow(/socket hang up|aborted/);
   await gw.waitForLog(/the body of a response could not be made: .*too big subrequest response: 9/);
   expect((await gw.fetch('/long')).status).toBe(200);
+});
+
+test('a page and what it includes have one $request_id', async (t) => {
+  const gw = await load(
+    t,
+    `server { root .; ssi on; default_type text/html; add_header X-Id $request_id; location /id { return 200 "$request_id"; } }`,
+    page('<!--#include virtual="/id" -->'),
+  );
+  const { headers, body } = await gw.fetch('/page.html');
+  expect(body).toBe(headers.get('x-id'));
 });
 
 test('the filters run in the order of nginx: sub_filter, charset, SSI, gzip', async (t) => {

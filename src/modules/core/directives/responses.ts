@@ -2,7 +2,7 @@ import { AT, directivesFor, readers, uses } from '../../../config/index.ts';
 import type { CoreConfig } from '../../../contract/index.ts';
 import { errorPage, readTypes, serverTokens } from './readers.ts';
 
-const { flag, integer, oneOf, present, text, time, values } = readers;
+const { flag, integer, oneOf, present, size, text, time, values } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 
 /** Directives about responses and access to them. */
@@ -150,6 +150,16 @@ export const responses = directivesFor<CoreConfig>()({
     default: false,
     summary: 'Sends Internet Explorer a page that refreshes itself instead of a redirect.',
     source: 'nginx ngx_http_core_module#msie_refresh',
+  },
+  subrequest_output_buffer_size: {
+    contexts: HSL,
+    args: size,
+    into: 'maxKeptBytes',
+    default: 4096,
+    defaultText: '4k',
+    summary:
+      'Longest response of a location that the `include` of a page (SSI) keeps with `set` in a variable, and longest `block` of its own pages; a longer response ends the page.',
+    source: 'nginx ngx_http_core_module#subrequest_output_buffer_size',
   },
   satisfy: {
     contexts: HSL,

@@ -71,12 +71,12 @@ function remoteUser(authorization: Getter): Getter {
 
 const REQUEST_ID = stateKey<string>('request id');
 
-/** Gives 32 hexadecimal digits, generated at the first use in a request. */
-function requestId(x: Exchange): string {
-  const known = x.state(REQUEST_ID);
+/** Gives 32 hexadecimal digits, generated at the first use in a request; its subrequests have the same. */
+function requestId({ main }: Exchange): string {
+  const known = main.state(REQUEST_ID);
   if (known !== undefined) return known;
   const made = randomBytes(16).toString('hex');
-  x.setState(REQUEST_ID, made);
+  main.setState(REQUEST_ID, made);
   return made;
 }
 

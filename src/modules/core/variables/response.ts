@@ -1,45 +1,10 @@
 import { readers } from '../../../config/index.ts';
-import {
-  changeRate,
-  type Exchange,
-  type Getter,
-  hasNoBody,
-  rateOf,
-  statusLine,
-} from '../../../http/index.ts';
+import { changeRate, type Exchange, type Getter, headBytes, rateOf } from '../../../http/index.ts';
 import { type Families, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
-/** `HTTP/1.1 `, and the line ends of the status line and of the head. */
-const FRAME_BYTES = 9 + 2 + 2;
-/** The header that uWebSockets.js adds. */
-const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\n'.length;
-
-/** Gives the bytes of the response. uWebSockets.js does not report the size of a head, so it is computed from its parts. */
+/** Gives the bytes of the response. */
 function sentBytes(x: Exchange): number {
-  const { isDecided, sentText } = x.response;
-  if (!x.done || !isDecided) return 0;
-  return x.bodyBytesSent + (sentText === undefined ? headBytes(x) : Buffer.byteLength(sentText));
-}
-
-function headBytes(x: Exchange): number {
-  let bytes = FRAME_BYTES + FIXED_BYTES + statusLine(x.status, x.response.reason).length + lengthBytes(x);
-  if (x.serverToken !== '') bytes += lineBytes('Server', x.serverToken);
-  if (x.response.type !== '') bytes += lineBytes('Content-Type', x.response.type);
-  const { headers = [] } = x.response;
-  for (let index = 0; index < headers.length; index += 2)
-    bytes += lineBytes(headers[index] as string, headers[index + 1] as string);
-  return bytes;
-}
-
-/** Gives the bytes of the header line that frames the body. */
-function lengthBytes({ status, response }: Exchange): number {
-  if (hasNoBody(status)) return 0;
-  if (response.lengthBytes < 0) return lineBytes('Transfer-Encoding', 'chunked');
-  return lineBytes('Content-Length', String(response.lengthBytes));
-}
-
-function lineBytes(name: string, value: string): number {
-  return name.length + 2 + Buffer.byteLength(value) + 2;
+  return x.done && x.response.isDecided ? x.bodyBytesSent + headBytes(x) : 0;
 }
 
 /** Variables about the response. */

@@ -141,6 +141,17 @@ test('while a response is updated, others get the stale one within stale-while-r
   expect(await first).toBe('EXPIRED two');
 });
 
+test('a response that came expired is served while it is updated, within stale-while-revalidate', async (t) => {
+  const origin = await startOrigin(t);
+  const gw = await load(t, cached(origin, 'proxy_cache_background_update on;'), clock.options);
+  origin.respond = (request, response) => {
+    response.setHeader('X-Accel-Expires', '@1');
+    fresh('one', 'stale-while-revalidate=2140000000')(request, response);
+  };
+  expect(await cacheStatus(gw)).toBe('MISS one');
+  expect(await cacheStatus(gw)).toBe('STALE one');
+});
+
 test("the gateway's own 502 is remembered as long as proxy_cache_valid says", async (t) => {
   const origin = await startOrigin(t);
   const gw = await load(t, cached(origin, 'proxy_cache_valid 502 10s;'), clock.options);
