@@ -17,6 +17,7 @@ import type { MasterScope, WorkerScope } from './contract/index.ts';
 import type { Account, Question } from './explain/index.ts';
 import { MODULES } from './modules/index.ts';
 import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
+import { beginReading } from './system/index.ts';
 import { VERSION } from './version.ts';
 
 export type { Catalogue, Finding } from './check/index.ts';
@@ -73,6 +74,7 @@ export function load(source: ConfigSource, { advise = false }: LoadOptions = {})
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
 
+  beginReading(report, { inherits: inheritsCertificates(tree) });
   const compat = source.compat ?? compatOf(tree);
   const config = bind(tree, {
     registry,
@@ -95,6 +97,12 @@ export function load(source: ConfigSource, { advise = false }: LoadOptions = {})
   });
   const advice = compat === 'refuse' ? skippingAdvice(report) : undefined;
   return { plan: report.failed ? undefined : plan, report, tree, bound: config, advice };
+}
+
+/** It has to be known before the first file of the configuration is read. */
+function inheritsCertificates({ directives }: ConfigTree): boolean {
+  const said = directives.find(({ name }) => name.value === 'ssl_object_cache_inheritable');
+  return said?.args[0]?.value.toLowerCase() === 'on';
 }
 
 /** Of the texts of all files, as they are written: what they take from the environment does not count. */

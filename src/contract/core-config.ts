@@ -125,6 +125,8 @@ export interface UserConfig {
 
 /** The configuration of the core. Each level has the fields that are legal there. */
 export interface CoreConfig {
+  /** `ssl_object_cache_inheritable`. */
+  readonly inheritsCertificates: boolean;
   readonly compat: 'refuse' | 'skip';
   readonly daemon: boolean;
   readonly masterProcess: boolean;

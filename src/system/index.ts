@@ -14,4 +14,4 @@ export {
 } from './root-files.ts';
 export { replaceDurably } from './replace-durably.ts';
 export { sharesPorts } from './shares-ports.ts';
-export { type ReadFile, readerOf } from './read-once.ts';
+export { beginReading, type ReadFile, readerOf } from './read-once.ts';

@@ -1,20 +1,52 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
-const READ = new WeakMap<object, Map<string, Buffer>>();
+interface ReadBytes {
+  readonly bytes: Buffer;
+  /** The file's index and the second in which it was changed, where later loads may ask for them. */
+  readonly state: string | undefined;
+}
+
+/** What one load has read, and what the last one had, if this one may take that. */
+interface FilesOfLoad {
+  readonly read: Map<string, ReadBytes>;
+  readonly inherited: ReadonlyMap<string, ReadBytes> | undefined;
+}
+
+const LOADS = new WeakMap<object, FilesOfLoad>();
+/** What the last load read, if the next one may take it. */
+let left: ReadonlyMap<string, ReadBytes> | undefined;
 
 /** Gives the content of a file; throws the system's error. */
 export type ReadFile = (path: string) => Buffer;
 
 /**
- * Returns what reads files for one load of a configuration, for which `load` stands: each once, however often it is named.
- * It may be a pipe, which can be read only once (nginx: ngx_ssl_cache_fetch).
+ * Begins a load of a configuration, for which `load` stands. If it inherits (`ssl_object_cache_inheritable`), files that the last such
+ * load of this process has read are not read again, unless they have another index or time of change.
+ */
+export function beginReading(load: object, { inherits }: { readonly inherits: boolean }): void {
+  const files = { read: new Map<string, ReadBytes>(), inherited: inherits ? (left ?? new Map()) : undefined };
+  LOADS.set(load, files);
+  left = inherits ? files.read : undefined;
+}
+
+/**
+ * Returns what reads files for one load: each once, however often it is named. It may be a pipe, which can be read only once (nginx:
+ * ngx_ssl_cache_fetch).
  */
 export function readerOf(load: object): ReadFile {
-  const known = READ.get(load) ?? new Map<string, Buffer>();
-  READ.set(load, known);
+  const files = LOADS.get(load) ?? { read: new Map(), inherited: undefined };
+  LOADS.set(load, files);
   return (path) => {
-    const bytes = known.get(path) ?? readFileSync(path);
-    known.set(path, bytes);
-    return bytes;
+    const known = files.read.get(path) ?? readFor(files, path);
+    files.read.set(path, known);
+    return known.bytes;
   };
+}
+
+function readFor({ inherited }: FilesOfLoad, path: string): ReadBytes {
+  if (!inherited) return { bytes: readFileSync(path), state: undefined };
+  const { ino, mtimeMs } = statSync(path);
+  const state = `${ino} ${Math.floor(mtimeMs / 1000)}`;
+  const before = inherited.get(path);
+  return before?.state === state ? before : { bytes: readFileSync(path), state };
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
@@ -185,6 +185,32 @@ test.runIf(HAS_OPENSSL)(
     socket.destroy();
   },
 );
+
+for (const [said, shown] of [
+  ['on', 'first'],
+  ['off', 'second'],
+] as const)
+  test.runIf(HAS_OPENSSL)(
+    `with ssl_object_cache_inheritable ${said} a reload shows the "${shown}" content of files with the same index and time`,
+    async (t) => {
+      const main = `ssl_object_cache_inheritable ${said};`;
+      const gw = await startGateway(t, (_, port) => conf(port, ''), { files: firstFiles(), main });
+      const rewrite = (atMs: (path: string) => number): void => {
+        for (const end of ['crt', 'key']) {
+          const path = join(gw.dir, `server.${end}`);
+          const ms = atMs(path);
+          writeFileSync(path, certificates.read(`second.${end}`));
+          utimesSync(path, ms / 1000, ms / 1000);
+        }
+      };
+      rewrite((path) => statSync(path).mtimeMs);
+      expect(await gw.reload(conf(gw.port, ''))).toBe('done');
+      expect(nameOf(await shakeHands(gw.port))).toBe(shown);
+      rewrite((path) => statSync(path).mtimeMs + 2_000);
+      expect(await gw.reload(conf(gw.port, ''))).toBe('done');
+      expect(nameOf(await shakeHands(gw.port))).toBe('second');
+    },
+  );
 
 test.runIf(HAS_OPENSSL)('a client that does not shake hands in time is cut', async (t) => {
   const gw = await startTls(t, 'client_header_timeout 100ms;');

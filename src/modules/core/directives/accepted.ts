@@ -58,7 +58,7 @@ const GROUPS: readonly Group[] = [
     why: 'the limit of the process is inherited',
     names: 'worker_rlimit_nofile',
   },
-  { contexts: M, args: flag, why: INTERNALS, names: 'pcre_jit ssl_object_cache_inheritable' },
+  { contexts: M, args: flag, why: INTERNALS, names: 'pcre_jit' },
   { contexts: M, args: flag, why: NO_HTTP_3, names: 'quic_bpf' },
   { contexts: M, args: text, why: 'workers need no lock to accept connections', names: 'lock_file' },
   {

@@ -106,6 +106,15 @@ export const processes = directivesFor<CoreConfig>()({
       'is not served (501) and the rest is. `--compat=skip` on the command line does the same.',
     source: 'gw',
   },
+  ssl_object_cache_inheritable: {
+    contexts: ['main'],
+    args: flag,
+    into: 'inheritsCertificates',
+    default: false,
+    summary:
+      'Whether a reload takes certificates, keys and their kin from the load before, where their files have the same index and time of change in seconds. nginx does so by default.',
+    source: 'nginx ngx_core_module#ssl_object_cache_inheritable',
+  },
   user: {
     contexts: ['main'],
     args: user,
