@@ -1,5 +1,6 @@
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -32,7 +33,7 @@ import { makeSite } from './site.ts';
 /*
  * sites/NAME/: a configuration as a distribution, a framework or a generator of configurations ships it, in its own files; `nginx.conf`
  * is the first of them. Names between `@` stand for ports, directories and the user. sites/NAME.recorded has the responses to a
- * hundred requests, recorded from a real nginx (RECORD=1 writes them again); where nginx is on the PATH it still has to give them, and
+ * hundred requests, recorded from a real nginx and the lines of its logs (RECORD=1 writes them again); where nginx is on the PATH it still has to give them, and
  * gw always.
  */
 const directory = fileURLToPath(new URL('sites/', import.meta.url));
@@ -170,16 +171,20 @@ async function build(t: Owner, site: string): Promise<Names> {
 /** A supervisor and the rules have tests of their own; they would take longer than the requests. */
 const ALONE = `master_process off; check { log off; } ${ON_NODE_ENGINE ? 'http_engine node;' : ''}`;
 
-async function start(t: Owner, site: string, { name, command }: Server): Promise<Names> {
+interface Site {
+  readonly names: Names;
+  readonly stop: () => Promise<void>;
+}
+
+async function start(t: Owner, site: string, { name, command }: Server): Promise<Site> {
   const names = await build(t, site);
   const dir = names['DIR'] ?? '';
   const conf = join(dir, 'nginx.conf');
   if (name === 'gw') writeFileSync(conf, `${ALONE}\n${readFileSync(conf, 'utf8')}`);
   const [program, args] = command(conf, dir);
   const server = launch(program, args, { cwd: dir });
-  t.onTestFinished(async () => {
-    await server.stop('SIGTERM');
-  });
+  const stop = async (): Promise<void> => void (await server.stop('SIGTERM'));
+  t.onTestFinished(stop);
   await expect
     .poll(
       () => {
@@ -190,7 +195,7 @@ async function start(t: Owner, site: string, { name, command }: Server): Promise
     )
     .toBe(true);
   await expect.poll(() => call(Number(names['PORT']), '/').then(() => true, isClosed)).toBe(true);
-  return names;
+  return { names, stop };
 }
 
 /** A server may close a connection that it has accepted, as with `return 444`. */
@@ -221,16 +226,26 @@ function callTls(port: number, path: string, init: CallInit = {}): Promise<Recei
   });
 }
 
-async function responses(names: Names): Promise<string> {
+/** Puts names in place of what differs from run to run. */
+function masked(text: string, names: Names): string {
+  let shown = text.replaceAll(names['SITE'] ?? '', 'SITE');
+  for (const name of ['TLS', 'UPSTREAM', 'PORT', 'FASTCGI'])
+    shown = maskPort(shown, Number(names[name]), name);
+  return shown;
+}
+
+/** The requests that a site has for itself. */
+function ownRequests(site: string): readonly string[] {
+  const file = join(directory, `${site}.requests`);
+  return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
+}
+
+async function responses(site: string, names: Names): Promise<string> {
   let given = '';
-  const mask = (line: string): string => {
-    let masked = line.replaceAll(names['SITE'] ?? '', 'SITE');
-    for (const name of ['TLS', 'UPSTREAM', 'PORT']) masked = maskPort(masked, Number(names[name]), name);
-    return masked;
-  };
+  const mask = (line: string): string => masked(line, names);
   const withHost = (request: string): string =>
     request.includes('| Host:') ? request : request.replace(/^(\S+ \S+)/, '$1 | Host: example.com');
-  for (const request of REQUESTS)
+  for (const request of [...REQUESTS, ...ownRequests(site)])
     given += mask(
       `${request} => ${await responseLine(Number(names['PORT']), withHost(request), { shown: SHOWN })}\n`,
     );
@@ -242,12 +257,41 @@ async function responses(names: Names): Promise<string> {
   return given;
 }
 
+/**
+ * The lines of the logs, without what differs from run to run. They are sorted: two servers that write to one file through buffers
+ * do so in any order.
+ */
+function logLines(dir: string): string {
+  const files = readdirSync(dir).filter((name) => name.endsWith('.log'));
+  return files
+    .toSorted()
+    .flatMap((file) =>
+      readFileSync(join(dir, file), 'utf8')
+        .split('\n')
+        .filter((line) => (file.endsWith('error.log') ? / \*\d+ /.test(line) : line !== ''))
+        .map((line) => `${file} ${withoutTimes(line)}\n`)
+        .toSorted(),
+    )
+    .join('');
+}
+
+/** Pages of the server itself have its name in them, so that their sizes differ. */
+function withoutTimes(line: string): string {
+  return line
+    .replace(/^\S+ \S+ (\[\w+\]) \d+#\d+: \*\d+ /, '$1 ')
+    .replace(/\[\d\d\/[^\]]*\] ?/, '')
+    .replace(/(" \d{3}) \d+/, '$1');
+}
+
 const sites = readdirSync(directory).filter((name) => !name.includes('.'));
 
 for (const site of sites) {
   for (const server of servers) {
     test.runIf(HAS_OPENSSL)(`${server.name} serves a site of ${site} as recorded`, async (t) => {
-      const given = await responses(await start(t, site, server));
+      const { names, stop } = await start(t, site, server);
+      const received = await responses(site, names);
+      await stop();
+      const given = received + masked(logLines(names['DIR'] ?? ''), names);
       const file = join(directory, `${site}.recorded`);
       if (process.env['RECORD'] && server.name === 'nginx') writeFileSync(file, given);
       else expect(given).toBe(readFileSync(file, 'utf8'));
@@ -258,7 +302,22 @@ for (const site of sites) {
 /** What `gw check` says of the sites that is more than a note. All of it is true. */
 const FINDINGS: Readonly<Record<string, readonly string[]>> = {
   debian: ['nginx.conf GW501 weak-protocols'],
+  discourse: [
+    'nginx.conf GW405 host-spoofing',
+    'nginx.conf GW405 host-spoofing',
+    'nginx.conf GW211 if-is-evil',
+    'nginx.conf GW304 header-redefinition',
+    'nginx.conf GW304 header-redefinition',
+    'nginx.conf GW405 host-spoofing',
+    'nginx.conf GW202 regex-shadows-prefix',
+    'nginx.conf GW202 regex-shadows-prefix',
+    'nginx.conf GW405 host-spoofing',
+  ],
+  django: ['nginx.conf GW405 host-spoofing'],
+  drupal: ['nginx.conf GW209 regex-redos'],
   laravel: ['nginx.conf GW207 no-default-server'],
+  mediawiki: ['nginx.conf GW202 regex-shadows-prefix', 'nginx.conf GW202 regex-shadows-prefix'],
+  moodle: ['nginx.conf GW430 fastcgi-any-script', 'nginx.conf GW202 regex-shadows-prefix'],
   nextcloud: ['nginx.conf GW304 header-redefinition'],
   'nginx-org': ['conf.d/default.conf GW430 fastcgi-any-script'],
   'nginx-proxy': ['conf.d/default.conf GW404 proxy-header-redefinition'],
@@ -267,6 +326,12 @@ const FINDINGS: Readonly<Record<string, readonly string[]>> = {
     'sites-enabled/example.com.conf GW116 deprecated',
     'sites-enabled/example.com.conf GW116 deprecated',
     'nginxconfig.io/general.conf GW304 header-redefinition',
+  ],
+  synapse: [
+    'nginx.conf GW116 deprecated',
+    'nginx.conf GW201 unreachable-location',
+    'nginx.conf GW304 header-redefinition',
+    'nginx.conf GW304 header-redefinition',
   ],
   rails: ['nginx.conf GW411 keepalive-headers', 'nginx.conf GW405 host-spoofing'],
 };
