@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { request } from 'node:https';
-import { createServer } from 'node:https';
+import { createServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';

@@ -19,10 +19,14 @@ beforeAll(() => {
   certificates.authority('ca');
   certificates.authority('stranger');
   for (const name of ['server', 'good', 'revoked', 'unknown']) certificates.signed(name, 'ca');
+  certificates.signed('rsa', 'ca', { kind: 'rsa' });
   const serial = (name: string): string => new X509Certificate(certificates.read(`${name}.crt`)).serialNumber;
   const line = (state: string, name: string): string =>
     `${state}\t301231235959Z\t${state === 'R' ? '240101000000Z' : ''}\t${serial(name)}\tunknown\t/CN=${name}\n`;
-  certificates.write('index', line('V', 'server') + line('V', 'good') + line('R', 'revoked'));
+  certificates.write(
+    'index',
+    line('V', 'server') + line('V', 'rsa') + line('V', 'good') + line('R', 'revoked'),
+  );
 });
 
 afterAll(() => {
@@ -108,16 +112,23 @@ async function shakeHands(port: number, options: ConnectionOptions = {}): Promis
 }
 
 /** The stapled response; `undefined`: none. */
-async function stapled(port: number): Promise<Buffer | undefined> {
+const stapled = async (port: number): Promise<Buffer | undefined> => (await greeted(port)).staple;
+
+/** The stapled response, and the serial number of the certificate that is shown. */
+async function greeted(
+  port: number,
+  offers: ConnectionOptions = {},
+): Promise<{ staple: Buffer | undefined; serial: string }> {
   let staple: Buffer | undefined;
-  const options = { port, host: '127.0.0.1', rejectUnauthorized: false, requestOCSP: true };
+  const options = { port, host: '127.0.0.1', rejectUnauthorized: false, requestOCSP: true, ...offers };
   const socket = connect(options as ConnectionOptions);
   socket.on('OCSPResponse', (der: Buffer) => (staple = der ?? undefined));
   await new Promise((resolve, reject) => {
     socket.once('secureConnect', resolve).once('error', reject);
   });
+  const serial = socket.getPeerCertificate().serialNumber;
   socket.destroy();
-  return staple;
+  return { staple, serial };
 }
 
 /** Status and body of one request with the certificate of a client, and the session. */
@@ -156,6 +167,57 @@ for (const [it, start] of [
     await stapled(gw.port);
     expect(responder.asked()).toBe(1);
   });
+
+/** Ways to offer RSA and elliptic curves, of which the server chooses a certificate. */
+const OFFERS: readonly (ConnectionOptions & { readonly it: string })[] = [
+  { it: 'whatever it likes' },
+  { it: 'RSA alone', sigalgs: 'RSA-PSS+SHA256:RSA+SHA256' },
+  { it: 'RSA before curves', sigalgs: 'RSA-PSS+SHA256:ECDSA+SHA256' },
+  { it: 'a curve that the key is not on', sigalgs: 'ECDSA+SHA384:RSA-PSS+SHA256' },
+  { it: 'TLS 1.2', maxVersion: 'TLSv1.2' },
+  { it: 'ciphers for RSA', maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' },
+  {
+    it: 'ciphers for RSA before others',
+    maxVersion: 'TLSv1.2',
+    ciphers: 'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256',
+  },
+  { it: 'no curve of the key', maxVersion: 'TLSv1.2', ecdhCurve: 'X25519' },
+  { it: 'signatures of RSA in TLS 1.2', maxVersion: 'TLSv1.2', sigalgs: 'RSA+SHA256' },
+];
+
+const PAIRS: readonly (readonly [it: string, ...pairs: string[]])[] = [
+  ['RSA last', 'server', 'rsa'],
+  ['RSA first', 'rsa', 'server'],
+];
+
+for (const [it, ...pairs] of PAIRS) {
+  for (const settings of ['', 'ssl_prefer_server_ciphers on;', 'ssl_ciphers ECDHE-RSA-AES128-GCM-SHA256;'])
+    test.runIf(HAS_OPENSSL)(
+      `the staple is that of the pair that is shown (${it}, "${settings}")`,
+      async (t) => {
+        const responder = await startResponder(t);
+        const said = pairs.map((name) => `ssl_certificate ${name}.chain; ssl_certificate_key ${name}.key;`);
+        const gw = await load(
+          t,
+          (_, port) => `server { listen 127.0.0.1:${port} ssl; ${said.join(' ')} ${settings} return 200 "";
+          ssl_stapling on; ssl_stapling_responder ${responder.url}; }`,
+          Object.fromEntries(
+            pairs.flatMap((name) => [
+              [`${name}.chain`, certificates.read(`${name}.crt`) + certificates.read('ca.crt')],
+              [`${name}.key`, certificates.read(`${name}.key`)],
+            ]),
+          ),
+        );
+        for (const { it: offered, ...options } of OFFERS) {
+          const about = async (): Promise<string> => {
+            const { staple, serial } = await greeted(gw.port, options);
+            return staple ? String(staple.includes(Buffer.from(serial, 'hex'))) : 'none';
+          };
+          await expect.poll(about, { message: offered }).toBe('true');
+        }
+      },
+    );
+}
 
 const unstapled: readonly { it: string; start: (t: Owner) => Promise<Responder>; log: RegExp }[] = [
   {

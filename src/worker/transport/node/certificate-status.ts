@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { TlsPlan } from '../../../plan/index.ts';
+import { splitPem } from '../../../system/index.ts';
 import { isOwnIssuer, issuerOf } from './client-certificates.ts';
 
 /** Writes to the error log. */
@@ -19,27 +20,26 @@ export class CertificateStatus {
     this.#note = note;
   }
 
-  /** Gives the response to staple to a certificate, in DER; `null`: there is none yet. Both certificates are in DER. */
-  async stapleFor(plan: TlsPlan, der: Buffer, issuerDer: Buffer | null | undefined): Promise<Buffer | null> {
+  /** Gives the response to staple to a certificate, in DER; `null`: there is none yet. `pem` has its chain as well. */
+  async stapleFor(plan: TlsPlan, pem: string): Promise<Buffer | null> {
     const { stapling } = plan;
     if (!stapling) return null;
     const staples = this.#staples.get(plan) ?? new Map<string, Staple>();
     this.#staples.set(plan, staples);
-    const id = der.toString('latin1');
-    const staple = staples.get(id) ?? (await this.#newStaple(stapling, der, issuerDer));
+    const staple = staples.get(pem) ?? (await this.#newStaple(stapling, pem));
     if (!staple) return null;
-    staples.set(id, staple);
+    staples.set(pem, staple);
     return staple.take() ?? null;
   }
 
   async #newStaple(
     { responder, issuers }: NonNullable<TlsPlan['stapling']>,
-    der: Buffer,
-    issuerDer: Buffer | null | undefined,
+    pem: string,
   ): Promise<Staple | undefined> {
-    const certificate = new X509Certificate(der);
-    const known = issuers.map((pem) => new X509Certificate(pem));
-    const issuer = issuerDer ? new X509Certificate(issuerDer) : issuerOf(certificate, known);
+    const certificate = new X509Certificate(pem);
+    const known = issuers.map((issuer) => new X509Certificate(issuer));
+    const chain = splitPem(pem, 'CERTIFICATE').map((one) => new X509Certificate(one));
+    const issuer = issuerOf(certificate, [...chain, ...known]);
     if (!issuer) return undefined;
     const { Staple } = await ocsp();
     return new Staple({ pair: { certificate, issuer }, responder, trusted: known }, (reason) =>

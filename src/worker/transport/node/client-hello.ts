@@ -4,6 +4,9 @@ export interface ClientHello {
   readonly serverName: string;
   readonly ciphers: readonly number[];
   readonly curves: readonly number[];
+  readonly signatureAlgorithms: readonly number[];
+  /** Those of TLS 1.3 clients; none: the version is older. */
+  readonly versions: readonly number[];
   /** The tickets of the sessions that the client wants to resume. */
   readonly tickets: readonly Buffer[];
 }
@@ -17,8 +20,10 @@ const CLIENT_HELLO = 1;
 const MESSAGE_HEAD = 4;
 const SERVER_NAME = 0;
 const SUPPORTED_GROUPS = 10;
+const SIGNATURE_ALGORITHMS = 13;
 const SESSION_TICKET = 35;
 const PRE_SHARED_KEY = 41;
+const SUPPORTED_VERSIONS = 43;
 /** Length of the age of a ticket behind it (RFC 8446, 4.2.11). */
 const TICKET_AGE = 4;
 /** Longest hello including its records; hellos with post-quantum key shares stay far below. */
@@ -75,6 +80,8 @@ function parse(hello: Cursor): ClientHello {
   hello.vector(1);
   let serverName = '';
   let curves: readonly number[] = [];
+  let signatureAlgorithms: readonly number[] = [];
+  let versions: readonly number[] = [];
   const tickets: Buffer[] = [];
   const extensions = hello.isAtEnd ? hello : hello.vector(2);
   while (!extensions.isAtEnd) {
@@ -82,10 +89,13 @@ function parse(hello: Cursor): ClientHello {
     const body = extensions.vector(2);
     if (type === SERVER_NAME) serverName = readServerName(body);
     else if (type === SUPPORTED_GROUPS) curves = body.vector(2).numbers();
+    else if (type === SIGNATURE_ALGORITHMS) signatureAlgorithms = body.vector(2).numbers();
+    else if (type === SUPPORTED_VERSIONS) versions = body.vector(1).numbers();
     else if (type === SESSION_TICKET) tickets.push(body.bytes());
     else if (type === PRE_SHARED_KEY) tickets.push(...readIdentities(body.vector(2)));
   }
-  return { serverName, ciphers, curves, tickets: tickets.filter(({ length }) => length > 0) };
+  const used = tickets.filter(({ length }) => length > 0);
+  return { serverName, ciphers, curves, signatureAlgorithms, versions, tickets: used };
 }
 
 function readIdentities(identities: Cursor): readonly Buffer[] {

@@ -96,7 +96,14 @@ function addressOf(bytes: Buffer): string {
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
 const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);
 
-const NO_HELLO: ClientHello = { serverName: '', ciphers: [], curves: [], tickets: [] };
+const NO_HELLO: ClientHello = {
+  serverName: '',
+  ciphers: [],
+  curves: [],
+  signatureAlgorithms: [],
+  versions: [],
+  tickets: [],
+};
 
 function alert(socket: Socket, record: Buffer): void {
   socket.end(record, () => socket.destroy());
@@ -218,7 +225,7 @@ export class PrefaceReader implements Failing {
     return open.tlsServers.begin(target.plan, socket, {
       handshake: { done: guarded(this, done), failed: guarded(this, failed) },
       pairs,
-      tickets: hello.tickets,
+      hello,
       http2: target.http2,
       ticketKey: tls.ticketKey,
       timeoutMs: head.timeoutMs,

@@ -4,7 +4,7 @@ import type { ClientHello } from './client-hello.ts';
 import { readSession } from './session-state.ts';
 
 /** OpenSSL's names of cipher suites by IANA's numbers (iana.org/assignments/tls-parameters). */
-const CIPHERS: Readonly<Record<number, string>> = {
+export const CIPHERS: Readonly<Record<number, string>> = {
   0x0004: 'RC4-MD5',
   0x0005: 'RC4-SHA',
   0x000a: 'DES-CBC3-SHA',
@@ -44,7 +44,8 @@ const CIPHERS: Readonly<Record<number, string>> = {
   0xccaa: 'DHE-RSA-CHACHA20-POLY1305',
 };
 
-const CURVES: Readonly<Record<number, string>> = {
+/** OpenSSL's names of curves by IANA's numbers. */
+export const CURVES: Readonly<Record<number, string>> = {
   22: 'secp256k1',
   23: 'prime256v1',
   24: 'secp384r1',

@@ -6,6 +6,8 @@ import { secureContextOptions, sessionContextOf, type TlsPlan } from '../../../p
 import { CertificateStatus } from './certificate-status.ts';
 import { ClientCertificates, type ShownCertificate } from './client-certificates.ts';
 import { NamedPairs } from './named-pairs.ts';
+import type { ClientHello } from './client-hello.ts';
+import { shownPair } from './shown-pair.ts';
 import { openTicket } from './session-state.ts';
 
 /** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
@@ -45,14 +47,15 @@ interface HandshakeRules {
   readonly timeoutMs: number;
   /** The pairs to read besides those of the plan. */
   readonly pairs: readonly PairPaths[];
-  /** The tickets of the sessions that the client wants to resume. */
-  readonly tickets: readonly Buffer[];
+  readonly hello: ClientHello;
 }
 
 /** How one `tls.Server` differs from others with the same plan. */
 interface ServerKind extends Pick<HandshakeRules, 'http2' | 'ticketKey' | 'timeoutMs'> {
   /** False: every handshake is a whole one. */
   readonly resumes: boolean;
+  /** The index of the pair whose status is stapled; `undefined`: none is. */
+  readonly stapled: number | undefined;
 }
 
 type GiveStaple = (error: Error | null, response: Buffer | null) => void;
@@ -96,18 +99,20 @@ export class TlsServers {
 
   /** OpenSSL resumes every session that it can decrypt; whether the client may is decided here. */
   #serverFor(plan: TlsPlan, rules: HandshakeRules): Server {
-    const server = this.#serverOf(plan, { ...rules, resumes: true });
-    if (plan.verify === 'off' || rules.tickets.length === 0) return server;
+    const { tickets } = rules.hello;
+    const stapled = plan.stapling ? shownPair(plan, rules.hello) : undefined;
+    const server = this.#serverOf(plan, { ...rules, stapled, resumes: true });
+    if (plan.verify === 'off' || tickets.length === 0) return server;
     const keys = server.getTicketKeys();
-    const mayResume = rules.tickets.every((ticket) => {
+    const mayResume = tickets.every((ticket) => {
       const session = openTicket(ticket, keys);
       return !session || this.#clients.mayResume(session, plan);
     });
-    return mayResume ? server : this.#serverOf(plan, { ...rules, resumes: false });
+    return mayResume ? server : this.#serverOf(plan, { ...rules, stapled, resumes: false });
   }
 
   #serverOf(plan: TlsPlan, kind: ServerKind): Server {
-    const id = `${kind.http2} ${kind.resumes}`;
+    const id = `${kind.http2} ${kind.resumes} ${kind.stapled}`;
     const servers = this.#byKind.get(id) ?? new WeakMap<TlsPlan, Server>();
     this.#byKind.set(id, servers);
     const known = servers.get(plan) ?? this.#open(plan, kind);
@@ -116,7 +121,7 @@ export class TlsServers {
     return known;
   }
 
-  #open(plan: TlsPlan, { http2, resumes, timeoutMs, ticketKey }: ServerKind): Server {
+  #open(plan: TlsPlan, { http2, resumes, stapled, timeoutMs, ticketKey }: ServerKind): Server {
     const options = secureContextOptions(plan);
     const server = createServer({
       ...options,
@@ -136,7 +141,7 @@ export class TlsServers {
       if (!plan.ocsp || !client || client.fault) handshake.done(secure, client);
       else void this.#askStatus(secure, { plan, client, handshake });
     });
-    this.#staple(server, plan);
+    this.#staple(server, plan, stapled);
     server.on('tlsClientError', ({ message }, secure) =>
       this.#handshakeOf(secure)?.failed(`SSL_do_handshake() failed (SSL: ${message})`, 'info'),
     );
@@ -145,22 +150,20 @@ export class TlsServers {
   }
 
   /** Staples the response of a file, or the one of a responder. */
-  #staple(server: Server, plan: TlsPlan): void {
-    const { staple, stapling } = plan;
-    if (staple === undefined && !stapling) return;
-    server.on('OCSPRequest', (certificate: Buffer, issuer: Buffer | null, done: GiveStaple) => {
+  #staple(server: Server, plan: TlsPlan, stapled: number | undefined): void {
+    const { staple } = plan;
+    const pem = stapled === undefined ? undefined : plan.certificates[stapled];
+    if (staple === undefined && pem === undefined) return;
+    // The certificate that node:tls names is the last one of the server, not the one that is shown.
+    server.on('OCSPRequest', (_certificate: Buffer, _issuer: Buffer | null, done: GiveStaple) => {
       if (staple !== undefined) return done(null, Buffer.from(staple, 'base64'));
-      return void this.#askStaple(plan, [certificate, issuer], done);
+      return void this.#askStaple(plan, pem ?? '', done);
     });
   }
 
-  async #askStaple(
-    plan: TlsPlan,
-    [certificate, issuer]: readonly [Buffer, Buffer | null],
-    done: GiveStaple,
-  ): Promise<void> {
+  async #askStaple(plan: TlsPlan, pem: string, done: GiveStaple): Promise<void> {
     // Without a response the handshake goes on.
-    const der = await this.#status.stapleFor(plan, certificate, issuer).catch(() => null);
+    const der = await this.#status.stapleFor(plan, pem).catch(() => null);
     done(null, der);
   }
 
