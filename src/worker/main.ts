@@ -161,8 +161,11 @@ function crash(error: unknown): void {
   });
 }
 
-/** A worker that nothing has taken the place of ends after this time. */
-const STAY_MS = 10_000;
+/**
+ * A worker that nothing has taken the place of ends after this time: longer than the longest delay of a restart and a start on
+ * a busy machine.
+ */
+const STAY_MS = 30_000;
 /** A worker that has so many uncaught errors is of no more use. */
 const MOST_ERRORS = 10;
 

@@ -189,18 +189,9 @@ function compileKey(
     const { count, handling, timeZone, timeout } = head.preferences;
     const asked = own
       ? [own(x)]
-      : [
-          x.uri,
-          sortedQuery(x.args),
-          head.schema,
-          media,
-          x.header('range'),
-          count,
-          handling,
-          timeZone,
-          timeout,
-        ];
+      : [x.uri, sortedQuery(x.args), head.schema, media, x.header('range'), count, handling, timeZone];
     const others = varies.map((name) => x.header(name));
+    if (timeout !== undefined) others.push(`timeout=${timeout}`);
     return `${start} ${JSON.stringify([identity.role, claims.digestOf(identity), ...asked, ...others])}`;
   };
 }
