@@ -29,15 +29,15 @@ export interface TlsConfig {
   /** For files whose names contain variables. */
   readonly sslCertificateCache: CertificateCache | 'off';
   readonly sslPasswordFile?: LoadedFile;
-  /** Of `Certificate` and `PrivateKey` the value is the content of the file. */
-  readonly sslConfCommands?: readonly (readonly [name: string, value: string])[];
+  /** `Certificate` and `PrivateKey` have a file. */
+  readonly sslConfCommands?: readonly (readonly [name: string, value: string, file?: LoadedFile])[];
 }
 
 const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 
 /** Gives the settings of connections for the directives of a location. */
 export function tlsSettings(config: TlsConfig): TlsSettings {
-  const command = new Map(config.sslConfCommands);
+  const command = new Map(config.sslConfCommands?.map(([name, value, file]) => [name, file?.text ?? value]));
   const certificate = command.get('Certificate');
   const [lowest = 'TLSv1.2'] = VERSIONS.filter((version) => config.sslProtocols.includes(version));
   const highest = VERSIONS.findLast((version) => config.sslProtocols.includes(version)) ?? 'TLSv1.3';

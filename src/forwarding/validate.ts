@@ -1,6 +1,7 @@
 import type { TlsConfig } from '../client/index.ts';
 import { mayCache } from '../upstream-cache/index.ts';
 import type { ForwardingConfig } from './config.ts';
+import { tlsFaults } from './tls-faults.ts';
 
 /** Takes the faults of a location; see `ConfigReport`. */
 export interface Report {
@@ -44,15 +45,18 @@ function validateBuffers(prefix: string, config: ForwardingConfig, report: Repor
 }
 
 interface TlsReport {
-  phrase(field: 'sslVerify' | 'sslCertificate', message: string): void;
+  phrase(
+    field: 'sslVerify' | 'sslCertificate' | 'sslCertificateKey' | 'sslConfCommands' | 'sslCrl',
+    message: string,
+    options?: { readonly rule?: string | undefined; readonly index?: number | undefined },
+  ): void;
 }
 
 /** Checks that directives about TLS have those that they need (nginx: ngx_http_…_set_ssl). */
-export function validateTls(
-  prefix: string,
-  { sslVerify, sslTrustedCertificate, sslCertificate, sslCertificateKey }: TlsConfig,
-  report: TlsReport,
-): void {
+export function validateTls(prefix: string, config: TlsConfig, report: TlsReport): void {
+  const { sslVerify, sslTrustedCertificate, sslCertificate, sslCertificateKey } = config;
+  for (const { field, index, fault } of tlsFaults(config))
+    report.phrase(field, fault.message, { rule: fault.rule, index });
   if (sslVerify && !sslTrustedCertificate?.path)
     report.phrase('sslVerify', `no ${prefix}_ssl_trusted_certificate for ${prefix}_ssl_verify`);
   if (!sslCertificate?.path || sslCertificateKey?.path) return;

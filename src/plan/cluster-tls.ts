@@ -2,8 +2,7 @@ import type { Report, Span } from '../../grammar/index.ts';
 import type { ResolvedConfigs } from '../config/index.ts';
 import { configOf, type FileName } from '../contract/index.ts';
 import type { EndpointTls } from '../redis/index.ts';
-import { readerOf } from '../system/index.ts';
-import { readCertificate, readKey, TlsFault } from './tls/index.ts';
+import { readCertificate, readerOf, readKey, TlsFault } from '../system/index.ts';
 
 type FileField = 'sslTrustedCertificate' | 'sslCertificate' | 'sslCertificateKey';
 

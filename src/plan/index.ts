@@ -19,8 +19,6 @@ export {
 } from './walk-plan.ts';
 export {
   canShakeHands,
-  readCertificate,
-  readKey,
   secureContextOptions,
   sessionContextOf,
   verifierOf,

@@ -12,6 +12,7 @@ export {
   removeAsRoot,
   rootPath,
 } from './root-files.ts';
+export { type Key, openKey, readCertificate, readKey, readText, TlsFault, tryContext } from './pair.ts';
 export { replaceDurably } from './replace-durably.ts';
 export { sharesPorts } from './shares-ports.ts';
 export { beginReading, type ReadFile, readerOf } from './read-once.ts';

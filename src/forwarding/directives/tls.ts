@@ -179,11 +179,15 @@ const COMMANDS = [
   'Groups',
 ];
 
-function readCommand(words: readonly Word[], scope: ReadScope): readonly [string, string] | undefined {
+function readCommand(
+  words: readonly Word[],
+  scope: ReadScope,
+): readonly [string, string, LoadedFile?] | undefined {
   const [name, given] = words as [Word, Word];
   const known = COMMANDS.find((command) => command.toLowerCase() === name.value.toLowerCase());
   const file = FILES.get(known ?? '')?.read([given], scope);
-  if (known !== undefined) return FILES.has(known) ? file && [known, file.text] : [known, given.value];
+  if (known !== undefined)
+    return FILES.has(known) ? file && [known, given.value, file] : [known, given.value];
   scope.report.emerg(
     `SSL_CONF_cmd("${name.value}", "${given.value}") failed`,
     name.span,

@@ -1,23 +1,24 @@
 import { X509Certificate } from 'node:crypto';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import type { Report, Span } from '../../../grammar/index.ts';
 import type { ResolvedConfigs } from '../../config/index.ts';
 import { configOf, type FileName, type SslConfig } from '../../contract/index.ts';
-import { ocspResponderOf, type ReadFile, readerOf, splitPem } from '../../system/index.ts';
 import {
+  ocspResponderOf,
+  openKey,
   readCertificate,
+  type ReadFile,
   readKey,
-  readPasswords,
+  readerOf,
   readText,
-  readStaple,
-  readTicketKey,
-  reasonOf,
+  splitPem,
   TlsFault,
-} from './files.ts';
+  tryContext,
+} from '../../system/index.ts';
+import { readPasswords, readStaple, readTicketKey } from './files.ts';
 import { readSettings } from './settings.ts';
-import { openKey, secureContextOptions, type TlsPlan } from './tls-plan.ts';
+import { secureContextOptions, type TlsPlan } from './tls-plan.ts';
 
-export { readCertificate, readKey, TlsFault } from './files.ts';
 export { secureContextOptions, sessionContextOf, verifierOf, type TlsPlan } from './tls-plan.ts';
 
 /**
@@ -193,10 +194,10 @@ class TlsPlanner {
       ['crl', 'X509_LOOKUP_load_file()', crls.length > 0 ? { crl: [...crls] } : {}],
     ];
     for (const [field, what, options] of alone) {
-      if (!this.#failed) this.#try(field, () => tryOptions(what, options));
+      if (!this.#failed) this.#try(field, () => tryContext(what, options));
     }
     if (this.#failed || cert.length + key.length === 0) return;
-    this.#try('certificates', () => tryOptions('SSL_CTX_use_certificate()', secureContextOptions(plan)));
+    this.#try('certificates', () => tryContext('SSL_CTX_use_certificate()', secureContextOptions(plan)));
   }
 
   #try<T>(field: keyof SslConfig, read: () => T, index = 0): T | undefined {
@@ -216,14 +217,6 @@ class TlsPlanner {
       rule,
       ...(certificate && { related: [{ span: certificate, label: 'its certificate' }] }),
     });
-  }
-}
-
-function tryOptions(what: string, options: SecureContextOptions): void {
-  try {
-    createSecureContext(options);
-  } catch (error) {
-    throw new TlsFault(`${what} failed (SSL: ${reasonOf(error)})`);
   }
 }
 

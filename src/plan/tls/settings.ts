@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import type { SecureVersion } from 'node:tls';
 import type { SslConfig, TlsVersion } from '../../contract/index.ts';
-import { TlsFault } from './files.ts';
+import { TlsFault } from '../../system/index.ts';
 import type { TlsPlan } from './tls-plan.ts';
 
 /** The cipher suites of TLS 1.3, to which `ssl_ciphers` does not apply (nginx). */

@@ -1,5 +1,6 @@
-import { createHash, createPrivateKey } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
+import type { Key } from '../../system/index.ts';
 import type { OcspCache, SessionCache, SslConfig, VerifyClient } from '../../contract/index.ts';
 
 /** The TLS settings of a server with the content of all files, which are read once per load. */
@@ -7,7 +8,7 @@ export interface TlsPlan {
   /** PEM texts with their chains. */
   readonly certificates: readonly string[];
   /** PEM texts in the order of the certificates. */
-  readonly keys: readonly { readonly pem: string; readonly passphrase?: string }[];
+  readonly keys: readonly Key[];
   /** The names of pairs that are read in each handshake, as they are written, with their variables. */
   readonly named: readonly { readonly certificate: string; readonly key: string }[];
   /** For the keys of `named`. */
@@ -65,11 +66,6 @@ export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
     ...(signatureAlgorithms !== undefined && { sigalgs: signatureAlgorithms }),
     ...(crls.length > 0 && { crl: [...crls] }),
   };
-}
-
-/** Decrypts a key with a password, if it needs one. Throws OpenSSL's reason if that fails. */
-export function openKey(pem: string, passphrase?: string): ReturnType<typeof createPrivateKey> {
-  return createPrivateKey({ key: pem, format: 'pem', ...(passphrase !== undefined && { passphrase }) });
 }
 
 const verifiers = new WeakMap<TlsPlan, string>();

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { FileName, PairPaths } from '../../../contract/index.ts';
-import { readCertificate, readKey, type TlsPlan } from '../../../plan/index.ts';
-import { certificateFiles, type FileVersion } from '../../../system/index.ts';
+import type { TlsPlan } from '../../../plan/index.ts';
+import { certificateFiles, type FileVersion, readCertificate, readKey } from '../../../system/index.ts';
 
 /** So many plans are kept, for as long as their files do not change. */
 const MAX_KEPT = 1_000;
