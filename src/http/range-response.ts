@@ -1,6 +1,13 @@
 import { type HeaderNeed, parseHttpDate, type Validators } from './conditions.ts';
 import type { Exchange } from './exchange.ts';
-import { type FileBody, multipartBody, parseRanges, type RangeVerdict, singleBody } from './ranges.ts';
+import {
+  type FileBody,
+  multipartBody,
+  parseRanges,
+  type RangeVerdict,
+  singleBody,
+  textsOf,
+} from './ranges.ts';
 import { RANGED } from './response-type.ts';
 import { passFilters, transformation } from './transformed.ts';
 
@@ -38,8 +45,7 @@ export function compileRanges(
     const range = x.request.headers.length === 0 ? undefined : x.header('range');
     if (range === undefined || !isStillThat(x.header('if-range'), sentValidators(x, validators)))
       return 'whole';
-    // The filter would recode the lines between the parts of a response with several ranges, too.
-    return parseRanges(range, { sizeBytes, maxRanges: changes === 'bytes' ? 1 : maxRanges });
+    return parseRanges(range, { sizeBytes, maxRanges });
   };
 }
 
@@ -69,11 +75,13 @@ export function partialBody(
   { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
 ): FileBody {
   const [only] = ranges;
-  x.setState(RANGED, { type, sizeBytes });
   if (!only || ranges.length > 1) {
     const contentType = x.rules.ranges.typeOfParts?.(x, type) ?? type;
-    return multipartBody(ranges, { contentType, sizeBytes });
+    const body = multipartBody(ranges, { contentType, sizeBytes });
+    x.setState(RANGED, { type, sizeBytes, texts: textsOf(body) });
+    return body;
   }
+  x.setState(RANGED, { type, sizeBytes });
   x.response.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
   return singleBody(only, type);
 }

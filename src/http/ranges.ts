@@ -95,3 +95,14 @@ export function multipartBody(
   const lengthBytes = parts.reduce((sum, { head, from, to }) => sum + head.length + to - from, tail.length);
   return { contentType: `multipart/byteranges; boundary=${boundary}`, lengthBytes, parts, tail };
 }
+
+/** Gives where in a body the texts around its parts stand. */
+export function textsOf({ parts, tail }: FileBody): readonly ByteRange[] {
+  const texts: ByteRange[] = [];
+  let at = 0;
+  for (const { head, from, to } of parts) {
+    texts.push({ from: at, to: at + head.length });
+    at += head.length + to - from;
+  }
+  return [...texts, { from: at, to: at + tail.length }];
+}

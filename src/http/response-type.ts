@@ -7,8 +7,15 @@ export const CONFIGURED_TYPE = stateKey<string>('configured type');
  * its extension.
  */
 export const KEPT_TYPE = stateKey<string>('kept type');
-/** Value: the response of which gw sends ranges. */
-export const RANGED = stateKey<{ readonly type: string; readonly sizeBytes: number }>('ranged response');
+/** The response of which gw sends ranges. */
+interface RangedResponse {
+  readonly type: string;
+  readonly sizeBytes: number;
+  /** Where in the body the texts between several ranges stand; absent: there is one range. */
+  readonly texts?: readonly { readonly from: number; readonly to: number }[];
+}
+
+export const RANGED = stateKey<RangedResponse>('ranged response');
 /** Value: the charset that an upstream asked for. */
 export const CHARSET_OVERRIDE = stateKey<string>('charset override');
 

@@ -7,6 +7,7 @@ import {
   type Exchange,
   type HeaderFilter,
   mediaTypeTest,
+  RANGED,
 } from '../../http/index.ts';
 import { type CharsetMap, readCharsetMap, type Recoding, recodingsOf } from './recode.ts';
 
@@ -92,7 +93,7 @@ export const charset = moduleFor<CharsetConfig>()({
     const filter = nameCharset(decide);
     return {
       filter,
-      ranges: { typeOfParts: typeOfParts(filter) },
+      ranges: { typeOfParts: typeOfParts(filter, decide) },
       ...(config.maps && { bodyFilter: recodeBody(decide) }),
     };
   },
@@ -178,6 +179,8 @@ function namesOf({ charset: target, sourceCharset, maps = [] }: CharsetConfig): 
 /** Adds the charset, but not to redirects: old browsers would use it for the next page (nginx). */
 function nameCharset(decide: Decide): HeaderFilter {
   return (x) => {
+    // The charset stands with each part.
+    if (x.status === 206 && x.state(RANGED)?.texts) return;
     const { name, recoding, fault } = decide(x);
     if (fault !== undefined) x.writeLog(fault);
     if (name !== undefined && !recoding) setCharset(x, name);
@@ -185,22 +188,42 @@ function nameCharset(decide: Decide): HeaderFilter {
 }
 
 /** Gives the type that a whole response would have. */
-function typeOfParts(filter: HeaderFilter): (x: Exchange, type: string) => string {
+function typeOfParts(filter: HeaderFilter, decide: Decide): (x: Exchange, type: string) => string {
   return (x, type) => {
     x.response.type = type;
     filter(x);
+    const { name, recoding } = decide(x);
+    if (recoding) setCharset(x, name as string);
     return x.response.type;
   };
 }
 
-function recodeBody(decide: Decide): BodyFilter {
+/** Decides for the response of which several ranges are sent, instead of for the one that contains them. */
+function ofWhole(decide: Decide): Decide {
+  return (x) => {
+    const ranged = x.status === 206 ? x.state(RANGED) : undefined;
+    if (!ranged?.texts) return decide(x);
+    const { type } = x.response;
+    x.response.type = ranged.type;
+    try {
+      return decide(x);
+    } finally {
+      x.response.type = type;
+    }
+  };
+}
+
+function recodeBody(decideAlone: Decide): BodyFilter {
+  const decide = ofWhole(decideAlone);
   return {
     wants: (x) => decide(x).recoding !== undefined,
     keepsLength: (x) => decide(x).recoding?.keepsLength === true,
     open(x) {
       const { name, recoding } = decide(x);
-      setCharset(x, name as string);
-      return (recoding as Recoding).open();
+      const texts = x.status === 206 ? x.state(RANGED)?.texts : undefined;
+      // The charset stands with each part.
+      if (!texts) setCharset(x, name as string);
+      return (recoding as Recoding).open(texts);
     },
   };
 }

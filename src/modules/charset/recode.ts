@@ -57,10 +57,16 @@ function isOneCharacter(bytes: readonly number[]): boolean {
   return text.length === 1 && text !== '\ufffd';
 }
 
+/** The bytes of a body from `from` up to, but not including, `to`. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** A recoding from one charset to another. */
 export interface Recoding {
-  /** Creates the transform for one response. */
-  open(): BodyTransform;
+  /** Creates the transform for one response. Where each byte becomes one byte, some may be left alone. */
+  open(kept?: readonly Span[]): BodyTransform;
   /** Each byte becomes one byte. */
   readonly keepsLength: boolean;
 }
@@ -94,8 +100,8 @@ function compileRecodings(maps: readonly CharsetMap[]): Recodings {
         Object.entries(map.bytes).map(([source, [target]]) => [Number(source), target]),
       );
       const back = byteTable(Object.entries(map.bytes).map(([source, [target]]) => [target, Number(source)]));
-      recodings.set(`${from} ${to}`, { open: () => new ByteForByte(there), keepsLength: true });
-      recodings.set(`${to} ${from}`, { open: () => new ByteForByte(back), keepsLength: true });
+      recodings.set(`${from} ${to}`, { open: (kept) => new ByteForByte(there, kept), keepsLength: true });
+      recodings.set(`${to} ${from}`, { open: (kept) => new ByteForByte(back, kept), keepsLength: true });
     }
   }
   return recodings;
@@ -126,9 +132,12 @@ function narrowTable({ bytes }: CharsetMap): ReadonlyMap<number, number> {
 
 class ByteForByte implements BodyTransform {
   readonly #table: Uint8Array;
+  readonly #kept: readonly Span[];
+  #at = 0;
 
-  constructor(table: Uint8Array) {
+  constructor(table: Uint8Array, kept: readonly Span[] = []) {
     this.#table = table;
+    this.#kept = kept;
   }
 
   whole(body: Uint8Array): Uint8Array {
@@ -136,7 +145,14 @@ class ByteForByte implements BodyTransform {
   }
 
   write(piece: Uint8Array): Uint8Array {
-    return piece.map((byte) => this.#table[byte] ?? UNKNOWN);
+    const recoded = piece.map((byte) => this.#table[byte] ?? UNKNOWN);
+    for (const { from, to } of this.#kept) {
+      const first = Math.max(from - this.#at, 0);
+      const end = Math.min(to - this.#at, piece.length);
+      if (first < end) recoded.set(piece.subarray(first, end), first);
+    }
+    this.#at += piece.length;
+    return recoded;
   }
 
   end(): Uint8Array {
