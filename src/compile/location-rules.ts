@@ -30,6 +30,15 @@ export function connectionRules(core: CoreConfig, build: Build): ConnectionRules
   };
 }
 
+/** Gives the settings of redirects. */
+export function redirectRules(core: CoreConfig): ResponseRules['redirects'] {
+  return {
+    isAbsolute: core.absoluteRedirect,
+    byServerName: core.serverNameInRedirect,
+    withPort: core.portInRedirect,
+  };
+}
+
 /** Compiles `keepalive_disable`: recognises browsers as nginx does (ngx_http_process_user_agent). */
 function compileClosesFor({ keepaliveDisable }: CoreConfig, build: Build): ConnectionRules['closesFor'] {
   if (keepaliveDisable.length === 0) return undefined;

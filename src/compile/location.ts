@@ -24,7 +24,13 @@ import {
 import { type LocationPlan, locationText } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
 import { type BuildContext, LocationBuild } from './build.ts';
-import { compileErrorPages, compilePostAction, connectionRules, serverTokens } from './location-rules.ts';
+import {
+  compileErrorPages,
+  compilePostAction,
+  connectionRules,
+  redirectRules,
+  serverTokens,
+} from './location-rules.ts';
 import { compileRequestCounter } from './logs.ts';
 import { ByOrigins } from './shared.ts';
 import { rewriteSequence, sequence } from './phases.ts';
@@ -385,11 +391,7 @@ function compileRules(
     sendTimeoutMs: core.sendTimeoutMs,
     connection: connectionRules(core, build),
     ...serverTokens(core, context.version, build),
-    redirects: {
-      isAbsolute: core.absoluteRedirect,
-      byServerName: core.serverNameInRedirect,
-      withPort: core.portInRedirect,
-    },
+    redirects: redirectRules(core),
     chunks: core.chunks,
     msiePadding: core.msiePadding,
     msieRefresh: core.msieRefresh,

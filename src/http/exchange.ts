@@ -87,7 +87,6 @@ export interface ResponseRules extends ResponseSettings {
   readonly watch?: ExchangeWatch | undefined;
 }
 
-/** The parts that an exchange is made of. */
 interface ExchangeParts {
   readonly wire: Wire;
   readonly rules: ResponseRules;
@@ -290,8 +289,7 @@ export class Exchange implements StateHolder {
   #decide(status: number, contentType: string): void {
     this.done = true;
     this.status = this.errorStatus === 0 ? status : this.errorStatus;
-    this.response.type = contentType;
-    this.response.isDecided = true;
+    this.response.decide(contentType);
     // An error page has the status of the error and its reason phrase.
     if (this.errorStatus !== 0) this.response.reason = undefined;
     if (this.failed) return;
@@ -470,7 +468,6 @@ export class Exchange implements StateHolder {
     }
   }
 
-  /** Writes to the error log; the default level is `error`. */
   writeLog(message: string, level?: Level): void {
     this.rules.writeLog(message, this, level);
   }

@@ -35,6 +35,12 @@ export class ResponseHead {
     this.#owner = owner;
   }
 
+  /** Sets the type, and makes the response final unless a filter fails. */
+  decide(type: string): void {
+    this.type = type;
+    this.isDecided = true;
+  }
+
   /** Returns the first value of a header; names are compared without case. */
   header(name: string): string | undefined {
     return firstOf(this.headers, name);
