@@ -126,28 +126,32 @@ test.runIf(HAS_OPENSSL)('a file that is not there ends the handshake', async (t)
   );
 });
 
-test.runIf(HAS_OPENSSL)(
-  'a session is resumed on another port with the same pair of texts only',
-  async (t) => {
-    const [same, other] = [await freePort(), await freePort()];
-    const server = (port: number, pair: string): string => `server { listen 127.0.0.1:${port} ssl;
-    ssl_certificate ${pair}.crt; ssl_certificate_key ${pair}.key; return 200 $ssl_session_reused; }`;
-    const gw = await load(
-      t,
-      (_, port) => `geo $pair { default main; } geo $also { default main; }
-      ssl_session_cache shared:s:1m;
-      ${server(port, '$pair')} ${server(same, '$pair')} ${server(other, '$also')}`,
-      allFiles(),
-    );
-    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-      const { said, session } = await visit(gw.port, { maxVersion });
-      expect(said).toBe('main .');
-      const resuming = { maxVersion, ...(session && { session }) };
-      expect((await visit(same, resuming)).said).toMatch(/ r$/);
-      expect((await visit(other, resuming)).said).toMatch(/ \.$/);
-    }
-  },
-);
+for (const [way, directives, versions] of [
+  ['by ticket', '', ['TLSv1.2', 'TLSv1.3']],
+  ['by id', 'ssl_session_tickets off;', ['TLSv1.2']],
+] as const)
+  test.runIf(HAS_OPENSSL)(
+    `a session is resumed ${way} on another port with the same pair of texts only`,
+    async (t) => {
+      const [same, other] = [await freePort(), await freePort()];
+      const server = (port: number, pair: string): string => `server { listen 127.0.0.1:${port} ssl;
+        ssl_certificate ${pair}.crt; ssl_certificate_key ${pair}.key; return 200 $ssl_session_reused; }`;
+      const gw = await load(
+        t,
+        (_, port) => `geo $pair { default main; } geo $also { default main; }
+          ssl_session_cache shared:s:1m; ${directives}
+          ${server(port, '$pair')} ${server(same, '$pair')} ${server(other, '$also')}`,
+        allFiles(),
+      );
+      for (const maxVersion of versions) {
+        const { said, session } = await visit(gw.port, { maxVersion });
+        expect(said).toBe('main .');
+        const resuming = { maxVersion, ...(session && { session }) };
+        expect((await visit(same, resuming)).said).toMatch(/ r$/);
+        expect((await visit(other, resuming)).said).toMatch(/ \.$/);
+      }
+    },
+  );
 
 /** What a step does to the files of the pair `turn`, or how many seconds pass; what a client is shown then. */
 type Step = readonly [does: 'begin' | 'replace' | 'remove' | 'visit others' | number, shown: string];
