@@ -26,7 +26,10 @@ const CONTENT: Readonly<Record<string, string>> = {
   uwsgi: 'uwsgi_pass 127.0.0.1:1;',
 };
 
-const FORMS = findForms();
+/** In `http` they hold for every server, and close the locations of all other forms. */
+const OF_HANDSHAKES = ['ssl_certificate', 'ssl_certificate_key'];
+
+const FORMS = findForms().filter(({ directive }) => !OF_HANDSHAKES.includes(directive));
 const registry = new Registry(MODULES);
 /** Makes `$probe` a variable of a module that gw does not have. */
 const MISSING = 'js_set $probe http.probe; map $host $memcached_key { default x; }';

@@ -206,6 +206,8 @@ test.each([...rows, ...spreads])('the count is the number of rows of %s', async 
 });
 
 test('the row limit of a response also limits each embed', async () => {
-  const rows = await shop.it.rows('clients?select=projects(id)&projects.order=id&order=id', { maxRows: 1 });
+  const rows = await shop.it.rows('clients?select=projects(id)&projects.order=id&order=id', {
+    maxRows: { usual: 1, named: [] },
+  });
   expect(rows).toEqual([{ projects: [{ id: 1 }] }]);
 });

@@ -19,6 +19,7 @@ http {
     location /h/ { dbrest_pre_request a.b.c; dbrest_setting 'x y' 1; dbrest_tx_end never; dbrest_plan maybe; }
     location /i/ { dbrest_pass host=db; dbrest_schemas '"open'; dbrest_extra_search_path 'a, ""'; }
     location /j/ { dbrest_pass host=db; dbrest_schemas ""; dbrest_extra_search_path ","; }
+    location /k/ { dbrest_max_rows 0; location /k/l/ { dbrest_max_rows a=1 9; } location /k/m/ { dbrest_max_rows 9 a=1 a=2; } }
     location /d/ { dbrest_jwt_secret short; dbrest_jwt_role_claim '.app."x y"[0]'; dbrest_anon_role shop; dbrest_pass "host=db user=shop"; }
   }
 }
@@ -46,6 +47,9 @@ const SAID = [
   ['malformed name in "dbrest_extra_search_path" directive', '13:90'],
   ['no name in "dbrest_schemas" directive', '14:41'],
   ['no name in "dbrest_extra_search_path" directive', '14:60'],
+  ['"dbrest_max_rows" directive invalid number', '15:36'],
+  ['"dbrest_max_rows" directive invalid number', '15:76'],
+  ['duplicate "a" in "dbrest_max_rows" directive', '15:120'],
 ];
 
 /** The messages of `gw -t` for a configuration, without the quoted lines. */

@@ -188,7 +188,7 @@ test.each(counts)('%s with %j', async (...[query, headers, status, range, applie
 });
 
 test('dbrest_max_rows bounds responses and decides what an estimate counts', async () => {
-  const api = await location({ maxRows: 100 });
+  const api = await location({ maxRows: { usual: 100, named: [] } });
   const { headers, status } = await api.get('/api/numbers?select=id', { prefer: 'count=estimated' });
   expect([status, headers['content-range']]).toEqual([206, '0-99/5000']);
   expect((await api.get('/api/numbers', { range: '10-500' })).headers['content-range']).toBe('10-109/*');

@@ -1,12 +1,13 @@
 import { type ArgReader, directivesFor, readers } from '../../../config/index.ts';
 import type { CorsOrigins } from '../cors.ts';
+import type { RowLimits } from '../row-limits.ts';
 
 /** What requests may do, and what their responses are like. */
 export interface RequestsConfig {
   /** Never empty. The first schema is the default. */
   readonly schemas: readonly string[];
   readonly extraSearchPath: readonly string[];
-  readonly maxRows?: number;
+  readonly maxRows?: RowLimits;
   /** In the units of PostgreSQL's planner. */
   readonly maxCost?: number;
   /** The function that is called before every request: schema and name, or the name alone. */
@@ -89,6 +90,27 @@ function nameList({ mayBeEmpty = false } = {}): ArgReader<readonly string[]> {
     return undefined;
   });
 }
+
+const LIMIT = /^(?:([^=]+)=)?0*([1-9]\d{0,14})$/;
+
+/** The limit of all, and those of single names. */
+const rowLimits: ArgReader<RowLimits> = readers.words(
+  { syntax: '[number] [name=number ...]', min: 1, max: Infinity },
+  (list, { directive, report }) => {
+    const named = new Map<string, number>();
+    let usual: number | undefined;
+    for (const [at, { value, span }] of list.entries()) {
+      const [, name, rows] = LIMIT.exec(value) ?? [];
+      if (rows === undefined || (name === undefined && at > 0))
+        return void report.emerg(`"${directive}" directive invalid number`, span);
+      if (name === undefined) usual = Number(rows);
+      else if (named.has(name))
+        return void report.emerg(`duplicate "${name}" in "${directive}" directive`, span);
+      else named.set(name, Number(rows));
+    }
+    return { ...(usual !== undefined && { usual }), named: [...named] };
+  },
+);
 
 const QUOTED_NAMES = `expected names as in SQL, such as 'api, "My schema"'`;
 
@@ -197,9 +219,10 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
   },
   dbrest_max_rows: {
     contexts: EVERYWHERE,
-    args: readers.integer({ min: 1 }),
+    args: rowLimits,
     into: 'maxRows',
-    summary: 'Most rows in one response.',
+    summary:
+      'Most rows in one response, and of each embed. `name=number` is the limit of one table, view or function, also a higher one.',
     source: 'gw',
   },
   dbrest_max_cost: {

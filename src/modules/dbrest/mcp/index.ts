@@ -52,7 +52,7 @@ interface Mcp {
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** Most bytes of the response that a tool asks for; its result has them twice, as JSON and as a text. */
 const MOST_RESULT_BYTES = 1024 * 1024;
-/** Most rows of one call where `dbrest_max_rows` is not set. */
+/** Most rows of one call where `dbrest_max_rows` has no limit for all. */
 const MOST_ROWS = 1_000;
 
 /** Compiles `dbrest_mcp`; `undefined`: the location has no tools. */
@@ -110,7 +110,7 @@ function compileMethods(
   const lists = new ToolLists({
     schemas: config.schemas,
     writes: config.mcp === 'write',
-    mostRows: config.maxRows ?? MOST_ROWS,
+    mostRows: config.maxRows?.usual ?? MOST_ROWS,
     functionPath: functionPath(location, config.rpc),
   });
   const callTool = compileCall(config, parts);

@@ -1,5 +1,6 @@
 import type { Aggregate, JsonStep, Level, OrderTerm, Truth } from '../request/index.ts';
 import type { Column, Relationship, RowFunction, Schema, Table, TableName } from '../schema/index.ts';
+import type { RowLimits } from '../row-limits.ts';
 
 /** The table and role of a request, and the limits of the location. */
 export interface ReadTarget {
@@ -9,7 +10,7 @@ export interface ReadTarget {
   /** Schemas that are searched for computed columns and relationships; only the table's schema if absent. */
   readonly searchPath?: readonly string[];
   /** Most rows of the response, and of each embed. */
-  readonly maxRows?: number | undefined;
+  readonly maxRows?: RowLimits | undefined;
   /** False if aggregate functions are disabled. */
   readonly aggregates?: boolean;
   /** `dbrest_row_version`. */

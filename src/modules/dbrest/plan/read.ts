@@ -35,6 +35,7 @@ import {
   rowFunctions,
   shownThrough,
 } from './value.ts';
+import { rowLimitOf } from '../row-limits.ts';
 
 /** Plans a selected column. Throws 42703 for an unknown column, and the faults of `castType`. */
 function planColumn(item: SelectedColumn, table: Table, context: Context): Output {
@@ -165,7 +166,8 @@ function planNode(table: Table, query: NodeQuery, context: Context): ReadNode {
 }
 
 /** A function may give more rows than the one that it declares (`rows 1`). */
-function mostOf({ single, by }: EmbedSource, { maxRows = Infinity }: Context): number {
+function mostOf({ single, by, target }: EmbedSource, { maxRows: limits }: Context): number {
+  const maxRows = rowLimitOf(limits, target.name) ?? Infinity;
   return single && 'returnsSet' in by && by.returnsSet ? Math.min(1, maxRows) : maxRows;
 }
 
@@ -210,7 +212,7 @@ export function planRows(request: ReadQuery, table: Table, context: Context): Re
   const root = { path: [], filters, order, ...(limit !== undefined && { limit }), offset };
   const levels = [root, ...embedded];
   const items: ReadQuery['select'] = select.length === 0 ? [{ kind: 'all' }] : select;
-  const most = context.maxRows ?? Infinity;
+  const most = rowLimitOf(context.maxRows, context.table) ?? Infinity;
   return planNode(table, { select: items, levels, spread: false, most }, context);
 }
 

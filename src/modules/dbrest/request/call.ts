@@ -10,6 +10,7 @@ import { parametersOf, parseReadQuery } from './query.ts';
 import { type QuerySource, rangeOf } from './read.ts';
 import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
+import { rowLimitOf } from '../row-limits.ts';
 
 /** A GET, HEAD or POST request for a function. */
 export interface CallRequest {
@@ -33,13 +34,14 @@ export interface ParsedCall extends Pick<CallRequest, 'kind' | 'head' | 'query'>
 /** Parses the query of a call. Throws a `DbrestFault`. */
 export function parseCall(head: RequestHead, source: QuerySource, { maxRows }: DbrestConfig): ParsedCall {
   const { args } = source;
+  const most = rowLimitOf(maxRows, head.resource.name);
   if (head.method === 'POST') {
     const { rows, columns } = parseWriteQuery(args);
-    const query = { ...rows, ...rowRange(rows, undefined, maxRows) };
+    const query = { ...rows, ...rowRange(rows, undefined, most) };
     return { kind: 'call', head, query, input: undefined, columns };
   }
   const { input, read } = parseCallQuery(args);
-  const query = { ...read, ...rowRange(read, rangeOf(head, source), maxRows) };
+  const query = { ...read, ...rowRange(read, rangeOf(head, source), most) };
   return { kind: 'call', head, query, input, columns: undefined };
 }
 

@@ -2,6 +2,7 @@ import type { DbrestConfig } from '../directives/index.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';
+import { rowLimitOf } from '../row-limits.ts';
 
 /** A GET or HEAD request for a table. */
 export interface ReadRequest {
@@ -22,7 +23,11 @@ export interface QuerySource {
 /** Parses a read. Throws a `DbrestFault`. */
 export function parseRead(head: RequestHead, source: QuerySource, { maxRows }: DbrestConfig): ReadRequest {
   const query = parseReadQuery(source.args);
-  return { kind: 'read', head, query: { ...query, ...rowRange(query, rangeOf(head, source), maxRows) } };
+  return {
+    kind: 'read',
+    head,
+    query: { ...query, ...rowRange(query, rangeOf(head, source), rowLimitOf(maxRows, head.resource.name)) },
+  };
 }
 
 /** The header `Range` holds for GET alone (RFC 9110, 14.2). */

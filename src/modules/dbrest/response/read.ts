@@ -14,6 +14,7 @@ import {
   rangeHeaders,
   rangeStatus,
 } from './head.ts';
+import { rowLimitOf } from '../row-limits.ts';
 
 /** The response to a read, streamed while its rows arrive. */
 export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {
@@ -25,7 +26,11 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
     const { firstCount, before } = statements;
     const total =
       before.length > firstCount
-        ? countedTotal(preferences.count, results.slice(firstCount), config.maxRows)
+        ? countedTotal(
+            preferences.count,
+            results.slice(firstCount),
+            rowLimitOf(config.maxRows, request.head.resource.name),
+          )
         : undefined;
     const status = rangeStatus(query, rows, total);
     const chosen = response ? responseSettings(...response) : settingsOf(statements, results);

@@ -157,7 +157,7 @@ const dbrestNoLimit: ModuleRule<DbrestConfig> = {
     for (const { node, block, settings } of servedDatabases(config)) {
       const { anonRole, maxRows, databaseSettings } = settings;
       // The database may bound them.
-      if (anonRole === undefined || maxRows !== undefined || databaseSettings) continue;
+      if (anonRole === undefined || maxRows?.usual !== undefined || databaseSettings) continue;
       if (!config.isOpen(block)) continue;
       yield {
         at: node,

@@ -4,6 +4,7 @@ import type { CountKind } from '../request/index.ts';
 import { formedStep, guessSql, totalSql } from './shape.ts';
 import type { Step } from './statement.ts';
 import type { Work } from './transaction.ts';
+import { rowLimitOf } from '../row-limits.ts';
 
 /** The statements of a read. */
 export function readWork({ request, rows, form, preferences }: PlannedRead, config: DbrestConfig): Work {
@@ -11,7 +12,9 @@ export function readWork({ request, rows, form, preferences }: PlannedRead, conf
   const { features } = request.head;
   const isQuiet = !config.preRequest && !shownMedia(media).handler && isInert(rows);
   return {
-    counts: media.plan ? [] : countSteps(preferences.count, rows, config.maxRows),
+    counts: media.plan
+      ? []
+      : countSteps(preferences.count, rows, rowLimitOf(config.maxRows, request.head.resource.name)),
     main: formedStep(rows, form, { features }),
     readOnly: true,
     repeatable: true,

@@ -9,6 +9,7 @@ import {
 
 const gateway = fixtureGateway({
   more: `location /two/ { dbrest_pass $dsn; dbrest_max_rows 2; }
+    location /named/ { dbrest_pass $dsn; dbrest_max_rows 3 categories=1 clients=2 numbers=20 three_numbers=1; }
     location /hundred/ { dbrest_pass $dsn; dbrest_max_rows 100; }`,
 });
 const ids = (...of: number[]): object[] => of.map((id) => ({ id }));
@@ -126,6 +127,27 @@ const bounded: readonly ResponseCase[] = [
     [{ id: 1, clients: ids(2, 1) }],
     {},
     { range: '0-0/*' },
+  ),
+  page('/named/clients?select=id&order=id', ids(1, 2), {}, { range: '0-1/*' }),
+  page('/named/products?select=id&order=id&id=lt.4', ids(1, 2, 3), {}, { range: '0-2/*' }),
+  page(
+    '/named/products?select=id,clients(id)&id=eq.1&clients.order=id.desc',
+    [{ id: 1, clients: ids(2, 1) }],
+    {},
+    { range: '0-0/*' },
+  ),
+  page(
+    '/named/categories?select=id,children(id)&id=eq.1&children.order=id',
+    [{ id: 1, children: ids(2) }],
+    {},
+    { range: '0-0/*' },
+  ),
+  page('/named/rpc/three_numbers', [1], {}, { range: '0-0/*' }),
+  page(
+    'HEAD /named/numbers',
+    undefined,
+    { prefer: 'count=estimated' },
+    { status: 206, range: '0-19/5000', applied: 'count=estimated' },
   ),
   page(
     'HEAD /hundred/numbers',
