@@ -36,7 +36,8 @@ export class ClientCertificates {
   /** The certificate of a client and what is wrong with it, after the handshake; `undefined`: it has sent none. */
   of(socket: TLSSocket, plan: TlsPlan): ShownCertificate | undefined {
     // Must come first: after `getPeerX509Certificate` Node no longer finds the chain.
-    const chain = socket.isSessionReused() ? [] : chainOf(socket.getPeerCertificate(true));
+    const shown = socket.isSessionReused() ? [] : chainOf(socket.getPeerCertificate(true));
+    const chain = this.#completed(shown, plan);
     const certificate = socket.getPeerX509Certificate();
     if (!certificate) return undefined;
     const client = { certificate, verifier: verifierOf(plan), chain };
@@ -80,14 +81,19 @@ export class ClientCertificates {
 
   /** Most chains consist of certificates that the server has, whatever the client sends. */
   #rebuilt(certificate: X509Certificate, plan: TlsPlan): VerifiedChain | undefined {
-    const chain = [certificate];
-    for (let at = certificate; !isOwnIssuer(at) && chain.length < MOST_CERTIFICATES;) {
-      const issuer = issuerOf(at, this.authoritiesOf(plan));
-      if (!issuer) return undefined;
-      chain.push(issuer);
-      at = issuer;
+    const chain = this.#completed([certificate], plan);
+    const isWhole = isOwnIssuer(chain.at(-1) ?? certificate);
+    return isWhole && !isTooLong(chain, plan) ? verifiedChain(chain, plan) : undefined;
+  }
+
+  /** Adds the authorities that have signed the last certificate of a chain: Node.js 24 shows the first one only. */
+  #completed(shown: readonly X509Certificate[], plan: TlsPlan): readonly X509Certificate[] {
+    const chain = [...shown];
+    for (let at = chain.at(-1); at && !isOwnIssuer(at) && chain.length < MOST_CERTIFICATES;) {
+      at = issuerOf(at, this.authoritiesOf(plan));
+      if (at) chain.push(at);
     }
-    return isTooLong(chain, plan) ? undefined : verifiedChain(chain, plan);
+    return chain;
   }
 }
 
@@ -100,9 +106,14 @@ function idOf({ fingerprint256 }: X509Certificate, plan: TlsPlan): string {
   return `${verifierOf(plan)} ${fingerprint256}`;
 }
 
-/** OpenSSL's depth counts the certificates between the client's own and the root. */
+/**
+ * OpenSSL's depth counts the certificates between the client's own and the root. A chain that does not end with a root has at least one
+ * more that Node.js 24 does not show: one that the client has sent.
+ */
 function isTooLong(chain: readonly X509Certificate[], { verifyDepth }: TlsPlan): boolean {
-  return chain.length - 2 > verifyDepth;
+  const last = chain.at(-1);
+  const hidden = last && !isOwnIssuer(last) ? 2 : 0;
+  return chain.length + hidden - 2 > verifyDepth;
 }
 
 function verifiedChain(chain: readonly X509Certificate[], { ocsp }: TlsPlan): VerifiedChain {
