@@ -13,6 +13,7 @@ interface Sender {
   readonly two: () => void;
   /** Sends a piece and the end. */
   readonly last: () => void;
+  readonly leave: () => void;
 }
 
 async function sendHttp1(t: Owner, gw: Gateway): Promise<Sender> {
@@ -22,6 +23,7 @@ async function sendHttp1(t: Owner, gw: Gateway): Promise<Sender> {
   return {
     two: () => client.write('3\r\nabc\r\n2\r\nde\r\n'),
     last: () => client.write('3\r\nfgh\r\n0\r\n\r\n'),
+    leave: () => client.destroy(),
   };
 }
 
@@ -43,6 +45,7 @@ async function sendHttp2(t: Owner, gw: Gateway): Promise<Sender> {
   return {
     two: () => client.write(Buffer.concat([data('abc'), data('de')])),
     last: () => client.write(data('fgh', END_STREAM)),
+    leave: () => client.destroy(),
   };
 }
 
@@ -63,6 +66,7 @@ async function startTcp(t: Owner, shown: (packet: Buffer) => string): Promise<Pe
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.on('data', (bytes: Buffer) => packets.push(shown(bytes)));
+    socket.on('close', () => packets.push('closed'));
     t.onTestFinished(() => Promise.resolve(void socket.destroy()));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -81,12 +85,19 @@ function stdin(packet: Buffer): string {
   return contents.length === 0 ? 'head' : contents.join('|');
 }
 
+/** Frames of streams; those of DATA show as their flags and their text. */
+const SHOWN: ReadonlyMap<number, string | undefined> = new Map([
+  [FRAME.headers, 'head'],
+  [FRAME.data, undefined],
+  [FRAME.reset, 'closed'],
+]);
+
 async function startFrames(t: Owner): Promise<Peer> {
   const { port, frames } = await startRawHttp2(t, () => undefined);
   const shown = (): string[] =>
     frames
-      .filter(({ type, id }) => id > 0 && (type === FRAME.headers || type === FRAME.data))
-      .map(({ type, flags, payload }) => (type === FRAME.headers ? 'head' : `${flags} ${String(payload)}`));
+      .filter(({ type, id }) => id > 0 && SHOWN.has(type))
+      .map(({ type, flags, payload }) => SHOWN.get(type) ?? `${flags} ${String(payload)}`);
   return { port, packets: shown };
 }
 
@@ -116,19 +127,32 @@ const peers = [
 
 for (const { from, listen, send } of clients) {
   for (const { to, location, start, two, last } of peers) {
-    test(`pieces of a body that come together over ${from} go on together to ${to}, the last with the end`, async (t) => {
+    const begin = async (t: Owner): Promise<{ peer: Peer; sender: Sender }> => {
       const peer = await start(t);
       const gw = await load(
         t,
         (_, port) =>
           `server { listen 127.0.0.1:${port} ${listen}; location / { ${location.replace('PEER', String(peer.port))} } }`,
       );
-      const sender = await send(t, gw);
+      return { peer, sender: await send(t, gw) };
+    };
+
+    test(`pieces of a body that come together over ${from} go on together to ${to}, the last with the end`, async (t) => {
+      const { peer, sender } = await begin(t);
       await expect.poll(() => peer.packets()).toEqual(['head']);
       sender.two();
       await expect.poll(() => peer.packets()).toEqual(['head', two]);
       sender.last();
       await expect.poll(() => peer.packets()).toEqual(['head', two, last]);
+    });
+
+    test(`a body over ${from} that its client gives up is not ended for ${to}`, async (t) => {
+      const { peer, sender } = await begin(t);
+      await expect.poll(() => peer.packets()).toEqual(['head']);
+      sender.two();
+      await expect.poll(() => peer.packets()).toEqual(['head', two]);
+      sender.leave();
+      await expect.poll(() => peer.packets()).toEqual(['head', two, 'closed']);
     });
   }
 }
