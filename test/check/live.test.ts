@@ -119,6 +119,14 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     says: ['GW653 the database has no schema "apy"'],
   },
   {
+    it: 'lacks a table that has a limit',
+    conf: () =>
+      rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role anon; dbrest_max_rows 9 books=1 bookz=2;'),
+    says: [
+      'GW660 "dbrest_max_rows" has a limit for "bookz", which is no table, view or function of the schemas',
+    ],
+  },
+  {
     it: 'shows whole tables to any client, and embeds without an index',
     conf: () => rest(db.dsn, 'dbrest_schemas api; dbrest_anon_role anon;'),
     says: [
@@ -189,7 +197,7 @@ function facts(version: number): object {
   const anon = { ...role, granted: true };
   // It gives the same row to every statement.
   const security = { unsecured: [], recursive: [], overloads: [] };
-  return { version, login: role, anon, schemas: ['closed'], open: [], unindexed: [], ...security };
+  return { version, login: role, anon, schemas: ['closed'], unknown: [], open: [], unindexed: [], ...security };
 }
 
 /** The port of a server that accepts connections and stays silent. */

@@ -15,6 +15,8 @@ interface DatabaseFacts {
   /** Absent if the role does not exist or none is configured. */
   readonly anon?: RoleFacts & { readonly granted: boolean };
   readonly schemas: readonly string[];
+  /** Names in `dbrest_max_rows` that nothing in the schemas has. */
+  readonly unknown: readonly string[];
   /** Tables without row-level security on which the anonymous role has privileges. */
   readonly open: readonly { readonly name: string; readonly writes: boolean }[];
   /** Foreign keys without an index: `api.orders (client_id)`. */
@@ -29,7 +31,7 @@ interface RoleFacts {
   readonly bypassesRowSecurity: boolean;
 }
 
-/** Returns one JSON text. $1 is the anonymous role or null, $2 the served schemas. Works with PostgreSQL 10 and later. */
+/** Returns one JSON text. $1 is the anonymous role or null, $2 the served schemas, $3 names of tables and functions. Works with PostgreSQL 10 and later. */
 const FACTS_SQL = `
 with anon as (
   select r.oid, r.rolsuper, r.rolbypassrls from pg_catalog.pg_roles r where r.rolname = $1::text
@@ -72,6 +74,11 @@ select json_build_object(
     ) from anon a
   ),
   'schemas', coalesce((select json_agg(s.nspname) from served s), '[]'),
+  'unknown', coalesce((
+    select json_agg(u.name) from unnest($3::text[]) u (name)
+    where not exists (select from served s join pg_catalog.pg_class c on c.relnamespace = s.oid where c.relname = u.name)
+      and not exists (select from served s join pg_catalog.pg_proc p on p.pronamespace = s.oid where p.proname = u.name)
+  ), '[]'),
   'open', coalesce((
     select json_agg(json_build_object('name', r.name, 'writes', r.writes) order by r.name)
     from rights r where r.reads or r.writes
@@ -92,6 +99,8 @@ interface ProbedDatabase {
   readonly target: ConnectionTarget;
   readonly anonRole: string | undefined;
   readonly schemas: readonly string[];
+  /** Names of tables and functions that it should have. */
+  readonly names: readonly string[];
 }
 
 const LEAST_VERSION = 120_000;
@@ -112,7 +121,7 @@ async function queryDatabase(
 type FactsRow = Omit<DatabaseFacts, 'anon'> & { readonly anon: DatabaseFacts['anon'] | null };
 
 async function runQuery(
-  { target, anonRole, schemas }: ProbedDatabase,
+  { target, anonRole, schemas, names }: ProbedDatabase,
   timeoutMs: number,
 ): Promise<DatabaseFacts> {
   const pg = await loadPg();
@@ -124,7 +133,12 @@ async function runQuery(
   try {
     const steps: RunStep[] = [
       { statement: { text: settings, values: [String(timeoutMs)] }, silent: true },
-      { statement: { text: FACTS_SQL, values: [anonRole ?? null, arrayLiteral(schemas)] } },
+      {
+        statement: {
+          text: FACTS_SQL,
+          values: [anonRole ?? null, arrayLiteral(schemas), arrayLiteral(names)],
+        },
+      },
     ];
     const [, row] = await session.run(steps, timeoutMs);
     const { anon, ...facts } = JSON.parse(row?.[0] ?? '{}') as FactsRow;
@@ -145,9 +159,10 @@ const SHOWN = 3;
 
 /** Checks a location against its database. The embedded database is created by gw and needs no check. */
 export async function probeDatabase(config: DbrestConfig, live: LiveScope): Promise<readonly Problem[]> {
-  const { pass, anonRole, schemas } = config;
+  const { pass, anonRole, schemas, maxRows } = config;
   if (pass?.kind !== 'server') return [];
-  const query = { target: pass.target, anonRole, schemas };
+  const names = maxRows?.named.map(([name]) => name) ?? [];
+  const query = { target: pass.target, anonRole, schemas, names };
   const found = await live.once(`dbrest ${JSON.stringify(query)}`, () =>
     queryDatabase(query, live.timeoutMs),
   );
@@ -160,6 +175,7 @@ export async function probeDatabase(config: DbrestConfig, live: LiveScope): Prom
     ...loginProblems(found),
     ...anonProblems(found, anonRole),
     ...schemaProblems(found, schemas),
+    ...limitProblems(found),
     ...tableProblems(found),
     ...indexProblems(found),
     ...(found.security ? securityProblems(found.security, found.version) : []),
@@ -213,6 +229,13 @@ function* schemaProblems({ schemas: found }: DatabaseFacts, schemas: readonly st
   for (const schema of schemas.filter((name) => !found.includes(name))) {
     const message = `the database has no schema "${schema}"`;
     yield { rule: 'dbrest-schema-missing', field: 'schemas', message };
+  }
+}
+
+function* limitProblems({ unknown }: DatabaseFacts): Generator<Problem> {
+  for (const name of unknown) {
+    const message = `"dbrest_max_rows" has a limit for "${name}", which is no table, view or function of the schemas`;
+    yield { rule: 'dbrest-limit-unknown', field: 'maxRows', message };
   }
 }
 

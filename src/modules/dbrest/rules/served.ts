@@ -277,6 +277,24 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
+const dbrestLimitUnknown: ModuleRule<DbrestConfig> = {
+  id: 'GW660',
+  slug: 'dbrest-limit-unknown',
+  severity: 'warning',
+  live: true,
+  summary: 'a limit of "dbrest_max_rows" for something that the database does not have',
+  why: 'The limit has no effect; what it is meant for has the one for all, or none.',
+  fix: 'Correct the name: that of the path, without a schema.',
+  bad: {
+    text: `# there is no table "ordres"
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; dbrest_max_rows 1000 ordres=100; }`,
+  },
+  good: {
+    text: `# create table api.orders
+location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; dbrest_max_rows 1000 orders=100; }`,
+  },
+};
+
 /** Rules about the schemas and tables that are served. */
 export const SERVED_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestNoSchema,
@@ -287,4 +305,5 @@ export const SERVED_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestOpenapiPublic,
   dbrestTableOpen,
   dbrestSchemaMissing,
+  dbrestLimitUnknown,
 ];
