@@ -466,7 +466,9 @@ export class Session {
     this.#queue.length = 0;
     for (const running of pending) {
       const isLate = running === first && error instanceof ConnectionLost && error.late;
-      running.batch.error ??= new ConnectionLost(error.message, isLate);
+      // A batch that would have been repeated had no effect: what its request meets is the loss of the connection.
+      if (!running.batch.error || running.batch.outdated)
+        running.batch.error = new ConnectionLost(error.message, isLate);
       this.#settle(running);
     }
   }
