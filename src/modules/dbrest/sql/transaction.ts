@@ -103,8 +103,7 @@ export function compileTransaction(
   const preRequest: readonly Step[] = config.preRequest ? [{ statement: callSql(config.preRequest) }] : [];
 
   return (x, identity, { plan: { request, preferences, roleSettings }, work, within, shared }) => {
-    const { counts, main, behind = NONE, responds = false, repeatable, leaves } = work;
-    const { readOnly } = work;
+    const { counts, main, behind = NONE, responds = false, repeatable, leaves, readOnly } = work;
     const { enclose, release } = enclosure(work, within);
     const held = !within && work.held === true;
     const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
