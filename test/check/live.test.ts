@@ -197,7 +197,16 @@ function facts(version: number): object {
   const anon = { ...role, granted: true };
   // It gives the same row to every statement.
   const security = { unsecured: [], recursive: [], overloads: [] };
-  return { version, login: role, anon, schemas: ['closed'], unknown: [], open: [], unindexed: [], ...security };
+  return {
+    version,
+    login: role,
+    anon,
+    schemas: ['closed'],
+    unknown: [],
+    open: [],
+    unindexed: [],
+    ...security,
+  };
 }
 
 /** The port of a server that accepts connections and stays silent. */

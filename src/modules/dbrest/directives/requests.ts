@@ -101,11 +101,15 @@ const rowLimits: ArgReader<RowLimits> = readers.words(
     let usual: number | undefined;
     for (const [at, { value, span }] of list.entries()) {
       const [, name, rows] = LIMIT.exec(value) ?? [];
-      if (rows === undefined || (name === undefined && at > 0))
-        return void report.emerg(`"${directive}" directive invalid number`, span);
+      if (rows === undefined || (name === undefined && at > 0)) {
+        report.emerg(`"${directive}" directive invalid number`, span);
+        return undefined;
+      }
+      if (name !== undefined && named.has(name)) {
+        report.emerg(`duplicate "${name}" in "${directive}" directive`, span);
+        return undefined;
+      }
       if (name === undefined) usual = Number(rows);
-      else if (named.has(name))
-        return void report.emerg(`duplicate "${name}" in "${directive}" directive`, span);
       else named.set(name, Number(rows));
     }
     return { ...(usual !== undefined && { usual }), named: [...named] };
