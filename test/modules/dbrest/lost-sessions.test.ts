@@ -116,3 +116,28 @@ test.each([
   const gw = await serve(await lossy());
   expect(await ask(gw, request)).toMatchObject({ status });
 });
+
+/** What PostgreSQL says of a prepared statement that its session does not have (documentation, 55.8). */
+function missingStatement(): Buffer {
+  const fields = Buffer.from('SERROR\0VERROR\0C26000\0Mprepared statement "gw1" does not exist\0\0');
+  const head = Buffer.from('E....');
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+// A pooler may find the statement missing and lose the server in the same moment. The request had no effect.
+test.each([
+  ['GET /api/pid', 200],
+  ['POST /api/plain', 503],
+])('%s meets a lost connection behind a statement that was missing', async (request, status) => {
+  let isArmed = false;
+  const dsn = await throughProxy(db, (bytes, { client, upstream }) => {
+    if (!isArmed) return void upstream.write(bytes);
+    isArmed = false;
+    client.end(missingStatement());
+  });
+  const gw = await serve(dsn);
+  expect((await ask(gw, request)).status).toBeLessThan(300);
+  isArmed = true;
+  expect(await ask(gw, request)).toMatchObject({ status });
+});
