@@ -108,8 +108,12 @@ export class PeerSelection implements Selection {
     const { probing } = this.#ground;
     if (probing && probing.panicPercent > 0)
       probing.isIgnored = isPanicking(progress.set, probing.panicPercent);
-    const bound = binding && boundPeer(progress, binding, nowMs);
-    const peer = bound ?? (binding?.isStrict ? undefined : this.#ground.pick(progress, nowMs));
+    const { set } = progress;
+    let bound = binding && boundPeer(progress, binding, nowMs);
+    const picked = bound || binding?.isStrict ? undefined : this.#ground.pick(progress, nowMs);
+    // With the backups in their place, the request may be bound to one of these.
+    if (binding && picked && progress.set !== set) bound = boundPeer(progress, binding, nowMs);
+    const peer = bound ?? picked;
     if (!this.#isDecided) binding?.decided?.(bound !== undefined);
     this.#isDecided = true;
     if (!peer) return undefined;

@@ -242,3 +242,19 @@ test('without a fallback, a request that no usable peer is bound to gets 502', a
   const cookie = `route=peer:127.0.0.1:${peers[2].port}`;
   await gw.expect('GET /', { status: 200, body: 'c' }, { headers: { Cookie: cookie } });
 });
+
+test('a session stays with its backup while all other peers are away', async (t) => {
+  const [a, b] = await startPeers(t);
+  const gw = await load(
+    t,
+    `upstream u {
+       server 127.0.0.1:1;
+       server 127.0.0.1:${a.port} backup route=a;
+       server 127.0.0.1:${b.port} backup route=b;
+       sticky route $cookie_s;
+     }
+     server { location / { proxy_pass http://u; } }`,
+  );
+  for (const name of ['b', 'b', 'a', 'b', 'a', 'a'])
+    expect((await gw.fetch('/', { headers: { cookie: `s=${name}` } })).body).toBe(name);
+});
