@@ -42,7 +42,11 @@ test('dbrest_aggregates off refuses aggregates', async () => {
 });
 
 test('dbrest_max_rows bounds embeds too', async () => {
-  const { body } = await get('clients?select=projects(id)&id=eq.1&projects.order=id', {}, { maxRows: 1 });
+  const { body } = await get(
+    'clients?select=projects(id)&id=eq.1&projects.order=id',
+    {},
+    { maxRows: { usual: 1, named: [] } },
+  );
   expect(JSON.parse(body)).toEqual([{ projects: [{ id: 1 }] }]);
 });
 

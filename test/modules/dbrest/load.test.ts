@@ -47,7 +47,7 @@ const SAID = [
   ['malformed name in "dbrest_extra_search_path" directive', '13:90'],
   ['no name in "dbrest_schemas" directive', '14:41'],
   ['no name in "dbrest_extra_search_path" directive', '14:60'],
-  ['"dbrest_max_rows" directive invalid number', '15:36'],
+  ['value must be between 1 and 2147483647', '15:36'],
   ['"dbrest_max_rows" directive invalid number', '15:76'],
   ['duplicate "a" in "dbrest_max_rows" directive', '15:120'],
 ];

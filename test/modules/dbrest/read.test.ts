@@ -132,7 +132,7 @@ test.each(ranges)('a response of ?%s names its range %s', async (query, range) =
 });
 
 test('a response has at most dbrest_max_rows rows', async () => {
-  const api = await location({ maxRows: 2 });
+  const api = await location({ maxRows: { usual: 2, named: [] } });
   expect((await api.get('/api/things')).headers['content-range']).toBe('0-1/*');
   expect((await api.get('/api/things?limit=1')).headers['content-range']).toBe('0-0/*');
   expect((await api.get('/api/things?limit=100')).headers['content-range']).toBe('0-1/*');

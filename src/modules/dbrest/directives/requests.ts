@@ -91,7 +91,8 @@ function nameList({ mayBeEmpty = false } = {}): ArgReader<readonly string[]> {
   });
 }
 
-const LIMIT = /^(?:([^=]+)=)?0*([1-9]\d{0,14})$/;
+const LIMIT = /^(?:([^=]+)=)?(\d{1,15})$/;
+const MOST_ROWS = 2 ** 31 - 1;
 
 /** The limit of all, and those of single names. */
 const rowLimits: ArgReader<RowLimits> = readers.words(
@@ -103,6 +104,10 @@ const rowLimits: ArgReader<RowLimits> = readers.words(
       const [, name, rows] = LIMIT.exec(value) ?? [];
       if (rows === undefined || (name === undefined && at > 0)) {
         report.emerg(`"${directive}" directive invalid number`, span);
+        return undefined;
+      }
+      if (Number(rows) < 1 || Number(rows) > MOST_ROWS) {
+        report.emerg(`value must be between 1 and ${MOST_ROWS}`, span);
         return undefined;
       }
       if (name !== undefined && named.has(name)) {
