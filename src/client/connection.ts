@@ -127,11 +127,8 @@ export class Connection implements Carrier {
     this.#socket.uncork();
   }
 
-  finish(rest?: Uint8Array): void {
-    this.#socket.cork();
-    if (rest) this.#put(rest);
+  finish(): void {
     this.#putEnd();
-    this.#socket.uncork();
     this.flush();
     this.#sent = true;
     const { caller } = this.#reader;

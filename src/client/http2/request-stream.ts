@@ -132,8 +132,8 @@ export class RequestStream implements Carrier {
     return isTaken;
   }
 
-  finish(rest?: Uint8Array): void {
-    if (this.#caller && !this.#isSent) this.#end(rest);
+  finish(): void {
+    if (this.#caller && !this.#isSent) this.#end(undefined);
   }
 
   flush(): void {}
