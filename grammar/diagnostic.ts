@@ -142,3 +142,16 @@ function detailsOf(more: More | undefined): FaultDetails | undefined {
   if (typeof more === 'function') return more();
   return typeof more === 'string' ? { hint: more } : more;
 }
+
+/** A text after edits that do not overlap, with its own line ends. */
+export function edited(text: string, edits: readonly TextEdit[]): string {
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
+  const inOrder = edits.toSorted((a, b) => a.span.start - b.span.start);
+  let done = '';
+  let position = 0;
+  for (const { span, text: replacement } of inOrder) {
+    done += text.slice(position, span.start) + replacement.replace(/\r?\n/g, lineEnd);
+    position = span.end;
+  }
+  return done + text.slice(position);
+}

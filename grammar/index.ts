@@ -9,6 +9,7 @@ export {
   writtenText,
 } from './tree.ts';
 export {
+  edited,
   Report,
   type Fault,
   type FaultDetails,

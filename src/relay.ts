@@ -24,6 +24,15 @@ export interface BodyTaker {
   drop(): void;
 }
 
+/** For a response whose body nobody needs. */
+export const TAKES_NOTHING: BodyTaker = {
+  piece: () => undefined,
+  follow: () => undefined,
+  end: () => undefined,
+  cut: () => undefined,
+  drop: () => undefined,
+};
+
 /** How a response is sent to the client. */
 interface RelayRules {
   readonly status: number;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import {
   type DirectiveNode,
+  edited,
   type Fault,
   formatConfig,
   lineOf,
@@ -53,13 +54,6 @@ function renames(nodes: readonly DirectiveNode[]): readonly TextEdit[] {
     const [theirs, ours] = prefix;
     return [{ span: name.span, text: ours + name.value.slice(theirs.length) }, ...words, ...renames(block)];
   });
-}
-
-function edited(text: string, edits: readonly TextEdit[]): string {
-  let result = text;
-  for (const { span, text: by } of edits.toSorted((a, b) => b.span.start - a.span.start))
-    result = result.slice(0, span.start) + by + result.slice(span.end);
-  return result;
 }
 
 function commentUnknown(source: Source): Translation {

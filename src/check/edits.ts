@@ -1,4 +1,4 @@
-import type { Fix, Source, TextEdit } from '../../grammar/index.ts';
+import { edited, type Fix, type Source, type TextEdit } from '../../grammar/index.ts';
 import type { Finding } from './finding.ts';
 
 /** A finding with a fix. */
@@ -34,17 +34,5 @@ export function mended(findings: readonly Mendable[]): ReadonlyMap<Source, strin
     bySource.set(edit.span.source, edits);
     edits.push(edit);
   }
-  return new Map([...bySource].map(([source, edits]) => [source, edited(source, edits)]));
-}
-
-function edited({ text }: Source, edits: readonly TextEdit[]): string {
-  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
-  const inOrder = edits.toSorted((a, b) => a.span.start - b.span.start);
-  let done = '';
-  let position = 0;
-  for (const { span, text: replacement } of inOrder) {
-    done += text.slice(position, span.start) + replacement.replace(/\r?\n/g, lineEnd);
-    position = span.end;
-  }
-  return done + text.slice(position);
+  return new Map([...bySource].map(([source, edits]) => [source, edited(source.text, edits)]));
 }

@@ -9,4 +9,10 @@ export { readBuffer } from './inlet.ts';
 export { Connections } from './keepalive.ts';
 export { MessageReader } from './message-reader.ts';
 export { readCgiHead, readCgiOrHttpHead, readHead, type ResponseHead, upgradeOf } from './response-head.ts';
-export { type TlsConfig, tlsSettings, type TlsVersion, type LoadedFile } from './tls-settings.ts';
+export {
+  type TlsConfig,
+  passphrasesIn,
+  tlsSettings,
+  type TlsVersion,
+  type LoadedFile,
+} from './tls-settings.ts';

@@ -41,9 +41,8 @@ export function tlsSettings(config: TlsConfig): TlsSettings {
   const certificate = command.get('Certificate');
   const [lowest = 'TLSv1.2'] = VERSIONS.filter((version) => config.sslProtocols.includes(version));
   const highest = VERSIONS.findLast((version) => config.sslProtocols.includes(version)) ?? 'TLSv1.3';
-  const { sslPasswordFile } = config;
   return {
-    passphrases: sslPasswordFile?.text.split('\n').filter(Boolean) ?? [],
+    passphrases: passphrasesIn(config.sslPasswordFile),
     ciphers: command.get('CipherString') ?? config.sslCiphers,
     minVersion: versionOf(command.get('MinProtocol')) ?? lowest,
     maxVersion: versionOf(command.get('MaxProtocol')) ?? highest,
@@ -57,6 +56,11 @@ export function tlsSettings(config: TlsConfig): TlsSettings {
     ...textOf('ciphersuites', command.get('Ciphersuites')),
     ...textOf('groups', command.get('Groups') ?? command.get('Curves')),
   };
+}
+
+/** The passphrases of `proxy_ssl_password_file`, one on each line. */
+export function passphrasesIn(file: LoadedFile | undefined): readonly string[] {
+  return file?.text.split('\n').filter(Boolean) ?? [];
 }
 
 function versionOf(name: string | undefined): TlsVersion | undefined {

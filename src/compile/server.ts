@@ -164,26 +164,38 @@ export class ServerHandler implements Router {
 
   toPath(x: Exchange, path: string): void | Promise<void> {
     x.uri = path;
-    return this.#again(x, `internally redirecting to "${path}"`, (again) => {
-      enter(again, this.#root.rules);
-      return this.#rewrite(again);
-    });
+    return this.#again(
+      x,
+      () => `internally redirecting to "${path}"`,
+      (again) => {
+        enter(again, this.#root.rules);
+        return this.#rewrite(again);
+      },
+    );
   }
 
   toNamed(x: Exchange, name: string): void | Promise<void> {
     const handler = this.#named.get(name);
     const { isOriginalUri } = x;
-    return this.#again(x, `redirect to named location "${name}"`, (again) => {
-      // The URI has not changed (nginx: valid_unparsed_uri).
-      again.isOriginalUri = isOriginalUri;
-      if (!handler) throw new HttpFault(500, `could not find named location "${name}"`);
-      return handler(again);
-    });
+    return this.#again(
+      x,
+      () => `redirect to named location "${name}"`,
+      (again) => {
+        // The URI has not changed (nginx: valid_unparsed_uri).
+        again.isOriginalUri = isOriginalUri;
+        if (!handler) throw new HttpFault(500, `could not find named location "${name}"`);
+        return handler(again);
+      },
+    );
   }
 
   /** Searches a location again after the rewrite phase changed the URI. */
   #relocate(x: Exchange): void | Promise<void> {
-    return this.#again(x, `processing "${x.uri}"`, (again) => this.#route(again));
+    return this.#again(
+      x,
+      () => `processing "${x.uri}"`,
+      (again) => this.#route(again),
+    );
   }
 
   subrequest(parent: Exchange, facts: SubrequestFacts): Promise<Exchange> {
@@ -223,15 +235,15 @@ export class ServerHandler implements Router {
     return undefined;
   }
 
-  /** `step` is what the log says of the last of too many redirects. */
-  #again(x: Exchange, step: string, serve: Handler): void | Promise<void> {
+  /** `step` gives what the log says of the last of too many redirects. */
+  #again(x: Exchange, step: () => string, serve: Handler): void | Promise<void> {
     x.internalRedirects++;
     x.internal = true;
     x.isOriginalUri = false;
     return respondingToFailures((again) => {
       if (again.internalRedirects <= MAX_INTERNAL_REDIRECTS) return serve(again);
       again.errorPagesEnded = true;
-      throw new HttpFault(500, `rewrite or internal redirection cycle while ${step}`);
+      throw new HttpFault(500, `rewrite or internal redirection cycle while ${step()}`);
     })(x);
   }
 

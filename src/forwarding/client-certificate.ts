@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import type { LoadedFile, TlsConfig } from '../client/index.ts';
+import { type LoadedFile, passphrasesIn, type TlsConfig } from '../client/index.ts';
 import { compileNamedFile, type Exchange, HttpFault } from '../http/index.ts';
 import { certificateFiles, type FileVersion, passphraseOf, systemReason } from '../system/index.ts';
 import type { ForwardingBuild } from './build.ts';
@@ -40,7 +40,7 @@ export function compileClientCertificate(
   if (!sslCertificate.named && !sslCertificateKey.named) return undefined;
   const certificatePath = compilePath(sslCertificate, build);
   const keyPath = compilePath(sslCertificateKey, build);
-  const passphrases = sslPasswordFile?.text.split('\n').filter(Boolean) ?? [];
+  const passphrases = passphrasesIn(sslPasswordFile);
   const files = certificateFiles(sslCertificateCache);
   const kept = new LRUCache<string, ClientCertificate>({ max: MAX_KEPT });
   return (x) => {

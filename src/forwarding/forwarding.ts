@@ -5,7 +5,7 @@ import type { ErrorLog, Level } from '../log/index.ts';
 import type { Peer, Selection } from '../upstream/index.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
 import type { ForwardingConfig } from './config.ts';
-import type { BodyTaker } from '../relay.ts';
+import { type BodyTaker, TAKES_NOTHING } from '../relay.ts';
 import type { ResponseKeeper } from '../upstream-cache/index.ts';
 import type { Protocol, RequestHead, Target } from './protocol.ts';
 import {
@@ -37,15 +37,6 @@ interface OutgoingRequest {
   /** Present if the response may be stored, or a stored one served instead. */
   readonly keeper?: ResponseKeeper;
 }
-
-/** Takes the end of a response that nobody needs. */
-const NOTHING: BodyTaker = {
-  piece: () => undefined,
-  follow: () => undefined,
-  end: () => undefined,
-  cut: () => undefined,
-  drop: () => undefined,
-};
 
 /** How often a request is sent again for nothing after a peer has refused it: a peer that always refuses fails. */
 const MOST_REFUSALS = 3;
@@ -111,7 +102,7 @@ export class Forwarding implements Caller {
     this.#relay = (this.#outgoing.keeper ?? this.#rules.delivery).take(this.x, head, this);
     if (this.#relay) return;
     // A response that nobody needs is over with its head if it has no body, and its connection is free for the next request.
-    if (head.bodyBytes === 0) this.#relay = NOTHING;
+    if (head.bodyBytes === 0) this.#relay = TAKES_NOTHING;
     else this.#moveOn('ok');
   }
 

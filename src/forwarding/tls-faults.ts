@@ -1,4 +1,4 @@
-import type { LoadedFile, TlsConfig } from '../client/index.ts';
+import { type LoadedFile, passphrasesIn, type TlsConfig } from '../client/index.ts';
 import { oncePer } from '../config/index.ts';
 import { readCertificate, readKey, splitPem, TlsFault, tryContext } from '../system/index.ts';
 
@@ -17,7 +17,7 @@ interface Source extends Omit<FileFault, 'fault'> {
 /** Finds what OpenSSL refuses in the files of `proxy_ssl_…`, in nginx's words. Files whose names have variables are read later. */
 export function tlsFaults(config: TlsConfig): readonly FileFault[] {
   const { sslCertificate, sslCertificateKey, sslCrl, sslPasswordFile } = config;
-  const passwords = sslPasswordFile?.text.split('\n').filter(Boolean) ?? [];
+  const passwords = passphrasesIn(sslPasswordFile);
   const faults: FileFault[] = [];
   const attempt = (
     { file, ...source }: Source,

@@ -9,7 +9,7 @@ import {
 } from '../cache/index.ts';
 import { detachedFrom, type Exchange, failRequest } from '../http/index.ts';
 import type { ResponseHead, UpstreamFault } from '../client/index.ts';
-import { type BodyTaker, RangeTaker } from '../relay.ts';
+import { type BodyTaker, RangeTaker, TAKES_NOTHING } from '../relay.ts';
 import { beginCacheFacts, type CacheFacts, type CacheStatus } from './cache-facts.ts';
 import type { CachePolicy } from './policy.ts';
 import type { StaleCondition } from './readers.ts';
@@ -316,7 +316,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     if (typeof lifetime === 'string') this.drop();
     else void this.#store.renew(name, entry, lifetime.times).finally(() => this.drop());
     this.#serve('REVALIDATED', entry);
-    return NOTHING;
+    return TAKES_NOTHING;
   }
 
   /** What a 304 says about the lifetime counts before what the stored response says. */
@@ -446,19 +446,10 @@ function rulesOf({ lifetime }: CachePolicy, { lifeMs }: Storing): LifetimeRules 
   return { ...lifetime, validFor: (status) => (status === 200 ? lifeMs / 1000 : 0) };
 }
 
-/** Takes nothing: the response has no body that anybody needs. */
-const NOTHING: BodyTaker = {
-  piece: () => undefined,
-  follow: () => undefined,
-  end: () => undefined,
-  cut: () => undefined,
-  drop: () => undefined,
-};
-
 /** A response of which the client gets the head alone. A body that has not come with the head may never end. */
 function leavingBody(relay: BodyTaker, source: StoredSource): BodyTaker {
   return {
-    ...NOTHING,
+    ...TAKES_NOTHING,
     follow() {
       source.withdraw();
       relay.end();
