@@ -191,7 +191,7 @@ test('an upload that is not read is held back, and arrives whole once it is read
   connection.destroy();
 });
 
-test('an upload that is held back and then refused is read to its end behind its response, then the connection closes', async (t) => {
+test('an upload that is held back and not taken is read to its end behind its response', async (t) => {
   const port = await serve(t, {
     serve: async (x) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -200,5 +200,11 @@ test('an upload that is held back and then refused is read to its end behind its
   });
   const connection = await connectRaw(port);
   connection.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n${'x'.repeat(2_000_000)}`);
+  if (ON_NODE_ENGINE) {
+    // nginx keeps the connection, too; uWebSockets.js cannot tell when the next request may come.
+    await connection.until(/\r\n\r\nPOST$/);
+    connection.write(LAST_GET);
+    return expect(await connection.closed).toMatch(/\r\n\r\nPOSTHTTP\/1\.1 200 [^]*\r\n\r\nGET$/);
+  }
   expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*\r\n\r\nPOST$/);
 });
