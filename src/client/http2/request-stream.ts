@@ -169,13 +169,16 @@ export class RequestStream implements Carrier {
     this.#settle();
     const stream = this.#stream;
     if (!stream || stream.destroyed) return;
-    this.#reset(stream, NGHTTP2_CANCEL);
+    this.#reset(stream);
   }
 
-  /** Node.js ends a stream before it resets it: the peer would take what it has got for the whole body. */
-  #reset(stream: ClientHttp2Stream, code: number): void {
+  /**
+   * Node.js ends a stream before it resets it: the peer would take what it has got for the whole body. NO_ERROR would wait until
+   * what is written has been sent; a stream that is destroyed before stays in nghttp2, which asks it for data for ever.
+   */
+  #reset(stream: ClientHttp2Stream): void {
     stream._final = (done) => done();
-    stream.close(code);
+    stream.close(NGHTTP2_CANCEL);
     stream.destroy();
   }
 
@@ -233,7 +236,7 @@ export class RequestStream implements Carrier {
     const caller = this.#caller as Caller;
     this.#settle();
     // The peer needs no more of the request than it has read.
-    if (!stream.writableFinished) this.#reset(stream, NGHTTP2_NO_ERROR);
+    if (!stream.writableFinished) this.#reset(stream);
     caller.end(this.#trailers);
   }
 

@@ -379,3 +379,30 @@ test('an upload that its client gives up is reset, and never ended', async (t) =
   await expect.poll(() => sent(FRAME.reset).length).toBe(1);
   expect(sent(FRAME.data).map(({ flags, payload }) => [flags, String(payload)])).toEqual([[0, 'half']]);
 });
+
+/** What a peer sends behind a response that it gave before it had read the body. */
+const roomAfterTheResponse = [
+  {
+    it: 'gives room',
+    room: (id: number) => frame(FRAME.windowUpdate, { stream: id, payload: words(1 << 20) }),
+  },
+  { it: 'gives none', room: () => Buffer.alloc(0) },
+];
+
+for (const { it, room } of roomAfterTheResponse) {
+  test(`a peer that responds before it has read the body, and then ${it}, gets a reset and the next request`, async (t) => {
+    const whole = (id: number): Buffer =>
+      frame(FRAME.headers, { flags: END_HEADERS + END_STREAM, stream: id, payload: OK_STATUS });
+    const peer = await startRawHttp2(t, (socket, { type, id }) => {
+      if (type === FRAME.headers) socket.write(Buffer.concat([whole(id), room(id)]));
+    });
+    const gw = await passing(t, [peer.port], 'client_body_buffer_size 256k;');
+    const resets = (): number => peer.frames.filter(({ type }) => type === FRAME.reset).length;
+    for (const requests of [1, 2]) {
+      const { status } = await gw.fetch('/', { method: 'POST', body: 'x'.repeat(200_000) });
+      expect(status).toBe(200);
+      await expect.poll(resets).toBe(requests);
+    }
+    expect(peer.connections()).toBe(1);
+  });
+}
