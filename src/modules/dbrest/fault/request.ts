@@ -198,15 +198,17 @@ export function tooManyAffected(rows: number): DbrestFault {
   });
 }
 
-/** DBREST105, 400: the body of a PATCH has several rows. */
-export function severalChanges(): DbrestFault {
+/** DBREST105, 400: the elements of a PATCH have no key that says which rows each of them changes. */
+export function keylessElements(table: string, key: readonly string[]): DbrestFault {
   return new DbrestFault({
     code: 'DBREST105',
     status: 400,
-    message: 'The body of a PATCH is one object',
+    message: 'Each element of a PATCH needs the key of the rows that it changes',
     details:
-      'Its values are written to all rows that the filters choose, so that there is no use for more than one.',
-    hint: 'Rows that get different values are written by POST with "Prefer: resolution=merge-duplicates".',
+      key.length > 0
+        ? `The key is (${key.join(', ')}), and the elements do not have all of it.`
+        : `'${table}' has no primary key, and "on_conflict" names no columns that are one.`,
+    hint: 'Add the key to each element, name other columns with "on_conflict", or send one object for all rows.',
   });
 }
 
@@ -221,6 +223,50 @@ export function notLimitable(table: string): DbrestFault {
   return new DbrestFault({
     code: 'PGRST127',
     status: 400,
+/** DBREST106, 400: an element of a body has no value for its key, or the key of another one. `element` counts from 1. */
+export function unfitElement(element: number, key: readonly string[], why: 'null' | 'repeated'): DbrestFault {
+  const names = `(${key.join(', ')})`;
+  return new DbrestFault({
+    code: 'DBREST106',
+    status: 400,
+    message: 'Each element of the body needs a key of its own',
+    details:
+      why === 'null'
+        ? `Element ${element} has null in its key ${names}.`
+        : `Element ${element} has the same key ${names} as one before it.`,
+  });
+}
+
+/** DBREST107, 400: the elements of a PATCH choose the rows. */
+export function rangeByKey(): DbrestFault {
+  return new DbrestFault({
+    code: 'DBREST107',
+    status: 400,
+    message: 'limit and offset are not allowed for a PATCH whose elements have keys',
+  });
+}
+
+/** DBREST108, 400: PostgreSQL merges rows by unique indexes only. */
+export function mergesByExclusion(constraint: string): DbrestFault {
+  return unmergeable(
+    `Rows cannot be merged by the exclusion constraint "${constraint}"`,
+    'A row may be in conflict with several others, so that none of them is the one to be changed.',
+  );
+}
+
+/** DBREST108, 400: `on_conflict=*` with `resolution=merge-duplicates`. */
+export function mergesByAny(): DbrestFault {
+  return unmergeable(
+    'Rows cannot be merged by any constraint',
+    'Which row is changed has to be known: "on_conflict" names the columns of a key.',
+  );
+}
+
+function unmergeable(message: string, details: string): DbrestFault {
+  const hint = 'Duplicates can be left out instead: "Prefer: resolution=ignore-duplicates".';
+  return new DbrestFault({ code: 'DBREST108', status: 400, message, details, hint });
+}
+
     message: 'Feature not implemented',
     details: `limit and offset need a primary key to change or delete rows of '${table}'.`,
   });

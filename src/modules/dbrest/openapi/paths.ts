@@ -93,11 +93,11 @@ function replaceOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
 }
 
 function updateOperation(shown: ShownTable, { write }: Profiles): JsonSchema {
-  const own = shared('select', 'columns', 'order', 'limit', 'preferUpdate');
+  const own = shared('select', 'columns', 'on_conflict', 'order', 'limit', 'preferUpdate');
   return {
     ...tableHeading(shown),
     parameters: [...filters(shown), ...own, ...write],
-    requestBody: body(shown, 'update', 'one'),
+    requestBody: body(shown, 'update', 'any number'),
     responses: { 200: rows(shown), 204: NO_CONTENT, default: ERROR },
   };
 }

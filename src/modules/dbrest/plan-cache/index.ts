@@ -187,8 +187,8 @@ function contentShape(content: Content): string | undefined {
     case 'none':
       return '';
     case 'rows': {
-      const { kind, keys, numbered = false, isText = false } = content.rows;
-      return keysShape(`${kind} ${numbered} ${isText}`, keys);
+      const { kind, keys, numbered = false, isText = false, isSeveral = false } = content.rows;
+      return keysShape(`${kind} ${numbered} ${isText} ${isSeveral}`, keys);
     }
     case 'input': {
       const { input } = content;

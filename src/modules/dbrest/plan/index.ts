@@ -35,14 +35,15 @@ export {
 } from './node.ts';
 export { isByKey, versionColumn, type WriteCondition } from './row-version.ts';
 export { planRead, type PlannedRead } from './read.ts';
-export type {
-  Conflict,
-  FoundWrite,
-  PlannedWrite,
-  TouchedRows,
-  WritePlan,
-  WrittenColumns as Written,
-  WrittenColumn,
+export {
+  type Conflict,
+  elementsKey,
+  type FoundWrite,
+  type PlannedWrite,
+  type TouchedRows,
+  type WritePlan,
+  type WrittenColumns as Written,
+  type WrittenColumn,
 } from './write.ts';
 
 /** A planned request: all its names have been found in the schema. */

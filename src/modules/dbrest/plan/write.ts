@@ -1,5 +1,16 @@
-import { notByKey, notLimitable, noWrittenColumn, otherKey, rangeOfPut } from '../fault/index.ts';
 import {
+  keylessElements,
+  mergesByAny,
+  mergesByExclusion,
+  notByKey,
+  notLimitable,
+  noWrittenColumn,
+  otherKey,
+  rangeByKey,
+  rangeOfPut,
+} from '../fault/index.ts';
+import {
+  ANY_CONSTRAINT,
   type Logic,
   type Media,
   only,
@@ -24,7 +35,7 @@ import { unknownColumn } from './value.ts';
 /** A write resolved against the schema. */
 export type WritePlan = { readonly table: Table } & (
   | ({ readonly kind: 'insert'; readonly conflict?: Conflict } & WrittenColumns)
-  | ({ readonly kind: 'update'; readonly rows: TouchedRows } & WrittenColumns)
+  | ({ readonly kind: 'update'; readonly rows: TouchedRows } & WrittenColumns & ByElement)
   | { readonly kind: 'delete'; readonly rows: TouchedRows }
 );
 
@@ -37,6 +48,12 @@ export interface WrittenColumns {
   readonly defaults: boolean;
   /** For PUT: the required value of each key column. */
   readonly keyValues?: readonly KeyValue[];
+}
+
+/** An update by an array, each element of which changes the rows with its key. */
+interface ByElement {
+  /** The columns of that key, which are not changed; absent if one row of values holds for all rows. */
+  readonly by?: readonly WrittenColumn[];
 }
 
 /** A column and the member of the body that holds its values. */
@@ -61,10 +78,18 @@ interface KeyValue {
 
 /** The treatment of rows that already exist. */
 export interface Conflict {
+  /** None: those of any constraint. */
   readonly columns: readonly string[];
   /** The predicate of a partial unique index, as in the catalogue. */
   readonly predicate?: string;
+  /** The exclusion constraint over the columns. */
+  readonly constraint?: string;
   readonly action: 'merge' | 'ignore';
+  /**
+   * Present if an insert would need columns that the rows do not have: PostgreSQL finds that out before it looks for rows that
+   * exist. Those are updated by these columns, and the others refused.
+   */
+  readonly by?: readonly WrittenColumn[];
 }
 
 /** The rows that an update or a delete affects: those that a read with the same query returns. */
@@ -137,7 +162,7 @@ export function formWrite(
   const version = method === 'DELETE' || media.plan || shape === 'handled' ? undefined : column;
   const shows = shownBy(found, media, version);
   const isOne = isNew || media.format === 'object' || (write.kind === 'update' && isByKey(write.rows.node));
-  const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge';
+  const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge' && !write.conflict.by;
   const isBounded = preferences.maxAffected !== undefined || condition !== undefined;
   const tailVersion = isOne ? version : undefined;
   return {
@@ -152,8 +177,16 @@ export function formWrite(
     preferences,
     roleSettings,
     counted: isMerge && (shows === 'rows' || condition !== undefined),
-    held: !media.plan && (method === 'PUT' || isBounded || isConstrained(media)),
+    held:
+      !media.plan &&
+      (method === 'PUT' || isBounded || isConstrained(media) || elementsKey(write) !== undefined),
   };
+}
+
+/** The columns of the key that each element of the body must have for itself, which is checked before the commit. */
+export function elementsKey(write: WritePlan): readonly WrittenColumn[] | undefined {
+  if (write.kind === 'insert') return write.conflict?.by;
+  return write.kind === 'update' ? write.by : undefined;
 }
 
 /** Applies `Prefer: return=…`; an inserted row with a key has a `Location`, a row with a version an `ETag`. */
@@ -224,8 +257,34 @@ function planInsert(
 ): WritePlan {
   const { query, resolution } = source;
   const action = resolution === 'merge-duplicates' ? 'merge' : 'ignore';
+  const all = written(source, table, context);
   const conflict = resolution && conflictOf(query.onConflict, table, { action, context });
-  return { kind: 'insert', table, ...written(source, table, context), ...(conflict && { conflict }) };
+  const by = conflict && updatedBy(conflict, table, all.columns);
+  return {
+    kind: 'insert',
+    table,
+    ...all,
+    ...(conflict && { conflict: { ...conflict, ...(by && { by }) } }),
+  };
+}
+
+/** The columns that existing rows are updated by, if no row of the body can be inserted. */
+function updatedBy(
+  { action, columns, predicate }: Conflict,
+  table: Table,
+  written: readonly WrittenColumn[],
+): readonly WrittenColumn[] | undefined {
+  const isWritten = (name: string): boolean => written.some(({ column }) => column.name === name);
+  const isPlain = table.kind === 'r' && !table.completesRows && predicate === undefined;
+  if (action === 'ignore' || !isPlain || !columns.every(isWritten)) return undefined;
+  const lacksColumn = Array.from(table.columns.values()).some(
+    (column) => isRequired(column) && !isWritten(column.name),
+  );
+  return lacksColumn ? written.filter(({ column }) => columns.includes(column.name)) : undefined;
+}
+
+function isRequired({ isNotNull, defaultSql, identity, isGenerated }: Column): boolean {
+  return isNotNull === true && defaultSql === undefined && identity === undefined && !isGenerated;
 }
 
 /** `isNew`: a row that is there is left as it is. */
@@ -262,10 +321,36 @@ function keyValue(filter: Logic): readonly [column: string, value: string] {
   return [filter.column, filter.operand.text];
 }
 
-/** Plans a PATCH. Throws a `DbrestFault`. */
+/** Plans a PATCH: of one row of values, or of an array whose elements have keys. Throws a `DbrestFault`. */
 function planUpdate(source: WriteSource, table: Table, context: Context): WritePlan {
   const rows = touchedRows(source.query.rows, table, context);
-  return { kind: 'update', table, rows, ...written(source, table, context) };
+  const all = written(source, table, context);
+  const key = elementKey(source, table, context);
+  if (!key) return { kind: 'update', table, rows, ...all };
+  if (rows.key) throw rangeByKey();
+  const isKey = ({ column }: WrittenColumn): boolean => key.includes(column.name);
+  const columns = all.columns.filter((column) => !isKey(column));
+  return { kind: 'update', table, rows, ...all, columns, by: all.columns.filter(isKey) };
+}
+
+/**
+ * The columns that each element of an array must have, so that it can be told which rows it changes: the primary key, or what
+ * `on_conflict` names. `undefined` for a single row of values. Throws DBREST105 and 42703.
+ */
+function elementKey(
+  { query, body }: WriteSource,
+  table: Table,
+  context: Context,
+): readonly string[] | undefined {
+  const { onConflict } = query;
+  if (body.kind !== 'array') return undefined;
+  const key = onConflict ?? table.primaryKey;
+  for (const name of key) if (!table.columns.has(name)) throw unknownColumn(name, table, context);
+  const given = query.columns ?? body.keys;
+  if (key.length > 0 && key.every((name) => given.includes(name))) return key;
+  // What one element has can hold for all rows.
+  if (body.isSeveral || (onConflict && given.length > 0)) throw keylessElements(table.name, key);
+  return undefined;
 }
 
 /** Plans a DELETE. Throws a `DbrestFault`. */
@@ -298,8 +383,17 @@ function conflictOf(
 ): Conflict | undefined {
   const columns = named ?? table.primaryKey;
   if (columns.length === 0) return undefined;
+  if (columns.length === 1 && columns[0] === ANY_CONSTRAINT && !table.columns.has(ANY_CONSTRAINT)) {
+    if (action === 'merge') throw mergesByAny();
+    return { columns: [], action };
+  }
   for (const name of columns) if (!table.columns.has(name)) throw unknownColumn(name, table, context);
   const fitting = table.uniqueIndexes?.filter((index) => hasSameNames(index.columns, columns)) ?? [];
+  const exclusion = table.exclusions?.find((one) => hasSameNames(one.columns, columns));
+  if (exclusion && fitting.length === 0) {
+    if (action === 'merge') throw mergesByExclusion(exclusion.name);
+    return { columns, constraint: exclusion.name, action };
+  }
   const isWhole = fitting.length === 0 || fitting.some(({ predicate }) => predicate === undefined);
   const predicate = isWhole ? undefined : fitting[0]?.predicate;
   return { columns, action, ...(predicate !== undefined && { predicate }) };

@@ -1,6 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
-import { severalChanges } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
 import { receiveBody } from './body.ts';
 import {
@@ -77,6 +76,7 @@ export {
 } from './tree.ts';
 export {
   readWritten,
+  ANY_CONSTRAINT,
   type WriteMethod,
   type WriteQuery,
   type WriteRequest,
@@ -139,9 +139,9 @@ async function readRows(x: Exchange, { head, query }: ParsedWrite): Promise<Cont
   const received = await receiveBody(x);
   if (!received) return undefined;
   const rows = await readWritten(received, query.columns !== undefined);
-  // The new values hold for all rows that the filters choose: which of several would be meant?
-  if (rows.isSeveral && head.method === 'PATCH') throw severalChanges();
-  return { kind: 'rows', rows };
+  if (head.method === 'PATCH' || !rows.isSeveral) return { kind: 'rows', rows };
+  // Nothing else depends on their number.
+  return { kind: 'rows', rows: { ...rows, isSeveral: false } };
 }
 
 async function readInput(x: Exchange, { columns }: ParsedCall): Promise<Content | undefined> {

@@ -33,9 +33,12 @@ export interface WriteQuery {
   readonly rows: ReadQuery;
   /** The keys of the body that are written; all of them if absent. */
   readonly columns?: readonly string[];
-  /** The columns that identify existing rows; those of the primary key if absent. */
+  /** The columns that identify existing rows, or `ANY_CONSTRAINT`; those of the primary key if absent. */
   readonly onConflict?: readonly string[];
 }
+
+/** In `on_conflict`: rows that are in conflict with others by any constraint are ignored. */
+export const ANY_CONSTRAINT = '*';
 
 /** PostgreSQL's limit for a table. */
 const MOST_COLUMNS = 1_600;
@@ -47,7 +50,8 @@ export function parseWriteQuery(args: string): WriteQuery {
     if (key !== 'columns' && key !== 'on_conflict') continue;
     if (lists.has(key))
       throw unparsable('query string', key, { column: 1, report: `"${key}" is given twice` });
-    lists.set(key, parseNames(`${key} parameter`, value));
+    const isAny = key === 'on_conflict' && value === ANY_CONSTRAINT;
+    lists.set(key, isAny ? [ANY_CONSTRAINT] : parseNames(`${key} parameter`, value));
   }
   const columns = lists.get('columns');
   const onConflict = lists.get('on_conflict');
@@ -72,7 +76,7 @@ export interface WrittenBody {
   readonly json: Buffer | readonly Buffer[];
   /** A single row, or an array of rows. */
   readonly kind: 'object' | 'array';
-  /** There is more than one row. */
+  /** There is more than one row. Only a PATCH depends on it. */
   readonly isSeveral?: boolean;
   /** The keys of the rows; empty if the query names the columns. */
   readonly keys: readonly string[];

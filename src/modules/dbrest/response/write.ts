@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
-import { conditionFailed, notSingular, otherKey, tooManyAffected } from '../fault/index.ts';
-import type { PlannedWrite } from '../plan/index.ts';
+import { conditionFailed, notSingular, otherKey, tooManyAffected, unfitElement } from '../fault/index.ts';
+import { elementsKey, type PlannedWrite } from '../plan/index.ts';
 import { taggedVersion } from '../request/index.ts';
 import type { Results, Row } from '../session/index.ts';
 import type { Statements } from '../sql/index.ts';
@@ -11,11 +11,13 @@ import { type OpenResponse, type ResponseParts, setHead, settingsOf, contentRang
 export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseParts): OpenResponse {
   const { config, statements, stopwatch, tagging } = parts;
   const main = statements.before.length;
-  const check = (rows: number, results: Results): void =>
+  const check = (rows: number, results: Results): void => {
+    judgeElements(plan, results[main - 1]);
     judge(plan, rows, outcomesOf(plan, statements, results));
+  };
   const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
     stopwatch?.lap('transaction');
-    const updated = plan.counted ? Number(results[main + 1]?.[0] ?? 0) : 0;
+    const updated = updatedOf(plan, rows, results[main + 1]);
     const keyRow = plan.shows === 'location' ? results[main] : undefined;
     const written = { rows, inserted: rows - updated, keyRow };
     const own = writeHeaders(x, plan, written);
@@ -25,6 +27,16 @@ export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseP
   return plan.shows === 'rows'
     ? showRows(x, plan, { head, check, tagging })
     : respondWithCount(x, plan, { head, check, main });
+}
+
+/** How many of the rows were there before; `counted`: the result of the count of merged rows. */
+function updatedOf(
+  { write, counted: isCounted }: PlannedWrite,
+  rows: number,
+  counted: Row | undefined,
+): number {
+  if (write.kind === 'insert' && write.conflict?.by) return rows;
+  return isCounted ? Number(counted?.[0] ?? 0) : 0;
 }
 
 interface WriteSteps extends Pick<ResponseParts, 'tagging'> {
@@ -103,6 +115,20 @@ function judgeCondition(plan: PlannedWrite, rows: number, { matched, updated, fi
   } else if ((rows === 0 && fits) || rows > updated) {
     throw conditionFailed('The row is not there, or has no version that "If-Match" names.');
   }
+}
+
+/**
+ * Throws if an element has no key of its own. `found`: the first one with the key of another, and the first one
+ * with null in it; the last count.
+ */
+function judgeElements({ write }: PlannedWrite, found: Row | undefined): void {
+  const by = elementsKey(write);
+  if (!by || !found) return;
+  const key = by.map(({ column }) => column.name);
+  const [repeated, unset] = found;
+  // PostgreSQL has refused to insert it.
+  if (unset && write.kind === 'update') throw unfitElement(Number(unset), key, 'null');
+  if (repeated) throw unfitElement(Number(repeated), key, 'repeated');
 }
 
 /** Throws the fault that rolls the write back. */

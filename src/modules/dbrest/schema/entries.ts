@@ -81,6 +81,8 @@ export interface CatalogueEntries extends DiscoveryEntries {
       defaultSql: string | null,
     ])[],
     indexes: readonly (readonly [columns: readonly number[], predicate: string | null])[],
+    exclusions: readonly (readonly [name: string, columns: readonly number[]])[],
+    completes: boolean,
   ];
 }
 

@@ -1,6 +1,15 @@
 import type { CatalogueEntries } from './entries.ts';
 import type { Access } from './discovery.ts';
-import type { BaseColumns, Column, Followed, RowFunction, Table, TableName, UniqueIndex } from './schema.ts';
+import type {
+  BaseColumns,
+  Column,
+  Exclusion,
+  Followed,
+  RowFunction,
+  Table,
+  TableName,
+  UniqueIndex,
+} from './schema.ts';
 
 /** The trigger that announces changes of rows; each one has the name of the channel. */
 export const CHANGES_TRIGGER = 'gw_changes';
@@ -33,6 +42,8 @@ interface WriteFacts {
   /** By attribute number. */
   readonly columns: ReadonlyMap<number, Omit<Column, 'name' | 'type'>>;
   readonly uniqueIndexes: readonly UniqueIndex[];
+  readonly exclusions: readonly Exclusion[];
+  readonly completesRows: boolean;
 }
 
 /** By object id. */
@@ -169,12 +180,19 @@ where t.tgargs = (
 
 /**
  * The section `writing`, appended to `CATALOGUE_SQL` and using its `relations`: nullability, identity and defaults of
- * columns that have any, and unique indexes over plain columns.
+ * columns that have any, unique indexes and exclusion constraints over plain columns, and whether a trigger before an insert, of
+ * a table or of a part of it, or a rule can complete its rows.
  */
 export const WRITE_FACTS_SQL = `
 union all
-select 'writing', json_build_array(c.oid::text, coalesce(facts.columns, '[]'), coalesce(indexes.list, '[]'))::text
+select 'writing', json_build_array(
+  c.oid::text, coalesce(facts.columns, '[]'), coalesce(indexes.list, '[]'), coalesce(exclusions.list, '[]'),
+  k.relhasrules or exists (
+    select from pg_catalog.pg_trigger t
+    where t.tgtype & 7 = 7 and (
+      t.tgrelid = c.oid or t.tgrelid in (select p.relid from pg_catalog.pg_partition_tree(c.oid) p where c.relkind = 'p'))))::text
 from relations c
+join pg_catalog.pg_class k on k.oid = c.oid
 left join (
   select a.attrelid, json_agg(json_build_array(
     a.attnum, a.attnotnull or t.typnotnull, a.attidentity, a.attgenerated <> '',
@@ -204,19 +222,27 @@ left join (
   where i.indisunique and i.indisvalid and i.indimmediate and i.indexprs is null
   group by i.indrelid
 ) indexes on indexes.indrelid = c.oid
-where facts.columns is not null or indexes.list is not null`;
+left join (
+  select x.conrelid, json_agg(json_build_array(x.conname, x.conkey) order by x.conname) as list
+  from pg_catalog.pg_constraint x
+  where x.contype = 'x' and not x.condeferrable and 0 <> all (x.conkey)
+  group by x.conrelid
+) exclusions on exclusions.conrelid = c.oid
+where facts.columns is not null or indexes.list is not null or exclusions.list is not null`;
 
 /** Reads an entry of `writing`. `names`: names of columns by attribute number. */
 export function writeFactsOf(
-  [, columns, indexes]: CatalogueEntries['writing'],
+  [, columns, indexes, exclusions, completesRows]: CatalogueEntries['writing'],
   names: ReadonlyMap<number, string>,
 ): WriteFacts {
   return {
     columns: new Map(columns.map(([number, ...facts]) => [number, columnFacts(facts)])),
     uniqueIndexes: indexes.map(([numbers, predicate]) => ({
-      columns: numbers.map((number) => names.get(number) ?? ''),
+      columns: namesOf(numbers, names),
       ...(predicate !== null && { predicate }),
     })),
+    exclusions: exclusions.map(([name, numbers]) => ({ name, columns: namesOf(numbers, names) })),
+    completesRows,
   };
 }
 

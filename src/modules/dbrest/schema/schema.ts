@@ -24,6 +24,12 @@ export interface UniqueIndex {
   readonly predicate?: string;
 }
 
+/** An exclusion constraint over plain columns. */
+export interface Exclusion {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
 /** `pg_class.relkind`: table, partitioned table, view, materialized view, foreign table. */
 export type RelationKind = 'r' | 'p' | 'v' | 'm' | 'f';
 
@@ -61,6 +67,9 @@ export interface Table extends TableName {
   readonly isView?: boolean;
   readonly kind?: RelationKind;
   readonly uniqueIndexes?: readonly UniqueIndex[];
+  readonly exclusions?: readonly Exclusion[];
+  /** A trigger or a rule may give a new row values that an insert does not have. */
+  readonly completesRows?: true;
   readonly bases?: readonly BaseColumns[];
   readonly functions?: readonly RowFunction[];
   readonly access?: Access;

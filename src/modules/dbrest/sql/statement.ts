@@ -5,6 +5,11 @@ export function qualifiedName({ schema, name }: { readonly schema: string; reado
   return `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
 }
 
+/** A name for what a statement adds to the columns of a table, which none of them has. */
+export function hiddenName(name: string): string {
+  return quoteIdentifier(`${name} ${'-'.repeat(50)}`);
+}
+
 /** A parameter. Buffers are sent in binary format, which for text, json and bytea is the bytes themselves. */
 export type BoundValue = string | Buffer | readonly Buffer[] | null;
 
@@ -34,8 +39,10 @@ export const ROLLBACK: Step = { statement: { text: 'rollback', values: [] }, sil
 export class Parameters {
   readonly values: BoundValue[] = [];
 
-  /** Adds a value and returns its placeholder. */
+  /** Adds a value and returns its placeholder. A body that is read twice is sent once. */
   bind(value: BoundValue): string {
+    const known = typeof value === 'object' && value !== null ? this.values.indexOf(value) : -1;
+    if (known >= 0) return `$${known + 1}`;
     this.values.push(value);
     return `$${this.values.length}`;
   }

@@ -2,6 +2,7 @@ import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import {
   type Conflict,
+  elementsKey,
   type FoundWrite,
   isInert,
   type PlannedWrite,
@@ -10,16 +11,17 @@ import {
   type TouchedRows,
   type WriteCondition,
   type WritePlan,
-  type Written,
   type WrittenColumn,
 } from '../plan/index.ts';
 import type { Table } from '../schema/index.ts';
 import { conditionSql, readSql } from './condition.ts';
 import { existsSql, nodeSql } from './rows.ts';
+import { type InsertPlan, keysReturned, mergedBy, mergeSql, othersSql } from './merge.ts';
 import { hasVersionSql, versionSql } from './row-version.ts';
 import { formedStep } from './shape.ts';
 import {
   type BoundValue,
+  hiddenName,
   Parameters,
   qualifiedName,
   ROWS,
@@ -29,12 +31,13 @@ import {
   type StatementDraft,
 } from './statement.ts';
 import type { Work } from './transaction.ts';
+import { unfitElementsSql, type WrittenRows, writtenRows } from './written-rows.ts';
 
 /** The statements of a write. */
 export function writeWork(plan: PlannedWrite, { preRequest }: DbrestConfig): Work {
   const isQuiet = !preRequest && !shownMedia(plan.form.media).handler;
   return {
-    counts: matchedSteps(plan),
+    counts: [...matchedSteps(plan), ...elementSteps(plan)],
     main: mainStep(plan),
     behind: [...(plan.counted ? [COUNT_UPDATES] : []), ...fittingSteps(plan)],
     responds: true,
@@ -69,16 +72,28 @@ function partsOf({ request, counted, condition, version }: PlannedWrite): WriteP
 }
 
 /** The number of rows that the query finds, whatever their versions. */
-function matchedSteps({ write, condition }: PlannedWrite): Step[] {
+function matchedSteps({ request, write, condition }: PlannedWrite): Step[] {
   if (write.kind === 'insert' || condition?.kind !== 'match') return [];
   const { node, key } = write.rows;
   const parameters = new Parameters();
   const writing = { parameters, aliases: 0 };
+  if (write.kind === 'update' && write.by) {
+    const { from, where } = changedSql(write, { body: request.body?.json ?? null }, writing);
+    const text = `select pg_catalog.count(*)::pg_catalog.text from ${qualifiedName(write.table)} as ${ROWS}, ${from}${where}`;
+    return [{ statement: { text, values: parameters.values } }];
+  }
   const rows = key
     ? keysSql(node, key, writing)
     : nodeSql(node, { relation: ROWS, bare: 'counted' }, writing);
   const text = `select pg_catalog.count(*)::pg_catalog.text from (${rows}) t`;
   return [{ statement: { text, values: parameters.values } }];
+}
+
+/** What is wrong with the keys of the elements of a body. */
+function elementSteps({ request, write }: PlannedWrite): Step[] {
+  const by = elementsKey(write);
+  if (!by || write.kind === 'delete') return [];
+  return [{ statement: unfitElementsSql(write.form, by, request.body?.json ?? null) }];
 }
 
 /** For a PUT that may leave the row as it is: whether its body has the key of the query. */
@@ -96,7 +111,9 @@ function mainStep(plan: PlannedWrite): Step {
   const parts = partsOf(plan);
   switch (shows) {
     case 'nothing':
-      return { statement: writeSql(write, parts), tally: true };
+      return mergedBy(write)
+        ? { statement: mergedSql(write, parts) }
+        : { statement: writeSql(write, parts), tally: true };
     case 'location':
       return { statement: isNothing(write) ? NO_ROWS : locationSql(plan, parts) };
     case 'rows': {
@@ -119,47 +136,6 @@ const NO_ROWS: Statement = { text: `select '0'`, values: [] };
 /** Returns whether the number of shown rows differs from that of written rows. */
 function showsOthers({ grouped, embeds }: ReadPlan): boolean {
   return grouped || embeds.some(({ inner }) => inner);
-}
-
-/** The rows of a body as a `from` item, and the SQL of a column's value. */
-interface WrittenRows {
-  readonly from: string;
-  readonly value: (column: WrittenColumn) => string;
-}
-
-/** Alias of a row of the body. */
-const WRITTEN = 'p';
-
-/** Reads the rows of a JSON body in SQL, so that values keep their exact form. `first`: at most one row. */
-function writtenRows(
-  { form, columns, defaults }: Written,
-  { parameters, body, first }: { parameters: Parameters; body: BoundValue; first: boolean },
-): WrittenRows {
-  const json = parameters.bind(body);
-  const isArray = form === 'array';
-  const list = columns
-    .map(({ member, type, isText }) => `${quoteIdentifier(member)} ${isText ? 'pg_catalog.text' : type}`)
-    .join(', ');
-  const value = ({ member, type, isText, through }: WrittenColumn): string => {
-    const given = `${WRITTEN}.${quoteIdentifier(member)}`;
-    return through ? `${qualifiedName(through)}(${given})` : `${given}${isText ? `::${type}` : ''}`;
-  };
-  if (!defaults) {
-    const rows = `pg_catalog.${isArray ? 'json_to_recordset' : 'json_to_record'}(${json}) as ${WRITTEN}(${list})`;
-    return { from: first && isArray ? `(select * from ${rows} limit 1) ${WRITTEN}` : rows, value };
-  }
-  const elements = isArray
-    ? `(select * from pg_catalog.json_array_elements(${json})${first ? ' limit 1' : ''}) e(j)`
-    : `(select ${json}::pg_catalog.json) e(j)`;
-  return {
-    from: `${elements} cross join lateral pg_catalog.json_to_record(e.j) as ${WRITTEN}(${list})`,
-    value(column) {
-      const { defaultSql } = column.column;
-      if (defaultSql === undefined) return value(column);
-      const isMissing = `(e.j -> ${parameters.bind(column.member)}::pg_catalog.text) is null`;
-      return `case when ${isMissing} then ${defaultSql} else ${value(column)} end`;
-    },
-  };
 }
 
 /** The columns of `returning` that the response needs; the role may lack the privilege to read others. */
@@ -229,19 +205,20 @@ function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameter
     if (isNothing(write)) return { from: `(${nothingSql(write.table, '*')}) ${ROWS}`, rowType };
     const returning = returningSql(rows);
     const { version } = parts;
-    if (version === undefined) {
+    const hidden = [...versionsReturned(version), ...keysReturned(write)];
+    if (hidden.length === 0) {
       const text = statementSql(write, parts, { parameters, returning });
       return { prefix: `with w as (${text}) `, from: `w ${ROWS}`, rowType };
     }
     const names = neededColumns(rows) ?? write.table.columns.keys();
     const shown = columnsSql([...names]) || '1';
-    const versioned = `${returning}, ${versionSql(version)} as ${VERSION}`;
-    const text = statementSql(write, parts, { parameters, returning: versioned });
+    const text = statementSql(write, parts, { parameters, returning: [returning, ...hidden].join(', ') });
+    const others = othersSql(write, parts, { parameters, updated: 'x' });
     return {
-      prefix: `with x as (${text}), w as (select ${shown} from x ${ROWS}) `,
+      prefix: `with x as (${text})${others}, w as (select ${shown} from x ${ROWS}) `,
       from: `w ${ROWS}`,
       rowType,
-      version: `(select pg_catalog.max(x.${VERSION}) from x)`,
+      ...(version !== undefined && { version: `(select pg_catalog.max(x.${VERSION}) from x)` }),
     };
   };
 }
@@ -251,9 +228,11 @@ function locationSql(plan: PlannedWrite, parts: WriteParts): Statement {
   const parameters = new Parameters();
   const { version } = parts;
   const key = keyShown(plan);
-  const versions = version === undefined ? [] : [`${versionSql(version)} as ${VERSION}`];
-  const returning = [...key.map(({ name }) => columnsSql([name])), ...versions].join(', ');
+  const versions = versionsReturned(version);
+  const keys = key.map(({ name }) => columnsSql([name]));
+  const returning = [...keys, ...versions, ...keysReturned(plan.write)].join(', ');
   const text = statementSql(plan.write, parts, { parameters, returning });
+  const others = othersSql(plan.write, parts, { parameters, updated: 'w' });
   const values = key.map(({ name, through }) => {
     const value = `${ROWS}.${quoteIdentifier(name)}`;
     return `pg_catalog.max(${through ? `${qualifiedName(through)}(${value}) #>> '{}'` : `${value}::pg_catalog.text`})`;
@@ -263,11 +242,14 @@ function locationSql(plan: PlannedWrite, parts: WriteParts): Statement {
     ...values,
     ...versions.map(() => `pg_catalog.max(${ROWS}.${VERSION})`),
   ].join(', ');
-  return { text: `with w as (${text}) select ${shown} from w ${ROWS}`, values: parameters.values };
+  return { text: `with w as (${text})${others} select ${shown} from w ${ROWS}`, values: parameters.values };
 }
 
-/** No column of a table can have this name, which is longer than PostgreSQL allows. */
-const VERSION = quoteIdentifier(`version ${'-'.repeat(50)}`);
+const VERSION = hiddenName('version');
+
+function versionsReturned(version: string | undefined): readonly string[] {
+  return version === undefined ? [] : [`${versionSql(version)} as ${VERSION}`];
+}
 
 interface ReturningOptions {
   readonly parameters: Parameters;
@@ -283,7 +265,7 @@ function statementSql(
   const writing: StatementDraft = { parameters, aliases: 0 };
   switch (plan.kind) {
     case 'insert':
-      return `${insertSql(plan, parts, parameters)}${behind}`;
+      return `${(mergedBy(plan) ? mergeSql : insertSql)(plan, parts, parameters)}${behind}`;
     case 'update':
       return isNothing(plan) ? nothingSql(plan.table, '1') : `${updateSql(plan, parts, writing)}${behind}`;
     case 'delete':
@@ -299,8 +281,6 @@ function isNothing(plan: WritePlan): boolean {
 function nothingSql(table: Table, shown: '*' | '1'): string {
   return `select ${shown} from ${qualifiedName(table)} where false`;
 }
-
-type InsertPlan = WritePlan & { kind: 'insert' };
 
 function insertSql(plan: InsertPlan, parts: WriteParts, parameters: Parameters): string {
   const { table, columns, form, conflict } = plan;
@@ -331,13 +311,29 @@ function insertedRows(
   return { ...rows, where: matches.length > 0 ? ` where ${matches.join(' and ')}` : '' };
 }
 
+/** The statement of such an upsert whose rows are not shown: their number. */
+function mergedSql(plan: WritePlan, parts: WriteParts): Statement {
+  const parameters = new Parameters();
+  const returning = keysReturned(plan).join(', ');
+  const text = statementSql(plan, parts, { parameters, returning });
+  const others = othersSql(plan, parts, { parameters, updated: 'w' });
+  return {
+    text: `with w as (${text})${others} select pg_catalog.count(*)::pg_catalog.text from w`,
+    values: parameters.values,
+  };
+}
+
 function conflictSql(
-  { columns, predicate, action }: Conflict,
+  { columns, predicate, constraint, action }: Conflict,
   written: readonly WrittenColumn[],
   { parts, parameters }: { readonly parts: WriteParts; readonly parameters: Parameters },
 ): string {
   const partial = predicate === undefined ? '' : ` where ${predicate}`;
-  const on = ` on conflict (${columns.map(quoteIdentifier).join(', ')})${partial} do`;
+  const target =
+    constraint === undefined
+      ? `(${columns.map(quoteIdentifier).join(', ')})${partial} `
+      : `on constraint ${quoteIdentifier(constraint)} `;
+  const on = ` on conflict ${columns.length === 0 ? '' : target}do`;
   if (action === 'ignore' || written.length === 0) return `${on} nothing`;
   const names = written.map(({ column }) => quoteIdentifier(column.name));
   const set = names.map((name) => `${name} = excluded.${name}`).join(', ');
@@ -355,14 +351,28 @@ function updateSql(
   writing: StatementDraft,
 ): string {
   const { table, columns } = plan;
-  const { parameters } = writing;
-  const rows = writtenRows(plan, { parameters, body, first: true });
+  const { from, where, value } = changedSql(plan, { body, condition }, writing);
   const set = columns
-    .map((written) => `${quoteIdentifier(written.column.name)} = ${rows.value(written)}`)
+    .map((written) => `${quoteIdentifier(written.column.name)} = ${value(written)}`)
     .join(', ');
-  const { from, where } = touchedSql(plan.rows, condition, writing);
-  const sources = [rows.from, ...from].join(', ');
-  return `update ${qualifiedName(table)} as ${ROWS} set ${set} from ${sources}${where}`;
+  return `update ${qualifiedName(table)} as ${ROWS} set ${set} from ${from}${where}`;
+}
+
+/** The rows of the body that an update is from, and which rows they change. */
+function changedSql(
+  { by = [], columns, form, defaults, rows: touched }: WritePlan & { kind: 'update' },
+  { body, condition }: Pick<WriteParts, 'body'> & Partial<Pick<WriteParts, 'condition'>>,
+  writing: StatementDraft,
+): WrittenRows & { readonly where: string } {
+  const { parameters } = writing;
+  const all = { form, columns: [...by, ...columns], defaults };
+  const rows = writtenRows(all, { parameters, body, first: by.length === 0 });
+  const { from, where } = touchedSql(touched, condition, writing);
+  const keys = by
+    .map((key) => `${ROWS}.${quoteIdentifier(key.column.name)} = ${rows.given(key)}`)
+    .join(' and ');
+  const isTheirs = keys && `${where === '' ? ' where ' : ' and '}${keys}`;
+  return { ...rows, from: [rows.from, ...from].join(', '), where: `${where}${isTheirs}` };
 }
 
 function deleteSql(

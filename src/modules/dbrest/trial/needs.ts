@@ -70,7 +70,9 @@ class Needs {
       }
     }
     if (write.kind === 'insert') return;
-    const { node, key = [] } = write.rows;
+    const { node } = write.rows;
+    const by = write.kind === 'update' ? write.by?.map(({ column }) => column.name) : undefined;
+    const key = by ?? write.rows.key ?? [];
     const isRead = node.conditions.length > 0 || key.length > 0;
     if (isRead)
       this.add(

@@ -84,6 +84,56 @@ export const WRITES: readonly Call[] = [
     ],
   },
   {
+    it: 'update of rows by their keys',
+    run: (c) =>
+      c
+        .from('players')
+        .update([
+          { id: 1, name: 'Anne' },
+          { id: 2, name: 'Rob' },
+        ])
+        .select('id, name')
+        .order('id')
+        .rollback(),
+    gives: {
+      error: null,
+      data: [
+        { id: 1, name: 'Anne' },
+        { id: 2, name: 'Rob' },
+      ],
+    },
+  },
+  {
+    it: 'upsert of rows that lack a column, where they are there',
+    run: (c) =>
+      c
+        .from('instruments')
+        .upsert([
+          { id: 1, price: 99 },
+          { id: 3, price: 79 },
+        ])
+        .select('name, price')
+        .order('price')
+        .rollback(),
+    gives: {
+      error: null,
+      status: 200,
+      data: [
+        { name: 'flute', price: 79 },
+        { name: 'violin', price: 99 },
+      ],
+    },
+  },
+  {
+    it: 'upsert that ignores duplicates of any key',
+    run: (c) =>
+      c
+        .from('seats')
+        .upsert({ id: 900, row: 'a', number: 1 }, { onConflict: '*', ignoreDuplicates: true })
+        .select(),
+    gives: { error: null, data: [] },
+  },
+  {
     it: 'update of JSON and arrays',
     run: (c) =>
       c

@@ -231,34 +231,3 @@ const puts: readonly WriteCase[] = [
   })),
 ];
 testWrites('PUT', gateway, puts);
-
-const both = [{ city: 'Bari' }, { city: 'Bonn' }];
-const CSV = { 'content-type': 'text/csv' };
-const refusal = { status: 400, body: /^\{"code":"DBREST105",.*"The body of a PATCH is one object"\}$/ };
-const changed = { status: 200, json: [{ id: 1, city: 'Bari' }] };
-const ONE = 'PATCH clients?id=eq.1&select=id,city';
-testWrites('a PATCH whose body', gateway, [
-  { it: 'is a list of one takes it', call: ONE, body: both.slice(0, 1), prefer: ROWS, expected: changed },
-  { it: 'is a list of two is refused', call: ONE, body: both, expected: refusal },
-  {
-    it: 'is a list with named columns is refused',
-    call: `${ONE}&columns=city`,
-    body: both,
-    expected: refusal,
-  },
-  {
-    it: 'has one line of CSV takes it',
-    call: ONE,
-    body: 'city\nBari',
-    headers: CSV,
-    prefer: ROWS,
-    expected: changed,
-  },
-  {
-    it: 'has two lines of CSV is refused',
-    call: ONE,
-    body: 'city\nBari\nBonn',
-    headers: CSV,
-    expected: refusal,
-  },
-]);
