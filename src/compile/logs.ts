@@ -60,7 +60,7 @@ const SIZE: Distribution = {
   scale: 'bytes',
 };
 
-const METHODS: ReadonlySet<string> = new Set(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const METHODS: ReadonlySet<string> = new Set(['HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** The labels of a location in metrics. */
 interface CountedLocation {

@@ -4,8 +4,8 @@ import { addVary } from './vary.ts';
 /** `dbrest_cors_origins`: all origins, or a list of origins that may read responses; the empty list allows none. */
 export type CorsOrigins = '*' | readonly string[];
 
-/** The values that PostgREST sends (its CORS middleware), and ETag; clients and proxies may compare them. */
-const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD';
+/** The values that PostgREST sends (its CORS middleware), QUERY and ETag; clients and proxies may compare them. */
+const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY';
 const EXPOSED =
   'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit, ETag';
 const ALWAYS_ALLOWED = ['Accept', 'Accept-Language', 'Content-Language'];

@@ -13,6 +13,7 @@ import { KeptPlans } from './plan-cache/index.ts';
 import type { DbrestResources } from './location.ts';
 import { compileSteps, stepsParts, type Steps } from './pipeline.ts';
 import {
+  argsOf,
   batchPath,
   mcpPath,
   needsFeatures,
@@ -215,14 +216,17 @@ async function statementsOf(
 ): Promise<SqlExplanation | undefined> {
   const dependsOnServer = needsFeatures(head);
   // The query and the body are parsed nevertheless, to find syntax errors.
-  const parsed = queryOf(x, head, { args: x.args, range: x.header('range') });
+  const args = await argsOf(x);
+  if (args === undefined) return undefined;
+  const parsed = queryOf(x, head, { args, range: x.header('range') });
   const content = await readContent(x, parsed);
   if (!content) return undefined;
   const request = requestWith(parsed, content);
   const obstacle = dependsOnServer
     ? 'depends on what the server supports'
     : await schemaObstacle(live ? database.schema : undefined);
-  if (obstacle !== undefined) return { facts: queryFacts(x, request), unknown: `the SQL, which ${obstacle}` };
+  if (obstacle !== undefined)
+    return { facts: queryFacts(args, request), unknown: `the SQL, which ${obstacle}` };
   const plan = await planOf(request, identity.role);
   if (plan.kind === 'options') return undefined;
   const statements = write(x, identity, { plan, work: workOf(plan) });
@@ -272,7 +276,7 @@ async function schemaObstacle(schema: SchemaCache | undefined): Promise<string |
 }
 
 /** The query of a request as facts that need no schema. */
-function queryFacts({ args }: Exchange, request: Request): readonly ExplainedFact[] {
+function queryFacts(args: string, request: Request): readonly ExplainedFact[] {
   const isCall = request.kind === 'call' && request.input.kind === 'texts';
   const given = isCall ? request.input.texts : undefined;
   return Array.from(parametersOf(args), ([key, value]) =>

@@ -44,6 +44,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'range',
   'range-unit',
   'transfer-encoding',
+  'x-http-method-override',
 ]);
 
 /** Keeps a response in memory. */

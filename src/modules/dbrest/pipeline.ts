@@ -12,6 +12,7 @@ import { compilePlan, type PlannedOptions } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
 import { hasOldPlan } from './reason-to-repeat.ts';
 import {
+  argsOf,
   compileHead,
   compileQuery,
   type Content,
@@ -44,6 +45,8 @@ export interface Caller {
 
 /** A request before it is planned. */
 interface Asked {
+  /** The raw query. */
+  readonly args: string;
   readonly parsed: ParsedHead;
   readonly content: Content;
   /** Present if `parsed` has marks instead of literals. */
@@ -147,23 +150,26 @@ export function compilePreparation(
   database: Pick<RestDatabase, 'schema' | 'features' | 'plans'>,
 ): Preparation {
   const plans = new PlanCache(planningSteps(steps), database.plans, () => database.schema.known);
-  const parse = async (x: Exchange): Promise<ParsedHead> => {
+  const parse = async (x: Exchange, args: string): Promise<ParsedHead> => {
     const head = steps.headOf(x);
     const features = needsFeatures(head) ? await database.features() : undefined;
-    return steps.queryOf(x, head, { args: x.args, range: x.header('range'), features });
+    return steps.queryOf(x, head, { args, range: x.header('range'), features });
   };
   return {
     async askedBy(x, role) {
-      const shape = plans.shapeOf(x, role);
+      const received = argsOf(x);
+      const args = received instanceof Promise ? await received : received;
+      if (args === undefined) return undefined;
+      const shape = plans.shapeOf(x, args, role);
       const kept = shape && plans.parsed(x, shape);
-      const parsed = kept ?? (await parse(x));
+      const parsed = kept ?? (await parse(x, args));
       const content = await readContent(x, parsed);
-      return content && { parsed, content, shape: kept && shape };
+      return content && { args, parsed, content, shape: kept && shape };
     },
-    async prepare(x, { parsed, content, shape }, role) {
+    async prepare(x, { args, parsed, content, shape }, role) {
       const kept = shape && plans.prepare(shape, parsed, content);
       if (kept) return kept;
-      const request = requestWith(shape ? await parse(x) : parsed, content);
+      const request = requestWith(shape ? await parse(x, args) : parsed, content);
       const plan = await steps.planOf(request, role);
       return plan.kind === 'options' ? plan : { plan, work: steps.workOf(plan) };
     },

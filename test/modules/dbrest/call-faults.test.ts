@@ -203,7 +203,7 @@ describe.each([
 
 test.each([
   ['GET note_one?who=x', 'OPTIONS, POST'],
-  ['PATCH note_one {}', 'OPTIONS, GET, HEAD, POST'],
+  ['PATCH note_one {}', 'OPTIONS, GET, HEAD, QUERY, POST'],
 ])('%s is 405, and the methods are told', async (line, allow) => {
   const { status, headers } = await calls.it.call(line);
   expect([status, headers.get('allow')]).toEqual([405, allow]);
@@ -238,8 +238,8 @@ test('a new function is found, and a dropped one is not', async () => {
 });
 
 test.each([
-  ['add_them', 200, 'OPTIONS,GET,HEAD,POST'],
-  ['overloaded', 200, 'OPTIONS,GET,HEAD,POST'],
+  ['add_them', 200, 'OPTIONS,GET,HEAD,QUERY,POST'],
+  ['overloaded', 200, 'OPTIONS,GET,HEAD,QUERY,POST'],
   ['note_call', 200, 'OPTIONS,POST'],
   ['a_procedure', 404, null],
   ['nowhere_near', 404, null],

@@ -125,3 +125,29 @@ test('the client library gets an error with code, hint and message', async () =>
     message: "Could not find the table 'public.clint' in the schema cache",
   });
 });
+
+test('the client library sends long lists as a QUERY, given a fetch that does', async () => {
+  const sent: string[] = [];
+  const fetchLong = (target: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const { href, pathname, search } = new URL(target as string);
+    sent.push(init.method ?? 'GET');
+    if (search.length < 4_000) return fetch(href, init);
+    const headers = new Headers(init.headers);
+    headers.set('Content-Type', 'application/x-www-form-urlencoded');
+    headers.set('X-HTTP-Method-Override', 'QUERY');
+    return fetch(new URL(pathname, href), { ...init, method: 'POST', headers, body: search.slice(1) });
+  };
+  const long = new PostgrestClient(url, { fetch: fetchLong });
+  const ids = Array.from({ length: 4_000 }, (_, i) => i + 2);
+  const { data, count, error } = await long
+    .from('clients')
+    .select('id', { count: 'exact' })
+    .in('id', ids)
+    .order('id');
+  expect({ data, count, error, sent }).toEqual({
+    data: [{ id: 2 }, { id: 3 }],
+    count: 2,
+    error: null,
+    sent: ['GET'],
+  });
+});

@@ -24,7 +24,7 @@ const EXPOSED =
   'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit, ETag';
 /** What every response depends on but an error. */
 const VARY = { vary: 'Accept, Prefer, Range' };
-const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD';
+const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY';
 
 async function ask(
   request: string,
@@ -108,7 +108,7 @@ const granted = {
   'access-control-max-age': '86400',
   ...VARY,
 };
-const ALLOW = 'OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE';
+const ALLOW = 'OPTIONS,GET,HEAD,QUERY,POST,PUT,PATCH,DELETE';
 test.each(['/api/', '/api/items', '/api/none', '/api/rpc/f', '/api/a/b'])(
   'a preflight request of %s is granted without a token, and tells no methods without an anonymous role',
   async (path) => {

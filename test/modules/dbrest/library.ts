@@ -46,6 +46,9 @@ const LIBRARY = `
   grant select (id, open), update (open) on partly to anon;
 `;
 
+/** A path has operations, and may say that it takes a QUERY. */
+export const isMethod = (member: string): boolean => member !== 'description';
+
 /** The parts of a description that tests read. */
 export interface Document {
   readonly openapi: string;

@@ -1,6 +1,6 @@
 import SwaggerParser from '@apidevtools/swagger-parser';
 import { expect, test } from 'vitest';
-import { type Document, library } from './library.ts';
+import { type Document, isMethod, library } from './library.ts';
 
 const api = library();
 
@@ -71,7 +71,15 @@ const methods: [role: string, path: string, methods: string[]][] = [
   ['anon', '/parted_1', []],
 ];
 test.each(methods)('%s may use %s by %j', async (role, path, expected) => {
-  expect(Object.keys((await api.describe({ anonRole: role })).paths[path] ?? {})).toEqual(expected);
+  expect(Object.keys((await api.describe({ anonRole: role })).paths[path] ?? {}).filter(isMethod)).toEqual(
+    expected,
+  );
+});
+
+test('paths that can be read say that they take a QUERY', async () => {
+  const { paths } = await api.describe({ anonRole: 'anon' });
+  const told = ['/books', '/written'].map((path) => 'description' in (paths[path] ?? {}));
+  expect(told).toEqual([true, false]);
 });
 
 test('only columns are shown that the role may read or write', async () => {
@@ -88,7 +96,13 @@ test('only columns are shown that the role may read or write', async () => {
 
 test('dbrest_openapi ignore-privileges shows everything', async () => {
   const { paths } = await api.describe({ openapi: 'ignore-privileges' });
-  expect(Object.keys(paths['/hidden'] ?? {})).toEqual(['get', 'post', 'put', 'patch', 'delete']);
+  expect(Object.keys(paths['/hidden'] ?? {}).filter(isMethod)).toEqual([
+    'get',
+    'post',
+    'put',
+    'patch',
+    'delete',
+  ]);
 });
 
 test('names are escaped in URLs and in component names', async () => {

@@ -58,19 +58,19 @@ async function options(
   return x.sent as SentResponse;
 }
 
-const ALL = 'OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE';
+const ALL = 'OPTIONS,GET,HEAD,QUERY,POST,PUT,PATCH,DELETE';
 const cases: [path: string, allow: string][] = [
   ['', 'OPTIONS,GET,HEAD'],
   ['items', ALL],
-  ['keyless', 'OPTIONS,GET,HEAD,POST,PATCH,DELETE'],
+  ['keyless', 'OPTIONS,GET,HEAD,QUERY,POST,PATCH,DELETE'],
   ['parted', ALL],
   ['with_key', ALL],
-  ['without_key', 'OPTIONS,GET,HEAD,POST,PATCH,DELETE'],
-  ['counted', 'OPTIONS,GET,HEAD'],
-  ['stored', 'OPTIONS,GET,HEAD'],
-  ['inserts', 'OPTIONS,GET,HEAD,POST'],
-  ['updates', 'OPTIONS,GET,HEAD,PATCH'],
-  ['deletes', 'OPTIONS,GET,HEAD,DELETE'],
+  ['without_key', 'OPTIONS,GET,HEAD,QUERY,POST,PATCH,DELETE'],
+  ['counted', 'OPTIONS,GET,HEAD,QUERY'],
+  ['stored', 'OPTIONS,GET,HEAD,QUERY'],
+  ['inserts', 'OPTIONS,GET,HEAD,QUERY,POST'],
+  ['updates', 'OPTIONS,GET,HEAD,QUERY,PATCH'],
+  ['deletes', 'OPTIONS,GET,HEAD,QUERY,DELETE'],
   ['everything', ALL],
   ['named', ALL],
   ['rpc/called', 'OPTIONS,POST'],
@@ -86,7 +86,7 @@ test.each(cases)('OPTIONS /api/%s allows %s to every role that may use it', asyn
 test.each(['accept-profile', 'content-profile'])('%s chooses the schema', async (header) => {
   expect(await options('/api/things', { [header]: 'other' })).toMatchObject({
     status: 200,
-    headers: { allow: 'OPTIONS,GET,HEAD,POST,PATCH,DELETE', 'content-profile': 'other' },
+    headers: { allow: 'OPTIONS,GET,HEAD,QUERY,POST,PATCH,DELETE', 'content-profile': 'other' },
   });
   expect(await options('/api/things', { [header]: 'pg_catalog' })).toMatchObject({
     status: 406,

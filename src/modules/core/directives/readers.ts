@@ -80,10 +80,9 @@ export function readTypes(node: DirectiveNode, { report }: ReadScope): MimeTypes
   return { ...types };
 }
 
-/** The methods that nginx knows (ngx_http_core_module.c: ngx_methods_names). */
-const METHODS = 'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH'.split(
-  ' ',
-);
+/** The methods that nginx knows (ngx_http_core_module.c: ngx_methods_names), and QUERY. */
+const METHODS =
+  'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK PATCH QUERY'.split(' ');
 
 /** `limit_except method ...`, in upper case. */
 export const methods: ArgReader<readonly string[]> = readers.words(

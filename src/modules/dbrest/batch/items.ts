@@ -2,7 +2,7 @@ import { encodeLocation, isSafeHeaderValue, isValidQuery, normalizePath } from '
 import { invalidItem, notABatch, tooManyItems, unreadableBody } from '../fault/index.ts';
 import type { InnerRequest } from '../inner-request.ts';
 import { isObject } from '../json.ts';
-import { JSON_TYPE, parsePreferences, type ReceivedBody, scanJson } from '../request/index.ts';
+import { JSON_TYPE, parsePreferences, QUERY, type ReceivedBody, scanJson } from '../request/index.ts';
 import { inSlices } from '../turn.ts';
 import { type JsonSlice, OPEN_OBJECT, slicesOf } from '../json-slices.ts';
 
@@ -64,8 +64,8 @@ function addMember(members: Map<Member, Buffer>, { key, value }: JsonSlice, fail
   members.set(name, value);
 }
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
-const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', QUERY, 'POST', 'PUT', 'PATCH', 'DELETE']);
+const WITH_BODY: ReadonlySet<string> = new Set([QUERY, 'POST', 'PUT', 'PATCH']);
 
 function itemOf(members: Members, fail: Fail): InnerRequest {
   const method = textOf('method', members, { fail, most: 16 }) ?? 'GET';

@@ -154,6 +154,17 @@ export function unreadableBody(type: string): DbrestFault {
   return new DbrestFault({ code: 'PGRST102', status: 415, message });
 }
 
+/** PGRST102, 415: the content of a QUERY is a form. */
+export function unreadableQuery(given: string | undefined, type: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST102',
+    status: 415,
+    message: given === undefined ? 'Content-Type is missing' : `Content-Type not acceptable: ${given}`,
+    details: `The content of a QUERY has the parameters that a URL would have, as ${type}.`,
+    headers: ['Accept-Query', `"${type}"`],
+  });
+}
+
 /** PGRST102, 415: compressed bodies are not supported. */
 export function unreadableEncoding(encoding: string): DbrestFault {
   const message = `Content-Encoding not acceptable: ${encoding}`;
@@ -212,17 +223,6 @@ export function keylessElements(table: string, key: readonly string[]): DbrestFa
   });
 }
 
-/** PGRST204, 400: an unknown column in the body or in `columns`. */
-export function noWrittenColumn(table: string, column: string): DbrestFault {
-  const message = `Could not find the '${column}' column of '${table}' in the schema cache`;
-  return new DbrestFault({ code: 'PGRST204', status: 400, message });
-}
-
-/** PGRST127, 400: `limit` on a write needs a key that identifies rows. */
-export function notLimitable(table: string): DbrestFault {
-  return new DbrestFault({
-    code: 'PGRST127',
-    status: 400,
 /** DBREST106, 400: an element of a body has no value for its key, or the key of another one. `element` counts from 1. */
 export function unfitElement(element: number, key: readonly string[], why: 'null' | 'repeated'): DbrestFault {
   const names = `(${key.join(', ')})`;
@@ -267,6 +267,17 @@ function unmergeable(message: string, details: string): DbrestFault {
   return new DbrestFault({ code: 'DBREST108', status: 400, message, details, hint });
 }
 
+/** PGRST204, 400: an unknown column in the body or in `columns`. */
+export function noWrittenColumn(table: string, column: string): DbrestFault {
+  const message = `Could not find the '${column}' column of '${table}' in the schema cache`;
+  return new DbrestFault({ code: 'PGRST204', status: 400, message });
+}
+
+/** PGRST127, 400: `limit` on a write needs a key that identifies rows. */
+export function notLimitable(table: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST127',
+    status: 400,
     message: 'Feature not implemented',
     details: `limit and offset need a primary key to change or delete rows of '${table}'.`,
   });

@@ -186,7 +186,7 @@ export function notCallable(method: string): DbrestFault {
     code: 'PGRST101',
     status: 405,
     message: `Cannot use the ${method} method on RPC`,
-    headers: ['Allow', 'OPTIONS, GET, HEAD, POST'],
+    headers: ['Allow', 'OPTIONS, GET, HEAD, QUERY, POST'],
   });
 }
 

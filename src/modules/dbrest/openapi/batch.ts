@@ -6,7 +6,11 @@ const ITEM: JsonSchema = {
   required: ['path'],
   additionalProperties: false,
   properties: {
-    method: { type: 'string', enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], default: 'GET' },
+    method: {
+      type: 'string',
+      enum: ['GET', 'HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      default: 'GET',
+    },
     path: { type: 'string', description: 'Path and query below this API, for example `/items?id=eq.1`' },
     headers: { type: 'object', additionalProperties: { type: 'string' } },
     body: { description: 'JSON, or a text for another Content-Type' },

@@ -1,6 +1,6 @@
 import { versionColumn } from '../plan/index.ts';
 import { CONDITION_PARAMETERS, withConditions } from './conditions.ts';
-import { TYPES_MEDIA } from '../request/index.ts';
+import { QUERY, QUERY_TYPE, TYPES_MEDIA } from '../request/index.ts';
 import {
   ERROR,
   FILTER_SCHEMA,
@@ -22,7 +22,7 @@ import {
 import { MemberWriter } from './member-writer.ts';
 import { type DescriptionSubject, infoOf, shownTables } from './subject.ts';
 import { type ShownTable, tableSchemas } from './tables.ts';
-import { componentName, type TypeContext } from './json-schema.ts';
+import { componentName, type JsonSchema, type TypeContext } from './json-schema.ts';
 
 export type { JsonSchema } from './json-schema.ts';
 export { argumentsSchema, callable, type Overloads } from './paths.ts';
@@ -68,6 +68,14 @@ const ROOT_PATH = {
   },
 };
 
+/** OpenAPI 3.1 has no operation for the method QUERY. */
+const QUERY_NOTE = `${QUERY} reads as GET does, with the parameters as content of the type ${QUERY_TYPE}.`;
+
+/** Adds to a path that can be read that it takes a QUERY. */
+function withQuery(path: JsonSchema): JsonSchema {
+  return 'get' in path ? { description: QUERY_NOTE, ...path } : path;
+}
+
 /** Collects the paths and components of a document. */
 class DocumentDraft {
   readonly functions: readonly Overloads[];
@@ -111,7 +119,7 @@ class DocumentDraft {
     };
     this.#paths.add(
       `/${encodeURIComponent(name)}`,
-      withConditions(tablePath(shown, this.#profiles), conditions),
+      withQuery(withConditions(tablePath(shown, this.#profiles), conditions)),
     );
   }
 
@@ -123,7 +131,7 @@ class DocumentDraft {
     const operations = functionPath(overloads, this.#context, this.#profiles);
     this.#paths.add(
       path,
-      withConditions(operations, { hasTags: this.#subject.api.etag, hasVersions: false }),
+      withQuery(withConditions(operations, { hasTags: this.#subject.api.etag, hasVersions: false })),
     );
   }
 

@@ -1,7 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../../http/index.ts';
 import type { CacheMetrics } from '../metrics.ts';
-import { type Content, hasCondition, isBodyless, type ParsedHead } from '../request/index.ts';
+import {
+  type Content,
+  hasCondition,
+  isBodyless,
+  methodOf,
+  type ParsedHead,
+  QUERY,
+} from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan, Work } from '../sql/index.ts';
 import { type Lifted, liftLiterals } from './literals.ts';
@@ -106,18 +113,18 @@ export class PlanCache {
     this.#location = kept.nextLocation();
   }
 
-  /** The shape of a request; `undefined` if its query is too large or has a fault. */
-  shapeOf(x: Exchange, role: string): RequestShape | undefined {
-    const lifted = liftLiterals(x.args);
+  /** The shape of a request with a raw query; `undefined` if that is too large or has a fault. */
+  shapeOf(x: Exchange, args: string, role: string): RequestShape | undefined {
+    const lifted = liftLiterals(args);
     // Roles and paths come decoded; without line ends in them, the lines of a key are unambiguous.
     if (!lifted || role.includes('\n') || x.uri.includes('\n')) return undefined;
-    const { method } = x;
-    const isRead = method === 'GET' || method === 'HEAD';
+    const method = methodOf(x);
+    const isRead = method === 'GET' || method === 'HEAD' || method === QUERY;
     // What a write depends on is not worth a plan of its own.
     if (!isRead && hasCondition(x)) return undefined;
     const profile = x.header(isRead ? 'accept-profile' : 'content-profile');
     const headers = `${lineOf(profile)}${lineOf(x.header('accept'))}${lineOf(x.header('prefer'))}`;
-    const range = method === 'GET' ? lineOf(x.header('range')) : '\n';
+    const range = method === 'GET' || method === QUERY ? lineOf(x.header('range')) : '\n';
     const form = isBodyless(x) ? 'bodyless ' : '';
     const lines = `${this.#location} ${role}\n${form}${method} ${x.uri}\n${headers}${range}`;
     return { ...lifted, role, key: lines + lifted.template };

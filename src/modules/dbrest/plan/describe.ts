@@ -1,5 +1,11 @@
 import { noFunction, noTable } from '../fault/index.ts';
-import { type DescribeRequest, only, type OptionsRequest, type Preferences } from '../request/index.ts';
+import {
+  type DescribeRequest,
+  only,
+  type OptionsRequest,
+  type Preferences,
+  QUERY,
+} from '../request/index.ts';
 import { mayUse, type RoleSettings, type Schema, type StoredFunction, type Table } from '../schema/index.ts';
 
 /** The plan of an OpenAPI description for a role. */
@@ -34,6 +40,8 @@ export interface PlannedOptions {
 }
 
 const READABLE = ['OPTIONS', 'GET', 'HEAD'];
+/** Of tables and functions. */
+const READS = [...READABLE, QUERY];
 
 /** The methods of the root, which does not depend on the schema. */
 export function planRootOptions(request: OptionsRequest): PlannedOptions {
@@ -63,7 +71,7 @@ function callMethods({ schema, name }: ResourceName, role: string, known: Schema
   if (callable.length === 0) throw noFunction({ schema, name, given: [], isJson: false }, null);
   return callable.every(({ volatility }) => volatility === 'volatile')
     ? ['OPTIONS', 'POST']
-    : [...READABLE, 'POST'];
+    : [...READS, 'POST'];
 }
 
 /** The methods of a table, in PostgREST's order. */
@@ -78,5 +86,5 @@ function tableMethods({ schema, name }: ResourceName, role: string, known: Schem
     ['PATCH', updatable],
     ['DELETE', deletable],
   ];
-  return [...READABLE, ...writes.flatMap(([method, isAllowed]) => (isAllowed ? [method] : []))];
+  return [...READS, ...writes.flatMap(([method, isAllowed]) => (isAllowed ? [method] : []))];
 }

@@ -12,7 +12,7 @@ import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
 import { rowLimitOf } from '../row-limits.ts';
 
-/** A GET, HEAD or POST request for a function. */
+/** A GET, HEAD, QUERY or POST request for a function. */
 export interface CallRequest {
   readonly kind: 'call';
   readonly head: RequestHead;

@@ -11,6 +11,7 @@ import {
   schemaNotExposed,
 } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
+import { methodOf, QUERY } from './asked-query.ts';
 import { type Accepted, acceptedMedia, type Media, withDescription } from './media.ts';
 import { isBodyless, type Precondition, preconditionOf } from './precondition.ts';
 import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
@@ -19,6 +20,7 @@ import type { ReadQuery } from './tree.ts';
 /** The method, resource and headers of a request, checked as far as no schema is needed. */
 export interface RequestHead {
   readonly kind: 'read' | 'write' | 'call' | 'describe' | 'options';
+  /** QUERY also for a POST that stands for one. */
   readonly method: string;
   /** No body has to be made for the response. */
   readonly isBodyless: boolean;
@@ -44,9 +46,9 @@ export function compileHead(
   const resourceOf = resourceResolver(location, rpc);
   const rootCall = root && compileRootCall(root);
   return (x) => {
-    const { method } = x;
+    const method = methodOf(x);
     const resource = resourceOf(x.uri);
-    if (rootCall && resource.kind === 'root' && READS.has(method)) return rootCall(x, schemas);
+    if (rootCall && resource.kind === 'root' && OF_ROOT.has(method)) return rootCall(x, schemas);
     const kind = kindOf(resource, method, openapi);
     const base = { kind, method, resource, features: undefined };
     if (kind === 'options') {
@@ -81,11 +83,13 @@ function compileRootCall(root: readonly string[]): (x: Exchange, schemas: readon
   });
 }
 
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-const CALLS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+const OF_ROOT: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', QUERY]);
+const CALLS: ReadonlySet<string> = new Set(['GET', 'HEAD', QUERY, 'POST']);
 const OF_TABLES: ReadonlyMap<string, 'read' | 'write'> = new Map([
   ['GET', 'read'],
   ['HEAD', 'read'],
+  [QUERY, 'read'],
   ['POST', 'write'],
   ['PUT', 'write'],
   ['PATCH', 'write'],
@@ -98,7 +102,7 @@ function kindOf({ kind }: Resource, method: string, openapi: DbrestConfig['opena
   switch (kind) {
     case 'root':
       if (openapi === 'off') throw noRoot();
-      if (!READS.has(method)) throw methodNotAllowed(method, 'OPTIONS,GET,HEAD');
+      if (!OF_ROOT.has(method)) throw methodNotAllowed(method, 'OPTIONS,GET,HEAD');
       return 'describe';
     case 'function':
       if (!CALLS.has(method)) throw notCallable(method);

@@ -1,10 +1,11 @@
 import type { DbrestConfig } from '../directives/index.ts';
+import { QUERY } from './asked-query.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';
 import { rowLimitOf } from '../row-limits.ts';
 
-/** A GET or HEAD request for a table. */
+/** A GET, HEAD or QUERY request for a table. */
 export interface ReadRequest {
   readonly kind: 'read';
   readonly head: RequestHead;
@@ -14,7 +15,7 @@ export interface ReadRequest {
 
 /** The texts of a request that are parsed together. */
 export interface QuerySource {
-  /** The raw query string. */
+  /** The raw query string, with the content of a QUERY. */
   readonly args: string;
   /** The header `Range`. */
   readonly range: string | undefined;
@@ -30,7 +31,7 @@ export function parseRead(head: RequestHead, source: QuerySource, { maxRows }: D
   };
 }
 
-/** The header `Range` holds for GET alone (RFC 9110, 14.2). */
+/** The header `Range` holds for GET (RFC 9110, 14.2) and QUERY alone. */
 export function rangeOf({ method }: RequestHead, { range }: QuerySource): string | undefined {
-  return method === 'GET' ? range : undefined;
+  return method === 'GET' || method === QUERY ? range : undefined;
 }

@@ -3,7 +3,7 @@ import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { type ApiFacts, writeDocument, writeSwagger } from '../openapi/index.ts';
 import type { PlannedDescription, PlannedOptions } from '../plan/index.ts';
-import type { DescribeRequest } from '../request/index.ts';
+import { type DescribeRequest, QUERY, QUERY_TYPE } from '../request/index.ts';
 import { EVERY_RIGHT, type Rights, rightsOf, type Schema } from '../schema/index.ts';
 import { inSlices } from '../turn.ts';
 import { writeTypes } from '../types/index.ts';
@@ -62,6 +62,7 @@ export function respondToOptions(
   // PostgREST sends this header with or without an `Origin`.
   if (config.corsOrigins === '*') x.response.setHeader('Access-Control-Allow-Origin', '*');
   x.response.setHeader('Allow', methods.join(','));
+  if (methods.includes(QUERY)) x.response.setHeader('Accept-Query', `"${QUERY_TYPE}"`);
   setTiming(x, stopwatch);
   x.send(200, '', '');
 }

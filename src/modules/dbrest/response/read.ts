@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { PlannedRead } from '../plan/index.ts';
-import { sortedQuery } from '../request/index.ts';
+import { QUERY, type RequestHead, sortedQuery } from '../request/index.ts';
 import type { Results } from '../session/index.ts';
 import { countedTotal } from '../sql/index.ts';
 import { openBody, type ResponseStart, type RowCounts } from './body.ts';
@@ -34,7 +34,10 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
         : undefined;
     const status = rangeStatus(query, rows, total);
     const chosen = response ? responseSettings(...response) : settingsOf(statements, results);
-    const own = [...rangeHeaders(form.media, contentRange(query, rows, total)), ...contentLocation(x)];
+    const own = [
+      ...rangeHeaders(form.media, contentRange(query, rows, total)),
+      ...contentLocation(x, request.head),
+    ];
     return setHead(x, { status, rows, own, chosen }, { plan, config, stopwatch });
   };
   const body = openBody(x, form, { head, held, tagging });
@@ -44,11 +47,15 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
 /** Proxies in front have a few kilobytes for the whole head of a response. */
 const LONGEST_LOCATION = 2_048;
 
-/** The URI of the rows as the client named them, with the parameters in an order of their own (PostgREST). None if it is long. */
-function contentLocation({
-  request: { requestUri },
-}: Exchange): (readonly [name: 'Content-Location', uri: string])[] {
-  if (requestUri.length > LONGEST_LOCATION) return [];
+/**
+ * The URI of the rows as the client named them, with the parameters in an order of their own (PostgREST). None if it is long, or not
+ * what names them.
+ */
+function contentLocation(
+  { request: { requestUri } }: Exchange,
+  { method }: RequestHead,
+): (readonly [name: 'Content-Location', uri: string])[] {
+  if (requestUri.length > LONGEST_LOCATION || method === QUERY) return [];
   const at = requestUri.indexOf('?');
   if (at < 0) return [['Content-Location', requestUri]];
   const query = sortedQuery(requestUri.slice(at + 1));

@@ -84,7 +84,7 @@ export function searchPath(schemas: readonly string[]): string {
 /** The part of the settings that depends on the plan. Without a time zone the database's own applies. */
 interface SettingsOptions {
   readonly identity: Identity;
-  readonly head: Pick<RequestHead, 'schema' | 'resource'>;
+  readonly head: Pick<RequestHead, 'method' | 'schema' | 'resource'>;
   readonly readOnly: boolean;
   readonly timeZone?: string | undefined;
   /** Overrides `dbrest_timeout`; 0 means none. */
@@ -122,7 +122,7 @@ export function compileSettings(
       jwt,
       claims,
       // A response to GET is one to HEAD, too.
-      method: shared ? 'GET' : x.method,
+      method: shared ? 'GET' : head.method,
       path: pathOf(head.resource),
       uri: shared?.uri ?? x.request.requestUri,
       headers: headersJson(

@@ -3,7 +3,16 @@ import { isSafeHeaderName, isSafeHeaderValue, isValidQuery, normalizePath } from
 import { type Identity, isRoleName } from '../auth/index.ts';
 import type { TriedRequest } from './trial-wire.ts';
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'QUERY',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
 /** Headers that the trial itself decides about. */
 const DECIDED: ReadonlySet<string> = new Set([
   'authorization',

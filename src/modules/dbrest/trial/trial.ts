@@ -14,7 +14,14 @@ import type { DbrestConfig } from '../directives/index.ts';
 import type { DbrestFault } from '../fault/index.ts';
 import { compileSteps, type Steps } from '../pipeline.ts';
 import type { Plan } from '../plan/index.ts';
-import { type Content, needsFeatures, readContent, type RequestHead, requestWith } from '../request/index.ts';
+import {
+  argsOf,
+  type Content,
+  needsFeatures,
+  readContent,
+  type RequestHead,
+  requestWith,
+} from '../request/index.ts';
 import { compileResponse, faultOf, respondToOptions, sendFault } from '../response/index.ts';
 import { type BatchRules, type Results, runSteps, type RunStep, type Session } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
@@ -186,7 +193,9 @@ class Trial {
     const head = steps.headOf(x);
     this.#head = head;
     const features = needsFeatures(head) ? await database.features() : undefined;
-    const parsed = steps.queryOf(x, head, { args: x.args, range: x.header('range'), features });
+    const args = await argsOf(x);
+    if (args === undefined) return undefined;
+    const parsed = steps.queryOf(x, head, { args, range: x.header('range'), features });
     const content: Content | undefined = await readContent(x, parsed);
     if (!content) return undefined;
     const plan = await steps.planOf(requestWith(parsed, content), identity.role);

@@ -3,6 +3,7 @@ import type { RequestHead } from '../request/index.ts';
 const VERBS: Readonly<Record<string, string>> = {
   GET: 'reads rows of the database',
   HEAD: 'reads rows of the database',
+  QUERY: 'reads rows of the database',
   POST: 'inserts rows into the database',
   PUT: 'puts a row into the database',
   PATCH: 'changes rows of the database',

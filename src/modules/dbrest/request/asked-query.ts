@@ -1,0 +1,42 @@
+import { isUtf8 } from 'node:buffer';
+import type { Exchange } from '../../../http/index.ts';
+import { invalidBody, unreadableQuery } from '../fault/index.ts';
+import { receiveBody } from './body.ts';
+
+/** The method of reads whose parameters are in their content, as those of a form (draft-ietf-httpbis-safe-method-w-body). */
+export const QUERY = 'QUERY';
+
+/** The media type of the content of a QUERY. */
+export const QUERY_TYPE = 'application/x-www-form-urlencoded';
+
+/**
+ * The method of a request. A POST may stand for a QUERY, which not every client can send. A page of another site cannot add the
+ * header that says so without having asked for it.
+ */
+export function methodOf(x: Exchange): string {
+  const { method } = x;
+  return method === 'POST' && x.header('x-http-method-override') === QUERY ? QUERY : method;
+}
+
+/** Its parameters are parsed at once. That many take some 10 ms. */
+const MOST_BYTES = 1_048_576;
+
+/**
+ * The raw query of a request: that of its URL, and behind it the content of a QUERY. Returns a promise only for a QUERY; it resolves
+ * to `undefined` when the response has been sent or the client has gone. Rejects with PGRST102 for content of another type.
+ */
+export function argsOf(x: Exchange): string | Promise<string | undefined> {
+  return methodOf(x) === QUERY ? receiveArgs(x) : x.args;
+}
+
+async function receiveArgs(x: Exchange): Promise<string | undefined> {
+  const received = await receiveBody(x, MOST_BYTES);
+  if (!received) return undefined;
+  const { type, bytes } = received;
+  if (bytes.length === 0) return x.args;
+  if (x.header('content-type') === undefined || type !== QUERY_TYPE)
+    throw unreadableQuery(x.header('content-type'), QUERY_TYPE);
+  if (!isUtf8(bytes)) throw invalidBody('Empty or invalid form');
+  const content = bytes.toString();
+  return x.args === '' ? content : `${x.args}&${content}`;
+}
