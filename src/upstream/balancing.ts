@@ -20,32 +20,30 @@ const compareRequests: Comparison = (peer, other, nowMs) =>
   peer.state.requests * other.weight * rampOf(other, nowMs) -
   other.state.requests * peer.weight * rampOf(peer, nowMs);
 
-/** Mean times count in steps of 20 ms, at most 5 s; a peer that was never measured counts as a fast one. */
+/** As in nginx, times count in steps of 20 ms, at most 5 s; a peer that was never measured counts as a fast one. */
 const TIME_STEP_MS = 20;
 const MAX_TIME_MS = 5000;
 
 /** Compares the time that a request would take: the mean time, times the requests with this one, for the weight. */
 function compareTimes({ by, inflight }: { by: MeasuredTime; inflight: boolean }): Comparison {
   const timeOf = (peer: LivePeer, nowMs: number): number => {
-    fadeMeans(peer, nowMs);
     const { state } = peer;
-    const mean = by === 'header' ? state.headMean : state.lastByteMean;
+    const mean = (by === 'header' ? state.headMean : state.lastByteMean) / idleDivisor(peer, nowMs);
     const ms = inflight ? Math.max(mean, state.meanAge(nowMs)) : mean;
-    return Math.min(MAX_TIME_MS, TIME_STEP_MS * Math.max(1, Math.ceil(ms / TIME_STEP_MS)));
+    return Math.min(MAX_TIME_MS, TIME_STEP_MS * (1 + Math.floor(ms / TIME_STEP_MS)));
   };
   const costOf = (peer: LivePeer, nowMs: number): number =>
     (timeOf(peer, nowMs) * (1 + peer.state.requests)) / (peer.weight * Math.max(rampOf(peer, nowMs), 1e-6));
   return (peer, other, nowMs) => costOf(peer, nowMs) - costOf(other, nowMs);
 }
 
-/** Halves the mean times of a peer for each `fail_timeout` without a pick, so that a slow one gets another chance. */
-function fadeMeans({ state, failTimeoutSeconds }: LivePeer, nowMs: number): void {
-  const step = Math.max(1, failTimeoutSeconds);
-  const idle = Math.floor((Math.floor(nowMs / 1000) - state.lastPick) / step);
-  if (idle <= 0) return;
-  state.lastPick += idle * step;
-  state.headMean /= 2 ** idle;
-  state.lastByteMean /= 2 ** idle;
+/**
+ * A slow peer gets another chance: its time counts half for each `fail_timeout` without a pick. It is one request, since the mean
+ * stays what it was measured to be (nginx: ngx_http_upstream_least_time_eta).
+ */
+function idleDivisor({ state, failTimeoutSeconds }: LivePeer, nowMs: number): number {
+  const idle = Math.floor(nowMs / 1000) - state.checked;
+  return idle > failTimeoutSeconds ? 2 ** Math.floor(idle / (failTimeoutSeconds + 1)) : 1;
 }
 
 /** Chooses the peer with the least load; round robin among equals (nginx: ngx_http_upstream_get_least_conn_peer). */

@@ -15,21 +15,24 @@ export class KnownAddresses {
     this.#text = new SharedText(buffer, threadId);
   }
 
-  /** Returns the addresses that were found last for the same name, port and service. */
+  /** Returns the addresses that were found last for the same name and service. */
   of(server: Server): readonly ServerAddress[] {
-    return read(this.#text.read()?.text ?? '')[keyOf(server)] ?? [];
+    const known = read(this.#text.read()?.text ?? '')[keyOf(server)] ?? [];
+    return server.target.kind === 'name' ? withPort(known, server, server.target.port) : known;
   }
 
   /** Replaces the addresses of a server. */
   keep(server: Server, addresses: readonly ServerAddress[]): void {
     const key = keyOf(server);
+    // A reload may change the port.
+    const portless = withPort(addresses, server, 0);
     const change = this.#text.change((text) => {
-      const next = JSON.stringify({ ...read(text), [key]: addresses });
+      const next = JSON.stringify({ ...read(text), [key]: portless });
       return next === text ? undefined : next;
     });
     // Servers that are no longer configured may fill the memory.
     if (change !== 'too long') return;
-    const alone = this.#text.change(() => JSON.stringify({ [key]: addresses }));
+    const alone = this.#text.change(() => JSON.stringify({ [key]: portless }));
     if (alone === 'too long') this.#text.change(() => '');
   }
 }
@@ -39,5 +42,18 @@ function read(text: string): Readonly<Record<string, readonly ServerAddress[]>> 
 }
 
 function keyOf({ target, resolve }: Server): string {
-  return JSON.stringify([target, resolve?.service ?? '']).toLowerCase();
+  return JSON.stringify([
+    target.kind === 'name' ? target.host : target,
+    resolve?.service ?? '',
+  ]).toLowerCase();
+}
+
+/** Replaces the port of the addresses of a name; those of a service have the ports of their records. */
+function withPort(
+  addresses: readonly ServerAddress[],
+  { resolve }: Server,
+  port: number,
+): readonly ServerAddress[] {
+  if (resolve?.service !== undefined) return addresses;
+  return addresses.map((found) => ({ ...found, address: found.address.replace(/\d+$/, String(port)) }));
 }

@@ -123,7 +123,6 @@ export class PeerSelection implements Selection {
     const { state, failTimeoutSeconds } = peer;
     const second = Math.floor(nowMs / 1000);
     state.enter(nowMs);
-    state.lastPick = second;
     this.#startedMs = nowMs;
     this.#headMs = -1;
     if (progress.set.isSingle) return peer;

@@ -68,17 +68,27 @@ test('least_time multiplies by the requests in progress and divides by the weigh
   expect(picked.filter((name) => name === '1')).toHaveLength(3);
 });
 
-test('the time of a peer that gets no request is halved once per fail_timeout', () => {
-  const opened = openGroup(`least_time last_byte; ${TWO}`);
-  const times = { '10.0.0.1:1': 75, '10.0.0.2:1': 30 };
-  request(opened, times);
-  request(opened, times);
-  expect(request(opened, times)).toBe('10.0.0.2:1');
-  opened.clock.second += 11;
-  request(opened, times);
-  opened.clock.second += 11;
-  expect(Array.from({ length: 3 }, () => request(opened, times))).toContain('10.0.0.1:1');
-});
+/** When a peer whose first response took 4 s gets a request again: one each time. */
+const chances = [
+  { failTimeout: 0, at: [4, 5, 6, 7, 8, 9], gets: [0, 0, 0, 0, 1, 0] },
+  { failTimeout: 9, at: [40, 60, 79, 80, 81], gets: [0, 0, 0, 1, 0] },
+];
+
+for (const { failTimeout, at, gets } of chances) {
+  test(`the time of a peer without requests counts half for each fail_timeout of ${failTimeout} s, and it gets one`, () => {
+    const opened = openGroup(
+      `least_time last_byte; server 10.0.0.1:1 fail_timeout=${failTimeout}; server 10.0.0.2:1;`,
+    );
+    const start = opened.clock.second;
+    request(opened, { '10.0.0.1:1': 4000 });
+    const shares = at.map((second) => {
+      opened.clock.second = start + second;
+      const picked = Array.from({ length: 10 }, () => request(opened, {}));
+      return picked.filter((address) => address === '10.0.0.1:1').length;
+    });
+    expect(shares).toEqual(gets);
+  });
+}
 
 test('with inflight, a peer that does not respond is avoided before its first response', () => {
   for (const [inflight, expected] of [

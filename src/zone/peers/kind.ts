@@ -44,10 +44,9 @@ export const EXCLUSIONS = 11;
 export const SLOW_START_FROM = 12;
 export const HEAD_MEAN = 14;
 export const LAST_BYTE_MEAN = 16;
-export const LAST_PICK = 18;
-export const PICKS = 19;
-export const FAILURES = 20;
-export const WEIGHT = 21;
+export const PICKS = 18;
+export const FAILURES = 19;
+export const WEIGHT = 20;
 
 /** Per slot and thread: uses, requests, sum of start times. */
 export const CELL_WORDS = 4;

@@ -17,7 +17,6 @@ import {
   FIRST_CHECK,
   HEAD_MEAN,
   LAST_BYTE_MEAN,
-  LAST_PICK,
   PICKS,
   REQUESTS,
   SEAT_WORD,
@@ -122,15 +121,6 @@ export class PeerState {
 
   set checked(second: number) {
     this.#words[this.#at + CHECKED] = second;
-  }
-
-  /** Time of the last pick, in seconds. */
-  get lastPick(): number {
-    return this.#words[this.#at + LAST_PICK] as number;
-  }
-
-  set lastPick(second: number) {
-    this.#words[this.#at + LAST_PICK] = second;
   }
 
   /** What active checks say; 0: the peer may be selected. */

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -140,6 +140,33 @@ for (const { it, path, missing, reason = '2: No such file or directory' } of roo
     await expect.poll(() => gw.read('named/good.log')).toContain('/x|-\n');
     expect(existsSync(join(gw.dir, 'named/evil.log'))).toBe(false);
   });
+
+/** Lines to logs `a`, `b` …; `>a` renames the log of `a`, so that what is still open is seen. What nginx 1.22 does. */
+test('open_log_file_cache keeps the names used last, those with too few lines as well, and opens those with enough', async (t) => {
+  const gw = await load(
+    t,
+    `${FORMAT} open_log_file_cache max=3 min_uses=2 inactive=1h valid=1h;
+     server { root kept; access_log kept/$arg_n.log short; return 200; }`,
+    { 'kept/keep': '' },
+  );
+  const steps = ['a1', 'a2', '>a', 'a3', 'b1', 'c1', 'a4', 'd1', '>b', 'b2', 'a5', 'e1', 'f1', 'g1', 'a6'];
+  for (const step of steps) {
+    const [of = '', line = ''] = step;
+    if (of === '>') renameSync(join(gw.dir, `kept/${line}.log`), join(gw.dir, `kept/${line}.old`));
+    else {
+      await gw.fetch(`/${line}?n=${of}`);
+      const known = (): string => ['log', 'old'].map((end) => gw.read(`kept/${of}.${end}`)).join('');
+      await expect.poll(known).toContain(`/${line}|`);
+    }
+  }
+  const linesOf = (name: string): string => gw.read(name).replaceAll(/^\/(\d).*\n/gm, '$1');
+  expect(['a.old', 'a.log', 'b.old', 'b.log'].map((name) => linesOf(`kept/${name}`))).toEqual([
+    '12345',
+    '6',
+    '1',
+    '2',
+  ]);
+});
 
 const pipes = [
   { it: 'an access log', conf: 'access_log pipe;' },

@@ -132,6 +132,20 @@ for (const { it, server } of resolvedServers) {
   });
 }
 
+test('after a reload, known addresses serve with a changed port, though the name server fails', async (t) => {
+  const [before, after] = await Promise.all([startPeer(t, 'before'), startPeer(t, 'after')]);
+  const dns = await startDnsServer(t, { 'p.test': { addresses: ['127.0.0.1'] } });
+  const confOf = (port: number): string =>
+    `resolver 127.0.0.1:${dns.port} ipv6=off;
+     upstream u { zone u 64k; server p.test:${port} resolve; }
+     server { location / { proxy_http_version 1.1; proxy_pass http://u; } }`;
+  const gw = await startGateway(t, confOf(before.port));
+  await gw.expect('GET /', { body: 'before' });
+  dns.names.set('p.test', { fault: 2 });
+  expect(await gw.reload(confOf(after.port))).toBe('done');
+  await gw.expect('GET /', { body: 'after' });
+});
+
 test('requests may name any number of hosts, and hosts with the same address share kept connections', async (t) => {
   const peer = await startPeer(t, 'p');
   const dns = await startDnsServer(t, {});
