@@ -26,8 +26,8 @@ export interface Carrier {
   begin(caller: Caller, request: HeadToSend, body: Uint8Array | 'follows' | undefined): void;
   /** Sends a piece of the body. False: wait for `drained`. */
   write(piece: Uint8Array): boolean;
-  /** To be called when the body is complete. */
-  finish(): void;
+  /** To be called when the body is complete, with what is left of it. */
+  finish(rest?: Uint8Array): void;
   /** Sends the head if it still waits for the body. */
   flush(): void;
   /** Stops reading from the peer while the client is slow. The timeout is suspended. */

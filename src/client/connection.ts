@@ -127,8 +127,11 @@ export class Connection implements Carrier {
     this.#socket.uncork();
   }
 
-  finish(): void {
+  finish(rest?: Uint8Array): void {
+    this.#socket.cork();
+    if (rest) this.#put(rest);
     this.#putEnd();
+    this.#socket.uncork();
     this.flush();
     this.#sent = true;
     const { caller } = this.#reader;

@@ -1,14 +1,16 @@
 import { type ParamConfig, rangeParam } from './params.ts';
 import type { Protocol, Target } from './protocol.ts';
 
-/** Gives what protocols with CGI parameters have in common: no URI, and no trailers. */
+/**
+ * Gives what protocols with CGI parameters have in common: no URI, no trailers, and no body whose length does not stand in front of
+ * it.
+ */
 export function cgiProtocol(
   params: readonly ParamConfig[] | undefined,
   hiddenHeaders: readonly string[],
 ): Omit<Protocol<Target>, 'targetOf' | 'compileHead'> {
   return {
     uriOf: () => '',
-    // `CONTENT_LENGTH` comes before the body.
     takesUnknownLength: false,
     range: rangeParam(params),
     defaultKey: (x) => `${x.request.port.scheme}${x.request.host}${x.request.requestUri}`,

@@ -58,13 +58,13 @@ export class WholeUpload implements Upload {
     const all = this.#all;
     if (!connection) return;
     let isTaken = true;
-    while (isTaken && this.#at < all.length) {
+    while (isTaken && this.#at + PIECE_BYTES < all.length) {
       isTaken = connection.write(all.subarray(this.#at, this.#at + PIECE_BYTES));
       this.#at += PIECE_BYTES;
     }
-    if (this.#at < all.length) return;
+    if (!isTaken) return;
     this.#connection = undefined;
-    connection.finish();
+    connection.finish(all.subarray(this.#at));
   }
 
   forget(): void {}
@@ -88,6 +88,11 @@ export class PassingUpload implements Upload {
   readonly #rememberedBytes: number;
   #connection: Carrier | undefined = undefined;
   #isWhole = false;
+  /** What has come in this turn of the event loop. */
+  #gathered: Buffer[] = [];
+  #due: NodeJS.Immediate | undefined = undefined;
+  /** The peer, or the lack of one, holds the client back. */
+  #isHeld = false;
   #taken: (() => void) | undefined = undefined;
 
   /** `rememberedBytes`: the largest body that stays available to variables. */
@@ -108,31 +113,58 @@ export class PassingUpload implements Upload {
     this.isSpent = true;
     this.#x.onEnd(() => this.drained());
     this.#x
-      .readPieces((piece) => this.#pass(piece))
+      .readPieces((piece) => this.#take(piece, sender))
       .then(
         (isWhole) => {
           this.#isWhole = isWhole;
           if (isWhole && this.#remembered) keepBody(this.#x, Buffer.concat(this.#remembered));
-          return isWhole ? this.#connection?.finish() : sender.bodyLost();
+          return isWhole ? this.#passSoon(sender) : sender.bodyLost();
         },
         (error: unknown) => sender.fault(error as Error),
       );
-    connection.flush();
+    this.#passSoon(sender);
   }
 
   #repeat(connection: Carrier): void {
+    clearImmediate(this.#due);
+    this.#due = undefined;
+    this.#gathered = [];
     for (const piece of this.#kept ?? []) connection.write(piece);
     if (this.#isWhole) connection.finish();
+    else connection.flush();
     this.drained();
   }
 
-  #pass(piece: Buffer): void | Promise<void> {
+  #take(piece: Buffer, sender: Sender): void | Promise<void> {
     this.#keep(piece);
     this.#remember(piece);
+    this.#gathered.push(piece);
+    this.#passSoon(sender);
+    return this.#isHeld ? new Promise((resolve) => (this.#taken = resolve)) : undefined;
+  }
+
+  /** What comes together goes out together, and with the end of the body if that has come, too. */
+  #passSoon(sender: Sender): void {
+    this.#due ??= setImmediate(() => {
+      this.#due = undefined;
+      try {
+        this.#pass();
+      } catch (error) {
+        sender.fault(error as Error);
+      }
+    });
+  }
+
+  #pass(): void {
+    const [first, ...others] = this.#gathered;
+    this.#gathered = [];
+    const piece = first && others.length > 0 ? Buffer.concat([first, ...others]) : first;
     const connection = this.#connection;
     // Without a connection, another peer may be asked: it gets this piece with the others.
-    const isTaken = connection?.isOpen ? connection.write(piece) : !this.#kept || this.#x.done;
-    return isTaken ? undefined : new Promise((resolve) => (this.#taken = resolve));
+    if (!connection?.isOpen) this.#isHeld = this.#kept !== undefined && !this.#x.done;
+    else if (this.#isWhole) connection.finish(piece);
+    else if (piece) this.#isHeld = !connection.write(piece);
+    else connection.flush();
   }
 
   #remember(piece: Buffer): void {
@@ -149,6 +181,7 @@ export class PassingUpload implements Upload {
   }
 
   drained(): void {
+    this.#isHeld = false;
     this.#taken?.();
     this.#taken = undefined;
   }
@@ -193,7 +226,8 @@ export class SpooledUpload implements Upload {
     for await (const piece of this.#body.pieces()) {
       if (!this.#isCurrent(connection)) return;
       leftBytes -= piece.length;
-      if (connection.write(piece) || leftBytes === 0) continue;
+      if (leftBytes === 0) return connection.finish(piece);
+      if (connection.write(piece)) continue;
       await new Promise<void>((resolve) => {
         this.#taken = resolve;
       });

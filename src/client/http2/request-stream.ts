@@ -132,8 +132,8 @@ export class RequestStream implements Carrier {
     return isTaken;
   }
 
-  finish(): void {
-    if (this.#caller && !this.#isSent) this.#end(undefined);
+  finish(rest?: Uint8Array): void {
+    if (this.#caller && !this.#isSent) this.#end(rest);
   }
 
   flush(): void {}

@@ -28,6 +28,8 @@ export function compileFastcgi(
   };
   return {
     ...cgiProtocol(config.params, ['Status']),
+    // A record tells where the body ends.
+    takesUnknownLength: true,
     targetOf: compileAddress(pass, location, build),
     compileHead: (isForCache) => compileHead(config, isForCache, build),
   };

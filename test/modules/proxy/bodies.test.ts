@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { oneGateway, type Owner } from '../../harness/gateway.ts';
 
@@ -41,34 +41,6 @@ for (const { it, conf } of ways) {
     expect([status, bytes.equals(LARGE)]).toEqual([200, true]);
   });
 }
-
-test('chunks of a request that arrive together go on as one chunk in one packet', async (t) => {
-  const packets: string[] = [];
-  const server = createSocketServer((socket) => {
-    socket.on('data', (bytes: Buffer) => {
-      packets.push(bytes.toString());
-      if (packets.length === 3) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.onTestFinished(async () => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const gw = await load(
-    t,
-    (_, own) => `server {
-      listen 127.0.0.1:${own} engine=node; proxy_request_buffering off;
-      location / { proxy_pass http://127.0.0.1:${port}; }
-    }`,
-  );
-  const client = await gw.connect();
-  client.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
-  await expect.poll(() => packets).toHaveLength(1);
-  client.write('3\r\nabc\r\n2\r\nde\r\n');
-  await expect.poll(() => packets.slice(1)).toEqual(['5\r\nabcde\r\n']);
-  client.write('0\r\n\r\n');
-  await client.until(/200 OK/);
-  client.destroy();
-});
 
 test('without buffering, the beginning of a small response reaches the client before its end', async (t) => {
   const events = new EventEmitter();

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { type Gateway, oneGateway, type Owner } from '../../harness/gateway.ts';
+import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from '../../harness/http2-frames.ts';
+import { startRawHttp2 } from '../../harness/http2-upstream.ts';
+
+const load = oneGateway();
+
+/** A client that sends a body without telling its length. */
+interface Sender {
+  /** Sends two pieces at once. */
+  readonly two: () => void;
+  /** Sends a piece and the end. */
+  readonly last: () => void;
+  readonly leave: () => void;
+}
+
+async function sendHttp1(t: Owner, gw: Gateway): Promise<Sender> {
+  const client = await gw.connect();
+  t.onTestFinished(() => Promise.resolve(client.destroy()));
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  return {
+    two: () => client.write('3\r\nabc\r\n2\r\nde\r\n'),
+    last: () => client.write('3\r\nfgh\r\n0\r\n\r\n'),
+    leave: () => client.destroy(),
+  };
+}
+
+const FIELDS = fieldBlock([
+  [':method', 'POST'],
+  [':scheme', 'http'],
+  [':path', '/'],
+  [':authority', 'a'],
+]);
+
+async function sendHttp2(t: Owner, gw: Gateway): Promise<Sender> {
+  const client = await gw.connect();
+  t.onTestFinished(() => Promise.resolve(client.destroy()));
+  const data = (text: string, flags = 0): Buffer =>
+    frame(FRAME.data, { flags, stream: 1, payload: Buffer.from(text) });
+  client.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  client.write(frame(FRAME.settings));
+  client.write(frame(FRAME.headers, { flags: END_HEADERS, stream: 1, payload: FIELDS }));
+  return {
+    two: () => client.write(Buffer.concat([data('abc'), data('de')])),
+    last: () => client.write(data('fgh', END_STREAM)),
+    leave: () => client.destroy(),
+  };
+}
+
+const clients = [
+  { from: 'HTTP/1.1', listen: '', send: sendHttp1 },
+  { from: 'HTTP/1.1 on the node engine', listen: 'engine=node', send: sendHttp1 },
+  { from: 'HTTP/2', listen: 'http2', send: sendHttp2 },
+];
+
+/** A peer that tells what it has got of a body, a line for each packet. */
+interface Peer {
+  readonly port: number;
+  readonly packets: () => readonly string[];
+}
+
+async function startTcp(t: Owner, shown: (packet: Buffer) => string): Promise<Peer> {
+  const packets: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes: Buffer) => packets.push(shown(bytes)));
+    socket.on('close', () => packets.push('closed'));
+    t.onTestFinished(() => Promise.resolve(void socket.destroy()));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(() => Promise.resolve(void server.close()));
+  return { port: (server.address() as AddressInfo).port, packets: () => packets };
+}
+
+/** The contents of the records of STDIN in a packet; the head comes without one. */
+function stdin(packet: Buffer): string {
+  const contents: string[] = [];
+  for (let at = 0; at + 8 <= packet.length;) {
+    const length = packet.readUInt16BE(at + 4);
+    if (packet[at + 1] === 5) contents.push(packet.toString('latin1', at + 8, at + 8 + length));
+    at += 8 + length + (packet[at + 6] as number);
+  }
+  return contents.length === 0 ? 'head' : contents.join('|');
+}
+
+/** Frames of streams; those of DATA show as their flags and their text. */
+const SHOWN: ReadonlyMap<number, string | undefined> = new Map([
+  [FRAME.headers, 'head'],
+  [FRAME.data, undefined],
+  [FRAME.reset, 'closed'],
+]);
+
+async function startFrames(t: Owner): Promise<Peer> {
+  const { port, frames } = await startRawHttp2(t, () => undefined);
+  const shown = (): string[] =>
+    frames
+      .filter(({ type, id }) => id > 0 && SHOWN.has(type))
+      .map(({ type, flags, payload }) => SHOWN.get(type) ?? `${flags} ${String(payload)}`);
+  return { port, packets: shown };
+}
+
+const peers = [
+  {
+    to: 'HTTP/1.1',
+    location: 'proxy_request_buffering off; proxy_http_version 1.1; proxy_pass http://127.0.0.1:PEER;',
+    start: (t: Owner) => startTcp(t, (packet) => (packet[0] === 80 ? 'head' : String(packet))),
+    two: '5\r\nabcde\r\n',
+    last: '3\r\nfgh\r\n0\r\n\r\n',
+  },
+  {
+    to: 'FastCGI',
+    location: 'fastcgi_request_buffering off; fastcgi_param A b; fastcgi_pass 127.0.0.1:PEER;',
+    start: (t: Owner) => startTcp(t, stdin),
+    two: 'abcde',
+    last: 'fgh|',
+  },
+  {
+    to: 'HTTP/2',
+    location: 'proxy_request_buffering off; proxy_http_version 2; proxy_pass http://127.0.0.1:PEER;',
+    start: startFrames,
+    two: '0 abcde',
+    last: '1 fgh',
+  },
+];
+
+for (const { from, listen, send } of clients) {
+  for (const { to, location, start, two, last } of peers) {
+    const begin = async (t: Owner): Promise<{ peer: Peer; sender: Sender }> => {
+      const peer = await start(t);
+      const gw = await load(
+        t,
+        (_, port) =>
+          `server { listen 127.0.0.1:${port} ${listen}; location / { ${location.replace('PEER', String(peer.port))} } }`,
+      );
+      return { peer, sender: await send(t, gw) };
+    };
+
+    test(`pieces of a body that come together over ${from} go on together to ${to}, the last with the end`, async (t) => {
+      const { peer, sender } = await begin(t);
+      await expect.poll(() => peer.packets()).toEqual(['head']);
+      sender.two();
+      await expect.poll(() => peer.packets()).toEqual(['head', two]);
+      sender.last();
+      await expect.poll(() => peer.packets()).toEqual(['head', two, last]);
+    });
+
+    test(`a body over ${from} that its client gives up is not ended for ${to}`, async (t) => {
+      const { peer, sender } = await begin(t);
+      await expect.poll(() => peer.packets()).toEqual(['head']);
+      sender.two();
+      await expect.poll(() => peer.packets()).toEqual(['head', two]);
+      sender.leave();
+      await expect.poll(() => peer.packets()).toEqual(['head', two, 'closed']);
+    });
+  }
+}
