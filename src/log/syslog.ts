@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { helperEnvironment } from '../system/index.ts';
+import { helperEnvironment, systemReason } from '../system/index.ts';
 import { syslogTime } from './time.ts';
 
 /** The parameters of `syslog:`. */
@@ -146,7 +146,7 @@ class UdpChannel implements SyslogChannel {
   #give(socket: Socket, packet: Buffer): void {
     this.#unsent++;
     socket.send(packet, (error) => {
-      this.#tell(error ? error.message : '');
+      if (error) this.#tell(this.#failed(error));
       if (--this.#unsent === 0) this.#whenSent?.();
     });
   }
@@ -157,12 +157,17 @@ class UdpChannel implements SyslogChannel {
       if (this.#isClosed) return;
       if (failed) return this.#tryLater(`host not found in syslog server "${host}"`);
       const socket = createSocket(family === 6 ? 'udp6' : 'udp4').unref();
-      socket.on('error', (error) => this.#tell(error.message));
+      socket.on('error', (error) => this.#tell(this.#failed(error)));
       socket.connect(port, address, () => {
         this.#socket = socket;
         for (const packet of this.#waiting.splice(0)) this.#give(socket, packet);
       });
     });
+  }
+
+  #failed(error: Error): string {
+    const { host, port } = this.#server;
+    return `send() failed (${systemReason(error)}) while logging to syslog, server: ${host}:${port}`;
   }
 
   #tryLater(trouble: string): void {
@@ -253,13 +258,18 @@ interface Syslog {
   close(): Promise<void>;
 }
 
-/** Opens a syslog destination (RFC 3164). `tell` receives each new problem once. */
+/** A refusal comes with the datagram after the one that it is about, so a server that is away takes every other one. */
+const TOLD_FOR_MS = 60_000;
+
+/** Opens a syslog destination (RFC 3164). `tell` receives a problem, and once a minute that it lasts. */
 export function openSyslog(target: SyslogTarget, tell: (trouble: string) => void): Syslog {
   const { server, facility, severity: usual } = target;
-  let last = '';
+  let told = { trouble: '', atMs: 0 };
   const tellOnce = (trouble: string): void => {
-    if (trouble !== last && trouble !== '') tell(trouble);
-    last = trouble;
+    const atMs = performance.now();
+    if (trouble === told.trouble && atMs - told.atMs < TOLD_FOR_MS) return;
+    told = { trouble, atMs };
+    tell(trouble);
   };
   const channel =
     server.kind === 'udp'

@@ -83,6 +83,21 @@ test('a server that cannot be found is reported once', async (t) => {
   await expect.poll(() => troubles).toEqual(['host not found in syslog server "no-such-host.invalid"']);
 });
 
+test('a server that refuses datagrams is reported once', async (t) => {
+  const closed = createSocket('udp4');
+  await new Promise<void>((resolve) => closed.bind(0, '127.0.0.1', resolve));
+  const { port } = closed.address();
+  await new Promise<void>((resolve) => void closed.close(resolve));
+  const troubles: string[] = [];
+  const syslog = open(t, `server=127.0.0.1:${port}`, troubles);
+  for (let sent = 0; sent < 10; sent += 1) {
+    syslog.write('x');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const refused = `send() failed (111: Connection refused) while logging to syslog, server: 127.0.0.1:${port}`;
+  await expect.poll(() => troubles).toEqual([refused]);
+});
+
 test('a message that is too long for a packet is cut', async (t) => {
   const { port, packets } = await udpServer(t);
   open(t, `server=127.0.0.1:${port}`).write('x'.repeat(5_000));
