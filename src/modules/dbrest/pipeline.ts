@@ -8,7 +8,7 @@ import type { RestDatabase } from './database.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
 import { notesOf, type RequestNotes } from './notes.ts';
-import { compilePlan, type PlannedOptions } from './plan/index.ts';
+import { compilePlan, type PlannedOptions, writtenTables } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
 import { hasOldPlan } from './reason-to-repeat.ts';
 import {
@@ -252,7 +252,7 @@ async function purging(
   plans: readonly RunPlan[],
   run: () => Promise<Results>,
 ): Promise<Results> {
-  const tables = new Set(plans.flatMap((plan) => (plan.kind === 'write' ? plan.write.table : [])));
+  const tables = new Set(plans.flatMap((plan) => (plan.kind === 'write' ? writtenTables(plan.write) : [])));
   if (tables.size === 0 || !caches.isUsed) return run();
   let isUndone = false;
   try {

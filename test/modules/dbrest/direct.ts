@@ -21,6 +21,7 @@ export interface Direct {
 
 export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   aggregates: true,
+  nestedInsert: false,
   errorVerbosity: 'verbose',
   rpc: 'auto',
   batch: false,

@@ -17,6 +17,8 @@ export interface RequestsConfig {
   /** `minimal`: an error response has only `code` and `message`. */
   readonly errorVerbosity: 'verbose' | 'minimal';
   readonly aggregates: boolean;
+  /** The rows of a POST may have rows of related tables in them. */
+  readonly nestedInsert: boolean;
   /** Which paths call functions: those below `rpc/`, all of them, or none. */
   readonly rpc: 'auto' | 'on' | 'off';
   /** `POST <location>/rpc/batch` runs several requests in one transaction. */
@@ -282,6 +284,16 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     default: true,
     defaultText: 'on',
     summary: 'Allows aggregate functions in "select".',
+    source: 'gw',
+  },
+  dbrest_nested_insert: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'nestedInsert',
+    default: false,
+    defaultText: 'off',
+    summary:
+      'Whether the rows of a POST may have rows of related tables in them, which are inserted in the same transaction.',
     source: 'gw',
   },
   dbrest_rpc: {

@@ -267,6 +267,42 @@ function unmergeable(message: string, details: string): DbrestFault {
   return new DbrestFault({ code: 'DBREST108', status: 400, message, details, hint });
 }
 
+/** DBREST109, 400: a member of a body cannot be rows of another table. */
+export function nestsNothing(member: string, details: string): DbrestFault {
+  return nestingFault(`The rows in '${member}' cannot be inserted with those around them`, details);
+}
+
+/** DBREST109, 400. */
+export function unequalNestedKeys(member: string): DbrestFault {
+  return nestingFault(`The rows in '${member}' differ`, 'All of them must be objects with the same keys.');
+}
+
+/** DBREST109, 400. */
+export function nestedTooDeep(member: string, most: number): DbrestFault {
+  return nestingFault(
+    `The rows in '${member}' are nested too deep`,
+    `At most ${most} levels of them are inserted.`,
+  );
+}
+
+/** DBREST109, 400: a column comes from the rows around it, or from those in another member. */
+export function givenTwice(column: string, from: string): DbrestFault {
+  const whose = from === '' ? 'the row around it' : `'${from}'`;
+  return nestingFault(`The column '${column}' is given twice`, `It gets its value from ${whose}.`);
+}
+
+/** DBREST109, 400: other rows would refer to the wrong ones. */
+export function leftOutRows(): DbrestFault {
+  return nestingFault(
+    'Not every row was inserted',
+    'A trigger or a rule has left rows out, so that those nested in them belong to no row.',
+  );
+}
+
+function nestingFault(message: string, details: string): DbrestFault {
+  return new DbrestFault({ code: 'DBREST109', status: 400, message, details });
+}
+
 /** PGRST204, 400: an unknown column in the body or in `columns`. */
 export function noWrittenColumn(table: string, column: string): DbrestFault {
   const message = `Could not find the '${column}' column of '${table}' in the schema cache`;

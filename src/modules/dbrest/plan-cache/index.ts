@@ -194,6 +194,8 @@ function contentShape(content: Content): string | undefined {
     case 'none':
       return '';
     case 'rows': {
+      // What other tables get is planned each time.
+      if (content.rows.nested) return undefined;
       const { kind, keys, numbered = false, isText = false, isSeveral = false } = content.rows;
       return keysShape(`${kind} ${numbered} ${isText} ${isSeveral}`, keys);
     }

@@ -43,8 +43,9 @@ export {
   type TouchedRows,
   type WritePlan,
   type WrittenColumns as Written,
-  type WrittenColumn,
 } from './write.ts';
+export { type InsertedRows, type NestedInsert, writtenTables } from './nested.ts';
+export type { WrittenColumn } from './written.ts';
 
 /** A planned request: all its names have been found in the schema. */
 export type Plan = (PlannedRead | PlannedWrite | PlannedCall | PlannedDescription | PlannedOptions) & {

@@ -2,6 +2,7 @@ import {
   keylessElements,
   mergesByAny,
   mergesByExclusion,
+  nestsNothing,
   notByKey,
   notLimitable,
   noWrittenColumn,
@@ -25,16 +26,17 @@ import {
   type WrittenBody,
 } from '../request/index.ts';
 import type { Column, RoleSettings, Table, TableName } from '../schema/index.ts';
-import { baseOf } from './condition.ts';
 import { type FormContext, isConstrained, type RowForm, shapeOf, tailOf } from './form.ts';
+import { type InsertedRows, planNested } from './nested.ts';
 import type { Context, ReadNode, ReadPlan } from './node.ts';
 import { planRows, unknownTable } from './read.ts';
 import { isByKey, type WriteCondition, writeCondition } from './row-version.ts';
 import { unknownColumn } from './value.ts';
+import { type WrittenColumn, writtenColumn } from './written.ts';
 
 /** A write resolved against the schema. */
 export type WritePlan = { readonly table: Table } & (
-  | ({ readonly kind: 'insert'; readonly conflict?: Conflict } & WrittenColumns)
+  | ({ readonly kind: 'insert'; readonly conflict?: Conflict } & WrittenColumns & Nesting)
   | ({ readonly kind: 'update'; readonly rows: TouchedRows } & WrittenColumns & ByElement)
   | { readonly kind: 'delete'; readonly rows: TouchedRows }
 );
@@ -50,23 +52,15 @@ export interface WrittenColumns {
   readonly keyValues?: readonly KeyValue[];
 }
 
+/** An insert whose body has rows of other tables, too. */
+interface Nesting {
+  readonly nested?: InsertedRows;
+}
+
 /** An update by an array, each element of which changes the rows with its key. */
 interface ByElement {
   /** The columns of that key, which are not changed; absent if one row of values holds for all rows. */
   readonly by?: readonly WrittenColumn[];
-}
-
-/** A column and the member of the body that holds its values. */
-export interface WrittenColumn {
-  readonly column: Column;
-  /** Name of the member. */
-  readonly member: string;
-  /** Type of the value. For a domain its base type, because the domain may reject a NULL that a default replaces. */
-  readonly type: string;
-  /** The value is passed as text and cast. */
-  readonly isText?: boolean;
-  /** The value is JSON, from which this function makes that of the column. */
-  readonly through?: TableName;
 }
 
 /** The value in the query for a column of the key; `read` is the function that converts it. */
@@ -159,7 +153,8 @@ export function formWrite(
   const isNew = write.kind === 'insert' && write.form === 'object';
   const shape = shapeOf(media, isNew ? 1 : undefined);
   // Of a deleted row nothing is left that could be compared.
-  const version = method === 'DELETE' || media.plan || shape === 'handled' ? undefined : column;
+  const isVersionless = method === 'DELETE' || media.plan || shape === 'handled' || nests(write);
+  const version = isVersionless ? undefined : column;
   const shows = shownBy(found, media, version);
   const isOne = isNew || media.format === 'object' || (write.kind === 'update' && isByKey(write.rows.node));
   const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge' && !write.conflict.by;
@@ -177,10 +172,17 @@ export function formWrite(
     preferences,
     roleSettings,
     counted: isMerge && (shows === 'rows' || condition !== undefined),
-    held:
-      !media.plan &&
-      (method === 'PUT' || isBounded || isConstrained(media) || elementsKey(write) !== undefined),
+    held: !media.plan && (method === 'PUT' || isBounded || isConstrained(media) || isJudged(write)),
   };
+}
+
+function nests(write: WritePlan): boolean {
+  return write.kind === 'insert' && write.nested !== undefined;
+}
+
+/** Returns whether its rows are checked before the commit. */
+function isJudged(write: WritePlan): boolean {
+  return elementsKey(write) !== undefined || nests(write);
 }
 
 /** The columns of the key that each element of the body must have for itself, which is checked before the commit. */
@@ -232,7 +234,7 @@ function writePlan({ head, query, body }: WriteRequest, table: Table, context: C
   const source = { query, body, defaults: missing === 'default', ...(resolution && { resolution }) };
   switch (head.method) {
     case 'POST':
-      return planInsert(source, table, context);
+      return planInsert({ ...source, shows: head.preferences.return === 'representation' }, table, context);
     case 'PUT':
       return planPut({ ...source, isNew: head.precondition?.kind === 'absent' }, table, context);
     case 'PATCH':
@@ -249,13 +251,19 @@ interface WriteSource {
   readonly defaults: boolean;
 }
 
+interface InsertSource extends WriteSource, Pick<Preferences, 'resolution'> {
+  /** The response shows the rows. */
+  readonly shows: boolean;
+}
+
 /** Plans a POST. Without a `resolution`, existing rows are errors. Throws a `DbrestFault`. */
-function planInsert(
-  source: WriteSource & Pick<Preferences, 'resolution'>,
-  table: Table,
-  context: Context,
-): WritePlan {
+function planInsert(source: InsertSource, table: Table, context: Context): WritePlan {
   const { query, resolution } = source;
+  const nested = nestedOf(source, table, context);
+  if (nested) {
+    const { columns } = nested;
+    return { kind: 'insert', table, form: source.body.kind, columns, defaults: false, nested };
+  }
   const action = resolution === 'merge-duplicates' ? 'merge' : 'ignore';
   const all = written(source, table, context);
   const conflict = resolution && conflictOf(query.onConflict, table, { action, context });
@@ -266,6 +274,22 @@ function planInsert(
     ...all,
     ...(conflict && { conflict: { ...conflict, ...(by && { by }) } }),
   };
+}
+
+/** The rows of the body and those of other tables in it, if there are any. */
+function nestedOf(
+  { query, body, resolution, shows }: InsertSource,
+  table: Table,
+  context: Context,
+): InsertedRows | undefined {
+  if (!body.nested || query.columns) return undefined;
+  const rows = planNested({ path: [], keys: body.keys, members: body.nested }, table, context);
+  const [first] = rows.nested;
+  if (!first) return undefined;
+  if (resolution) throw nestsNothing(first.member, 'An upsert writes rows of one table.');
+  if (shows && table.primaryKey.length === 0)
+    throw nestsNothing(first.member, `Without a primary key, rows of '${table.name}' cannot be shown.`);
+  return rows;
 }
 
 /** The columns that existing rows are updated by, if no row of the body can be inserted. */
@@ -359,7 +383,7 @@ function planDelete({ rows }: WriteQuery, table: Table, context: Context): Write
 }
 
 /** The columns of a body that are written. Throws PGRST204. */
-function written({ query, body, defaults }: WriteSource, table: Table, { known }: Context): WrittenColumns {
+function written({ query, body, defaults }: WriteSource, table: Table, context: Context): WrittenColumns {
   const names = [...new Set(query.columns ?? body.keys)];
   const columns = names.map((name, i) => {
     const column = table.columns.get(name);
@@ -367,11 +391,7 @@ function written({ query, body, defaults }: WriteSource, table: Table, { known }
     // A column that the lines lack gets a number after their last one, which has no values.
     const number = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
     const member = body.numbered ? String(number) : name;
-    const through = known.representations?.get(column.type)?.written;
-    if (through) return { column, member, type: 'json', through };
-    const type = baseOf(column.type, known);
-    const isText = body.isText === true && /^jsonb?$/.test(type);
-    return { column, member, type, ...(isText && { isText }) };
+    return writtenColumn(column, { member, isText: body.isText }, context);
   });
   return { form: body.kind, columns, defaults: defaults && query.columns !== undefined };
 }

@@ -55,6 +55,7 @@ export {
   type Preference,
   type Preferences,
 } from './preferences.ts';
+export { DEEPEST_ROWS, type NestedMembers, type NestedRows } from './nested-rows.ts';
 export { decodePiece, parametersOf, parseReadQuery } from './query.ts';
 export type { ReadRequest } from './read.ts';
 export { sortedQuery } from './sorted-query.ts';
@@ -107,7 +108,7 @@ export function compileQuery(
       case 'read':
         return parseRead(head, source, config);
       case 'write':
-        return parseWrite(head, source.args);
+        return parseWrite(head, source.args, config);
       case 'call':
         return parseCall(head, source, config);
       case 'describe':
@@ -136,10 +137,10 @@ export function readContent(x: Exchange, parsed: ParsedHead): Content | Promise<
   return NO_CONTENT;
 }
 
-async function readRows(x: Exchange, { head, query }: ParsedWrite): Promise<Content | undefined> {
+async function readRows(x: Exchange, { head, query, nests }: ParsedWrite): Promise<Content | undefined> {
   const received = await receiveBody(x);
   if (!received) return undefined;
-  const rows = await readWritten(received, query.columns !== undefined);
+  const rows = await readWritten(received, { named: query.columns !== undefined, nests });
   if (head.method === 'PATCH' || !rows.isSeveral) return { kind: 'rows', rows };
   // Nothing else depends on their number.
   return { kind: 'rows', rows: { ...rows, isSeveral: false } };

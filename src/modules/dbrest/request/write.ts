@@ -4,6 +4,9 @@ import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
 import type { RequestHead } from './head.ts';
 import { scanJson } from './json-scan.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import { inSlices } from '../turn.ts';
+import { type NestedMembers, nestedMembers } from './nested-rows.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';
 import { Scanner } from './scanner.ts';
@@ -20,11 +23,20 @@ export interface WriteRequest {
 }
 
 /** A write whose body has not been read. */
-export type ParsedWrite = Omit<WriteRequest, 'body'>;
+export interface ParsedWrite extends Omit<WriteRequest, 'body'> {
+  /** Its body may have rows of other tables (`dbrest_nested_insert`). */
+  readonly nests?: true;
+}
 
 /** Parses the query of a write. Throws a `DbrestFault`. */
-export function parseWrite(head: RequestHead, args: string): ParsedWrite {
-  return { kind: 'write', head: head as WriteRequest['head'], query: parseWriteQuery(args) };
+export function parseWrite(
+  head: RequestHead,
+  args: string,
+  { nestedInsert }: Pick<DbrestConfig, 'nestedInsert'>,
+): ParsedWrite {
+  const query = parseWriteQuery(args);
+  const nests = nestedInsert && head.method === 'POST' && query.columns === undefined;
+  return { kind: 'write', head: head as WriteRequest['head'], query, ...(nests && { nests }) };
 }
 
 /** The parsed query of a write; its names have not been looked up yet. */
@@ -82,12 +94,23 @@ export interface WrittenBody {
   readonly keys: readonly string[];
   /** Members are numbered (`1`, `2` …) in the order of `keys` instead of named. */
   readonly numbered?: true;
+  /** The objects in members of the rows, if these may be rows of other tables. */
+  readonly nested?: NestedMembers;
   /** All values are texts in PostgreSQL's notation, including values of JSON columns. */
   readonly isText?: true;
 }
 
-/** Parses the rows of a body by its media type. `named`: the query names the columns. Throws PGRST102. */
-export async function readWritten({ type, bytes, turn }: ReceivedBody, named: boolean): Promise<WrittenBody> {
+interface ReadOptions {
+  /** The query names the columns. */
+  readonly named: boolean;
+  readonly nests?: boolean | undefined;
+}
+
+/** Parses the rows of a body by its media type. Throws PGRST102. */
+export async function readWritten(
+  { type, bytes, turn }: ReceivedBody,
+  { named, nests = false }: ReadOptions,
+): Promise<WrittenBody> {
   switch (type) {
     case 'text/csv': {
       const { json, names, rows } = await readCsv(bytes, turn);
@@ -101,5 +124,6 @@ export async function readWritten({ type, bytes, turn }: ReceivedBody, named: bo
   if (!JSON_TYPE.test(type)) throw unreadableBody(type);
   const { kind, keys, isSeveral = false } = await scanJson(bytes, named ? 'any' : 'same', turn);
   if (kind === 'scalar') throw invalidJson();
-  return { json: bytes, kind, isSeveral, keys };
+  const nested = nests ? await inSlices(nestedMembers(bytes)) : undefined;
+  return { json: bytes, kind, isSeveral, keys, ...(nested && nested.size > 0 && { nested }) };
 }

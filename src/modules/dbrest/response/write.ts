@@ -1,5 +1,12 @@
 import type { Exchange } from '../../../http/index.ts';
-import { conditionFailed, notSingular, otherKey, tooManyAffected, unfitElement } from '../fault/index.ts';
+import {
+  conditionFailed,
+  leftOutRows,
+  notSingular,
+  otherKey,
+  tooManyAffected,
+  unfitElement,
+} from '../fault/index.ts';
 import { elementsKey, type PlannedWrite } from '../plan/index.ts';
 import { taggedVersion } from '../request/index.ts';
 import type { Results, Row } from '../session/index.ts';
@@ -13,6 +20,7 @@ export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseP
   const main = statements.before.length;
   const check = (rows: number, results: Results): void => {
     judgeElements(plan, results[main - 1]);
+    judgeNested(plan, results.slice(statements.firstCount, main));
     judge(plan, rows, outcomesOf(plan, statements, results));
   };
   const head = ({ rows }: RowCounts, results: Results): ResponseStart => {
@@ -129,6 +137,12 @@ function judgeElements({ write }: PlannedWrite, found: Row | undefined): void {
   // PostgreSQL has refused to insert it.
   if (unset && write.kind === 'update') throw unfitElement(Number(unset), key, 'null');
   if (repeated) throw unfitElement(Number(repeated), key, 'repeated');
+}
+
+/** Throws if rows were left out of an insert with rows of other tables: which of them others refer to is told by their order. */
+function judgeNested({ write }: PlannedWrite, inserts: Results): void {
+  if (write.kind !== 'insert' || !write.nested) return;
+  for (const row of inserts) if (row?.[0] !== row?.[1]) throw leftOutRows();
 }
 
 /** Throws the fault that rolls the write back. */

@@ -15,6 +15,7 @@ import {
 } from '../plan/index.ts';
 import type { Table } from '../schema/index.ts';
 import { conditionSql, readSql } from './condition.ts';
+import { NestedRowsSql } from './nested.ts';
 import { existsSql, nodeSql } from './rows.ts';
 import { type InsertPlan, keysReturned, mergedBy, mergeSql, othersSql } from './merge.ts';
 import { hasVersionSql, versionSql } from './row-version.ts';
@@ -36,9 +37,10 @@ import { unfitElementsSql, type WrittenRows, writtenRows } from './written-rows.
 /** The statements of a write. */
 export function writeWork(plan: PlannedWrite, { preRequest }: DbrestConfig): Work {
   const isQuiet = !preRequest && !shownMedia(plan.form.media).handler;
+  const nested = nestedRows(plan);
   return {
-    counts: [...matchedSteps(plan), ...elementSteps(plan)],
-    main: mainStep(plan),
+    counts: [...matchedSteps(plan), ...elementSteps(plan), ...nestedSteps(nested)],
+    main: mainStep(plan, nested),
     behind: [...(plan.counted ? [COUNT_UPDATES] : []), ...fittingSteps(plan)],
     responds: true,
     // `explain (analyze)` executes the statement, so its effects are rolled back.
@@ -55,7 +57,11 @@ export function writeWork(plan: PlannedWrite, { preRequest }: DbrestConfig): Wor
 function leftBy({ write, rows }: PlannedWrite): Work['leaves'] {
   const { inertWrites } = write.table;
   if (!inertWrites || !isInert(rows)) return undefined;
-  if (write.kind === 'insert' ? write.conflict?.action === 'merge' : !isInertChange(write, inertWrites))
+  if (
+    write.kind === 'insert'
+      ? write.nested || write.conflict?.action === 'merge'
+      : !isInertChange(write, inertWrites)
+  )
     return undefined;
   return inertWrites.sequences ? 'sequences' : 'nothing';
 }
@@ -106,7 +112,46 @@ function fittingSteps({ request, write, condition }: PlannedWrite): Step[] {
   return [{ statement: { text, values: parameters.values } }];
 }
 
-function mainStep(plan: PlannedWrite): Step {
+function nestedRows({ request, write, key }: PlannedWrite): NestedRowsSql | undefined {
+  if (write.kind !== 'insert' || !write.nested) return undefined;
+  const body = request.body?.json ?? null;
+  return new NestedRowsSql(write.nested, { form: write.form, body, key: key.map(({ name }) => name) });
+}
+
+/** The inserts of rows with rows of other tables in them. */
+function nestedSteps(nested: NestedRowsSql | undefined): Step[] {
+  return (nested?.statements ?? []).map((statement) => ({ statement }));
+}
+
+/** The rows that have been inserted with others in them: a later statement sees both. */
+function nestedStep(plan: PlannedWrite, nested: NestedRowsSql): Step {
+  const { request, write, rows, shows, form } = plan;
+  const number = `${nested.count}::pg_catalog.text`;
+  switch (shows) {
+    case 'nothing':
+      return { statement: { text: `select ${number}`, values: [] } };
+    case 'location': {
+      const key = plan.key.map(({ name }) => nested.first(name));
+      return { statement: { text: `select ${[number, ...key].join(', ')}`, values: [] } };
+    }
+    case 'rows': {
+      const names = neededColumns(rows) ?? write.table.columns.keys();
+      const shown = columnsSql([...names]) || '1';
+      const select = nested.rowsSql(shown, ROWS, write.table.primaryKey);
+      const source: RowSource = {
+        prefix: `with w as materialized (${select}) `,
+        from: `w ${ROWS}`,
+        rowType: qualifiedName(write.table),
+      };
+      const total = showsOthers(rows) ? '(select pg_catalog.count(*) from w)' : undefined;
+      const { features } = request.head;
+      return formedStep(rows, form, { features, total, source: () => source });
+    }
+  }
+}
+
+function mainStep(plan: PlannedWrite, nested: NestedRowsSql | undefined): Step {
+  if (nested) return nestedStep(plan, nested);
   const { request, write, rows, shows, form } = plan;
   const parts = partsOf(plan);
   switch (shows) {

@@ -1,5 +1,14 @@
 import type { CommandAccess } from '../../../contract/index.ts';
-import type { Condition, Embed, Output, Plan, ReadNode, Value, WritePlan } from '../plan/index.ts';
+import type {
+  Condition,
+  Embed,
+  NestedInsert,
+  Output,
+  Plan,
+  ReadNode,
+  Value,
+  WritePlan,
+} from '../plan/index.ts';
 import type { Table, TableName } from '../schema/index.ts';
 
 /** A privilege that a statement needs. */
@@ -69,7 +78,10 @@ class Needs {
         if (write.conflict.action === 'merge') this.add(table, 'UPDATE', written);
       }
     }
-    if (write.kind === 'insert') return;
+    if (write.kind === 'insert') {
+      for (const nested of write.nested?.nested ?? []) this.nested(table, nested);
+      return;
+    }
     const { node } = write.rows;
     const by = write.kind === 'update' ? write.by?.map(({ column }) => column.name) : undefined;
     const key = by ?? write.rows.key ?? [];
@@ -81,6 +93,17 @@ class Needs {
         key.filter((name) => table.columns.has(name)),
       );
     this.#restrictions(node);
+  }
+
+  /** Rows of a related table in an insert: which of them are referred to is read. */
+  nested(around: Table, { table, columns, pairs, isFirst, nested }: NestedInsert): void {
+    const here = pairs.map(([own]) => own);
+    const there = pairs.map(([, other]) => other);
+    const written = columns.map(({ column }) => column.name);
+    this.add(table, 'INSERT', isFirst ? written : [...written, ...there]);
+    if (isFirst) this.add(around, 'INSERT', here);
+    this.add(isFirst ? table : around, 'SELECT', isFirst ? there : here);
+    for (const below of nested) this.nested(table, below);
   }
 
   embed(parent: ReadNode, { by, node }: Embed): void {

@@ -1,0 +1,131 @@
+import {
+  givenTwice,
+  nestedTooDeep,
+  nestsNothing,
+  noWrittenColumn,
+  tooLarge,
+  unequalNestedKeys,
+} from '../fault/index.ts';
+import { DEEPEST_ROWS, type NestedMembers, type NestedRows, type SelectedEmbed } from '../request/index.ts';
+import type { Relationship, Table } from '../schema/index.ts';
+import { findEmbedSource } from './embed.ts';
+import type { Context } from './node.ts';
+import { type WrittenColumn, writtenColumn } from './written.ts';
+
+/** Rows of a related table that an insert has in a member of its own rows. */
+export interface NestedInsert extends InsertedRows {
+  /** The member. */
+  readonly member: string;
+  readonly form: 'object' | 'array';
+  /** Columns of the rows around them, and the columns here that are equal to them. */
+  readonly pairs: Relationship['pairs'];
+  /** The rows around them refer to these, which are inserted first; otherwise these refer to them. */
+  readonly isFirst: boolean;
+}
+
+/** Rows of one table, and those below them. */
+export interface InsertedRows {
+  readonly table: Table;
+  /** The columns that the body gives. */
+  readonly columns: readonly WrittenColumn[];
+  readonly nested: readonly NestedInsert[];
+}
+
+/** Most rows of related tables in one body, and most members that have some. */
+const MOST_ROWS = 10_000;
+const MOST_MEMBERS = 20;
+
+/** Counts what a body nests. */
+interface Counted {
+  rows: number;
+  members: number;
+}
+
+/** Where rows are in a body, and what their members have. */
+interface RowsAt {
+  readonly path: readonly string[];
+  readonly keys: readonly string[];
+  readonly members: NestedMembers;
+}
+
+/** Plans the rows of a body and those of related tables in it. Throws a `DbrestFault`. */
+export function planNested(rows: RowsAt, table: Table, context: Context): InsertedRows {
+  return planRowsAt(rows, table, { context, counted: { rows: 0, members: 0 } });
+}
+
+interface NestingScope {
+  readonly context: Context;
+  readonly counted: Counted;
+}
+
+function planRowsAt({ path, keys, members }: RowsAt, table: Table, scope: NestingScope): InsertedRows {
+  const columns: WrittenColumn[] = [];
+  const nested: NestedInsert[] = [];
+  for (const key of keys) {
+    const column = table.columns.get(key);
+    const below = members.get(key);
+    if (column) columns.push(writtenColumn(column, { member: key }, scope.context));
+    else if (below) nested.push(planMember({ path: [...path, key], below }, table, scope));
+    else throw noWrittenColumn(table.name, key);
+  }
+  for (const { isFirst, pairs, member } of nested) {
+    const own = isFirst ? pairs.map(([here]) => here) : [];
+    const twice = columns.find(({ column }) => own.includes(column.name));
+    if (twice) throw givenTwice(pathText(path, twice.column.name), pathText(path, member));
+  }
+  return { table, columns, nested };
+}
+
+interface MemberAt {
+  readonly path: readonly string[];
+  readonly below: NestedRows;
+}
+
+function planMember({ path, below }: MemberAt, origin: Table, scope: NestingScope): NestedInsert {
+  const { context, counted } = scope;
+  const member = path.at(-1) as string;
+  const shown = pathText(path);
+  const [target = '', hint] = member.split('!');
+  const item: SelectedEmbed = {
+    kind: 'embed',
+    target,
+    ...(hint !== undefined && { hint }),
+    spread: false,
+    select: [],
+  };
+  const { by, single, target: table } = findEmbedSource(item, origin, context);
+  if ('returnsSet' in by || by.junction || table.isView || origin.isView)
+    throw nestsNothing(shown, 'Rows are nested by foreign keys between tables only.');
+  if (path.length > DEEPEST_ROWS) throw nestedTooDeep(shown, DEEPEST_ROWS);
+  if (single !== (below.form === 'object'))
+    throw nestsNothing(shown, single ? 'One row is an object.' : 'Several rows are a list of objects.');
+  if (below.differs) throw unequalNestedKeys(shown);
+  counted.members += 1;
+  counted.rows += below.rows;
+  if (counted.members > MOST_MEMBERS)
+    throw tooLarge(`at most ${MOST_MEMBERS} members with rows of other tables`);
+  if (counted.rows > MOST_ROWS) throw tooLarge(`at most ${MOST_ROWS} rows of other tables`);
+  const rows = planRowsAt({ path, keys: below.keys, members: below.nested }, table, scope);
+  const { pairs, owns } = by;
+  const filled = pairs.map(([, there]) => there);
+  const twice = owns ? undefined : rows.columns.find(({ column }) => filled.includes(column.name));
+  if (twice) throw givenTwice(pathText(path, twice.column.name), pathText(path.slice(0, -1)));
+  return { ...rows, member, form: below.form, pairs, isFirst: owns };
+}
+
+function pathText(path: readonly string[], ...more: readonly string[]): string {
+  return [...path, ...more].join('.');
+}
+
+/** The tables whose rows a write changes. */
+export function writtenTables({
+  table,
+  nested,
+}: {
+  readonly table: Table;
+  readonly nested?: InsertedRows;
+}): readonly Table[] {
+  return nested
+    ? [table, ...nested.nested.flatMap((one) => writtenTables({ table: one.table, nested: one }))]
+    : [table];
+}
