@@ -56,7 +56,7 @@ const requests = [
   ['GET /?to=refused.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
   ['GET /?to=empty.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
   ['GET /?to=nowhere.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
-  ['GET /?to=silent.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
+  ['GET /silent?to=silent.test', '502 text/html: <502 Bad Gateway> 152 bytes'],
   ['GET /?to=alias.test', '200: peer'],
   ['GET /?to=alias.test', '200: peer'],
   ['GET /?to=same.test', '200: peer'],
@@ -89,11 +89,15 @@ const confOf = ([dns, other]: readonly [DnsServer, DnsServer], peerPort: number)
   server {
     proxy_http_version 1.1;
     location / {
+      resolver 127.0.0.1:${dns.port} ipv6=off;
+      proxy_pass http://$arg_to:${peerPort};
+    }
+    location /silent {
       resolver 127.0.0.1:${dns.port} ipv6=off; resolver_timeout 300ms;
       proxy_pass http://$arg_to:${peerPort};
     }
     location /both {
-      resolver 127.0.0.1:${dns.port}; resolver_timeout 300ms;
+      resolver 127.0.0.1:${dns.port};
       proxy_pass http://$arg_to:${peerPort};
     }
     location /turns {

@@ -99,7 +99,8 @@ for (const { it, statements, sentBytes, receivedBytes, ...sent } of cases) {
     const seen = await traffic.during(() => client.send(sent, REQUESTS));
     const reportsBytes = db.majorVersion < 14 ? ROLE_REPORTS_BYTES : 0;
     const most: Traffic = {
-      writes: 1,
+      // On a busy machine the run may last until an idle session of the pool ends.
+      writes: 1 + 2 / REQUESTS,
       parses: 0,
       statements,
       syncs: 1,
