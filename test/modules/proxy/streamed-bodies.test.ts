@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { type Gateway, oneGateway, type Owner } from '../../harness/gateway.ts';
+import { HAS_NGINX, startNginx } from '../../conformance/nginx.ts';
+import { oneGateway, type Owner } from '../../harness/gateway.ts';
 import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from '../../harness/http2-frames.ts';
 import { startRawHttp2 } from '../../harness/http2-upstream.ts';
+import { connectRaw, type RawConnection } from '../../harness/raw.ts';
 
 const load = oneGateway();
 
@@ -16,9 +18,7 @@ interface Sender {
   readonly leave: () => void;
 }
 
-async function sendHttp1(t: Owner, gw: Gateway): Promise<Sender> {
-  const client = await gw.connect();
-  t.onTestFinished(() => Promise.resolve(client.destroy()));
+function sendHttp1(client: RawConnection): Sender {
   client.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
   return {
     two: () => client.write('3\r\nabc\r\n2\r\nde\r\n'),
@@ -34,9 +34,7 @@ const FIELDS = fieldBlock([
   [':authority', 'a'],
 ]);
 
-async function sendHttp2(t: Owner, gw: Gateway): Promise<Sender> {
-  const client = await gw.connect();
-  t.onTestFinished(() => Promise.resolve(client.destroy()));
+function sendHttp2(client: RawConnection): Sender {
   const data = (text: string, flags = 0): Buffer =>
     frame(FRAME.data, { flags, stream: 1, payload: Buffer.from(text) });
   client.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -125,34 +123,50 @@ const peers = [
   },
 ];
 
-for (const { from, listen, send } of clients) {
-  for (const { to, location, start, two, last } of peers) {
-    const begin = async (t: Owner): Promise<{ peer: Peer; sender: Sender }> => {
-      const peer = await start(t);
-      const gw = await load(
-        t,
-        (_, port) =>
-          `server { listen 127.0.0.1:${port} ${listen}; location / { ${location.replace('PEER', String(peer.port))} } }`,
-      );
-      return { peer, sender: await send(t, gw) };
-    };
+const loadGateway = async (t: Owner, http: string): Promise<number> => {
+  const { port } = await load(t, (_, own) => http.replace('PORT', String(own)));
+  return port;
+};
 
-    test(`pieces of a body that come together over ${from} go on together to ${to}, the last with the end`, async (t) => {
-      const { peer, sender } = await begin(t);
-      await expect.poll(() => peer.packets()).toEqual(['head']);
-      sender.two();
-      await expect.poll(() => peer.packets()).toEqual(['head', two]);
-      sender.last();
-      await expect.poll(() => peer.packets()).toEqual(['head', two, last]);
-    });
+const servers = [
+  { name: 'gw', serve: loadGateway, clients, peers },
+  // nginx 1.22 has no HTTP/2 without TLS beside HTTP/1.1, and none to its upstreams.
+  ...(HAS_NGINX
+    ? [{ name: 'nginx', serve: startNginx, clients: clients.slice(0, 1), peers: peers.slice(0, 2) }]
+    : []),
+];
 
-    test(`a body over ${from} that its client gives up is not ended for ${to}`, async (t) => {
-      const { peer, sender } = await begin(t);
-      await expect.poll(() => peer.packets()).toEqual(['head']);
-      sender.two();
-      await expect.poll(() => peer.packets()).toEqual(['head', two]);
-      sender.leave();
-      await expect.poll(() => peer.packets()).toEqual(['head', two, 'closed']);
-    });
-  }
+const cases = servers.flatMap(({ name, serve, clients: from, peers: to }) =>
+  from.flatMap((client) => to.map((peer) => ({ name, serve, ...client, ...peer }))),
+);
+
+for (const { name, serve, from, listen, send, to, location, start, two, last } of cases) {
+  const begin = async (t: Owner): Promise<{ peer: Peer; sender: Sender }> => {
+    const peer = await start(t);
+    const port = await serve(
+      t,
+      `server { listen 127.0.0.1:PORT ${listen}; location / { ${location.replace('PEER', String(peer.port))} } }`,
+    );
+    const client = await connectRaw(port);
+    t.onTestFinished(() => Promise.resolve(client.destroy()));
+    return { peer, sender: send(client) };
+  };
+
+  test(`${name}: pieces of a body that come together over ${from} go on together to ${to}, the last with the end`, async (t) => {
+    const { peer, sender } = await begin(t);
+    await expect.poll(() => peer.packets()).toEqual(['head']);
+    sender.two();
+    await expect.poll(() => peer.packets()).toEqual(['head', two]);
+    sender.last();
+    await expect.poll(() => peer.packets()).toEqual(['head', two, last]);
+  });
+
+  test(`${name}: a body over ${from} that its client gives up is not ended for ${to}`, async (t) => {
+    const { peer, sender } = await begin(t);
+    await expect.poll(() => peer.packets()).toEqual(['head']);
+    sender.two();
+    await expect.poll(() => peer.packets()).toEqual(['head', two]);
+    sender.leave();
+    await expect.poll(() => peer.packets()).toEqual(['head', two, 'closed']);
+  });
 }
