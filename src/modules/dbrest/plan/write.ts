@@ -171,7 +171,7 @@ export function formWrite(
     version,
     preferences,
     roleSettings,
-    counted: isMerge && (shows === 'rows' || condition !== undefined),
+    counted: isMerge && (shows === 'rows' || method === 'POST' || condition !== undefined),
     held: !media.plan && (method === 'PUT' || isBounded || isConstrained(media) || isJudged(write)),
   };
 }

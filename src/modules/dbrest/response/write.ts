@@ -169,7 +169,7 @@ function writeStatus({ request, write, form, shows }: PlannedWrite, { inserted }
   const isMerge = write.kind === 'insert' && write.conflict?.action === 'merge';
   switch (request.head.method) {
     case 'POST':
-      return shows === 'rows' && isMerge && inserted === 0 ? 200 : 201;
+      return isMerge && inserted === 0 ? 200 : 201;
     case 'PUT':
       if (shows !== 'rows') return 204;
       return inserted > 0 ? 201 : 200;

@@ -67,18 +67,35 @@ const upserts: readonly WriteCase[] = [
     },
   },
   {
-    it: 'without rows in the response is always 201',
+    it: 'is 200 without rows in the response too, when every row was there',
     call: 'POST sensors',
     body: { id: 1, name: 'a' },
     prefer: 'resolution=merge-duplicates',
-    expected: { status: 201, body: '', headers: { 'preference-applied': 'resolution=merge-duplicates' } },
+    expected: { status: 200, body: '', headers: { 'preference-applied': 'resolution=merge-duplicates' } },
+  },
+  {
+    it: 'is 201 without rows in the response, when one row is new',
+    call: 'POST sensors',
+    body: [
+      { id: 1, name: 'a' },
+      { id: 77, name: 'b' },
+    ],
+    prefer: 'resolution=merge-duplicates,return=minimal',
+    expected: { status: 201, body: '' },
+  },
+  {
+    it: 'of no rows is 200',
+    call: 'POST sensors',
+    body: [],
+    prefer: 'resolution=merge-duplicates',
+    expected: { status: 200, body: '' },
   },
   {
     it: 'gives the location of its row',
     call: 'POST sensors',
     body: { id: 1, name: 'a' },
     prefer: 'return=headers-only,resolution=merge-duplicates',
-    expected: { status: 201, location: '/try/sensors?id=eq.1' },
+    expected: { status: 200, location: '/try/sensors?id=eq.1' },
   },
   {
     it: 'through a view',
