@@ -17,6 +17,7 @@ import {
   batchPath,
   mcpPath,
   needsFeatures,
+  isGrouping,
   parametersOf,
   readContent,
   receiveBody,
@@ -282,7 +283,7 @@ function queryFacts(args: string, request: Request): readonly ExplainedFact[] {
   return Array.from(parametersOf(args), ([key, value]) =>
     given?.has(key)
       ? { label: 'argument', value: `${key} = ${value}` }
-      : { label: labelOf(key), value: textOf(key, value) },
+      : { label: labelOf(key, value), value: textOf(key, value) },
   );
 }
 
@@ -295,13 +296,17 @@ const CLAUSES: ReadonlySet<string> = new Set([
   'on_conflict',
 ]);
 
-function labelOf(key: string): string {
+function labelOf(key: string, value: string): string {
   const last = key.slice(key.lastIndexOf('.') + 1);
-  return CLAUSES.has(last) ? last : 'filter';
+  return isClause(last, value) ? last : 'filter';
 }
 
 function textOf(key: string, value: string): string {
-  return CLAUSES.has(key) ? value : `${key} ${value}`;
+  return !key.includes('.') && isClause(key, value) ? value : `${key} ${value}`;
+}
+
+function isClause(key: string, value: string): boolean {
+  return CLAUSES.has(key) || isGrouping(key, value);
 }
 
 /** The statements in order, each followed by its parameters. Tokens and settings are masked. */

@@ -211,6 +211,12 @@ const writes: readonly [
     '[{"makers":{"name":"Eve"}}]',
   ],
   [
+    'a write to a table by whose rows others are ordered',
+    rows('/api/makers?select=id,films()&order=films(count).desc,id.desc&id=lt.3'),
+    ['PATCH', '/api/films?id=eq.2', '{"maker":1}'],
+    '[{"id":1}, \n {"id":2}]',
+  ],
+  [
     'a write whose foreign keys delete',
     rows('/api/films?select=id'),
     ['DELETE', '/api/makers?id=eq.1', ''],

@@ -81,6 +81,9 @@ const rows: readonly Case[] = [
     ],
   ],
   ['GET all_employees?select=count()', [{ count: 5 }]],
+  ['GET points?most=4&select=y&having=x.sum().gt.2&order=x.sum().desc', [{ y: 'd' }, { y: 'c' }]],
+  ['POST points?select=y&distinct=on.*&order=y.desc&limit=1 {"most":4}', [{ y: 'd' }]],
+  ['GET points?most=4&select=x&distinct=on.(y)&order=y,x&offset=3', [{ x: 4 }]],
   ['GET listed_clients?select=label&client_no=eq.1', [{ label: '#1' }]],
 ];
 describe('the rows of a result', () => {

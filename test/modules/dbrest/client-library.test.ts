@@ -70,6 +70,62 @@ const reads: readonly {
     data: [{ id: 1 }, { id: 2 }],
   },
   {
+    it: 'orders by deeper relations',
+    read: (c) =>
+      c
+        .from('tasks')
+        .select('id,projects(clients())')
+        .order('projects(clients(name))', { ascending: false })
+        .order('id')
+        .limit(2),
+    data: [{ id: 4 }, { id: 1 }],
+  },
+  {
+    it: 'orders by the number of related rows, and these by an aggregate',
+    read: (c) =>
+      c
+        .from('clients')
+        .select('id,projects(id,tasks())')
+        .order('tasks(hours.sum())', { referencedTable: 'projects' })
+        .order('projects(count)', { ascending: false })
+        .limit(1),
+    data: [{ id: 1, projects: [{ id: 2 }, { id: 1 }] }],
+  },
+  {
+    it: 'filters groups',
+    read: (c) =>
+      c
+        .from('projects')
+        .select('client_id,total:budget.sum()')
+        .filter('having', 'budget.sum().gt', 60)
+        .order('total'),
+    data: [{ client_id: 1, total: 300.5 }],
+  },
+  {
+    it: 'takes equal rows once and counts them so',
+    read: (c) =>
+      c
+        .from('clients')
+        .select('city', { count: 'exact' })
+        .filter('distinct', 'on', '*')
+        .order('city')
+        .limit(1),
+    data: [{ city: 'Oslo' }],
+    count: 2,
+  },
+  {
+    it: 'takes the first row of each group',
+    read: (c) =>
+      c
+        .from('tasks')
+        .select('name')
+        .filter('distinct', 'on', '(project_id)')
+        .order('project_id')
+        .order('hours', { ascending: false })
+        .range(0, 1),
+    data: [{ name: 'code' }, { name: 'test' }],
+  },
+  {
     it: 'counts and pages by range',
     read: (c) => c.from('clients').select('id', { count: 'exact' }).order('id').range(1, 2),
     data: [{ id: 2 }, { id: 3 }],

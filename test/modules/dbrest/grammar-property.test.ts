@@ -164,3 +164,76 @@ test('every printed selection is parsed to the same selection', () => {
     }),
   );
 });
+
+const aggregated = fc
+  .tuple(
+    fc.option(field, { nil: undefined }),
+    fc.constantFrom<AnyItem['cast']>(
+      undefined,
+      { name: 'int4' },
+      { schema: 's', name: 'numeric', modifiers: [10, 2] },
+    ),
+    fc.constantFrom('avg', 'count', 'max', 'min', 'sum'),
+  )
+  .map(
+    ([of, cast, aggregate]) =>
+      (of ? given({ field: of, cast, aggregate }) : { aggregate: 'count' }) as AnyAggregate,
+  );
+interface AnyAggregate {
+  readonly field?: AnyField;
+  readonly cast?: TypeName;
+  readonly aggregate: string;
+}
+function printAggregate({ field: of, cast, aggregate }: AnyAggregate): string {
+  return of ? `${printField(of)}${cast ? `::${printType(cast)}` : ''}.${aggregate}()` : 'count()';
+}
+
+const relations = fc.option(fc.array(name, { minLength: 1, maxLength: 3 }), { nil: undefined });
+const orderKey = fc
+  .tuple(fc.oneof(field, aggregated), relations)
+  .map(
+    ([of, within]) =>
+      given({ ...of, relations: within }) as (AnyField | AnyAggregate) & { relations?: string[] },
+  );
+function printKey({
+  relations: within = [],
+  ...of
+}: (AnyField | AnyAggregate) & { relations?: string[] }): string {
+  const inside = 'aggregate' in of ? printAggregate(of) : printField(of);
+  return `${within.map((one) => `${quoted(one)}(`).join('')}${inside}${')'.repeat(within.length)}`;
+}
+
+test('every printed order is parsed to the same terms, and so is what rows are distinct in', () => {
+  const direction = fc.constantFrom(undefined, 'asc', 'desc');
+  const nulls = fc.constantFrom(undefined, 'nullsfirst', 'nullslast');
+  const term = fc.tuple(orderKey, direction, nulls);
+  fc.assert(
+    fc.property(fc.array(term, { minLength: 1, maxLength: 3 }), (terms) => {
+      const texts = terms.map(([key, ...words]) =>
+        [printKey(key), ...words].filter((word) => word !== undefined).join('.'),
+      );
+      const order = terms.map(([key, by, where]) => ({ ...key, ...given({ direction: by, nulls: where }) }));
+      const distinct = terms.map(([key]) => key);
+      const query = `order=${encodeURIComponent(texts.join(','))}&distinct=${encodeURIComponent(`on.(${distinct.map(printKey).join(',')})`)}`;
+      expect(parseReadQuery(query)).toMatchObject({ order, distinct, filters: [] });
+    }),
+  );
+});
+
+test('every printed filter of groups is parsed to the same filter', () => {
+  fc.assert(
+    fc.property(aggregated, fc.boolean(), value, (of, negated, operand) => {
+      const printed = `${printAggregate(of)}.${negated ? 'not.' : ''}eq.${quoted(operand)}`;
+      const parsed = {
+        kind: 'filter',
+        ...of,
+        negated,
+        operator: 'eq',
+        operand: { kind: 'text', text: operand },
+      };
+      const query = `having=${encodeURIComponent(`and(${printed})`)}&having=${encodeURIComponent(printed)}`;
+      const whole = { ...parsed, operand: { kind: 'text', text: quoted(operand) } };
+      expect(parseReadQuery(query).having).toEqual([{ kind: 'and', negated: false, terms: [parsed] }, whole]);
+    }),
+  );
+});

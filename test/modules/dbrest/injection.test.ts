@@ -74,6 +74,33 @@ const PLACES: [
   ['related order', (text) => [`/api/nest?select=canary(id)&order=canary(%22${text}%22)`]],
   ['alias of an aggregate', (text) => [`/api/canary?select=%22${text}%22:count()`]],
   ['cast of an aggregate', (text) => [`/api/canary?select=id.sum()::${text}`]],
+  ['aggregate of an order', (text) => [`/api/canary?select=id&order=%22${text}%22.max()&limit=0`]],
+  [
+    'JSON key of an aggregate',
+    (text) => [`/api/nest?select=id&order=data-%3E%3E%22${text}%22.max()&limit=0`],
+  ],
+  [
+    'relation of an order',
+    (text) => [`/api/nest?select=canary(id)&order=%22${text}%22(%22${text}%22(name))`],
+  ],
+  [
+    'name of an aggregate in an order',
+    (text) => [`/api/canary?select=%22${text}%22:count()&order=%22${text}%22`],
+  ],
+  ['filter of groups', (text) => [`/api/canary?select=id&having=${text}&limit=0`]],
+  ['column of a filter of groups', (text) => [`/api/canary?select=id&having=%22${text}%22.max().eq.1`]],
+  ['value of a filter of groups', (text) => [`/api/canary?select=id&having=name.max().eq.${text}`]],
+  ['number in a filter of groups', (text) => [`/api/canary?select=id&having=count().eq.${text}`]],
+  [
+    'value in a tree of groups',
+    (text) => [`/api/canary?select=id&having=or(name.max().eq.%22${text}%22,count().gt.5)`],
+  ],
+  ['cast in a filter of groups', (text) => [`/api/canary?select=id&having=id::%22${text}%22.max().eq.0`]],
+  ['distinct', (text) => [`/api/canary?distinct=on.${text}&limit=0`]],
+  [
+    'column of distinct rows',
+    (text) => [`/api/nest?select=id&distinct=on.(data-%3E%22${text}%22,%22${text}%22)`],
+  ],
   ['limit', (text) => [`/api/canary?limit=${text}`]],
   ['offset', (text) => [`/api/canary?offset=${text}`]],
   ['schema', (text) => ['/api/canary?limit=0', { 'accept-profile': text }]],

@@ -147,6 +147,9 @@ const reads: [given: Record<string, unknown>, ids: unknown[]][] = [
   [{ filters: [{ column: 'data->>k', value: '1' }] }, [1]],
   [{ select: 'id,makers!inner(name)', filters: [{ column: 'makers.name', value: 'Ann' }] }, [1]],
   [{ select: 'id,m:makers!inner(*)', filters: [{ column: 'm."name"', value: 'Bob' }] }, [2]],
+  [{ select: 'id,makers(name)', order: 'makers(name).desc.nullslast', limit: 2 }, [2, 1]],
+  [{ select: 'maker,id:id.max()', having: 'maker.max().not.is.null', order: 'id.max()' }, [1, 2]],
+  [{ select: 'id', distinct: true, limit: 1 }, [1]],
   [{ limit: 0 }, []],
 ];
 test.each(reads)('read_rows with %j gives %j', async (given, ids) => {

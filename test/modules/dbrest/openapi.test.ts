@@ -114,6 +114,19 @@ test('names are escaped in URLs and in component names', async () => {
   expect(filters.map((key) => components.parameters[key]?.name)).toEqual(['a b', '~/%']);
 });
 
+test('reads take filters of groups where aggregates are allowed, and distinct rows', async () => {
+  const refs = async (config: object, path: string): Promise<string[]> => {
+    const { paths } = await api.describe(config);
+    const parameters = paths[path]?.['get']?.parameters as { $ref: string }[];
+    return parameters.map(({ $ref }) => $ref.replace('#/components/parameters/', ''));
+  };
+  expect(await refs({}, '/books')).toEqual(expect.arrayContaining(['having', 'distinct', 'order']));
+  const without = await refs({ aggregates: false }, '/books');
+  expect([without.includes('having'), without.includes('distinct')]).toEqual([false, true]);
+  const { paths } = await api.describe({ anonRole: 'web_user' });
+  expect(JSON.stringify(paths['/books']?.['patch'])).not.toContain('parameters/having');
+});
+
 test('a header chooses among several schemas, and operations list them', async () => {
   const location = await api.location({ schemas: ['public', 'other', 'closed'] });
   const other = await location.get('/api/', { 'accept-profile': 'other' });

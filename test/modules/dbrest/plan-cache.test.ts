@@ -31,6 +31,13 @@ const lifted: [args: string, template: string, literals: string[]][] = [
   ['or=(a.eq.1,b.eq.2)&t.or=(a.eq.1)', 'or=(a.eq.1,b.eq.2)&t.or=(a.eq.1)', []],
   ['select=id,eq.5&order=eq.5&t.limit=eq.5', 'select=id,eq.5&order=eq.5&t.limit=eq.5', []],
   ['a%20b=eq.5', 'a%20b=eq.5', []],
+  ['having=a.sum().gt.5', 'having=a.sum().gt.\0text0', ['5']],
+  ['having=a%26b.sum%28%29.not.in.(1,2)', 'having=a%26b.sum().not.in.(\0list0)', ['{"1","2"}']],
+  ['t.having=count().like.*a*&id=eq.1', 't.having=count().like.\0text0&id=eq.\0text1', ['%a%', '1']],
+  ['having=or(count().gt.5,a.max().lt.1)', 'having=or(count().gt.5,a.max().lt.1)', []],
+  ['having=eq.5&distinct=eq.on.*', 'having=eq.\0text0&distinct=eq.\0text1', ['5', 'on.*']],
+  ['distinct=on.*&t.distinct=on.(eq.5)', 'distinct=on.*&t.distinct=on.(eq.5)', []],
+  ['having=5&distinct=true', 'having=\0text0&distinct=\0text1', ['5', 'true']],
   ['flag&=x&&id=eq.5', 'flag&=x&&id=eq.\0text0', ['5']],
 ];
 test.each(lifted)('"%s" has the template %j', (args, template, literals) => {
@@ -109,6 +116,7 @@ const shop = pipeline(`${SHOP}
   create function add(a int, b int) returns int immutable language sql as $$ select a + b $$;
   create function sum_of(variadic n int[]) returns int immutable language sql as $$ select 1 $$;
   create function clients_of(town text) returns setof clients stable language sql as $$ select * from clients where city = town $$;
+  create function grouped("having" text, "distinct" text default 'no') returns text immutable language sql as $$ select "having" || "distinct" $$;
   create function whole(json) returns json immutable language sql as $$ select $1 $$;`);
 
 test.each([
@@ -144,6 +152,18 @@ const shapes: [line: string, more: Omit<Sent, 'line'>, literals: string[][]][] =
   ['GET /api/clients?id=eq.$', { headers: { accept: 'text/csv' } }, [['1'], ['2']]],
   ['GET /api/clients?id=eq.$', { headers: { accept: 'application/vnd.pgrst.object+json' } }, [['1'], ['2']]],
   ['HEAD /api/clients?id=eq.$', {}, [['1'], ['2']]],
+  [
+    'GET /api/clients?select=city,count()&having=count().gt.$&having=or(id.max().lt.9,count().eq.2)&order=count()',
+    { headers: { prefer: 'count=exact' } },
+    [['1'], ['2']],
+  ],
+  [
+    'GET /api/clients?select=name,projects!inner(count())&projects.having=budget.sum().not.in.($)',
+    {},
+    [['1,2'], ['3']],
+  ],
+  ['GET /api/clients?select=city&distinct=on.*&id=gt.$', {}, [['1'], ['2']]],
+  ['GET /api/rpc/grouped?having=$&distinct=x', {}, [['1'], ['a.sum'], ['count.gt.1']]],
   [
     'GET /api/rpc/add?a=$&b=$',
     {},
@@ -243,6 +263,18 @@ const own: [why: string, requests: Sent[]][] = [
       { line: 'GET /api/rpc/sum_of?n=1&n=2' },
       { line: 'GET /api/rpc/sum_of?n=2' },
     ],
+  ],
+  [
+    'an argument of the name of a clause, and the clause',
+    ['x', 'count().gt.1', 'eq.x', 'count().gt.2', 'on.*', 'x'].map((value) => ({
+      line: `GET /api/rpc/grouped?having=${value}&distinct=${value}`,
+    })),
+  ],
+  [
+    'a filter of groups with a fault',
+    ['count.gt.1', 'count().gt.1', 'eq.1', 'count().gt'].map((value) => ({
+      line: `GET /api/clients?select=city&having=${value}`,
+    })),
   ],
   [
     'an argument that is given twice',

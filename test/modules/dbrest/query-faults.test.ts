@@ -19,6 +19,8 @@ function faultOf(act: () => unknown): string {
 const failed = (what: string, at: number, details: string): string =>
   `400 PGRST100 "failed to parse ${what}" (line 1, column ${at}) | ${details}`;
 
+const NAME = 'field name (* or [a..z0..9_$])';
+const AGGREGATE = '"avg()", "count()", "max()", "min()" or "sum()"';
 const KEY = 'any non reserved character different from: .,>()';
 
 const refused: [query: string, fault: string][] = [
@@ -129,6 +131,48 @@ const refused: [query: string, fault: string][] = [
     ),
   ],
   ['order=a(b', failed('order (a(b)', 4, 'unexpected end of input expecting ")"')],
+  ['order=a(b(c)', failed('order (a(b(c))', 7, 'unexpected end of input expecting ")"')],
+  ['order=a()', failed('order (a())', 3, `unexpected ")" expecting ${NAME}`)],
+  [
+    'order=a!fk(b)',
+    failed('order (a!fk(b))', 2, `unexpected '!' expecting delimiter (.), "," or end of input`),
+  ],
+  [
+    'order=a.sum()x',
+    failed('order (a.sum()x)', 8, `unexpected 'x' expecting delimiter (.), "," or end of input`),
+  ],
+  ['order=a::int', failed('order (a::int)', 7, 'unexpected end of input expecting delimiter (.)')],
+  ['order=a::int.desc', failed('order (a::int.desc)', 12, 'unexpected end of input expecting delimiter (.)')],
+  ['having=', failed('having ()', 1, `unexpected end of input expecting ${NAME}`)],
+  ['having=amount', failed('having (amount)', 7, 'unexpected end of input expecting delimiter (.)')],
+  ['having=amount.gt.100', failed('having (amount.gt.100)', 8, `unexpected "g" expecting ${AGGREGATE}`)],
+  [
+    'having=amount.sum()',
+    failed('having (amount.sum())', 13, 'unexpected end of input expecting delimiter (.)'),
+  ],
+  [
+    'having=amount.sum().more.1',
+    failed('having (amount.sum().more.1)', 14, 'unexpected "m" expecting "not" or operator (eq, gt, ...)'),
+  ],
+  [
+    'having=and(count().gt.1',
+    failed('having (and(count().gt.1)', 17, 'unexpected end of input expecting "," or ")"'),
+  ],
+  ['having=or(a.gt.1)', failed('having (or(a.gt.1))', 6, `unexpected "g" expecting ${AGGREGATE}`)],
+  [
+    'having=or(count().gt.1)x',
+    failed('having (or(count().gt.1)x)', 17, "unexpected 'x' expecting end of input"),
+  ],
+  ['distinct=id', failed('filter (id)', 1, 'unexpected "i" expecting "not" or operator (eq, gt, ...)')],
+  ['distinct=on.id', failed('distinct (on.id)', 4, 'unexpected "i" expecting "*" or "("')],
+  ['distinct=on.*,id', failed('distinct (on.*,id)', 5, "unexpected ',' expecting end of input")],
+  ['distinct=on.(id', failed('distinct (on.(id)', 7, 'unexpected end of input expecting "," or ")"')],
+  ['distinct=on.()', failed('distinct (on.())', 5, `unexpected ")" expecting ${NAME}`)],
+  ['distinct=on.(id.desc)', failed('distinct (on.(id.desc))', 7, 'unexpected "." expecting "," or ")"')],
+  [
+    'distinct=on.*&distinct=on.*',
+    failed('query string (distinct)', 1, 'unexpected second "distinct" expecting one'),
+  ],
   ['or=a.eq.1', failed('logic tree (a.eq.1)', 3, 'unexpected "a" expecting "("')],
   ['or=(a.eq.1', failed('logic tree ((a.eq.1)', 10, 'unexpected end of input expecting "," or ")"')],
   [
@@ -165,6 +209,9 @@ const many = (count: number, piece: string, glue: string): string =>
 const limits: [what: string, query: string, fault: string][] = [
   ['501 filters', many(501, 'a=eq.1', '&'), 'at most 500 filters'],
   ['501 items', `select=${many(501, 'a', ',')}`, '"select" has at most 500 items'],
+  ['501 filters of groups', many(501, 'having=count().gt.1', '&'), 'at most 500 filters'],
+  ['11 relations', `order=${many(11, 'a(', '')}b${many(11, ')', '')}`, 'at most 10 relations in an order'],
+  ['501 terms', `distinct=on.(${many(501, 'a', ',')})`, '"distinct" has at most 500 terms'],
   ['501 order terms', `order=${many(501, 'a', ',')}`, '"order" has at most 500 terms'],
   ['5,001 values', `a=in.(${many(5001, '1', ',')})`, '"in" takes at most 5000 values'],
   [

@@ -150,9 +150,9 @@ const orders: [text: string, expected: object[]][] = [
   ['data->a->>0.desc', [{ column: 'data', path: [step('->', 'a'), step('->>', 0)], direction: 'desc' }]],
   [
     'clients(name).desc.nullslast',
-    [{ relation: 'clients', column: 'name', direction: 'desc', nulls: 'nullslast' }],
+    [{ relations: ['clients'], column: 'name', direction: 'desc', nulls: 'nullslast' }],
   ],
-  ['c(data->a),id', [{ relation: 'c', column: 'data', path: [step('->', 'a')] }, { column: 'id' }]],
+  ['c(data->a),id', [{ relations: ['c'], column: 'data', path: [step('->', 'a')] }, { column: 'id' }]],
   [
     'a.asc.nullslast,"b.c".desc',
     [
@@ -160,6 +160,82 @@ const orders: [text: string, expected: object[]][] = [
       { column: 'b.c', direction: 'desc' },
     ],
   ],
+  ['a( b( "c d" ) ).asc', [{ relations: ['a', 'b'], column: 'c d', direction: 'asc' }]],
+  ['count,count()', [{ column: 'count' }, { aggregate: 'count' }]],
+  ['amount.sum().desc', [{ aggregate: 'sum', field: { column: 'amount' }, direction: 'desc' }]],
+  [
+    'data->a::int.max().nullsfirst,sum',
+    [
+      {
+        aggregate: 'max',
+        field: { column: 'data', path: [step('->', 'a')] },
+        cast: { name: 'int' },
+        nulls: 'nullsfirst',
+      },
+      { column: 'sum' },
+    ],
+  ],
+  ['a(orders(count))', [{ relations: ['a', 'orders'], column: 'count' }]],
+  [
+    'orders(count()),orders(id.avg()).desc',
+    [
+      { relations: ['orders'], aggregate: 'count' },
+      { relations: ['orders'], aggregate: 'avg', field: { column: 'id' }, direction: 'desc' },
+    ],
+  ],
+];
+
+const sum = { aggregate: 'sum', field: { column: 'amount' } };
+const compared = (operator: string, operand: object, more = {}): object => {
+  return { kind: 'filter', negated: false, operator, operand, ...more };
+};
+const havings: [query: string, expected: object][] = [
+  ['having=amount.sum().gt.100', { ...sum, ...compared('gt', text('100')) }],
+  [
+    'having=count().not.in.(1,2)',
+    { aggregate: 'count', ...compared('in', { kind: 'list', values: ['1', '2'] }, { negated: true }) },
+  ],
+  [
+    'having=amount::int8.sum().is.null',
+    { ...sum, cast: { name: 'int8' }, ...compared('is', { kind: 'truth', truth: 'null' }) },
+  ],
+  [
+    'having="eq".max().eq.count()',
+    { aggregate: 'max', field: { column: 'eq' }, ...compared('eq', text('count()')) },
+  ],
+  [
+    'having=not.or(count().gt.1, and(amount.sum().lt(all).{1,2}))',
+    {
+      kind: 'or',
+      negated: true,
+      terms: [
+        { aggregate: 'count', ...compared('gt', text('1')) },
+        {
+          kind: 'and',
+          negated: false,
+          terms: [{ ...sum, ...compared('lt', text('{1,2}'), { quantifier: 'all' }) }],
+        },
+      ],
+    },
+  ],
+];
+
+const distincts: [text: string, expected: unknown][] = [
+  ['on.*', 'rows'],
+  ['on.(id)', [{ column: 'id' }]],
+  [
+    'on.( a->>b , c(d) , count())',
+    [{ column: 'a', path: [step('->>', 'b')] }, { relations: ['c'], column: 'd' }, { aggregate: 'count' }],
+  ],
+];
+
+const columns: [query: string, expected: object][] = [
+  ['having=eq.1', { column: 'having', operator: 'eq' }],
+  ['having=not.in.(1)', { column: 'having', operator: 'in' }],
+  ['having=like(any).{count()}', { column: 'having', operator: 'like' }],
+  ['distinct=is.true', { column: 'distinct', operator: 'is' }],
+  ['"distinct"=eq.on.*', { column: 'distinct', operator: 'eq' }],
+  ['having->a=eq.1', { column: 'having', operator: 'eq' }],
 ];
 
 describe('parseReadQuery', () => {
@@ -179,6 +255,8 @@ describe('parseReadQuery', () => {
     expect(parseReadQuery('')).toEqual({
       select: [{ kind: 'all' }],
       filters: [],
+      having: [],
+      distinct: [],
       order: [],
       offset: 0,
       embedded: [],
@@ -195,5 +273,31 @@ describe('parseReadQuery', () => {
 
   test('ignores parameters that only writes use', () => {
     expect(parseReadQuery('columns=a&on_conflict=b').filters).toEqual([]);
+  });
+});
+
+describe('parseReadQuery, of groups,', () => {
+  test.each(havings)('reads %s', (query, expected) => {
+    expect(parseReadQuery(query)).toMatchObject({ filters: [], having: [expected] });
+  });
+
+  test.each(distincts)('reads distinct=%s', (value, expected) => {
+    expect(parseReadQuery(`distinct=${value}`)).toMatchObject({ filters: [], distinct: expected });
+  });
+
+  test.each(columns)('reads %s as a filter of a column', (query, expected) => {
+    const { filters: found, having, distinct } = parseReadQuery(query);
+    expect({ found, having, distinct }).toMatchObject({
+      found: [expected],
+      having: [],
+      distinct: [],
+    });
+  });
+
+  test('reads filters of groups and distinct rows of embeds', () => {
+    expect(parseReadQuery('select=a(b())&a.having=count().gt.1&a.b.distinct=on.*').embedded).toMatchObject([
+      { path: ['a'], having: [{ aggregate: 'count' }] },
+      { path: ['a', 'b'], distinct: 'rows' },
+    ]);
   });
 });

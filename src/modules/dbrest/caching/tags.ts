@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PlannedRead, ReadNode } from '../plan/index.ts';
+import { type PlannedRead, valuesBelow, valuesRead } from '../plan/index.ts';
 import type { RunPlan } from '../sql/index.ts';
 import { type Relatives, relationName } from './relatives.ts';
 
@@ -49,26 +49,15 @@ class Reading {
     this.functions.add(relationName(name));
   }
 
-  node({ table, outputs, conditions, sorts, embeds }: PlannedRead['rows']): void {
+  node(rows: PlannedRead['rows']): void {
+    const { table, embeds } = rows;
     if (table.name !== '') this.relations.add(relationName(table));
-    for (const output of outputs) if (output.kind === 'value') this.#value(output.value);
-    for (const condition of conditions) this.#condition(condition);
-    for (const sort of sorts) if (sort.kind === 'value') this.#value(sort.value);
+    const values = [...valuesRead(rows), ...valuesBelow(rows).map(({ value }) => value)];
+    for (const { of } of values) if (of.kind === 'computed') this.called(of.call);
     for (const { by, node } of embeds) {
       if (!('target' in by)) this.called(by);
       else if (by.junction) this.relations.add(relationName(by.junction.table));
       this.node(node);
     }
   }
-
-  #condition(condition: ReadNode['conditions'][number]): void {
-    if ('terms' in condition) for (const term of condition.terms) this.#condition(term);
-    else if ('value' in condition) this.#value(condition.value);
-  }
-
-  #value({ of }: { readonly of: ReadNodeValue }): void {
-    if (of.kind === 'computed') this.called(of.call);
-  }
 }
-
-type ReadNodeValue = Extract<ReadNode['sorts'][number], { kind: 'value' }>['value']['of'];

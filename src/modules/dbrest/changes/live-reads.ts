@@ -180,7 +180,9 @@ function sharedKey(x: Exchange, { role, jwt, claims }: Identity, headers: readon
 
 /** How changes of the rows of a read are announced. Throws DBREST120 and DBREST121. */
 function followableBy({ rows, request }: PlannedRead): Followed {
-  if (rows.grouped) throw notFollowable('Rows that are aggregated have no key.');
+  if (rows.grouped) throw notFollowable('Rows that are aggregated or distinct have no key.');
+  if (rows.distinct > 0)
+    throw notFollowable('Which of several rows is left by "distinct" cannot be followed.');
   if (!rows.table.followed) throw notWatched(request.head.resource.name);
   return rows.table.followed;
 }

@@ -283,7 +283,7 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     into: 'aggregates',
     default: true,
     defaultText: 'on',
-    summary: 'Allows aggregate functions in "select".',
+    summary: 'Allows aggregate functions in "select", "order" and "having".',
     source: 'gw',
   },
   dbrest_nested_insert: {

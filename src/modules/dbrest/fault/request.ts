@@ -8,6 +8,8 @@ export type ParsedPart =
   | 'on_conflict parameter'
   | 'filter'
   | 'order'
+  | 'having'
+  | 'distinct'
   | 'tree path'
   | 'logic tree'
   | 'limit'
@@ -316,6 +318,17 @@ export function notLimitable(table: string): DbrestFault {
     status: 400,
     message: 'Feature not implemented',
     details: `limit and offset need a primary key to change or delete rows of '${table}'.`,
+  });
+}
+
+/** PGRST127, 400: rows to be changed or deleted cannot be chosen by groups. */
+export function groupedWrite(): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST127',
+    status: 400,
+    message: 'Feature not implemented',
+    details:
+      'Rows are written one by one: "having", "distinct" and orders by aggregates of them are for reads.',
   });
 }
 

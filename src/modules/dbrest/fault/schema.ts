@@ -78,6 +78,16 @@ export function noRelatedOrder(origin: string, target: string): DbrestFault {
   });
 }
 
+/** PGRST118, 400: an order by an aggregate of an embed that has at most one row. */
+export function noAggregateOrder(origin: string, target: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST118',
+    status: 400,
+    message: `A related order on '${target}' is not possible`,
+    details: `'${origin}' and '${target}' do not form a one-to-many or many-to-many relationship, of which there are aggregates`,
+  });
+}
+
 /** PGRST120, 400. */
 export function badEmbedOperator(target: string): DbrestFault {
   return new DbrestFault({
@@ -101,6 +111,32 @@ export function noAggregates(): DbrestFault {
 export function notGrouped(table: string, column: string): DbrestFault {
   const message = `column "${table}.${column}" must appear in the GROUP BY clause or be used in an aggregate function`;
   return new DbrestFault({ code: '42803', status: 400, message });
+}
+
+/** 42P10, 400, in PostgreSQL's words: an order of distinct rows by what they do not show. */
+export function notSelected(): DbrestFault {
+  const message = 'for SELECT DISTINCT, ORDER BY expressions must appear in select list';
+  return new DbrestFault({ code: '42P10', status: 400, message });
+}
+
+/** 42P10, 400, in PostgreSQL's words. */
+export function distinctOrder(): DbrestFault {
+  return new DbrestFault({
+    code: '42P10',
+    status: 400,
+    message: 'SELECT DISTINCT ON expressions must match initial ORDER BY expressions',
+    hint: 'Begin "order" with what "distinct" names.',
+  });
+}
+
+/** PGRST127, 400: groups of the rows of a spread, which are rows of the one around it. */
+export function spreadGroups(): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST127',
+    status: 400,
+    message: 'Feature not implemented',
+    details: 'Filters and orders by aggregates are not implemented for spreads.',
+  });
 }
 
 /** PGRST127, 400: an aggregate in a to-many spread. */

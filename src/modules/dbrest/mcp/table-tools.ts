@@ -37,6 +37,18 @@ const FILTERS = {
   },
 };
 
+const HAVING = {
+  type: 'string',
+  description:
+    'A condition on groups, where "select" has sums or counts: "amount.sum().gt.100", "or(count().gt.1,amount.max().is.null)"',
+};
+const DISTINCT = { type: 'boolean', description: 'Equal rows of the selected columns come once' };
+const ORDER = {
+  type: 'string',
+  description:
+    'For example "name.asc,id.desc.nullslast", "amount.sum().desc", by a related row in "select" "customers(name)", by the number of related rows "orders(count).desc"',
+};
+
 /** The tools for tables and views. */
 export function tableTools(context: ToolContext): readonly Tool[] {
   const reads = [listTables(context), describeTable(context), readRows(context)];
@@ -75,28 +87,29 @@ function describeTable(context: ToolContext): Tool {
 
 function readRows(context: ToolContext): Tool {
   const { mostRows } = context;
+  const properties = {
+    table: TABLE,
+    select: SELECT,
+    filters: FILTERS,
+    having: HAVING,
+    distinct: DISTINCT,
+    order: ORDER,
+    limit: { type: 'integer', minimum: 0, maximum: mostRows, default: Math.min(mostRows, USUAL_ROWS) },
+    offset: { type: 'integer', minimum: 0 },
+  };
   return {
     name: 'read_rows',
     description: `Reads rows of a table or view, at most ${mostRows}. The result is an array of objects in "rows".`,
-    inputSchema: schemaOf(
-      context,
-      {
-        table: TABLE,
-        select: SELECT,
-        filters: FILTERS,
-        order: { type: 'string', description: 'For example "name.asc,id.desc.nullslast"' },
-        limit: { type: 'integer', minimum: 0, maximum: mostRows, default: Math.min(mostRows, USUAL_ROWS) },
-        offset: { type: 'integer', minimum: 0 },
-      },
-      ['table'],
-    ),
+    inputSchema: schemaOf(context, properties, ['table']),
     annotations: READS,
     call(json, now) {
-      const given = argumentsOf(json, now, ['table', 'select', 'filters', 'order', 'limit', 'offset']);
+      const given = argumentsOf(json, now, Object.keys(properties));
       const { table } = tableIn(given, now);
       const parameters = [
         ...given.filters('filters', (column) => columnKey(column, table.columns.has(column), true)),
         ...parameter('select', given.text('select')),
+        ...parameter('having', given.text('having')),
+        ...(given.flag('distinct') ? ['distinct=on.*'] : []),
         ...parameter('order', given.text('order')),
         `limit=${given.count('limit', now.mostRows) ?? Math.min(now.mostRows, USUAL_ROWS)}`,
         ...parameter('offset', given.count('offset', Number.MAX_SAFE_INTEGER)?.toString()),

@@ -26,7 +26,19 @@ const RETURNS = ['return=minimal', 'return=headers-only', 'return=representation
 /** Shared parameters by the names of their components. */
 export const SHARED_PARAMETERS = {
   select: inQuery('select', 'Columns and embedded relations, for example `id,name,orders(total)`'),
-  order: inQuery('order', 'Order of the rows, for example `name.asc,id.desc.nullslast`'),
+  having: inQuery(
+    'having',
+    'Filter of groups by an aggregate, for example `amount.sum().gt.100`, `or(count().gt.1,amount.max().is.null)`',
+  ),
+  distinct: inQuery(
+    'distinct',
+    '`on.*`: equal rows come once; `on.(city)`: of rows that are equal in these columns the first by `order`',
+    { type: 'string', pattern: '^on\\.(\\*|\\(.+\\))$' },
+  ),
+  order: inQuery(
+    'order',
+    'Order of the rows, for example `name.asc,id.desc.nullslast`; by a related row `client(name)`, by related rows `orders(count).desc`',
+  ),
   limit: inQuery('limit', 'Most rows', { type: 'integer', minimum: 0 }),
   offset: inQuery('offset', 'Rows to skip', { type: 'integer', minimum: 0 }),
   and: inQuery('and', 'Filters that all must hold, for example `(id.gt.1,name.eq.x)`'),

@@ -95,7 +95,11 @@ class DocumentDraft {
     this.#context = { known, hasComponent: (of, table) => of === schema && names.has(table) };
     const profiles = profileParameters(api.schemas);
     const profile = (name: string) => (name in profiles ? [{ $ref: `#/components/parameters/${name}` }] : []);
-    this.#profiles = { read: profile('acceptProfile'), write: profile('contentProfile') };
+    this.#profiles = {
+      read: profile('acceptProfile'),
+      write: profile('contentProfile'),
+      grouping: api.aggregates ? ['having', 'distinct'] : ['distinct'],
+    };
     this.#paths.add('/', ROOT_PATH);
     if (api.batchPath !== undefined) this.#paths.add(api.batchPath, BATCH_PATH);
     this.#schemas.add(FILTER_SCHEMA_NAME, FILTER_SCHEMA);

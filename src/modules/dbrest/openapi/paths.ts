@@ -12,11 +12,15 @@ import {
   typeSchema,
 } from './json-schema.ts';
 
-/** The profile headers of read and write operations. */
+/** The profile headers of read and write operations, and what reads of the API take besides. */
 export interface Profiles {
   readonly read: readonly JsonSchema[];
   readonly write: readonly JsonSchema[];
+  readonly grouping: readonly Grouping[];
 }
+
+/** Parameters that group rows. A column or an argument of such a name takes its place in the description. */
+type Grouping = 'having' | 'distinct';
 
 /** The filter parameters of a table, as components. */
 export function rowFilters({ table, columns }: ShownTable): readonly [name: string, JsonSchema][] {
@@ -58,8 +62,9 @@ export function rowsResponse({ table, methods }: ShownTable): JsonSchema | undef
   };
 }
 
-function readOperation(shown: ShownTable, { read }: Profiles): JsonSchema {
-  const paging = shared('select', 'order', 'limit', 'offset', 'range', 'rangeUnit', 'preferRead');
+function readOperation(shown: ShownTable, { read, grouping }: Profiles): JsonSchema {
+  const groups = grouping.filter((name) => !shown.table.columns.has(name));
+  const paging = shared('select', ...groups, 'order', 'limit', 'offset', 'range', 'rangeUnit', 'preferRead');
   return {
     ...tableHeading(shown),
     parameters: [...filters(shown), ...paging, ...read],
@@ -172,7 +177,7 @@ export function functionPath(overloads: Overloads, context: TypeContext, profile
         ...functionHeading(readable),
         parameters: [
           ...argumentParameters(readable, context),
-          ...resultParameters(readable),
+          ...resultParameters(readable, profiles),
           ...profiles.read,
         ],
         responses: responsesOf(readable, context),
@@ -180,7 +185,7 @@ export function functionPath(overloads: Overloads, context: TypeContext, profile
     }),
     post: {
       ...functionHeading(overloads),
-      parameters: [...resultParameters(overloads), ...profiles.write],
+      parameters: [...resultParameters(overloads, profiles), ...profiles.write],
       ...bodyOf(overloads, context),
       responses: responsesOf(overloads, context),
     },
@@ -222,10 +227,13 @@ function querySchema(schema: JsonSchema): JsonSchema {
 }
 
 /** The parameters for the result: those of a table if the function returns a set. */
-function resultParameters(overloads: Overloads): readonly JsonSchema[] {
+function resultParameters(overloads: Overloads, { grouping }: Profiles): readonly JsonSchema[] {
   const isTable = overloads.some(({ returnsSet, returns: { kind } }) => returnsSet && kind !== 'void');
+  const groups = grouping.filter(
+    (name) => !overloads.some((one) => one.arguments.some((own) => own.name === name)),
+  );
   return isTable
-    ? shared('select', 'order', 'limit', 'offset', 'and', 'or', 'range', 'rangeUnit', 'preferCall')
+    ? shared('select', ...groups, 'order', 'limit', 'offset', 'and', 'or', 'range', 'rangeUnit', 'preferCall')
     : shared('preferCall');
 }
 

@@ -27,13 +27,14 @@ export interface ApiFacts {
   readonly hasTokens: boolean;
   /** True if requests without a token have a role. */
   readonly isOpen: boolean;
+  readonly aggregates: boolean;
   readonly etag: boolean;
   readonly rowVersion: string | undefined;
 }
 
 /** The properties of the API of a location. */
 export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'kind' | 'path'>): ApiFacts {
-  const { schemas, rpc, jwtKeys, anonRole, etag, rowVersion } = config;
+  const { schemas, rpc, jwtKeys, anonRole, aggregates, etag, rowVersion } = config;
   const path = functionPathOf(location, rpc);
   const batches = batchPath(location, config)?.slice(location.path.replace(/\/$/, '').length);
   return {
@@ -43,6 +44,7 @@ export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'ki
     ...(batches !== undefined && { batchPath: batches }),
     hasTokens: jwtKeys !== undefined,
     isOpen: anonRole !== undefined || jwtKeys === undefined,
+    aggregates,
     etag,
     rowVersion,
   };

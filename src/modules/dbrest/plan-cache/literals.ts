@@ -1,5 +1,12 @@
 import { boundText } from '../plan/index.ts';
-import { BINARY_OPERATORS, decodePiece, GRAMMAR, isOperation, parseListText } from '../request/index.ts';
+import {
+  BINARY_OPERATORS,
+  decodePiece,
+  GRAMMAR,
+  isGrouping,
+  isOperation,
+  parseListText,
+} from '../request/index.ts';
 import { arrayLiteral } from '../sql/index.ts';
 
 /** A query without its literals: requests of one shape have the same template. */
@@ -31,6 +38,8 @@ const MOST_LITERALS = 100;
 const NOTHING_LIFTED: Lifted = { template: '', literals: [] };
 const CODED = /[%+]/;
 const OPERATOR = /^(?:not\.)?([a-z]+)\./;
+/** The same behind an aggregate, in a filter of groups. */
+const GROUP_OPERATOR = /^[^()]*\(\)\.(?:not\.)?([a-z]+)\./;
 
 /**
  * Lifts the operands of filters and the arguments of calls out of a raw query. Everything else stays in the template, for a
@@ -57,17 +66,19 @@ function withoutLiteral(piece: string, literals: string[]): string {
   const name = piece.slice(0, Math.max(equals, 0));
   if (name === '' || CODED.test(name) || GRAMMAR.test(name)) return piece;
   const value = decodePiece(piece.slice(equals + 1), piece);
-  const [prefix = '', operator = ''] = OPERATOR.exec(value) ?? [];
+  const isGroup = isGrouping(name, value);
+  const [prefix = '', operator = ''] = (isGroup ? GROUP_OPERATOR : OPERATOR).exec(value) ?? [];
+  const start = `${name}=${isGroup ? encodeURIComponent(prefix) : prefix}`;
   const number = literals.length;
   if (BINARY_OPERATORS.has(operator)) {
     literals.push(boundText(operator, value.slice(prefix.length)));
-    return `${name}=${prefix}${MARK}text${number}`;
+    return `${start}${MARK}text${number}`;
   }
   if (operator === 'in') {
     literals.push(arrayLiteral(parseListText(value.slice(prefix.length))));
-    return `${name}=${prefix}(${MARK}list${number})`;
+    return `${start}(${MARK}list${number})`;
   }
-  if (isOperation(value)) return piece;
+  if (isGroup || isOperation(value)) return piece;
   literals.push(value);
   return `${name}=${MARK}text${number}`;
 }

@@ -1,19 +1,22 @@
-import { badEmbedOperator } from '../fault/index.ts';
+import { badEmbedOperator, noAggregates } from '../fault/index.ts';
 import {
+  type Aggregated,
   BINARY_OPERATORS,
+  type Comparison,
   type Filter,
+  type GroupLogic,
   type Logic,
   type Operand,
   refuseSearch,
   SEARCH_OPERATORS,
 } from '../request/index.ts';
 import type { Schema, Table } from '../schema/index.ts';
-import type { Condition, Context, Test, Value } from './node.ts';
+import type { Aggregation, Condition, Context, GroupCondition, Test, Value } from './node.ts';
 import { type EmbedDraft, embedNamed } from './embed.ts';
-import { planValue } from './value.ts';
+import { castType, planValue } from './value.ts';
 
 /** The table and the embeds that a filter can refer to. */
-export interface NodeScope {
+interface NodeScope {
   readonly table: Table;
   readonly embeds: readonly EmbedDraft[];
 }
@@ -46,6 +49,32 @@ export function planCondition(logic: Logic, scope: NodeScope, context: Context):
   return { value, negated: logic.negated, ...planTest(logic, value, context.known) };
 }
 
+/** Plans a filter of groups or a logic tree of such filters. Throws a `DbrestFault` for an unknown field. */
+export function planGroupCondition(logic: GroupLogic, table: Table, context: Context): GroupCondition {
+  if (logic.kind !== 'filter') {
+    return { ...logic, terms: logic.terms.map((term) => planGroupCondition(term, table, context)) };
+  }
+  const value = planAggregation(logic, table, context);
+  return { value, negated: logic.negated, ...planTest(logic, OF_GROUP, context.known) };
+}
+
+/** The value of an aggregate has no type of which a domain could be known. */
+const OF_GROUP = { type: '', path: [] } as const;
+
+/** Plans an aggregate. Throws PGRST123 if there must be none, 42703 for an unknown column, and the faults of `castType`. */
+export function planAggregation(
+  { aggregate, field, cast }: Aggregated,
+  table: Table,
+  context: Context,
+): Aggregation {
+  if (context.aggregates === false) throw noAggregates();
+  return {
+    aggregate,
+    ...(field && { value: planValue(field, table, context) }),
+    ...(cast && { cast: castType(cast, context) }),
+  };
+}
+
 /** Returns whether a filter tests that an embed is empty (`none`) or not (`some`). */
 function emptiness({ operand, negated }: Filter): 'none' | 'some' | undefined {
   if (operand.kind !== 'truth') return undefined;
@@ -54,7 +83,11 @@ function emptiness({ operand, negated }: Filter): 'none' | 'some' | undefined {
   return undefined;
 }
 
-function planTest({ operator, operand, quantifier }: Filter, { type, path }: Value, known: Schema): Test {
+function planTest(
+  { operator, operand, quantifier }: Comparison,
+  { type, path }: Pick<Value, 'type' | 'path'>,
+  known: Schema,
+): Test {
   const reader =
     path.length === 0 && !PATTERNS.has(operator) ? known.representations?.get(type)?.read : undefined;
   const read = reader && { read: reader };

@@ -2,6 +2,7 @@ import {
   ambiguousRelationship,
   noRelationship,
   notEmbedded,
+  spreadGroups,
   targetHasAlias,
   toManyAggregate,
 } from '../fault/index.ts';
@@ -20,7 +21,9 @@ import { rowFunctions } from './value.ts';
 /** An embed during planning: filters and orders of the node around it may still add outputs and tests. */
 export interface EmbedDraft extends Embed {
   readonly item: SelectedEmbed;
-  readonly node: ReadNode & { outputs: Output[] };
+  readonly node: ReadNode & { readonly outputs: Output[]; readonly embeds: Embed[] };
+  /** All embeds of its select, also those that nothing needs yet. */
+  readonly below: readonly EmbedDraft[];
   used: boolean;
   tests: number;
   shown: number;
@@ -209,31 +212,46 @@ function similarNames(
   return instead === undefined ? undefined : { instead, of };
 }
 
+/** A planned node with all embeds of its select. */
+export interface PlannedNode {
+  readonly node: ReadNode;
+  readonly embeds: readonly EmbedDraft[];
+  /** An aggregate is selected, or rows are filtered or ordered by one. */
+  readonly isAggregated: boolean;
+}
+
 /** A planned embed and the outputs that it adds to the node around it. */
 interface PlannedEmbed {
   readonly draft: EmbedDraft;
   readonly shows: readonly Output[];
 }
 
-/** Turns a planned node into an embed. Throws PGRST127 for aggregates in a to-many spread. */
-export function asEmbed(item: SelectedEmbed, source: EmbedSource, planned: ReadNode): PlannedEmbed {
-  if (item.spread && !source.single && planned.grouped) throw toManyAggregate();
+/** Turns a planned node into an embed. Throws PGRST127 for aggregates in a to-many spread, and for filters and orders by some in any. */
+export function asEmbed(item: SelectedEmbed, source: EmbedSource, planned: PlannedNode): PlannedEmbed {
+  const { node: rows, embeds, isAggregated } = planned;
+  const { spread } = item;
+  if (spread && !source.single && isAggregated) throw toManyAggregate();
+  if (spread && isOrderedByGroup(rows)) throw spreadGroups();
   // Aggregates of a spread embed are computed over the rows around it.
-  const node = item.spread
-    ? { ...planned, outputs: planned.outputs.map(withoutAggregate), grouped: false }
-    : { ...planned, outputs: [...planned.outputs] };
+  const outputs = spread ? rows.outputs.map(withoutAggregate) : [...rows.outputs];
+  const grouped = rows.grouped && !(spread && source.single);
   const draft: EmbedDraft = {
     item,
-    node,
+    node: { ...rows, outputs, embeds: [...rows.embeds], grouped },
+    below: embeds,
     by: source.by,
     single: source.single,
-    spread: item.spread,
+    spread,
     inner: item.join === 'inner',
     used: false,
     tests: 0,
-    shown: planned.outputs.length,
+    shown: outputs.length,
   };
-  return { draft, shows: showsOf(draft, planned.outputs) };
+  return { draft, shows: showsOf(draft, rows.outputs) };
+}
+
+function isOrderedByGroup({ having, sorts }: ReadNode): boolean {
+  return having.length > 0 || sorts.some((sort) => sort.kind === 'aggregation' && !sort.embed);
 }
 
 function withoutAggregate(output: Output): Output {

@@ -22,8 +22,10 @@ export { baseOf, boundText } from './condition.ts';
 export type { PlannedDescription, PlannedOptions } from './describe.ts';
 export { type RowForm, type RowShape, type RowTail, shownMedia } from './form.ts';
 export {
+  type Aggregation,
   type Cast,
   type Condition,
+  type ConditionOn,
   type Embed,
   isInert,
   type Output,
@@ -32,6 +34,9 @@ export {
   type ReadTarget,
   type Sort,
   type Value,
+  valuesAsked,
+  valuesBelow,
+  valuesRead,
 } from './node.ts';
 export { isByKey, versionColumn, type WriteCondition } from './row-version.ts';
 export { planRead, type PlannedRead } from './read.ts';

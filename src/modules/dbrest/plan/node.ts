@@ -49,6 +49,13 @@ interface OutputForm {
   readonly aggregateCast?: Cast;
 }
 
+/** An aggregate of the rows of a group; without a value their number. */
+export interface Aggregation {
+  readonly aggregate: Aggregate;
+  readonly value?: Value;
+  readonly cast?: Cast;
+}
+
 /** One output column, or all columns of the source. */
 export type Output =
   | { readonly kind: 'all' }
@@ -57,15 +64,19 @@ export type Output =
   | (OutputForm & { readonly kind: 'rows' })
   /** An embed as JSON. */
   | (OutputForm & { readonly kind: 'embed'; readonly embed: Embed })
-  /** One output of a spread embed, by its index. */
-  | (OutputForm & { readonly kind: 'spread'; readonly embed: Embed; readonly index: number });
+  /** One output of a spread embed or, to be ordered by, of any to-one embed, by its index. */
+  | (OutputForm & { readonly kind: 'spread'; readonly embed: Embed; readonly index: number })
+  /** An aggregate of the rows of a to-many embed, to be ordered by. */
+  | (OutputForm & { readonly kind: 'aggregation'; readonly embed: Embed; readonly aggregation: Aggregation });
 
-/** A planned filter. Only its operands come from the client; they become bound parameters. */
-export type Condition =
-  | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly Condition[] }
+/** A planned filter of rows or of groups. Only its operands come from the client; they become bound parameters. */
+export type ConditionOn<V> =
+  | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly ConditionOn<V>[] }
   /** True if the embed has no row. */
   | { readonly kind: 'none'; readonly negated: boolean; readonly embed: Embed }
-  | ({ readonly value: Value; readonly negated: boolean } & Test);
+  | ({ readonly value: V; readonly negated: boolean } & Test);
+export type Condition = ConditionOn<Value>;
+export type GroupCondition = ConditionOn<Aggregation>;
 
 export type Test =
   | {
@@ -94,6 +105,8 @@ export type Sort = Pick<OrderTerm, 'direction' | 'nulls'> &
     | { readonly kind: 'output'; readonly index: number }
     /** An output of an embed, by its index. */
     | { readonly kind: 'related'; readonly embed: Embed; readonly index: number }
+    /** An aggregate of the rows of each group or, with an embed, of the rows of a to-many embed. */
+    | { readonly kind: 'aggregation'; readonly aggregation: Aggregation; readonly embed?: Embed }
   );
 
 /** A read of one table, view or function, with its embeds. */
@@ -105,8 +118,12 @@ export interface ReadNode {
   readonly sorts: readonly Sort[];
   readonly limit?: number;
   readonly offset: number;
-  /** An output is an aggregate; the rows are grouped by all other outputs. */
+  /** The rows are grouped by all outputs that are no aggregates. */
   readonly grouped: boolean;
+  /** The filters of the groups. */
+  readonly having: readonly GroupCondition[];
+  /** Of rows that are equal in so many of the first sorts only the first one is left; 0 if all are. */
+  readonly distinct: number;
 }
 
 /** The root node of a read. */
@@ -133,11 +150,12 @@ export interface Embed {
  * Returns whether a read runs no user-defined function and nothing that could change the session, so that the session needs no
  * reset after it.
  */
-export function isInert({ table, outputs, embeds, conditions, sorts }: ReadNode): boolean {
+export function isInert({ table, outputs, embeds, conditions, having, sorts }: ReadNode): boolean {
   return (
     table.isInert === true &&
     outputs.every(isInertOutput) &&
-    conditions.every(isInertCondition) &&
+    conditions.every((condition) => isInertCondition(condition, isColumn)) &&
+    having.every((condition) => isInertCondition(condition, isInertAggregation)) &&
     sorts.every(isInertSort) &&
     embeds.every(({ by, node }) => isInertWay(by) && isInert(node))
   );
@@ -150,19 +168,61 @@ function isInertWay(by: Embed['by']): boolean {
 function isInertOutput(output: Output): boolean {
   if (output.kind === 'all') return true;
   if (typeof output.cast === 'object' || typeof output.aggregateCast === 'object') return false;
+  if (output.kind === 'aggregation') return isInertAggregation(output.aggregation);
   return output.kind !== 'value' || (output.through === undefined && isColumn(output.value));
 }
 
-function isInertCondition(condition: Condition): boolean {
-  if ('terms' in condition) return condition.terms.every(isInertCondition);
+function isInertCondition<V>(condition: ConditionOn<V>, isInertValue: (value: V) => boolean): boolean {
+  if ('terms' in condition) return condition.terms.every((term) => isInertCondition(term, isInertValue));
   if ('embed' in condition) return true;
-  return isColumn(condition.value) && !('read' in condition && condition.read !== undefined);
+  return isInertValue(condition.value) && !('read' in condition && condition.read !== undefined);
 }
 
 function isInertSort(sort: Sort): boolean {
-  return sort.kind !== 'value' || isColumn(sort.value);
+  if (sort.kind === 'value') return isColumn(sort.value);
+  return sort.kind !== 'aggregation' || isInertAggregation(sort.aggregation);
+}
+
+function isInertAggregation({ value, cast }: Aggregation): boolean {
+  return typeof cast !== 'object' && (value === undefined || isColumn(value));
 }
 
 function isColumn({ of }: Value): boolean {
   return of.kind === 'column';
+}
+
+/** The values of a node's own rows that its outputs, filters and orders read. */
+export function valuesRead(node: ReadNode): Value[] {
+  return [
+    ...node.outputs.flatMap((output) => (output.kind === 'value' ? [output.value] : [])),
+    ...valuesAsked(node),
+  ];
+}
+
+/** The values of a node's own rows that its filters and orders read. */
+export function valuesAsked({ conditions, having, sorts }: ReadNode): Value[] {
+  return [
+    ...conditions.flatMap((condition) => valuesOf(condition)),
+    ...having.flatMap((condition) => valuesOf(condition)).flatMap(({ value }) => value ?? []),
+    ...sorts.flatMap((sort) => {
+      if (sort.kind === 'value') return [sort.value];
+      return sort.kind === 'aggregation' && !sort.embed ? (sort.aggregation.value ?? []) : [];
+    }),
+  ];
+}
+
+function valuesOf<V>(condition: ConditionOn<V>): V[] {
+  if ('terms' in condition) return condition.terms.flatMap((term) => valuesOf(term));
+  return 'embed' in condition ? [] : [condition.value];
+}
+
+/** The values of the rows of its embeds of which a node's orders read aggregates. */
+export function valuesBelow({
+  outputs,
+  sorts,
+}: ReadNode): { readonly embed: Embed; readonly value: Value }[] {
+  return [...outputs, ...sorts].flatMap((one) => {
+    if (one.kind !== 'aggregation' || !one.embed || !one.aggregation.value) return [];
+    return [{ embed: one.embed, value: one.aggregation.value }];
+  });
 }

@@ -1,8 +1,7 @@
-import { type DbrestFault, noAggregates, noRelatedOrder, noTable } from '../fault/index.ts';
+import { type DbrestFault, noAggregates, noTable } from '../fault/index.ts';
 import {
   type Media,
   only,
-  type OrderTerm,
   type Preference,
   type Preferences,
   type ReadQuery,
@@ -13,28 +12,20 @@ import {
   type SelectItem,
 } from '../request/index.ts';
 import { mayUse, type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
-import { type NodeScope, planCondition } from './condition.ts';
+import { planCondition, planGroupCondition } from './condition.ts';
 import {
-  addressed,
   asEmbed,
   type EmbedDraft,
   type EmbedSource,
   findEmbedSource,
   levelsBelow,
+  type PlannedNode,
 } from './embed.ts';
 import { type FormContext, mostRows, readShape, type RowForm, shownMedia, tailOfRead } from './form.ts';
-import { groupedSort } from './grouping.ts';
-import type { Context, LevelAt, Output, ReadNode, ReadPlan, ReadTarget, Sort, Value } from './node.ts';
+import type { Context, LevelAt, Output, ReadPlan, ReadTarget } from './node.ts';
 import { isByKey } from './row-version.ts';
-import {
-  castType,
-  everyColumn,
-  isRepresented,
-  indexAmong,
-  planValue,
-  rowFunctions,
-  shownThrough,
-} from './value.ts';
+import { isOfGroup, planOrder } from './sort.ts';
+import { castType, everyColumn, isRepresented, planValue, rowFunctions, shownThrough } from './value.ts';
 import { rowLimitOf } from '../row-limits.ts';
 
 /** Plans a selected column. Throws 42703 for an unknown column, and the faults of `castType`. */
@@ -75,48 +66,6 @@ function outputName({ alias, aggregate, path = [], column }: SelectedColumn): st
   return alias ?? aggregate ?? (key as string | undefined) ?? column;
 }
 
-/** Plans an order term. Throws a `DbrestFault` for an unknown field, and for an order by a to-many embed. */
-function planSort(term: OrderTerm, { table, embeds }: NodeScope, context: Context): Sort {
-  const { relation, direction, nulls } = term;
-  const ordering = { ...(direction && { direction }), ...(nulls && { nulls }) };
-  if (relation === undefined) return { kind: 'value', value: planValue(term, table, context), ...ordering };
-  const embed = addressed(embeds, relation, { itemOf: ({ item }) => item, context });
-  if (!embed.single) throw noRelatedOrder(table.name, relation);
-  embed.used = true;
-  const index = indexOfOutput(relatedValue(term, embed, context), embed, context);
-  return { kind: 'related', embed, index, ...ordering };
-}
-
-/**
- * The value of a related order: an aliased output of the embed, else a field of its table. For a spread embed the index of
- * the output.
- */
-function relatedValue(
-  term: OrderTerm,
-  { node, shown, spread }: EmbedDraft,
-  context: Context,
-): Value | number {
-  const { column, path } = term;
-  const index = node.outputs.findIndex((output) => output.kind !== 'all' && output.name === column);
-  const output = node.outputs[index];
-  const isAlias = output && index < shown && !path && !node.table.columns.has(column);
-  if (isAlias && spread) return index;
-  if (isAlias && output.kind === 'value' && !output.cast && !output.aggregate) return output.value;
-  return planValue(term, node.table, context);
-}
-
-/** The index of a value among the outputs of an embed; it is appended if no shown output is this value alone. */
-function indexOfOutput(value: Value | number, embed: EmbedDraft, { known }: Context): number {
-  if (typeof value === 'number') return value;
-  const { outputs, table } = embed.node;
-  const shown = embed.spread ? indexAmong(value, outputs) : undefined;
-  if (shown !== undefined) return shown;
-  const named = outputs.flatMap((output) => everyColumn(output, table, known));
-  embed.shown += named.length - outputs.length;
-  outputs.splice(0, outputs.length, ...named);
-  return outputs.push({ kind: 'value', value, name: '' }) - 1;
-}
-
 /** The parsed request for one node and those below it. */
 interface NodeQuery {
   readonly select: readonly SelectItem[];
@@ -126,43 +75,74 @@ interface NodeQuery {
   readonly most: number;
 }
 
-const EVERYTHING: LevelAt = { path: [], filters: [], order: [], offset: 0 };
+const EVERYTHING: LevelAt = { path: [], filters: [], having: [], distinct: [], order: [], offset: 0 };
 
 /** Plans a node and its embeds, depth first. Throws a `DbrestFault`. */
-function planNode(table: Table, query: NodeQuery, context: Context): ReadNode {
+function planNode(table: Table, query: NodeQuery, context: Context): PlannedNode {
   const { select, levels, spread, most } = query;
-  const { isDerived = false } = context;
+  const { outputs, embeds } = planSelect(table, query, context);
+  const isAggregated = outputs.some(isAggregate);
+  const isBareCount = select.length === 1 && select[0]?.kind === 'column' && outputs[0]?.kind === 'rows';
+  if (isAggregated && !isBareCount && context.aggregates === false) throw noAggregates();
+  const level = levels.find(({ path }) => path.length === 0) ?? EVERYTHING;
+  const isGrouped = isAggregated || isGroupedBy(level);
+  const isDistinct = !isGrouped && level.distinct === 'rows';
+  const grouped = isGrouped || isDistinct;
+  const limit = Math.min(level.limit ?? Infinity, most);
+  const named =
+    spread || grouped ? outputs.flatMap((output) => everyColumn(output, table, context.known)) : outputs;
+  const { sorts, distinct } = planOrder(
+    level,
+    { table, embeds, outputs: named, grouped, isDistinct },
+    context,
+  );
+  const scope = { table, embeds };
+  const conditions = level.filters.map((filter) => planCondition(filter, scope, context));
+  const having = level.having.map((filter) => planGroupCondition(filter, table, context));
+  const node = {
+    table,
+    outputs: named,
+    conditions,
+    sorts,
+    embeds: embeds.filter((embed) => isNeeded(embed, outputs)),
+    ...(limit !== Infinity && { limit }),
+    offset: level.offset,
+    grouped,
+    having,
+    distinct,
+  };
+  return { node, embeds, isAggregated: isGrouped };
+}
+
+/** Plans the outputs of a node and, below them, its embeds. Throws a `DbrestFault`. */
+function planSelect(
+  table: Table,
+  { select, levels }: NodeQuery,
+  context: Context,
+): { readonly outputs: readonly Output[]; readonly embeds: readonly EmbedDraft[] } {
   const items = select.filter((item) => item.kind === 'embed');
   const below = levelsBelow(levels, items, context);
   const embeds: EmbedDraft[] = [];
   const outputs = select.flatMap((item): readonly Output[] => {
     if (item.kind !== 'embed') return planOutput(item, table, context);
     const source = findEmbedSource(item, table, context);
-    const asked = { ...item, levels: below.get(item) ?? [], most: mostOf(source, context) };
+    const asked = {
+      select: item.select,
+      spread: item.spread,
+      levels: below.get(item) ?? [],
+      most: mostOf(source, context),
+    };
     const inside = { ...context, isDerived: 'returnsSet' in source.by };
     const { draft, shows } = asEmbed(item, source, planNode(source.target, asked, inside));
     embeds.push(draft);
     return shows;
   });
-  const grouped = outputs.some(isAggregate);
-  const isBareCount = select.length === 1 && select[0]?.kind === 'column' && outputs[0]?.kind === 'rows';
-  if (grouped && !isBareCount && context.aggregates === false) throw noAggregates();
-  const level = levels.find(({ path }) => path.length === 0) ?? EVERYTHING;
-  const scope = { table, embeds };
-  const limit = Math.min(level.limit ?? Infinity, most);
-  const sorts = level.order.map((term) => planSort(term, scope, context));
-  const named =
-    spread || grouped ? outputs.flatMap((output) => everyColumn(output, table, context.known)) : outputs;
-  return {
-    table,
-    outputs: named,
-    conditions: level.filters.map((filter) => planCondition(filter, scope, context)),
-    sorts: grouped ? sorts.map((sort) => groupedSort(sort, { outputs: named, table, isDerived })) : sorts,
-    embeds: embeds.filter((embed) => isNeeded(embed, outputs)),
-    ...(limit !== Infinity && { limit }),
-    offset: level.offset,
-    grouped,
-  };
+  return { outputs, embeds };
+}
+
+/** Returns whether the rows of a level are grouped, whatever is selected. */
+function isGroupedBy({ having, order, distinct }: LevelAt): boolean {
+  return having.length > 0 || order.some(isOfGroup) || (distinct !== 'rows' && distinct.some(isOfGroup));
 }
 
 /** A function may give more rows than the one that it declares (`rows 1`). */
@@ -208,12 +188,12 @@ export function unknownTable(target: ReadTarget, known: Schema): DbrestFault {
 
 /** Plans a read of a known table or function result. */
 export function planRows(request: ReadQuery, table: Table, context: Context): ReadPlan {
-  const { select, embedded, filters, order, limit, offset } = request;
-  const root = { path: [], filters, order, ...(limit !== undefined && { limit }), offset };
-  const levels = [root, ...embedded];
+  const { select, embedded, filters, having, distinct, order, limit, offset } = request;
+  const bounds = { ...(limit !== undefined && { limit }), offset };
+  const levels = [{ path: [], filters, having, distinct, order, ...bounds }, ...embedded];
   const items: ReadQuery['select'] = select.length === 0 ? [{ kind: 'all' }] : select;
   const most = rowLimitOf(context.maxRows, context.table) ?? Infinity;
-  return planNode(table, { select: items, levels, spread: false, most }, context);
+  return planNode(table, { select: items, levels, spread: false, most }, context).node;
 }
 
 /** A read before the media type is chosen. */

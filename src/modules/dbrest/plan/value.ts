@@ -8,7 +8,7 @@ import {
   similarColumns,
   type Table,
 } from '../schema/index.ts';
-import type { Context, Output, Value, Cast } from './node.ts';
+import type { Aggregation, Context, Output, Value, Cast } from './node.ts';
 
 /** Plans a field: a column, else a computed column. Throws 42703. */
 export function planValue({ column: name, path = [] }: Field, table: Table, context: Context): Value {
@@ -60,10 +60,34 @@ export function indexAmong(value: Value, outputs: readonly Output[]): number | u
   return index < 0 ? undefined : index;
 }
 
-function isSame(a: Value, b: Value): boolean {
+/** The index of an output that is this aggregate without another cast. */
+export function indexOfAggregation(aggregation: Aggregation, outputs: readonly Output[]): number | undefined {
+  const index = outputs.findIndex((output) => {
+    if (output.kind === 'all' || output.aggregateCast !== undefined) return false;
+    const own = aggregationOf(output);
+    return own !== undefined && isSameAggregation(own, aggregation);
+  });
+  return index < 0 ? undefined : index;
+}
+
+export function isSame(a: Value, b: Value): boolean {
   const isSameColumn = a.of.kind === 'column' && b.of.kind === 'column' && a.of.column === b.of.column;
   const isSameCall = a.of.kind === 'computed' && b.of.kind === 'computed' && a.of.call === b.of.call;
   return (isSameColumn || isSameCall) && JSON.stringify(a.path) === JSON.stringify(b.path);
+}
+
+/** Returns whether two aggregates are the same. */
+export function isSameAggregation(a: Aggregation, b: Aggregation): boolean {
+  const isSameValue = a.value && b.value ? isSame(a.value, b.value) : a.value === b.value;
+  return a.aggregate === b.aggregate && isSameValue && JSON.stringify(a.cast) === JSON.stringify(b.cast);
+}
+
+/** The aggregate that an output is before its last cast; `undefined` if it is none of the rows themselves. */
+export function aggregationOf(output: Output): Aggregation | undefined {
+  if (output.kind === 'rows') return output.aggregate && { aggregate: output.aggregate };
+  if (output.kind !== 'value' || !output.aggregate) return undefined;
+  const { aggregate, value, cast } = output;
+  return { aggregate, value, ...(cast !== undefined && { cast }) };
 }
 
 /** Built-in types that a request may cast to, with all names that PostgreSQL accepts. The first name is used in SQL. */

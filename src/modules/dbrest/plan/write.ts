@@ -1,4 +1,5 @@
 import {
+  groupedWrite,
   keylessElements,
   mergesByAny,
   mergesByExclusion,
@@ -31,6 +32,7 @@ import { type InsertedRows, planNested } from './nested.ts';
 import type { Context, ReadNode, ReadPlan } from './node.ts';
 import { planRows, unknownTable } from './read.ts';
 import { isByKey, type WriteCondition, writeCondition } from './row-version.ts';
+import { isOfGroup } from './sort.ts';
 import { unknownColumn } from './value.ts';
 import { type WrittenColumn, writtenColumn } from './written.ts';
 
@@ -424,7 +426,7 @@ function hasSameNames(a: readonly string[], b: readonly string[]): boolean {
 }
 
 function planShown({ select, order, embedded }: ReadQuery, table: Table, context: Context): ReadPlan {
-  const request = { select, order, embedded, filters: [], offset: 0 };
+  const request = { select, order, embedded, filters: [], having: [], distinct: [], offset: 0 };
   return planRows(request, table, { ...context, maxRows: undefined, isDerived: true });
 }
 
@@ -432,8 +434,11 @@ function touchedRows(request: ReadQuery, table: Table, context: Context): Touche
   const embeds = request.select.flatMap(embedsOnly);
   // An empty `select` would mean all columns; which columns are read does not matter here.
   const select: SelectItem[] = embeds.length > 0 ? embeds : [{ kind: 'all' }];
-  const node = planRows({ ...request, select }, table, { ...context, maxRows: undefined });
+  // Groups of the written rows are ordered only in what is shown of them.
+  const order = request.order.filter((term) => !isOfGroup(term));
+  const node = planRows({ ...request, select, order }, table, { ...context, maxRows: undefined });
   const isBounded = node.limit !== undefined || node.offset > 0;
+  if (isBounded && order.length < request.order.length) throw groupedWrite();
   return isBounded ? { node, key: rowKey(table) } : { node };
 }
 

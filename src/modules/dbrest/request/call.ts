@@ -5,8 +5,8 @@ import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { scanJson } from './json-scan.ts';
-import { isOperator, QUANTIFIABLE, SEARCH_OPERATORS } from './filter.ts';
-import { parametersOf, parseReadQuery } from './query.ts';
+import { isOperation } from './filter.ts';
+import { GRAMMAR, isGrouping, parametersOf, parseReadQuery } from './query.ts';
 import { type QuerySource, rangeOf } from './read.ts';
 import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
@@ -74,9 +74,6 @@ type WholeType = 'text' | 'xml' | 'bytea';
 
 /** Larger forms are decoded in pieces, so that the event loop is not blocked. */
 const LARGE_FORM_BYTES = 65_536;
-/** Names of parameters that belong to the read grammar, at any level. */
-export const GRAMMAR = /^(?:select|columns|on_conflict)$|(?:^|\.)(?:order|limit|offset|and|or)$/;
-const OPERATION = /^([a-z]+)(?:\.|\(([^)]*)\)\.)/;
 const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
   ['text/plain', 'text'],
   ['text/xml', 'xml'],
@@ -90,7 +87,7 @@ const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
 function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadQuery } {
   const texts = new Map<string, string[]>();
   const read = parseReadQuery(args, (key, value) => {
-    const isArgument = !GRAMMAR.test(key) && !isOperation(value);
+    const isArgument = !GRAMMAR.test(key) && !isGrouping(key, value) && !isOperation(value);
     if (isArgument) addText(texts, key, value);
     return isArgument;
   });
@@ -155,12 +152,4 @@ function addText(texts: Map<string, string[]>, key: string, value: string): void
   const before = texts.get(key);
   if (before) before.push(value);
   else texts.set(key, [value]);
-}
-
-/** Returns whether the value of a parameter begins like a filter. */
-export function isOperation(value: string): boolean {
-  if (value.startsWith('not.')) return true;
-  const [, operator = '', modifier] = OPERATION.exec(value) ?? [];
-  if (modifier === undefined) return isOperator(operator);
-  return SEARCH_OPERATORS.has(operator) || (QUANTIFIABLE.has(operator) && /^(?:any|all)$/.test(modifier));
 }

@@ -1,7 +1,18 @@
 import { tooLarge } from '../fault/index.ts';
-import { type Field, type Filter, type Logic, type Operand, TRUTHS } from './tree.ts';
+import {
+  type Aggregated,
+  type Field,
+  type Filter,
+  type GroupFilter,
+  type GroupLogic,
+  type Logic,
+  type LogicOf,
+  type Operand,
+  TRUTHS,
+} from './tree.ts';
 import { DELIMITER, FIELD_NAME, parseField, Scanner } from './scanner.ts';
 import { faultInSearch } from './search-query.ts';
+import { parseAggregated } from './select.ts';
 
 /** Operators of the form `column <sql> value`, with their SQL. */
 export const BINARY_OPERATORS: ReadonlyMap<string, string> = new Map([
@@ -27,9 +38,7 @@ export const BINARY_OPERATORS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Operators that accept `(any)` and `(all)` and then take an array. */
-export const QUANTIFIABLE: ReadonlySet<string> = new Set(
-  'eq gt gte lt lte like ilike match imatch'.split(' '),
-);
+const QUANTIFIABLE: ReadonlySet<string> = new Set('eq gt gte lt lte like ilike match imatch'.split(' '));
 
 /** Full text search: `column @@ <function>([config,] query)`. */
 export const SEARCH_OPERATORS: ReadonlyMap<string, string> = new Map([
@@ -39,7 +48,17 @@ export const SEARCH_OPERATORS: ReadonlyMap<string, string> = new Map([
   ['wfts', 'websearch_to_tsquery'],
 ]);
 
-export function isOperator(name: string): boolean {
+const OPERATION = /^([a-z]+)(?:\.|\(([^)]*)\)\.)/;
+
+/** Returns whether the value of a parameter begins like a filter. */
+export function isOperation(value: string): boolean {
+  if (value.startsWith('not.')) return true;
+  const [, operator = '', modifier] = OPERATION.exec(value) ?? [];
+  if (modifier === undefined) return isOperator(operator);
+  return SEARCH_OPERATORS.has(operator) || (QUANTIFIABLE.has(operator) && /^(?:any|all)$/.test(modifier));
+}
+
+function isOperator(name: string): boolean {
   return name === 'in' || name === 'is' || BINARY_OPERATORS.has(name) || SEARCH_OPERATORS.has(name);
 }
 
@@ -186,17 +205,18 @@ const OPERATOR_NAME = /[a-z]+/y;
 
 /** Parses `[not.]<operator>[(any|all)].<operand>`. Throws a `DbrestFault`. */
 export function parseFilter(field: Field, value: string): Filter {
-  const filter = parseTest(new Scanner('filter', value), field, 'input');
-  return filter;
+  return parseTest(new Scanner('filter', value), field, 'input');
 }
 
-/** Parses a filter; in a logic tree a comma or a parenthesis ends its value. */
-function parseTest(scanner: Scanner, field: Field, ending: ValueEnd): Filter {
+/** Parses the rest of a filter of a field or an aggregate; in a logic tree a comma or a parenthesis ends its value. */
+function parseTest(scanner: Scanner, of: Field, ending: ValueEnd): Filter;
+function parseTest(scanner: Scanner, of: Aggregated, ending: ValueEnd): GroupFilter;
+function parseTest(scanner: Scanner, of: Field | Aggregated, ending: ValueEnd): Filter | GroupFilter {
   const negated = scanner.take('not.');
   const operator = parseOperator(scanner, negated);
   const quantifier = QUANTIFIABLE.has(operator) ? parseQuantifier(scanner) : undefined;
   const operand = parseOperand(scanner, operator, ending);
-  return { kind: 'filter', ...field, negated, operator, ...(quantifier && { quantifier }), operand };
+  return { kind: 'filter', ...of, negated, operator, ...(quantifier && { quantifier }), operand };
 }
 
 function parseOperator(scanner: Scanner, negated: boolean): string {
@@ -229,32 +249,60 @@ export function parseLogic(operator: string, value: string): Logic {
   // Columns in errors are counted from the operator, as if name and value were one text.
   const scanner = new Scanner('logic tree', operator + value, value);
   scanner.at = operator.length;
-  const logic = parseGroup(scanner, operator, 1);
+  const logic = parseGroup(scanner, operator, { depth: 1, parseLeaf });
   // PostgREST ignores whatever follows a tree. A condition that would be lost is refused here.
   scanner.skipClosing();
   scanner.end();
   return logic;
 }
 
-function parseGroup(scanner: Scanner, operator: string, depth: number): Logic {
+/** Parses `amount.sum().gt.100` or a tree of such filters, `or(count().gt.1,amount.max().is.null)`. Throws a `DbrestFault`. */
+export function parseHaving(value: string): GroupLogic {
+  const scanner = new Scanner('having', value);
+  const operator = scanner.match(GROUP);
+  if (operator === undefined) return parseGroupFilter(scanner, 'input');
+  const parseLeaf = (at: Scanner): GroupFilter => parseGroupFilter(at, 'tree');
+  const logic = parseGroup(scanner, operator, { depth: 1, parseLeaf });
+  scanner.skipClosing();
+  scanner.end();
+  return logic;
+}
+
+function parseGroupFilter(scanner: Scanner, ending: ValueEnd): GroupFilter {
+  const aggregated = parseAggregated(scanner);
+  scanner.expect('.', DELIMITER);
+  return parseTest(scanner, aggregated, ending);
+}
+
+/** How deep a group is in its tree, and the parser of its filters. */
+interface GroupParts<F> {
+  readonly depth: number;
+  readonly parseLeaf: (scanner: Scanner) => F;
+}
+
+function parseGroup<F>(scanner: Scanner, operator: string, { depth, parseLeaf }: GroupParts<F>): LogicOf<F> {
   if (depth > DEEPEST) throw tooLarge(`"and" and "or" nest at most ${DEEPEST} deep`);
   scanner.skipBlanks();
   scanner.expect('(');
-  const terms: Logic[] = [];
-  do terms.push(parseTerm(scanner, depth));
+  const terms: LogicOf<F>[] = [];
+  do terms.push(parseTerm(scanner, { depth, parseLeaf }));
   while (scanner.take(','));
   scanner.expect(')', '"," or ")"');
   scanner.skipBlanks();
   return { kind: operator.endsWith('or') ? 'or' : 'and', negated: operator.startsWith('not.'), terms };
 }
 
-function parseTerm(scanner: Scanner, depth: number): Logic {
+function parseTerm<F>(scanner: Scanner, { depth, parseLeaf }: GroupParts<F>): LogicOf<F> {
   scanner.skipBlanks();
   const group = scanner.match(GROUP);
-  if (group !== undefined) return parseGroup(scanner, group, depth + 1);
+  if (group !== undefined) return parseGroup(scanner, group, { depth: depth + 1, parseLeaf });
+  const leaf = parseLeaf(scanner);
+  scanner.skipBlanks();
+  return leaf;
+}
+
+function parseLeaf(scanner: Scanner): Filter {
   const field = parseField(scanner, TERM);
   scanner.expect('.', DELIMITER);
-  const filter = parseTest(scanner, field, 'tree');
-  scanner.skipBlanks();
-  return filter;
+  return parseTest(scanner, field, 'tree');
 }

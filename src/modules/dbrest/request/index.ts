@@ -17,12 +17,12 @@ import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type Writ
 
 export { argsOf, methodOf, QUERY, QUERY_TYPE } from './asked-query.ts';
 export { JSON_TYPE, receiveBody, type ReceivedBody } from './body.ts';
-export { type CallInput, type CallRequest, GRAMMAR, isOperation, parseCallBody } from './call.ts';
+export { type CallInput, type CallRequest, parseCallBody } from './call.ts';
 export { parseIfMatch } from './entity-tags.ts';
 export { hasCondition, isBodyless, type Precondition } from './precondition.ts';
 export { taggedVersion, versionIn } from './row-version.ts';
 export { type DescribeRequest, type OptionsRequest, TYPES_MEDIA } from './describe.ts';
-export { BINARY_OPERATORS, parseListText, refuseSearch, SEARCH_OPERATORS } from './filter.ts';
+export { BINARY_OPERATORS, isOperation, parseListText, refuseSearch, SEARCH_OPERATORS } from './filter.ts';
 export {
   batchPath,
   chooseSchema,
@@ -56,17 +56,21 @@ export {
   type Preferences,
 } from './preferences.ts';
 export { DEEPEST_ROWS, type NestedMembers, type NestedRows } from './nested-rows.ts';
-export { decodePiece, parametersOf, parseReadQuery } from './query.ts';
+export { decodePiece, GRAMMAR, isGrouping, parametersOf, parseReadQuery } from './query.ts';
 export type { ReadRequest } from './read.ts';
 export { sortedQuery } from './sorted-query.ts';
 export {
   type Aggregate,
+  type Aggregated,
+  type Comparison,
   type Field,
   type Filter,
+  type GroupLogic,
   type JsonStep,
   type Level,
   type Logic,
   type Operand,
+  type OrderKey,
   type OrderTerm,
   type ReadQuery,
   type SelectedColumn,

@@ -1,20 +1,45 @@
 import { rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
-import { parseFilter, parseLogic } from './filter.ts';
-import type { Field, Level, Logic, OrderTerm, ReadQuery } from './tree.ts';
-import { DELIMITER, FIELD_NAME, parseField, parsePath, Scanner } from './scanner.ts';
+import { isOperation, parseFilter, parseHaving, parseLogic } from './filter.ts';
+import { parseDistinct, parseOrder } from './order.ts';
+import type { Field, GroupLogic, Level, Logic, LogicOf, ReadQuery } from './tree.ts';
+import { DELIMITER, parsePath, Scanner } from './scanner.ts';
 import { parseSelect } from './select.ts';
 
 /** The parsed name of a parameter; `path` leads to the embed that it applies to and is empty for the root. */
 type QueryKey = { readonly path: readonly string[] } & (
   | { readonly kind: 'filter'; readonly field: Field }
   | { readonly kind: 'logic'; readonly operator: string }
-  | { readonly kind: 'order' | 'limit' | 'offset' }
+  | { readonly kind: 'having' | 'distinct' | 'order' | 'limit' | 'offset' }
 );
 
 const DEEPEST = 10;
+/** Names of parameters that belong to the read grammar, at any level. */
+export const GRAMMAR = /^(?:select|columns|on_conflict)$|(?:^|\.)(?:order|limit|offset|and|or)$/;
+const GROUPING = /(?:^|\.)(having|distinct)$/;
+const AGGREGATE = /(?:^|[.(, ])(?:avg|count|max|min|sum)\(\)/;
 
-/** Parses `id`, `data->>a`, `orders.items.id`, `orders.order`, `orders.not.or` and the like. Throws a `DbrestFault`. */
-function parseKey(key: string): QueryKey {
+/**
+ * Returns whether a parameter is `having` or `distinct` of the read grammar, at any level. Columns and arguments may have these names too: the
+ * value of a clause has an aggregate, or begins with `on.`.
+ */
+export function isGrouping(key: string, value: string): boolean {
+  const word = GROUPING.exec(key)?.[1];
+  return word !== undefined && isClause(word, value) && (word === 'distinct' || AGGREGATE.test(value));
+}
+
+const TREE = /^(?:not\.)?(?:and|or) *\(/;
+
+/** Returns whether the value of `having` or `distinct` does not begin like a filter of a column of that name. */
+function isClause(word: string, value: string): boolean {
+  if (word === 'distinct') return value.startsWith('on.');
+  return TREE.test(value) || !isOperation(value);
+}
+
+/**
+ * Parses `id`, `data->>a`, `orders.items.id`, `orders.order`, `orders.not.or` and the like, before the value of a parameter. Throws a
+ * `DbrestFault`.
+ */
+function parseKey(key: string, value: string): QueryKey {
   const scanner = new Scanner('tree path', key);
   const names: string[] = [];
   let start: number;
@@ -30,6 +55,10 @@ function parseKey(key: string): QueryKey {
     case 'limit':
     case 'offset':
       return { kind: word, path };
+    case 'having':
+    case 'distinct':
+      if (isClause(word, value)) return { kind: word, path };
+      break;
     case 'and':
     case 'or':
       if (path.at(-1) !== 'not') return { kind: 'logic', operator: word, path };
@@ -41,45 +70,6 @@ function parseKey(key: string): QueryKey {
   return { kind: 'filter', path, field: steps.length === 0 ? { column } : { column, path: steps } };
 }
 
-const MOST_TERMS = 500;
-const NULLS = '"nullsfirst" or "nullslast"';
-
-/** Parses `order=name.desc.nullslast,data->>a,clients(name)`. Throws a `DbrestFault`. */
-function parseOrder(text: string): OrderTerm[] {
-  const scanner = new Scanner('order', text);
-  const terms: OrderTerm[] = [];
-  while (!scanner.done) {
-    const term = parseTerm(scanner);
-    terms.push(term);
-    if (terms.length > MOST_TERMS) throw tooLarge(`"order" has at most ${MOST_TERMS} terms`);
-    scanner.skipBlanks();
-    if (!scanner.take(',')) scanner.end(term.nulls ? '","' : `${DELIMITER}, ","`);
-    else if (scanner.done) throw scanner.unexpected(FIELD_NAME);
-  }
-  return terms;
-}
-
-function parseTerm(scanner: Scanner): OrderTerm {
-  const first = parseField(scanner);
-  const field = !first.path && scanner.take('(') ? related(scanner, first.column) : first;
-  const direction = takeOneOf(scanner, ['asc', 'desc']);
-  const nulls = takeOneOf(scanner, ['nullsfirst', 'nullslast']);
-  if (!nulls && scanner.take('.')) {
-    throw scanner.unexpected(direction ? NULLS : `"asc", "desc", ${NULLS}`);
-  }
-  return { ...field, ...(direction && { direction }), ...(nulls && { nulls }) };
-}
-
-function related(scanner: Scanner, relation: string): OrderTerm {
-  const field = parseField(scanner);
-  scanner.expect(')');
-  return { relation, ...field };
-}
-
-function takeOneOf<const T extends string>(scanner: Scanner, words: readonly T[]): T | undefined {
-  return words.find((word) => scanner.take(`.${word}`));
-}
-
 const MOST_FILTERS = 500;
 /** Parameters of writes, which reads ignore. */
 const WRITES_ONLY = new Set(['columns', 'on_conflict']);
@@ -88,7 +78,9 @@ const WRITES_ONLY = new Set(['columns', 'on_conflict']);
 interface LevelDraft {
   readonly path: readonly string[];
   readonly filters: Logic[];
-  order?: OrderTerm[];
+  readonly having: GroupLogic[];
+  distinct?: Level['distinct'];
+  order?: Level['order'];
   limit?: number;
   offset?: number;
 }
@@ -108,22 +100,39 @@ export function parseReadQuery(
       select = value;
       continue;
     }
-    const parsed = parseKey(key);
+    const parsed = parseKey(key, value);
     const level = levelOf(levels, parsed.path);
-    if (parsed.kind === 'filter' || parsed.kind === 'logic') {
-      const logic =
-        parsed.kind === 'filter' ? parseFilter(parsed.field, value) : parseLogic(parsed.operator, value);
-      level.filters.push(logic);
-      filters += filtersIn(logic);
-      if (filters > MOST_FILTERS) throw tooLarge(`at most ${MOST_FILTERS} filters`);
-    } else {
-      if (level[parsed.kind] !== undefined) throw givenTwice(key);
-      setBound(level, parsed.kind, value);
-    }
+    filters += addTo(level, parsed, value);
+    if (filters > MOST_FILTERS) throw tooLarge(`at most ${MOST_FILTERS} filters`);
   }
   const { path: _, ...root } = finished(levelOf(levels, []));
   levels.delete('');
   return { select: parseSelect(select ?? '*'), ...root, embedded: [...levels.values()].map(finished) };
+}
+
+/** Adds a parameter to its level. Returns the number of its filters. */
+function addTo(level: LevelDraft, parsed: QueryKey, value: string): number {
+  switch (parsed.kind) {
+    case 'filter':
+      level.filters.push(parseFilter(parsed.field, value));
+      return 1;
+    case 'logic':
+      return filtersIn(addedTo(level.filters, parseLogic(parsed.operator, value)));
+    case 'having':
+      return filtersIn(addedTo(level.having, parseHaving(value)));
+    case 'distinct':
+    case 'order':
+    case 'limit':
+    case 'offset':
+      if (level[parsed.kind] !== undefined) throw givenTwice([...parsed.path, parsed.kind].join('.'));
+      setBound(level, parsed.kind, value);
+      return 0;
+  }
+}
+
+function addedTo<T>(list: T[], added: T): T {
+  list.push(added);
+  return added;
 }
 
 /** The decoded parameters of a raw query or a form. Throws PGRST100. */
@@ -152,28 +161,24 @@ export function decodePiece(raw: string, args: string): string {
 function levelOf(levels: Map<string, LevelDraft>, path: readonly string[]): LevelDraft {
   // Names contain no NUL.
   const key = path.join('\0');
-  const level: LevelDraft = levels.get(key) ?? { path, filters: [] };
+  const level: LevelDraft = levels.get(key) ?? { path, filters: [], having: [] };
   levels.set(key, level);
   return level;
 }
 
-function setBound(level: LevelDraft, kind: 'order' | 'limit' | 'offset', value: string): void {
+function setBound(level: LevelDraft, kind: 'distinct' | 'order' | 'limit' | 'offset', value: string): void {
   if (kind === 'order') level.order = parseOrder(value);
+  else if (kind === 'distinct') level.distinct = parseDistinct(value);
   else level[kind] = parseCount(kind, value);
 }
 
-function finished({
-  path,
-  filters,
-  order = [],
-  limit,
-  offset = 0,
-}: LevelDraft): Level & Pick<LevelDraft, 'path'> {
-  return { path, filters, order, ...(limit !== undefined && { limit }), offset };
+function finished(draft: LevelDraft): Level & Pick<LevelDraft, 'path'> {
+  const { path, filters, having, distinct = [], order = [], limit, offset = 0 } = draft;
+  return { path, filters, having, distinct, order, ...(limit !== undefined && { limit }), offset };
 }
 
-function filtersIn(logic: Logic): number {
-  return logic.kind === 'filter' ? 1 : logic.terms.reduce((sum, term) => sum + filtersIn(term), 0);
+function filtersIn<F extends { readonly kind: 'filter' }>(logic: LogicOf<F>): number {
+  return 'terms' in logic ? logic.terms.reduce((sum, term) => sum + filtersIn(term), 0) : 1;
 }
 
 function givenTwice(key: string): Error {

@@ -1,6 +1,14 @@
 import { tooLarge } from '../fault/index.ts';
-import { type Aggregate, AGGREGATES, type SelectedEmbed, type SelectItem, type TypeName } from './tree.ts';
-import { FIELD_NAME, parsePath, Scanner } from './scanner.ts';
+import {
+  type Aggregate,
+  type Aggregated,
+  AGGREGATES,
+  type Field,
+  type SelectedEmbed,
+  type SelectItem,
+  type TypeName,
+} from './tree.ts';
+import { DELIMITER, FIELD_NAME, parseField, parsePath, Scanner } from './scanner.ts';
 
 const MODIFIERS = /\( ?(\d{1,4})(?: ?, ?(\d{1,4}))? ?\)/y;
 /** The part of `timestamp(0) with time zone` after the modifier. */
@@ -50,6 +58,36 @@ function parseTypeName(scanner: Scanner): TypeName {
   };
 }
 
+function parseCast(scanner: Scanner): TypeName | undefined {
+  return scanner.take('::') ? parseTypeName(scanner) : undefined;
+}
+
+/** Parses `sum()`. */
+function parseAggregate(scanner: Scanner): Aggregate {
+  const found = AGGREGATES.find((name) => scanner.take(`${name}()`));
+  if (!found) throw scanner.unexpected('"avg()", "count()", "max()", "min()" or "sum()"');
+  return found;
+}
+
+/** Parses `count()` or `column->path::cast.sum()`. Throws a `DbrestFault`. */
+export function parseAggregated(scanner: Scanner): Aggregated {
+  const field = parseField(scanner);
+  return aggregateAfter(scanner, field) ?? { field, ...castAggregate(scanner) };
+}
+
+/** Parses what makes an aggregate of a field, if that follows; `count` with parentheses is the number of rows. */
+export function aggregateAfter(scanner: Scanner, field: Field): Aggregated | undefined {
+  if (field.column === 'count' && !field.path && scanner.take('()')) return { aggregate: 'count' };
+  if (!scanner.sees('::') && !scanner.matches(AGGREGATE)) return undefined;
+  return { field, ...castAggregate(scanner) };
+}
+
+function castAggregate(scanner: Scanner): Pick<Aggregated, 'aggregate' | 'cast'> {
+  const cast = parseCast(scanner);
+  scanner.expect('.', DELIMITER);
+  return { ...(cast && { cast }), aggregate: parseAggregate(scanner) };
+}
+
 const MOST_ITEMS = 500;
 const DEEPEST = 10;
 const ITEM = `"...", ${FIELD_NAME} or "*"`;
@@ -91,7 +129,7 @@ class SelectParser {
     const name = aliased ? scanner.identifier() : first;
     const alias = aliased ? first : undefined;
     if (name === 'count' && scanner.take('()')) {
-      const cast = this.#cast();
+      const cast = parseCast(scanner);
       return this.#after({ kind: 'count', ...(aliased && { alias: first }), ...(cast && { cast }) });
     }
     if (scanner.sees('!') || scanner.sees('(')) return this.#embed(false, alias, name);
@@ -100,9 +138,9 @@ class SelectParser {
 
   #column(alias: string | undefined, column: string): SelectItem {
     const path = parsePath(this.#scanner);
-    const cast = this.#cast();
-    const aggregate = this.#scanner.take('.') ? this.#aggregate() : undefined;
-    const aggregateCast = aggregate && this.#cast();
+    const cast = parseCast(this.#scanner);
+    const aggregate = this.#scanner.take('.') ? parseAggregate(this.#scanner) : undefined;
+    const aggregateCast = aggregate && parseCast(this.#scanner);
     return this.#after({
       kind: 'column',
       column,
@@ -112,16 +150,6 @@ class SelectParser {
       ...(aggregate && { aggregate }),
       ...(aggregateCast !== undefined && { aggregateCast }),
     });
-  }
-
-  #cast(): TypeName | undefined {
-    return this.#scanner.take('::') ? parseTypeName(this.#scanner) : undefined;
-  }
-
-  #aggregate(): Aggregate {
-    const found = AGGREGATES.find((name) => this.#scanner.take(`${name}()`));
-    if (!found) throw this.#scanner.unexpected('"avg()", "count()", "max()", "min()" or "sum()"');
-    return found;
   }
 
   #embed(spread: boolean, alias: string | undefined, target: string): SelectedEmbed {

@@ -62,8 +62,8 @@ export type Operand =
 export const TRUTHS = ['null', 'not_null', 'true', 'false', 'unknown'] as const;
 export type Truth = (typeof TRUTHS)[number];
 
-/** `field=[not.]operator[(any|all)].operand`. */
-export interface Filter extends Field {
+/** `[not.]operator[(any|all)].operand`. */
+export interface Comparison {
   readonly kind: 'filter';
   readonly negated: boolean;
   readonly operator: string;
@@ -71,21 +71,42 @@ export interface Filter extends Field {
   readonly operand: Operand;
 }
 
-/** A filter, or filters combined by `[not.]and(…)` or `[not.]or(…)`. */
-export type Logic =
-  Filter | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly Logic[] };
+/** `field=[not.]operator[(any|all)].operand`. */
+export interface Filter extends Field, Comparison {}
 
-/** `field[.asc|.desc][.nullsfirst|.nullslast]`; with `relation`, a field of the embed of that name. */
-export interface OrderTerm extends Field {
-  readonly relation?: string;
+/** `column->path::cast.aggregate()` or, without a field, `count()`, the number of rows. */
+export interface Aggregated {
+  readonly aggregate: Aggregate;
+  readonly field?: Field;
+  readonly cast?: TypeName;
+}
+
+/** `aggregate.[not.]operator[(any|all)].operand`, a filter of groups. */
+export interface GroupFilter extends Aggregated, Comparison {}
+
+/** A filter, or filters combined by `[not.]and(…)` or `[not.]or(…)`. */
+export type LogicOf<F> =
+  F | { readonly kind: 'and' | 'or'; readonly negated: boolean; readonly terms: readonly LogicOf<F>[] };
+export type Logic = LogicOf<Filter>;
+export type GroupLogic = LogicOf<GroupFilter>;
+
+/** What rows are ordered by: a field or an aggregate, with `relations` that of an embed: `a(b(field))`. */
+export type OrderKey = (Field | Aggregated) & { readonly relations?: readonly string[] };
+
+/** `key[.asc|.desc][.nullsfirst|.nullslast]`. */
+export type OrderTerm = OrderKey & {
   readonly direction?: 'asc' | 'desc';
   readonly nulls?: 'nullsfirst' | 'nullslast';
-}
+};
 
 /** Filters, order and range of one level. */
 export interface Level {
   /** Combined by `and`. */
   readonly filters: readonly Logic[];
+  /** The filters of groups, combined by `and`. */
+  readonly having: readonly GroupLogic[];
+  /** `rows`: of equal rows one is left. With keys: of those in which these are equal. */
+  readonly distinct: 'rows' | readonly OrderKey[];
   readonly order: readonly OrderTerm[];
   readonly limit?: number;
   readonly offset: number;

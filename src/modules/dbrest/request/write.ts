@@ -1,4 +1,4 @@
-import { invalidJson, tooLarge, unparsable, unreadableBody } from '../fault/index.ts';
+import { groupedWrite, invalidJson, tooLarge, unparsable, unreadableBody } from '../fault/index.ts';
 import { JSON_TYPE, type ReceivedBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
@@ -8,7 +8,7 @@ import type { DbrestConfig } from '../directives/index.ts';
 import { inSlices } from '../turn.ts';
 import { type NestedMembers, nestedMembers } from './nested-rows.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
-import type { ReadQuery } from './tree.ts';
+import type { Level, ReadQuery } from './tree.ts';
 import { Scanner } from './scanner.ts';
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -35,8 +35,13 @@ export function parseWrite(
   { nestedInsert }: Pick<DbrestConfig, 'nestedInsert'>,
 ): ParsedWrite {
   const query = parseWriteQuery(args);
+  if ([query.rows, ...query.rows.embedded].some(isGrouped)) throw groupedWrite();
   const nests = nestedInsert && head.method === 'POST' && query.columns === undefined;
   return { kind: 'write', head: head as WriteRequest['head'], query, ...(nests && { nests }) };
+}
+
+function isGrouped({ having, distinct }: Level): boolean {
+  return having.length > 0 || distinct.length > 0;
 }
 
 /** The parsed query of a write; its names have not been looked up yet. */

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
-import type { Condition, Embed, Value } from '../plan/index.ts';
+import type { Aggregation, Cast, ConditionOn, Embed, Value } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
 import { arrayLiteral, qualifiedName, rowOf, type StatementDraft } from './statement.ts';
 
@@ -17,6 +17,31 @@ export function valueSql({ of, path }: Value, relation: string, writing: Stateme
     return `${arrow}${writing.parameters.bind(String(key))}::${typeof key === 'number' ? 'integer' : 'text'}`;
   });
   return `(${json}${steps.join('')})`;
+}
+
+/** The SQL of an aggregate of rows of `relation`. */
+export function aggregationSql(
+  { aggregate, value, cast }: Aggregation,
+  relation: string,
+  writing: StatementDraft,
+): string {
+  const over = value ? casted(valueSql(value, relation, writing), cast) : '*';
+  return `pg_catalog.${aggregate}(${over})`;
+}
+
+/** A value with a cast. */
+export function casted(value: string, type: Cast | undefined): string {
+  if (type === undefined) return value;
+  return `${value}::${typeof type === 'string' ? type : `${qualifiedName(type)}${type.isArray ? '[]' : ''}`}`;
+}
+
+/** What a condition tests: a value of a row, or an aggregate of a group. */
+type Tested = Value | Aggregation;
+
+function testedSql(tested: Tested, relation: string, writing: StatementDraft): string {
+  return 'aggregate' in tested
+    ? aggregationSql(tested, relation, writing)
+    : valueSql(tested, relation, writing);
 }
 
 const TRUTH_SQL = {
@@ -40,12 +65,12 @@ export interface ConditionScope {
  * The SQL of a condition. Operands have no cast, so PostgreSQL infers the type of the column; an invalid text is its error
  * 22P02.
  */
-export function conditionSql(condition: Condition, at: ConditionScope): string {
+export function conditionSql(condition: ConditionOn<Tested>, at: ConditionScope): string {
   const test = testSql(condition, at);
   return condition.negated ? `not (${test})` : test;
 }
 
-function testSql(condition: Condition, at: ConditionScope): string {
+function testSql(condition: ConditionOn<Tested>, at: ConditionScope): string {
   const { relation, writing } = at;
   const { parameters } = writing;
   switch (condition.kind) {
@@ -55,13 +80,13 @@ function testSql(condition: Condition, at: ConditionScope): string {
     case 'none':
       return `not (${at.isThere(condition.embed)})`;
     case 'truth':
-      return `${valueSql(condition.value, relation, writing)} ${TRUTH_SQL[condition.truth]}`;
+      return `${testedSql(condition.value, relation, writing)} ${TRUTH_SQL[condition.truth]}`;
     case 'list': {
-      const value = valueSql(condition.value, relation, writing);
+      const value = testedSql(condition.value, relation, writing);
       return `${value} = any(${readSql(parameters.bind(arrayLiteral(condition.values)), condition.read, true)})`;
     }
     case 'binary': {
-      const value = valueSql(condition.value, relation, writing);
+      const value = testedSql(condition.value, relation, writing);
       const { operator, quantifier } = condition;
       const operand = readSql(parameters.bind(condition.operand), condition.read, quantifier !== undefined);
       return `${value} ${operator} ${quantifier ? `${quantifier}(${operand})` : operand}`;
@@ -80,9 +105,12 @@ export function readSql(operand: string, reader: TableName | undefined, isArray 
     : `${call}(${operand}::text)`;
 }
 
-function searchSql(condition: Condition & { kind: 'search' }, { relation, writing }: ConditionScope): string {
+function searchSql(
+  condition: ConditionOn<Tested> & { kind: 'search' },
+  { relation, writing }: ConditionScope,
+): string {
   const { parameters } = writing;
-  const value = valueSql(condition.value, relation, writing);
+  const value = testedSql(condition.value, relation, writing);
   const config =
     condition.config === undefined ? '' : `${parameters.bind(condition.config)}::pg_catalog.regconfig, `;
   const document = condition.isVector ? value : `pg_catalog.to_tsvector(${config}${value})`;

@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
-import type { Cast, Embed, Output, ReadNode, ReadPlan, Sort } from '../plan/index.ts';
+import type { Aggregation, Embed, Output, ReadNode, ReadPlan, Sort } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
-import { conditionSql, type ConditionScope, valueSql } from './condition.ts';
+import { aggregationSql, casted, conditionSql, type ConditionScope, valueSql } from './condition.ts';
 import {
   type EmbedAliases,
   type Parameters,
@@ -127,10 +127,8 @@ const NULLS_SQL = { nullsfirst: ' nulls first', nullslast: ' nulls last' };
 /** The select of a node, including its embeds. */
 export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: StatementDraft): string {
   const { relation, ties = [], bare, source = `${qualifiedName(node.table)} ${relation}` } = wanted;
-  const { shown = (outputs: string) => outputs } = wanted;
-  const { parameters } = writing;
   const named = nameEmbeds(node, wanted, writing);
-  const outputs = bare && !node.grouped ? '1' : shown(outputsSql(node, wanted, { named, writing }));
+  const outputs = selectedSql(node, wanted, { named, writing });
   const joins = node.embeds.flatMap((embed) => {
     const name = nameOf(named, embed);
     const test = isAskedOften(embed) ? [testJoinSql(name, existing(embed, name, writing))] : [];
@@ -146,15 +144,24 @@ export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: StatementDr
     ...node.embeds.filter(({ inner, single }) => inner && !single).map(isThere),
     ...node.conditions.map((condition) => conditionSql(condition, at)),
   ];
-  const order = bare ? [] : node.sorts.map((sort) => sortSql(sort, { relation, named, writing }));
+  const having = node.having.map((condition) => conditionSql(condition, at));
+  const { distinct, order } = orderSql(node, bare, { relation, named, writing });
   return [
-    `select${outputs && ` ${outputs}`} from ${source}`,
+    `select${distinct}${outputs && ` ${outputs}`} from ${source}`,
     ...joins,
     ...(where.length > 0 ? [`where ${where.join(' and ')}`] : []),
     ...groupSql(node, named),
-    ...(order.length > 0 ? [`order by ${order.join(', ')}`] : []),
-    ...rangeSql(node, bare, parameters),
+    ...(having.length > 0 ? [`having ${having.join(' and ')}`] : []),
+    ...order,
+    ...rangeSql(node, bare, writing.parameters),
   ].join(' ');
+}
+
+/** What a node selects: its outputs, an aggregate of its rows, or nothing of use. */
+function selectedSql(node: ReadNode, wanted: NodeSelect, shape: OutputScope): string {
+  const { relation, bare, aggregation, shown = (outputs: string) => outputs } = wanted;
+  if (aggregation) return aggregationSql(aggregation, relation, shape.writing);
+  return bare && !node.grouped ? '1' : shown(outputsSql(node, wanted, shape));
 }
 
 type AliasesByEmbed = ReadonlyMap<Embed, EmbedAliases>;
@@ -192,6 +199,17 @@ function nameOf(named: AliasesByEmbed, embed: Embed): EmbedAliases {
 
 function rowsOf(embed: Embed, name: EmbedAliases, writing: StatementDraft): string {
   return nodeSql(embed.node, ownRows(embed, name, writing), writing);
+}
+
+/** An aggregate of the rows of an embed, whatever it shows of them. */
+function aggregatedSql(
+  embed: Embed,
+  aggregation: Aggregation,
+  { named, writing }: Pick<SortScope, 'named' | 'writing'>,
+): string {
+  const rows = { ...embed.node, grouped: false, having: [], distinct: 0 };
+  const own = ownRows(embed, nameOf(named, embed), writing);
+  return `(${nodeSql(rows, { ...own, aggregation, bare: 'counted' }, writing)})`;
 }
 
 function existing(embed: Embed, name: EmbedAliases, writing: StatementDraft): string {
@@ -240,23 +258,31 @@ function outputSql(
   if (output.kind === 'rows') {
     return grouped ? casted('pg_catalog.count(*)', output.aggregateCast) : 'true';
   }
-  const value =
-    output.kind === 'value'
-      ? represented(valueSql(output.value, relation, writing), output.through)
-      : output.kind === 'embed'
-        ? embedJson(output.embed, nameOf(named, output.embed), (name) => rowsOf(output.embed, name, writing))
-        : asValue(output.embed, output.index, nameOf(named, output.embed));
-  const shown = casted(value, output.cast);
+  const shown = casted(valueOf(output, relation, { named, writing }), output.cast);
   return output.aggregate ? casted(`pg_catalog.${output.aggregate}(${shown})`, output.aggregateCast) : shown;
+}
+
+function valueOf(
+  output: Exclude<Output, { kind: 'all' | 'rows' }>,
+  relation: string,
+  { named, writing }: OutputScope,
+): string {
+  switch (output.kind) {
+    case 'value':
+      return represented(valueSql(output.value, relation, writing), output.through);
+    case 'embed':
+      return embedJson(output.embed, nameOf(named, output.embed), (name) =>
+        rowsOf(output.embed, name, writing),
+      );
+    case 'spread':
+      return asValue(output.embed, output.index, nameOf(named, output.embed));
+    case 'aggregation':
+      return aggregatedSql(output.embed, output.aggregation, { named, writing });
+  }
 }
 
 function represented(value: string, through: TableName | undefined): string {
   return through ? `${qualifiedName(through)}(${value})` : value;
-}
-
-function casted(value: string, type: Cast | undefined): string {
-  if (type === undefined) return value;
-  return `${value}::${typeof type === 'string' ? type : `${qualifiedName(type)}${type.isArray ? '[]' : ''}`}`;
 }
 
 function groupSql({ grouped, outputs }: ReadNode, named: AliasesByEmbed): string[] {
@@ -275,10 +301,26 @@ interface SortScope {
   readonly writing: StatementDraft;
 }
 
-function sortSql(sort: Sort, sorting: SortScope): string {
-  const value = sortedBy(sort, sorting);
-  const { direction, nulls } = sort;
-  return `${value}${direction ? ` ${direction}` : ''}${nulls ? NULLS_SQL[nulls] : ''}`;
+/**
+ * The order of a node, and what goes before its outputs for `distinct`. Both have the same texts: PostgreSQL would not recognise the same
+ * expression with another parameter.
+ */
+function orderSql(
+  { sorts, distinct, offset, limit }: ReadNode,
+  bare: NodeSelect['bare'],
+  sorting: SortScope,
+): { readonly distinct: string; readonly order: readonly string[] } {
+  const isFirst = bare === 'existing' && offset === 0 && limit !== 0;
+  const used = bare ? sorts.slice(0, isFirst ? 0 : distinct) : sorts;
+  const values = used.map((sort) => sortedBy(sort, sorting));
+  const order = used.map(({ direction, nulls }, index) => {
+    return `${values[index]}${direction ? ` ${direction}` : ''}${nulls ? NULLS_SQL[nulls] : ''}`;
+  });
+  const on = isFirst ? [] : values.slice(0, distinct);
+  return {
+    distinct: on.length > 0 ? ` distinct on (${on.join(', ')})` : '',
+    order: bare || order.length === 0 ? [] : [`order by ${order.join(', ')}`],
+  };
 }
 
 function sortedBy(sort: Sort, { relation, named, writing }: SortScope): string {
@@ -289,6 +331,9 @@ function sortedBy(sort: Sort, { relation, named, writing }: SortScope): string {
       return String(sort.index + 1);
     case 'related':
       return `${nameOf(named, sort.embed).join}.${outputAlias(sort.index)}`;
+    case 'aggregation':
+      if (sort.embed) return aggregatedSql(sort.embed, sort.aggregation, { named, writing });
+      return aggregationSql(sort.aggregation, relation, writing);
   }
 }
 

@@ -1,4 +1,5 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
+import type { Aggregation } from '../plan/index.ts';
 
 /** The quoted name of a table or function with its schema. */
 export function qualifiedName({ schema, name }: { readonly schema: string; readonly name: string }): string {
@@ -93,6 +94,8 @@ export interface NodeSelect {
   readonly numbered?: boolean;
   /** What is selected in place of the outputs, given their SQL. */
   readonly shown?: (outputs: string) => string;
+  /** In place of the outputs: an aggregate of the rows without their range. */
+  readonly aggregation?: Aggregation;
   /** No outputs: the rows are only counted without their range, or tested for existence. */
   readonly bare?: 'counted' | 'existing';
   /** Its rows are grouped by, so that JSON of embeds has to be comparable. */

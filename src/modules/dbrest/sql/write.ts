@@ -9,6 +9,7 @@ import {
   type ReadPlan,
   shownMedia,
   type TouchedRows,
+  valuesRead,
   type WriteCondition,
   type WritePlan,
   type WrittenColumn,
@@ -197,14 +198,11 @@ function columnsSql(names: readonly string[]): string {
 }
 
 /** The needed columns; `undefined` if the whole row is needed. */
-function neededColumns({ outputs, sorts, embeds }: ReadPlan): Set<string> | undefined {
+function neededColumns(rows: ReadPlan): Set<string> | undefined {
   const names = new Set<string>();
-  const values = [
-    ...outputs.flatMap((output) => (output.kind === 'value' ? [output.value] : [])),
-    ...sorts.flatMap((sort) => (sort.kind === 'value' ? [sort.value] : [])),
-  ];
+  const { outputs, embeds } = rows;
   if (outputs.some(({ kind }) => kind === 'all')) return undefined;
-  for (const { of } of values) {
+  for (const { of } of valuesRead(rows)) {
     if (of.kind === 'computed') return undefined;
     names.add(of.column.name);
   }

@@ -20,7 +20,8 @@ export async function countRows(plan: Plan, counting: Counting): Promise<Counts 
   const node = countedNode(plan);
   if (!node) return undefined;
   const matching = await countAsRole(node, counting);
-  const isSecured = counting.relation?.rowSecurity === 'applies';
+  // Groups are not compared with rows.
+  const isSecured = counting.relation?.rowSecurity === 'applies' && !node.grouped && node.distinct === 0;
   const visible = matching === 0 ? await countAsRole(withoutFilters(node), counting, 1) : undefined;
   return { matching, visible, unsecured: isSecured ? await countUnsecured(node, counting) : undefined };
 }
@@ -39,6 +40,8 @@ function withoutFilters(node: ReadNode): ReadNode {
     sorts: [],
     offset: 0,
     grouped: false,
+    having: [],
+    distinct: 0,
   };
 }
 

@@ -1,13 +1,14 @@
 import type { CommandAccess } from '../../../contract/index.ts';
-import type {
-  Condition,
-  Embed,
-  NestedInsert,
-  Output,
-  Plan,
-  ReadNode,
-  Value,
-  WritePlan,
+import {
+  type Embed,
+  type NestedInsert,
+  type Output,
+  type Plan,
+  type ReadNode,
+  type Value,
+  valuesAsked,
+  valuesBelow,
+  type WritePlan,
 } from '../plan/index.ts';
 import type { Table, TableName } from '../schema/index.ts';
 
@@ -132,13 +133,13 @@ class Needs {
 
   /** What filters, orders and embeds of a node read. */
   #restrictions(node: ReadNode): void {
-    const { table, conditions, sorts, embeds } = node;
-    const columns = [
-      ...conditions.flatMap((condition) => conditionColumns(condition, table)),
-      ...sorts.flatMap((sort) => (sort.kind === 'value' ? valueColumns(sort.value, table) : [])),
-    ];
+    const { table, embeds } = node;
+    const columns = valuesAsked(node).flatMap((value) => valueColumns(value, table));
     if (columns.length > 0) this.add(table, 'SELECT', columns);
     for (const embed of embeds) this.embed(node, embed);
+    for (const { embed, value } of valuesBelow(node)) {
+      this.add(embed.node.table, 'SELECT', valueColumns(value, embed.node.table));
+    }
   }
 }
 
@@ -150,9 +151,4 @@ function outputColumns(output: Output, table: Table): readonly string[] {
 /** A computed column gets the whole row. */
 function valueColumns({ of }: Value, table: Table): readonly string[] {
   return of.kind === 'column' ? [of.column.name] : [...table.columns.keys()];
-}
-
-function conditionColumns(condition: Condition, table: Table): readonly string[] {
-  if ('terms' in condition) return condition.terms.flatMap((term) => conditionColumns(term, table));
-  return 'embed' in condition ? [] : valueColumns(condition.value, table);
 }

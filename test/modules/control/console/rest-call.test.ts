@@ -51,6 +51,13 @@ const cases: readonly { it: string; call: Partial<RestCall>; url: string; curl: 
   .limit(5);`,
     },
     {
+      it: 'an order by aggregates',
+      call: { order: 'amount.sum(),orders(count).desc.nullslast' },
+      url: 'http://gw/rest/todos?order=amount.sum(),orders(count).desc.nullslast',
+      curl: `curl 'http://gw/rest/todos?order=amount.sum(),orders(count).desc.nullslast'`,
+      supabase: `  .order('amount.sum()')\n  .order('orders(count)', { ascending: false, nullsFirst: false });`,
+    },
+    {
       it: 'a new row with a quote in it',
       call: { method: 'POST', body: `{"task":\n "it's"}` },
       url: 'http://gw/rest/todos',

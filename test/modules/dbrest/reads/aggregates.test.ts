@@ -217,7 +217,7 @@ const faults: readonly FaultCase[] = [
   ['rpc/all_employees?select=id,count()&order=name', 400, '42803', notGrouped('employees.name')],
   ['orders?select=count(),clients()&order=clients(name)', 400, '42803', notGrouped('clients.name')],
   ['orders?select=count(),...clients(n:id.max())&order=clients(id)', 400, '42803', notGrouped('clients.id')],
-  ['orders?select=client_id,n:count()&order=n', 400, '42703', { message: 'column orders.n does not exist' }],
+  ['orders?select=n:client_id,count()&order=n', 400, '42703', { message: 'column orders.n does not exist' }],
 ];
 const orders: readonly RowsCase[] = [
   [

@@ -75,6 +75,29 @@ const counts: readonly ResponseCase[] = [
     range: '0-0/2',
     applied,
   }),
+  page('clients?select=city&distinct=on.*&order=city&limit=1', [{ city: 'Oslo' }], exact, {
+    status: 206,
+    range: '0-0/3',
+    applied,
+  }),
+  page(
+    'clients?select=id&distinct=on.(city)&order=city,id.desc',
+    ids(1, 4),
+    { ...exact, range: '1-2' },
+    { status: 206, range: '1-2/3', applied },
+  ),
+  page('HEAD clients?select=id&distinct=on.(city)', undefined, exact, { range: '0-2/3', applied }),
+  page('clients?select=city&having=count().gt.1', [{ city: 'Oslo' }], exact, { range: '0-0/1', applied }),
+  page('clients?select=id,orders()&order=orders(count).desc,id&limit=1', ids(1), exact, {
+    status: 206,
+    range: '0-0/4',
+    applied,
+  }),
+  page('/two/clients?select=city&distinct=on.*&order=city', [{ city: 'Oslo' }, { city: 'Rome' }], exact, {
+    status: 206,
+    range: '0-1/3',
+    applied,
+  }),
   page('clients?select=city,count()&order=city&limit=1', [{ city: 'Oslo', count: 2 }], exact, {
     status: 206,
     range: '0-0/3',

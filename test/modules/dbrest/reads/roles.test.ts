@@ -38,6 +38,14 @@ const security: readonly ResponseCase[] = [
   ]),
   rows('accounts?select=id,messages(id)&messages.order=id', bob, [{ id: 2, messages: ids(3, 4) }]),
   rows('messages?select=count()', bob, [{ count: 3 }]),
+  rows('accounts?select=id,messages(count)&order=messages(count).desc,id', ann, [
+    { id: 1, messages: [{ count: 2 }] },
+  ]),
+  rows('messages?select=account_id&having=count().gt.1&order=account_id', {}, []),
+  rows('messages?select=account_id&having=count().gt.1&order=account_id', bob, [{ account_id: 2 }]),
+  rows('messages?select=author&distinct=on.*&order=author', ann, [{ author: 'ann' }, { author: 'bob' }]),
+  rows('messages?select=id&distinct=on.(author)&order=author,id.desc', {}, ids(1, 3)),
+  rows('messages?select=id&distinct=on.(author)&order=author,id.desc', admin, ids(2, 4)),
   rows('messages?select=id,accounts!inner(owner)&order=id', ann, [
     { id: 1, accounts: { owner: 'ann' } },
     { id: 2, accounts: { owner: 'ann' } },
@@ -93,6 +101,13 @@ const refusals: readonly ResponseCase[] = [
     'partly?select=id&concealed=eq.x',
     {},
     { status: 401, code: '42501', message: 'permission denied for table partly', challenge: 'Bearer' },
+  ),
+  ...['order=concealed.max()', 'having=concealed.max().is.null', 'distinct=on.(concealed)'].map((query) =>
+    denied(
+      `partly?select=id&${query}`,
+      {},
+      { status: 401, code: '42501', message: 'permission denied for table partly', challenge: 'Bearer' },
+    ),
   ),
   denied('clients', as('no_such_role'), {
     status: 401,

@@ -138,6 +138,35 @@ const bounded: readonly WriteCase[] = [
     prefer: ROWS,
     expected: { status: 200, json: [{ name: 'last' }] },
   },
+  ...['having=count().gt.1', 'distinct=on.*', 'distinct=on.(client_id)', 'order=count()&limit=1'].map(
+    (query) => ({
+      it: `but not by groups: ${query}`,
+      call: `PATCH orders?${query}`,
+      body: { discount: 0.5 },
+      expected: {
+        status: 400,
+        body: error(
+          'PGRST127',
+          'Feature not implemented',
+          'Rows are written one by one: "having", "distinct" and orders by aggregates of them are for reads.',
+        ),
+      },
+    }),
+  ),
+  {
+    it: 'by the number of related rows',
+    call: 'PATCH clients?select=id,orders()&order=orders(count).desc,id&limit=1',
+    body: { city: 'Bergen' },
+    prefer: ROWS,
+    expected: { status: 200, json: [{ id: 1 }] },
+  },
+  {
+    it: 'and shown in groups',
+    call: 'PATCH clients?select=city,count()&order=count().desc&id=lt.3',
+    body: { city: 'Bergen' },
+    prefer: ROWS,
+    expected: { status: 200, json: [{ city: 'Bergen', count: 2 }] },
+  },
   {
     it: 'but not where rows cannot be told apart',
     call: 'DELETE department_sizes?limit=1',

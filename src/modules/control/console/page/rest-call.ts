@@ -156,11 +156,16 @@ function filterStep({ column, operator, value }: Filter): string {
   return `.filter(${literal(column)}, ${literal(operator)}, ${literal(value)})`;
 }
 
+/** A term of an order: a column, an aggregate or a key of a relation, and the words behind it. */
+const TERM = /^(.*?)(?:\.(asc|desc))?(?:\.(nullsfirst|nullslast))?$/;
+
 function orderStep(term: string): string {
-  const [column = '', ...words] = term.trim().split('.');
-  return words.includes('desc')
-    ? `.order(${literal(column)}, { ascending: false })`
-    : `.order(${literal(column)})`;
+  const [, column = '', direction, nulls] = TERM.exec(term.trim()) ?? [];
+  const options = [
+    ...(direction === 'desc' ? ['ascending: false'] : []),
+    ...(nulls === undefined ? [] : [`nullsFirst: ${nulls === 'nullsfirst'}`]),
+  ];
+  return `.order(${literal(column)}${options.length === 0 ? '' : `, { ${options.join(', ')} }`})`;
 }
 
 function literal(text: string): string {
