@@ -18,8 +18,8 @@ export function methodOf(x: Exchange): string {
   return method === 'POST' && x.header('x-http-method-override') === QUERY ? QUERY : method;
 }
 
-/** Its parameters are parsed at once. That many take some 10 ms. */
-const MOST_BYTES = 1_048_576;
+/** Its parameters are parsed at once, which takes some 2 ms, and 50 ms at worst. 5,000 uuids have room. */
+const MOST_BYTES = 262_144;
 
 /**
  * The raw query of a request: that of its URL, and behind it the content of a QUERY. Returns a promise only for a QUERY; it resolves
