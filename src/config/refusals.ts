@@ -11,13 +11,17 @@ interface Refusal {
 const OF_NGINZ: readonly (readonly [RegExp, string])[] = [
   [/^redis2?_/, 'use kv_pass'],
   [/^pgrest(_|$)/, 'use dbrest_pass'],
-  [/^request_?id(_|$)/, 'use $request_id in add_header and proxy_set_header'],
-  [/^canary(_|$)/, 'use split_clients, and map for a header or a cookie'],
-  [/^circuit_breaker(_|$)/, 'use max_fails and fail_timeout of "server", or health_check'],
-  [/^ratelimit(_|$)/, 'use limit_req'],
-  [/^prometheus_metrics(_|$)/, 'use control_api metrics'],
+  [/^request_?id$/, 'request_id_header, or request_id_response, is enough'],
+  [/^request_?id_format$/, 'new ids are UUIDs of version 4'],
+  [/^canary$/, 'canary_percentage, or canary_header, is enough'],
+  [/^canary_cookie$/, 'use map on the variable of the cookie, or canary_header'],
+  [/^canary_upstream$/, 'let map choose the upstream by $ngz_canary, and name its variable in proxy_pass'],
+  [/^circuit_breaker$/, 'circuit_breaker_threshold is enough'],
   [/^consul(_|$)/, 'use dynamic_upstreams_source consul'],
-  [/^echoz/, 'use return, or echo'],
+  [
+    /^echoz_(abort_parent|blocking_sleep|end|foreach_split|location|reset_timer|subrequest|subrequest_async)$/,
+    'use echoz_location_async for a request in the background, or SSI for one whose response is shown',
+  ],
   [/^graphql/, 'gw reads no GraphQL: limit bodies by client_max_body_size, requests by limit_req'],
   [/^jsonschema/, 'gw compares no body with a schema: let auth_request or the upstream decide'],
   [/^transform(_|$)/, 'use sub_filter'],
@@ -90,7 +94,7 @@ const UPSTREAM_CHECK = {
 
 /** Variables of nginx that this version of gw does not have. */
 const NGINX_VARIABLES =
-  /^((geoip|jwt|grpc|otel|oidc|acme|ngz|nchan|upload|memc|naxsi|echo|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
+  /^((geoip|jwt|grpc|otel|oidc|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
 
 /** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
 export function refusalOf(directive: string, context?: Context): Refusal | undefined {

@@ -35,6 +35,7 @@ export type {
   WorkerScope,
 } from './scope.ts';
 export type { Build, LocationFacts } from './build.ts';
+export { countedAs, type CountedLocation, countedLocation } from './counted-location.ts';
 export type {
   CoreConfig,
   DocumentRootConfig,

@@ -7,13 +7,16 @@ import { authRequest } from './auth_request.ts';
 import { brotli } from './brotli.ts';
 import { cache } from './cache/index.ts';
 import { cachePurge } from './cache_purge/index.ts';
+import { canary } from './canary.ts';
 import { charset } from './charset/index.ts';
+import { circuitBreaker } from './circuit_breaker/index.ts';
 import { cluster } from './cluster/index.ts';
 import { control } from './control/index.ts';
 import { core } from './core/index.ts';
 import { dbrest } from './dbrest/index.ts';
 import { dynamicUpstreams } from './dynamic_upstreams/index.ts';
 import { echo } from './echo.ts';
+import { echoz } from './echoz/index.ts';
 import { fastcgi } from './fastcgi/index.ts';
 import { geo } from './geo/index.ts';
 import { geoip2 } from './geoip2/index.ts';
@@ -31,8 +34,10 @@ import { map } from './map/index.ts';
 import { memcached } from './memcached/index.ts';
 import { mirror } from './mirror.ts';
 import { proxy } from './proxy/index.ts';
+import { rateLimit } from './ratelimit/index.ts';
 import { realip } from './realip/index.ts';
 import { referer } from './referer/index.ts';
+import { requestId } from './request_id.ts';
 import { rewrite } from './rewrite/index.ts';
 import { scgi } from './scgi/index.ts';
 import { secureLink } from './secure_link.ts';
@@ -64,6 +69,7 @@ export const MODULES: readonly AnyModule[] = [
   geo,
   geoip2,
   splitClients,
+  canary,
   upstream,
   health,
   referer,
@@ -74,9 +80,13 @@ export const MODULES: readonly AnyModule[] = [
   access,
   authBasic,
   authRequest,
+  // Behind the access phase: nobody without access uses a rate or is a trial.
+  rateLimit,
+  circuitBreaker,
   limitRate,
   // nginx's order of filters: first those that add headers, last the one that compresses the body. What `addition` inserts has
   // passed the filters of its own location.
+  requestId,
   headersMore,
   headers,
   userid,
@@ -98,6 +108,7 @@ export const MODULES: readonly AnyModule[] = [
   scgi,
   memcached,
   echo,
+  echoz,
   kv,
   workerEvents,
   dynamicUpstreams,

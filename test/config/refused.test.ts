@@ -9,8 +9,8 @@ const never = `stream mail tunnel_pass tunnel_buffer_size perl_set js_import
   status_zone keyval_zone auth_jwt more_set_input_headers zstd modsecurity
   vhost_traffic_status_zone nchan_pubsub echo_sleep redis_pass api acme acme_issuer acme_certificate acme_shared_zone acme_cluster
   otel_exporter otel_trace auth_oidc oidc_provider oidc_scope num_map auth_require proxy_bind_dynamic grpc_request_dynamic
-  proxy_allow_upstream memcached_allow_upstream pgrest_pass canary_percentage circuit_breaker_threshold ratelimit_rate consul_address
-  prometheus_metrics request_id_header requestid echoz echozn graphql jsonschema transform waf nftset wechatpay_notify set_unescape_uri encrypted_session_key
+  proxy_allow_upstream memcached_allow_upstream pgrest_pass canary_cookie canary circuit_breaker consul_address
+  request_id_format requestid echoz_foreach_split graphql jsonschema transform waf nftset wechatpay_notify set_unescape_uri encrypted_session_key
   fancyindex subs_filter memc_pass srcache_fetch rtmp auth_ldap SecRulesEnabled`.split(/\s+/);
 
 test('a directive of nginx that is not supported is recognised by its name', () => {
@@ -43,6 +43,13 @@ test('a directive of gw is never refused by name', () => {
 });
 
 test('a variable that only nginx has is recognised by its name', () => {
-  for (const name of ['geoip_city_name', 'jwt_claim_sub', 'grpc_x', 'otel_trace_id', 'oidc_claim_sub'])
+  for (const name of [
+    'geoip_city_name',
+    'jwt_claim_sub',
+    'grpc_x',
+    'otel_trace_id',
+    'oidc_claim_sub',
+    'ratelimit_entries',
+  ])
     expect(isNginxVariable(name), name).toBe(true);
 });

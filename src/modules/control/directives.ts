@@ -125,6 +125,15 @@ export const directives = directivesFor<ControlConfig>()({
     summary: 'Serves one endpoint of the control surface, or all of them below the path of the location.',
     source: 'gw',
   },
+  prometheus_metrics: {
+    contexts: ['location'],
+    args: readers.present,
+    into: 'prometheus',
+    inherit: false,
+    summary:
+      'Shows the numbers of requests by class of status, and their durations, as Prometheus text under the names of nginz. All metrics are at `control_api metrics`.',
+    source: 'nginz prometheus#prometheus_metrics',
+  },
   control_console: {
     contexts: ['location'],
     args: readers.flag,

@@ -16,6 +16,7 @@ import { type Endpoint, guardEndpoint, refuse, type Surface } from './endpoint.t
 import { dictionaryAsked, flagVariables } from './flags.ts';
 import { ENDPOINTS } from './inventory.ts';
 import { metrics } from './metrics.ts';
+import { compilePrometheus } from './prometheus.ts';
 import {
   type ControlConfig,
   type ControlResources,
@@ -32,10 +33,17 @@ export { endpointPath } from './inventory.ts';
 const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
   provision: (config, scope) => openResources({ ...config, console: false }, scope),
   explain: (config, _resources, { location }) => {
-    const { api, console } = config;
+    const { api, console, prometheus } = config;
     if (console) return { content: () => ({ does: 'serves the console' }) };
+    if (prometheus) return { content: tellPrometheus };
     return api === undefined ? {} : { content: tellEndpoint(api, config, location) };
   },
+};
+
+const tellPrometheus: Explainer = (x) => {
+  if (isRead(x)) return { does: 'shows metrics under the names of nginz', unknown: 'the numbers' };
+  x.end(405);
+  return undefined;
 };
 
 function tellEndpoint(api: string, config: ControlConfig, location: LocationFacts): Explainer {
@@ -80,18 +88,20 @@ function tellDictionary(args: string, config: ControlConfig): readonly Explained
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
   directives,
-  content: ['api', 'console'],
-  enabled: ({ api, console, consoleApi, dictionaries, flags }) =>
-    console || consoleApi || api !== undefined || dictionaries !== undefined || flags !== undefined,
+  content: ['api', 'console', 'prometheus'],
+  enabled: ({ api, prometheus, console, consoleApi, dictionaries, flags }) =>
+    console || consoleApi || [api, prometheus, dictionaries, flags].some((part) => part !== undefined),
   validate,
 
-  showsRequestCounts: ({ api, console }) =>
+  showsRequestCounts: ({ api, prometheus, console }) =>
     console ||
+    prometheus === true ||
     api === WHOLE_INVENTORY ||
     ENDPOINTS.some((endpoint) => endpoint.name === api && endpoint.showsRequestCounts),
 
-  sensitive: ({ api, console }) => {
+  sensitive: ({ api, prometheus, console }) => {
     if (console) return { rule: 'control-public', field: 'console' };
+    if (prometheus) return { rule: 'status-exposed', field: 'prometheus' };
     if (api === undefined || isHarmless(api)) return undefined;
     return { rule: api === metrics.name ? 'status-exposed' : 'control-public', field: 'api' };
   },
@@ -129,9 +139,10 @@ function isHarmless(api: string): boolean {
 
 function partsOf(surface: Surface): LocationParts {
   const {
-    config: { api },
+    config: { api, prometheus },
     resources: { console },
   } = surface;
+  if (prometheus) return { content: compilePrometheus(surface.resources, surface.build), quiet: true };
   if (console) return { content: compileConsole(surface, console), quiet: true, slashRedirect: true };
   return api === undefined ? {} : { content: compileApi(api, surface), slashRedirect: true };
 }

@@ -8,7 +8,7 @@ import {
 import type { Endpoint } from './endpoint.ts';
 import { decodeFlag } from './flags.ts';
 
-const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Formats metrics in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
 export function prometheusText(families: readonly MetricFamily[]): string {

@@ -7,6 +7,8 @@ import { type ConsoleResources, openConsole } from './console/history.ts';
 export interface ControlConfig {
   /** Name of the endpoint that this location serves, or `WHOLE_INVENTORY`. */
   readonly api?: string;
+  /** This location serves metrics under the names of nginz. */
+  readonly prometheus?: true;
   /** This location serves the console. */
   readonly console: boolean;
   /** The console tries requests on REST locations, as any role that they may have. */

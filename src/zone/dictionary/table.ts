@@ -39,6 +39,8 @@ interface ReserveOptions {
   readonly replaced: number;
   readonly evict: boolean;
   readonly nowMs: number;
+  /** Entries that store a later time are not evicted. */
+  readonly keepAfterMs?: number;
 }
 
 /**
@@ -163,12 +165,12 @@ export class Table {
    * Makes room for a payload that replaces the entry `replaced` (0: none). Expired entries are removed or, with
    * `evict`, the least recently used ones. Returns false if there is not enough room.
    */
-  reserve(payloadBytes: number, { replaced, evict, nowMs }: ReserveOptions): boolean {
+  reserve(payloadBytes: number, { replaced, evict, nowMs, keepAfterMs }: ReserveOptions): boolean {
     const needed =
       this.#blocksFor(payloadBytes) - (replaced === 0 ? 0 : this.#blocksFor(this.payloadBytes(replaced)));
     if (this.freeBlocks >= needed) return true;
     if (this.#blocksFor(payloadBytes) > this.geometry.blocks) return false;
-    if (evict) this.#evict(needed, replaced);
+    if (evict) this.#evict(needed, replaced, keepAfterMs);
     else this.#removeExpired(nowMs, replaced);
     return this.freeBlocks >= needed;
   }
@@ -265,12 +267,12 @@ export class Table {
   }
 
   /** Removes the least recently used entries. The one that is replaced stays: its blocks are already counted. */
-  #evict(needed: number, replaced: number): void {
+  #evict(needed: number, replaced: number, keepAfterMs: number = Infinity): void {
     const { u32 } = this.#memory;
     if (replaced !== 0 && !this.isDeleted(replaced)) this.touch(replaced);
     while (this.freeBlocks < needed) {
       const { oldest } = this;
-      if (oldest === 0 || oldest === replaced) return;
+      if (oldest === 0 || oldest === replaced || this.expiresMs(oldest) > keepAfterMs) return;
       this.remove(oldest);
       u32[EVICTED_WORD] = this.evicted + 1;
     }

@@ -51,15 +51,19 @@ export class RequestRates {
     this.#lock.release();
   }
 
-  /** Finds the chosen key or adds it with 0. Returns false if the zone is too small for it. */
-  find(): boolean {
+  /**
+   * Finds the chosen key or adds it with 0. Returns false if the zone is too small for it. Keys that were written after `keepAfterMs`
+   * are not dropped for it.
+   */
+  find(keepAfterMs: number = Infinity): boolean {
     const table = this.#table;
     this.#entry = table.find(this.#payload, NEVER);
     if (this.#entry !== 0) {
       table.touch(this.#entry);
       return true;
     }
-    if (!table.reserve(this.#payload.length, { replaced: 0, nowMs: NEVER, evict: true })) return false;
+    const options = { replaced: 0, nowMs: NEVER, evict: true, keepAfterMs };
+    if (!table.reserve(this.#payload.length, options)) return false;
     table.insert(this.#payload, { value: 0, expiresMs: NEVER });
     this.#entry = table.newest;
     return true;

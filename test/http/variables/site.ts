@@ -49,6 +49,9 @@ const COMPANIONS: Readonly<Record<string, string>> = {
   limit_req_zone: 'limit_req zone=own burst=1000 nodelay;',
   log_format: 'access_log logs/x own;',
   map: 'add_header y $own;',
+  ratelimit_cost: 'ratelimit_rate 1000;',
+  ratelimit_key: 'ratelimit_rate 1000;',
+  ratelimit_skip: 'ratelimit_rate 1000;',
   secure_link: 'secure_link_md5 x; add_header y $secure_link;',
   secure_link_md5: 'secure_link $arg_x,1; add_header y $secure_link;',
   set: 'add_header y $own;',
@@ -71,8 +74,11 @@ export function locationOf(form: Form, nth: number, places: Places): Location {
   return { http, location: rest };
 }
 
+/** Directives whose text is the response. */
+const ECHOES = /^echo(?!z_(?:before_body|after_body|status|header)$)/;
+
 function contentOf({ directive, module, text }: Form, { port, redisPort }: Places): string {
-  const answers = directive.endsWith('_pass') || directive === 'echo' || module === 'static';
+  const answers = directive.endsWith('_pass') || ECHOES.test(directive) || module === 'static';
   if (answers || directive === 'alias' || directive === 'root') return '';
   if (module === 'kv') return `kv_pass 127.0.0.1:${redisPort};`;
   if (module === 'worker_events')

@@ -1,0 +1,206 @@
+import type { Word } from '../../../grammar/index.ts';
+import { type ArgReader, directivesFor, readers } from '../../config/index.ts';
+import {
+  type Build,
+  countedAs,
+  type CountedLocation,
+  countedLocation,
+  type LocationParts,
+  type ModuleExplanation,
+  moduleFor,
+  type VariableDefinition,
+} from '../../contract/index.ts';
+import { upstreamFacts } from '../../forwarding/index.ts';
+import { type Exchange, type Getter, logContext, stateKey } from '../../http/index.ts';
+import { openRequestRates, zoneIdentity } from '../../zone/index.ts';
+import { type Admission, Circuit, type Outcome, type Ticket } from './circuit.ts';
+
+/** `circuit_breaker_threshold number`, and where it was set. */
+interface Threshold {
+  readonly failures: number;
+  readonly counted: CountedLocation;
+}
+
+interface CircuitBreakerConfig {
+  readonly threshold?: Threshold;
+  readonly timeoutMs?: number;
+  readonly successes?: number;
+}
+
+const DEFAULTS = { timeoutMs: 30_000, successes: 2 } as const;
+
+const number = readers.integer({ min: 1, max: 1_000_000 });
+
+const threshold: ArgReader<Threshold> = readers.words(number, (words, scope) => {
+  const [word] = words as [Word];
+  // What became of a request's tries is kept only where a variable shows it.
+  scope.complexValue({ ...word, value: '$upstream_status', literals: [] });
+  const failures = number.read(words, scope);
+  return failures === undefined ? undefined : { failures, counted: countedLocation(scope) };
+});
+
+/** Reads a time; a number without a unit counts milliseconds, as in nginz. */
+const timeout: ArgReader<number> = readers.oneWord('time', ({ value, span }, { report, directive }) => {
+  const timeoutMs = readers.parseTimeMs(/^\d+$/.test(value) ? `${value}ms` : value) ?? 0;
+  if (timeoutMs > 0) return timeoutMs;
+  report.emerg(`"${directive}" directive invalid value`, span, 'expected a time such as 30s or 500ms');
+  return undefined;
+});
+
+const CONTEXTS = ['location'] as const;
+
+const directives = directivesFor<CircuitBreakerConfig>()({
+  circuit_breaker_threshold: {
+    contexts: CONTEXTS,
+    args: threshold,
+    into: 'threshold',
+    summary:
+      'After how many failed requests in a row the circuit opens: requests get 503 at once. A request has failed if the upstream gave a status from 500 on or none, or, where none was asked, if the response has such a status. A location has one circuit with those inside it that have no threshold of their own.',
+    source: 'nginz circuit-breaker#circuit_breaker_threshold',
+  },
+  circuit_breaker_timeout: {
+    contexts: CONTEXTS,
+    args: timeout,
+    into: 'timeoutMs',
+    defaultText: '30s',
+    summary:
+      'After which time an open circuit is half open: one request at a time is let through as a trial. A number without a unit counts milliseconds.',
+    source: 'nginz circuit-breaker#circuit_breaker_timeout',
+  },
+  circuit_breaker_success_threshold: {
+    contexts: CONTEXTS,
+    args: number,
+    into: 'successes',
+    defaultText: '2',
+    summary: 'After how many trials in a row that succeed the circuit closes. One that fails opens it anew.',
+    source: 'nginz circuit-breaker#circuit_breaker_success_threshold',
+  },
+});
+
+/** Declared by every location with a threshold; each circuit takes 128 bytes. */
+const ZONE = { name: 'gw circuits', kind: 'request limit', sizeBytes: 1_048_576, key: 'circuits' } as const;
+const STATUS = 503;
+
+/** What circuits said of a request: how to settle those that let it through, and the last word. */
+interface Passage {
+  readonly passed: Map<string, () => void>;
+  admission: Admission;
+}
+
+const PASSAGE = stateKey<Passage>('circuit breaker');
+
+/** Tells how a request ended. `round`: the first of its upstreams that this location has asked. */
+function outcomeOf(x: Exchange, round: number): Outcome {
+  const tried = upstreamFacts(x)?.rounds[round]?.at(-1);
+  const status = tried && tried.status > 0 ? tried.status : x.status;
+  if (status === 499 || status === 0) return 'unknown';
+  return status >= 500 && status < 600 ? 'failure' : 'success';
+}
+
+type Circuits = (build: Build) => { readonly circuit: Circuit; readonly key: string } | undefined;
+
+/** Asks the circuit, and tells it of the response when its head is decided, or when the request ends without one from here. */
+function compileParts(
+  { circuit, key }: NonNullable<ReturnType<Circuits>>,
+  { log, location }: Build,
+): Pick<LocationParts, 'precontent' | 'filter'> {
+  const level = { open: 'warn', closed: 'notice' } as const;
+  const settling = (x: Exchange, ticket: Ticket): (() => void) => {
+    const round = upstreamFacts(x)?.rounds.length ?? 0;
+    let isSettled = false;
+    return () => {
+      if (isSettled) return;
+      isSettled = true;
+      circuit.settle(ticket, outcomeOf(x, round), (state) =>
+        log.write(level[state], `the circuit of location "${location.path}" is ${state}`, logContext(x)),
+      );
+    };
+  };
+  return {
+    precontent(x) {
+      if (x.main !== x) return undefined;
+      const passage: Passage = x.state(PASSAGE) ?? { passed: new Map(), admission: 'allow' };
+      if (passage.passed.has(key)) return undefined;
+      x.setState(PASSAGE, passage);
+      const ticket = circuit.admit();
+      passage.admission = typeof ticket === 'string' ? ticket : 'allow';
+      if (typeof ticket === 'string') {
+        if (ticket === 'busy') log.write('error', 'the memory of the circuits is busy', logContext(x));
+        return x.end(STATUS);
+      }
+      const settle = settling(x, ticket);
+      passage.passed.set(key, settle);
+      x.onEnd(settle);
+      return undefined;
+    },
+    filter(x) {
+      if (x.main === x) x.state(PASSAGE)?.passed.get(key)?.();
+    },
+  };
+}
+
+const explanation: ModuleExplanation<CircuitBreakerConfig, Circuits> = {
+  runs: true,
+  explain: ({ threshold: own, timeoutMs = DEFAULTS.timeoutMs }) => ({
+    precontent: () => ({
+      does: `responds with ${STATUS} while its circuit is open: for ${timeoutMs / 1000} s after ${own?.failures ?? 0} failures in a row`,
+      unknown: 'the state of the circuit',
+    }),
+  }),
+};
+
+const STATE = 'The state of the circuit of the location: `closed`, `open` or `half_open`.';
+const readAdmission: Getter = ({ main }) => main.state(PASSAGE)?.admission;
+const withoutCircuit: VariableDefinition = { summary: STATE, compile: () => () => undefined };
+
+/** Locations that stop asking an upstream which fails (nginz's circuit-breaker module). */
+export const circuitBreaker = moduleFor<CircuitBreakerConfig>()<Circuits>({
+  name: 'circuit_breaker',
+  directives,
+  variables: {
+    ngz_circuit_state: withoutCircuit,
+    ngz_circuit_admission: {
+      summary: '`allow`, or why not: `open`, `half_open_busy` (during a trial), `busy` (its memory).',
+      live: true,
+      compile: () => readAdmission,
+    },
+  },
+  enabled: (config) => Object.values(config).some((part) => part !== undefined),
+  validate({ threshold: own, timeoutMs, successes }, report) {
+    if (own) return;
+    const predicate = 'requires "circuit_breaker_threshold"';
+    if (timeoutMs !== undefined) report.on('timeoutMs', predicate);
+    if (successes !== undefined) report.on('successes', predicate);
+  },
+  zones: ({ threshold: own }) => (own ? [{ zone: ZONE, field: 'threshold' }] : []),
+  provision: (config, worker) => {
+    const buffer = worker.zone(ZONE.name);
+    const rates = worker.share(
+      `circuits ${zoneIdentity(buffer)}`,
+      () => openRequestRates(buffer, worker.workerId),
+      () => undefined,
+    );
+    return ({ serverNames }) => {
+      const { threshold: own } = config;
+      if (!own) return undefined;
+      const key = countedAs(own.counted, serverNames);
+      const { timeoutMs = DEFAULTS.timeoutMs, successes = DEFAULTS.successes } = config;
+      return { key, circuit: new Circuit(rates, { key, failures: own.failures, timeoutMs, successes }) };
+    };
+  },
+  defines: (_config, circuits) => ({
+    ngz_circuit_state: {
+      summary: STATE,
+      live: true,
+      compile: (build) => {
+        const found = circuits(build);
+        return () => found?.circuit.state;
+      },
+    },
+  }),
+  compile: (_config, circuits, build) => {
+    const found = circuits(build);
+    return found ? compileParts(found, build) : {};
+  },
+  explanation,
+});

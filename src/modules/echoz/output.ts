@@ -1,0 +1,51 @@
+import { type Exchange, type Getter, type ResponseStream } from '../../http/index.ts';
+
+/** More text than this is sent before the rest is made. */
+const MOST_BYTES = 65_536;
+
+/** The body that directives write one after another. As long as none sends what there is, its length is known. */
+export class Output {
+  readonly #x: Exchange;
+  readonly #typeOf: Getter;
+  #waiting: Buffer[] = [];
+  #bytes = 0;
+  /** `null`: to HEAD, only the head is sent. */
+  #stream: ResponseStream | null | undefined;
+
+  constructor(x: Exchange, typeOf: Getter) {
+    this.#x = x;
+    this.#typeOf = typeOf;
+  }
+
+  /** Text waits to be sent. */
+  get hasText(): boolean {
+    return this.#bytes > 0;
+  }
+
+  async add(piece: Buffer): Promise<void> {
+    this.#waiting.push(piece);
+    this.#bytes += piece.byteLength;
+    if (this.#bytes > MOST_BYTES) await this.send();
+  }
+
+  /** Sends the head, and the text so far. */
+  async send(): Promise<void> {
+    if (this.#stream === undefined) this.#stream = this.#x.stream(200, this.#typeOf(this.#x) ?? '') ?? null;
+    const text = this.#take();
+    if (this.#x.aborted || !this.#stream || text.byteLength === 0) return;
+    if (!this.#stream.write(text)) await this.#stream.drained();
+  }
+
+  async end(): Promise<void> {
+    if (this.#stream === undefined) return this.#x.send(200, this.#typeOf(this.#x) ?? '', this.#take());
+    await this.send();
+    this.#stream?.end();
+  }
+
+  #take(): Buffer {
+    const text = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    this.#bytes = 0;
+    return text;
+  }
+}

@@ -1,0 +1,34 @@
+import { monotonicMs, type RequestRates } from '../../zone/index.ts';
+
+/** How long requests of a key are counted together; it begins with the first of them. */
+const WINDOW_MS = 1000;
+
+/** A request to count. */
+interface Demand {
+  readonly key: string;
+  readonly cost: number;
+  readonly limit: number;
+}
+
+/** Counts a request if its second has room for it. `full`: the seconds of others have not ended, and take all of the memory. */
+export function take(
+  rates: RequestRates,
+  { key, cost, limit }: Demand,
+  nowMs: number = monotonicMs(),
+): 'allow' | 'deny' | 'full' | 'busy' {
+  rates.choose(key);
+  if (!rates.acquire()) return 'busy';
+  try {
+    if (!rates.find(nowMs - WINDOW_MS)) return 'full';
+    if (nowMs - rates.writtenMs >= WINDOW_MS) {
+      rates.writtenMs = nowMs;
+      rates.number = 0;
+    }
+    const total = rates.number + cost;
+    if (cost > 0 && total > limit) return 'deny';
+    rates.number = total;
+    return 'allow';
+  } finally {
+    rates.release();
+  }
+}

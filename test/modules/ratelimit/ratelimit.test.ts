@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest';
+import { type Gateway, oneGateway, startGateway } from '../../harness/gateway.ts';
+import { callOn, openHttp2 } from '../../harness/http2-client.ts';
+
+const load = oneGateway({ workers: 2 });
+
+/** Requests at once, whose statuses are counted; a second is long for them, and they begin one of their own. */
+async function statuses(gw: Gateway, paths: readonly string[]): Promise<Readonly<Record<number, number>>> {
+  const all = await Promise.all(paths.map(async (path) => (await gw.fetch(path)).status));
+  const counted: Record<number, number> = {};
+  for (const status of all) counted[status] = (counted[status] ?? 0) + 1;
+  return counted;
+}
+
+const times = (number: number, path = '/'): string[] => Array<string>(number).fill(path);
+const KEY = 'ratelimit_key $arg_k;';
+const OK = 'error_page 404 = @in;';
+const IN = 'location @in { return 200 in; }';
+
+const cases = [
+  { it: 'admits the rate', conf: 'ratelimit_rate 5r/s;', paths: times(8), counts: { 200: 5, 429: 3 } },
+  {
+    it: 'admits a rate without a unit',
+    conf: 'ratelimit_rate 5;',
+    paths: times(8),
+    counts: { 200: 5, 429: 3 },
+  },
+  {
+    it: 'admits the burst beside the rate',
+    conf: 'ratelimit_rate 2r/s; ratelimit_burst 4;',
+    paths: times(9),
+    counts: { 200: 6, 429: 3 },
+  },
+  {
+    it: 'counts by a key',
+    conf: `ratelimit_rate 2r/s; ${KEY}`,
+    paths: [...times(3, '/?k=a'), ...times(3, '/?k=b')],
+    counts: { 200: 4, 429: 2 },
+  },
+  {
+    it: 'counts by a long key as a whole',
+    conf: `ratelimit_rate 1r/s; ${KEY}`,
+    paths: [...times(2, `/?k=${'x'.repeat(500)}a`), ...times(2, `/?k=${'x'.repeat(500)}b`)],
+    counts: { 200: 2, 429: 2 },
+  },
+  {
+    it: 'counts by the address if the key is empty',
+    conf: `ratelimit_rate 2r/s; ${KEY}`,
+    paths: times(3),
+    counts: { 200: 2, 429: 1 },
+  },
+  {
+    it: 'does not take an address in a key for that of a client',
+    conf: `ratelimit_rate 1r/s; ${KEY}`,
+    paths: ['/', '/?k=127.0.0.1'],
+    counts: { 200: 2 },
+  },
+  {
+    it: 'counts a request as several',
+    conf: 'ratelimit_rate 6r/s; ratelimit_cost $arg_c;',
+    paths: times(4, '/?c=3'),
+    counts: { 200: 2, 429: 2 },
+  },
+  {
+    it: 'counts a request as one where its cost is no number',
+    conf: 'ratelimit_rate 2r/s; ratelimit_cost $arg_c;',
+    paths: [...times(2, '/?c=-5'), ...times(2, '/?c=x')],
+    counts: { 200: 2, 429: 2 },
+  },
+  {
+    it: 'admits what costs nothing',
+    conf: 'ratelimit_rate 1r/s; ratelimit_cost $arg_c;',
+    paths: times(4, '/?c=0'),
+    counts: { 200: 4 },
+  },
+  {
+    it: 'never admits what costs more than the limit',
+    conf: 'ratelimit_rate 5r/s; ratelimit_cost $arg_c;',
+    paths: times(2, '/?c=6'),
+    counts: { 429: 2 },
+  },
+  ...['1', 'true', 'YES', 'on'].map((value) => ({
+    it: `skips for ${value}`,
+    conf: 'ratelimit_rate 1r/s; ratelimit_skip $arg_s;',
+    paths: times(4, `/?s=${value}`),
+    counts: { 200: 4 },
+  })),
+  {
+    it: 'skips for nothing else',
+    conf: 'ratelimit_rate 1r/s; ratelimit_skip $arg_s;',
+    paths: [...times(1, '/?s=0'), ...times(1, '/?s=11'), ...times(1, '/?s=')],
+    counts: { 200: 1, 429: 2 },
+  },
+  {
+    it: 'counts nobody whom the access phase refuses, and everybody whom one check admits',
+    conf: 'ratelimit_rate 2r/s; satisfy any; allow 127.0.0.1; auth_request /auth;',
+    paths: times(3),
+    counts: { 200: 2, 429: 1 },
+  },
+];
+for (const [index, { it, conf, paths, counts }] of cases.entries()) {
+  test(`ratelimit ${it}`, async (t) => {
+    // A location of its own, since counts outlive a reload.
+    const gw = await load(
+      t,
+      `${OK} server { server_name n${index}; ${IN} location = /auth { return 401; } location / { ${conf} } }`,
+    );
+    expect(await statuses(gw, paths)).toEqual(counts);
+  });
+}
+
+test('a second that has ended begins anew, and what was refused did not count', async (t) => {
+  const gw = await load(t, `${OK} server { ${IN} location /anew { ratelimit_rate 3r/s; } }`);
+  expect(await statuses(gw, times(9, '/anew'))).toEqual({ 200: 3, 429: 6 });
+  await expect.poll(async () => (await gw.fetch('/anew')).status, { timeout: 5000 }).toBe(200);
+});
+
+test('locations count for themselves, and nested ones with the location whose rate they have', async (t) => {
+  const gw = await load(
+    t,
+    `${OK} server { ${IN} location /a { ratelimit_rate 2r/s; location /a/b {} location /a/c { ratelimit_rate 2r/s; } } }`,
+  );
+  expect(await statuses(gw, [...times(2, '/a'), ...times(2, '/a/b')])).toEqual({ 200: 2, 429: 2 });
+  expect(await statuses(gw, times(3, '/a/c'))).toEqual({ 200: 2, 429: 1 });
+});
+
+test('a request counts once, also if it is redirected within its location, and not for its subrequests', async (t) => {
+  const gw = await load(
+    t,
+    (dir) =>
+      `server { root ${dir}/www; location / { ratelimit_rate 2r/s; ssi on; try_files $uri/index.html $uri =404; } }`,
+    { 'www/d/index.html': '<!--# include virtual="/p.html" -->!', 'www/p.html': 'p' },
+  );
+  await gw.expect('GET /d', { status: 200, body: 'p!' });
+  expect(await statuses(gw, times(2, '/d'))).toEqual({ 200: 1, 429: 1 });
+});
+
+test('variables tell what was decided, and an error page is shown', async (t) => {
+  const shown = '"$ratelimit_result $ratelimit_source $ratelimit_key $ratelimit_cost"';
+  const gw = await load(
+    t,
+    `error_page 404 = @in; error_page 429 = @in;
+     server { location @in { return 200 ${shown}; }
+       location /v { ratelimit_rate 3r/s; ${KEY} ratelimit_cost $arg_c; } location /none { } }`,
+  );
+  await gw.expect('GET /v?k=a&c=2', { body: 'allow variable a 2' });
+  await gw.expect('GET /v?k=a&c=2', { body: 'deny variable a 2' });
+  await gw.expect('GET /v', { body: 'allow ip 127.0.0.1 1' });
+  await gw.expect('GET /none', { body: '   ' });
+  await gw.waitForLog(/\[error\] .*limiting requests by "ratelimit_rate": more than 3 in a second, client: /);
+});
+
+test('all workers and HTTP/2 share a count, which goes on after a reload', async (t) => {
+  const conf = `${OK} server { server_name many; http2 on; ${IN} location / { ratelimit_rate 40r/s; } }`;
+  const gw = await startGateway(t, conf, { workers: 4 });
+  const session = openHttp2(gw.port);
+  const half = Array.from({ length: 40 }, async () => (await callOn(session, '/')).status);
+  const found = [...(await Promise.all(half)), (await callOn(session, '/')).status];
+  session.close();
+  expect(found.filter((status) => status === 200)).toHaveLength(40);
+  expect(await gw.reload(`# another line\n${conf}`)).toBe('done');
+});
