@@ -1,10 +1,7 @@
 import { type ParamConfig, rangeParam } from './params.ts';
 import type { Protocol, Target } from './protocol.ts';
 
-/**
- * Gives what protocols with CGI parameters have in common: no URI, no trailers, and no body whose length does not stand in front of
- * it.
- */
+/** Gives what protocols with CGI parameters have in common: no URI, no trailers, and `CONTENT_LENGTH` in front of the body. */
 export function cgiProtocol(
   params: readonly ParamConfig[] | undefined,
   hiddenHeaders: readonly string[],

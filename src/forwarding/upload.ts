@@ -18,7 +18,7 @@ export interface Upload {
   readonly bytes: Uint8Array | undefined;
   /** The body was passed on while it was received, so it cannot be sent to another peer. */
   readonly isSpent: boolean;
-  /** What was passed on is still kept, for a peer that takes the place of one that has refused it unseen. */
+  /** What was passed on is still kept, so that another peer can be sent it if the first one has not processed the request. */
   readonly isKept: boolean;
   begin(connection: Carrier, sender: Sender): void;
   /** The connection can take more. */
@@ -79,10 +79,10 @@ export class PassingUpload implements Upload {
   readonly bodyBytes: number;
   isSpent = false;
   readonly #x: Exchange;
-  /** All that was received; `undefined`: that is too much to be kept, or is not needed any more. */
+  /** All that was received; `undefined`: it was too much to be kept, or is not needed any more. */
   #kept: Buffer[] | undefined = [];
   #keptBytes = 0;
-  /** All that was received, for `$request_body`; `undefined`: that is too much, or the variable is not used. */
+  /** All that was received, for `$request_body`; `undefined`: it was too much, or the variable is not used. */
   #remembered: Buffer[] | undefined;
   #receivedBytes = 0;
   readonly #rememberedBytes: number;
@@ -91,7 +91,7 @@ export class PassingUpload implements Upload {
   /** What has come in this turn of the event loop. */
   #gathered: Buffer[] = [];
   #due: NodeJS.Immediate | undefined = undefined;
-  /** The peer, or the lack of one, holds the client back. */
+  /** The next piece is not read from the client yet: the peer is slow, or there is none at the moment. */
   #isHeld = false;
   #taken: (() => void) | undefined = undefined;
 
@@ -143,7 +143,7 @@ export class PassingUpload implements Upload {
     return this.#isHeld ? new Promise((resolve) => (this.#taken = resolve)) : undefined;
   }
 
-  /** What comes together goes out together, and with the end of the body if that has come, too. */
+  /** Pieces that arrive in one turn of the event loop are sent as one, together with the end of the body if it has arrived. */
   #passSoon(sender: Sender): void {
     this.#due ??= setImmediate(() => {
       this.#due = undefined;
@@ -160,7 +160,7 @@ export class PassingUpload implements Upload {
     this.#gathered = [];
     const piece = first && others.length > 0 ? Buffer.concat([first, ...others]) : first;
     const connection = this.#connection;
-    // Without a connection, another peer may be asked: it gets this piece with the others.
+    // Without a connection, another peer may be tried: `#repeat` sends it this piece with those before it.
     if (!connection?.isOpen) this.#isHeld = this.#kept !== undefined && !this.#x.done;
     else if (this.#isWhole) connection.finish(piece);
     else if (piece) this.#isHeld = !connection.write(piece);

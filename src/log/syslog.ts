@@ -258,23 +258,26 @@ interface Syslog {
   close(): Promise<void>;
 }
 
-/** A refusal comes with the datagram after the one that it is about, so a server that is away takes every other one. */
-const TOLD_FOR_MS = 60_000;
+/**
+ * Time within which a problem is reported once. Success does not end it: the refusal of a datagram is the result of the next one, so
+ * every other datagram to a port that is closed seems to have been sent.
+ */
+const REPORT_INTERVAL_MS = 60_000;
 
-/** Opens a syslog destination (RFC 3164). `tell` receives a problem, and once a minute that it lasts. */
+/** Opens a syslog destination (RFC 3164). `tell` receives each new problem, and again once a minute while it lasts. */
 export function openSyslog(target: SyslogTarget, tell: (trouble: string) => void): Syslog {
   const { server, facility, severity: usual } = target;
-  let told = { trouble: '', atMs: 0 };
-  const tellOnce = (trouble: string): void => {
+  let last = { trouble: '', atMs: 0 };
+  const report = (trouble: string): void => {
     const atMs = performance.now();
-    if (trouble === told.trouble && atMs - told.atMs < TOLD_FOR_MS) return;
-    told = { trouble, atMs };
+    if (trouble === last.trouble && atMs - last.atMs < REPORT_INTERVAL_MS) return;
+    last = { trouble, atMs };
     tell(trouble);
   };
   const channel =
     server.kind === 'udp'
-      ? openUdpChannel(server, target, tellOnce)
-      : openLoggerChannel(server.path, target, tellOnce);
+      ? openUdpChannel(server, target, report)
+      : openLoggerChannel(server.path, target, report);
   return {
     write: (message, severity = usual) => channel.send(facility * 8 + severity, message),
     close: () => channel.close(),

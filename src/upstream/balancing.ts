@@ -38,8 +38,9 @@ function compareTimes({ by, inflight }: { by: MeasuredTime; inflight: boolean })
 }
 
 /**
- * A slow peer gets another chance: its time counts half for each `fail_timeout` without a pick. It is one request, since the mean
- * stays what it was measured to be (nginx: ngx_http_upstream_least_time_eta).
+ * The divisor of a peer's mean time. It doubles with each `fail_timeout` in which the peer was not selected, so that a slow peer is
+ * tried again. It is tried with one request: that ends its idle time, and the mean is as it was
+ * (nginx: ngx_http_upstream_least_time_eta).
  */
 function idleDivisor({ state, failTimeoutSeconds }: LivePeer, nowMs: number): number {
   const idle = Math.floor(nowMs / 1000) - state.checked;

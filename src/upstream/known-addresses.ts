@@ -24,7 +24,7 @@ export class KnownAddresses {
   /** Replaces the addresses of a server. */
   keep(server: Server, addresses: readonly ServerAddress[]): void {
     const key = keyOf(server);
-    // A reload may change the port.
+    // The port comes from the configuration, which a reload may change.
     const portless = withPort(addresses, server, 0);
     const change = this.#text.change((text) => {
       const next = JSON.stringify({ ...read(text), [key]: portless });
@@ -48,7 +48,7 @@ function keyOf({ target, resolve }: Server): string {
   ]).toLowerCase();
 }
 
-/** Replaces the port of the addresses of a name; those of a service have the ports of their records. */
+/** Replaces the port in the addresses of a name. Those of a service keep the ports of their SRV records. */
 function withPort(
   addresses: readonly ServerAddress[],
   { resolve }: Server,

@@ -173,8 +173,9 @@ export class RequestStream implements Carrier {
   }
 
   /**
-   * Node.js ends a stream before it resets it: the peer would take what it has got for the whole body. NO_ERROR would wait until
-   * what is written has been sent; a stream that is destroyed before stays in nghttp2, which asks it for data for ever.
+   * Resets the stream. Node.js ends a stream before it resets it, which `_final` prevents: the peer would take an incomplete body
+   * for a complete one. The code is never NO_ERROR: Node.js delays such a reset until all pending data has been sent, and a
+   * stream that is destroyed before that stays in nghttp2, which asks it for data in an endless loop.
    */
   #reset(stream: ClientHttp2Stream): void {
     stream._final = (done) => done();
@@ -182,7 +183,7 @@ export class RequestStream implements Carrier {
     stream.destroy();
   }
 
-  /** The peer will not look at the request any more: its number is above the last one that a GOAWAY names. */
+  /** Marks the stream as refused if its number is above the last one that a GOAWAY names: the peer will not process it. */
   refuseAbove(lastId: number): void {
     const id = this.#stream?.id;
     if (id === undefined || id > lastId) this.#isRefused = true;
@@ -235,7 +236,7 @@ export class RequestStream implements Carrier {
     if (!this.#hasHead || this.#isCut || isReset) return;
     const caller = this.#caller as Caller;
     this.#settle();
-    // The peer needs no more of the request than it has read.
+    // The peer has responded without the rest of the body.
     if (!stream.writableFinished) this.#reset(stream);
     caller.end(this.#trailers);
   }

@@ -28,7 +28,7 @@ export function compileFastcgi(
   };
   return {
     ...cgiProtocol(config.params, ['Status']),
-    // A record tells where the body ends.
+    // An empty record ends the body.
     takesUnknownLength: true,
     targetOf: compileAddress(pass, location, build),
     compileHead: (isForCache) => compileHead(config, isForCache, build),

@@ -10,7 +10,7 @@ import { clearSeat } from '../seat.ts';
  *   slot     0 digest of the peer's key (4 words, 0 0 0 0: never used)   4 uses   5 requests at this moment
  *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)   11 exclusions
  *            12 f64 start of its slow start (ms; 0: none)   14 f64 mean time to the head (ms; 0: unknown)
- *            16 f64 mean time to the last byte   18 last pick (s)   19 picks   20 failures   21 weight
+ *            16 f64 mean time to the last byte   18 picks   19 failures   20 weight
  *            32 a cell for each active check of the peer: see `check-cell.ts`
  *   column   one per thread id, behind all slots: for each slot its uses, its requests and (f64) the sum of the start
  *            times (ms) of these requests, by that thread alone, so that what a dead thread held can be given back

@@ -141,7 +141,10 @@ for (const { it, path, missing, reason = '2: No such file or directory' } of roo
     expect(existsSync(join(gw.dir, 'named/evil.log'))).toBe(false);
   });
 
-/** Lines to logs `a`, `b` …; `>a` renames the log of `a`, so that what is still open is seen. What nginx 1.22 does. */
+/**
+ * A step such as `a1` writes line 1 to the log of `a`; `>a` renames that log: a file that was still open gets further lines under
+ * its new name. The expected files are those of nginx 1.22.
+ */
 test('open_log_file_cache keeps the names used last, those with too few lines as well, and opens those with enough', async (t) => {
   const gw = await load(
     t,

@@ -380,7 +380,7 @@ test('an upload that its client gives up is reset, and never ended', async (t) =
   expect(sent(FRAME.data).map(({ flags, payload }) => [flags, String(payload)])).toEqual([[0, 'half']]);
 });
 
-/** What a peer sends behind a response that it gave before it had read the body. */
+/** The room in its window that a peer gives after a response which it sent before it had read the body. */
 const roomAfterTheResponse = [
   {
     it: 'gives room',
