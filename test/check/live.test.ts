@@ -24,6 +24,14 @@ const SCHEMA = `
   create table api.notes (id int primary key);
   alter table api.notes enable row level security;
   create table closed.books (id int primary key);
+  create schema shown;
+  grant usage on schema shown to anon;
+  create schema hidden;
+  create table hidden.authors (id int primary key);
+  create view shown.authors with (security_invoker = true) as select id from hidden.authors;
+  create table shown.notes (
+    id int primary key, book_id int references closed.books, author_id int references hidden.authors
+  );
   grant select on api.clients, api.notes to anon;
   grant insert on api.orders to anon;
   grant select on closed.books to anon;
@@ -134,6 +142,11 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
       'GW652 the anonymous role may read all rows of api.clients: no row security',
       'GW655 embedding along api.orders (client_id) has no index to use',
     ],
+  },
+  {
+    it: 'has keys without an index to a table that is not shown, and to one that a view shows',
+    conf: () => rest(db.dsn, 'dbrest_schemas shown; dbrest_anon_role anon;'),
+    says: ['GW655 embedding along shown.notes (author_id) has no index to use'],
   },
   {
     it: 'has views, policies and overloads that do not do what they seem to',

@@ -53,6 +53,7 @@ with anon as (
   from tables t cross join anon a
   where not t.relrowsecurity and has_schema_privilege(a.oid, t.schema, 'usage')
 ), foreign_keys as (
+  -- Nothing can be embedded along a key to a table that the schemas do not show, by itself or in a view.
   select t.name, k.conrelid, k.conkey, (
     select string_agg(quote_ident(a.attname), ', ' order by p.position)
     from unnest(k.conkey) with ordinality p (number, position)
@@ -60,6 +61,14 @@ with anon as (
   ) as columns
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid and k.contype = 'f'
+  where exists (select from served s join pg_catalog.pg_class c on c.relnamespace = s.oid where c.oid = k.confrelid)
+    or exists (
+      select from served s
+      join pg_catalog.pg_class v on v.relnamespace = s.oid and v.relkind in ('v', 'm')
+      join pg_catalog.pg_rewrite r on r.ev_class = v.oid
+      join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = r.oid
+        and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = k.confrelid
+    )
 )
 select json_build_object(
   'version', current_setting('server_version_num')::int,
