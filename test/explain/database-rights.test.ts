@@ -68,6 +68,31 @@ const cases: readonly {
       ],
     },
   },
+  ...['having=secret.max().is.null', 'order=secret.max()', 'distinct=on.(secret)'].map((query) => ({
+    it: `a column that only groups read: ${query}`,
+    url: `/rest/open_items?select=id&${query}`,
+    facts: {
+      privilege: ['api.open_items: anon has no SELECT of secret; no row security'],
+      why: [
+        'anon has no SELECT on the column secret of api.open_items: grant select ("secret") on api.open_items to "anon"',
+        '42501: permission denied for table open_items',
+      ],
+    },
+  })),
+  {
+    it: 'a table by whose rows others are ordered',
+    url: '/rest/open_items?select=id,parts()&order=parts(item.max())',
+    facts: {
+      privilege: [
+        'api.open_items: anon has SELECT; no row security',
+        'api.parts: anon has no SELECT; no row security',
+      ],
+      why: [
+        'anon has no SELECT on api.parts: grant select on api.parts to "anon"',
+        '42501: permission denied for table parts',
+      ],
+    },
+  },
   {
     it: 'an upsert, which also reads and changes',
     url: '/rest/open_items',
