@@ -76,6 +76,28 @@ test.each(methods)('%s may use %s by %j', async (role, path, expected) => {
   );
 });
 
+test('with dbrest_nested_insert, new rows may have rows of related tables', async () => {
+  const describe = async (nestedInsert: boolean) => {
+    const document = await api.describe({ anonRole: 'web_user', nestedInsert });
+    await SwaggerParser.validate(structuredClone(document) as never);
+    const { schemas } = document.components;
+    return ['authors.insert', 'books.insert'].map((name) => schemas[name]);
+  };
+  const row = (name: string) => ({ $ref: `#/components/schemas/${name}.insert` });
+  const nested = (name: string, schema: object) =>
+    expect.objectContaining({
+      allOf: [{ properties: expect.objectContaining({ [name]: schema }) as object }],
+    }) as object;
+  expect(await describe(true)).toEqual([
+    nested('books', { type: 'array', items: row('books') }),
+    nested('authors', row('authors')),
+  ]);
+  const [, book] = await describe(true);
+  // The rows of the author around it, or in it, tell the author.
+  expect(book).toMatchObject({ required: ['title', 'mail'] });
+  expect(JSON.stringify(await describe(false))).not.toContain('allOf');
+});
+
 test('paths that can be read say that they take a QUERY', async () => {
   const { paths } = await api.describe({ anonRole: 'anon' });
   const told = ['/books', '/written'].map((path) => 'description' in (paths[path] ?? {}));

@@ -92,7 +92,13 @@ class DocumentDraft {
     this.#subject = subject;
     this.functions = api.functionPath === undefined ? [] : callable(known.functions?.get(schema), rights);
     const names = new Set(tables.map(({ table }) => table.name));
-    this.#context = { known, hasComponent: (of, table) => of === schema && names.has(table) };
+    const insertable = new Set(tables.flatMap(({ table, methods }) => (methods.post ? [table.name] : [])));
+    const nests = (of: string, table: string): boolean => of === schema && insertable.has(table);
+    this.#context = {
+      known,
+      hasComponent: (of, table) => of === schema && names.has(table),
+      nests: api.nestedInsert ? nests : undefined,
+    };
     const profiles = profileParameters(api.schemas);
     const profile = (name: string) => (name in profiles ? [{ $ref: `#/components/parameters/${name}` }] : []);
     this.#profiles = {

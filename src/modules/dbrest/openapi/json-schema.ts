@@ -40,6 +40,8 @@ export interface TypeContext {
   readonly known: Schema;
   /** True if the rows of a table have a component. */
   readonly hasComponent: (schema: string, table: string) => boolean;
+  /** Present with `dbrest_nested_insert`: true if rows of a table can be inserted. */
+  readonly nests?: ((schema: string, table: string) => boolean) | undefined;
 }
 
 /** Types that `to_json` does not convert to strings. */

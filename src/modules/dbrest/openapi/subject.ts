@@ -30,11 +30,13 @@ export interface ApiFacts {
   readonly aggregates: boolean;
   readonly etag: boolean;
   readonly rowVersion: string | undefined;
+  readonly nestedInsert: boolean;
 }
 
 /** The properties of the API of a location. */
 export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'kind' | 'path'>): ApiFacts {
   const { schemas, rpc, jwtKeys, anonRole, aggregates, etag, rowVersion } = config;
+  const { nestedInsert } = config;
   const path = functionPathOf(location, rpc);
   const batches = batchPath(location, config)?.slice(location.path.replace(/\/$/, '').length);
   return {
@@ -47,6 +49,7 @@ export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'ki
     aggregates,
     etag,
     rowVersion,
+    nestedInsert,
   };
 }
 
