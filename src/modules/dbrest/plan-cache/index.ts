@@ -194,7 +194,7 @@ function contentShape(content: Content): string | undefined {
     case 'none':
       return '';
     case 'rows': {
-      // What other tables get is planned each time.
+      // Rows of other tables are planned each time: a shape has the keys of one table only.
       if (content.rows.nested) return undefined;
       const { kind, keys, numbered = false, isText = false, isSeveral = false } = content.rows;
       return keysShape(`${kind} ${numbered} ${isText} ${isSeveral}`, keys);

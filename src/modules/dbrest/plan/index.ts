@@ -40,17 +40,11 @@ export {
 } from './node.ts';
 export { isByKey, versionColumn, type WriteCondition } from './row-version.ts';
 export { planRead, type PlannedRead } from './read.ts';
-export {
-  type Conflict,
-  elementsKey,
-  type FoundWrite,
-  type PlannedWrite,
-  type TouchedRows,
-  type WritePlan,
-  type WrittenColumns as Written,
-} from './write.ts';
-export { type InsertedRows, type NestedInsert, writtenTables } from './nested.ts';
-export type { WrittenColumn } from './written.ts';
+export type { Conflict, InsertPlan } from './insert.ts';
+export { type InsertedRows, type NestedInsert, writtenTables } from './nested-insert.ts';
+export type { DeletePlan, TouchedRows, UpdatePlan } from './update.ts';
+export { elementsKey, type FoundWrite, type PlannedWrite, type WritePlan } from './write.ts';
+export type { WrittenColumn, WrittenColumns } from './written-columns.ts';
 
 /** A planned request: all its names have been found in the schema. */
 export type Plan = (PlannedRead | PlannedWrite | PlannedCall | PlannedDescription | PlannedOptions) & {

@@ -11,7 +11,7 @@ import {
   schemaNotExposed,
 } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
-import { methodOf, QUERY } from './asked-query.ts';
+import { methodOf, QUERY } from './query-method.ts';
 import { type Accepted, acceptedMedia, type Media, withDescription } from './media.ts';
 import { isBodyless, type Precondition, preconditionOf } from './precondition.ts';
 import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
@@ -20,7 +20,7 @@ import type { ReadQuery } from './tree.ts';
 /** The method, resource and headers of a request, checked as far as no schema is needed. */
 export interface RequestHead {
   readonly kind: 'read' | 'write' | 'call' | 'describe' | 'options';
-  /** QUERY also for a POST that stands for one. */
+  /** `QUERY` also for a POST that stands for it. */
   readonly method: string;
   /** No body has to be made for the response. */
   readonly isBodyless: boolean;

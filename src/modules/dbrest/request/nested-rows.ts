@@ -1,25 +1,26 @@
 import { type JsonSlice, OPEN_ARRAY, OPEN_OBJECT, slicesOf } from '../json-slices.ts';
 
-/** What the rows of a body have in one member: an object each, or lists of objects. */
+/** The objects that the rows of a body have in one member: one each, or lists of them. */
 export interface NestedRows {
   readonly form: 'object' | 'array';
   /** The keys of the objects, in the order of the first one. */
   readonly keys: readonly string[];
-  /** Not all of them have these keys, or there is something else than objects. */
+  /** Some of them have other keys, or there are values other than objects. */
   readonly differs: boolean;
   readonly rows: number;
-  /** The same of the members of these objects, by key. */
+  /** The objects in the members of these objects, by key. */
   readonly nested: NestedMembers;
 }
 
 export type NestedMembers = ReadonlyMap<string, NestedRows>;
 
-/** Deeper objects are values of JSON columns. */
+/** Levels of nested rows. Deeper objects are values of JSON columns. */
 export const DEEPEST_ROWS = 4;
-/** More keys than a table has columns belong to values of JSON columns. */
+/** PostgreSQL's limit for the columns of a table. An object with more keys is the value of a JSON column. */
 const MOST_KEYS = 1_600;
-/** Most keys that are kept of a body; objects with others are none that could be rows. */
+/** Most keys of a body that are kept. An object with further keys is not taken for a row. */
 const MOST_KEPT = 20_000;
+/** A name of 63 bytes, each written as `\uXXXX`, in quotes. */
 const LONGEST_KEY_BYTES = 63 * 6 + 2;
 
 /** A member of rows while they are read. */
@@ -54,7 +55,7 @@ interface ScanScope {
   readonly kept: { left: number };
 }
 
-/** Adds what a member of one row has. */
+/** Adds the objects that one row has in a member. */
 function* addValue(draft: MemberDraft, value: Buffer, scope: ScanScope): Generator<undefined, void> {
   const first = firstByte(value);
   if (first === OPEN_OBJECT) {

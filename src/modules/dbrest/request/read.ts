@@ -1,5 +1,5 @@
 import type { DbrestConfig } from '../directives/index.ts';
-import { QUERY } from './asked-query.ts';
+import { QUERY } from './query-method.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';
@@ -15,7 +15,7 @@ export interface ReadRequest {
 
 /** The texts of a request that are parsed together. */
 export interface QuerySource {
-  /** The raw query string, with the content of a QUERY. */
+  /** The raw query string, followed by the body of a QUERY. */
   readonly args: string;
   /** The header `Range`. */
   readonly range: string | undefined;

@@ -48,8 +48,8 @@ export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponsePar
 const LONGEST_LOCATION = 2_048;
 
 /**
- * The URI of the rows as the client named them, with the parameters in an order of their own (PostgREST). None if it is long, or not
- * what names them.
+ * The URI of the rows as the client named them, with sorted parameters (PostgREST). None if it is long, or if the body of a QUERY
+ * names the rows.
  */
 function contentLocation(
   { request: { requestUri } }: Exchange,

@@ -83,7 +83,7 @@ function respondWithCount(
   };
 }
 
-/** What a write with a condition came upon. */
+/** The counts by which the condition of a write is judged. */
 interface Outcomes {
   /** The rows that the query finds. */
   readonly matched: number | undefined;
@@ -139,7 +139,7 @@ function judgeElements({ write }: PlannedWrite, found: Row | undefined): void {
   if (repeated) throw unfitElement(Number(repeated), key, 'repeated');
 }
 
-/** Throws if rows were left out of an insert with rows of other tables: which of them others refer to is told by their order. */
+/** Throws if rows were left out of an insert with rows of other tables: other rows refer to them by their number. */
 function judgeNested({ write }: PlannedWrite, inserts: Results): void {
   if (write.kind !== 'insert' || !write.nested) return;
   for (const row of inserts) if (row?.[0] !== row?.[1]) throw leftOutRows();

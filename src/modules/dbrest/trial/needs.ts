@@ -96,15 +96,15 @@ class Needs {
     this.#restrictions(node);
   }
 
-  /** Rows of a related table in an insert: which of them are referred to is read. */
-  nested(around: Table, { table, columns, pairs, isFirst, nested }: NestedInsert): void {
+  /** Rows of a related table in an insert: the columns that other rows refer to are read. */
+  nested(outer: Table, { table, columns, pairs, isReferenced, nested }: NestedInsert): void {
     const here = pairs.map(([own]) => own);
     const there = pairs.map(([, other]) => other);
     const written = columns.map(({ column }) => column.name);
-    this.add(table, 'INSERT', isFirst ? written : [...written, ...there]);
-    if (isFirst) this.add(around, 'INSERT', here);
-    this.add(isFirst ? table : around, 'SELECT', isFirst ? there : here);
-    for (const below of nested) this.nested(table, below);
+    this.add(table, 'INSERT', isReferenced ? written : [...written, ...there]);
+    if (isReferenced) this.add(outer, 'INSERT', here);
+    this.add(isReferenced ? table : outer, 'SELECT', isReferenced ? there : here);
+    for (const inner of nested) this.nested(table, inner);
   }
 
   embed(parent: ReadNode, { by, node }: Embed): void {

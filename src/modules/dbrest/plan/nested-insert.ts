@@ -10,17 +10,17 @@ import { DEEPEST_ROWS, type NestedMembers, type NestedRows, type SelectedEmbed }
 import type { Relationship, Table } from '../schema/index.ts';
 import { findEmbedSource } from './embed.ts';
 import type { Context } from './node.ts';
-import { type WrittenColumn, writtenColumn } from './written.ts';
+import { type WrittenColumn, writtenColumn } from './written-columns.ts';
 
 /** Rows of a related table that an insert has in a member of its own rows. */
 export interface NestedInsert extends InsertedRows {
   /** The member. */
   readonly member: string;
   readonly form: 'object' | 'array';
-  /** Columns of the rows around them, and the columns here that are equal to them. */
+  /** Columns of the rows that they are in, and the columns here that are equal to them. */
   readonly pairs: Relationship['pairs'];
-  /** The rows around them refer to these, which are inserted first; otherwise these refer to them. */
-  readonly isFirst: boolean;
+  /** The rows that they are in refer to them, so they are inserted first; otherwise they refer to those. */
+  readonly isReferenced: boolean;
 }
 
 /** Rows of one table, and those below them. */
@@ -35,30 +35,30 @@ export interface InsertedRows {
 const MOST_ROWS = 10_000;
 const MOST_MEMBERS = 20;
 
-/** Counts what a body nests. */
-interface Counted {
+/** The number of nested rows of a body, and of the members that hold them. */
+interface NestingCount {
   rows: number;
   members: number;
 }
 
-/** Where rows are in a body, and what their members have. */
-interface RowsAt {
+/** Rows in a body: their path, and what is in their members. */
+interface BodyRows {
   readonly path: readonly string[];
   readonly keys: readonly string[];
   readonly members: NestedMembers;
 }
 
 /** Plans the rows of a body and those of related tables in it. Throws a `DbrestFault`. */
-export function planNested(rows: RowsAt, table: Table, context: Context): InsertedRows {
-  return planRowsAt(rows, table, { context, counted: { rows: 0, members: 0 } });
+export function planNested(rows: BodyRows, table: Table, context: Context): InsertedRows {
+  return planBodyRows(rows, table, { context, counted: { rows: 0, members: 0 } });
 }
 
 interface NestingScope {
   readonly context: Context;
-  readonly counted: Counted;
+  readonly counted: NestingCount;
 }
 
-function planRowsAt({ path, keys, members }: RowsAt, table: Table, scope: NestingScope): InsertedRows {
+function planBodyRows({ path, keys, members }: BodyRows, table: Table, scope: NestingScope): InsertedRows {
   const columns: WrittenColumn[] = [];
   const nested: NestedInsert[] = [];
   for (const key of keys) {
@@ -68,20 +68,21 @@ function planRowsAt({ path, keys, members }: RowsAt, table: Table, scope: Nestin
     else if (below) nested.push(planMember({ path: [...path, key], below }, table, scope));
     else throw noWrittenColumn(table.name, key);
   }
-  for (const { isFirst, pairs, member } of nested) {
-    const own = isFirst ? pairs.map(([here]) => here) : [];
+  for (const { isReferenced, pairs, member } of nested) {
+    const own = isReferenced ? pairs.map(([here]) => here) : [];
     const twice = columns.find(({ column }) => own.includes(column.name));
     if (twice) throw givenTwice(pathText(path, twice.column.name), pathText(path, member));
   }
   return { table, columns, nested };
 }
 
-interface MemberAt {
+/** A member of rows that holds rows. */
+interface BodyMember {
   readonly path: readonly string[];
   readonly below: NestedRows;
 }
 
-function planMember({ path, below }: MemberAt, origin: Table, scope: NestingScope): NestedInsert {
+function planMember({ path, below }: BodyMember, origin: Table, scope: NestingScope): NestedInsert {
   const { context, counted } = scope;
   const member = path.at(-1) as string;
   const shown = pathText(path);
@@ -105,12 +106,12 @@ function planMember({ path, below }: MemberAt, origin: Table, scope: NestingScop
   if (counted.members > MOST_MEMBERS)
     throw tooLarge(`at most ${MOST_MEMBERS} members with rows of other tables`);
   if (counted.rows > MOST_ROWS) throw tooLarge(`at most ${MOST_ROWS} rows of other tables`);
-  const rows = planRowsAt({ path, keys: below.keys, members: below.nested }, table, scope);
+  const rows = planBodyRows({ path, keys: below.keys, members: below.nested }, table, scope);
   const { pairs, owns } = by;
   const filled = pairs.map(([, there]) => there);
   const twice = owns ? undefined : rows.columns.find(({ column }) => filled.includes(column.name));
   if (twice) throw givenTwice(pathText(path, twice.column.name), pathText(path.slice(0, -1)));
-  return { ...rows, member, form: below.form, pairs, isFirst: owns };
+  return { ...rows, member, form: below.form, pairs, isReferenced: owns };
 }
 
 function pathText(path: readonly string[], ...more: readonly string[]): string {

@@ -3,15 +3,15 @@ import type { Exchange } from '../../../http/index.ts';
 import { invalidBody, unreadableQuery } from '../fault/index.ts';
 import { receiveBody } from './body.ts';
 
-/** The method of reads whose parameters are in their content, as those of a form (draft-ietf-httpbis-safe-method-w-body). */
+/** The method of reads that have their parameters in the body, as a form (draft-ietf-httpbis-safe-method-w-body). */
 export const QUERY = 'QUERY';
 
-/** The media type of the content of a QUERY. */
+/** The media type of the body of a QUERY. */
 export const QUERY_TYPE = 'application/x-www-form-urlencoded';
 
 /**
- * The method of a request. A POST may stand for a QUERY, which not every client can send. A page of another site cannot add the
- * header that says so without having asked for it.
+ * The method of a request. Not every client can send a QUERY, so a POST with a header stands for it. A page of another origin needs a
+ * preflight request to send that header.
  */
 export function methodOf(x: Exchange): string {
   const { method } = x;
@@ -22,8 +22,8 @@ export function methodOf(x: Exchange): string {
 const MOST_BYTES = 262_144;
 
 /**
- * The raw query of a request: that of its URL, and behind it the content of a QUERY. Returns a promise only for a QUERY; it resolves
- * to `undefined` when the response has been sent or the client has gone. Rejects with PGRST102 for content of another type.
+ * The raw query of a request: that of its URL, followed by the body of a QUERY. Returns a promise only for a QUERY; it resolves
+ * to `undefined` when the response has been sent or the client has gone. Rejects with PGRST102 for a body of another type.
  */
 export function argsOf(x: Exchange): string | Promise<string | undefined> {
   return methodOf(x) === QUERY ? receiveArgs(x) : x.args;

@@ -1,0 +1,71 @@
+import { noWrittenColumn } from '../fault/index.ts';
+import type { WriteQuery, WrittenBody } from '../request/index.ts';
+import type { Column, Table, TableName } from '../schema/index.ts';
+import { baseOf } from './condition.ts';
+import type { Context } from './node.ts';
+
+/** A column and the member of the body that holds its values. */
+export interface WrittenColumn {
+  readonly column: Column;
+  /** Name of the member. */
+  readonly member: string;
+  /** Type of the value. For a domain its base type, because the domain may reject a NULL that a default replaces. */
+  readonly type: string;
+  /** The value is passed as text and cast. */
+  readonly isText?: boolean;
+  /** The value is JSON, from which this function makes that of the column. */
+  readonly through?: TableName;
+}
+
+interface Member {
+  readonly member: string;
+  /** All values of the body are texts. */
+  readonly isText?: boolean | undefined;
+}
+
+/** Plans how the values of a column are read from a member. */
+export function writtenColumn(
+  column: Column,
+  { member, isText }: Member,
+  { known }: Pick<Context, 'known'>,
+): WrittenColumn {
+  const through = known.representations?.get(column.type)?.written;
+  if (through) return { column, member, type: 'json', through };
+  const type = baseOf(column.type, known);
+  return { column, member, type, ...(isText && /^jsonb?$/.test(type) && { isText }) };
+}
+
+/** The columns of a body that are written. */
+export interface WrittenColumns {
+  /** A single row, or an array of rows. */
+  readonly form: 'object' | 'array';
+  readonly columns: readonly WrittenColumn[];
+  /** Columns that a row of the body lacks get their default instead of NULL. */
+  readonly defaults: boolean;
+}
+
+/** What a write is planned from. */
+export interface WriteSource {
+  readonly query: WriteQuery;
+  readonly body: WrittenBody;
+  /** Missing columns get their default. */
+  readonly defaults: boolean;
+}
+
+/** Plans the columns of a body that are written. Throws PGRST204. */
+export function writtenColumns(
+  { query, body, defaults }: WriteSource,
+  table: Table,
+  context: Context,
+): WrittenColumns {
+  const names = [...new Set(query.columns ?? body.keys)];
+  const columns = names.map((name, i) => {
+    const column = table.columns.get(name);
+    if (!column) throw noWrittenColumn(table.name, name);
+    // A column that the lines lack gets a number after their last one, which has no values.
+    const number = body.keys.lastIndexOf(name) + 1 || body.keys.length + 1 + i;
+    const member = body.numbered ? String(number) : name;
+    return writtenColumn(column, { member, isText: body.isText }, context);
+  });
+  return { form: body.kind, columns, defaults: defaults && query.columns !== undefined };
+}
