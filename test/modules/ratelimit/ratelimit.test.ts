@@ -148,7 +148,9 @@ test('a request counts once, also if it is redirected within its location, and n
   );
   const found = await inOneSecond(async () => [
     (await gw.fetch('/d')).body,
-    ...(await Promise.all([gw.fetch('/d'), gw.fetch('/d')])).map(({ status }) => status).sort(),
+    ...(await Promise.all([gw.fetch('/d'), gw.fetch('/d')]))
+      .map(({ status }) => status)
+      .toSorted((a, b) => a - b),
   ]);
   expect(found).toEqual(['p!', 200, 429]);
 });
