@@ -79,10 +79,9 @@ function originOf(text: string): Origin | undefined {
 }
 
 function printNginz(source: Source): number {
-  const { text, commented, left } = translateNginz(source);
+  const { text, left } = translateNginz(source);
   process.stdout.write(text);
-  if (commented.length > 0) say(`not carried over, as the comments say: ${commented.join(', ')}`);
-  if (left.length > 0) say(`left as they are, though gw does not have them: ${left.join(', ')}`);
+  if (left.length > 0) say(`left as they are, and refused by gw: ${left.join(', ')}`);
   return 0;
 }
 

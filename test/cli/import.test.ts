@@ -57,6 +57,21 @@ for (const file of readdirSync(GOLDENS)) {
   });
 }
 
+test('gw import of nginz leaves what gw does not have, so that nothing is served without it', async (t) => {
+  const source =
+    'http { server {\n  listen 80; redis_pass h;\n  waf on;\n  location / { jsonschema a; return 200; }\n} }\n';
+  const dir = directoryWith(t, { source });
+  const { code, stdout, stderr } = await gw(dir, ['import', '--from', 'nginz', 'source']);
+  expect([code, stderr]).toEqual([0, 'gw: left as they are, and refused by gw: waf, jsonschema\n']);
+  writeFileSync(join(dir, 'gateway.conf'), stdout);
+  expect(await gw(dir, ['-tq'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /"waf" directive is not supported[^]*"jsonschema" directive is not supported/,
+    ) as string,
+  });
+});
+
 const refused: readonly { it: string; args: readonly string[]; code: number; stderr: RegExp }[] = [
   {
     it: 'of another account',
