@@ -1,15 +1,15 @@
 import { monotonicMs, type RequestRates } from '../../zone/index.ts';
 
-/** Until another try to write down how a request ended. */
+/** Time until the outcome of a request is recorded again, if the memory was locked. */
 const RETRY_MS = 50;
 
 /** `open`: requests are refused until its time is over; `half_open`: one at a time is let through. */
 type State = 'closed' | 'open' | 'half_open';
-/** What a circuit says of a request; `half_open_busy`: another one is the trial; `busy`: its memory is locked. */
+/** The decision of a circuit on a request. `half_open_busy`: another request is the trial; `busy`: the memory is locked. */
 export type Admission = 'allow' | 'open' | 'half_open_busy' | 'busy';
 export type Outcome = 'success' | 'failure' | 'unknown';
 
-/** A request that was let through; as a trial, until when it is the only one. */
+/** A request that was admitted. For a trial: the time until which no other one is admitted. */
 export interface Ticket {
   readonly trialUntilMs?: number;
 }
@@ -57,14 +57,14 @@ export class Circuit {
     });
   }
 
-  /** Lets a request through, or says why not. */
+  /** Admits a request, or returns why not. */
   admit(): Ticket | Exclude<Admission, 'allow'> {
     const admitted = this.#locked((rates): Ticket | Exclude<Admission, 'allow'> => {
       const { number: value, writtenMs } = rates;
       if (value >= 0) return {};
       const nowMs = this.#nowMs();
       if (nowMs < writtenMs) return isTrial(value) ? 'half_open_busy' : 'open';
-      // A trial whose end nobody learns, since its worker died, keeps others out no longer than this.
+      // The outcome of a trial is never recorded if its worker dies: after this time, another trial may begin.
       const trialUntilMs = nowMs + this.#limits.timeoutMs;
       rates.number = notClosed(successesIn(value), true);
       rates.writtenMs = trialUntilMs;
@@ -73,7 +73,7 @@ export class Circuit {
     return admitted ?? 'busy';
   }
 
-  /** Writes down how a request ended that was let through. Calls `changed` if that opens or closes the circuit. */
+  /** Records how an admitted request ended. Calls `changed` if that opens or closes the circuit. */
   settle(ticket: Ticket, outcome: Outcome, changed: (state: 'open' | 'closed') => void): void {
     const settled = this.#locked((rates) => {
       if (ticket.trialUntilMs === undefined) return this.#count(rates, outcome);
@@ -85,7 +85,7 @@ export class Circuit {
   }
 
   #count(rates: RequestRates, outcome: Outcome): 'open' | 'same' {
-    // What began before the circuit opened decides nothing about it any more.
+    // A request that began before the circuit opened does not count.
     if (rates.number < 0 || outcome === 'unknown') return 'same';
     if (outcome === 'failure' && rates.number + 1 >= this.#limits.failures) return this.#open(rates);
     rates.number = outcome === 'failure' ? rates.number + 1 : 0;

@@ -33,7 +33,7 @@ const number = readers.integer({ min: 1, max: 1_000_000 });
 
 const threshold: ArgReader<Threshold> = readers.words(number, (words, scope) => {
   const [word] = words as [Word];
-  // What became of a request's tries is kept only where a variable shows it.
+  // The outcomes of a request's tries are kept only where a variable such as `$upstream_status` needs them.
   scope.complexValue({ ...word, value: '$upstream_status', literals: [] });
   const failures = number.read(words, scope);
   return failures === undefined ? undefined : { failures, counted: countedLocation(scope) };
@@ -55,7 +55,7 @@ const directives = directivesFor<CircuitBreakerConfig>()({
     args: threshold,
     into: 'threshold',
     summary:
-      'After how many failed requests in a row the circuit opens: requests get 503 at once. A request has failed if the upstream gave a status from 500 on or none, or, where none was asked, if the response has such a status. A location has one circuit with those inside it that have no threshold of their own.',
+      'Number of failed requests in a row after which the circuit opens: further requests get 503 at once. A request has failed if the upstream responded with a status from 500 on or not at all; without an upstream, if the response has such a status. Nested locations without a threshold of their own share the circuit.',
     source: 'nginz circuit-breaker#circuit_breaker_threshold',
   },
   circuit_breaker_timeout: {
@@ -64,7 +64,7 @@ const directives = directivesFor<CircuitBreakerConfig>()({
     into: 'timeoutMs',
     defaultText: '30s',
     summary:
-      'After which time an open circuit is half open: one request at a time is let through as a trial. A number without a unit counts milliseconds.',
+      'Time after which an open circuit becomes half open: one request at a time is let through as a trial. A number without a unit counts milliseconds.',
     source: 'nginz circuit-breaker#circuit_breaker_timeout',
   },
   circuit_breaker_success_threshold: {
@@ -72,7 +72,8 @@ const directives = directivesFor<CircuitBreakerConfig>()({
     args: number,
     into: 'successes',
     defaultText: '2',
-    summary: 'After how many trials in a row that succeed the circuit closes. One that fails opens it anew.',
+    summary:
+      'Number of successful trials in a row after which the circuit closes. A trial that fails opens it again.',
     source: 'nginz circuit-breaker#circuit_breaker_success_threshold',
   },
 });
@@ -81,7 +82,7 @@ const directives = directivesFor<CircuitBreakerConfig>()({
 const ZONE = { name: 'gw circuits', kind: 'request limit', sizeBytes: 1_048_576, key: 'circuits' } as const;
 const STATUS = 503;
 
-/** What circuits said of a request: how to settle those that let it through, and the last word. */
+/** The decisions of circuits on a request: how to settle with those that admitted it, and the last decision. */
 interface Passage {
   readonly passed: Map<string, () => void>;
   admission: Admission;
@@ -89,7 +90,7 @@ interface Passage {
 
 const PASSAGE = stateKey<Passage>('circuit breaker');
 
-/** Tells how a request ended. `round`: the first of its upstreams that this location has asked. */
+/** Returns how a request ended. `round`: the index of the first upstream that this location passed it to. */
 function outcomeOf(x: Exchange, round: number): Outcome {
   const tried = upstreamFacts(x)?.rounds[round]?.at(-1);
   const status = tried && tried.status > 0 ? tried.status : x.status;
@@ -99,7 +100,7 @@ function outcomeOf(x: Exchange, round: number): Outcome {
 
 type Circuits = (build: Build) => { readonly circuit: Circuit; readonly key: string } | undefined;
 
-/** Asks the circuit, and tells it of the response when its head is decided, or when the request ends without one from here. */
+/** Asks the circuit, and settles with it when the head of the response is known or the request ends without one. */
 function compileParts(
   { circuit, key }: NonNullable<ReturnType<Circuits>>,
   { log, location }: Build,
@@ -153,7 +154,7 @@ const STATE = 'The state of the circuit of the location: `closed`, `open` or `ha
 const readAdmission: Getter = ({ main }) => main.state(PASSAGE)?.admission;
 const withoutCircuit: VariableDefinition = { summary: STATE, compile: () => () => undefined };
 
-/** Locations that stop asking an upstream which fails (nginz's circuit-breaker module). */
+/** Locations that stop passing requests to an upstream which fails (nginz's circuit-breaker module). */
 export const circuitBreaker = moduleFor<CircuitBreakerConfig>()<Circuits>({
   name: 'circuit_breaker',
   directives,

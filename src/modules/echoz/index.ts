@@ -38,7 +38,7 @@ export const echoz = moduleFor<EchozConfig>()({
   },
 });
 
-/** A redirect is followed; subrequests are not made, and nothing is waited for. */
+/** Explains the steps: a redirect is followed, but no subrequest is made and nothing waits. */
 function compileExplainer(steps: readonly Step[], build: Build): Explainer {
   const last = steps.at(-1);
   if (last?.kind !== 'redirect') return () => ({ does: 'responds with text of the configuration' });
@@ -128,11 +128,11 @@ async function sleep(delayMs: number, x: Exchange, output: Output): Promise<void
   });
 }
 
-/** Reads the body if nobody has. Gives false if the request got a response instead. */
+/** Reads the body unless it has been read. Returns false if the request got a response instead. */
 function compileBodyReader(build: Build): (x: Exchange) => Promise<boolean> {
   const rules = spoolRules(build);
   return async (x) => {
-    // What a subrequest has of a body is up to the request around it.
+    // A subrequest has the body that its main request has read.
     if (x.main !== x || spooledBody(x)) return true;
     const body = await spoolBody(x, rules);
     if (body) x.onEnd(() => void body.close());
@@ -140,13 +140,13 @@ function compileBodyReader(build: Build): (x: Exchange) => Promise<boolean> {
   };
 }
 
-/** Where to go to: a named location, or a path with its arguments. */
-interface Way {
+/** A named location, or a path with its arguments. */
+interface Destination {
   readonly uri: string;
   readonly args: string;
 }
 
-function compileTarget({ uri, args }: Target, build: Build): (x: Exchange) => Way {
+function compileTarget({ uri, args }: Target, build: Build): (x: Exchange) => Destination {
   const render = build.value(uri);
   const renderArgs = args && build.value(args);
   const { mergeSlashes } = build.core;
@@ -162,14 +162,14 @@ function compileTarget({ uri, args }: Target, build: Build): (x: Exchange) => Wa
 }
 
 function compileSubrequest(target: Target, build: Build): Act {
-  const wayOf = compileTarget(target, build);
-  return (x) => void x.subrequest({ ...wayOf(x), keep: 'head' });
+  const destinationOf = compileTarget(target, build);
+  return (x) => void x.subrequest({ ...destinationOf(x), keep: 'head' });
 }
 
 function compileRedirect(target: Target, build: Build): (x: Exchange) => Promise<'end'> {
-  const wayOf = compileTarget(target, build);
+  const destinationOf = compileTarget(target, build);
   return async (x) => {
-    const { uri, args } = wayOf(x);
+    const { uri, args } = destinationOf(x);
     if (uri.startsWith('@')) await x.redirectInternally(uri);
     else {
       x.args = args;

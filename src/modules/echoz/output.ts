@@ -3,7 +3,7 @@ import { type Exchange, type Getter, type ResponseStream } from '../../http/inde
 /** More text than this is sent before the rest is made. */
 const MOST_BYTES = 65_536;
 
-/** The body that directives write one after another. As long as none sends what there is, its length is known. */
+/** The body that directives write one after another. If none of them sends a part of it, the response has a length. */
 export class Output {
   readonly #x: Exchange;
   readonly #typeOf: Getter;

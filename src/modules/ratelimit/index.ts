@@ -59,7 +59,7 @@ const directives = directivesFor<RateLimitConfig>()({
     args: rate,
     into: 'rate',
     summary:
-      'How many requests of one client are served within a second; others get 429. The second begins with the first of them. A location counts for itself and for those inside it that have no rate of their own.',
+      'Number of requests of one client that are served within a second; further ones get 429. The second begins with the first of them. Nested locations without a rate of their own are counted together with this one.',
     source: 'nginz ratelimit#ratelimit_rate',
   },
   ratelimit_burst: {
@@ -67,7 +67,7 @@ const directives = directivesFor<RateLimitConfig>()({
     args: readers.integer({ max: 999_999_999 }),
     into: 'burst',
     defaultText: '0',
-    summary: 'How many requests of each second are served beyond `ratelimit_rate`.',
+    summary: 'Number of requests that are served within a second beyond `ratelimit_rate`.',
     source: 'nginz ratelimit#ratelimit_burst',
   },
   ratelimit_key: {
@@ -76,7 +76,7 @@ const directives = directivesFor<RateLimitConfig>()({
     into: 'key',
     defaultText: '$remote_addr',
     summary:
-      'What requests are counted by, instead of the address of the client; if it is empty, the address.',
+      'The key by which requests are counted. If it is empty, they are counted by the address of the client.',
     source: 'nginz ratelimit#ratelimit_key',
   },
   ratelimit_cost: {
@@ -84,7 +84,7 @@ const directives = directivesFor<RateLimitConfig>()({
     args: variable,
     into: 'cost',
     defaultText: '1',
-    summary: 'As how many requests one counts; where it is no number, as one.',
+    summary: 'The number of requests that a request counts as; 1 if the value is not a number.',
     source: 'nginz ratelimit#ratelimit_cost',
   },
   ratelimit_skip: {
@@ -114,10 +114,10 @@ interface Decision {
 
 const DECISION = stateKey<Decision>('ratelimit');
 
-/** What a request is counted by and as, and whether it is counted. */
-type Ask = (x: Exchange) => Omit<Decision, 'result' | 'location'> & { readonly isSkipped: boolean };
+/** Returns what a request is counted by and as, and whether it is counted. */
+type Measure = (x: Exchange) => Omit<Decision, 'result' | 'location'> & { readonly isSkipped: boolean };
 
-function compileAsk({ key, cost, skip }: RateLimitConfig, build: Build): Ask {
+function compileMeasure({ key, cost, skip }: RateLimitConfig, build: Build): Measure {
   const address = build.variable('remote_addr');
   const [keyOf, costOf, skipOf] = [key, cost, skip].map((value) => (value ? build.value(value) : () => ''));
   return (x) => {
@@ -133,7 +133,7 @@ function compileAsk({ key, cost, skip }: RateLimitConfig, build: Build): Ask {
   };
 }
 
-/** Counts each request once per location, after the access phase: whoever has no access uses nobody's rate. */
+/** Counts each request once per location. That is after the access phase, so that requests without access do not use up a rate. */
 function compileLimit(
   config: RateLimitConfig & { readonly rate: Rate },
   rates: RequestRates,
@@ -142,14 +142,14 @@ function compileLimit(
   const { rate: own, burst = 0 } = config;
   const location = countedAs(own.counted, build.serverNames);
   const limit = own.requestsPerSecond + burst;
-  const ask = compileAsk(config, build);
+  const measure = compileMeasure(config, build);
   return (x) => {
     if (x.main !== x || x.state(DECISION)?.location === location) return undefined;
-    const { isSkipped, ...asked } = ask(x);
-    const key = `${location}${asked.source === 'ip' ? 'a' : 'k'}${shortened(asked.key)}`;
-    const outcome = isSkipped ? 'allow' : take(rates, { key, cost: asked.cost, limit });
+    const { isSkipped, ...measured } = measure(x);
+    const key = `${location}${measured.source === 'ip' ? 'a' : 'k'}${shortened(measured.key)}`;
+    const outcome = isSkipped ? 'allow' : take(rates, { key, cost: measured.cost, limit });
     const result = outcome === 'allow' ? 'allow' : 'deny';
-    x.setState<Decision>(DECISION, { ...asked, location, result });
+    x.setState<Decision>(DECISION, { ...measured, location, result });
     if (outcome === 'allow') return undefined;
     const why = outcome === 'deny' ? `more than ${limit} in a second` : `its memory is ${outcome}`;
     build.log.write('error', `limiting requests by "ratelimit_rate": ${why}`, logContext(x));
@@ -168,11 +168,11 @@ function digestOf(text: string): string {
 const explanation: ModuleExplanation<RateLimitConfig, RequestRates> = {
   runs: true,
   explain({ rate: own, burst = 0, ...more }, _rates, build) {
-    const ask = compileAsk(more, build);
+    const measure = compileMeasure(more, build);
     const rateText = `${own?.requestsPerSecond ?? 0}r/s, burst ${burst}`;
     return {
       precontent: (x) => {
-        const { key, cost, isSkipped } = ask(x);
+        const { key, cost, isSkipped } = measure(x);
         const value = isSkipped ? 'skipped' : `${rateText}, counted by "${key}" as ${cost}`;
         return {
           does: `limits the rate of requests, and refuses further ones with ${STATUS}`,
@@ -201,12 +201,12 @@ export const rateLimit = moduleFor<RateLimitConfig>()<RequestRates>({
       '`allow` or `deny`, where `ratelimit_rate` decided.',
       ({ result }) => result,
     ),
-    ratelimit_key: ofDecision('What the request was counted by.', ({ key }) => key),
+    ratelimit_key: ofDecision('The key by which the request was counted.', ({ key }) => key),
     ratelimit_source: ofDecision(
       '`variable`: by `ratelimit_key`; `ip`: by the address.',
       ({ source }) => source,
     ),
-    ratelimit_cost: ofDecision('As how many requests it counted.', ({ cost }) => String(cost)),
+    ratelimit_cost: ofDecision('The number of requests that it counted as.', ({ cost }) => String(cost)),
   },
   enabled: (config) => Object.values(config).some((part) => part !== undefined),
   validate({ rate: own, key, cost, skip, burst }, report) {

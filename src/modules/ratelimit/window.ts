@@ -10,7 +10,7 @@ interface Demand {
   readonly limit: number;
 }
 
-/** Counts a request if its second has room for it. `full`: the seconds of others have not ended, and take all of the memory. */
+/** Counts a request if the limit allows it. `full`: the memory has only keys whose second has not ended; `busy`: it is locked. */
 export function take(
   rates: RequestRates,
   { key, cost, limit }: Demand,

@@ -220,7 +220,7 @@ export function keylessElements(table: string, key: readonly string[]): DbrestFa
     details:
       key.length > 0
         ? `The key is (${key.join(', ')}), and the elements do not have all of it.`
-        : `'${table}' has no primary key, and "on_conflict" names no columns that are one.`,
+        : `'${table}' has no primary key, and "on_conflict" names no columns.`,
     hint: 'Add the key to each element, name other columns with "on_conflict", or send one object for all rows.',
   });
 }
@@ -252,7 +252,7 @@ export function rangeByKey(): DbrestFault {
 export function mergesByExclusion(constraint: string): DbrestFault {
   return unmergeable(
     `Rows cannot be merged by the exclusion constraint "${constraint}"`,
-    'A row may be in conflict with several others, so that none of them is the one to be changed.',
+    'A row may conflict with several others, so it is not clear which of them to change.',
   );
 }
 
@@ -260,7 +260,7 @@ export function mergesByExclusion(constraint: string): DbrestFault {
 export function mergesByAny(): DbrestFault {
   return unmergeable(
     'Rows cannot be merged by any constraint',
-    'Which row is changed has to be known: "on_conflict" names the columns of a key.',
+    'It is not clear which row to change: "on_conflict" has to name the columns of a key.',
   );
 }
 
@@ -293,11 +293,11 @@ export function givenTwice(column: string, from: string): DbrestFault {
   return nestingFault(`The column '${column}' is given twice`, `It gets its value from ${whose}.`);
 }
 
-/** DBREST109, 400: other rows would refer to the wrong ones. */
+/** DBREST109, 400: rows are missing, so that others would refer to the wrong ones. */
 export function leftOutRows(): DbrestFault {
   return nestingFault(
     'Not every row was inserted',
-    'A trigger or a rule has left rows out, so that those nested in them belong to no row.',
+    'A trigger or a rule has left out rows that have others nested in them.',
   );
 }
 
@@ -327,8 +327,7 @@ export function groupedWrite(): DbrestFault {
     code: 'PGRST127',
     status: 400,
     message: 'Feature not implemented',
-    details:
-      'Rows are written one by one: "having", "distinct" and orders by aggregates of them are for reads.',
+    details: 'Groups of rows cannot be written: "having", "distinct" and orders by aggregates are for reads.',
   });
 }
 

@@ -44,7 +44,7 @@ function ungrouped(table: Table, column: string, { isDistinct }: GroupedRows): D
   return isDistinct ? notSelected() : notGrouped(table.name, column);
 }
 
-/** A column of the rows that leads to an embed, and by which they are not grouped. */
+/** A column that joins the rows with an embed and by which they are not grouped; `undefined` if there is none. */
 function ungroupedTie({ by }: Embed, rows: GroupedRows): string | undefined {
   if (isDetermined(rows)) return undefined;
   if (!('pairs' in by)) return '*';

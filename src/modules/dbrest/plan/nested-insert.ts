@@ -23,7 +23,7 @@ export interface NestedInsert extends InsertedRows {
   readonly isReferenced: boolean;
 }
 
-/** Rows of one table, and those below them. */
+/** Rows of one table, and the rows that are nested in them. */
 export interface InsertedRows {
   readonly table: Table;
   /** The columns that the body gives. */

@@ -122,7 +122,7 @@ export interface ReadNode {
   readonly grouped: boolean;
   /** The filters of the groups. */
   readonly having: readonly GroupCondition[];
-  /** Of rows that are equal in so many of the first sorts only the first one is left; 0 if all are. */
+  /** Number of leading sorts by which rows are distinct: of those that are equal in them only the first is kept. 0: all are. */
   readonly distinct: number;
 }
 
@@ -216,7 +216,7 @@ function valuesOf<V>(condition: ConditionOn<V>): V[] {
   return 'embed' in condition ? [] : [condition.value];
 }
 
-/** The values of the rows of its embeds of which a node's orders read aggregates. */
+/** The values of embedded rows that aggregates in a node's orders read. */
 export function valuesBelow({
   outputs,
   sorts,

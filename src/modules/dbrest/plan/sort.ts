@@ -26,7 +26,7 @@ interface SortScope {
   readonly isDistinct: boolean;
 }
 
-/** Plans the order of a level, and what its rows are distinct in. Throws a `DbrestFault`. */
+/** Plans the order of a level, and by what its rows are distinct. Throws a `DbrestFault`. */
 export function planOrder(
   { order, distinct }: Pick<Level, 'order' | 'distinct'>,
   scope: SortScope,

@@ -148,7 +148,7 @@ const bounded: readonly WriteCase[] = [
         body: error(
           'PGRST127',
           'Feature not implemented',
-          'Rows are written one by one: "having", "distinct" and orders by aggregates of them are for reads.',
+          'Groups of rows cannot be written: "having", "distinct" and orders by aggregates are for reads.',
         ),
       },
     }),
