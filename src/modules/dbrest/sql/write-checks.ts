@@ -1,4 +1,12 @@
-import { elementsKey, type PlannedWrite, type WrittenColumn, type WrittenColumns } from '../plan/index.ts';
+import { quoteIdentifier } from '../../../postgres/index.ts';
+import {
+  elementsKey,
+  type InsertPlan,
+  type PlannedWrite,
+  type UpdatePlan,
+  type WrittenColumn,
+} from '../plan/index.ts';
+import type { Table } from '../schema/index.ts';
 import { insertedRows } from './insert.ts';
 import { nodeSql } from './rows.ts';
 import { type BoundValue, Parameters, qualifiedName, ROWS, type Statement, type Step } from './statement.ts';
@@ -27,7 +35,7 @@ export function matchedSteps({ request, write, condition }: PlannedWrite): Step[
 export function elementSteps({ request, write }: PlannedWrite): Step[] {
   const by = elementsKey(write);
   if (!by || write.kind === 'delete') return [];
-  return [{ statement: unfitElementsSql(write.form, by, request.body?.json ?? null) }];
+  return [{ statement: unfitElementsSql(write, by, request.body?.json ?? null) }];
 }
 
 /** For a PUT that may leave the row as it is: counts the rows of its body that have the key of the query. */
@@ -45,14 +53,14 @@ export function fittingSteps({ request, write, condition }: PlannedWrite): Step[
  * key; both count from 1 and are null if there is none.
  */
 function unfitElementsSql(
-  form: WrittenColumns['form'],
+  { form, table }: InsertPlan | UpdatePlan,
   by: readonly WrittenColumn[],
   body: BoundValue,
 ): Statement {
   const parameters = new Parameters();
   const { from } = writtenRows({ form, columns: by, defaults: false }, { parameters, body, first: false });
   const names = by.map((_, i) => `k${i + 1}`);
-  const keys = by.map((column, i) => `${givenSql(column)} as ${names[i]}`).join(', ');
+  const keys = by.map((key, i) => `${collatedSql(key, table)} as ${names[i]}`).join(', ');
   const lacks = names.map((name) => `${name} is null`).join(' or ');
   const numbered = `select pg_catalog.row_number() over () as n, ${keys} from ${from}`;
   const counted = `select n, ${lacks} as lacks, pg_catalog.row_number() over (partition by ${names.join(', ')} order by n) as time from (${numbered}) e`;
@@ -61,4 +69,10 @@ function unfitElementsSql(
     text: `select ${first('time > 1 and not lacks')}, ${first('lacks')} from (${counted}) e`,
     values: parameters.values,
   };
+}
+
+/** The value of a key column with the collation that it is compared by where rows are found: that of the column. */
+function collatedSql(key: WrittenColumn, table: Table): string {
+  const column = `${ROWS}.${quoteIdentifier(key.column.name)}`;
+  return `coalesce(${givenSql(key)}, (select ${column} from ${qualifiedName(table)} as ${ROWS} where false))`;
 }
