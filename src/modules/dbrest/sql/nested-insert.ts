@@ -1,6 +1,6 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { InsertedRows, NestedInsert, PlannedWrite } from '../plan/index.ts';
-import { columnsSql, neededColumns, showsOthers } from './returned-columns.ts';
+import { shownColumns, showsOthers } from './returned-columns.ts';
 import { formedStep } from './shape.ts';
 import {
   type BoundValue,
@@ -37,8 +37,7 @@ export function nestedStep(plan: PlannedWrite, nested: NestedRowsSql): Step {
       return { statement: { text: `select ${[number, ...key].join(', ')}`, values: [] } };
     }
     case 'rows': {
-      const names = neededColumns(rows) ?? write.table.columns.keys();
-      const shown = columnsSql([...names]) || '1';
+      const shown = shownColumns(rows, write.table);
       const select = nested.rowsSql(shown, ROWS, write.table.primaryKey);
       const source: RowSource = {
         prefix: `with w as materialized (${select}) `,

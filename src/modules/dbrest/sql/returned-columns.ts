@@ -1,5 +1,6 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
 import { type ReadPlan, valuesRead } from '../plan/index.ts';
+import type { Table } from '../schema/index.ts';
 import { ROWS } from './statement.ts';
 
 /** Returns whether the number of shown rows differs from that of written rows. */
@@ -15,13 +16,19 @@ export function returningSql(rows: ReadPlan): string {
   return names.size === 0 ? '1' : columnsSql([...names]);
 }
 
+/** The columns that the response shows of written rows, or all of them; `1` if it shows none. */
+export function shownColumns(rows: ReadPlan, table: Table): string {
+  const names = neededColumns(rows) ?? table.columns.keys();
+  return columnsSql([...names]) || '1';
+}
+
 /** The columns of the written rows by name. */
 export function columnsSql(names: readonly string[]): string {
   return names.map((name) => `${ROWS}.${quoteIdentifier(name)}`).join(', ');
 }
 
 /** The needed columns; `undefined` if the whole row is needed. */
-export function neededColumns(rows: ReadPlan): Set<string> | undefined {
+function neededColumns(rows: ReadPlan): Set<string> | undefined {
   const names = new Set<string>();
   const { outputs, embeds } = rows;
   if (outputs.some(({ kind }) => kind === 'all')) return undefined;

@@ -13,7 +13,7 @@ import type { Table } from '../schema/index.ts';
 import { COUNT_UPDATES, type InsertParts, insertSql } from './insert.ts';
 import { keysReturned, mergedBy, mergeSql, othersSql } from './partial-upsert.ts';
 import { nestedRows, type NestedRowsSql, nestedStep, nestedSteps } from './nested-insert.ts';
-import { columnsSql, neededColumns, returningSql, showsOthers } from './returned-columns.ts';
+import { columnsSql, returningSql, shownColumns, showsOthers } from './returned-columns.ts';
 import { versionSql } from './row-version.ts';
 import { formedStep } from './shape.ts';
 import {
@@ -125,8 +125,7 @@ function writeSource({ write, rows }: FoundWrite, parts: WriteParts): (parameter
       const text = statementSql(write, parts, { parameters, returning });
       return { prefix: `with w as (${text}) `, from: `w ${ROWS}`, rowType };
     }
-    const names = neededColumns(rows) ?? write.table.columns.keys();
-    const shown = columnsSql([...names]) || '1';
+    const shown = shownColumns(rows, write.table);
     const text = statementSql(write, parts, { parameters, returning: [returning, ...hidden].join(', ') });
     const others = othersSql(write, parts, { parameters, updated: 'x' });
     return {
