@@ -6,6 +6,7 @@ import {
   type Exchange,
   type Handler,
   HttpFault,
+  meetLimit,
   type NewConnection,
   rewritePhaseOf,
   type Router,
@@ -222,7 +223,7 @@ export class ServerHandler implements Router {
       if (!found) return undefined;
       for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
       const { plan, handler: location } = found.target;
-      const handler = handlerFor(location, x.method);
+      const handler = handlerFor(x, location);
       if (location.internal && !x.internal) return undefined;
       if (await isStopped(x, handler, beginLocationRewrite)) return undefined;
       if (rewritePhaseOf(x)?.relocates) {
@@ -272,7 +273,7 @@ export class ServerHandler implements Router {
   }
 
   #enter(location: LocationHandler, x: Exchange): void | Promise<void> {
-    const handler = handlerFor(location, x.method);
+    const handler = handlerFor(x, location);
     const { rules, needsPeer, rewrite } = handler;
     enter(x, rules);
     if (needsPeer) x.wire.keepPeer();
@@ -322,10 +323,12 @@ export class ServerHandler implements Router {
   }
 }
 
-/** The handler for a method: `limit_except` replaces that of its location. */
-function handlerFor(location: LocationHandler, method: string): LocationHandler {
+/** The handler for the method of a request: `limit_except` replaces that of its location. */
+function handlerFor(x: Exchange, location: LocationHandler): LocationHandler {
   const { except } = location;
-  return except && !except.methods.has(method) ? except.handler : location;
+  if (!except) return location;
+  meetLimit(x, except.methods);
+  return except.methods.has(x.method) ? location : except.handler;
 }
 
 /** Runs the rewrite phase of a request that is only rehearsed. Resolves to whether it has got a response. */

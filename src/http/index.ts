@@ -50,6 +50,7 @@ export { forgetBody } from './take-body.ts';
 export { cookieTime, FAR_COOKIE_TIME } from './cookie-time.ts';
 export { changeRate, rateOf } from './rate.ts';
 export { stateKey } from './request-state.ts';
+export { isLimitedAlike, meetLimit } from './method-limits.ts';
 export {
   beginRewritePhase,
   changeRewritePhase,

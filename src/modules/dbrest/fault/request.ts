@@ -167,6 +167,27 @@ export function unreadableQuery(given: string | undefined, type: string): Dbrest
   });
 }
 
+/** DBREST115, 400: a POST stands for another method than the only one that it may stand for. */
+export function otherOverride(only: string): DbrestFault {
+  return new DbrestFault({
+    code: 'DBREST115',
+    status: 400,
+    message: `X-HTTP-Method-Override takes ${only} only`,
+    details: 'The request was not run.',
+    hint: 'Send the method itself, or a POST without this header.',
+  });
+}
+
+/** DBREST116, 403: `limit_except` refuses one of the methods that the request is, or treats them differently. */
+export function barredOverride(method: string): DbrestFault {
+  return new DbrestFault({
+    code: 'DBREST116',
+    status: 403,
+    message: `X-HTTP-Method-Override: ${method} is not allowed here`,
+    details: `The configuration has other rules for a ${method} than for a POST.`,
+  });
+}
+
 /** PGRST102, 415: compressed bodies are not supported. */
 export function unreadableEncoding(encoding: string): DbrestFault {
   const message = `Content-Encoding not acceptable: ${encoding}`;

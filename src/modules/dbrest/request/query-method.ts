@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import type { Exchange } from '../../../http/index.ts';
-import { invalidBody, unreadableQuery } from '../fault/index.ts';
+import { type Exchange, isLimitedAlike } from '../../../http/index.ts';
+import { barredOverride, invalidBody, otherOverride, unreadableQuery } from '../fault/index.ts';
 import { receiveBody } from './body.ts';
 
 /** The method of reads that have their parameters in the body, as a form (draft-ietf-httpbis-safe-method-w-body). */
@@ -11,11 +11,17 @@ export const QUERY_TYPE = 'application/x-www-form-urlencoded';
 
 /**
  * The method of a request. Not every client can send a QUERY, so a POST with a header stands for it. A page of another origin needs a
- * preflight request to send that header.
+ * preflight request to send that header. A misspelt one must not write, and `limit_except` has judged the POST alone. Throws DBREST115
+ * and DBREST116.
  */
 export function methodOf(x: Exchange): string {
   const { method } = x;
-  return method === 'POST' && x.header('x-http-method-override') === QUERY ? QUERY : method;
+  if (method !== 'POST') return method;
+  const override = x.header('x-http-method-override');
+  if (override === undefined) return method;
+  if (override !== QUERY) throw otherOverride(QUERY);
+  if (!isLimitedAlike(x, QUERY)) throw barredOverride(QUERY);
+  return QUERY;
 }
 
 /** Its parameters are parsed at once, which takes some 2 ms, and 50 ms at worst. 5,000 uuids have room. */

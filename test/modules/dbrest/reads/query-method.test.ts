@@ -10,6 +10,9 @@ const gateway = fixtureGateway({
     location /cached/ { dbrest_pass $dsn; dbrest_cache rows; dbrest_cache_valid 1m; dbrest_cache_listen off; }
     location /reads/ { dbrest_pass $dsn; limit_except GET { deny all; } }
     location /queries/ { dbrest_pass $dsn; limit_except GET QUERY { deny all; } }
+    location /inbox/ { dbrest_pass $dsn; limit_except POST { deny all; } }
+    location /both/ { dbrest_pass $dsn; limit_except POST QUERY { deny all; } }
+    location /led/ { limit_except POST { deny all; } rewrite ^/led/(.*) /api/$1; }
     location /small/ { dbrest_pass $dsn; client_max_body_size 100; }
     location /batch/ { dbrest_pass $dsn; dbrest_batch on; }`,
 });
@@ -203,14 +206,32 @@ testQueries('a POST', [
     with: STANDS_FOR,
     expected: { status: 403 },
   },
+  ...['inbox', 'led'].map((of) => ({
+    it: `that stands for a QUERY reads nothing where limit_except has only POST (${of})`,
+    to: `/${of}/clients?order=id`,
+    content: 'select=id',
+    method: 'POST',
+    with: STANDS_FOR,
+    expected: {
+      status: 403,
+      body: /"DBREST116".*"X-HTTP-Method-Override: QUERY is not allowed here"/,
+    },
+  })),
   {
-    it: 'that names another method is a POST',
+    it: 'stands for a QUERY where limit_except has both',
+    to: '/both/clients?select=id&order=id&id=lt.3',
+    method: 'POST',
+    with: STANDS_FOR,
+    expected: BOTH,
+  },
+  ...['query', 'SEARCH', 'GET', 'PATCH', 'POST', 'DELETE', '', 'QUERY, QUERY'].map((other) => ({
+    it: `with the override "${other}" is refused`,
     to: 'rpc/add_them',
     content: 'a=1&b=2',
     method: 'POST',
-    with: { 'x-http-method-override': 'DELETE' },
-    expected: { status: 200, body: '3' },
-  },
+    with: { 'x-http-method-override': other },
+    expected: { status: 400, body: /"DBREST115".*"X-HTTP-Method-Override takes QUERY only"/ },
+  })),
 ]);
 
 const OPTIONS: readonly (readonly [path: string, allow: RegExp, query: string | null])[] = [
