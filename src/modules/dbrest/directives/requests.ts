@@ -112,6 +112,11 @@ const rowLimits: ArgReader<RowLimits> = readers.words(
         report.emerg(`value must be between 1 and ${MOST_ROWS}`, span);
         return undefined;
       }
+      if (name?.includes('.')) {
+        const fix = `write "${name.slice(name.lastIndexOf('.') + 1)}": a limit holds in all schemas`;
+        report.emerg(`"${name}" in "${directive}" directive has a schema`, span, fix);
+        return undefined;
+      }
       if (name !== undefined && named.has(name)) {
         report.emerg(`duplicate "${name}" in "${directive}" directive`, span);
         return undefined;
