@@ -314,6 +314,14 @@ export function givenTwice(column: string, from: string): DbrestFault {
   return nestingFault(`The column '${column}' is given twice`, `It gets its value from ${whose}.`);
 }
 
+/** DBREST109, 400: rows would be dropped. */
+export function leftOutMember(member: string): DbrestFault {
+  return nestingFault(
+    `"columns" leaves out '${member}', which has rows`,
+    'Rows of related tables are inserted if "columns" names their member.',
+  );
+}
+
 /** DBREST109, 400: rows are missing, so that others would refer to the wrong ones. */
 export function leftOutRows(): DbrestFault {
   return nestingFault(

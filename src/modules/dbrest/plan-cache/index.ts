@@ -195,7 +195,7 @@ function contentShape(content: Content): string | undefined {
       return '';
     case 'rows': {
       // Rows of other tables are planned each time: a shape has the keys of one table only.
-      if (content.rows.nested) return undefined;
+      if (content.rows.nested && content.rows.nested.rows.size > 0) return undefined;
       const { kind, keys, numbered = false, isText = false, isSeveral = false } = content.rows;
       return keysShape(`${kind} ${numbered} ${isText} ${isSeveral}`, keys);
     }

@@ -1,4 +1,4 @@
-import type { Content } from '../request/index.ts';
+import type { Content, WrittenBody } from '../request/index.ts';
 import type { BoundValue, Step, Work } from '../sql/index.ts';
 import { literalOf } from './literals.ts';
 
@@ -70,11 +70,16 @@ export function markedContent(content: Content): Content {
     case 'none':
       return content;
     case 'rows':
-      return { kind: 'rows', rows: { ...content.rows, json: BODY_MARK } };
+      return { kind: 'rows', rows: withoutValues(content.rows) };
     case 'input':
       if (content.input.kind === 'texts' || content.input.body.length === 0) return content;
       return { kind: 'input', input: { ...content.input, body: BODY_MARK } };
   }
+}
+
+function withoutValues(body: WrittenBody): WrittenBody {
+  const { nested: _, ...rows } = body;
+  return { ...rows, json: BODY_MARK };
 }
 
 /** The bytes of a content as they are bound; null if there are none. */

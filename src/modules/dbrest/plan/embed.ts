@@ -97,6 +97,12 @@ export function findEmbedSource(item: SelectedEmbed, origin: Table, context: Con
   return { target: by.target, by, single };
 }
 
+/** Returns whether an embed has a relationship, which may be ambiguous. */
+export function isRelation(item: SelectedEmbed, origin: Table, context: Context): boolean {
+  if (item.hint === undefined && computedSource(item.target, origin, context)) return true;
+  return relationshipsOf(origin, context.known).some((relationship) => fits(relationship, item));
+}
+
 /**
  * Of several relationships the one that the alias names: `owner:users(…)` follows the key in the column `owner` or `owner_id`, unless
  * a hint says otherwise.

@@ -8,7 +8,7 @@ import {
 } from '../fault/index.ts';
 import { ANY_CONSTRAINT, type Logic, type Preferences } from '../request/index.ts';
 import type { Column, Table, TableName } from '../schema/index.ts';
-import { type InsertedRows, planNested } from './nested-insert.ts';
+import { checkLeftOut, type InsertedRows, isEmptyMember, planNested } from './nested-insert.ts';
 import type { Context } from './node.ts';
 import { unknownColumn } from './value.ts';
 import {
@@ -66,7 +66,7 @@ export function planInsert(source: InsertSource, table: Table, context: Context)
     return { kind: 'insert', table, form: source.body.kind, columns, defaults: false, nested };
   }
   const action = resolution === 'merge-duplicates' ? 'merge' : 'ignore';
-  const all = writtenColumns(source, table, context);
+  const all = writtenColumns(withoutEmpty(source, table, context), table, context);
   const conflict = resolution && conflictOf(query.onConflict, table, { action, context });
   const by = conflict && updatedBy(conflict, table, all.columns);
   return {
@@ -79,18 +79,34 @@ export function planInsert(source: InsertSource, table: Table, context: Context)
 
 /** The rows of the body and those of other tables in it, if there are any. */
 function nestedOf(
-  { query, body, resolution, shows }: InsertSource,
+  { query: { columns }, body, resolution, shows, defaults }: InsertSource,
   table: Table,
   context: Context,
 ): InsertedRows | undefined {
-  if (!body.nested || query.columns) return undefined;
-  const rows = planNested({ path: [], keys: body.keys, members: body.nested }, table, context);
+  const { nested: members, keys } = body;
+  if (!members || members.rows.size === 0) return undefined;
+  if (columns) checkLeftOut(columns, { members, table, context });
+  const rows = planNested({ path: [], keys: columns ?? keys, members }, table, context);
   const [first] = rows.nested;
   if (!first) return undefined;
   if (resolution) throw nestsNothing(first.member, 'An upsert writes rows of one table.');
   if (shows && table.primaryKey.length === 0)
     throw nestsNothing(first.member, `Without a primary key, rows of '${table.name}' cannot be shown.`);
-  return rows;
+  return { ...rows, defaults: defaults && columns !== undefined };
+}
+
+/** The source without members of relations that have no row. */
+function withoutEmpty(source: InsertSource, table: Table, context: Context): InsertSource {
+  const { query, body } = source;
+  const { nested: members, keys } = body;
+  if (!members || members.nulls.size === 0) return source;
+  const kept = (names: readonly string[]): readonly string[] =>
+    names.filter((name) => !isEmptyMember(name, { members, table, context }));
+  return {
+    ...source,
+    query: { ...query, ...(query.columns && { columns: kept(query.columns) }) },
+    body: { ...body, keys: kept(keys) },
+  };
 }
 
 /** The columns that existing rows are updated by, if no row of the body can be inserted. */

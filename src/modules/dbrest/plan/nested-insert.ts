@@ -1,5 +1,6 @@
 import {
   givenTwice,
+  leftOutMember,
   nestedTooDeep,
   nestsNothing,
   noWrittenColumn,
@@ -8,7 +9,7 @@ import {
 } from '../fault/index.ts';
 import { DEEPEST_ROWS, type NestedMembers, type NestedRows, type SelectedEmbed } from '../request/index.ts';
 import type { Relationship, Table } from '../schema/index.ts';
-import { findEmbedSource } from './embed.ts';
+import { findEmbedSource, isRelation } from './embed.ts';
 import type { Context } from './node.ts';
 import { type WrittenColumn, writtenColumn } from './written-columns.ts';
 
@@ -28,6 +29,8 @@ export interface InsertedRows {
   readonly table: Table;
   /** The columns that the body gives. */
   readonly columns: readonly WrittenColumn[];
+  /** Columns that a row lacks get their default instead of NULL. */
+  readonly defaults: boolean;
   readonly nested: readonly NestedInsert[];
 }
 
@@ -63,17 +66,18 @@ function planBodyRows({ path, keys, members }: BodyRows, table: Table, scope: Ne
   const nested: NestedInsert[] = [];
   for (const key of keys) {
     const column = table.columns.get(key);
-    const below = members.get(key);
+    const below = members.rows.get(key);
     if (column) columns.push(writtenColumn(column, { member: key }, scope.context));
     else if (below) nested.push(planMember({ path: [...path, key], below }, table, scope));
-    else throw noWrittenColumn(table.name, key);
+    else if (!isEmptyMember(key, { members, table, context: scope.context }))
+      throw noWrittenColumn(table.name, key);
   }
   for (const { isReferenced, pairs, member } of nested) {
     const own = isReferenced ? pairs.map(([here]) => here) : [];
     const twice = columns.find(({ column }) => own.includes(column.name));
     if (twice) throw givenTwice(pathText(path, twice.column.name), pathText(path, member));
   }
-  return { table, columns, nested };
+  return { table, columns, defaults: false, nested };
 }
 
 /** A member of rows that holds rows. */
@@ -86,15 +90,7 @@ function planMember({ path, below }: BodyMember, origin: Table, scope: NestingSc
   const { context, counted } = scope;
   const member = path.at(-1) as string;
   const shown = pathText(path);
-  const [target = '', hint] = member.split('!');
-  const item: SelectedEmbed = {
-    kind: 'embed',
-    target,
-    ...(hint !== undefined && { hint }),
-    spread: false,
-    select: [],
-  };
-  const { by, single, target: table } = findEmbedSource(item, origin, context);
+  const { by, single, target: table } = findEmbedSource(embedOf(member), origin, context);
   if ('returnsSet' in by || by.junction || table.isView || origin.isView)
     throw nestsNothing(shown, 'Rows are nested by foreign keys between tables only.');
   if (path.length > DEEPEST_ROWS) throw nestedTooDeep(shown, DEEPEST_ROWS);
@@ -112,6 +108,31 @@ function planMember({ path, below }: BodyMember, origin: Table, scope: NestingSc
   const twice = owns ? undefined : rows.columns.find(({ column }) => filled.includes(column.name));
   if (twice) throw givenTwice(pathText(path, twice.column.name), pathText(path.slice(0, -1)));
   return { ...rows, member, form: below.form, pairs, isReferenced: owns };
+}
+
+function embedOf(member: string): SelectedEmbed {
+  const [target = '', hint] = member.split('!');
+  return { kind: 'embed', target, ...(hint !== undefined && { hint }), spread: false, select: [] };
+}
+
+/** Where a member of rows is. */
+interface MemberScope {
+  readonly members: NestedMembers;
+  readonly table: Table;
+  readonly context: Context;
+}
+
+/** Returns whether a member is that of a relation and has no row. */
+export function isEmptyMember(key: string, { members, table, context }: MemberScope): boolean {
+  return members.nulls.has(key) && !table.columns.has(key) && isRelation(embedOf(key), table, context);
+}
+
+/** Throws DBREST109 if rows of a related table are in a member that `columns` does not name. */
+export function checkLeftOut(columns: readonly string[], { members, table, context }: MemberScope): void {
+  for (const [key, { rows }] of members.rows) {
+    const isRead = rows === 0 || columns.includes(key) || table.columns.has(key);
+    if (!isRead && isRelation(embedOf(key), table, context)) throw leftOutMember(key);
+  }
 }
 
 function pathText(path: readonly string[], ...more: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { tooLarge } from '../fault/index.ts';
 import { type JsonSlice, OPEN_ARRAY, OPEN_OBJECT, slicesOf } from '../json-slices.ts';
 
 /** The objects that the rows of a body have in one member: one each, or lists of them. */
@@ -8,11 +9,17 @@ export interface NestedRows {
   /** Some of them have other keys, or there are values other than objects. */
   readonly differs: boolean;
   readonly rows: number;
-  /** The objects in the members of these objects, by key. */
+  /** What is in the members of these objects. */
   readonly nested: NestedMembers;
 }
 
-export type NestedMembers = ReadonlyMap<string, NestedRows>;
+/** The members of rows. */
+export interface NestedMembers {
+  /** Those that hold objects, by key. */
+  readonly rows: ReadonlyMap<string, NestedRows>;
+  /** Those that are null in all rows. */
+  readonly nulls: ReadonlySet<string>;
+}
 
 /** Levels of nested rows. Deeper objects are values of JSON columns. */
 export const DEEPEST_ROWS = 4;
@@ -20,8 +27,8 @@ export const DEEPEST_ROWS = 4;
 const MOST_KEYS = 1_600;
 /** Most keys of a body that are kept. An object with further keys is not taken for a row. */
 const MOST_KEPT = 20_000;
-/** A name of 63 bytes, each written as `\uXXXX`, in quotes. */
-const LONGEST_KEY_BYTES = 63 * 6 + 2;
+/** A name and a hint of 63 bytes each and the mark between them, each byte written as `\uXXXX`, in quotes. */
+const LONGEST_KEY_BYTES = (63 + 1 + 63) * 6 + 2;
 
 /** A member of rows while they are read. */
 class MemberDraft {
@@ -33,7 +40,11 @@ class MemberDraft {
 
   get nested(): NestedMembers {
     const found = Array.from(this.members, ([key, draft]) => [key, draft.finished] as const);
-    return new Map(found.flatMap(([key, rows]) => (rows ? [[key, rows] as const] : [])));
+    const nulls = [...this.members].filter(([, { form, differs }]) => !form && !differs);
+    return {
+      rows: new Map(found.flatMap(([key, rows]) => (rows ? [[key, rows] as const] : []))),
+      nulls: new Set(nulls.map(([key]) => key)),
+    };
   }
 
   get finished(): NestedRows | undefined {
@@ -98,11 +109,13 @@ function* addMember(
   own.add(key);
   if (!draft.keys.has(key)) {
     if (draft.rows > 0) draft.differs = true;
-    if (draft.keys.size > MOST_KEYS || kept.left === 0) {
+    if (depth === 0) {
+      // A member that is not looked into might have rows that are dropped.
+      if (draft.keys.size === MOST_KEYS) throw tooLarge(`rows have at most ${MOST_KEYS} members`);
+    } else if (draft.keys.size > MOST_KEYS || kept.left === 0) {
       draft.differs = true;
       return;
-    }
-    kept.left -= 1;
+    } else kept.left -= 1;
     draft.keys.add(key);
   }
   if (depth === DEEPEST_ROWS) return;

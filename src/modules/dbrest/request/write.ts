@@ -36,7 +36,7 @@ export function parseWrite(
 ): ParsedWrite {
   const query = parseWriteQuery(args);
   if ([query.rows, ...query.rows.embedded].some(isGrouped)) throw groupedWrite();
-  const nests = nestedInsert && head.method === 'POST' && query.columns === undefined;
+  const nests = nestedInsert && head.method === 'POST';
   return { kind: 'write', head: head as WriteRequest['head'], query, ...(nests && { nests }) };
 }
 
@@ -99,7 +99,7 @@ export interface WrittenBody {
   readonly keys: readonly string[];
   /** Members are numbered (`1`, `2` …) in the order of `keys` instead of named. */
   readonly numbered?: true;
-  /** The objects in members of the rows, if these may be rows of other tables. */
+  /** What is in members of the rows, if that may be rows of other tables. */
   readonly nested?: NestedMembers;
   /** All values are texts in PostgreSQL's notation, including values of JSON columns. */
   readonly isText?: true;
@@ -130,5 +130,5 @@ export async function readWritten(
   const { kind, keys, isSeveral = false } = await scanJson(bytes, named ? 'any' : 'same', turn);
   if (kind === 'scalar') throw invalidJson();
   const nested = nests ? await inSlices(nestedMembers(bytes)) : undefined;
-  return { json: bytes, kind, isSeveral, keys, ...(nested && nested.size > 0 && { nested }) };
+  return { json: bytes, kind, isSeveral, keys, ...(nested && { nested }) };
 }

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
-import type { InsertedRows, NestedInsert, PlannedWrite } from '../plan/index.ts';
+import type { InsertedRows, NestedInsert, PlannedWrite, WrittenColumn } from '../plan/index.ts';
 import { shownColumns, showsOthers } from './returned-columns.ts';
 import { formedStep } from './shape.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type Statement,
   type Step,
 } from './statement.ts';
-import { givenSql, writtenAlias } from './written-rows.ts';
+import { defaultedSql, givenSql, writtenAlias } from './written-rows.ts';
 
 /** The inserts of a write with rows of other tables; `undefined` for every other write. */
 export function nestedRows({ request, write, key }: PlannedWrite): NestedRowsSql | undefined {
@@ -215,11 +215,13 @@ function insertSql(insert: TableInsert, parts: StatementParts): string {
   const { rows, returned } = insert;
   const { columns, values, joins } = referencesSql(insert, parts);
   const names = [...rows.columns.map(({ column }) => column.name), ...columns].map(quoteIdentifier);
-  const given = [...rows.columns.map(givenSql), ...values];
-  const read =
-    rows.columns.length === 0
-      ? ''
-      : ` cross join lateral pg_catalog.json_to_record(e.j) as ${writtenAlias(rows.columns)}`;
+  const valueOf = rows.defaults
+    ? (column: WrittenColumn) => defaultedSql(column, parts.parameters)
+    : givenSql;
+  const given = [...rows.columns.map(valueOf), ...values];
+  // Also where no column is read: PostgreSQL refuses elements that are no objects.
+  const alias = rows.columns.length === 0 ? 'p(none pg_catalog.text)' : writtenAlias(rows.columns);
+  const read = ` cross join lateral pg_catalog.json_to_record(e.j) as ${alias}`;
   const list = names.length === 0 ? '' : ` (${names.join(', ')})`;
   const keys = returned.map((name, i) => `r.${quoteIdentifier(name)}::pg_catalog.text as k${i + 1}`);
   const statement = [

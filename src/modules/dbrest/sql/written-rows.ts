@@ -53,11 +53,14 @@ export function writtenRows(
     : `(select ${json}::pg_catalog.json) e(j)`;
   return {
     from: `${elements} cross join lateral pg_catalog.json_to_record(e.j) as ${alias}`,
-    value(column) {
-      const { defaultSql } = column.column;
-      if (defaultSql === undefined) return givenSql(column);
-      const isMissing = `(e.j -> ${parameters.bind(column.member)}::pg_catalog.text) is null`;
-      return `case when ${isMissing} then ${defaultSql} else ${givenSql(column)} end`;
-    },
+    value: (column) => defaultedSql(column, parameters),
   };
+}
+
+/** The value of a column, or its default if the row, whose JSON is `e.j`, lacks it. */
+export function defaultedSql(column: WrittenColumn, parameters: Parameters): string {
+  const { defaultSql } = column.column;
+  if (defaultSql === undefined) return givenSql(column);
+  const isMissing = `(e.j -> ${parameters.bind(column.member)}::pg_catalog.text) is null`;
+  return `case when ${isMissing} then ${defaultSql} else ${givenSql(column)} end`;
 }

@@ -183,6 +183,59 @@ const nested: readonly WriteCase[] = [
     },
   },
   {
+    it: 'are in members that columns= names, as client libraries do',
+    call: 'POST orders?columns="id","order_items"&select=id,discount,order_items(line,product_id)',
+    body: [
+      { id: 50, discount: 1, order_items: [{ line: 1, product_id: 2 }], unknown: [{ x: 1 }] },
+      { id: 51, other: 1 },
+    ],
+    prefer: ROWS,
+    expected: {
+      status: 201,
+      json: [
+        { id: 50, discount: null, order_items: [{ line: 1, product_id: 2 }] },
+        { id: 51, discount: null, order_items: [] },
+      ],
+    },
+  },
+  {
+    it: 'leave defaults to the rows around them that lack a column',
+    call: 'POST orders?columns=id,status,order_items&select=id,status,order_items(line)',
+    body: [
+      { id: 50, order_items: [{ line: 1, product_id: 2 }] },
+      { id: 51, status: 'sent' },
+    ],
+    prefer: `${ROWS},missing=default`,
+    expected: {
+      status: 201,
+      json: [
+        { id: 50, status: 'new', order_items: [{ line: 1 }] },
+        { id: 51, status: 'sent', order_items: [] },
+      ],
+    },
+  },
+  {
+    it: 'are none if their member is null',
+    call: 'POST orders?select=id,order_items(line)',
+    body: { id: 50, order_items: null },
+    prefer: ROWS,
+    expected: { status: 201, json: [{ id: 50, order_items: [] }] },
+  },
+  {
+    it: 'are none if their member is null and columns= names it',
+    call: 'POST orders?columns=id,order_items&select=id,order_items(line)',
+    body: [{ id: 50, order_items: null }],
+    prefer: ROWS,
+    expected: { status: 201, json: [{ id: 50, order_items: [] }] },
+  },
+  {
+    it: 'are none if their member is null in rows that are nested',
+    call: 'POST orders?select=id,order_items(line,product_id)',
+    body: { id: 50, order_items: [{ line: 1, products: null, product_id: 2 }] },
+    prefer: ROWS,
+    expected: { status: 201, json: [{ id: 50, order_items: [{ line: 1, product_id: 2 }] }] },
+  },
+  {
     it: 'do not show in the location',
     call: 'POST orders',
     body: { id: 50, order_items: [{ line: 1, product_id: 2 }] },
@@ -203,6 +256,30 @@ const nested: readonly WriteCase[] = [
 testWrites('rows of related tables', gateway, nested);
 
 const refused: readonly WriteCase[] = [
+  {
+    it: 'that columns= leaves out',
+    call: 'POST orders?columns=id',
+    body: [{ id: 50 }, { id: 51, order_items: [{ line: 1, product_id: 1 }] }],
+    expected: { status: 400, body: /"DBREST109".*columns.*leaves out 'order_items', which has rows/ },
+  },
+  {
+    it: 'in elements beside others that are no objects',
+    call: 'POST clients?columns=carts',
+    body: [{ carts: [{ name: 'a' }] }, 1],
+    expected: { status: 400, body: /"code":"22023"/ },
+  },
+  {
+    it: 'as null where no relation has the name',
+    call: 'POST orders',
+    body: { id: 50, order_itms: null },
+    expected: { status: 400, body: /"PGRST204".*'order_itms'/ },
+  },
+  {
+    it: 'as a value',
+    call: 'POST orders?columns=id,order_items',
+    body: [{ id: 50, order_items: 5 }],
+    expected: { status: 400, body: /"PGRST204".*'order_items'/ },
+  },
   {
     it: 'with an unknown column',
     call: 'POST orders',
