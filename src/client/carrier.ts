@@ -19,6 +19,8 @@ export interface Carrier {
   readonly isOpen: boolean;
   /** It was left open by earlier requests, and nothing has arrived since: the peer may have closed it meanwhile. */
   readonly isKept: boolean;
+  /** The connection itself has ended, and not just this request on it. */
+  readonly isLost: boolean;
   /** Of the current request. */
   readonly bytesSent: number;
   readonly bytesReceived: number;

@@ -66,6 +66,10 @@ export class Connection implements Carrier {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
+  get isLost(): boolean {
+    return !this.isOpen;
+  }
+
   /** Unless the body is complete, the head waits for its first piece, or for `flush`: the two are one packet. */
   begin(caller: Caller, request: HeadToSend, body: Uint8Array | 'follows' | undefined): void {
     const { head, framing } = request;

@@ -40,6 +40,8 @@ interface OutgoingRequest {
 
 /** How often a request is sent again for nothing after a peer has refused it: a peer that always refuses fails. */
 const MOST_REFUSALS = 3;
+/** How many kept connections that have ended a request meets: then it gets a new one, which cannot be stale. */
+const MOST_STALE = 3;
 
 /** Sends one request to the peers of a group in turn, until one of them responds or none is left. */
 export class Forwarding implements Caller {
@@ -62,6 +64,7 @@ export class Forwarding implements Caller {
   #giveUp: (() => void) | undefined = undefined;
   #isReused = false;
   #refusals = 0;
+  #stale = 0;
   #relay: BodyTaker | undefined = undefined;
 
   constructor(
@@ -155,8 +158,10 @@ export class Forwarding implements Caller {
 
   #outcomeOf(fault: UpstreamFault): 'stale' | 'unprocessed' | 'failed' {
     if (fault.isUnprocessed && this.#refusals++ < MOST_REFUSALS) return 'unprocessed';
-    // nginx: a kept connection that the peer has closed meanwhile does not use up a try.
-    return this.#isReused && fault.kind === 'error' ? 'stale' : 'failed';
+    // nginx: a kept connection that the peer has closed meanwhile does not use up a try. One that goes on would be used again.
+    if (!this.#isReused || fault.kind !== 'error' || this.#connection?.isLost !== true) return 'failed';
+    this.#stale++;
+    return 'stale';
   }
 
   hints(head: ResponseHead): void {
@@ -223,7 +228,7 @@ export class Forwarding implements Caller {
     const { connections } = target;
     const { tls } = this.#rules.protocol;
     const name = tls && connections.isTls ? tls.nameOf(this.x, target).replace(/:\d+$/, '') : '';
-    const idle = connections.take(peer, name);
+    const idle = this.#stale < MOST_STALE ? connections.take(peer, name) : undefined;
     this.#connection = undefined;
     this.#isReused = idle?.isKept === true;
     if (idle) return this.#use(idle);

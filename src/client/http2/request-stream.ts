@@ -69,6 +69,15 @@ export class RequestStream implements Carrier {
     return this.#caller !== undefined;
   }
 
+  get isLost(): boolean {
+    return this.#owner.broken !== undefined || this.#connectionError !== undefined;
+  }
+
+  /** What ended the stream together with its connection. */
+  get #connectionError(): Error | undefined {
+    return this.#error?.code === 'ERR_HTTP2_STREAM_ERROR' ? undefined : this.#error;
+  }
+
   begin(caller: Caller, { fields = [] }: HeadToSend, body: Uint8Array | 'follows' | undefined): void {
     this.#caller = caller;
     this.bytesSent = measured(fields, Infinity, READING);
@@ -229,11 +238,12 @@ export class RequestStream implements Carrier {
     caller.drained();
   }
 
-  /** The event `close` tells why a response is not whole. */
+  /** The event `close` tells why a response is not whole, but after a reset without an error it waits for the body to be sent. */
   #ended(): void {
     const stream = this.#stream as ClientHttp2Stream;
     const isReset = (stream.rstCode ?? NGHTTP2_NO_ERROR) !== NGHTTP2_NO_ERROR;
-    if (!this.#hasHead || this.#isCut || isReset) return;
+    if (this.#isCut && !isReset) return this.#abandon(this.#faultOf(NGHTTP2_NO_ERROR));
+    if (!this.#hasHead || isReset) return;
     const caller = this.#caller as Caller;
     this.#settle();
     // The peer has responded without the rest of the body.
@@ -264,8 +274,7 @@ export class RequestStream implements Carrier {
       return new UnprocessedFault(`upstream refused the stream while ${stage}`);
     const { broken } = this.#owner;
     if (broken) return broken(stage);
-    const error = this.#error;
-    if (error && error.code !== 'ERR_HTTP2_STREAM_ERROR') return connectionFault(error, stage);
+    if (this.#connectionError) return connectionFault(this.#connectionError, stage);
     if (code === undefined || code === NGHTTP2_NO_ERROR) return closedEarly(stage);
     return invalidResponse(`upstream rejected request with error ${errorName(code)}`, stage);
   }

@@ -224,6 +224,59 @@ for (const { it, react } of retries) {
   }
 }
 
+/** What a request costs a peer that serves the first one of a connection, which is kept, and then none any more. */
+const repeats: readonly { it: string; code: number; rules?: string; asked: number }[] = [
+  { it: 'refuses', code: 7, asked: 4 },
+  { it: 'refuses, with one try,', code: 7, rules: 'next_upstream_tries 1;', asked: 4 },
+  { it: 'resets without an error', code: 0, asked: 1 },
+  { it: 'resets with an error', code: 2, asked: 1 },
+];
+
+for (const { it, code, rules, asked } of repeats) {
+  for (const protocol of ['proxy', 'grpc']) {
+    test(`a request that a kept connection ${it} reaches it ${asked} times at most (${protocol}_pass)`, async (t) => {
+      const served = head()(1);
+      served[4] = END_HEADERS + END_STREAM;
+      const peer = await startRawHttp2(t, (socket, { type, id }) => {
+        if (type === FRAME.headers) socket.write(id === 1 ? served : reset(code)(id));
+      });
+      const at = `${protocol === 'proxy' ? 'proxy_http_version 2; proxy_pass http' : 'grpc_pass grpc'}://127.0.0.1:${peer.port};`;
+      const gw = await load(t, `server { location / { ${rules ? `${protocol}_${rules}` : ''} ${at} } }`);
+      await gw.expect('GET /', { status: 200 });
+      await gw.expect('GET /', { status: 502 });
+      expect(peer.frames.filter(({ type }) => type === FRAME.headers)).toHaveLength(1 + asked);
+      expect(peer.connections()).toBe(1);
+    });
+  }
+}
+
+for (const end of ['end', 'resetAndDestroy'] as const) {
+  test(`a request that meets the end of a kept connection gets another one (${end})`, async (t) => {
+    const peer = await startRawHttp2(t, (socket, { type, id }) => {
+      if (type !== FRAME.headers) return;
+      if (id > 1) socket[end]();
+      else socket.write(Buffer.concat([head()(id), part('ok', END_STREAM)(id)]));
+    });
+    const gw = await passing(t, [peer.port], 'proxy_next_upstream_tries 1;');
+    for (let n = 0; n < 3; n++) await gw.expect('GET /', { status: 200, body: 'ok' });
+    expect(peer.connections()).toBeGreaterThan(1);
+  });
+}
+
+for (const buffering of ['on', 'off']) {
+  test(`a peer that resets without an error before it has the body costs its client a 502 at once (buffering ${buffering})`, async (t) => {
+    const peer = await startRawHttp2(t, toRequests(reset(0)));
+    const gw = await passing(
+      t,
+      [peer.port],
+      `client_body_buffer_size 256k; proxy_request_buffering ${buffering};`,
+    );
+    for (let n = 0; n < 2; n++) await gw.expect('POST /', { status: 502 }, { body: 'x'.repeat(200_000) });
+    await gw.waitForLog(/upstream prematurely closed connection while (?:sending request|reading response)/);
+    expect(peer.connections()).toBe(1);
+  });
+}
+
 test('a GOAWAY lets the streams below it end, and further requests take another connection', async (t) => {
   const held: (() => void)[] = [];
   const peer: RawPeer = await startRawHttp2(t, (socket, { type, id }, connection) => {

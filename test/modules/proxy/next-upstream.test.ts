@@ -138,6 +138,31 @@ test('a kept-alive connection that the peer has closed fails no request', async 
   expect(served).toBe(20);
 });
 
+test('a request that meets kept connections which end gets a new one after the third', async (t) => {
+  const held: (() => void)[] = [];
+  const known = new Set<unknown>();
+  let ended = 0;
+  const server = createServer(({ socket, url }, response) => {
+    if (known.has(socket)) return void (ended++, socket.destroy());
+    known.add(socket);
+    if (url === '/held') held.push(() => response.end('ok'));
+    else response.end('new');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const gw = await load(
+    t,
+    `upstream one { server 127.0.0.1:${port}; keepalive 8; } server { location / { proxy_pass http://one; } }`,
+  );
+  const first = Array.from({ length: 6 }, () => gw.fetch('/held'));
+  await expect.poll(() => held.length).toBe(6);
+  for (const respond of held) respond();
+  await Promise.all(first);
+  await gw.expect('GET /', { status: 200, body: 'new' });
+  expect(ended).toBe(3);
+});
+
 interface Started {
   readonly server: Server;
   readonly port: number;
