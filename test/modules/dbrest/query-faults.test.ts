@@ -219,6 +219,30 @@ const limits: [what: string, query: string, fault: string][] = [
     `or=(${many(250, 'a.eq.1', ',')})&x.or=(${many(251, 'a.eq.1', ',')})`,
     'at most 500 filters',
   ],
+  // What is behind a limit has not been parsed.
+  ['501 filters before a fault', `or=(${many(501, 'a.eq.1', ',')},%00`, 'at most 500 filters'],
+  [
+    '501 filters of groups before a fault',
+    `having=or(${many(501, 'count().gt.1', ',')},%00`,
+    'at most 500 filters',
+  ],
+  [
+    'limits of 502 embeds',
+    Array.from({ length: 502 }, (_, i) => `k${i}.limit=1`).join('&'),
+    'parameters of at most 500 embedded resources',
+  ],
+  ...['fts', 'plfts', 'phfts', 'wfts', 'fts(english)', 'like', 'ilike', 'match(any)', 'imatch'].map(
+    (operator): [string, string, string] => [
+      `"${operator}" of 8,193 characters`,
+      `a=${operator}.${"'".repeat(8_193)}`,
+      `"${/^[a-z]+/.exec(operator)?.[0]}" takes at most 8192 characters`,
+    ],
+  ),
+  [
+    'a search of 8,193 characters in a tree',
+    `or=(a.fts.${'x'.repeat(8_193)},b.eq.1)`,
+    '"fts" takes at most 8192 characters',
+  ],
   ['501 items below others', `select=${many(250, 'a(b)', ',')},a`, '"select" has at most 500 items'],
   [
     '21 trees in each other',
@@ -253,6 +277,9 @@ describe('a refused query', () => {
       `order=${many(500, 'a', ',')}`,
     ].join('&');
     expect(parseReadQuery(query).filters).toHaveLength(500);
+    expect(parseReadQuery(`a=fts.${'x'.repeat(8_192)}&b=eq.${'x'.repeat(9_000)}`).filters).toHaveLength(2);
+    const limited = Array.from({ length: 500 }, (_, i) => `k${i}.limit=1`).join('&');
+    expect(parseReadQuery(`${limited}&limit=1`).embedded).toHaveLength(500);
     expect(parseReadQuery(`a=in.(${many(5000, '1', ',')})`).filters).toHaveLength(1);
     expect(parseReadQuery(`or=${'(and'.repeat(19)}(a.eq.1${')'.repeat(20)}`).filters).toHaveLength(1);
     expect(parseReadQuery(`select=${'a('.repeat(10)}b${')'.repeat(10)}`).select).toHaveLength(1);

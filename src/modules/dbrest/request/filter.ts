@@ -66,6 +66,9 @@ function isOperator(name: string): boolean {
 type ValueEnd = 'input' | 'tree';
 
 const MOST_VALUES = 5_000;
+/** What a URL could hold. PostgreSQL takes seconds for a search or a pattern of 256 KB, which a QUERY has room for. */
+const LONGEST_PATTERN = 8_192;
+const PATTERN_OPERATORS: ReadonlySet<string> = new Set(['like', 'ilike', 'match', 'imatch']);
 const UNTIL_DELIMITER = /[^,)]*/y;
 /** Delimiters of an array literal. */
 const BRACES = /[{}"]/g;
@@ -78,7 +81,10 @@ function parseOperand(scanner: Scanner, operator: string, ending: ValueEnd): Ope
   if (operator === 'is') return parseTruth(scanner, ending);
   const start = scanner.at;
   const text = ending === 'input' ? restOf(scanner) : parseTreeValue(scanner);
-  if (!SEARCH_OPERATORS.has(operator)) return { kind: 'text', text };
+  const isSearch = SEARCH_OPERATORS.has(operator);
+  if (text.length > LONGEST_PATTERN && (isSearch || PATTERN_OPERATORS.has(operator)))
+    throw tooLarge(`"${operator}" takes at most ${LONGEST_PATTERN} characters`);
+  if (!isSearch) return { kind: 'text', text };
   if (operator === STRICT_SEARCH) checkSearch(scanner, { start, text, mayName: config === undefined });
   return { kind: 'search', query: text, ...(config !== undefined && { config }) };
 }
@@ -243,26 +249,40 @@ const TERM = `${FIELD_NAME}, negation operator (not) or logic operator (and, or)
 const GROUP = /(?:not\.)?(?:and|or)(?= *\()/y;
 
 /**
- * Parses `or=(a.eq.1,not.and(b.gt.2,c.is.null))`; `operator` is `and`, `or`, `not.and` or `not.or`. Throws a `DbrestFault`.
+ * Parses `or=(a.eq.1,not.and(b.gt.2,c.is.null))`; `operator` is `and`, `or`, `not.and` or `not.or`. `count` is called
+ * before each filter, and may throw. Throws a `DbrestFault`.
  */
-export function parseLogic(operator: string, value: string): Logic {
+export function parseLogic(operator: string, value: string, count: () => void): Logic {
   // Columns in errors are counted from the operator, as if name and value were one text.
   const scanner = new Scanner('logic tree', operator + value, value);
   scanner.at = operator.length;
-  const logic = parseGroup(scanner, operator, { depth: 1, parseLeaf });
+  const logic = parseGroup(scanner, operator, { depth: 1, parseLeaf: counting(count, parseLeaf) });
   // PostgREST ignores whatever follows a tree. A condition that would be lost is refused here.
   scanner.skipClosing();
   scanner.end();
   return logic;
 }
 
-/** Parses `amount.sum().gt.100` or a tree of such filters, `or(count().gt.1,amount.max().is.null)`. Throws a `DbrestFault`. */
-export function parseHaving(value: string): GroupLogic {
+function counting<F>(count: () => void, parse: (scanner: Scanner) => F): (scanner: Scanner) => F {
+  return (scanner) => {
+    count();
+    return parse(scanner);
+  };
+}
+
+/**
+ * Parses `amount.sum().gt.100` or a tree of such filters, `or(count().gt.1,amount.max().is.null)`. `count` as for `parseLogic`.
+ * Throws a `DbrestFault`.
+ */
+export function parseHaving(value: string, count: () => void): GroupLogic {
   const scanner = new Scanner('having', value);
   const operator = scanner.match(GROUP);
-  if (operator === undefined) return parseGroupFilter(scanner, 'input');
-  const parseLeaf = (at: Scanner): GroupFilter => parseGroupFilter(at, 'tree');
-  const logic = parseGroup(scanner, operator, { depth: 1, parseLeaf });
+  if (operator === undefined) {
+    count();
+    return parseGroupFilter(scanner, 'input');
+  }
+  const parseTerms = counting(count, (at) => parseGroupFilter(at, 'tree'));
+  const logic = parseGroup(scanner, operator, { depth: 1, parseLeaf: parseTerms });
   scanner.skipClosing();
   scanner.end();
   return logic;

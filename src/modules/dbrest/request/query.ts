@@ -1,7 +1,7 @@
 import { rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
 import { isOperation, parseFilter, parseHaving, parseLogic } from './filter.ts';
 import { parseDistinct, parseOrder } from './order.ts';
-import type { Field, GroupLogic, Level, Logic, LogicOf, ReadQuery } from './tree.ts';
+import type { Field, GroupLogic, Level, Logic, ReadQuery } from './tree.ts';
 import { DELIMITER, parsePath, Scanner } from './scanner.ts';
 import { parseSelect } from './select.ts';
 
@@ -71,6 +71,8 @@ function parseKey(key: string, value: string): QueryKey {
 }
 
 const MOST_FILTERS = 500;
+/** `select` has at most as many items. */
+const MOST_EMBEDS = 500;
 /** Parameters of writes, which reads ignore. */
 const WRITES_ONLY = new Set(['columns', 'on_conflict']);
 
@@ -93,6 +95,10 @@ export function parseReadQuery(
   let select: string | undefined;
   const levels = new Map<string, LevelDraft>();
   let filters = 0;
+  const count = (): void => {
+    filters += 1;
+    if (filters > MOST_FILTERS) throw tooLarge(`at most ${MOST_FILTERS} filters`);
+  };
   for (const [key, value] of parametersOf(args)) {
     if (WRITES_ONLY.has(key) || isOther(key, value)) continue;
     if (key === 'select') {
@@ -102,37 +108,37 @@ export function parseReadQuery(
     }
     const parsed = parseKey(key, value);
     const level = levelOf(levels, parsed.path);
-    filters += addTo(level, parsed, value);
-    if (filters > MOST_FILTERS) throw tooLarge(`at most ${MOST_FILTERS} filters`);
+    addTo(level, parsed, { value, count });
   }
   const { path: _, ...root } = finished(levelOf(levels, []));
   levels.delete('');
   return { select: parseSelect(select ?? '*'), ...root, embedded: [...levels.values()].map(finished) };
 }
 
-/** Adds a parameter to its level. Returns the number of its filters. */
-function addTo(level: LevelDraft, parsed: QueryKey, value: string): number {
+/** Adds a parameter to its level. `count` is called before each filter is parsed. */
+function addTo(
+  level: LevelDraft,
+  parsed: QueryKey,
+  { value, count }: { readonly value: string; readonly count: () => void },
+): void {
   switch (parsed.kind) {
     case 'filter':
+      count();
       level.filters.push(parseFilter(parsed.field, value));
-      return 1;
+      return;
     case 'logic':
-      return filtersIn(addedTo(level.filters, parseLogic(parsed.operator, value)));
+      level.filters.push(parseLogic(parsed.operator, value, count));
+      return;
     case 'having':
-      return filtersIn(addedTo(level.having, parseHaving(value)));
+      level.having.push(parseHaving(value, count));
+      return;
     case 'distinct':
     case 'order':
     case 'limit':
     case 'offset':
       if (level[parsed.kind] !== undefined) throw givenTwice([...parsed.path, parsed.kind].join('.'));
       setBound(level, parsed.kind, value);
-      return 0;
   }
-}
-
-function addedTo<T>(list: T[], added: T): T {
-  list.push(added);
-  return added;
 }
 
 /** The decoded parameters of a raw query or a form. Throws PGRST100. */
@@ -165,8 +171,13 @@ export function decodePiece(raw: string, args: string): string {
 function levelOf(levels: Map<string, LevelDraft>, path: readonly string[]): LevelDraft {
   // Names contain no NUL.
   const key = path.join('\0');
-  const level: LevelDraft = levels.get(key) ?? { path, filters: [], having: [] };
+  const known = levels.get(key);
+  if (known) return known;
+  const level: LevelDraft = { path, filters: [], having: [] };
   levels.set(key, level);
+  // The root is one of them.
+  if (levels.size > MOST_EMBEDS + 1)
+    throw tooLarge(`parameters of at most ${MOST_EMBEDS} embedded resources`);
   return level;
 }
 
@@ -179,10 +190,6 @@ function setBound(level: LevelDraft, kind: 'distinct' | 'order' | 'limit' | 'off
 function finished(draft: LevelDraft): Level & Pick<LevelDraft, 'path'> {
   const { path, filters, having, distinct = [], order = [], limit, offset = 0 } = draft;
   return { path, filters, having, distinct, order, ...(limit !== undefined && { limit }), offset };
-}
-
-function filtersIn<F extends { readonly kind: 'filter' }>(logic: LogicOf<F>): number {
-  return 'terms' in logic ? logic.terms.reduce((sum, term) => sum + filtersIn(term), 0) : 1;
 }
 
 function givenTwice(key: string): Error {
