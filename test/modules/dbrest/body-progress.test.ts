@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
-import { parseCallBody, readWritten } from '../../../src/modules/dbrest/request/index.ts';
+import { parseCallBody, type ReceivedBody, readWritten } from '../../../src/modules/dbrest/request/index.ts';
 import { type Turn, turnsFor } from '../../../src/modules/dbrest/turn.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
@@ -36,7 +36,9 @@ const parsers: [type: string, front: string][] = [
 /** Reads a body as a write does, and JSON as a call does too. `most`: turns after which the client leaves. */
 async function turnsOf(type: string, bytes: Buffer, most: number): Promise<number[]> {
   const counts: number[] = [];
-  for (const read of type.endsWith('json') ? [readWritten, parseCallBody] : [readWritten]) {
+  const asWritten = (body: ReceivedBody) => readWritten(body, { named: false, nests: true });
+  const asCalled = (body: ReceivedBody) => parseCallBody(body, undefined);
+  for (const read of type.endsWith('json') ? [asWritten, asCalled] : [asWritten]) {
     let turns = 0;
     const client = { aborted: false };
     const next = turnsFor(client);
@@ -45,7 +47,7 @@ async function turnsOf(type: string, bytes: Buffer, most: number): Promise<numbe
       client.aborted = turns > most;
       return next();
     };
-    await read({ type, bytes, turn }, undefined as never).catch(() => undefined);
+    await read({ type, bytes, turn }).catch(() => undefined);
     counts.push(turns);
   }
   return counts;
