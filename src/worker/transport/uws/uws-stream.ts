@@ -11,6 +11,8 @@ const PATIENCE = { silenceMs: 500, timeMs: 30_000 };
 interface StreamRules {
   /** A client that takes nothing for this time is disconnected. */
   readonly timeoutMs: number;
+  /** The response closes its connection. */
+  readonly closes: boolean;
   /** The body of the request, if it is not complete. Then the response ends behind it, and closes its connection. */
   readonly body: RequestBody | undefined;
   /** Ends the head of a response that breaks off before its first piece; called inside a cork. */
@@ -66,12 +68,11 @@ export class UwsStream implements ResponseStream {
   end(): void {
     if (this.#ended || this.#owner.x.aborted) return;
     this.#ended = true;
-    const { body } = this.#rules;
-    if (!body || body.isComplete) return this.#finish(body !== undefined);
-    body.outlast(
-      PATIENCE,
-      guarded(this.#owner.x, () => this.#finish(true)),
-    );
+    const { body, closes } = this.#rules;
+    if (!closes) return this.#finish(false);
+    const close = (): void => inNextTurn(this.#owner, () => this.#finish(true));
+    if (!body || body.isComplete) close();
+    else body.outlast(PATIENCE, close);
   }
 
   /** Completes the head, if no piece has done so: the connection is about to be closed. */
@@ -180,10 +181,10 @@ export class UwsSizedStream implements ResponseStream {
   }
 
   #offer(bytes: Buffer): void {
+    if (this.#isSingleByte) return this.#sendSingleByte(bytes);
     let isTaken = false;
     this.#res.cork(() => {
-      if (this.#isSingleByte) isTaken = this.#sendSingleByte(bytes);
-      else isTaken = this.#send(this.#begun ? bytes : this.#begin(bytes));
+      isTaken = this.#send(this.#begun ? bytes : this.#begin(bytes));
     });
     if (isTaken) return this.#took(bytes.length);
     this.#rest = bytes;
@@ -195,10 +196,16 @@ export class UwsSizedStream implements ResponseStream {
     return this.#rules.close !== undefined && this.#rules.lengthBytes === 1;
   }
 
-  #sendSingleByte(byte: Buffer): true {
-    this.#rules.writeHead();
-    this.#res.end(byte, true);
-    return true;
+  #sendSingleByte(byte: Buffer): void {
+    this.#taken = 1;
+    this.#ended = true;
+    inNextTurn(this.#owner, () => {
+      this.#res.cork(() => {
+        this.#rules.writeHead();
+        this.#res.end(byte, true);
+      });
+      this.#owner.finished();
+    });
   }
 
   /** Writes the head. Returns those of the first bytes that are still to be written. */
@@ -249,8 +256,16 @@ export class UwsSizedStream implements ResponseStream {
     if (this.#taken < this.#rules.lengthBytes) return;
     this.#ended = true;
     this.#owner.finished();
-    if (!this.#isSingleByte) this.#rules.close?.();
+    this.#rules.close?.();
   }
+}
+
+/** Closes a connection behind its response: inside the parser, which may have called, uWebSockets.js would go on reading. */
+function inNextTurn({ x }: StreamOwner, close: () => void): void {
+  const closeUnlessLeft = guarded(x, () => {
+    if (!x.aborted) close();
+  });
+  setImmediate(closeUnlessLeft);
 }
 
 function asBuffer(chunk: string | Uint8Array): Buffer {

@@ -220,7 +220,7 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   write(body: string | Uint8Array): void {
-    if (this.#isAhead && !this.#hasWaited) return this.#writeInNextTurn(body);
+    if (!this.#hasWaited && (this.#isAhead || this.#closesInParser)) return this.#writeInNextTurn(body);
     this.#send(() => {
       if (this.#isHeadAlone) this.#writeHeadAlone(Buffer.byteLength(body));
       else if (body.length === 0 && this.#isEarly) this.#writeHeadAlone(0);
@@ -233,6 +233,14 @@ export class UwsWire implements Wire, StreamOwner {
   /** Whether the response would come before the end of the body. */
   get #isAhead(): boolean {
     return !this.#inHandler && this.#body?.isComplete === false;
+  }
+
+  /**
+   * Whether a response that closes the connection may come inside the parser, which reads the body: there the close is lost, and
+   * the bytes behind the body would be served as the next request.
+   */
+  get #closesInParser(): boolean {
+    return !this.#inHandler && this.#body !== undefined && this.#closes();
   }
 
   /** A body that came with its head is received when uWebSockets.js has returned; then the connection can stay open. */
@@ -262,14 +270,16 @@ export class UwsWire implements Wire, StreamOwner {
     this.#dropBody();
     this.#outliveHandler();
     if (lengthBytes > 0) return (this.#stream = this.#sized(lengthBytes));
+    const closes = this.#closes();
     this.#res.cork(() => {
       this.#writeHead();
-      if (this.#closes()) this.#res.writeHeader('Connection', 'close');
+      if (closes) this.#res.writeHeader('Connection', 'close');
     });
     const timeoutMs = this.x.rules.sendTimeoutMs;
     const body = this.#isEarly ? this.#body : undefined;
     return (this.#stream = new UwsStream(this.#res, this, {
       timeoutMs,
+      closes,
       body,
       endHead: () => this.#endHead('Transfer-Encoding', 'chunked'),
     }));
