@@ -57,6 +57,9 @@ interface Target {
 const MAX_INTERNAL_REDIRECTS = 10;
 const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = stateKey<number>('depth of a subrequest');
+/** Most subrequests that the subrequests of one request make: in a cycle of two each, the depth alone allows 2 to the 50th. */
+const MAX_NESTED_SUBREQUESTS = 2_000;
+const NESTED = stateKey<number>('subrequests of subrequests');
 
 /** The values that all servers of one compile share. */
 export type ServerContext = Omit<LocationContext, 'router' | 'serverNames' | 'origins' | 'shared'>;
@@ -205,7 +208,9 @@ export class ServerHandler implements Router {
       const depth = (parent.state(DEPTH) ?? 0) + 1;
       sub.setState(DEPTH, depth);
       void respondingToFailures((x) => {
-        if (depth > MAX_SUBREQUEST_DEPTH)
+        const nested = depth > 1 ? countNested(x) : 0;
+        if (nested > MAX_NESTED_SUBREQUESTS + 1) return endWithoutPage(x);
+        if (depth > MAX_SUBREQUEST_DEPTH || nested > MAX_NESTED_SUBREQUESTS)
           throw new HttpFault(500, `subrequests cycle while processing "${x.uri}"`);
         enter(x, this.#root.rules);
         return facts.uri.startsWith('@') ? this.toNamed(x, facts.uri) : this.#rewrite(x);
@@ -357,4 +362,17 @@ function add(level: LocationLevel<Target>, match: LocationMatch, entry: Location
   if (match.kind === 'prefix') level.addPrefix(match.path, { ...entry, stop: match.stop });
   else if (match.kind === 'exact') level.addExact(match.path, entry);
   else if (match.kind === 'regex') level.addRegex({ ...entry, regex: compileRegex(match.regex) });
+}
+
+/** Counts a subrequest that another one has made; returns how many there are of the client's request. */
+function countNested({ main }: Exchange): number {
+  const nested = (main.state(NESTED) ?? 0) + 1;
+  main.setState(NESTED, nested);
+  return nested;
+}
+
+/** Refuses one subrequest too many; the log has said so for the first. */
+function endWithoutPage(x: Exchange): void {
+  x.errorPagesEnded = true;
+  x.end(500);
 }

@@ -111,7 +111,7 @@ function compileDuplicate({ times, words }: Extract<Step, { kind: 'duplicate' }>
     const atOnce = Math.max(1, Math.floor(PIECE_BYTES / once.byteLength));
     const piece = Buffer.concat(Array<Buffer>(Math.min(atOnce, times)).fill(once));
     let left = times;
-    for (; left >= atOnce && !x.aborted; left -= atOnce) await output.add(piece);
+    for (; left >= atOnce && !output.isOver; left -= atOnce) await output.add(piece);
     await output.add(piece.subarray(0, left * once.byteLength));
   };
 }

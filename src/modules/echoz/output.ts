@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Exchange, type Getter, type ResponseStream } from '../../http/index.ts';
 
 /** More text than this is sent before the rest is made. */
@@ -22,10 +23,19 @@ export class Output {
     return this.#bytes > 0;
   }
 
+  /** Nothing that is added is sent any more: the request is a HEAD, or the client has left. */
+  get isOver(): boolean {
+    return this.#stream === null || this.#x.aborted;
+  }
+
   async add(piece: Buffer): Promise<void> {
+    if (this.isOver) return;
     this.#waiting.push(piece);
     this.#bytes += piece.byteLength;
-    if (this.#bytes > MOST_BYTES) await this.send();
+    if (this.#bytes <= MOST_BYTES) return;
+    await this.send();
+    // A client that reads as fast as the text is made does not keep other requests waiting.
+    await nextTurn();
   }
 
   /** Sends the head, and the text so far. */

@@ -93,6 +93,20 @@ for (const { it, conf, body, status = 200, headers = {}, sent = '' } of cases) {
   });
 }
 
+test('echoz repeats a text without end only as long as somebody reads it, and serves others meanwhile', async (t) => {
+  const gw = await load(
+    t,
+    'server { location / { echoz_duplicate 10_000_000_000 x; } location /other { return 200 other; } }',
+  );
+  expect((await gw.fetch('/', { method: 'HEAD' })).status).toBe(200);
+  const client = await gw.connect();
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await client.until(/x{100}/);
+  await gw.expect('GET /other', { body: 'other' });
+  client.destroy();
+  await gw.expect('GET /other', { body: 'other' });
+});
+
 test('echoz has the reason of its status, and the same response over HTTP/2', async (t) => {
   const gw = await load(
     t,
@@ -139,4 +153,22 @@ test('echoz serves subrequests, and makes them in the background', async (t) => 
   await gw.expect('GET /guarded', { status: 401 });
   await gw.expect('GET /go', { status: 200, body: 'gone' });
   await expect.poll(() => peer.requests).toEqual(['GET /back?a=1']);
+});
+
+test('subrequests in the background that call each other end, and the log says so once', async (t) => {
+  const gw = await load(
+    t,
+    `server { location = /fan { echoz_location_async /fan2; echoz_location_async /fan2; echozn fan; }
+       location = /fan2 { echoz_location_async /fan; echoz_location_async /fan; }
+       location = /other { return 200 other; } }`,
+  );
+  const from = gw.errorLog().length;
+  await gw.expect('GET /fan', { body: 'fan' });
+  await gw.expect('GET /other', { body: 'other' });
+  expect(
+    gw
+      .errorLog()
+      .slice(from)
+      .match(/subrequests cycle while processing "\/fan2?"/g),
+  ).toHaveLength(1);
 });
