@@ -55,7 +55,7 @@ const directives = directivesFor<CircuitBreakerConfig>()({
     args: threshold,
     into: 'threshold',
     summary:
-      'Number of failed requests in a row after which the circuit opens: further requests get 503 at once. A request has failed if the upstream responded with a status from 500 on or not at all; without an upstream, if the response has such a status. Nested locations without a threshold of their own share the circuit.',
+      'Number of failed requests in a row after which the circuit opens: further requests get 503 at once. A request has failed if the upstream responded with a status from 500 on or not at all; without an upstream, if the response has such a status. Other responses without an upstream, such as a 413 or one from the cache, do not count. Nested locations without a threshold of their own share the circuit.',
     source: 'nginz circuit-breaker#circuit_breaker_threshold',
   },
   circuit_breaker_timeout: {
@@ -92,10 +92,14 @@ const PASSAGE = stateKey<Passage>('circuit breaker');
 
 /** Returns how a request ended. `round`: the index of the first upstream that this location passed it to. */
 function outcomeOf(x: Exchange, round: number): Outcome {
-  const tried = upstreamFacts(x)?.rounds[round]?.at(-1);
-  const status = tried && tried.status > 0 ? tried.status : x.status;
+  const tries = upstreamFacts(x)?.rounds[round];
+  const upstreamStatus = tries?.at(-1)?.status ?? 0;
+  const status = upstreamStatus > 0 ? upstreamStatus : x.status;
   if (status === 499 || status === 0) return 'unknown';
-  return status >= 500 && status < 600 ? 'failure' : 'success';
+  if (status >= 500 && status < 600) return 'failure';
+  // A body that is too large, a refusal or a stored response says nothing of the upstream.
+  const isOwn = upstreamStatus === 0 && (tries !== undefined || x.inErrorPage || status >= 400);
+  return isOwn ? 'unknown' : 'success';
 }
 
 type Circuits = (build: Build) => { readonly circuit: Circuit; readonly key: string } | undefined;

@@ -114,12 +114,14 @@ test('an open circuit is half open after its time, closes after successes, and o
 async function startHalfOpen(
   t: Owner,
   more = '',
+  beside = '',
 ): Promise<{ gw: Gateway; peer: Awaited<ReturnType<typeof startStatusPeer>> }> {
   const peer = await startStatusPeer(t);
   const http = (timeout: string): string =>
-    `error_page 503 = @open; http2 on; server { server_name half; location @open { return 503 $ngz_circuit_admission; }
+    `error_page 503 = @open; http2 on; server { server_name half; ${beside} location @open { return 503 $ngz_circuit_admission; }
        location / { circuit_breaker_threshold 1; circuit_breaker_timeout ${timeout};
-         circuit_breaker_success_threshold 1; ${more} proxy_pass http://127.0.0.1:${peer.port}; } }`;
+         circuit_breaker_success_threshold 1; ${more} proxy_pass http://127.0.0.1:${peer.port};
+         location = /state { return 200 $ngz_circuit_state; } } }`;
   const gw = await startGateway(t, http('1'), { workers: 4 });
   await gw.expect('GET /500', { status: 500 });
   expect(await gw.reload(http('10m'))).toBe('done');
@@ -151,6 +153,28 @@ test('a trial whose client leaves decides nothing, and lets the next one through
   client.destroy();
   await expect.poll(async () => (await gw.fetch('/200')).status).toBe(200);
 });
+
+/** Requests that are refused before the upstream is asked; their bodies have no length, so they pass the circuit first. */
+const refusals = [
+  { it: 'too large a body', more: 'client_max_body_size 2;', status: 413 },
+  {
+    it: 'a page for too large a body',
+    more: 'client_max_body_size 2; error_page 413 =200 @page;',
+    status: 200,
+  },
+];
+for (const { it, more, status } of refusals) {
+  test(`${it} neither closes a half open circuit nor keeps its trial`, async (t) => {
+    const { gw } = await startHalfOpen(t, more, 'location @page { return 200 page; }');
+    const refused = await gw.raw(
+      'POST /200 HTTP/1.1\r\nHost: half\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n',
+    );
+    expect(refused).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    await gw.expect('GET /state', { body: 'half_open' });
+    await gw.expect('GET /200', { status: 200 });
+    await gw.expect('GET /state', { body: 'closed' });
+  });
+}
 
 test('a request that an error page leads back into its location is one trial', async (t) => {
   const { gw } = await startHalfOpen(t, 'proxy_intercept_errors on; error_page 404 =200 /200;');
