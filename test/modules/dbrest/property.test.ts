@@ -46,6 +46,8 @@ test('every name and every value is parsed as it was written', () => {
         ],
         order: [{ column }],
         offset: 0,
+        having: [],
+        distinct: [],
         embedded: [],
       });
     }),
