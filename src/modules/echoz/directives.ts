@@ -61,14 +61,14 @@ const duplicate: ArgReader<Step> = readers.words(
   },
 );
 
-const sleep: ArgReader<Step> = readers.oneWord('seconds', ({ value, span }, { report, directive }) => {
+const sleep: ArgReader<Step> = readers.oneWord('number', ({ value, span }, { report, directive }) => {
   if (/^\d{1,6}(?:\.\d+)?$/.test(value)) return { kind: 'sleep', delayMs: Math.round(Number(value) * 1000) };
   report.emerg(`"${directive}" directive invalid value`, span, 'expected seconds such as 2 or 0.5');
   return undefined;
 });
 
 const targetReader = (kind: 'subrequest' | 'redirect'): ArgReader<Step> =>
-  readers.words({ syntax: 'uri [args] | @name', min: 1, max: 2 }, (words, scope) => {
+  readers.words({ syntax: 'uri [string] | @name', min: 1, max: 2 }, (words, scope) => {
     const [word, args] = words as [Word, Word?];
     const uri = scope.complexValue(word);
     if (/^[/@]/.test(constantText(uri) ?? '/'))
@@ -136,7 +136,7 @@ export const directives = directivesFor<EchozConfig>()({
   echozn: step(lineReader(''), 'Responds with a text without a line feed at its end.', 'echozn'),
   echoz_duplicate: step(duplicate, 'Responds with a text, so many times.', 'echoz_duplicate'),
   echoz_flush: step(plain('flush'), 'Sends the head and the text so far before it goes on.', 'echoz_flush'),
-  echoz_sleep: step(sleep, 'Waits; the text so far is sent before.', 'echoz_sleep'),
+  echoz_sleep: step(sleep, 'Waits this many seconds; the text so far is sent before.', 'echoz_sleep'),
   echoz_read_request_body: step(
     plain('read body'),
     'Reads the request body, for `$request_body` and `echoz_request_body`.',

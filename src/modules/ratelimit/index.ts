@@ -33,14 +33,14 @@ interface RateLimitConfig {
   readonly skip?: ComplexValue;
 }
 
-const rate: ArgReader<Rate> = readers.oneWord('number | numberr/s', ({ value, span }, scope) => {
+const rate: ArgReader<Rate> = readers.oneWord('rate', ({ value, span }, scope) => {
   const [, digits = ''] = /^(\d{1,9})(?:r\/s)?$/.exec(value) ?? [];
   if (Number(digits) > 0) return { requestsPerSecond: Number(digits), counted: countedLocation(scope) };
   scope.report.emerg(`invalid rate "${value}"`, span, 'expected requests per second, such as 10r/s');
   return undefined;
 });
 
-const variable: ArgReader<ComplexValue> = readers.oneWord('$variable', (word, scope) => {
+const variable: ArgReader<ComplexValue> = readers.oneWord('variable', (word, scope) => {
   const value = scope.complexValue(word);
   if (constantText(value) === undefined) return value;
   scope.report.emerg(
@@ -59,7 +59,7 @@ const directives = directivesFor<RateLimitConfig>()({
     args: rate,
     into: 'rate',
     summary:
-      'Number of requests of one client that are served within a second; further ones get 429. The second begins with the first of them. Nested locations without a rate of their own are counted together with this one.',
+      'Number of requests of one client that are served within a second, as `10r/s` or `10`; further ones get 429. The second begins with the first of them. Nested locations without a rate of their own are counted together with this one.',
     source: 'nginz ratelimit#ratelimit_rate',
   },
   ratelimit_burst: {
