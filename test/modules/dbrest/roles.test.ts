@@ -114,33 +114,37 @@ const KINDS: ((call: Call) => Promise<string | undefined>)[] = [
   },
 ];
 
-test('no request of thousands on one connection sees the role or the token of another', async (t) => {
-  const worker = startWorker(t);
-  const roles = ['anon', 'web_user'];
-  const apis = await Promise.all(
-    roles.map((anonRole) => direct(t, db.dsn, { anonRole, poolSize: 1, poolTimeoutMs: 60_000, worker })),
-  );
-  const pidOf = async (): Promise<string> => (await (apis[0] as Direct).get('/api/whoami?select=pid')).body;
-  const pid = await pidOf();
-  const foreign = new Set<string>();
-  let calls = 0;
-  const lane = async (): Promise<void> => {
-    while (calls < 4_000) {
-      const token = `t${(calls += 1)}`;
-      const which = (calls * 7_919) % roles.length;
-      const call = { api: apis[which] as Direct, role: roles[which] as string, token };
-      const seen = await KINDS[(calls * 104_729) % KINDS.length]?.(call);
-      if (seen !== undefined) foreign.add(seen);
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, lane));
-  expect([...foreign]).toEqual([]);
-  expect(await pidOf()).toBe(pid);
-  const busy = await db.query(
-    `select state from pg_stat_activity where datname = current_database() and application_name = 'gw' and state <> 'idle'`,
-  );
-  expect(busy).toEqual([]);
-});
+test(
+  'no request of thousands on one connection sees the role or the token of another',
+  { timeout: 120_000 },
+  async (t) => {
+    const worker = startWorker(t);
+    const roles = ['anon', 'web_user'];
+    const apis = await Promise.all(
+      roles.map((anonRole) => direct(t, db.dsn, { anonRole, poolSize: 1, poolTimeoutMs: 60_000, worker })),
+    );
+    const pidOf = async (): Promise<string> => (await (apis[0] as Direct).get('/api/whoami?select=pid')).body;
+    const pid = await pidOf();
+    const foreign = new Set<string>();
+    let calls = 0;
+    const lane = async (): Promise<void> => {
+      while (calls < 4_000) {
+        const token = `t${(calls += 1)}`;
+        const which = (calls * 7_919) % roles.length;
+        const call = { api: apis[which] as Direct, role: roles[which] as string, token };
+        const seen = await KINDS[(calls * 104_729) % KINDS.length]?.(call);
+        if (seen !== undefined) foreign.add(seen);
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, lane));
+    expect([...foreign]).toEqual([]);
+    expect(await pidOf()).toBe(pid);
+    const busy = await db.query(
+      `select state from pg_stat_activity where datname = current_database() and application_name = 'gw' and state <> 'idle'`,
+    );
+    expect(busy).toEqual([]);
+  },
+);
 
 test('statements beyond the limit are closed on the server, and those in use stay prepared', async (t) => {
   await db.query(
