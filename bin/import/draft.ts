@@ -1,4 +1,6 @@
-import { buildConfig, formatConfig, type Statement } from '../../grammar/index.ts';
+import { resolve } from 'node:path';
+import { buildConfig, type Fault, formatConfig, type Statement } from '../../grammar/index.ts';
+import { load } from '../../src/pipeline.ts';
 
 const INDENT = '    ';
 
@@ -166,4 +168,10 @@ function fileIn(value: string): string | undefined {
 /** The variable in `$(NAME)`, from which PostgREST reads the value. */
 function referenceIn(value: string): string | undefined {
   return /^\$\((\w+)\)$/.exec(value)?.[1];
+}
+
+/** What a load says of a text that is in no file yet. */
+export function faultsOf(text: string): readonly Fault[] {
+  const name = 'imported.conf';
+  return load({ confFile: resolve(name), name, prefix: resolve('.'), text }).report.faults;
 }

@@ -1,8 +1,6 @@
-import { resolve } from 'node:path';
 import { placeOf, type Source } from '../../grammar/index.ts';
-import { load } from '../../src/pipeline.ts';
 import { fail, readText } from '../terminal.ts';
-import { draftText, type ImportedConfig, isPostgrest, SecretKeeper } from './draft.ts';
+import { draftText, faultsOf, type ImportedConfig, isPostgrest, SecretKeeper } from './draft.ts';
 import { isNginz, translateNginz } from './nginz.ts';
 import { importPostgrest } from './postgrest.ts';
 import { importWebdis, isWebdis } from './webdis.ts';
@@ -15,15 +13,9 @@ const REFERENCE = /\$\{(?:env|file):/;
  * accept values that gw does not.
  */
 function commentRefused(text: string): { readonly text: string; readonly refused: readonly string[] } {
-  const { report } = load({
-    confFile: resolve('imported.conf'),
-    name: 'imported.conf',
-    prefix: resolve('.'),
-    text,
-  });
   const lines = text.split('\n');
   const refused: string[] = [];
-  for (const { severity, message, span } of report.faults) {
+  for (const { severity, message, span } of faultsOf(text)) {
     const at = span && severity === 'emerg' ? placeOf(span).line - 1 : -1;
     const [, indent, directive] = /^(\s*)(\w+) .*;$/.exec(lines[at] ?? '') ?? [];
     if (indent === undefined || directive === undefined || REFERENCE.test(lines[at] ?? '')) continue;

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import {
   type DirectiveNode,
   edited,
@@ -7,7 +6,7 @@ import {
   type Source,
   type TextEdit,
 } from '../../grammar/index.ts';
-import { load } from '../../src/pipeline.ts';
+import { faultsOf } from './draft.ts';
 
 /** How the names of directives begin in nginz and in gw, which have the same words behind that. */
 const PREFIXES = [
@@ -36,7 +35,7 @@ export function isNginz(text: string): boolean {
 export function translateNginz(source: Source): Translation {
   const renamed = edited(source.text, renames(outlineOf(source, () => false)));
   const text = formatConfig({ name: source.name, text: renamed }, { indent: '    ' });
-  return { text, left: unknownIn({ name: 'imported.conf', text }) };
+  return { text, left: unknownIn(text) };
 }
 
 function renames(nodes: readonly DirectiveNode[]): readonly TextEdit[] {
@@ -52,16 +51,10 @@ function renames(nodes: readonly DirectiveNode[]): readonly TextEdit[] {
   });
 }
 
-function unknownIn(source: Source): readonly string[] {
-  const { report } = load({
-    confFile: resolve(source.name),
-    name: source.name,
-    prefix: resolve('.'),
-    text: source.text,
-  });
+function unknownIn(text: string): readonly string[] {
   // What an included file holds is not part of this text.
-  const here = report.faults.flatMap(({ span, message }) =>
-    span?.source.text === source.text && UNKNOWN.test(message) ? [span] : [],
+  const here = faultsOf(text).flatMap(({ span, message }) =>
+    span?.source.text === text && UNKNOWN.test(message) ? [span] : [],
   );
-  return [...new Set(here.map(({ start, end }) => source.text.slice(start, end)))];
+  return [...new Set(here.map(({ start, end }) => text.slice(start, end)))];
 }
