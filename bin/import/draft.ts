@@ -63,21 +63,32 @@ const KEYED = /^\s*([A-Za-z][\w.-]*)\s*=\s*(.*)$/;
 const VARIABLE = /^\s*(?:-\s*|export\s+)?["']?PGRST_([A-Za-z0-9_]+)["']?\s*[=:]\s*(.*)$/;
 const APP = 'APP_SETTINGS_';
 
+/** What a text says, with the numbers of other lines, without their text because it may be a secret. */
+interface ReadSettings {
+  readonly settings: readonly Setting[];
+  /** Lines of something else beside a list of variables. */
+  readonly strange: readonly number[];
+  /** The first line that is broken: what it would have limited is unknown. */
+  readonly broken: number | undefined;
+}
+
 /**
  * The settings of a PostgREST configuration file, or of a list of its environment variables in the form of a shell, systemd
- * or Compose; the last one of a name counts. `strange` has the numbers of invalid lines, without their text because it may
- * be a secret.
+ * or Compose; the last one of a name counts.
  */
-export function readSettings(text: string): { settings: readonly Setting[]; strange: readonly number[] } {
+export function readSettings(text: string): ReadSettings {
   const settings = new Map<string, Setting>();
   const strange: number[] = [];
-  for (const [at, line] of text.split(/\r?\n/).entries()) {
+  const lines = text.split(/\r?\n/);
+  for (const [at, line] of lines.entries()) {
     if (/^\s*(?:#.*)?$/.test(line)) continue;
     const setting = readVariable(line) ?? readKeyed(line);
     if (setting) settings.set(setting.key, setting);
     else if (!/^\s*[\w-]+:\s*$/.test(line)) strange.push(at + 1);
   }
-  return { settings: [...settings.values()], strange };
+  const isList = [...settings.values()].some(({ variable }) => variable !== undefined);
+  const broken = strange.find((number) => !isList || lines[number - 1]?.includes('PGRST_'));
+  return { settings: [...settings.values()], strange, broken };
 }
 
 function readVariable(line: string): Setting | undefined {

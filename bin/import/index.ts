@@ -9,20 +9,16 @@ import { importWebdis, isWebdis } from './webdis.ts';
 const REFERENCE = /\$\{(?:env|file):/;
 
 /**
- * The text with refused directives turned into comments, so that the rest loads, and a list of them. The other program may
- * accept values that gw does not.
+ * The directives of a draft that gw refuses, because the other program accepts values that gw does not. They stay: without
+ * a line that limits or denies, more would be served than before.
  */
-function commentRefused(text: string): { readonly text: string; readonly refused: readonly string[] } {
+function refusedIn(text: string): readonly string[] {
   const lines = text.split('\n');
-  const refused: string[] = [];
-  for (const { severity, message, span } of faultsOf(text)) {
-    const at = span && severity === 'emerg' ? placeOf(span).line - 1 : -1;
-    const [, indent, directive] = /^(\s*)(\w+) .*;$/.exec(lines[at] ?? '') ?? [];
-    if (indent === undefined || directive === undefined || REFERENCE.test(lines[at] ?? '')) continue;
-    refused.push(directive);
-    lines[at] = `${indent}# Not carried over: ${message}.\n${indent}# ${(lines[at] ?? '').trim()}`;
-  }
-  return { text: lines.join('\n'), refused };
+  const refused = faultsOf(text).flatMap(({ severity, span }) => {
+    const line = span && severity === 'emerg' ? (lines[placeOf(span).line - 1] ?? '') : '';
+    return REFERENCE.test(line) ? [] : (/^\s*(\w+) /.exec(line)?.[1] ?? []);
+  });
+  return [...new Set(refused)];
 }
 
 /** Options of `gw import`. */
@@ -57,10 +53,10 @@ export function importConfig(file: string, { from, inlineSecrets }: ImportOption
   const imported = IMPORTERS[origin].read(text, new SecretKeeper(inlineSecrets === true));
   if (typeof imported === 'string') return fail(`"${name}" ${imported}`, 1);
   const { notCarried, secrets, draft } = imported;
-  const { text: conf, refused } = commentRefused(draftText(draft));
+  const conf = draftText(draft);
   process.stdout.write(conf);
-  const left = [...notCarried, ...refused];
-  if (left.length > 0) say(`not carried over, as the comments say: ${left.join(', ')}`);
+  if (notCarried.length > 0) say(`not carried over, as the comments say: ${notCarried.join(', ')}`);
+  sayRefused(refusedIn(conf));
   for (const { variable, of } of secrets) say(`${variable} must be set: ${of}`);
   return 0;
 }
@@ -73,8 +69,12 @@ function originOf(text: string): Origin | undefined {
 function printNginz(source: Source): number {
   const { text, left } = translateNginz(source);
   process.stdout.write(text);
-  if (left.length > 0) say(`left as they are, and refused by gw: ${left.join(', ')}`);
+  sayRefused(left);
   return 0;
+}
+
+function sayRefused(left: readonly string[]): void {
+  if (left.length > 0) say(`left as they are, and refused by gw: ${left.join(', ')}`);
 }
 
 function say(text: string): void {

@@ -1,3 +1,4 @@
+import { isPlainValue } from '../../src/config/index.ts';
 import {
   databaseWord,
   Draft,
@@ -60,9 +61,9 @@ interface Carried {
 const MOST_CONNECTIONS = 16;
 
 const same = (value: string): readonly string[] => [value];
-const flag = (value: string): readonly string[] | string => {
+const flag = (value: string): readonly string[] => {
   if (/^(?:true|1)$/i.test(value)) return ['on'];
-  return /^(?:false|0)$/i.test(value) ? ['off'] : `"${value}" is neither true nor false`;
+  return /^(?:false|0)$/i.test(value) ? ['off'] : [value];
 };
 
 /** Settings that correspond to one directive of a location. */
@@ -103,17 +104,15 @@ function names(value: string): string {
 }
 
 function poolSize(value: string): readonly string[] | string {
-  const size = Number(value);
-  if (size >= 1 && size <= MOST_CONNECTIONS) return [value];
-  return size > MOST_CONNECTIONS
+  return Number(value) > MOST_CONNECTIONS
     ? `each worker has up to ${MOST_CONNECTIONS} connections; more workers have more`
-    : `"${value}" is no number of connections`;
+    : [value];
 }
 
 const LONGEST_LIFETIME_S = 86_400;
 
 function poolLifetime(value: string): readonly string[] | string {
-  if (!/^\d+$/.test(value)) return `"${value}" is no number of seconds`;
+  if (!/^\d+$/.test(value)) return [value];
   const seconds = Number(value);
   return seconds >= 1 && seconds <= LONGEST_LIFETIME_S ? [`${seconds}s`] : 'a connection lives 1s to 1d';
 }
@@ -124,7 +123,6 @@ const OWN_POOL = 'the pool looks after its connections itself';
 const NOT_CARRIED: ReadonlyMap<string, string> = table({
   'db-channel': 'gw listens on the channels "pgrst" and "gw"',
   'db-channel-enabled': 'gw always listens for changes of the schema',
-  'db-pre-config': 'of the database, dbrest_config reads what "alter role" sets',
   'db-hoisted-tx-settings': 'of the settings of a role all are applied',
   'db-prepared-statements': 'gw prepares its statements; a pooler in between must allow that',
   'db-use-legacy-gucs': 'request headers, cookies and claims are read as JSON settings',
@@ -157,9 +155,10 @@ function table<T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
 /** Settings whose empty value differs from none. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['db-extra-search-path']);
 
-/** Converts a configuration of PostgREST. */
-export function importPostgrest(text: string, keeper: SecretKeeper): ImportedConfig {
-  const { settings: read, strange } = readSettings(text);
+/** Converts a configuration of PostgREST. A string gives the fault of the text. */
+export function importPostgrest(text: string, keeper: SecretKeeper): ImportedConfig | string {
+  const { settings: read, strange, broken } = readSettings(text);
+  if (broken !== undefined) return `has an invalid setting in line ${broken}`;
   const settings = new Map(
     read.flatMap((setting) => {
       const key = ALIASES.get(setting.key) ?? setting.key;
@@ -229,26 +228,45 @@ class Importer {
     }
     if (!this.#settings.has('db-anon-role') && !this.#settings.has('jwt-secret')) {
       location.comment(
-        'PostgREST refuses every request without db-anon-role and jwt-secret. Here all run as the',
+        'PostgREST refuses every request without db-anon-role and jwt-secret. Remove this line when',
       );
       location.comment(
-        'role that dbrest_pass logs in with: set dbrest_anon_role, dbrest_jwt_secret, or both.',
+        'dbrest_anon_role or dbrest_jwt_secret is set, here or, with dbrest_config, in the database.',
       );
+      location.add('deny', 'all');
     }
     // Defaults of PostgREST that differ from gw's.
     if (!this.#settings.has('db-config')) location.add('dbrest_config', 'on');
     if (!this.#settings.has('db-aggregates-enabled')) location.add('dbrest_aggregates', 'off');
     location.add('dbrest_jwt_invalid', 'reject');
-    for (const [key, setting] of this.#settings) {
-      if (!key.startsWith('app.settings.')) continue;
-      this.#used.add(key);
-      const name = key.slice('app.settings.'.length);
-      location.add('dbrest_setting', name, secretWord(setting, { keeper: this.#keeper, of: key }));
-    }
+    this.#appSettings(location);
+    this.#preConfig(location);
     location.comment(
       'PostgREST takes bodies of any size and lets the database decide how long a request may run:',
     );
     location.comment('client_max_body_size (1m) and dbrest_timeout (15s) bound them here.');
+  }
+
+  #appSettings(location: Draft): void {
+    for (const [key, setting] of this.#settings) {
+      if (!key.startsWith('app.settings.')) continue;
+      this.#used.add(key);
+      const name = key.slice('app.settings.'.length);
+      const word = isPlainValue(name, setting.value)
+        ? setting.value
+        : secretWord(setting, { keeper: this.#keeper, of: key });
+      location.add('dbrest_setting', name, word);
+    }
+  }
+
+  /** The function may set limits. So it becomes a directive that gw refuses. */
+  #preConfig(location: Draft): void {
+    const preConfig = this.#text('db-pre-config');
+    if (preConfig === undefined) return;
+    location.comment(
+      'gw has no db-pre-config: what the function sets has to be set by "alter role", or here.',
+    );
+    location.add('dbrest_pre_config', preConfig);
   }
 
   #database(): string {

@@ -61,12 +61,23 @@ export function secretSpans(tree: ConfigTree, registry: Registry): readonly Span
  * `X-Api-Key`.
  */
 function secretsOf({ args }: DirectiveNode, kind: NonNullable<AnyRow['secret']>): readonly Span[] {
-  if (kind === 'value') return args.slice(1).flatMap((word) => secretsIn(word, 'whole'));
-  if (kind !== 'named') return args.flatMap((word) => secretsIn(word, kind));
+  if (kind === 'whole' || kind === 'password') return args.flatMap((word) => secretsIn(word, kind));
   const [name, ...values] = args;
+  if (kind === 'value') {
+    const hidden = values.filter(({ value }) => !isPlainValue(name?.value ?? '', value));
+    return hidden.flatMap((word) => secretsIn(word, 'whole'));
+  }
   const marked = values.flatMap((word) => secretsIn(word, 'password'));
   if (marked.length > 0 || !name || !isCredential(name.value)) return marked;
   return values.filter(isWritten).flatMap((word) => secretsIn(word, 'whole'));
+}
+
+/** Numbers, flags, and addresses of sites. */
+const PLAIN = /^(?:[+-]?\d{1,10}(?:\.\d{1,10})?|true|false|on|off|yes|no|https?:\/\/[\w.-]+(?::\d+)?\/?)$/i;
+
+/** True for a value that can be a secret only under a name that tells so, and does not have one. */
+export function isPlainValue(name: string, value: string): boolean {
+  return PLAIN.test(value) && !isCredential(name) && !/(?:key|pin)$/i.test(name);
 }
 
 function isWritten({ span }: Word): boolean {

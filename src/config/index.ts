@@ -48,6 +48,7 @@ export {
   secretSpans,
   effectiveBlock,
   type EffectiveBlock,
+  isPlainValue,
 } from './dump.ts';
 export { directiveFacts, factsOf, type DirectiveFacts, INCLUDE, referenceText } from './reference.ts';
 export {

@@ -146,7 +146,7 @@ interface RowFacts {
   readonly source: string;
   /**
    * The value, or the password in it, is never printed in `-T`, logs or the console. `value`: all words but the first, a
-   * name. `named`: the same if the first word names a credential, else the password in it.
+   * name, and plain ones such as numbers. `named`: the same if the first word names a credential, else the password in it.
    */
   readonly secret?: 'whole' | 'password' | 'value' | 'named';
   /** The roles of its words: names that they define or use, paths. */

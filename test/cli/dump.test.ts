@@ -50,6 +50,9 @@ const secrets: readonly { written: string; shown: string }[] = [
   { written: 'set $backend_token "top $arg_a secret"', shown: 'set $backend_token "***"' },
   { written: 'set $token $arg_a', shown: 'set $token $arg_a' },
   { written: 'set $cache_key topsecret', shown: 'set $cache_key topsecret' },
+  { written: 'dbrest_setting mail topsecret', shown: 'dbrest_setting mail ***' },
+  { written: 'dbrest_setting jwt_exp 3600', shown: 'dbrest_setting jwt_exp 3600' },
+  { written: 'dbrest_setting signing_key 12345678', shown: 'dbrest_setting signing_key ***' },
   {
     written: 'secure_link $arg_a; secure_link_md5 "$uri topsecret"',
     shown: 'secure_link $arg_a; secure_link_md5 "***"',

@@ -87,6 +87,18 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
     stderr: /^gw: "other" is not a JSON object\n$/,
   },
   {
+    it: 'with a line that is broken in the middle of a secret',
+    args: ['broken'],
+    code: 1,
+    stderr: /^gw: "broken" has an invalid setting in line 2\n$/,
+  },
+  {
+    it: 'with a variable that is broken',
+    args: ['variables'],
+    code: 1,
+    stderr: /^gw: "variables" has an invalid setting in line 2\n$/,
+  },
+  {
     it: 'of an unknown program',
     args: ['--from', 'kong', 'other'],
     code: 2,
@@ -97,22 +109,26 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
 const runRefused = firstAsProgram();
 for (const { it, args, code, stderr } of refused) {
   test(`gw import of a file ${it} ends with ${code}`, async (t) => {
-    const dir = directoryWith(t, { other: 'listen 80;\n' });
+    const dir = directoryWith(t, {
+      other: 'listen 80;\n',
+      broken: 'db-uri = "postgres://h/d"\njwt-secret "top secret\n',
+      variables: 'PGRST_DB_URI: postgres://h/d\n- PGRST_JWT_SECRET "top secret\n',
+    });
     const said = await runRefused(dir, ['import', ...args]);
     expect(said).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(stderr) as string });
   });
 }
 
-const strange: readonly { it: string; source: string; says: RegExp }[] = [
+const strange: readonly { it: string; source: string; says: RegExp; refused?: RegExp }[] = [
   {
     it: 'names of the language it is written in',
     source: 'db-uri = "postgres://h/d"\nconstructor = 1\ntoString = 2\n',
     says: /^gw: not carried over, as the comments say: constructor, toString\n$/,
   },
   {
-    it: 'a line that is broken in the middle of a secret',
-    source: 'db-uri = "postgres://h/d"\njwt-secret "top secret\n',
-    says: /^gw: not carried over, as the comments say: line 2\n$/,
+    it: 'lines of something else around a list of variables',
+    source: 'image: postgrest/postgrest\nPGRST_DB_URI: postgres://h/d\nPGRST_DB_ANON_ROLE: anon\n',
+    says: /^gw: not carried over, as the comments say: line 1\ngw: PGRST_DB_URI must be set: db-uri\n$/,
   },
   {
     it: 'invalid access rules',
@@ -121,22 +137,41 @@ const strange: readonly { it: string; source: string; says: RegExp }[] = [
     says: /^gw: not carried over, as the comments say: toString\n$/,
   },
   {
-    it: 'values that gw does not accept',
+    it: 'values that gw does not accept, which stay',
     source:
       'db-uri = "host=h port=x"\ndb-pool = "many"\nserver-port = 99999\nlog-level = "loud"\ndb-tx-end = "never"\n',
-    says: /^gw: not carried over, as the comments say: db-pool, error_log, listen, dbrest_pass, dbrest_tx_end\n$/,
+    says: /refused by gw: error_log, listen, dbrest_pass, dbrest_tx_end, dbrest_pool_size\n$/,
+    refused: /"never"[^]*"dbrest_pool_size"/,
+  },
+  {
+    it: 'limits and checks that gw does not accept, which stay',
+    source:
+      'db-uri = "postgres://h/d"\ndb-max-rows = "ten"\ndb-pre-request = "check \\"it\\""\ndb-aggregates-enabled = "maybe"\ndb-pre-config = "api.conf"\n',
+    says: /refused by gw: dbrest_max_rows, dbrest_pre_request, dbrest_aggregates, dbrest_pre_config\n$/,
+    refused: /"dbrest_max_rows"[^]*"dbrest_pre_request"[^]*"dbrest_aggregates"[^]*"dbrest_pre_config"/,
+  },
+  {
+    it: 'a denied network that is none, which stays',
+    source:
+      '{"http_port": 1, "http_max_request_size": "x", "acl": [{"ip": "10.0.0.0/33", "disabled": ["DEL"]}]}',
+    says: /refused by gw: client_max_body_size, kv_max_value_size, deny\n$/,
+    refused: /invalid parameter "10.0.0.0\/33"/,
   },
 ];
 
 const runStrange = firstAsProgram();
-for (const { it, source, says } of strange) {
+for (const { it, source, says, refused: faults } of strange) {
   test(`gw import goes on with ${it}`, async (t) => {
     const dir = directoryWith(t, { source });
     const said = await runStrange(dir, ['import', 'source']);
     expect(said).toMatchObject({ code: 0, stderr: expect.stringMatching(says) as string });
     expect(said.stdout).not.toMatch(SECRETS);
     writeFileSync(join(dir, 'gateway.conf'), said.stdout);
-    expect(await runStrange(dir, ['-tq'])).toMatchObject({ code: 0 });
+    const loaded = await runStrange(dir, ['-tq'], { PGRST_DB_URI: 'postgres://h/d' });
+    expect(loaded).toMatchObject({
+      code: faults ? 1 : 0,
+      stderr: expect.stringMatching(faults ?? '') as string,
+    });
   });
 }
 
