@@ -14,7 +14,7 @@ const directives = directivesFor<StubStatusConfig>()({
     // nginx: required until 1.7.5, ignored since.
     args: readers.words({ syntax: '[on]', min: 0, max: 1 }, () => true as const),
     into: 'status',
-    inherit: false,
+    inherit: 'nameless',
     summary: 'Shows the numbers of connections and requests of all workers.',
     source: 'nginx ngx_http_stub_status_module#stub_status',
   },

@@ -14,7 +14,7 @@ const directives = directivesFor<BalancerConfig>()({
     contexts: ['location'],
     args: readers.present,
     into: 'status',
-    inherit: false,
+    inherit: 'nameless',
     summary:
       'Shows as JSON how each upstream selects its servers, what each server got, and what became of requests that are bound to one.',
     source: 'gw',

@@ -8,7 +8,8 @@ import {
   type ResolvedConfigs,
 } from '../config/index.ts';
 import type { AnyModule, CoreConfig, LocationMatch } from '../contract/index.ts';
-import { checkNesting, contentCheck } from './checks/locations.ts';
+import { checkNesting } from './checks/locations.ts';
+import { ContentModules } from './content.ts';
 import { ConfigReporter, coreOf } from './level.ts';
 import type { LocationPlan, ModuleConfigs, NamelessPlan, ServerPlan } from './plan.ts';
 import type { UpstreamCollector } from './upstreams.ts';
@@ -39,14 +40,14 @@ export class LocationPlanner {
   countsRequests = false;
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
-  readonly #checkContent: ReturnType<typeof contentCheck>;
+  readonly #content: ContentModules;
 
   constructor(planning: Planning) {
     this.#planning = planning;
     this.zones = new ZoneCollector(planning.report);
     this.used = new UsedNames(planning.report);
     this.written = new WrittenPaths(planning.prefix);
-    this.#checkContent = contentCheck(planning.modules);
+    this.#content = new ContentModules(planning.modules, planning.registry);
   }
 
   /** The plan of a server: its own level with its locations. Named locations are separate, because no URI leads to them. */
@@ -86,7 +87,7 @@ export class LocationPlanner {
     const core = this.#core(level, around);
     const { skipped } = core;
     const blocks = this.#nameless(block, level, { match, skipped });
-    this.#checkContent(level, this.#planning.report);
+    this.#content.check(level, this.#planning.report);
     this.#addChecks(block, level);
     return {
       ...(match && { match }),
@@ -152,12 +153,11 @@ export class LocationPlanner {
 
   #nameless(block: BoundBlock, level: ResolvedConfigs, around: Around): NamelessPlan[] {
     const found = block.children.filter(({ context, args }) => NAMELESS.has(context) && args !== undefined);
-    return found.map((child) => ({
-      kind: child.context === 'limit_except' ? 'limit_except' : 'if',
-      nth: child.nth,
-      args: child.args,
-      plan: this.#plan(child, resolve(this.#planning.registry, child, level), around),
-    }));
+    return found.map((child) => {
+      const own = this.#content.replaced(child, resolve(this.#planning.registry, child, level));
+      const kind = child.context === 'limit_except' ? 'limit_except' : 'if';
+      return { kind, nth: child.nth, args: child.args, plan: this.#plan(child, own, around) };
+    });
   }
 
   #children(block: BoundBlock, level: ResolvedConfigs, around: Around): LocationPlan[] {

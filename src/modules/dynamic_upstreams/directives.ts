@@ -154,7 +154,7 @@ function refuse(value: string, span: Word['span'], { report, directive }: ReadSc
   return undefined;
 }
 
-const HERE = { contexts: ['location'], inherit: false, source: 'gw' } as const;
+const HERE = { contexts: ['location'], inherit: 'nameless', source: 'gw' } as const;
 
 /** The directives of groups that change while they serve. */
 export const directives = directivesFor<DynamicUpstreamsConfig>()({

@@ -35,6 +35,7 @@ const MATCH = {
 } as const satisfies Partial<Rows<HealthModuleConfig>[string]>;
 
 const OWN = { inherit: false, source: 'gw' } as const;
+const SERVED = { contexts: ['location'], inherit: 'nameless', source: 'gw' } as const;
 const count = readers.integer({ min: 1, max: 2 ** 30 });
 
 const MS = 'without a unit in milliseconds';
@@ -153,29 +154,25 @@ export const directives: Rows<HealthModuleConfig> = {
       summary: 'A URL whose health stands for the service: while it fails, "health_readiness" gives 503.',
     },
     health_liveness: {
-      ...OWN,
-      contexts: ['location'],
+      ...SERVED,
       args: readers.present,
       into: 'liveness',
       summary: 'Gives 200 as long as a worker responds.',
     },
     health_readiness: {
-      ...OWN,
-      contexts: ['location'],
+      ...SERVED,
       args: readers.present,
       into: 'readiness',
       summary: 'Gives 200, or 503 while a "health_probe" fails or the gateway is about to stop.',
     },
     health_status: {
-      ...OWN,
-      contexts: ['location'],
+      ...SERVED,
       args: readers.present,
       into: 'status',
       summary: 'Shows the results of all probes and checks, and numbers of requests, as JSON.',
     },
     health_metrics: {
-      ...OWN,
-      contexts: ['location'],
+      ...SERVED,
       args: readers.present,
       into: 'metrics',
       summary:

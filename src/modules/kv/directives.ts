@@ -50,7 +50,7 @@ const commands = directivesFor<KvConfig>()({
     contexts: ['location', 'location if'],
     args: readers.oneWord('address', readPass),
     into: 'pass',
-    inherit: false,
+    inherit: 'nameless',
     secret: 'password',
     summary: 'Runs one command of a key-value store per request.',
     roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),

@@ -51,7 +51,7 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     contexts: ['location'],
     args: readers.present,
     into: 'api',
-    inherit: false,
+    inherit: 'nameless',
     summary:
       'Serves a ring of events in shared memory: responds with its events, publishes into it, and streams it.',
     source: 'gw',

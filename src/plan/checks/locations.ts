@@ -1,35 +1,6 @@
 import type { Report, Span } from '../../../grammar/index.ts';
-import { type BoundBlock, type BoundField, firstAt, type ResolvedConfigs } from '../../config/index.ts';
-import type { AnyModule, LocationMatch } from '../../contract/index.ts';
-
-/** Checks that only one module serves a location: of two, the later directive is at fault. */
-export function contentCheck(
-  modules: readonly AnyModule[],
-): (level: ResolvedConfigs, report: Report) => void {
-  const answering = modules
-    .filter(({ content }) => content !== undefined)
-    .map(({ name, content = [], enabled }) => ({ name, enabled, fields: [content].flat() }));
-  return (level, report) => {
-    let before: BoundField | undefined;
-    for (const { name, enabled, fields } of answering) {
-      const config = level.get(name);
-      if (!config || enabled?.(config.value) === false) continue;
-      for (const field of fields) {
-        // A directive with the value `off` serves nothing.
-        const after = config.value[field] === false ? undefined : config.from.get(field);
-        if (after && before) {
-          const message = `"${after.directive}" cannot be used here: "${before.directive}" already answers this location`;
-          const [first] = before.spans;
-          return report.emerg(message, after.spans[0], {
-            rule: 'wrong-context',
-            related: first && [{ span: first, label: 'answers this location' }],
-          });
-        }
-        before ??= after;
-      }
-    }
-  };
-}
+import { type BoundBlock, firstAt } from '../../config/index.ts';
+import type { LocationMatch } from '../../contract/index.ts';
 
 /** Checks nginx's rules for nested locations, and that no two locations of one block are the same. */
 export function checkNesting(parent: BoundBlock, children: readonly BoundBlock[], report: Report): void {

@@ -18,6 +18,7 @@ beforeAll(async () => {
        listen 127.0.0.1:${ports.uws} engine=uws; listen 127.0.0.1:${ports.node} engine=node;
        location /r/ { ${rest} client_max_body_size 10; }
        location /closed/ { deny all; ${rest} }
+       location /read/ { ${rest} limit_except GET { deny all; } }
        location /password/ { auth_basic rest; auth_basic_user_file users; ${rest} }
        location /paged/ { deny all; error_page 403 = @page; ${rest} }
        location @page { return 403 "own page"; }
@@ -36,6 +37,12 @@ const cases = [
   {
     it: 'an address that is denied',
     bytes: head('GET /closed/pets'),
+    status: 403,
+    body: refusal('Forbidden'),
+  },
+  {
+    it: 'a method that limit_except denies',
+    bytes: head('DELETE /read/pets?id=eq.1'),
     status: 403,
     body: refusal('Forbidden'),
   },

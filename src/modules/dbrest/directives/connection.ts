@@ -45,7 +45,7 @@ export const connectionDirectives = directivesFor<ConnectionConfig>()({
     contexts: ['location'],
     args: passReader,
     into: 'pass',
-    inherit: false,
+    inherit: 'nameless',
     secret: 'password',
     summary: 'Serves the tables of a PostgreSQL database as REST.',
     source: 'gw',
