@@ -223,7 +223,8 @@ export function respondToError(
   if (x.aborted) return;
   const fault = faultOf(error, { authenticated });
   if (!fault) return;
-  if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault);
+  if (fault.isWished) x.writeLog(lineOf(`${fault.code} ${fault.message}`), 'info');
+  else if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault);
   // Details may have values of rows, which are for the client alone.
   else if (isFromServer(error)) x.writeLog(lineOf(`${fault.code} ${fault.message}`), 'info');
   // The head has been sent, so only a truncated body can show that the response is incomplete.

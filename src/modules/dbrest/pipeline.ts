@@ -21,7 +21,13 @@ import {
   readContent,
   requestWith,
 } from './request/index.ts';
-import { compileResponse, type OpenResponse, respondToOptions, type Stopwatch } from './response/index.ts';
+import {
+  asPreferred,
+  compileResponse,
+  type OpenResponse,
+  respondToOptions,
+  type Stopwatch,
+} from './response/index.ts';
 import type { Schema } from './schema/index.ts';
 import { type Results, runSteps } from './session/index.ts';
 import {
@@ -114,6 +120,8 @@ function compileRun(
       response,
       rules: rulesOf(config, statements),
       estimation: guard?.estimationOf(plan, statements),
+    }).catch((error: unknown) => {
+      throw asPreferred(error, plan.preferences);
     });
     await response.end(results);
   };

@@ -206,6 +206,17 @@ test('a batch as a whole takes no longer than dbrest_timeout, and is undone', as
   expect(await ids()).toEqual([]);
 });
 
+test('an item may be bounded by its client, which is no error of the server', async () => {
+  const nap = { method: 'POST', path: '/rpc/doze', headers: { prefer: 'timeout=0.1' } };
+  const { gw } = batches.it;
+  const from = gw.errorLog().length;
+  const { body } = await batches.it.send([insert(1), nap], user);
+  expect(JSON.parse(body)).toMatchObject({ code: '57014', item: 1 });
+  await gw.waitForLog(/\[info\].* dbrest: 57014/, from);
+  expect(gw.errorLog().slice(from)).not.toContain('[error]');
+  expect(await ids()).toEqual([]);
+});
+
 test('a client that leaves has all of its batch cancelled', async () => {
   const keeper = new pg.Client(batches.it.db.adminDsn);
   onTestFinished(() => keeper.end());

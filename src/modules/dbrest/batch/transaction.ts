@@ -6,6 +6,8 @@ import type { DbrestConfig } from '../directives/index.ts';
 import { invalidItem, tooLargeResponses } from '../fault/index.ts';
 import type { Prepared } from '../plan-cache/index.ts';
 import type { OpenResponse } from '../response/index.ts';
+import { NO_PREFERENCES } from '../request/index.ts';
+import { asPreferred } from '../response/index.ts';
 import {
   type Column,
   type Results,
@@ -100,7 +102,10 @@ export async function runTransaction(
     isRepeatable
       ? steps.database.read(all, order)
       : steps.database.write(all, { ...order, verdict: held ? finish : undefined });
-  finish(await steps.purging(plans, run));
+  const results = await steps.purging(plans, run).catch((error: unknown) => {
+    throw asPreferred(error, plans[progress.item ?? -1]?.preferences ?? NO_PREFERENCES);
+  });
+  finish(results);
   return pieces ?? [];
 }
 

@@ -38,6 +38,6 @@ export function notServedHere(refusal: number | undefined): DbrestFault {
 
 /** The fault of an item of a batch, by its index. */
 export function faultOfItem(fault: DbrestFault, item: number): DbrestFault {
-  const { code, status, message, details, hint, logged, reason, headers } = fault;
-  return new DbrestFault({ code, status, message, details, hint, logged, reason, headers, item });
+  const { code, status, message, details, hint, logged, isWished, reason, headers } = fault;
+  return new DbrestFault({ code, status, message, details, hint, logged, isWished, reason, headers, item });
 }

@@ -11,6 +11,8 @@ export interface FaultShape {
   readonly hint?: string | null;
   /** Written to the log and never sent to clients: it may name hosts, roles and paths. */
   readonly logged?: string | undefined;
+  /** The client asked for it, so that the log has it as `info` only. */
+  readonly isWished?: boolean | undefined;
   /** The reason phrase, if it differs from that of the status. */
   readonly reason?: string | undefined;
   /** The index of the item of a batch that it ended. */
@@ -26,6 +28,7 @@ export class DbrestFault extends Error implements FaultShape {
   readonly details: Details;
   readonly hint: string | null;
   readonly logged: string | undefined;
+  readonly isWished: boolean;
   readonly reason: string | undefined;
   readonly item: number | undefined;
   readonly headers: readonly string[];
@@ -37,6 +40,7 @@ export class DbrestFault extends Error implements FaultShape {
     this.details = details;
     this.hint = hint;
     this.logged = rest.logged;
+    this.isWished = rest.isWished === true;
     this.reason = rest.reason;
     this.item = rest.item;
     this.headers = rest.headers ?? [];

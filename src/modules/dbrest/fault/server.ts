@@ -86,8 +86,7 @@ function clientText(error: ServerError): Pick<FaultShape, 'message' | 'details' 
 
 /** The response to a PostgreSQL error. `authenticated`: the role differs from the anonymous one. */
 export function serverFault(error: ServerError, authenticated: boolean): DbrestFault {
-  const [, of] = STATUSES.find(([prefix]) => error.code.startsWith(prefix)) ?? ['', 400];
-  const status = typeof of === 'number' ? of : of(error, authenticated);
+  const status = statusOf(error, authenticated);
   return new DbrestFault({
     code: error.code,
     status,
@@ -95,6 +94,22 @@ export function serverFault(error: ServerError, authenticated: boolean): DbrestF
     ...(error.code.startsWith('PT') && { reason: error.message }),
     headers: status === 401 ? ['WWW-Authenticate', 'Bearer'] : status === 503 ? ['Retry-After', '1'] : [],
   });
+}
+
+function statusOf(error: ServerError, authenticated: boolean): number {
+  const [, of] = STATUSES.find(([prefix]) => error.code.startsWith(prefix)) ?? ['', 400];
+  return typeof of === 'number' ? of : of(error, authenticated);
+}
+
+/** Returns whether a statement has reached its `statement_timeout`. An administrator who cancels it gets the same code. */
+export function isTimeout({ code, message }: ServerError): boolean {
+  return code === '57014' && message.endsWith('statement timeout');
+}
+
+/** The response to an error for which `isTimeout` is true, where the client has chosen the time. */
+export function preferredEnd(error: ServerError): DbrestFault {
+  const { code, message } = error;
+  return new DbrestFault({ code, status: statusOf(error, true), message, isWished: true });
 }
 
 /** A hint for errors to which PostgreSQL gives none. */

@@ -1,6 +1,13 @@
 import type { DbrestConfig } from '../directives/index.ts';
 import { DbrestFault, timeoutTooLong } from '../fault/index.ts';
-import type { CallRequest, ReadRequest, Request, RequestHead, WriteRequest } from '../request/index.ts';
+import {
+  type CallRequest,
+  preferredTimeMs,
+  type ReadRequest,
+  type Request,
+  type RequestHead,
+  type WriteRequest,
+} from '../request/index.ts';
 import type { MediaHandler, RoleSettings, Schema, SchemaCache } from '../schema/index.ts';
 import { findCall, formCall, madeBy, type FoundCall, type PlannedCall } from './call.ts';
 import {
@@ -131,12 +138,13 @@ function formRows(rows: FoundRows, config: DbrestConfig): Plan {
 
 /** Keeps the time that the client prefers if the request may take that long. Throws PGRST129 if it must be kept. */
 function boundedPlan<P extends PlannedRead | PlannedWrite | PlannedCall>(plan: P, usualMs: number): P {
-  const { timeout, ...others } = plan.preferences;
-  if (timeout === undefined) return plan;
+  const { timeout = 0, ...others } = plan.preferences;
+  const preferredMs = preferredTimeMs(plan.preferences);
+  if (preferredMs === undefined) return plan;
   const ownMs = plan.kind === 'call' ? plan.call.called.timeoutMs : undefined;
   const mostMs = ownMs ?? Math.min(usualMs, plan.roleSettings?.timeoutMs ?? Infinity);
   // A function may be without a limit of its own.
-  if (mostMs === 0 || timeout * 1000 <= mostMs) return plan;
+  if (mostMs === 0 || preferredMs <= mostMs) return plan;
   if (others.handling === 'strict') throw timeoutTooLong(timeout, mostMs);
   return { ...plan, preferences: others };
 }

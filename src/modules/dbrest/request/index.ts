@@ -50,9 +50,11 @@ export {
   appliedPreferences,
   type CountKind,
   honoured,
+  NO_PREFERENCES,
   only,
   parsePreferences,
   type Preference,
+  preferredTimeMs,
   type Preferences,
 } from './preferences.ts';
 export { DEEPEST_ROWS, type NestedMembers, type NestedRows } from './nested-rows.ts';

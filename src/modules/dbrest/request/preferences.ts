@@ -16,7 +16,7 @@ export interface Preferences {
   /** Whatever PostgreSQL takes: it refuses the others itself. */
   readonly timeZone?: string;
   readonly maxAffected?: number;
-  /** In seconds. */
+  /** In seconds, to the millisecond. */
   readonly timeout?: number;
   /** Preferences that are not understood, as sent. */
   readonly unknown: readonly string[];
@@ -38,7 +38,7 @@ const PREFERENCES: readonly (readonly [name: string, preference: Preference, val
   ['handling', 'handling', /^(strict|lenient)$/],
   ['timezone', 'timeZone', /^.+$/],
   ['max-affected', 'maxAffected', /^\d{1,15}$/],
-  ['timeout', 'timeout', /^[1-9]\d{0,8}$/],
+  ['timeout', 'timeout', /^(?=.*[1-9])\d{1,9}(?:\.\d{1,3})?$/],
 ];
 const NUMBERS: ReadonlySet<Preference> = new Set(['maxAffected', 'timeout']);
 const BY_NAME = new Map(PREFERENCES.map((row) => [row[0], row] as const));
@@ -55,6 +55,11 @@ export function parsePreferences(header: string | undefined): Preferences {
     else found[preference] ??= NUMBERS.has(preference) ? Number(value) : value;
   }
   return { ...(found as Omit<Preferences, 'unknown'>), unknown: unknown.filter(Boolean) };
+}
+
+/** The time that a client allows its request, in milliseconds; `undefined` if it says nothing about that. */
+export function preferredTimeMs({ timeout }: Preferences): number | undefined {
+  return timeout === undefined ? undefined : Math.round(timeout * 1000);
 }
 
 /** Keeps only the preferences that an operation honours; the others are ignored without a fault. */

@@ -6,8 +6,10 @@ import {
   connectTimedOut,
   connectionLost,
   DbrestFault,
+  isTimeout,
   noConnectionFree,
   noTransactions,
+  preferredEnd,
   raisedFault,
   refusesTransactions,
   type ServerError,
@@ -16,6 +18,7 @@ import {
 } from '../fault/index.ts';
 import { JSON_CONTENT_TYPE } from '../json.ts';
 import { notesOf } from '../notes.ts';
+import type { Preferences } from '../request/index.ts';
 import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
 import { setUsualReason } from './head.ts';
 
@@ -33,6 +36,11 @@ export function faultOf(
   if (!isServerError(error)) throw error;
   if (refusesTransactions(error)) return noTransactions();
   return error.code === 'PGRST' ? raisedFault(error) : serverFault(error, authenticated);
+}
+
+/** The error of a request with these preferences: a fault, if it has reached the time that its client prefers. */
+export function asPreferred(error: unknown, { timeout }: Preferences): unknown {
+  return timeout !== undefined && isServerError(error) && isTimeout(error) ? preferredEnd(error) : error;
 }
 
 function refusalFault({ reason, message, cause }: PoolRefusal): DbrestFault | undefined {

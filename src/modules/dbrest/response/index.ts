@@ -11,7 +11,7 @@ import { compileTagging } from './tagging.ts';
 import { respondToWrite } from './write.ts';
 
 export { respondToOptions } from './describe.ts';
-export { faultOf, isServerError, sendFault } from './fault.ts';
+export { asPreferred, faultOf, isServerError, sendFault } from './fault.ts';
 export { type OpenResponse, Stopwatch } from './head.ts';
 
 interface OpenedParts extends Omit<ResponseParts, 'config' | 'tagging'> {

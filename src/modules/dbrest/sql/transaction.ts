@@ -2,6 +2,7 @@ import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { Plan } from '../plan/index.ts';
+import { preferredTimeMs } from '../request/index.ts';
 import type { Isolation } from '../schema/index.ts';
 import { callSql, RESPONSE_SETTINGS } from './shape.ts';
 import { compileSettings, type SharedView } from './settings.ts';
@@ -107,8 +108,8 @@ export function compileTransaction(
     const { enclose, release } = enclosure(work, within);
     const held = !within && work.held === true;
     const isUndone = !within && (work.undone === true || rollsBack(config, preferences));
-    const { timeZone, timeout } = preferences;
-    const timeoutMs = timeout === undefined ? work.timeoutMs : timeout * 1000;
+    const { timeZone } = preferences;
+    const timeoutMs = preferredTimeMs(preferences) ?? work.timeoutMs;
     const order = { identity, head: request.head, readOnly, timeZone, timeoutMs, roleSettings, shared };
     const begin = isUndone || held ? [BEGIN] : NONE;
     const clear = within?.clearsTimeZone ? [CLEAR_TIME_ZONE] : NONE;

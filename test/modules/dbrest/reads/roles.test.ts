@@ -212,14 +212,19 @@ test('the settings of a role apply, and end with its request', async (t) => {
   expect(await seen({ ...hasty, prefer: 'timezone=UTC' })).toMatchObject([{ zone: 'UTC' }]);
   expect(await seen({})).toEqual(before);
   expect(await seen({ prefer: 'timeout=3' })).toMatchObject([{ timeout: '3s' }]);
+  expect(await seen({ prefer: 'timeout=0.25' })).toMatchObject([{ timeout: '250ms' }]);
+  expect(await seen({ prefer: 'timeout=3s' })).toMatchObject([{ timeout: '9s' }]);
   // A role's limit holds, whatever its clients prefer.
   expect(await seen({ ...hasty, prefer: 'timeout=1' })).toMatchObject([{ timeout: '70ms' }]);
-  await gw.expect('GET /slow', { status: 500, body: /"57014"/ }, { headers: { prefer: 'timeout=1' } });
+  await gw.expect('GET /slow', { status: 500, body: /"57014"/ }, { headers: { prefer: 'timeout=0.1' } });
+  await gw.waitForLog(/\[info\].* dbrest: 57014 .*"GET \/slow/);
+  expect(gw.errorLog()).not.toContain('[error]');
   await gw.expect(
     'GET /slow',
     { status: 500, headers: { 'proxy-status': 'gw; error=57014' } },
     { headers: hasty },
   );
+  await gw.waitForLog(/\[error\].* dbrest: 57014 .*"GET \/slow/);
   expect(await gw.reload(conf('50ms'))).toBe('done');
   expect(await seen(hasty)).toMatchObject([{ timeout: '50ms' }]);
 });

@@ -79,6 +79,9 @@ const preferences: readonly ResponseCase[] = [
   prefer('timeout=2', 'nothing', 'timeout=2', []),
   prefer('timeout=90, count=exact', 'nothing', 'count=exact', []),
   prefer('timeout=0', 'nothing', null, []),
+  prefer('timeout=0.0', 'nothing', null, []),
+  prefer('timeout=0.5', 'nothing', 'timeout=0.5', []),
+  prefer('timeout=1s', 'nothing', null, []),
   prefer('timeout=2', 'rpc/has_time', 'timeout=2'),
   prefer('timeout=1', '/short/nothing', null, []),
   {
@@ -99,12 +102,12 @@ const preferences: readonly ResponseCase[] = [
   prefer('tx=commit', '/undo/clients?select=id&id=eq.1', null, [{ id: 1 }]),
   {
     request: 'nothing',
-    with: { prefer: 'handling=strict, speed=high, count=some' },
+    with: { prefer: 'handling=strict, speed=high, count=some, timeout=1s' },
     status: 400,
     json: {
       code: 'PGRST122',
       message: 'Invalid preferences given with handling=strict',
-      details: 'Invalid preferences: speed=high, count=some',
+      details: 'Invalid preferences: speed=high, count=some, timeout=1s',
       hint: null,
     },
   },
