@@ -46,7 +46,7 @@ export {
 } from './conditions.ts';
 export { type FileBody, singleBody } from './ranges.ts';
 export { compileRanges, isPlain, partialBody, type Ranges, refuseRange } from './range-response.ts';
-export { forgetBody } from './take-body.ts';
+export { forgetBody, MOST_WHOLE_BYTES } from './take-body.ts';
 export { cookieTime, FAR_COOKIE_TIME } from './cookie-time.ts';
 export { changeRate, rateOf } from './rate.ts';
 export { stateKey } from './request-state.ts';

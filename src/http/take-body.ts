@@ -3,7 +3,7 @@ import type { ResponseSettings } from './response-settings.ts';
 import type { BodyOutcome, PieceReceiver, Wire } from './wire.ts';
 
 /** Largest body that can be read in one piece, whatever the configured limit: Node has no larger buffers. */
-const MOST_WHOLE_BYTES = 1_073_741_824;
+export const MOST_WHOLE_BYTES = 1_073_741_824;
 
 /** The parts of an exchange that reading its body needs. */
 interface RequestWithBody {

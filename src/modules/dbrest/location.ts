@@ -12,6 +12,7 @@ import { bodyTooLarge, DbrestFault, refusedByGateway } from './fault/index.ts';
 import { compileMcp, type McpParts } from './mcp/index.ts';
 import { compileNotes, notesOf, relationOf } from './notes.ts';
 import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } from './pipeline.ts';
+import { bodyLimitOf } from './request/index.ts';
 import { faultOf, isServerError as isFromServer, sendFault, Stopwatch } from './response/index.ts';
 import { compileStreams, type StreamResources } from './streams.ts';
 
@@ -61,7 +62,7 @@ export function compileDbrest(
       respondToError(x, error, { config, authenticated: false });
     }
   };
-  const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(), config.errorVerbosity);
+  const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(bodyLimitOf(x)), config.errorVerbosity);
   const ownErrors = (x: Exchange): void => {
     const fault = refusedByGateway(x.errorStatus);
     x.errorStatus = 0;

@@ -54,7 +54,7 @@ const faults: [request: string, fault: object][] = [
       code: 'PGRST118',
       message: "A related order on 'p' is not possible",
       details: "'clients' and 'p' do not form a many-to-one or one-to-one relationship",
-      hint: null,
+      hint: 'Order by an aggregate of its rows, for example "p(count)" or "p(amount.sum())".',
     },
   ],
   [

@@ -17,6 +17,7 @@ beforeAll(async () => {
      server {
        listen 127.0.0.1:${ports.uws} engine=uws; listen 127.0.0.1:${ports.node} engine=node;
        location /r/ { ${rest} client_max_body_size 10; }
+       location /large/ { ${rest} }
        location /closed/ { deny all; ${rest} }
        location /read/ { ${rest} limit_except GET { deny all; } }
        location /password/ { auth_basic rest; auth_basic_user_file users; ${rest} }
@@ -30,8 +31,8 @@ beforeAll(async () => {
 
 const head = (line: string, more = ''): string =>
   `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${more}\r\n`;
-const refusal = (reason: string): string =>
-  `"code":"DBREST130","details":null,"hint":null,"message":"The gateway refuses the request: ${reason}"`;
+const refusal = (reason: string, hint: string | null = null): string =>
+  `"code":"DBREST130","details":null,"hint":${JSON.stringify(hint)},"message":"The gateway refuses the request: ${reason}"`;
 
 const cases = [
   {
@@ -64,7 +65,10 @@ const cases = [
     it: 'a query beyond its buffer',
     bytes: head(`GET /r/pets?id=in.(${'1,'.repeat(600)}1)`),
     status: 414,
-    body: refusal('Request-URI Too Large'),
+    body: refusal(
+      'Request-URI Too Large',
+      'A read may have its parameters in the body of a QUERY, or of a POST with "X-HTTP-Method-Override: QUERY".',
+    ),
   },
   {
     it: 'an unknown encoding',
@@ -76,7 +80,13 @@ const cases = [
     it: 'a body that is too large',
     bytes: head('POST /r/pets', 'Content-Length: 11\r\n'),
     status: 413,
-    body: '"code":"PGRST102"',
+    body: '"code":"PGRST102","details":null,"hint":"\\"client_max_body_size\\" allows 10 bytes.",',
+  },
+  {
+    it: 'a QUERY that is too large',
+    bytes: head('QUERY /large/pets', 'Content-Length: 262145\r\n'),
+    status: 413,
+    body: '"hint":"The content of a QUERY has at most 262144 bytes.",',
   },
   { it: 'an error page of its own', bytes: head('GET /paged/pets'), status: 403, body: 'own page' },
   {

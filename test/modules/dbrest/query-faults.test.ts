@@ -163,7 +163,7 @@ const refused: [query: string, fault: string][] = [
     'having=or(count().gt.1)x',
     failed('having (or(count().gt.1)x)', 17, "unexpected 'x' expecting end of input"),
   ],
-  ['distinct=id', failed('filter (id)', 1, 'unexpected "i" expecting "not" or operator (eq, gt, ...)')],
+  ['distinct=id', failed('distinct (id)', 1, 'unexpected "i" expecting "on."')],
   ['distinct=on.id', failed('distinct (on.id)', 4, 'unexpected "i" expecting "*" or "("')],
   ['distinct=on.*,id', failed('distinct (on.*,id)', 5, "unexpected ',' expecting end of input")],
   ['distinct=on.(id', failed('distinct (on.(id)', 7, 'unexpected end of input expecting "," or ")"')],

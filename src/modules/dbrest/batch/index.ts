@@ -7,6 +7,7 @@ import { checkServedHere, innerExchange, type InnerRequest, shownBaseOf } from '
 import { JSON_CONTENT_TYPE } from '../json.ts';
 import type { Prepared } from '../plan-cache/index.ts';
 import {
+  bodyLimitOf,
   appliedPreferences,
   batchPath,
   honoured,
@@ -159,7 +160,7 @@ function compileItem(
     const { x, response } = innerExchange(origin, item, { base, shownBase, mostBytes: MOST_BYTES });
     await checkServedHere(x, location);
     const prepared = await prepare(x, identity.role);
-    if (!prepared) throw bodyTooLarge();
+    if (!prepared) throw bodyTooLarge(bodyLimitOf(x));
     const { plan, work } = prepared;
     if (plan.kind === 'describe')
       throw invalidItem('the description of the API is not part of a batch', number);

@@ -5,9 +5,8 @@ import type { RestDatabase } from '../database.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { invalidItem, tooLargeResponses } from '../fault/index.ts';
 import type { Prepared } from '../plan-cache/index.ts';
-import type { OpenResponse } from '../response/index.ts';
 import { NO_PREFERENCES } from '../request/index.ts';
-import { asPreferred } from '../response/index.ts';
+import { asPreferred, type OpenResponse } from '../response/index.ts';
 import {
   type Column,
   type Results,

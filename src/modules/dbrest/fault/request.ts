@@ -16,6 +16,12 @@ export type ParsedPart =
   | 'offset'
   | 'query string';
 
+/** What parts of a query that PostgREST has not look like. */
+const EXAMPLES: ReadonlyMap<ParsedPart, string> = new Map([
+  ['having', 'An aggregate is compared, not a name of the response: "having=amount.sum().gt.100".'],
+  ['distinct', 'Rows that differ are "distinct=on.*", the first row for each value "distinct=on.(column)".'],
+]);
+
 /** PGRST100, 400. `column` counts code points from 1; `report` reads `unexpected X expecting A, B or C`. */
 export function unparsable(
   part: ParsedPart,
@@ -23,7 +29,8 @@ export function unparsable(
   { column, report }: { column: number; report: string },
 ): DbrestFault {
   const message = `"failed to parse ${part} (${text})" (line 1, column ${column})`;
-  return new DbrestFault({ code: 'PGRST100', status: 400, message, details: report });
+  const hint = EXAMPLES.get(part) ?? null;
+  return new DbrestFault({ code: 'PGRST100', status: 400, message, details: report, hint });
 }
 
 /** PGRST100, 400: the request exceeds a limit of gw, and nothing was sent to the database. */
@@ -135,19 +142,36 @@ export function invalidJson(): DbrestFault {
   return invalidBody('Empty or invalid json');
 }
 
-/** PGRST102, 400: the rows of a body have different keys. */
-export function unequalKeys(): DbrestFault {
-  return invalidBody('All object keys must match');
+/** The first element of a list that is not an object with the keys of the first one. It counts from 1. */
+export interface OtherElement {
+  readonly element: number;
+  /** A key that only one of both has; absent if the element is not an object. */
+  readonly key?: string | undefined;
+  readonly isMissing?: boolean;
 }
 
-/** PGRST102, 400. */
-export function unequalLines(): DbrestFault {
-  return invalidBody('All lines must have same number of fields');
+/** PGRST102, 400: the rows of a body have different keys, or the arguments of calls. */
+export function unequalKeys({ element, key, isMissing }: OtherElement, of: 'rows' | 'calls'): DbrestFault {
+  const message = 'All object keys must match';
+  if (key === undefined) return invalidBody(message, `Element ${element} of the list is not an object.`);
+  const has = isMissing ? `has no '${key}'` : `has '${key}', which the first one has not`;
+  const more =
+    of === 'rows' ? ', and "Prefer: missing=default" gives defaults for those that are missing' : '';
+  return invalidBody(
+    message,
+    `Element ${element} of the list ${has}: "columns=" names the keys that count${more}.`,
+  );
+}
+
+/** PGRST102, 400. `line`: the number of the line that differs. */
+export function unequalLines(line: number | undefined): DbrestFault {
+  const hint = line === undefined ? null : `Line ${line} differs from the header.`;
+  return invalidBody('All lines must have same number of fields', hint);
 }
 
 /** PGRST102, 400. `why` must not contain parts of the body. */
-export function invalidBody(why: string): DbrestFault {
-  return new DbrestFault({ code: 'PGRST102', status: 400, message: why });
+export function invalidBody(why: string, hint: string | null = null): DbrestFault {
+  return new DbrestFault({ code: 'PGRST102', status: 400, message: why, hint });
 }
 
 /** PGRST102, 415. */
@@ -199,9 +223,22 @@ export function unreadableEncoding(encoding: string): DbrestFault {
   });
 }
 
+/** A limit of the size of a body; `of` says what has it. */
+export interface BodyLimit {
+  readonly bytes: number;
+  readonly of: 'client_max_body_size' | 'query' | 'message';
+}
+
+const LIMITED = {
+  client_max_body_size: '"client_max_body_size" allows',
+  query: 'The content of a QUERY has at most',
+  message: 'A message has at most',
+};
+
 /** PGRST102, 413. */
-export function bodyTooLarge(): DbrestFault {
-  return new DbrestFault({ code: 'PGRST102', status: 413, message: 'The request body is too large' });
+export function bodyTooLarge({ of, bytes }: BodyLimit): DbrestFault {
+  const message = 'The request body is too large';
+  return new DbrestFault({ code: 'PGRST102', status: 413, message, hint: `${LIMITED[of]} ${bytes} bytes.` });
 }
 
 /** PGRST105, 405. */
@@ -409,8 +446,12 @@ function tokenFault(code: string, message: string, details: string | null): Dbre
   return new DbrestFault({ code, status: 401, message, details, headers: ['WWW-Authenticate', challenge] });
 }
 
+const LONG_READS =
+  'A read may have its parameters in the body of a QUERY, or of a POST with "X-HTTP-Method-Override: QUERY".';
+
 /** DBREST130: gw has refused the request, by a directive or because it is malformed; the database was not asked. */
 export function refusedByGateway(status: number): DbrestFault {
   const message = `The gateway refuses the request: ${statusLine(status).slice(4)}`;
-  return new DbrestFault({ code: 'DBREST130', status, message });
+  const hint = status === 414 ? LONG_READS : null;
+  return new DbrestFault({ code: 'DBREST130', status, message, hint });
 }

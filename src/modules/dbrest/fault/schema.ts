@@ -13,11 +13,26 @@ export function noTable(schema: string, table: string, similar: string | undefin
   return new DbrestFault({ code: 'PGRST205', status: 404, message, hint });
 }
 
-/** 42703, 400, in PostgreSQL's words: an unknown name is never put into a statement. `similar`: at most two columns. */
-export function noColumn(table: string, column: string, similar: readonly string[]): DbrestFault {
+/** Hints of `noColumn`. */
+const INSTEAD = {
+  aggregate: 'Aggregates are filtered by "having", for example "having=count().gt.3".',
+  constraint: '"on_conflict" takes the columns of a key, not the name of its constraint.',
+} as const;
+/** What a name was taken for that is no column. */
+export type TakenFor = keyof typeof INSTEAD;
+
+/** What could have been meant by a name: at most two columns, or else something that is no column. */
+interface Meant {
+  readonly similar: readonly string[];
+  readonly instead?: TakenFor | undefined;
+}
+
+/** 42703, 400, in PostgreSQL's words: an unknown name is never put into a statement. */
+export function noColumn(table: string, column: string, { similar, instead }: Meant): DbrestFault {
   const message = `column ${table}.${column} does not exist`;
   const names = similar.map((name) => `the column "${table}.${name}"`).join(' or ');
-  const hint = names === '' ? null : `Perhaps you meant to reference ${names}.`;
+  const other = instead === undefined ? null : INSTEAD[instead];
+  const hint = names === '' ? other : `Perhaps you meant to reference ${names}.`;
   return new DbrestFault({ code: '42703', status: 400, message, hint });
 }
 
@@ -47,13 +62,15 @@ interface EmbedName {
   readonly hint?: string;
 }
 
-/** PGRST108, 400: a filter, order or limit on a resource that `select` does not embed. */
-export function notEmbedded(name: string): DbrestFault {
+/** PGRST108, 400: a filter, order or limit on a resource that `select` does not embed. `isAggregate`: by the name of one. */
+export function notEmbedded(name: string, isAggregate: boolean): DbrestFault {
   return new DbrestFault({
     code: 'PGRST108',
     status: 400,
     message: `'${name}' is not an embedded resource in this request`,
-    hint: `Verify that '${name}' is included in the 'select' query parameter.`,
+    hint: isAggregate
+      ? `An aggregate is written behind its column: "amount.${name}()".`
+      : `Verify that '${name}' is included in the 'select' query parameter.`,
   });
 }
 
@@ -75,6 +92,7 @@ export function noRelatedOrder(origin: string, target: string): DbrestFault {
     status: 400,
     message: `A related order on '${target}' is not possible`,
     details: `'${origin}' and '${target}' do not form a many-to-one or one-to-one relationship`,
+    hint: `Order by an aggregate of its rows, for example "${target}(count)" or "${target}(amount.sum())".`,
   });
 }
 
@@ -85,6 +103,7 @@ export function noAggregateOrder(origin: string, target: string): DbrestFault {
     status: 400,
     message: `A related order on '${target}' is not possible`,
     details: `'${origin}' and '${target}' do not form a one-to-many or many-to-many relationship, of which there are aggregates`,
+    hint: `Order by a column of its row, for example "${target}(name)".`,
   });
 }
 
@@ -116,7 +135,8 @@ export function notGrouped(table: string, column: string): DbrestFault {
 /** 42P10, 400, in PostgreSQL's words: an order of distinct rows by what they do not show. */
 export function notSelected(): DbrestFault {
   const message = 'for SELECT DISTINCT, ORDER BY expressions must appear in select list';
-  return new DbrestFault({ code: '42P10', status: 400, message });
+  const hint = 'With "distinct=on.*", "order" names what "select" shows.';
+  return new DbrestFault({ code: '42P10', status: 400, message, hint });
 }
 
 /** 42P10, 400, in PostgreSQL's words. */

@@ -117,6 +117,8 @@ function ownHint(error: ServerError): string | null {
   const { code, message } = error;
   if (hasLostObject(error))
     return 'Something was replaced in the database meanwhile, and the request was rolled back: send it again.';
+  if (code === '42P10' && message.includes('ON CONFLICT'))
+    return '"on_conflict" names the columns of the primary key or of a unique or exclusion constraint, all of them and no others.';
   const isUngroupable =
     code === '42883' && message.startsWith('could not identify an equality operator for type');
   return isUngroupable

@@ -66,7 +66,8 @@ export function compileMcp(config: DbrestConfig, parts: McpParts): Mcp | undefin
     checkHead(x, headRules);
     const received = await receiveBody(x);
     if (!received) return;
-    if (received.bytes.length > MOST_MESSAGE_BYTES) throw bodyTooLarge();
+    if (received.bytes.length > MOST_MESSAGE_BYTES)
+      throw bodyTooLarge({ of: 'message', bytes: MOST_MESSAGE_BYTES });
     const message = await readMessage(received);
     if (message.kind === 'silent') return x.send(202, '', '');
     if (message.kind === 'invalid') return sendInvalid(x, new RpcError(INVALID_REQUEST, message.why));

@@ -58,7 +58,7 @@ function findFunction(input: CallInput, asObject: boolean, context: Context): Fo
     if (takesAll && input.kind === 'json' && input.body.length === 0) throw invalidJson();
     return { called, takesAll };
   }
-  if (!given && input.kind === 'json') throw unequalKeys();
+  if (input.kind === 'json' && input.differs) throw unequalKeys(input.differs, 'calls');
   throw noFunction(
     {
       schema,

@@ -11,14 +11,15 @@ import {
   SEARCH_OPERATORS,
 } from '../request/index.ts';
 import type { Schema, Table } from '../schema/index.ts';
-import type { Aggregation, Condition, Context, GroupCondition, Test, Value } from './node.ts';
+import type { Aggregation, Condition, Context, GroupCondition, Output, Test, Value } from './node.ts';
 import { type EmbedDraft, embedNamed } from './embed.ts';
-import { castType, planValue } from './value.ts';
+import { castType, namesAggregate, planValue } from './value.ts';
 
-/** The table and the embeds that a filter can refer to. */
+/** The table and the embeds that a filter can refer to, and the outputs, which it cannot. */
 interface NodeScope {
   readonly table: Table;
   readonly embeds: readonly EmbedDraft[];
+  readonly outputs: readonly Output[];
 }
 
 /** Operators in whose patterns `*` stands for `%`. */
@@ -45,7 +46,9 @@ export function planCondition(logic: Logic, scope: NodeScope, context: Context):
     return { kind: 'none', negated: test === 'some', embed };
   }
   if (embed && !scope.table.columns.has(logic.column)) throw badEmbedOperator(logic.column);
-  const value = planValue(logic, scope.table, context);
+  const isOfGroup = context.aggregates !== false && namesAggregate(logic.column, scope.outputs);
+  const field = isOfGroup ? ({ ...logic, instead: 'aggregate' } as const) : logic;
+  const value = planValue(field, scope.table, context);
   return { value, negated: logic.negated, ...planTest(logic, value, context.known) };
 }
 

@@ -16,7 +16,7 @@ import {
   type Table,
 } from '../schema/index.ts';
 import type { Context, Embed, LevelAt, Output, ReadNode } from './node.ts';
-import { rowFunctions } from './value.ts';
+import { namesAggregate, rowFunctions } from './value.ts';
 
 /** An embed during planning: filters and orders of the node around it may still add outputs and tests. */
 export interface EmbedDraft extends Embed {
@@ -51,7 +51,7 @@ export function addressed<T>(
   const shown = embeds.find((embed) => nameOf(itemOf(embed)) === name);
   if (shown) return shown;
   const legacy = embeds.find((embed) => itemOf(embed).target === name);
-  if (!legacy) throw notEmbedded(name);
+  if (!legacy) throw notEmbedded(name, namesAggregate(name));
   const alias = nameOf(itemOf(legacy));
   if (context.legacyTargets === 'refused') throw targetHasAlias(name, alias);
   context.legacyTargets?.set(name, alias);

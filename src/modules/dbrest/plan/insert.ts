@@ -10,8 +10,8 @@ import { ANY_CONSTRAINT, type Logic, type Preferences } from '../request/index.t
 import type { Column, Table, TableName } from '../schema/index.ts';
 import { checkLeftOut, type InsertedRows, isEmptyMember, planNested } from './nested-insert.ts';
 import type { Context } from './node.ts';
-import { unknownColumn } from './value.ts';
 import {
+  checkKey,
   type WriteSource,
   type WrittenColumn,
   type WrittenColumns,
@@ -173,7 +173,7 @@ function conflictOf(
     if (action === 'merge') throw mergesByAny();
     return { columns: [], action };
   }
-  for (const name of columns) if (!table.columns.has(name)) throw unknownColumn(name, table, context);
+  checkKey(columns, table, context);
   const fitting = table.uniqueIndexes?.filter((index) => hasSameNames(index.columns, columns)) ?? [];
   const exclusion = table.exclusions?.find((one) => hasSameNames(one.columns, columns));
   if (exclusion && fitting.length === 0) {

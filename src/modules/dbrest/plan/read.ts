@@ -96,7 +96,7 @@ function planNode(table: Table, query: NodeQuery, context: Context): PlannedNode
     { table, embeds, outputs: named, grouped, isDistinct },
     context,
   );
-  const scope = { table, embeds };
+  const scope = { table, embeds, outputs };
   const conditions = level.filters.map((filter) => planCondition(filter, scope, context));
   const having = level.having.map((filter) => planGroupCondition(filter, table, context));
   const node = {

@@ -4,8 +4,8 @@ import type { Table } from '../schema/index.ts';
 import type { Context, ReadNode } from './node.ts';
 import { planRows } from './read.ts';
 import { isOfGroup } from './sort.ts';
-import { unknownColumn } from './value.ts';
 import {
+  checkKey,
   type WriteSource,
   type WrittenColumn,
   type WrittenColumns,
@@ -59,7 +59,7 @@ function elementKey(
   const { onConflict } = query;
   if (body.kind !== 'array') return undefined;
   const key = onConflict ?? table.primaryKey;
-  for (const name of key) if (!table.columns.has(name)) throw unknownColumn(name, table, context);
+  checkKey(key, table, context);
   const given = query.columns ?? body.keys;
   if (key.length > 0 && key.every((name) => given.includes(name))) return key;
   // The values of a single element can hold for all rows.

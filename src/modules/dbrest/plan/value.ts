@@ -1,5 +1,5 @@
-import { type DbrestFault, noColumn, noType } from '../fault/index.ts';
-import type { Field, JsonStep, TypeName } from '../request/index.ts';
+import { type DbrestFault, noColumn, noType, type TakenFor } from '../fault/index.ts';
+import { AGGREGATES, type Field, type JsonStep, type TypeName } from '../request/index.ts';
 import {
   type Column,
   rightsOf,
@@ -10,23 +10,32 @@ import {
 } from '../schema/index.ts';
 import type { Aggregation, Context, Output, Value, Cast } from './node.ts';
 
+/** A field, and what its name may have been taken for if there is no such column. */
+interface NamedField extends Field {
+  readonly instead?: TakenFor | undefined;
+}
+
 /** Plans a field: a column, else a computed column. Throws 42703. */
-export function planValue({ column: name, path = [] }: Field, table: Table, context: Context): Value {
+export function planValue(
+  { column: name, path = [], instead }: NamedField,
+  table: Table,
+  context: Context,
+): Value {
   const column = table.columns.get(name);
   if (column) return { of: { kind: 'column', column }, path, type: typeBelow(column.type, path) };
   const call = rowFunctions(table, name, context).find(({ returnsSet }) => !returnsSet);
-  if (!call) throw unknownColumn(name, table, context);
+  if (!call) throw unknownColumn({ name, instead }, table, context);
   return { of: { kind: 'computed', call }, path, type: typeBelow(call.type, path) };
 }
 
 /** 42703. Columns of a table are suggested to those who may use them; what a function or a write gives has no privileges. */
 export function unknownColumn(
-  name: string,
+  { name, instead }: { readonly name: string; readonly instead: TakenFor | undefined },
   table: Table,
   { role, known, isDerived }: Pick<Context, 'role' | 'known' | 'isDerived'>,
 ): DbrestFault {
   const rights = isDerived ? undefined : rightsOf(role, known);
-  return noColumn(table.name, name, similarColumns(name, table, rights));
+  return noColumn(table.name, name, { similar: similarColumns(name, table, rights), instead });
 }
 
 /** The row functions of a name in the search path, nearest first. */
@@ -45,6 +54,13 @@ function typeBelow(type: string, path: readonly JsonStep[]): string {
   if (!last) return type;
   if (last.arrow === '->>') return 'text';
   return type === 'json' ? 'json' : 'jsonb';
+}
+
+/** Returns whether a name is that of an aggregate, or of an output that is one. */
+export function namesAggregate(name: string, outputs: readonly Output[] = []): boolean {
+  const isIt = (output: Output): boolean =>
+    output.kind !== 'all' && output.aggregate !== undefined && output.name === name;
+  return AGGREGATES.some((aggregate) => aggregate === name) || outputs.some(isIt);
 }
 
 /** The index of an output that is this value without cast or aggregate. */

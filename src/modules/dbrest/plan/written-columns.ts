@@ -3,6 +3,7 @@ import type { WriteQuery, WrittenBody } from '../request/index.ts';
 import type { Column, Table, TableName } from '../schema/index.ts';
 import { baseOf } from './condition.ts';
 import type { Context } from './node.ts';
+import { unknownColumn } from './value.ts';
 
 /** A column and the member of the body that holds its values. */
 export interface WrittenColumn {
@@ -50,6 +51,13 @@ export interface WriteSource {
   readonly body: WrittenBody;
   /** Missing columns get their default. */
   readonly defaults: boolean;
+}
+
+/** Throws 42703 if a column of a key, which `on_conflict` may name, does not exist. */
+export function checkKey(key: readonly string[], table: Table, context: Context): void {
+  for (const name of key) {
+    if (!table.columns.has(name)) throw unknownColumn({ name, instead: 'constraint' }, table, context);
+  }
 }
 
 /** Plans the columns of a body that are written. Throws PGRST204. */

@@ -1,5 +1,5 @@
 import type { DbrestConfig } from '../directives/index.ts';
-import { unreadableBody } from '../fault/index.ts';
+import { type OtherElement, unreadableBody } from '../fault/index.ts';
 import { JSON_TYPE, type ReceivedBody } from './body.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
@@ -64,6 +64,8 @@ export type CallInput =
       readonly isArray: boolean;
       /** The keys of the object, or of all objects of the array; absent for scalars, and when the objects differ. */
       readonly keys?: readonly string[];
+      /** The first object that differs. */
+      readonly differs?: OtherElement;
       /** The format of the original body. The members of rows from CSV are numbered (`1`, `2` …) in the order of `keys`. */
       readonly from: 'json' | 'form' | 'csv';
     }
@@ -126,7 +128,14 @@ async function parseJson(
   const { kind, keys, differs } = await scanJson(body, columns ? 'any' : 'told', turn);
   const hasKeys = kind !== 'scalar' && !differs;
   const isArray = kind === 'array';
-  return { kind: 'json', body, isArray, from: 'json', ...(hasKeys && { keys: columns ?? keys }) };
+  return {
+    kind: 'json',
+    body,
+    isArray,
+    from: 'json',
+    ...(hasKeys && { keys: columns ?? keys }),
+    ...(differs && { differs }),
+  };
 }
 
 /** Parses a form. In a large form each name has one value, the last one, even for a variadic argument. */

@@ -135,5 +135,7 @@ function invalidCsv(line?: unknown): Error {
 
 /** The parser's message contains parts of the body and is not passed on. */
 function faultOf({ code, lines }: CsvError): Error {
-  return code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' ? unequalLines() : invalidCsv(lines);
+  return code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH'
+    ? unequalLines(typeof lines === 'number' ? lines : undefined)
+    : invalidCsv(lines);
 }

@@ -15,7 +15,7 @@ import { honouredHead, type RequestHead } from './head.ts';
 import { parseRead, type QuerySource, type ReadRequest } from './read.ts';
 import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type WrittenBody } from './write.ts';
 
-export { argsOf, methodOf, QUERY, QUERY_TYPE } from './query-method.ts';
+export { argsOf, bodyLimitOf, methodOf, QUERY, QUERY_TYPE } from './query-method.ts';
 export { JSON_TYPE, receiveBody, type ReceivedBody } from './body.ts';
 export { type CallInput, type CallRequest, parseCallBody } from './call.ts';
 export { parseIfMatch } from './entity-tags.ts';
@@ -64,6 +64,7 @@ export { sortedQuery } from './sorted-query.ts';
 export {
   type Aggregate,
   type Aggregated,
+  AGGREGATES,
   type Comparison,
   type Field,
   type Filter,

@@ -1,4 +1,4 @@
-import { invalidJson, tooLarge, unequalKeys } from '../fault/index.ts';
+import { invalidJson, type OtherElement, tooLarge, unequalKeys } from '../fault/index.ts';
 import type { Turn } from '../turn.ts';
 
 /** Most columns of a table or composite type in PostgreSQL. */
@@ -9,7 +9,7 @@ const LONGEST_KEY_BYTES = 63 * 6;
 /** Compares the keys of objects: all must have those of the first one, in any order. */
 class KeyWatch {
   readonly #bytes: Buffer;
-  readonly #differ: () => void;
+  readonly #differ: (key: string, isMissing: boolean) => void;
   readonly #names = new Set<string>();
   /** Offsets of the keys of the first object: begin, end, begin, end … */
   readonly #keyOffsets: number[] = [];
@@ -19,7 +19,7 @@ class KeyWatch {
   /** The names in the current object, once their order differs. */
   #own: Set<string> | undefined;
 
-  constructor(bytes: Buffer, differ: () => void) {
+  constructor(bytes: Buffer, differ: (key: string, isMissing: boolean) => void) {
     this.#bytes = bytes;
     this.#differ = differ;
   }
@@ -48,7 +48,7 @@ class KeyWatch {
   endRow(): void {
     if (!this.#isFirst && (this.#own || this.#alike * 2 !== this.#keyOffsets.length)) {
       const own = this.#differing();
-      if (own.size !== this.#names.size) this.#differ();
+      if (own.size !== this.#names.size) this.#differ(this.names.find((name) => !own.has(name)) ?? '', true);
     }
     this.#isFirst = false;
   }
@@ -57,7 +57,7 @@ class KeyWatch {
   #addOwn(name: string): void {
     const own = this.#differing();
     if (this.#names.has(name)) own.add(name);
-    else this.#differ();
+    else this.#differ(name, false);
   }
 
   #isAlike(from: number, end: number): boolean {
@@ -94,8 +94,8 @@ interface JsonShape {
   readonly keys: readonly string[];
   /** The array has more than one element. */
   readonly isSeveral?: boolean;
-  /** Not every element of the array is an object with these keys. */
-  readonly differs?: boolean;
+  /** The first element of the array that is not an object with these keys. */
+  readonly differs?: OtherElement;
 }
 
 /**
@@ -152,7 +152,7 @@ class JsonScan {
   readonly #bytes: Buffer;
   readonly #watch: KeyWatch | undefined;
   readonly #isStrict: boolean;
-  #differs = false;
+  #differs: OtherElement | undefined;
   /** One flag per open level: it is an object. */
   readonly #isObject: boolean[] = [];
   #depth = 0;
@@ -161,20 +161,22 @@ class JsonScan {
   /** The offset of the current string, or -1. */
   #stringFrom = -1;
   #kind: JsonShape['kind'] = 'scalar';
-  #isSeveral = false;
+  /** The number of the current element of the array. */
+  #element = 1;
 
   constructor(bytes: Buffer, keys: KeyCheck) {
     this.#bytes = bytes;
     this.#isStrict = keys === 'same';
-    this.#watch = keys === 'any' ? undefined : new KeyWatch(bytes, () => this.#differ());
+    this.#watch =
+      keys === 'any' ? undefined : new KeyWatch(bytes, (key, isMissing) => this.#differ(key, isMissing));
   }
 
   get shape(): JsonShape {
     return {
       kind: this.#kind,
       keys: this.#watch?.names ?? [],
-      ...(this.#isSeveral && { isSeveral: true }),
-      ...(this.#differs && { differs: true }),
+      ...(this.#element > 1 && { isSeveral: true }),
+      ...(this.#differs && { differs: this.#differs }),
     };
   }
 
@@ -239,7 +241,7 @@ class JsonScan {
   #comma(): void {
     if (this.#next !== AFTER_VALUE) throw invalidJson();
     this.#next = this.#isObject[this.#depth] === true ? KEY : VALUE;
-    if (this.#depth === 1 && this.#kind === 'array') this.#isSeveral = true;
+    if (this.#depth === 1 && this.#kind === 'array') this.#element += 1;
     this.#at += 1;
   }
 
@@ -307,9 +309,9 @@ class JsonScan {
     this.#at = at;
   }
 
-  #differ(): void {
-    if (this.#isStrict) throw unequalKeys();
-    this.#differs = true;
+  #differ(key?: string, isMissing = false): void {
+    this.#differs ??= { element: this.#element, key, isMissing };
+    if (this.#isStrict) throw unequalKeys(this.#differs, 'rows');
   }
 
   /** Throws if a value is not allowed here. */

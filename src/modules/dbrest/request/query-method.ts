@@ -1,6 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { type Exchange, isLimitedAlike } from '../../../http/index.ts';
-import { barredOverride, invalidBody, otherOverride, unreadableQuery } from '../fault/index.ts';
+import { type Exchange, isLimitedAlike, MOST_WHOLE_BYTES } from '../../../http/index.ts';
+import {
+  barredOverride,
+  type BodyLimit,
+  invalidBody,
+  otherOverride,
+  unreadableQuery,
+} from '../fault/index.ts';
 import { receiveBody } from './body.ts';
 
 /** The method of reads that have their parameters in the body, as a form (draft-ietf-httpbis-safe-method-w-body). */
@@ -33,6 +39,15 @@ const MOST_BYTES = 262_144;
  */
 export function argsOf(x: Exchange): string | Promise<string | undefined> {
   return methodOf(x) === QUERY ? receiveArgs(x) : x.args;
+}
+
+/** What bounds the body of a request that is read whole. */
+export function bodyLimitOf(x: Exchange): BodyLimit {
+  const configured = x.rules.maxBodyBytes || MOST_WHOLE_BYTES;
+  const isQuery = x.method === QUERY || x.header('x-http-method-override') === QUERY;
+  return isQuery && configured > MOST_BYTES
+    ? { of: 'query', bytes: MOST_BYTES }
+    : { of: 'client_max_body_size', bytes: configured };
 }
 
 async function receiveArgs(x: Exchange): Promise<string | undefined> {

@@ -24,14 +24,15 @@ const AGGREGATE = /(?:^|[.(, ])(?:avg|count|max|min|sum)\(\)/;
  */
 export function isGrouping(key: string, value: string): boolean {
   const word = GROUPING.exec(key)?.[1];
-  return word !== undefined && isClause(word, value) && (word === 'distinct' || AGGREGATE.test(value));
+  return word === 'distinct'
+    ? value.startsWith('on.')
+    : word === 'having' && isHaving(value) && AGGREGATE.test(value);
 }
 
 const TREE = /^(?:not\.)?(?:and|or) *\(/;
 
-/** Returns whether the value of `having` or `distinct` does not begin like a filter of a column of that name. */
-function isClause(word: string, value: string): boolean {
-  if (word === 'distinct') return value.startsWith('on.');
+/** Returns whether the value of `having` does not begin like a filter of a column of that name. */
+function isHaving(value: string): boolean {
   return TREE.test(value) || !isOperation(value);
 }
 
@@ -56,8 +57,10 @@ function parseKey(key: string, value: string): QueryKey {
     case 'offset':
       return { kind: word, path };
     case 'having':
+      if (isHaving(value)) return { kind: word, path };
+      break;
     case 'distinct':
-      if (isClause(word, value)) return { kind: word, path };
+      if (!isOperation(value)) return { kind: word, path };
       break;
     case 'and':
     case 'or':

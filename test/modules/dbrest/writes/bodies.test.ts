@@ -56,7 +56,12 @@ const lines: readonly WriteCase[] = [
   {
     it: 'lines of unequal length are refused',
     ...csv('id,word\n90\n'),
-    expected: { status: 400, body: error('PGRST102', 'All lines must have same number of fields') },
+    expected: {
+      status: 400,
+      body: error('PGRST102', 'All lines must have same number of fields', {
+        hint: 'Line 2 differs from the header.',
+      }),
+    },
   },
   {
     it: 'a quote that does not end is refused',

@@ -16,11 +16,18 @@ export interface WriteCase {
 
 export const ROWS = 'return=representation';
 
-/** The four keys of an error. */
-export function error(code: string, message: string | RegExp, details: string | null = null): RegExp {
+/** The four keys of an error: it has details or a hint. */
+export function error(
+  code: string,
+  message: string | RegExp,
+  more: string | null | { readonly hint: string } = null,
+): RegExp {
   const text = typeof message === 'string' ? escaped(JSON.stringify(message)) : message.source;
-  const shown = details === null ? 'null' : escaped(JSON.stringify(details));
-  return new RegExp(`^\\{"code":"${code}","details":${shown},"hint":null,"message":${text}\\}$`);
+  const isHint = typeof more === 'object' && more !== null;
+  const [shown, hinted] = [isHint ? null : more, isHint ? more.hint : null].map((one) =>
+    escaped(JSON.stringify(one)),
+  );
+  return new RegExp(`^\\{"code":"${code}","details":${shown},"hint":${hinted},"message":${text}\\}$`);
 }
 
 function escaped(text: string): string {

@@ -112,7 +112,9 @@ test.each(bodies)(
 );
 
 test('a body beyond the limit is refused with an error of the API', async () => {
-  const tooLarge = error('PGRST102', 'The request body is too large');
+  const tooLarge = error('PGRST102', 'The request body is too large', {
+    hint: '"client_max_body_size" allows 1024 bytes.',
+  });
   const body = `[${'{"id":1},'.repeat(200)}{"id":1}]`;
   await gw.expect('POST /small/big', { status: 413, body: tooLarge }, { body });
   expect(await upload('/small/big', 'application/json', Buffer.from(body))).toBe(413);
