@@ -2,7 +2,7 @@ import { closeSync, existsSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { identityOf, LogOpener, openFailure, standardStream } from './log-file.ts';
 import { redactQuery } from './log-text.ts';
-import { openSyslog, type SyslogTarget } from './syslog.ts';
+import { openSyslog, type SyslogTarget } from './syslog/index.ts';
 import { errorLogTime } from './time.ts';
 
 /** nginx's levels, least severe first. */

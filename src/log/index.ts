@@ -13,6 +13,6 @@ export {
   tellOperator,
 } from './error-log.ts';
 export { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from './log-text.ts';
-export { parseSyslog, type SyslogTarget, openSyslog } from './syslog.ts';
+export { missingHost, openSyslog, parseSyslog, type SyslogTarget } from './syslog/index.ts';
 export { type HeldLog, type HeldLogs, identityOf, LogOpener, standardStream } from './log-file.ts';
 export { dateGmt, dateLocal, timeIso8601, timeLocal } from './time.ts';

@@ -1,0 +1,46 @@
+import { LoggerChannel } from './logger-channel.ts';
+import type { SyslogTarget } from './target.ts';
+import { UdpChannel } from './udp-channel.ts';
+
+export { missingHost, parseSyslog, type SyslogTarget } from './target.ts';
+
+/** A connection to a syslog server. It never fails: messages that cannot be sent are dropped. */
+interface SyslogChannel {
+  /** Sends a message; `priority` combines facility and severity (RFC 3164, 4.1.1). */
+  send(priority: number, message: string): void;
+  /** Resolves when all messages have been sent. */
+  close(): Promise<void>;
+}
+
+/** A syslog destination. */
+interface Syslog {
+  /** Sends a message; `severity` overrides that of the target. */
+  write(message: string, severity?: number): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Time within which a problem is reported once. Success does not end it: the refusal of a datagram is the result of the next one, so
+ * every other datagram to a port that is closed seems to have been sent.
+ */
+const REPORT_INTERVAL_MS = 60_000;
+
+/** Opens a syslog destination (RFC 3164). `tell` receives each new problem, and again once a minute while it lasts. */
+export function openSyslog(target: SyslogTarget, tell: (trouble: string) => void): Syslog {
+  const { server, facility, severity: usual } = target;
+  let last = { trouble: '', atMs: 0 };
+  const report = (trouble: string): void => {
+    const atMs = performance.now();
+    if (trouble === last.trouble && atMs - last.atMs < REPORT_INTERVAL_MS) return;
+    last = { trouble, atMs };
+    tell(trouble);
+  };
+  const channel: SyslogChannel =
+    server.kind === 'udp'
+      ? new UdpChannel(server, target, report)
+      : new LoggerChannel(server.path, target, report);
+  return {
+    write: (message, severity = usual) => channel.send(facility * 8 + severity, message),
+    close: () => channel.close(),
+  };
+}

@@ -1,0 +1,72 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { helperEnvironment } from '../../system/index.ts';
+import type { SyslogTarget } from './target.ts';
+
+/** Bytes that may be queued for the program; further messages are dropped. */
+const MAX_WAITING_BYTES = 1_048_576;
+/** A program that has ended is started again with the next line, but not before this time has passed. */
+const PAUSE_MS = 5_000;
+const MAX_MESSAGE_BYTES = 2048;
+const LINE_ENDS = /[\r\n]+/g;
+
+type Logger = ChildProcessByStdio<Writable, null, Readable>;
+
+function argumentsOf(path: string, { tag, hostname }: Pick<SyslogTarget, 'tag' | 'hostname'>): string[] {
+  const size = ['--size', String(MAX_MESSAGE_BYTES)];
+  // The default format for local sockets has no host name.
+  const format = hostname ? ['--rfc3164'] : [];
+  return ['--socket', path, '--socket-errors=on', '--prio-prefix', '--tag', tag, ...size, ...format];
+}
+
+/**
+ * Sends lines to a Unix socket such as /dev/log. These are datagram sockets, which Node.js cannot open, so `logger` of
+ * util-linux sends them. It reads `<priority>message` lines and adds the header.
+ */
+export class LoggerChannel {
+  readonly #arguments: readonly string[];
+  readonly #tell: (trouble: string) => void;
+  #program: Logger | undefined;
+  #startedMs = -Infinity;
+
+  constructor(path: string, target: Pick<SyslogTarget, 'tag' | 'hostname'>, tell: (trouble: string) => void) {
+    this.#arguments = argumentsOf(path, target);
+    this.#tell = tell;
+  }
+
+  send(priority: number, message: string): void {
+    const input = this.#running()?.stdin;
+    if (!input || input.writableLength > MAX_WAITING_BYTES) return;
+    input.write(`<${priority}>${message.replace(LINE_ENDS, ' ')}\n`);
+  }
+
+  close(): Promise<void> {
+    const program = this.#program;
+    this.#program = undefined;
+    this.#startedMs = Infinity;
+    if (!program) return Promise.resolve();
+    return new Promise((resolve) => {
+      program.once('close', () => resolve());
+      program.stdin.end();
+    });
+  }
+
+  #running(): Logger | undefined {
+    if (this.#program || performance.now() - this.#startedMs < PAUSE_MS) return this.#program;
+    this.#startedMs = performance.now();
+    const program = spawn('logger', this.#arguments, {
+      env: helperEnvironment(),
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    this.#program = program;
+    program.stdin.on('error', () => undefined);
+    createInterface(program.stderr).on('line', (trouble) => this.#tell(trouble));
+    program.on('error', (error) => this.#tell(`the program "logger" cannot be started: ${error.message}`));
+    program.on('close', () => {
+      if (this.#program === program) this.#program = undefined;
+    });
+    program.unref();
+    return program;
+  }
+}

@@ -1,0 +1,91 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns';
+import { hostname } from 'node:os';
+import { systemReason } from '../../system/index.ts';
+import { syslogTime } from '../time.ts';
+import { hostNotFound, type SyslogTarget } from './target.ts';
+
+/** Number of packets that are queued until the server's name is resolved. */
+const MAX_WAITING = 1000;
+const RETRY_MS = 5_000;
+/** Longer packets are cut, as in nginx. */
+const MAX_PACKET_BYTES = 2048 + 256;
+const HOSTNAME = hostname().toLowerCase();
+
+interface UdpServer {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Sends datagrams to a syslog server. Its name is resolved once; a failed lookup is repeated later. */
+export class UdpChannel {
+  readonly #server: UdpServer;
+  /** The text between the time and the message. */
+  readonly #origin: string;
+  readonly #tell: (trouble: string) => void;
+  #socket: Socket | undefined;
+  #waiting: Buffer[] = [];
+  #retry: NodeJS.Timeout | undefined;
+  #unsent = 0;
+  #isClosed = false;
+  #whenSent: (() => void) | undefined;
+
+  constructor(
+    server: UdpServer,
+    { tag, hostname: names }: Pick<SyslogTarget, 'tag' | 'hostname'>,
+    tell: (trouble: string) => void,
+  ) {
+    this.#server = server;
+    this.#origin = names ? `${HOSTNAME} ${tag}: ` : `${tag}: `;
+    this.#tell = tell;
+    this.#connect();
+  }
+
+  send(priority: number, message: string): void {
+    const text = `<${priority}>${syslogTime(Date.now())} ${this.#origin}${message}`;
+    const packet = Buffer.from(text).subarray(0, MAX_PACKET_BYTES);
+    if (this.#socket) this.#give(this.#socket, packet);
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(packet);
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    const socket = this.#socket;
+    const sent =
+      this.#unsent === 0 ? Promise.resolve() : new Promise<void>((resolve) => (this.#whenSent = resolve));
+    return sent.then(() => void socket?.close());
+  }
+
+  #give(socket: Socket, packet: Buffer): void {
+    this.#unsent++;
+    socket.send(packet, (error) => {
+      if (error) this.#tell(this.#failed(error));
+      if (--this.#unsent === 0) this.#whenSent?.();
+    });
+  }
+
+  #connect(): void {
+    const { host, port } = this.#server;
+    lookup(host, (failed, address, family) => {
+      if (this.#isClosed) return;
+      if (failed) return this.#tryLater(hostNotFound(host));
+      const socket = createSocket(family === 6 ? 'udp6' : 'udp4').unref();
+      socket.on('error', (error) => this.#tell(this.#failed(error)));
+      socket.connect(port, address, () => {
+        this.#socket = socket;
+        for (const packet of this.#waiting.splice(0)) this.#give(socket, packet);
+      });
+    });
+  }
+
+  #failed(error: Error): string {
+    const { host, port } = this.#server;
+    return `send() failed (${systemReason(error)}) while logging to syslog, server: ${host}:${port}`;
+  }
+
+  #tryLater(trouble: string): void {
+    this.#tell(trouble);
+    this.#retry = setTimeout(() => this.#connect(), RETRY_MS).unref();
+  }
+}
