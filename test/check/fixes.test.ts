@@ -77,6 +77,11 @@ const CASES: readonly Case[] = [
   },
   { rule: 'unit-pitfall', bad: 'send_timeout 5000;', mended: 'send_timeout 5000ms;' },
   { rule: 'unit-pitfall', bad: 'send_timeout 5M;', mended: 'send_timeout 5m;' },
+  {
+    rule: 'unit-pitfall',
+    bad: 'location /a { circuit_breaker_threshold 5; circuit_breaker_timeout 30; }',
+    mended: 'location /a { circuit_breaker_threshold 5; circuit_breaker_timeout 30s; }',
+  },
   { rule: 'unit-pitfall', bad: 'client_max_body_size 10;', mended: 'client_max_body_size 10m;' },
   { rule: 'regex-in-prefix', bad: 'location \\.php$ { }', mended: 'location ~ \\.php$ { }' },
   {

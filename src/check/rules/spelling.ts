@@ -7,7 +7,7 @@ const unitPitfall: Rule = {
   slug: 'unit-pitfall',
   severity: 'warning',
   summary: 'a number that most likely has the wrong unit',
-  why: 'A bare number counts seconds or bytes, and "M" in a time means months: a timeout of hours is none, and a body of ten bytes is never sent.',
+  why: 'A bare number counts seconds or bytes, with a few directives milliseconds, and "M" in a time means months: a timeout of hours is none, and a body of ten bytes is never sent.',
   fix: 'Write the unit: "5000ms", "5s", "5m", "10m".',
   bad: { text: 'send_timeout 5000;' },
   good: { text: 'send_timeout 5000ms;' },
@@ -21,6 +21,8 @@ const unitPitfall: Rule = {
         if (!word || !row || 'data' in row || node.args.length > 1) continue;
         if (row.args === readers.time) yield* timeProblems(node, word);
         if (row.args === readers.size) yield* sizeProblems(node, word);
+        const leastMs = SHORTEST_MS.get(node.name.value);
+        if (leastMs !== undefined) yield* shortTimeProblems(node, word, leastMs);
       }
     }
   },
@@ -39,6 +41,26 @@ function* timeProblems({ name }: DirectiveNode, word: Word): Iterable<Problem> {
     const message = `"${name.value} ${value}" means ${value.slice(0, -1)} months; did you mean "${minutes}"?`;
     yield unitProblem(word, message, minutes);
   }
+}
+
+/** Directives of nginz whose numbers without a unit are milliseconds, with times that nobody means. */
+const SHORTEST_MS: ReadonlyMap<string, number> = new Map([
+  ['circuit_breaker_timeout', 1000],
+  ['dynamic_upstreams_refresh', 100],
+  ['health_probe_interval', 100],
+  ['health_probe_timeout', 100],
+  ['health_probe_slow_start', 100],
+  ['health_upstream_probe_interval', 100],
+  ['health_upstream_probe_timeout', 100],
+  ['health_upstream_probe_slow_start', 100],
+]);
+
+function* shortTimeProblems({ name }: DirectiveNode, word: Word, leastMs: number): Iterable<Problem> {
+  const { value } = word;
+  // A slow start of 0 is none.
+  if (!/^\d+$/.test(value) || Number(value) === 0 || Number(value) >= leastMs) return;
+  const message = `"${name.value} ${value}" means ${value} milliseconds; did you mean "${value}s"?`;
+  yield unitProblem(word, message, `${value}s`);
 }
 
 /** True for thousands that are neither whole hours nor round minutes, in which people count seconds. */

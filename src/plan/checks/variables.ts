@@ -67,13 +67,15 @@ function detailsFor(
 ): FaultDetails {
   if (name.startsWith('flag_')) return flagUndefined(name);
   const rule = 'unknown-variable';
-  if (isNginxVariable(name)) return { rule, hint: NOT_AVAILABLE };
   if (name === 'memcached_key') return { rule, hint: 'set it: set $memcached_key "$uri?$args"' };
   const near = nearest(name, [
     ...builtIn,
     ...defined.keys(),
     ...families.flatMap((prefix) => likeOf(name, prefix)),
   ]);
+  // Near a variable of the same module it is more likely misspelt than one that gw does not have.
+  const isOfModule = near !== undefined && near.startsWith(name.slice(0, name.indexOf('_') + 1));
+  if (isNginxVariable(name) && !isOfModule) return { rule, hint: NOT_AVAILABLE };
   return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: renamed(span, near) };
 }
 
