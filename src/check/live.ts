@@ -14,7 +14,8 @@ export async function liveFindings(
   config: ConfigOfModules,
   { catalogue, clusters }: { readonly catalogue: Catalogue; readonly clusters: readonly ClusterPlan[] },
 ): Promise<readonly Finding[]> {
-  const shared = liveScope(config);
+  const answers = new LiveAnswers();
+  const shared = liveScope(config, answers);
   const seen = new Set<object>();
   const asked: Promise<readonly Finding[]>[] = [];
   for (const block of config.blocks('cluster', 'server', 'location', 'location if')) {
@@ -30,7 +31,31 @@ export async function liveFindings(
       asked.push(asking.then((problems) => findingsAt(block, module, { problems, catalogue })));
     }
   }
-  return (await Promise.all(asked)).flat();
+  try {
+    return (await Promise.all(asked)).flat();
+  } finally {
+    await answers.close();
+  }
+}
+
+/** The answers to the questions of a check, and what has to be closed after it. */
+class LiveAnswers {
+  readonly #answers = new Map<string, Promise<unknown>>();
+  readonly #closings: (() => Promise<void>)[] = [];
+
+  once<T>(key: string, ask: () => Promise<T>, close?: (answer: T) => Promise<void>): Promise<T> {
+    const known = this.#answers.get(key) as Promise<T> | undefined;
+    if (known) return known;
+    const answer = ask();
+    this.#answers.set(key, answer);
+    // A question that failed has nothing to close, and who asked it knows.
+    if (close) this.#closings.push(() => answer.then(close, () => undefined));
+    return answer;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#closings.map((close) => close()));
+  }
 }
 
 interface LiveAnswer {
@@ -44,22 +69,20 @@ function findingsAt(
   { problems, catalogue }: LiveAnswer,
 ): readonly Finding[] {
   const from = block.from(name);
-  return problems.flatMap(({ rule, field, ...problem }) => {
+  return problems.flatMap(({ rule, field, index = 0, ...problem }) => {
     // A default has no place: then the finding is at the directive that enables the module.
-    const [at] = [field, content].flat().flatMap((one = '') => from.get(one)?.nodes ?? []);
+    const at = [field, content]
+      .flat()
+      .flatMap((one = '') => from.get(one)?.nodes ?? [])
+      .at(index);
     return at ? findingFor(catalogue.known(rule), { ...problem, at }) : [];
   });
 }
 
-function liveScope(config: CheckedConfig): Omit<LiveScope, 'cluster'> {
-  const answers = new Map<string, Promise<unknown>>();
+function liveScope(config: CheckedConfig, answers: LiveAnswers): Omit<LiveScope, 'cluster'> {
   return {
     timeoutMs: TIMEOUT_MS,
-    once<T>(key: string, ask: () => Promise<T>): Promise<T> {
-      const answer = (answers.get(key) as Promise<T> | undefined) ?? ask();
-      answers.set(key, answer);
-      return answer;
-    },
+    once: (key, ask, close) => answers.once(key, ask, close),
     upstream: (name) =>
       config
         .upstream(name)

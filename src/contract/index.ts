@@ -96,6 +96,7 @@ export {
   type RuleSeverity,
   type Use,
 } from './rule.ts';
+export { missingSyslogHosts } from './syslog-hosts.ts';
 export { forwards, headersSent, literalPasses, passes, targetOf, type Pass } from './passes.ts';
 export {
   TrialRefusal,

@@ -21,8 +21,8 @@ import type { MasterScope, WorkerScope } from './scope.ts';
 export interface LiveScope {
   /** Timeout for connecting, and again for a response. */
   readonly timeoutMs: number;
-  /** Runs a query once per key; several locations share its result. */
-  once<T>(key: string, ask: () => Promise<T>): Promise<T>;
+  /** Runs a query once per key; several locations share its result. `close` is called with it when all have been asked. */
+  once<T>(key: string, ask: () => Promise<T>, close?: (answer: T) => Promise<void>): Promise<T>;
   /** Returns the servers of an `upstream` block as written; `undefined` if there is no such block. */
   upstream(name: string): readonly string[] | undefined;
   /** The plan of the `cluster` block that the config is of. */
@@ -35,6 +35,8 @@ export interface LiveProblem<C> {
   readonly rule: string;
   /** The directive to blame. */
   readonly field: keyof C & string;
+  /** Its index within its list; 0 if absent. */
+  readonly index?: number;
   /** One line, lower case, no full stop, no secrets. */
   readonly message: string;
   readonly hint?: string;

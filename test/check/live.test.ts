@@ -1,10 +1,14 @@
 import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { mostNodes } from '../../src/cluster/index.ts';
 import { check, load, ruleCatalogue } from '../../src/pipeline.ts';
 import { startLightNode } from '../cluster/keys.ts';
 import { freshNamespace } from '../cluster/stores.ts';
+import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
@@ -94,7 +98,11 @@ const as = (user: string): string => db.dsn.replace('authenticator', user);
 
 const databases: readonly { it: string; conf: () => string; says: readonly string[] }[] = [
   { it: 'is in order', conf: () => rest(db.dsn), says: [] },
-  { it: 'is the embedded one', conf: () => rest('embedded'), says: [] },
+  {
+    it: 'is the embedded one, which is not there yet',
+    conf: () => rest('embedded:/nowhere'),
+    says: ['GW661 the embedded database "/nowhere" is not there yet, and was not asked'],
+  },
   {
     it: 'is logged in to as a superuser',
     conf: () => rest(as('live_owner')),
@@ -173,6 +181,33 @@ for (const { it, conf, says } of databases) {
   test(`a database that ${it}`, async () =>
     expect((await found(conf())).toSorted()).toEqual(says.toSorted()));
 }
+
+test('an embedded database is asked once for all locations, and runs no longer than that', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-live-'));
+  chmodSync(dir, 0o777);
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dataDir = join(dir, 'pg');
+  const server = await startEmbeddedPostgres({ dataDir, log: { write: () => undefined } });
+  await server.stop();
+  const pass = `embedded:${dataDir}`;
+  const conf =
+    rest(pass) + rest(pass, 'dbrest_schemas apy; dbrest_anon_role anon;').replace('/api/', '/other/');
+  expect((await found(conf)).toSorted()).toEqual([
+    'GW651 the database has no role "anon"',
+    'GW651 the database has no role "anon"',
+    'GW653 the database has no schema "apy"',
+    'GW653 the database has no schema "closed"',
+  ]);
+  expect(existsSync(join(dataDir, 'postmaster.pid'))).toBe(false);
+});
+
+test('the name of a syslog server that has no address is reported where it stands', async () => {
+  const line = (log: string, host: string): string => `${log} syslog:server=${host};`;
+  const logs =
+    line('access_log', '127.0.0.1') + line('access_log', 'logs.invalid') + line('error_log', 'localhost');
+  expect(await found(logs)).toEqual(['GW913 host not found in syslog server "logs.invalid"']);
+  expect(await found(line('error_log', 'logs.invalid'))).toHaveLength(1);
+});
 
 test('a database that cannot be reached hides no other, and its password does not show', async () => {
   const port = await freePort();

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { nearest } from '../../config/index.ts';
-import { type Build, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import { type Build, missingSyslogHosts, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { type Exchange, logContext, type LogStep } from '../../http/index.ts';
 import { type NamedLogRules, openAccessLog, openNamedLogs, openSyslog } from '../../log/index.ts';
 import {
@@ -107,6 +107,11 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
         });
       }
     }
+  },
+
+  async probe({ logs = [] }, live) {
+    const servers = logs.map((log) => ('syslog' in log ? log.syslog : undefined));
+    return (await missingSyslogHosts(servers, live)).map((found) => ({ ...found, field: 'logs' }));
   },
 
   writes: ({ logs }, prefix) => ({

@@ -1,5 +1,5 @@
 import type { Rows } from '../../config/index.ts';
-import { type CoreConfig, moduleFor } from '../../contract/index.ts';
+import { type CoreConfig, missingSyslogHosts, moduleFor } from '../../contract/index.ts';
 import { ACCEPTED } from './directives/accepted.ts';
 import { responses } from './directives/responses.ts';
 import { checking } from './directives/check.ts';
@@ -57,6 +57,10 @@ export const core = moduleFor<CoreConfig>()({
   }),
   uses: ({ purgeCluster: name }) =>
     name === undefined ? [] : [{ kind: 'cluster', name, field: 'purgeCluster' }],
+  async probe({ errorLogs = [] }, live) {
+    const servers = errorLogs.map((log) => ('syslog' in log ? log.syslog : undefined));
+    return (await missingSyslogHosts(servers, live)).map((found) => ({ ...found, field: 'errorLogs' }));
+  },
   compile: () => ({}),
   rules: () => import('./rules.ts'),
 });

@@ -106,6 +106,18 @@ const servesAsRoot: Rule = {
   },
 };
 
+const syslogHost: Rule = {
+  id: 'GW913',
+  slug: 'syslog-host',
+  severity: 'warning',
+  live: true,
+  summary: 'a syslog server whose name has no address',
+  why: 'The gateway starts and asks again later, but the lines until then are lost. nginx refuses such a configuration.',
+  fix: 'Correct the name, or write the address.',
+  bad: { text: 'error_log syslog:server=logs.invalid;' },
+  good: { text: 'error_log syslog:server=127.0.0.1;' },
+};
+
 /** The rules about directives of the core module. */
 export const rules: readonly Rule[] = [
   versionDisclosure,
@@ -113,4 +125,5 @@ export const rules: readonly Rule[] = [
   keepaliveRequestsLow,
   workerProcessesUnset,
   servesAsRoot,
+  syslogHost,
 ];

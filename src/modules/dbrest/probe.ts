@@ -2,10 +2,12 @@ import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { type ConnectionTarget, loadPg, publicMessage } from '../../postgres/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
+import type { DbrestPass } from './pass.ts';
 import { SECURITY_SQL, type SecurityFacts, securityProblems } from './probe-security.ts';
 import { mayBecomeSql } from './schema/index.ts';
 import { openSession, type RunStep } from './session/index.ts';
 import { arrayLiteral } from './sql/index.ts';
+import { NotThereError, type StartedServer, startThere } from './tools/index.ts';
 
 /** What a probe finds out about a database. */
 interface DatabaseFacts {
@@ -166,22 +168,63 @@ type Problem = LiveProblem<DbrestConfig>;
 /** Most names in one message. */
 const SHOWN = 3;
 
-/** Checks a location against its database. The embedded database is created by gw and needs no check. */
+/** Thrown if a database cannot be asked, with the problem to report. */
+class UnaskedError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Omit<Problem, 'field'>) {
+    super(problem.message);
+    this.problem = { ...problem, field: 'pass' };
+  }
+}
+
+function unreachable(reason: string): UnaskedError {
+  const message = `the database cannot be reached: ${reason}`;
+  return new UnaskedError({ rule: 'database-unreachable', message });
+}
+
+/** Where to reach the database. An embedded server is started for all locations, unless it is running. */
+async function targetOf(pass: DbrestPass, live: LiveScope): Promise<ConnectionTarget> {
+  if (pass.kind === 'server') return pass.target;
+  const { dir } = pass;
+  const ask = (): Promise<StartedServer> => startThere(dir);
+  try {
+    return (await live.once(`dbrest embedded ${dir}`, ask, ({ stop }) => stop())).target;
+  } catch (error) {
+    if (!(error instanceof NotThereError)) throw unreachable((error as Error).message);
+    const message = `the embedded database "${dir}" is not there yet, and was not asked`;
+    const hint = 'a start of the gateway makes it';
+    throw new UnaskedError({ rule: 'dbrest-embedded-unasked', message, hint });
+  }
+}
+
+/** Checks a location against its database. */
 export async function probeDatabase(config: DbrestConfig, live: LiveScope): Promise<readonly Problem[]> {
-  const { pass, anonRole, schemas, maxRows } = config;
-  if (pass?.kind !== 'server') return [];
+  const { pass } = config;
+  if (!pass) return [];
+  try {
+    return await probeTarget(config, await targetOf(pass, live), live);
+  } catch (error) {
+    if (error instanceof UnaskedError) return [error.problem];
+    throw error;
+  }
+}
+
+async function probeTarget(
+  { pass, anonRole, schemas, maxRows }: DbrestConfig,
+  target: ConnectionTarget,
+  live: LiveScope,
+): Promise<readonly Problem[]> {
   const names = maxRows?.named.map(([name]) => name) ?? [];
-  const query = { target: pass.target, anonRole, schemas, names };
+  const query = { target, anonRole, schemas, names };
   const found = await live.once(`dbrest ${JSON.stringify(query)}`, () =>
     queryDatabase(query, live.timeoutMs),
   );
-  if ('reason' in found) {
-    const message = `the database cannot be reached: ${found.reason}`;
-    return [{ rule: 'database-unreachable', field: 'pass', message }];
-  }
+  if ('reason' in found) throw unreachable(found.reason);
   return [
     ...versionProblems(found),
-    ...loginProblems(found),
+    // Into the embedded database gw logs in as its owner.
+    ...(pass?.kind === 'server' ? loginProblems(found) : []),
     ...anonProblems(found, anonRole),
     ...schemaProblems(found, schemas),
     ...limitProblems(found),

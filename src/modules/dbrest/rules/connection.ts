@@ -219,6 +219,24 @@ location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_sc
   },
 };
 
+const dbrestEmbeddedUnasked: ModuleRule<DbrestConfig> = {
+  id: 'GW661',
+  slug: 'dbrest-embedded-unasked',
+  severity: 'info',
+  live: true,
+  summary: 'an embedded database that is not there yet, and so was not asked',
+  why: 'What only the database knows, such as missing schemas or tables without row security, has not been looked at.',
+  fix: 'Start the gateway once, which makes the database, and check again.',
+  bad: {
+    text: `# the gateway has not been started yet
+location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+  good: {
+    text: `# the gateway has been started
+location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }`,
+  },
+};
+
 /** Rules about connections to the database. */
 export const CONNECTION_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestPlainRemote,
@@ -229,4 +247,5 @@ export const CONNECTION_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestServerOld,
   dbrestEmbedUnindexed,
   databaseUnreachable,
+  dbrestEmbeddedUnasked,
 ];

@@ -2,7 +2,14 @@ export { checkToken, decodeToken, type DecodedToken, type TokenVerdict, signToke
 export { describeApi, dumpSchema } from './describe.ts';
 export { describeDatabase } from './types.ts';
 export { readSchema } from './read-schema.ts';
-export { readPass, whileListening, withDatabase } from './open-database.ts';
+export {
+  NotThereError,
+  readPass,
+  type StartedServer,
+  startThere,
+  whileListening,
+  withDatabase,
+} from './open-database.ts';
 export { TYPES_MEDIA } from '../request/index.ts';
 export { type ApiTypes, onlySchemas, readApiTypes, typescriptOf } from '../types/index.ts';
 export {

@@ -89,18 +89,33 @@ export function whileListening(
 
 async function withTarget<T>(pass: DbrestPass, use: (target: ConnectionTarget) => Promise<T>): Promise<T> {
   if (pass.kind === 'server') return use(pass.target);
-  const { dir: dataDir } = pass;
-  await access(join(dataDir, 'PG_VERSION')).catch((cause: unknown) => {
-    const instead = 'a start of the gateway makes it';
-    throw new Error(`the embedded database "${dataDir}" is not there yet: ${instead}`, { cause });
-  });
-  const { startEmbeddedPostgres } = await import('../embedded/index.ts');
-  const server = await startEmbeddedPostgres({ dataDir, log: SILENT });
+  const { target, stop } = await startThere(pass.dir);
   try {
-    const target = readDsn(server.dsn);
-    if ('fault' in target) throw new Error(target.fault.message);
     return await use(target);
   } finally {
-    await server.stop();
+    await stop();
   }
+}
+
+/** Thrown for an embedded database that no gateway has made yet. */
+export class NotThereError extends Error {}
+
+/** An embedded server that runs until `stop`, or longer if another process has started it. */
+export interface StartedServer {
+  readonly target: ConnectionTarget;
+  stop(): Promise<void>;
+}
+
+/** Starts an embedded server unless it is running. Throws a `NotThereError` rather than make a database. */
+export async function startThere(dataDir: string): Promise<StartedServer> {
+  await access(join(dataDir, 'PG_VERSION')).catch((cause: unknown) => {
+    const instead = 'a start of the gateway makes it';
+    throw new NotThereError(`the embedded database "${dataDir}" is not there yet: ${instead}`, { cause });
+  });
+  const { startEmbeddedPostgres } = await import('../embedded/index.ts');
+  const { dsn, stop } = await startEmbeddedPostgres({ dataDir, log: SILENT });
+  const target = readDsn(dsn);
+  if (!('fault' in target)) return { target, stop };
+  await stop();
+  throw new Error(target.fault.message);
 }
