@@ -6,7 +6,7 @@ import { Script } from 'node:vm';
 import { guardRegexes } from '../src/config/index.ts';
 
 // Loads the programs in `dist/`. Beside each of their files is the code that V8 made of it when the build ran the program
-// (`build/record.mjs`); to read that takes a fraction of the time of compiling. V8 refuses code of another version of V8 or
+// (`bin/build/record.mjs`); to read that takes a fraction of the time of compiling. V8 refuses code of another version of V8 or
 // for other flags, and then the file is compiled as usual.
 
 /** `here` stands for `import.meta`, which a script does not have. */

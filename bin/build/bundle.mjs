@@ -5,23 +5,19 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { build, transform } from 'esbuild';
-import { recordCode } from './build/record.mjs';
+import { recordCode } from './record.mjs';
 
-/** The main programs of processes. Threads that serve requests share no chunks with tools. */
-const PROCESSES = [
-  'bin/gw.ts',
-  'src/master/main.ts',
-  'src/master/judge-thread.ts',
-  'src/master/keeper/loader.ts',
-  'src/master/keeper/keeper-process.ts',
-  'src/master/privileges/copy-process.ts',
-  'src/lsp/check-thread.ts',
-];
-const THREADS = [
-  'src/worker/main.ts',
-  'src/worker/acceptor-thread.ts',
-  'src/modules/auth_basic/password/crypt-thread.ts',
-];
+/** How the code names a program that it starts as a process or as a thread, seen from `dist/src/chunks`. */
+const STARTED = /new URL\('\.\.\/([^']+)\.cjs', import\.meta\.url\)/g;
+
+const started = readdirSync('src', { recursive: true })
+  .filter((name) => name.endsWith('.ts'))
+  .flatMap((name) => [...readFileSync(`src/${name}`, 'utf8').matchAll(STARTED)])
+  .map(([, program]) => `src/${program}.ts`);
+const isServing = (program) => /^src\/(worker|modules)\//.test(program);
+/** Threads that serve requests share no chunks with tools. */
+const THREADS = [...new Set(started.filter(isServing))].sort();
+const PROCESSES = ['bin/gw.ts', ...new Set(started.filter((program) => !isServing(program)))].sort();
 const PAGE = ['src/modules/control/console/page/main.ts', 'src/modules/control/console/page/style.css'];
 const CHUNKS = 'dist/src/chunks';
 const COMMAND = 'dist/bin/gw.js';
