@@ -104,6 +104,26 @@ export interface Review {
   readonly catalogue: Catalogue;
 }
 
+/**
+ * The blocks that include a file which cannot be read: what a rule misses there may be in it. Above servers and upstreams
+ * such a file holds little that blocks further in would depend on.
+ */
+function incompleteBlocks({ directives }: ConfigTree, { faults }: Report): readonly Span[] {
+  const missing = faults.flatMap(({ rule, span }) => (rule === 'include-missing' && span ? span : []));
+  const blockAround = (span: Span, nodes: readonly DirectiveNode[]): DirectiveNode | undefined => {
+    const block = nodes.find((node) => node.block && isWithin(span, node.span));
+    return block && (blockAround(span, block.block ?? []) ?? block);
+  };
+  return missing.flatMap((span) => {
+    const block = blockAround(span, directives);
+    return block && block.name.value !== 'http' ? block.span : [];
+  });
+}
+
+function isWithin({ source, start, end }: Span, around: Span): boolean {
+  return source === around.source && around.start <= start && end <= around.end;
+}
+
 /** The input of a review; `live` is present if databases and stores were asked. */
 interface ReviewInput {
   readonly report: Report;
@@ -131,8 +151,11 @@ export function review(
   const wasAsked = (rule: Rule): boolean => isOn(rule) && (options.live === true || !rule.live);
   const ofLoad = rulesOnly ? [] : findingsOfLoad(report, catalogue).filter(isKept);
   // A rule may report some findings with a lower severity.
+  const incomplete = config ? incompleteBlocks(config.tree, report) : [];
   const ofRules = (config ? runRules(config, catalogue.rules.filter(isOn)) : []).filter(
-    (finding) => severity === undefined || finding.severity === severity,
+    (finding) =>
+      (severity === undefined || finding.severity === severity) &&
+      !incomplete.some((block) => finding.span !== undefined && isWithin(finding.span, block)),
   );
   const ofWorld = live.filter(isKept);
   const { findings, suppressed, faults } = suppress(sorted([...ofLoad, ...ofRules, ...ofWorld], report), {

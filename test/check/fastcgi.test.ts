@@ -26,6 +26,10 @@ testRule('fastcgi-no-script', [
     text: `${SCRIPT} ${php('try_files $uri =404; fastcgi_param HTTPS on;')}`,
     says: ['PHP gets no "SCRIPT_FILENAME", so it does not know which script to run'],
   },
+  {
+    it: 'knows nothing of a file that cannot be read',
+    text: php('try_files $uri =404; include fastcgi_params;'),
+  },
   { it: 'accepts an inherited one', text: `${SCRIPT} ${php('try_files $uri =404;')}` },
   { it: 'accepts another program', text: 'location /api/ { fastcgi_pass 127.0.0.1:9001; }' },
 ]);

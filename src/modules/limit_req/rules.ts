@@ -38,6 +38,12 @@ const limitAlone: ModuleRule<LimitReqConfig> = {
         hint: `add "cluster=${cluster}", and the rate is that of all gateways`,
       };
     }
+    for (const { node } of config.uses('ratelimit_rate'))
+      yield {
+        at: node,
+        message: 'each gateway counts "ratelimit_rate" for itself',
+        hint: `"limit_req" with a zone of "cluster=${cluster}" counts for all gateways`,
+      };
   },
 };
 
