@@ -110,6 +110,15 @@ export class Report {
     explanations.push({ range, fault, used: false });
   }
 
+  /** Gives the faults from an index on a hint, unless they have one, name a rule, or their message has `subject`. */
+  adviseFrom(first: number, { subject, hint }: { readonly subject: string; readonly hint: string }): void {
+    for (const [index, fault] of this.faults.entries()) {
+      if (index < first || fault.hint !== undefined || fault.rule !== undefined) continue;
+      if (fault.severity === 'emerg' && !fault.message.includes(subject))
+        this.faults[index] = { ...fault, hint };
+    }
+  }
+
   #add({ severity, message, span, more }: Detailed): void {
     if (span && (this.#seen[severity].get(span.source)?.size ?? 0) > MAX_FAULTS) return;
     const explanation = severity === 'emerg' && span && this.#explanationOf(span);

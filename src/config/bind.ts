@@ -7,7 +7,7 @@ import {
   type Span,
   splitValue,
 } from '../../grammar/index.ts';
-import { chooseEntry } from './choose-entry.ts';
+import { chooseEntry, syntaxOf } from './choose-entry.ts';
 import { isNginxVariable, refusalOf } from './refusals.ts';
 import type { Entry, Registry } from './registry.ts';
 import type { AnyRow, ComplexValue, Context, ReadScope } from './row.ts';
@@ -138,7 +138,11 @@ class Binder {
     const { node, nth } = placed;
     const drawn: DrawnVariables = { uses: [], defines: [] };
     const scope = this.#scope(name, placed, drawn);
+    const { report } = this.#options;
+    const before = report.faults.length;
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
+    if (report.faults.length > before && !('data' in row))
+      report.adviseFrom(before, { subject: `"${name}"`, hint: `syntax: ${syntaxOf(name, row)}` });
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
     if (value !== undefined) this.#adviseOfParameters(entry, node);
     if (value !== undefined) this.#keep(entry, { value, node }, own);
