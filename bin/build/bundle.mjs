@@ -16,8 +16,8 @@ const started = readdirSync('src', { recursive: true })
   .map(([, program]) => `src/${program}.ts`);
 const isServing = (program) => /^src\/(worker|modules)\//.test(program);
 /** Threads that serve requests share no chunks with tools. */
-const THREADS = [...new Set(started.filter(isServing))].sort();
-const PROCESSES = ['bin/gw.ts', ...new Set(started.filter((program) => !isServing(program)))].sort();
+const THREADS = [...new Set(started.filter(isServing))];
+const PROCESSES = ['bin/gw.ts', ...new Set(started.filter((program) => !isServing(program)))];
 const PAGE = ['src/modules/control/console/page/main.ts', 'src/modules/control/console/page/style.css'];
 const CHUNKS = 'dist/src/chunks';
 const COMMAND = 'dist/bin/gw.js';
@@ -92,19 +92,22 @@ const servingOnly = {
 const SELDOM_USED = [
   'refa',
   'scslre',
-  ...[
-    'assert',
-    'child_process',
-    'crypto',
-    'dgram',
-    'dns',
-    'dns/promises',
-    'fs/promises',
-    'http',
-    'net',
-    'perf_hooks',
-  ],
-  ...['readline', 'timers/promises', 'tls', 'v8', 'worker_threads', 'zlib'],
+  'assert',
+  'child_process',
+  'crypto',
+  'dgram',
+  'dns',
+  'dns/promises',
+  'fs/promises',
+  'http',
+  'net',
+  'perf_hooks',
+  'readline',
+  'timers/promises',
+  'tls',
+  'v8',
+  'worker_threads',
+  'zlib',
 ];
 
 /**
