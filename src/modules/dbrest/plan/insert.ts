@@ -99,7 +99,7 @@ function nestedOf(
 function withoutEmpty(source: InsertSource, table: Table, context: Context): InsertSource {
   const { query, body } = source;
   const { nested: members, keys } = body;
-  if (!members || members.nulls.size === 0) return source;
+  if (!members) return source;
   const kept = (names: readonly string[]): readonly string[] =>
     names.filter((name) => !isEmptyMember(name, { members, table, context }));
   return {

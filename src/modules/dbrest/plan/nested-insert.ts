@@ -122,9 +122,10 @@ interface MemberScope {
   readonly context: Context;
 }
 
-/** Returns whether a member is that of a relation and has no row. */
+/** Returns whether a member is that of a relation and has no row: it is null, or `columns` names it and no row has it. */
 export function isEmptyMember(key: string, { members, table, context }: MemberScope): boolean {
-  return members.nulls.has(key) && !table.columns.has(key) && isRelation(embedOf(key), table, context);
+  if (table.columns.has(key) || members.rows.has(key) || members.values.has(key)) return false;
+  return isRelation(embedOf(key), table, context);
 }
 
 /** Throws DBREST109 if rows of a related table are in a member that `columns` does not name. */

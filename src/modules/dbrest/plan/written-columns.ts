@@ -14,6 +14,8 @@ export interface WrittenColumn {
   readonly type: string;
   /** The value is passed as text and cast. */
   readonly isText?: boolean;
+  /** The schema of the operator `=` of its type, which need not be in the search path. */
+  readonly equality?: string;
   /** The value is JSON, from which this function makes that of the column. */
   readonly through?: TableName;
 }
@@ -24,6 +26,9 @@ interface Member {
   readonly isText?: boolean | undefined;
 }
 
+/** `(3)` of `vector(3)`. */
+const MODIFIERS = /\([\d,]+\)$/;
+
 /** Plans how the values of a column are read from a member. */
 export function writtenColumn(
   column: Column,
@@ -31,9 +36,11 @@ export function writtenColumn(
   { known }: Pick<Context, 'known'>,
 ): WrittenColumn {
   const through = known.representations?.get(column.type)?.written;
-  if (through) return { column, member, type: 'json', through };
   const type = baseOf(column.type, known);
-  return { column, member, type, ...(isText && /^jsonb?$/.test(type) && { isText }) };
+  const schema = known.equalities?.get(type.replace(MODIFIERS, ''));
+  const equality = schema === undefined ? {} : { equality: schema };
+  if (through) return { column, member, type: 'json', through, ...equality };
+  return { column, member, type, ...(isText && /^jsonb?$/.test(type) && { isText }), ...equality };
 }
 
 /** The columns of a body that are written. */

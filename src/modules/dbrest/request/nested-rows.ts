@@ -17,8 +17,8 @@ export interface NestedRows {
 export interface NestedMembers {
   /** Those that hold objects, by key. */
   readonly rows: ReadonlyMap<string, NestedRows>;
-  /** Those that are null in all rows. */
-  readonly nulls: ReadonlySet<string>;
+  /** Those that hold other values, but not only null. */
+  readonly values: ReadonlySet<string>;
 }
 
 /** Levels of nested rows. Deeper objects are values of JSON columns. */
@@ -40,10 +40,10 @@ class MemberDraft {
 
   get nested(): NestedMembers {
     const found = Array.from(this.members, ([key, draft]) => [key, draft.finished] as const);
-    const nulls = [...this.members].filter(([, { form, differs }]) => !form && !differs);
+    const values = [...this.members].filter(([, { form, differs }]) => !form && differs);
     return {
       rows: new Map(found.flatMap(([key, rows]) => (rows ? [[key, rows] as const] : []))),
-      nulls: new Set(nulls.map(([key]) => key)),
+      values: new Set(values.map(([key]) => key)),
     };
   }
 

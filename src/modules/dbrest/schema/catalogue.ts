@@ -226,10 +226,22 @@ union all
 (
   select 'type', json_build_array(
     n.nspname, t.typname, pg_catalog.format_type(t.oid, null), pg_catalog.format_type(nullif(t.typbasetype, 0), null),
-    t.oid::text)::text
+    t.oid::text, equality.schema)::text
   from pg_catalog.pg_type t
   join pg_catalog.pg_namespace n on n.oid = t.typnamespace
   left join pg_catalog.pg_class c on c.oid = t.typrelid
+  left join lateral (
+    select s.nspname as schema
+    from pg_catalog.pg_opclass o
+    join pg_catalog.pg_am m on m.oid = o.opcmethod and m.amname in ('btree', 'hash')
+    join pg_catalog.pg_amop a on a.amopfamily = o.opcfamily and a.amoplefttype = t.oid and a.amoprighttype = t.oid
+      and a.amopstrategy = case m.amname when 'btree' then 3 else 1 end
+    join pg_catalog.pg_operator e on e.oid = a.amopopr and e.oprname = '='
+    join pg_catalog.pg_namespace s on s.oid = e.oprnamespace and s.nspname <> 'pg_catalog'
+    where o.opcintype = t.oid and o.opcdefault
+    order by m.amname
+    limit 1
+  ) equality on true
   where (t.typtype in ('d', 'e', 'r', 'm') or (t.typtype = 'b' and t.typcategory <> 'A') or c.relkind = 'c')
     and n.nspname not in ('pg_catalog', 'information_schema')
   order by t.oid
@@ -307,6 +319,7 @@ class SchemaDraft {
   readonly #types: TableName[] = [];
   readonly #typeIds = new Set<string>();
   readonly #domains = new Map<string, string>();
+  readonly #equalities = new Map<string, string>();
   readonly #representations = new Map<string, Representation>();
   readonly #textSearchConfigs = new Set<string>();
   readonly #roles = new Map<string, ReadonlySet<string> | 'all'>();
@@ -357,10 +370,11 @@ class SchemaDraft {
     relation.access = accessOf(entry, relation.columnNames);
   }
 
-  #addType([schema, name, formatted, of, id]: CatalogueEntries['type']): void {
+  #addType([schema, name, formatted, of, id, equality]: CatalogueEntries['type']): void {
     this.#types.push({ schema, name });
     this.#typeIds.add(id);
     if (of !== null) this.#domains.set(formatted, of);
+    if (equality !== null) this.#equalities.set(formatted, equality);
   }
 
   #addRepresentation([domain, use, schema, name]: CatalogueEntries['representation']): void {
@@ -395,6 +409,7 @@ class SchemaDraft {
       types: this.#types,
       typeIds: this.#typeIds,
       domains: this.#domains,
+      equalities: this.#equalities,
       representations: this.#representations,
       textSearchConfigs: this.#textSearchConfigs,
       roles: this.#roles,

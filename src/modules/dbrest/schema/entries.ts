@@ -54,8 +54,15 @@ export interface CatalogueEntries extends DiscoveryEntries {
     isOneRow: boolean,
   ];
   readonly mediaHandler: readonly [schema: string, name: string, mediaType: string, argument: string | null];
-  /** `base`: the base type of a domain. */
-  readonly type: readonly [schema: string, name: string, formatted: string, base: string | null, id: string];
+  /** `base`: the base type of a domain. `equality`: the schema of its own operator `=`. */
+  readonly type: readonly [
+    schema: string,
+    name: string,
+    formatted: string,
+    base: string | null,
+    id: string,
+    equality: string | null,
+  ];
   /** A cast between a domain and its representation. */
   readonly representation: readonly [domain: string, use: keyof Representation, schema: string, name: string];
   /** Object id of a relation. */

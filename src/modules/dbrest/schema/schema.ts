@@ -209,6 +209,8 @@ export interface Schema {
   readonly representations?: ReadonlyMap<string, Representation>;
   /** Base types by domain, both as printed by `format_type`; a base type may be a domain. */
   readonly domains?: ReadonlyMap<string, string>;
+  /** Schemas of the operators `=` that types of extensions have for themselves, by type, as printed by `format_type`. */
+  readonly equalities?: ReadonlyMap<string, string>;
   /** Names of text search configurations of all schemas. */
   readonly textSearchConfigs: ReadonlySet<string>;
   /**

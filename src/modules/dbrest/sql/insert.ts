@@ -3,7 +3,7 @@ import type { Conflict, InsertPlan, WriteCondition, WrittenColumn } from '../pla
 import { readSql } from './condition.ts';
 import { hasVersionSql } from './row-version.ts';
 import { type BoundValue, type Parameters, qualifiedName, ROWS, type Step } from './statement.ts';
-import { type WrittenRows, writtenRows } from './written-rows.ts';
+import { collatedSql, equalSql, type WrittenRows, writtenRows } from './written-rows.ts';
 
 /** The parameters of an insert. */
 export interface InsertParts {
@@ -48,9 +48,10 @@ export function insertedRows(
 ): WrittenRows & { readonly where: string } {
   const { keyValues = [] } = plan;
   const rows = writtenRows(plan, { parameters, body, first: false });
-  const matches = keyValues.map(
-    ({ column, value, read }) => `${rows.value(column)} = ${readSql(parameters.bind(value), read)}`,
-  );
+  const matches = keyValues.map(({ column, value, read }) => {
+    const given = collatedSql(rows.value(column), column, plan.table);
+    return equalSql(column, given, readSql(parameters.bind(value), read));
+  });
   return { ...rows, where: matches.length > 0 ? ` where ${matches.join(' and ')}` : '' };
 }
 

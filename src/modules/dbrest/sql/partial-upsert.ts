@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { InsertPlan, WritePlan, WrittenColumn } from '../plan/index.ts';
 import { type BoundValue, hiddenName, type Parameters, qualifiedName, ROWS } from './statement.ts';
-import { givenSql, writtenRows } from './written-rows.ts';
+import { equalSql, givenSql, sameKeysSql, writtenRows } from './written-rows.ts';
 
 /*
  * A partial upsert: its rows lack a column that an insert needs, so rows that exist are updated, and the insert of the others fails.
@@ -24,10 +24,7 @@ export function mergeSql(plan: InsertPlan, { body }: MergeParts, parameters: Par
   const set = (others.length > 0 ? others : by)
     .map((written) => `${quoteIdentifier(written.column.name)} = ${value(written)}`)
     .join(', ');
-  const keys = by
-    .map((key) => `${ROWS}.${quoteIdentifier(key.column.name)} = ${givenSql(key)}`)
-    .join(' and ');
-  return `update ${qualifiedName(plan.table)} as ${ROWS} set ${set} from ${from} where ${keys}`;
+  return `update ${qualifiedName(plan.table)} as ${ROWS} set ${set} from ${from} where ${sameKeysSql(by)}`;
 }
 
 const keyName = (i: number): string => hiddenName(`key ${i + 1}`);
@@ -59,7 +56,7 @@ export function othersSql(
   const { from, value } = writtenRows(plan, { parameters, body, first: false });
   const list = plan.columns.map(({ column }) => quoteIdentifier(column.name)).join(', ');
   const values = plan.columns.map(value).join(', ');
-  const isIt = by.map((key, i) => `${updated}.${keyName(i)} = ${givenSql(key)}`).join(' and ');
+  const isIt = by.map((key, i) => equalSql(key, `${updated}.${keyName(i)}`, givenSql(key))).join(' and ');
   const on = plan.conflict.columns.map(quoteIdentifier).join(', ');
   const insert = `insert into ${qualifiedName(plan.table)} (${list}) select ${values} from ${from}`;
   return `, i as (${insert} where not exists (select from ${updated} where ${isIt}) on conflict (${on}) do nothing)`;

@@ -4,7 +4,7 @@ import { conditionSql } from './condition.ts';
 import { hasVersionSql } from './row-version.ts';
 import { existsSql, nodeSql } from './rows.ts';
 import { type BoundValue, ROWS, type StatementDraft } from './statement.ts';
-import { givenSql, type WrittenRows, writtenRows } from './written-rows.ts';
+import { sameKeysSql, type WrittenRows, writtenRows } from './written-rows.ts';
 
 /** The parameters of an update. */
 interface UpdateParts {
@@ -22,9 +22,7 @@ export function changedSql(
   const all = { form, columns: [...by, ...columns], defaults };
   const rows = writtenRows(all, { parameters, body, first: by.length === 0 });
   const { from, where } = touchedSql(touched, condition, writing);
-  const keys = by
-    .map((key) => `${ROWS}.${quoteIdentifier(key.column.name)} = ${givenSql(key)}`)
-    .join(' and ');
+  const keys = sameKeysSql(by);
   const isTheirs = keys && `${where === '' ? ' where ' : ' and '}${keys}`;
   return { ...rows, from: [rows.from, ...from].join(', '), where: `${where}${isTheirs}` };
 }

@@ -1,4 +1,3 @@
-import { quoteIdentifier } from '../../../postgres/index.ts';
 import {
   elementsKey,
   type InsertPlan,
@@ -6,12 +5,11 @@ import {
   type UpdatePlan,
   type WrittenColumn,
 } from '../plan/index.ts';
-import type { Table } from '../schema/index.ts';
 import { insertedRows } from './insert.ts';
 import { nodeSql } from './rows.ts';
 import { type BoundValue, Parameters, qualifiedName, ROWS, type Statement, type Step } from './statement.ts';
 import { changedSql, keysSql } from './touched-rows.ts';
-import { givenSql, writtenRows } from './written-rows.ts';
+import { collatedSql, givenSql, writtenRows } from './written-rows.ts';
 
 /** Counts the rows that the query finds, whatever their versions: with `If-Match` all of them have to be written. */
 export function matchedSteps({ request, write, condition }: PlannedWrite): Step[] {
@@ -60,7 +58,7 @@ function unfitElementsSql(
   const parameters = new Parameters();
   const { from } = writtenRows({ form, columns: by, defaults: false }, { parameters, body, first: false });
   const names = by.map((_, i) => `k${i + 1}`);
-  const keys = by.map((key, i) => `${collatedSql(key, table)} as ${names[i]}`).join(', ');
+  const keys = by.map((key, i) => `${collatedSql(givenSql(key), key, table)} as ${names[i]}`).join(', ');
   const lacks = names.map((name) => `${name} is null`).join(' or ');
   const numbered = `select pg_catalog.row_number() over () as n, ${keys} from ${from}`;
   const counted = `select n, ${lacks} as lacks, pg_catalog.row_number() over (partition by ${names.join(', ')} order by n) as time from (${numbered}) e`;
@@ -69,10 +67,4 @@ function unfitElementsSql(
     text: `select ${first('time > 1 and not lacks')}, ${first('lacks')} from (${counted}) e`,
     values: parameters.values,
   };
-}
-
-/** The value of a key column with the collation that it is compared by where rows are found: that of the column. */
-function collatedSql(key: WrittenColumn, table: Table): string {
-  const column = `${ROWS}.${quoteIdentifier(key.column.name)}`;
-  return `coalesce(${givenSql(key)}, (select ${column} from ${qualifiedName(table)} as ${ROWS} where false))`;
 }

@@ -1,6 +1,7 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { WrittenColumns, WrittenColumn } from '../plan/index.ts';
-import { type BoundValue, type Parameters, qualifiedName } from './statement.ts';
+import type { Table } from '../schema/index.ts';
+import { type BoundValue, type Parameters, qualifiedName, ROWS } from './statement.ts';
 
 /** The rows of a body as a `from` item, and the SQL of a column's value. */
 export interface WrittenRows {
@@ -31,6 +32,25 @@ export function writtenAlias(columns: readonly WrittenColumn[]): string {
 export function givenSql({ member, type, isText, through }: WrittenColumn): string {
   const value = `${WRITTEN}.${quoteIdentifier(member)}`;
   return through ? `${qualifiedName(through)}(${value})` : `${value}${isText ? `::${type}` : ''}`;
+}
+
+/** The comparison of a value with another one of the column, by the operator of its type. */
+export function equalSql({ equality }: WrittenColumn, value: string, other: string): string {
+  const operator = equality === undefined ? '=' : `operator(${quoteIdentifier(equality)}.=)`;
+  return `${value} ${operator} ${other}`;
+}
+
+/** The condition that the rows of a table have the keys of rows of the body. */
+export function sameKeysSql(by: readonly WrittenColumn[]): string {
+  return by
+    .map((key) => equalSql(key, `${ROWS}.${quoteIdentifier(key.column.name)}`, givenSql(key)))
+    .join(' and ');
+}
+
+/** The value of a key column of a row of the body with the collation of the column, by which it is compared elsewhere. */
+export function collatedSql(value: string, { column }: WrittenColumn, table: Table): string {
+  const own = `${ROWS}.${quoteIdentifier(column.name)}`;
+  return `coalesce(${value}, (select ${own} from ${qualifiedName(table)} as ${ROWS} where false))`;
 }
 
 /** Reads the rows of a JSON body in SQL, so that values keep their exact form. */

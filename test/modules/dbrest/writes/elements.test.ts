@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { startGateway } from '../../../harness/gateway.ts';
-import { postgres } from '../../../harness/postgres.ts';
 import { sign } from '../tokens.ts';
 import { ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
@@ -302,35 +300,5 @@ test('5,000 elements change their rows in one statement', async () => {
   expect([response.status, response.headers.get('content-range')]).toEqual([204, '0-4999/5000']);
   expect(await db.query(`select count(*)::int as n from numbers where pad = 'p' || id`)).toEqual([
     { n: 5_000 },
-  ]);
-});
-
-const ANY_CASE = `
-  create collation any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-  create domain code as text collate any_case;
-  create table words (k text collate any_case primary key, n int, must int not null);
-  create table codes (k code primary key, n int, must int not null);
-  create view shown_words as select * from words;
-  insert into words values ('a', 0, 0), ('b', 0, 0);
-  insert into codes values ('a', 0, 0);
-  grant select, insert, update on words, codes, shown_words to anon`;
-
-test('two elements with keys that are equal by the collation of the column are refused', async (t) => {
-  const db = await postgres(ANY_CASE);
-  const gw = await startGateway(t, `server { location / { dbrest_pass ${db.dsn}; dbrest_anon_role anon; } }`);
-  const twice = [
-    { k: 'a', n: 1 },
-    { k: 'A', n: 2 },
-  ];
-  const refused = { status: 400, body: /"DBREST106".*"Element 2 has the same key/ };
-  for (const table of ['words', 'codes', 'shown_words'])
-    await gw.expect(`PATCH /${table}`, refused, { body: JSON.stringify(twice) });
-  const headers = { prefer: 'resolution=merge-duplicates' };
-  await gw.expect('POST /words', refused, { body: JSON.stringify(twice), headers });
-  const other = JSON.stringify([twice[0], { k: 'B', n: 2 }]);
-  await gw.expect('PATCH /words', { status: 204 }, { body: other });
-  expect(await db.query('select k, n from words order by k')).toEqual([
-    { k: 'a', n: 1 },
-    { k: 'b', n: 2 },
   ]);
 });

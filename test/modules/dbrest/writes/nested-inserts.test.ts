@@ -229,6 +229,26 @@ const nested: readonly WriteCase[] = [
     expected: { status: 201, json: [{ id: 50, order_items: [] }] },
   },
   {
+    it: 'are none if columns= names their member and no row has it',
+    call: 'POST orders?columns=id,order_items,invoices&select=id,order_items(line)',
+    body: [{ id: 50 }, { id: 51, invoices: null }],
+    prefer: ROWS,
+    expected: {
+      status: 201,
+      json: [
+        { id: 50, order_items: [] },
+        { id: 51, order_items: [] },
+      ],
+    },
+  },
+  {
+    it: 'may be in one of the members that columns= names',
+    call: 'POST orders?columns=id,order_items,invoices&select=id,order_items(line)',
+    body: [{ id: 50, order_items: [{ line: 1, product_id: 2 }] }],
+    prefer: ROWS,
+    expected: { status: 201, json: [{ id: 50, order_items: [{ line: 1 }] }] },
+  },
+  {
     it: 'are none if their member is null in rows that are nested',
     call: 'POST orders?select=id,order_items(line,product_id)',
     body: { id: 50, order_items: [{ line: 1, products: null, product_id: 2 }] },
