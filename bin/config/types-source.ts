@@ -84,14 +84,14 @@ function locationSource(options: TypesSourceOptions, tools: Tools): TypesSource 
   if (!loaded) return { refused: '', code: 1 };
   const place = choosePlace(restLocations(loaded.plan), options.location);
   if (typeof place === 'string') return wrong(place);
-  const { pass, schemas: served } = place.config;
+  const { pass, schemas: served, nestedInsert: nests } = place.config;
   const { schema, role } = options;
   const schemas = [...new Set(schema ?? served)];
   const other = schemas.find((name) => !served.includes(name));
   if (other !== undefined) return { refused: notServed(other, served), code: 1 };
   if (!pass) return wrong('the location serves no database');
   return {
-    read: () => tools.describeDatabase(pass, { schemas, role }),
+    read: () => tools.describeDatabase(pass, { schemas, role, nests }),
     intervalMs: DATABASE_INTERVAL_MS,
     watch: (changed, use) => tools.whileListening(pass, { changed, deaf: sayDeaf }, use),
   };

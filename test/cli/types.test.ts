@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -34,6 +34,7 @@ beforeAll(async () => {
     `server { ${location(database.dsn, `dbrest_jwt_secret "${SECRET}";`)}
       location /open/ { dbrest_pass ${database.dsn}; dbrest_anon_role anon; }
       location /silent/ { dbrest_pass ${database.dsn}; dbrest_anon_role anon; dbrest_openapi off; }
+      location /nested/ { dbrest_pass ${database.dsn}; dbrest_anon_role web_user; dbrest_nested_insert on; }
       location /plain { return 200 "{}"; } }`,
   );
   url = `${gateway.url}/rest/v1/`;
@@ -49,6 +50,37 @@ test('gw types prints the golden types of a database, formatted as prettier does
   if (process.env['RECORD']) writeFileSync(GOLDEN, said.stdout);
   expect(said.stdout).toBe(golden());
   expect(await format(said.stdout, { parser: 'typescript', semi: false })).toBe(said.stdout);
+});
+
+const NESTED = `import { PostgrestClient } from '@supabase/postgrest-js';
+import type { Database } from './database.ts';
+const rest = new PostgrestClient<Database>('http://localhost');
+export const projects = rest.from('projects').insert([
+  { name: 'a', lead_id: 1, project_tags: [{ tags: { name: 't' } }], details: { notes: 'n' } },
+  { name: 'b', 'clients!led_by': { name: 'l', mail: 'l@b' } },
+]);
+// @ts-expect-error -- a list is no row
+export const row = rest.from('projects').insert({ name: 'a', details: [{ notes: 'n' }] });
+// @ts-expect-error -- the key of the row around it is filled in
+export const key = rest.from('projects').insert({ name: 'a', lead_id: 1, details: { project_id: 1 } });
+// @ts-expect-error -- nested rows are for inserts
+export const changed = rest.from('projects').update({ details: { notes: 'n' } });
+`;
+
+test('new rows have members for rows of related tables where the location inserts them', async (t) => {
+  const { stdout, code } = await gw(HERE, ['types', '--url', `${gateway.url}/nested/`]);
+  expect(code).toBe(0);
+  const options = { extends: join(ROOT, 'tsconfig.json'), include: ['uses.ts'], exclude: [] };
+  const dir = directoryWith(t, {
+    'tsconfig.json': JSON.stringify({ ...options, compilerOptions: { types: [] } }),
+    'package.json': '{ "type": "module" }',
+    'database.ts': stdout,
+    'uses.ts': NESTED,
+  });
+  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+  const compiler = join(ROOT, 'node_modules/.bin/tsc');
+  expect(await runIn(ROOT, [compiler, '-p', dir])).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await format(stdout, { parser: 'typescript', semi: false })).toBe(stdout);
 });
 
 test('supabase-js infers rows, embeds, writes and calls from the golden types', async (t) => {

@@ -114,7 +114,7 @@ export function columnKey(column: string, isOwn: boolean, isBelow: boolean): str
   return (isPath ? below.map(requoted).join('.') : quoted(names)) + path;
 }
 
-function quoted(name: string): string {
+export function quoted(name: string): string {
   return `"${name.replace(/["\\]/g, '\\$&')}"`;
 }
 

@@ -111,6 +111,7 @@ function compileMethods(
   const lists = new ToolLists({
     schemas: config.schemas,
     writes: config.mcp === 'write',
+    nests: config.nestedInsert,
     mostRows: config.maxRows?.usual ?? MOST_ROWS,
     functionPath: functionPath(location, config.rpc),
   });

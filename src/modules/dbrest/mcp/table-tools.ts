@@ -1,7 +1,8 @@
 import { noTable, wrongArguments } from '../fault/index.ts';
 import { type JsonSchema, showTable, type ShownTable } from '../openapi/index.ts';
 import { similarTable, type Table } from '../schema/index.ts';
-import { Arguments, columnKey, OPERATORS } from './arguments.ts';
+import { OPEN_ARRAY } from '../json-slices.ts';
+import { Arguments, columnKey, OPERATORS, quoted } from './arguments.ts';
 import { describedTable, listedTables } from './tables-shown.ts';
 import { ADDS, CHANGES, READS, requestFor, type Tool, type ToolCall, type ToolContext } from './tool.ts';
 
@@ -128,10 +129,13 @@ const RETURNING = {
   description: 'Columns of the written rows to return; without it, their number',
 };
 
+const NESTED =
+  '. A row may have rows of related tables in it, in members with the names of these tables: an array, or an object for one';
+
 function insertRows(context: ToolContext): Tool {
   const rows = {
     type: ['object', 'array'],
-    description: 'A row as an object, or an array of rows with the same columns',
+    description: `A row as an object, or an array of rows with the same columns${context.nests ? NESTED : ''}`,
   };
   return {
     name: 'insert_rows',
@@ -150,28 +154,43 @@ function insertRows(context: ToolContext): Tool {
 }
 
 function updateRows(context: ToolContext): Tool {
-  const values = { type: 'object', description: 'The new values by column' };
+  const values = {
+    type: ['object', 'array'],
+    description:
+      'The new values by column; or an array of objects with the same columns, each with the primary key of the row that it changes, which needs no filter',
+  };
   return {
     name: 'update_rows',
-    description: 'Changes the rows of a table for which all filters hold. At least one filter is needed.',
+    description:
+      'Changes the rows of a table for which all filters hold, or each row of a list by its primary key. Without a list at least one filter is needed.',
     inputSchema: schemaOf(context, { table: TABLE, filters: SOME_FILTERS, values, returning: RETURNING }, [
       'table',
-      'filters',
       'values',
     ]),
     annotations: CHANGES,
     call(json, now) {
       const given = argumentsOf(json, now, ['table', 'filters', 'values', 'returning']);
-      const filters = someFilters(given, now);
-      return written(given, now, { method: 'PATCH', body: given.json('values', 'object'), filters });
+      const body = given.json('values', 'object or array');
+      const filters = body[0] === OPEN_ARRAY ? byKey(given, now) : someFilters(given, now);
+      return written(given, now, { method: 'PATCH', body, filters });
     },
   };
+}
+
+/** The parameters of an update by keys. The key is named, because a list of one object without it would change all rows. */
+function byKey(given: Arguments, now: ToolContext): readonly string[] {
+  const { table } = tableIn(given, now);
+  if (table.primaryKey.length === 0)
+    throw wrongArguments('"values" is an object, because the table has no primary key');
+  const key = table.primaryKey.map(quoted).join(',');
+  return [...filtersOf(given, table), ...parameter('on_conflict', key)];
 }
 
 function deleteRows(context: ToolContext): Tool {
   return {
     name: 'delete_rows',
-    description: 'Deletes the rows of a table for which all filters hold. At least one filter is needed.',
+    description:
+      'Deletes the rows of a table for which all filters hold. At least one filter is needed: rows of a list are deleted by one with the operator in.',
     inputSchema: schemaOf(context, { table: TABLE, filters: SOME_FILTERS, returning: RETURNING }, [
       'table',
       'filters',
@@ -191,10 +210,13 @@ const SOME_FILTERS = { ...FILTERS, minItems: 1 };
  * that are changed, so it is none.
  */
 function someFilters(given: Arguments, now: ToolContext): readonly string[] {
-  const { table } = tableIn(given, now);
-  const filters = given.filters('filters', (column) => columnKey(column, table.columns.has(column), false));
+  const filters = filtersOf(given, tableIn(given, now).table);
   if (filters.length === 0) throw wrongArguments('"filters" has at least one filter');
   return filters;
+}
+
+function filtersOf(given: Arguments, { columns }: Table): readonly string[] {
+  return given.filters('filters', (column) => columnKey(column, columns.has(column), false));
 }
 
 interface Written {

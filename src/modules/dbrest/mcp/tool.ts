@@ -9,6 +9,8 @@ export interface ToolContext {
   /** `dbrest_schemas`; the first is the default. */
   readonly schemas: readonly string[];
   readonly writes: boolean;
+  /** New rows may have rows of related tables in them. */
+  readonly nests: boolean;
   /** Most rows that one call reads. */
   readonly mostRows: number;
   /** The path before the name of a function; absent if the location serves no functions. */

@@ -28,6 +28,7 @@ export type { JsonSchema } from './json-schema.ts';
 export { argumentsSchema, callable, type Overloads } from './paths.ts';
 export { apiFacts, type ApiFacts } from './subject.ts';
 export { writeSwagger } from './swagger.ts';
+export { nestedMembers } from './nested-members.ts';
 export { showTable, type ShownTable } from './tables.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { type NestedMember, nestedMembers } from './nested-members.ts';
 import {
   type Column,
   type Privilege,
@@ -184,8 +185,8 @@ function relationshipFacts({ target, cardinality, constraint, pairs, junction }:
 /** The schema of a new row; columns without a default that must not be null are required. */
 function insertSchema(shown: ShownTable, context: TypeContext): JsonSchema {
   const columns = shown.columns.filter(({ isInsertable }) => isInsertable);
-  const nested = nestable(shown, context);
-  const filled = new Set(nested.flatMap(({ owns, pairs }) => (owns ? pairs.map(([here]) => here) : [])));
+  const nested = nestedMembers(shown.table, context);
+  const filled = new Set(nested.flatMap((member) => member.fills));
   const required = columns.filter(
     ({ column: { name, isNotNull, defaultSql } }) =>
       isNotNull && defaultSql === undefined && !filled.has(name),
@@ -197,41 +198,18 @@ function insertSchema(shown: ShownTable, context: TypeContext): JsonSchema {
       ? reference('schemas', `${componentName(shown.table.name)}.update`)
       : bodySchema(columns, shown, context)),
     ...(required.length > 0 && { required: required.map(({ column }) => column.name) }),
-    ...nestedProperties(shown, nested),
+    ...nestedProperties(nested),
   };
 }
 
-/** The relationships whose rows new rows may have in them. */
-function nestable({ table }: ShownTable, { known, nests }: TypeContext): readonly Relationship[] {
-  if (!nests || table.isView) return [];
-  return relationshipsOf(table, known).filter(
-    ({ junction, target }) => !junction && !target.isView && nests(target.schema, target.name),
-  );
-}
-
 /** The members of new rows that are rows of related tables; beside a reference, they add to its properties. */
-function nestedProperties({ table }: ShownTable, direct: readonly Relationship[]): JsonSchema {
-  const named = direct.map((one) => [nestedName(one, direct), one] as const);
-  // A member that is a column is one.
-  const free = named.filter(([name]) => !table.columns.has(name));
-  if (free.length === 0) return {};
-  const properties = free.map(([name, relationship]) => {
-    const { target, owns, cardinality } = relationship;
+function nestedProperties(members: readonly NestedMember[]): JsonSchema {
+  if (members.length === 0) return {};
+  const properties = members.map(({ name, target, isOne }) => {
     const row = reference('schemas', `${componentName(target.name)}.insert`);
-    const isOne = owns || cardinality === 'one-to-one';
     return [name, isOne ? row : { type: 'array', items: row }] as const;
   });
   return { allOf: [{ properties: Object.fromEntries(properties) }] };
-}
-
-/** The name of a member: the table, with the key as a hint if there are several. */
-function nestedName(
-  { target, constraint, isSelf, owns }: Relationship,
-  all: readonly Relationship[],
-): string {
-  if (isSelf && owns) return constraint;
-  const isOnly = all.filter((one) => one.target === target).length === 1 || isSelf;
-  return isOnly ? target.name : `${target.name}!${constraint}`;
 }
 
 function updateSchema(shown: ShownTable, context: TypeContext): JsonSchema {

@@ -103,7 +103,10 @@ export class Documents {
   }
 
   #write({ document, head }: DescribeRequest, known: Schema, rights: Rights): Promise<Buffer> {
-    if (document === 'types') return inSlices(writeTypes({ known, schemas: this.#api.schemas, rights }));
+    if (document === 'types') {
+      const { schemas, nestedInsert: nests } = this.#api;
+      return inSlices(writeTypes({ known, schemas, rights, nests }));
+    }
     const subject = { known, schema: head.schema, rights, api: this.#api };
     return inSlices(document === 'swagger' ? writeSwagger(subject) : writeDocument(subject));
   }

@@ -8,12 +8,14 @@ import { readSchema } from './read-schema.ts';
 interface TypesView {
   readonly schemas: readonly string[];
   readonly role?: string | undefined;
+  /** `dbrest_nested_insert` of the location; a database without one has none. */
+  readonly nests?: boolean;
 }
 
 /** Returns the types of schemas of a database, or a fault. Rejects if the database cannot be read. */
 export async function describeDatabase(
   pass: DbrestPass,
-  { schemas, role }: TypesView,
+  { schemas, role, nests = false }: TypesView,
 ): Promise<{ readonly types: ApiTypes } | { readonly fault: string }> {
   const known = await readSchema(pass);
   const missing = schemas.find((name) => known.namespaces?.has(name) !== true);
@@ -24,5 +26,5 @@ export async function describeDatabase(
   if (role !== undefined && !known.roles.has(role))
     return { fault: `role "${role}" does not exist, or the login role may not become it` };
   const rights = role === undefined ? EVERY_RIGHT : rightsOf(role, known);
-  return { types: await inSlices(describeTypes({ known, schemas, rights })) };
+  return { types: await inSlices(describeTypes({ known, schemas, rights, nests })) };
 }

@@ -42,6 +42,16 @@ export interface TypedRelationship {
   readonly referencedColumns: readonly string[];
 }
 
+/** A member of a new row that holds rows of a table of the same schema. */
+export interface TypedNested {
+  readonly name: string;
+  readonly table: string;
+  /** It is one row; otherwise it is a list. */
+  readonly isOne: boolean;
+  /** The columns that its rows get from the row around them. */
+  readonly filled: readonly string[];
+}
+
 /** A table or view. */
 export interface TypedRelation {
   readonly name: string;
@@ -50,6 +60,8 @@ export interface TypedRelation {
   /** Functions of a row that `select` can name like columns. */
   readonly computed: readonly TypedField[];
   readonly relationships: readonly TypedRelationship[];
+  /** Absent if new rows have no others in them. */
+  readonly nested?: readonly TypedNested[];
   /** A view that cannot be written has no types for writing. */
   readonly isWritable: boolean;
 }

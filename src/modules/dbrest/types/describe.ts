@@ -11,13 +11,20 @@ interface TypesSubject {
   /** In the order of `dbrest_schemas`. */
   readonly schemas: readonly string[];
   readonly rights: Rights;
+  /** New rows may have rows of related tables in them (`dbrest_nested_insert`). */
+  readonly nests: boolean;
 }
 
 /**
  * Describes the types of schemas, limited to what a role may use. Yields after each table and function, because a database
  * may have thousands.
  */
-export function* describeTypes({ known, schemas, rights }: TypesSubject): Generator<undefined, ApiTypes> {
+export function* describeTypes({
+  known,
+  schemas,
+  rights,
+  nests,
+}: TypesSubject): Generator<undefined, ApiTypes> {
   const shown = new Map<Table, ShownTable>();
   const usable = new Set(schemas.filter((name) => rights.usesSchema(name)));
   for (const name of usable) {
@@ -26,7 +33,8 @@ export function* describeTypes({ known, schemas, rights }: TypesSubject): Genera
       yield;
     }
   }
-  const scope: TypeScope = { known, schemas: usable, shows: (table) => shown.has(table) };
+  const takes = (table: Table): boolean => nests && shown.get(table)?.methods.post === true;
+  const scope: TypeScope = { known, schemas: usable, shows: (table) => shown.has(table), takes };
   const described: TypedSchema[] = [];
   for (const name of schemas) {
     const tables = Array.from(shown.values()).filter(({ table }) => table.schema === name);

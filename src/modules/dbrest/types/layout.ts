@@ -5,6 +5,13 @@ export type Layout =
   /** Rows of a tuple type or of an array value. */
   | { readonly kind: 'list'; readonly items: readonly Layout[] }
   | { readonly kind: 'union'; readonly parts: readonly Layout[] }
+  /** A type with arguments, and what follows it: `Omit<A, B>[]`. */
+  | {
+      readonly kind: 'generic';
+      readonly name: string;
+      readonly arguments: readonly string[];
+      readonly suffix: string;
+    }
   /** A text that follows a piece, such as `[]`. */
   | { readonly kind: 'suffixed'; readonly of: Layout; readonly suffix: string };
 
@@ -40,6 +47,10 @@ export function print(piece: Layout, before: string, indent: string): string {
     case 'list': {
       const items = piece.items.map((item) => `${print(item, `${indent}  `, `${indent}  `)},\n`);
       return `${before}[\n${items.join('')}${indent}]`;
+    }
+    case 'generic': {
+      const lines = piece.arguments.map((one) => `${indent}  ${one}`);
+      return `${before}${piece.name}<\n${lines.join(',\n')}\n${indent}>${piece.suffix}`;
     }
     case 'suffixed':
       return print(piece.of, before, indent) + piece.suffix;
@@ -80,6 +91,8 @@ function flatText(piece: Layout): string | undefined {
       return wrapped(piece.items.map(flatText), ['[', ', ', ']']);
     case 'union':
       return wrapped(piece.parts.map(flatText), ['', ' | ', '']);
+    case 'generic':
+      return `${piece.name}<${piece.arguments.join(', ')}>${piece.suffix}`;
     case 'suffixed':
       return joined([piece.of, piece.suffix], '');
   }

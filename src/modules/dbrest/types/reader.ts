@@ -3,6 +3,7 @@ import type {
   TypedColumn,
   TypedField,
   TypedFunction,
+  TypedNested,
   TypedRelation,
   TypedSchema,
   ValueType,
@@ -73,7 +74,7 @@ function readType(value: unknown, depth = 0): ValueType {
 const valueType: Read<ValueType> = (value) => readType(value);
 const field = object<TypedField>({ name: text, type: valueType, isNullable: flag });
 
-const relation = object<TypedRelation>({
+const plainRelation = object<Omit<TypedRelation, 'nested'>>({
   name: text,
   columns: list(
     object<TypedColumn>({
@@ -97,6 +98,15 @@ const relation = object<TypedRelation>({
   ),
   isWritable: flag,
 });
+
+const nested = list(object<TypedNested>({ name: text, table: text, isOne: flag, filled: list(text) }));
+const relation: Read<TypedRelation> = (value) => {
+  const given = membersOf(value);
+  return {
+    ...plainRelation(given),
+    ...(given['nested'] !== undefined && { nested: nested(given['nested']) }),
+  };
+};
 
 const fields = object<{ readonly fields: readonly TypedField[] }>({ fields: list(field) });
 const rows = object<NonNullable<TypedFunction['rows']>>({

@@ -1,4 +1,4 @@
-import type { ShownTable } from '../openapi/index.ts';
+import { nestedMembers, type ShownTable } from '../openapi/index.ts';
 import {
   type Column,
   qualifiedName,
@@ -7,7 +7,7 @@ import {
   type Schema,
   type Table,
 } from '../schema/index.ts';
-import type { TypedColumn, TypedField, TypedRelation, TypedRelationship } from './api-types.ts';
+import type { TypedColumn, TypedField, TypedNested, TypedRelation, TypedRelationship } from './api-types.ts';
 import { byName, order, type TypeScope, valueType } from './value-type.ts';
 
 /** Base tables by object id. */
@@ -30,7 +30,9 @@ export function typedRelation(shown: ShownTable, scope: TypeScope, bases: BaseTa
   const { table } = shown;
   const isWritable = table.isView !== true || shown.methods.post || shown.methods.patch;
   const isFixed = fixedColumns(table, bases);
-  const columns = shown.columns.map((column) => typedColumn(column, { table, scope, isFixed }));
+  const nested = typedNested(shown, scope);
+  const filled = new Set(nested.flatMap(({ fills }) => fills));
+  const columns = shown.columns.map((column) => typedColumn(column, { table, scope, isFixed, filled }));
   return {
     name: table.name,
     columns: columns.sort(byName),
@@ -39,16 +41,41 @@ export function typedRelation(shown: ShownTable, scope: TypeScope, bases: BaseTa
       .filter(({ owns, junction, target }) => owns && !junction && scope.shows(target))
       .map(typedRelationship)
       .sort(byKey),
+    ...(nested.length > 0 && { nested: nested.map(({ member }) => member).sort(byName) }),
     isWritable,
   };
 }
 
+/** The members of new rows that hold others, and the columns that get their values from these. */
+function typedNested(
+  { table, methods }: ShownTable,
+  { known, takes }: TypeScope,
+): { readonly member: TypedNested; readonly fills: readonly string[] }[] {
+  if (!methods.post) return [];
+  const nests = (schema: string, name: string): boolean => {
+    const target = known.tables.get(schema)?.get(name);
+    return schema === table.schema && target !== undefined && takes(target);
+  };
+  return nestedMembers(table, { known, nests }).map(({ name, target, isOne, filled, fills }) => ({
+    member: { name, table: target.name, isOne, filled },
+    fills,
+  }));
+}
+
+/** What the types of columns depend on; `filled` are those that nested rows may fill in. */
+interface ColumnScope {
+  readonly table: Table;
+  readonly scope: TypeScope;
+  readonly isFixed: (name: string) => boolean;
+  readonly filled: ReadonlySet<string>;
+}
+
 function typedColumn(
   { column, isReadable, isInsertable, isUpdatable }: ShownTable['columns'][number],
-  { table, scope, isFixed }: { table: Table; scope: TypeScope; isFixed: (name: string) => boolean },
+  { table, scope, isFixed, filled }: ColumnScope,
 ): TypedColumn {
   const { name, type, isNotNull = false, defaultSql } = column;
-  const isOptional = table.isView === true || !isNotNull || defaultSql !== undefined;
+  const isOptional = table.isView === true || !isNotNull || defaultSql !== undefined || filled.has(name);
   const isWritable = !isFixed(name);
   return {
     name,

@@ -3,6 +3,7 @@ import type {
   TypedColumn,
   TypedField,
   TypedFunction,
+  TypedNested,
   TypedRelation,
   TypedRelationship,
   TypedResult,
@@ -48,11 +49,11 @@ function schemaLayout(schema: TypedSchema): Layout {
   return block([
     part(
       'Tables',
-      tables.map((table) => named(table.name, tableLayout(table))),
+      tables.map((table) => named(table.name, tableLayout(table, schema.name))),
     ),
     part(
       'Views',
-      views.map((view) => named(view.name, viewLayout(view))),
+      views.map((view) => named(view.name, viewLayout(view, schema.name))),
     ),
     part('Functions', functionMembers(functions)),
     part(
@@ -75,19 +76,23 @@ function part(key: string, list: readonly Member[]): Member {
   return { key, value: block(list.length > 0 ? list : [{ key: '[_ in never]', value: 'never' }]) };
 }
 
-function tableLayout(table: TypedRelation): Layout {
-  const { columns, computed, relationships } = table;
+function tableLayout(table: TypedRelation, schema: string): Layout {
+  const { columns, computed, relationships, nested = [] } = table;
+  const members = nested.map((one) => nestedMember(one, schema));
   const readable = columns.filter(({ isReadable }) => isReadable);
   return block([
     { key: 'Row', value: block([...readable, ...computed].map(fieldMember)) },
-    { key: 'Insert', value: block(columns.map((column) => writtenMember(column, column.insert))) },
+    {
+      key: 'Insert',
+      value: block([...columns.map((column) => writtenMember(column, column.insert)), ...members]),
+    },
     { key: 'Update', value: block(columns.map((column) => writtenMember(column, column.update))) },
     { key: 'Relationships', value: { kind: 'list', items: relationships.map(relationshipLayout) } },
   ]);
 }
 
-function viewLayout(view: TypedRelation): Layout {
-  const whole = tableLayout(view);
+function viewLayout(view: TypedRelation, schema: string): Layout {
+  const whole = tableLayout(view, schema);
   if (view.isWritable || typeof whole === 'string' || whole.kind !== 'object') return whole;
   return block(whole.members.filter(({ key }) => key === 'Row' || key === 'Relationships'));
 }
@@ -103,6 +108,17 @@ function writtenMember(
   if (how === 'never') return { key: `${memberName(name)}?`, value: 'never' };
   const key = how === 'optional' ? `${memberName(name)}?` : memberName(name);
   return { key, value: orNull(typeLayout(type), isNullable) };
+}
+
+/** New rows in the member of another one: without the columns that they get from it. */
+function nestedMember({ name, table, isOne, filled }: TypedNested, schema: string): Member {
+  const path = [schema, 'Tables', table, 'Insert'].map((one) => `[${JSON.stringify(one)}]`).join('');
+  const keys = filled.map(literal).join(' | ');
+  const row = `Database${path}`;
+  const suffix = isOne ? '' : '[]';
+  const value: Layout =
+    filled.length === 0 ? row + suffix : { kind: 'generic', name: 'Omit', arguments: [row, keys], suffix };
+  return { key: `${memberName(name)}?`, value };
 }
 
 function orNull(type: Layout, isNullable: boolean): Layout {

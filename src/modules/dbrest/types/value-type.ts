@@ -34,6 +34,8 @@ export interface TypeScope {
   readonly known: Schema;
   readonly schemas: ReadonlySet<string>;
   /** True if the description contains the table or view. */
+  /** Returns whether new rows of a table may be in those of others. */
+  readonly takes: (table: Table) => boolean;
   readonly shows: (table: Table) => boolean;
 }
 
