@@ -50,7 +50,7 @@ export interface Caller {
 }
 
 /** A request before it is planned. */
-interface Asked {
+interface UnplannedRequest {
   /** The raw query. */
   readonly args: string;
   readonly parsed: ParsedHead;
@@ -104,7 +104,7 @@ function compileRun(
   config: DbrestConfig,
   database: RestDatabase,
   { steps, prepare, responseOf, guard }: RunSteps,
-): (x: Exchange, asked: Asked, caller: Caller) => Promise<void> {
+): (x: Exchange, asked: UnplannedRequest, caller: Caller) => Promise<void> {
   return async (x, asked, caller) => {
     const { identity, stopwatch, planned, shared } = caller;
     const prepared = await prepare(x, asked, identity.role);
@@ -148,9 +148,13 @@ function batchSteps(
 
 interface Preparation {
   /** Parses a request and reads its body. Resolves to `undefined` as `readContent` does. */
-  readonly askedBy: (x: Exchange, role: string) => Promise<Asked | undefined>;
+  readonly askedBy: (x: Exchange, role: string) => Promise<UnplannedRequest | undefined>;
   /** Plans a request and writes its statements, or takes both from the plan cache. */
-  readonly prepare: (x: Exchange, asked: Asked, role: string) => Promise<Prepared | PlannedOptions>;
+  readonly prepare: (
+    x: Exchange,
+    asked: UnplannedRequest,
+    role: string,
+  ) => Promise<Prepared | PlannedOptions>;
 }
 
 export function compilePreparation(

@@ -7,3 +7,4 @@ export * from './mcp.ts';
 export * from './request.ts';
 export * from './schema.ts';
 export * from './server.ts';
+export * from './write.ts';

@@ -41,10 +41,8 @@ export {
   type ReadTarget,
   type Sort,
   type Value,
-  valuesAsked,
-  valuesBelow,
-  valuesRead,
 } from './node.ts';
+export { valuesAsked, valuesBelow, valuesRead } from './node-values.ts';
 export { isByKey, versionColumn, type WriteCondition } from './row-version.ts';
 export { planRead, type PlannedRead } from './read.ts';
 export type { Conflict, InsertPlan } from './insert.ts';
