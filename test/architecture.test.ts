@@ -148,6 +148,7 @@ const broken: readonly {
     },
     says: [
       'src/modules/kv/a.ts:1 imports pg: its home is "src/postgres/"',
+      'src/modules/kv/a.ts:1 imports ioredis: its home is "src/redis/"',
       'src/worker/a.ts:1 imports uWebSockets.js: its home is "src/worker/transport/"',
     ],
   },

@@ -4,7 +4,7 @@ import { checkServerIdentity, connect, type ConnectionOptions } from 'node:tls';
 import { type AddressRule, admits, HostRefused } from '../upstream/index.ts';
 import type { Endpoint } from './address.ts';
 
-const KEEP_ALIVE_MS = 30_000;
+export const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Opens a socket and starts to connect; `connected` is called when it can be used, after the TLS handshake if the endpoint uses
@@ -27,7 +27,8 @@ function inetOptions({ host, port, within }: Extract<Endpoint, { readonly kind: 
   return { host, port, ...(within && { lookup: lookupWithin(within, port) }) };
 }
 
-function tlsOptions(endpoint: Endpoint): ConnectionOptions {
+/** Gives how TLS is spoken to an endpoint. */
+export function tlsOptions(endpoint: Endpoint): ConnectionOptions {
   const { ca, cert, key, verify } = endpoint;
   const name = endpoint.servername ?? (endpoint.kind === 'inet' ? endpoint.host : undefined);
   return {

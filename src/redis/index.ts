@@ -11,4 +11,5 @@ export {
   redisLabel,
 } from './address.ts';
 export { type ConnectionOwner, RedisConnection, type Request } from './redis-connection.ts';
-export { type Bytes, type FlatReply, type Push, type Reply, ReplyError, replyTooLarge } from './resp.ts';
+export { RedisClient, RedisLost, RedisRefused, type Reply } from './redis-client.ts';
+export { type Bytes, type FlatReply, type Push, ReplyError, replyTooLarge } from './resp.ts';

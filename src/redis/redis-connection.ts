@@ -1,9 +1,14 @@
 import type { Socket } from 'node:net';
 import { type Endpoint, redisLabel } from './address.ts';
 import { dial } from './dial.ts';
-import { type Bytes, type Push, type Reply, ReplyError, RespReader, RespWriter } from './resp.ts';
+import { authFault, pingFault, reasonOf } from './login.ts';
+import { type Bytes, type FlatReply, type Push, ReplyError, RespReader, RespWriter } from './resp.ts';
 
-const shortPauseMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
+/**
+ * The pause before an attempt to connect, from 1: a broken connection is restored at once, and failed attempts are repeated at
+ * growing intervals.
+ */
+const pauseMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
 
 interface ConnectionOptions {
   /** Gives the time of `performance.now()`, perhaps of the last turn of the event loop. */
@@ -11,17 +16,6 @@ interface ConnectionOptions {
   readonly connectTimeoutMs: number;
   /** A connection is closed instead of buffering a longer reply. */
   readonly maxReplyBytes: number;
-  /** Lists in replies may contain lists, integers and errors. Not for owners that hear messages. */
-  readonly nested?: boolean;
-  /** A store that loads its data, wants a login or has lost its primary counts as down. */
-  readonly onlyReady?: boolean;
-  /** How long a connection that was accepted may be without a reply; default: `connectTimeoutMs`. */
-  readonly loginTimeoutMs?: number;
-  /**
-   * The pause before an attempt to connect, from 1, if the one before took `tookMs`. By default a broken connection is restored at
-   * once, and failed attempts are repeated at growing intervals.
-   */
-  readonly pauseMs?: (attempt: number, tookMs: number) => number;
 }
 
 /** Receives the events of a connection. */
@@ -31,7 +25,7 @@ export interface ConnectionOwner {
   /** An attempt to connect failed, or the connection broke. It reconnects by itself. */
   down(connection: RedisConnection, reason: string): void;
   /** Receives what no command asked for, as the messages of subscriptions in version 2 of the protocol; else it is a fault. */
-  unasked?(reply: Reply | ReplyError): void;
+  unasked?(reply: FlatReply | ReplyError): void;
   /** Receives messages that no command asked for; with it, the connection understands version 3 of the protocol. */
   pushed?(push: Push): void;
 }
@@ -40,7 +34,7 @@ export interface ConnectionOwner {
 export interface Request {
   readonly name: string;
   readonly args: readonly Bytes[];
-  replied(reply: Reply | ReplyError, connection: RedisConnection): void;
+  replied(reply: FlatReply | ReplyError, connection: RedisConnection): void;
   /** The connection broke; the command may have been executed. */
   failed(reason: string): void;
   /** The connection broke before the command was written. */
@@ -52,14 +46,6 @@ export interface Request {
 /** Number of successive timeouts after which a connection is closed. */
 const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
-/** Replies to AUTH of a store without a password. */
-const NO_PASSWORD = /no password is set|without any password configured/;
-/** Errors of a store that processes commands, but not yet, or not on this connection. */
-const NOT_READY = /^(?:NOAUTH|LOADING|MASTERDOWN)\b/;
-/** As many failures make an interval that spares a store which has other things to do. */
-const SOME_FAILURES = 3;
-/** Errors of a store that does process commands. `max number of clients reached` is not one of them. */
-const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
 
 /**
  * One connection to Redis or Valkey, which always reconnects. It counts as up after a reply to PING: that it was accepted proves
@@ -82,9 +68,6 @@ export class RedisConnection {
   /** Failed attempts to connect since it was up. */
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
-  /** How much has arrived since the connection was first opened. */
-  receivedBytes = 0;
-  #reader: RespReader | undefined;
   #closed = false;
   /** True from the start of an attempt to connect until it fails or the connection breaks. */
   #live = true;
@@ -112,11 +95,6 @@ export class RedisConnection {
     this.#options = options;
     this.#owner = owner;
     this.#connect();
-  }
-
-  /** A reply has arrived in part. */
-  get isWithinReply(): boolean {
-    return this.#live && this.#reader?.isWithinReply === true;
   }
 
   /** Sends a command; only after `up`. All commands of one turn of the event loop are written together. */
@@ -153,12 +131,6 @@ export class RedisConnection {
     this.#socket?.destroy();
   }
 
-  /** Closes the connection as `giveUp` does and reconnects after an interval: the store cannot serve yet. */
-  standBack(reason: string): void {
-    this.#failures = Math.max(this.#failures, SOME_FAILURES);
-    this.giveUp(reason);
-  }
-
   close(): void {
     this.#closed = true;
     this.up = this.opening = false;
@@ -170,40 +142,33 @@ export class RedisConnection {
 
   readonly #connect = (): void => {
     this.#live = true;
-    const beganMs = performance.now();
-    const { connectTimeoutMs, maxReplyBytes, nested } = this.#options;
+    const { connectTimeoutMs, maxReplyBytes } = this.#options;
     const owner = this.#owner;
     const pushed = owner.pushed && ((push: Push) => owner.pushed?.(push));
-    const reader = (this.#reader = new RespReader(maxReplyBytes, this.#replied, { pushed, nested }));
+    const reader = new RespReader(maxReplyBytes, this.#replied, { pushed });
     this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
     this.#socket = dial(this.#endpoint, () => this.#logIn())
       .on('data', (chunk) => {
-        this.receivedBytes += chunk.length;
         const fault = reader.read(chunk);
         if (fault !== undefined) this.drop(fault);
       })
       .on('error', (error) => this.drop(reasonOf(error)))
       .on('close', () => {
         this.#lost('connection closed');
-        const pauseMs = (this.#options.pauseMs ?? shortPauseMs)(
-          ++this.#failures,
-          performance.now() - beganMs,
-        );
-        if (!this.#closed) this.#retry = setTimeout(this.#connect, pauseMs);
+        if (!this.#closed) this.#retry = setTimeout(this.#connect, pauseMs(++this.#failures));
       });
   };
 
   /** Logs in. If the login is refused, the commands behind it fail. */
   #logIn(): void {
-    const { connectTimeoutMs, loginTimeoutMs = connectTimeoutMs } = this.#options;
-    this.#within(loginTimeoutMs, 'it accepts connections but does not answer');
+    this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
     const { username, password, db } = this.#endpoint;
     if (password)
       this.#ask('auth', username ? [username, password] : [password], (reply) =>
-        authProblem(reply, password),
+        reply instanceof ReplyError ? authFault(reply.message, password) : undefined,
       );
     if (db) this.#ask('select', [String(db)], errorOf);
-    this.#ask('ping', [], (reply) => pingFault(reply, this.#options.onlyReady) ?? this.#isUp());
+    this.#ask('ping', [], (reply) => pingFault(reply, errorOf(reply)) ?? this.#isUp());
   }
 
   /** The first fault is the reason; the owner is notified once per attempt. */
@@ -244,7 +209,7 @@ export class RedisConnection {
     if (this.#live) this.#writer.flush(this.#socket as Socket);
   };
 
-  readonly #replied = (reply: Reply | ReplyError): void => {
+  readonly #replied = (reply: FlatReply | ReplyError): void => {
     if (!this.#live) return;
     if (!this.#oldest) return this.#unasked(reply);
     this.#timeouts = 0;
@@ -252,7 +217,7 @@ export class RedisConnection {
     this.#shift(this.#oldest).replied(reply, this);
   };
 
-  #unasked(reply: Reply | ReplyError): void {
+  #unasked(reply: FlatReply | ReplyError): void {
     if (this.#owner.unasked) this.#owner.unasked(reply);
     else this.drop('a reply that nobody asked for');
   }
@@ -263,7 +228,11 @@ export class RedisConnection {
   }
 
   /** Sends a command of the connection itself; `judge` gives the fault of its reply. */
-  #ask(name: string, args: readonly Bytes[], judge: (reply: Reply | ReplyError) => string | undefined): void {
+  #ask(
+    name: string,
+    args: readonly Bytes[],
+    judge: (reply: FlatReply | ReplyError) => string | undefined,
+  ): void {
     this.send({
       name,
       args,
@@ -288,32 +257,5 @@ export class RedisConnection {
   }
 }
 
-const errorOf = (reply: Reply | ReplyError): string | undefined =>
+const errorOf = (reply: FlatReply | ReplyError): string | undefined =>
   reply instanceof ReplyError ? reply.message : undefined;
-
-/**
- * A store without a password takes everybody, with whatever password. One without the command repeats its arguments, or their
- * start.
- */
-function authProblem(reply: Reply | ReplyError, password: string): string | undefined {
-  const message = errorOf(reply);
-  if (message === undefined || NO_PASSWORD.test(message)) return undefined;
-  const isRepeated = message.includes('with args') || message.includes(password);
-  return isRepeated ? 'it does not take the login' : message;
-}
-
-/** Gives the fault of a reply to PING. */
-function pingFault(reply: Reply | ReplyError, onlyReady = false): string | undefined {
-  if (reply instanceof ReplyError) {
-    const { message } = reply;
-    return ANSWERING.test(message) && !(onlyReady && NOT_READY.test(message)) ? undefined : message;
-  }
-  return Buffer.isBuffer(reply) && reply.toString() === 'PONG'
-    ? undefined
-    : 'it does not answer PING with PONG';
-}
-
-/** Gives the reason of an error; if all addresses of a host failed, the error has only a code. */
-function reasonOf({ message, code, name }: NodeJS.ErrnoException): string {
-  return message || code || name;
-}

@@ -6,9 +6,6 @@ export type Bytes = string | Buffer;
 /** A reply to a command of kv: bytes, an integer as text, nil, or a list of bytes and nils. */
 export type FlatReply = Buffer | string | null | readonly (Buffer | null)[];
 
-/** Any reply. Only connections that ask for it get lists that contain lists, integers or errors. */
-export type Reply = Buffer | string | null | readonly (Reply | ReplyError)[];
-
 /** A message that no command asked for: bytes, nil, and lists of them. */
 export type Push = readonly (Buffer | null | readonly (Buffer | null)[])[];
 
@@ -79,7 +76,6 @@ const LINE_FEED = 10;
 const MINUS = 45;
 const ZERO = 48;
 const PUSH = 0x3e; // >
-const LIST = 0x2a; // *
 /** No message of a store is nested as deep. */
 const MOST_DEPTH = 8;
 
@@ -87,21 +83,11 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** The reply is incomplete, or it is not RESP. */
 const NONE = Symbol('none');
-/** The reply goes on behind what was decoded. */
-const PART = Symbol('part');
 type Element = FlatReply | ReplyError | typeof NONE;
-
-/** A list of which not all items have been decoded. */
-interface OpenList {
-  readonly items: (Reply | ReplyError)[];
-  readonly length: number;
-}
 
 interface ReaderOptions {
   /** Receives messages of version 3 of the protocol, whose maps are then read as well; the content of a map is dropped. */
   readonly pushed?: ((push: Push) => void) | undefined;
-  /** Lists may contain lists, integers and errors. Not together with `pushed`. */
-  readonly nested?: boolean | undefined;
 }
 
 /** The fault of a reply that exceeds a reader's limit. */
@@ -109,12 +95,12 @@ export const replyTooLarge = (maxReplyBytes: number): string => `a reply exceeds
 
 /**
  * Decodes the replies of RESP2 from the bytes of a connection, in order: strings and statuses as bytes, integers as text, nil,
- * errors, and arrays of strings and nil. The commands of kv have no other replies. Where lists may be nested, each item is decoded
- * once, however many chunks the reply comes in (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+ * errors, and arrays of strings and nil. The commands of kv have no other replies
+ * (https://redis.io/docs/latest/develop/reference/protocol-spec/).
  */
 export class RespReader {
   readonly #maxReplyBytes: number;
-  readonly #onReply: (reply: Reply | ReplyError) => void;
+  readonly #onReply: (reply: FlatReply | ReplyError) => void;
   readonly #onPush: ((push: Push) => void) | undefined;
   /** Pieces of an incomplete reply. */
   #held: Buffer[] = [];
@@ -125,26 +111,16 @@ export class RespReader {
   /** Where the next element begins. */
   #at = 0;
   #depth = 0;
-  /** The lists that a nested reply is in the middle of, the outermost first. */
-  readonly #open: OpenList[] | undefined;
-  /** Size of the decoded part of that reply. */
-  #decodedBytes = 0;
   #fault: string | undefined;
 
   constructor(
     maxReplyBytes: number,
-    onReply: (reply: Reply | ReplyError) => void,
-    { pushed, nested = false }: ReaderOptions = {},
+    onReply: (reply: FlatReply | ReplyError) => void,
+    { pushed }: ReaderOptions = {},
   ) {
     this.#maxReplyBytes = maxReplyBytes;
     this.#onReply = onReply;
     this.#onPush = pushed;
-    this.#open = nested ? [] : undefined;
-  }
-
-  /** A reply has come in part. */
-  get isWithinReply(): boolean {
-    return this.#heldBytes + this.#decodedBytes > 0;
   }
 
   /**
@@ -158,12 +134,11 @@ export class RespReader {
       this.#at = start;
       this.#depth = 0;
       const isPush = this.#onPush !== undefined && this.#bytes[start] === PUSH;
-      const reply = isPush ? this.#aggregate(1) : this.#open ? this.#piece(this.#open) : this.#element();
+      const reply = isPush ? this.#aggregate(1) : this.#element();
       if (reply === NONE) break;
       start = this.#at;
-      if (reply === PART) continue;
       if (isPush) this.#onPush?.(reply as Push);
-      else this.#onReply(reply as Reply | ReplyError);
+      else this.#onReply(reply as FlatReply | ReplyError);
     }
     return this.#fault ?? this.#hold(start);
   }
@@ -186,45 +161,11 @@ export class RespReader {
     this.#bytes = NO_BYTES;
     // The pieces never have more bytes than needed plus one chunk.
     const waitingBytes = this.#heldBytes > 0 ? Math.max(this.#heldBytes, this.#neededBytes) : 0;
-    if (this.#decodedBytes + waitingBytes > this.#maxReplyBytes) {
+    if (waitingBytes > this.#maxReplyBytes) {
       this.#fault = replyTooLarge(this.#maxReplyBytes);
       this.#held = [];
     }
     return this.#fault;
-  }
-
-  /**
-   * Decodes a string, a number, an error or the head of a list, and gives the reply that is complete with it. No byte of a list is
-   * decoded twice: a large one comes in hundreds of chunks.
-   */
-  #piece(open: OpenList[]): Reply | ReplyError | typeof NONE | typeof PART {
-    const start = this.#at;
-    const item = this.#bytes[start] === LIST ? this.#begin(open) : this.#element();
-    if (item === NONE) return NONE;
-    this.#decodedBytes += this.#at - start;
-    return item === PART ? PART : this.#place(open, item);
-  }
-
-  /** Decodes the head of a list. One that is empty or absent is complete with it. */
-  #begin(open: OpenList[]): null | readonly [] | typeof NONE | typeof PART {
-    const length = this.#length();
-    if (length === undefined) return NONE;
-    if (length < 0) return null;
-    if (length === 0) return [];
-    return open.push({ items: [], length }) > MOST_DEPTH ? this.#malformed() : PART;
-  }
-
-  /** Puts an item into the innermost list, and each list that is complete with it into the one around it. */
-  #place(open: OpenList[], item: Reply | ReplyError): Reply | ReplyError | typeof PART {
-    let complete = item;
-    for (let list = open.at(-1); list; list = open.at(-1)) {
-      list.items.push(complete);
-      if (list.items.length < list.length) return PART;
-      complete = list.items;
-      open.pop();
-    }
-    this.#decodedBytes = 0;
-    return complete;
   }
 
   #element(): Element {

@@ -48,6 +48,7 @@ const HOMES: Readonly<Record<string, string>> = {
   'uWebSockets.js': 'src/worker/transport/',
   'uWebSockets.js-node24': 'src/worker/transport/',
   pg: 'src/postgres/',
+  ioredis: 'src/redis/',
   lmdb: 'src/modules/kv/',
   'dns-packet': 'src/upstream/dns/',
   pkijs: 'src/worker/transport/node/ocsp/',

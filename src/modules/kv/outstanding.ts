@@ -1,7 +1,7 @@
 import type { Done, Reply, StoreFault } from './commands.ts';
 
 /** The clock of `performance.now()`, read once per turn of the event loop: accurate enough for timeouts. */
-export class TickClock {
+class TickClock {
   #nowMs: number | undefined;
 
   nowMs(): number {

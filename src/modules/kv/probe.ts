@@ -1,9 +1,8 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
-import { type Endpoint, endpointsOf, RedisConnection, type Reply, ReplyError } from '../../redis/index.ts';
+import { type Endpoint, endpointsOf, RedisClient, RedisRefused } from '../../redis/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './directives.ts';
-import { TickClock } from './outstanding.ts';
 
 type Problem = LiveProblem<KvConfig>;
 
@@ -48,35 +47,30 @@ function problemOf(result: ProbeResult, command: KvConfig['command']): Problem |
 const MAX_REPLY_BYTES = 65_536;
 
 /** Connects, sends the commands and closes the connection; never rejects. */
-function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeResult> {
-  return new Promise((resolve) => {
-    const end = (result: ProbeResult): void => {
-      clearTimeout(deadline);
-      connection.close();
-      resolve(result);
-    };
-    const fail = (reason: string): void => end(faultOf(reason));
-    const ask = (name: string, args: readonly string[], replied: (reply: Reply | ReplyError) => void): void =>
-      connection.send({ name, args, replied, failed: fail, unsent: fail, next: undefined });
-    const connection = new RedisConnection(
-      endpoint,
-      { clock: new TickClock(), connectTimeoutMs: timeoutMs, maxReplyBytes: MAX_REPLY_BYTES },
-      {
-        up: () => {
-          ask('ping', [], (reply) => reply instanceof ReplyError && fail(reply.message));
-          ask('info', ['replication'], (reply) => end({ readOnly: isReadOnly(reply) }));
-        },
-        down: (_, reason) => fail(reason),
-      },
-    );
-    const deadline = setTimeout(() => end({ unreachable: 'no response in time' }), 2 * timeoutMs);
-  });
+async function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeResult> {
+  const client = new RedisClient(endpoint, { connectTimeoutMs: timeoutMs, maxReplyBytes: MAX_REPLY_BYTES });
+  const deadline = setTimeout(() => client.close('no response in time'), 2 * timeoutMs);
+  try {
+    await client.ready();
+    await client.ask('ping', []);
+    return { readOnly: await isReadOnly(client) };
+  } catch (error) {
+    return faultOf((error as Error).message);
+  } finally {
+    clearTimeout(deadline);
+    client.close();
+  }
 }
 
 /** If the user may not run INFO, the store is not taken for a replica. */
-function isReadOnly(reply: Reply | ReplyError): boolean {
-  const info = reply instanceof Buffer ? reply.toString() : '';
-  return /^role:slave\b/m.test(info) && /^slave_read_only:1\b/m.test(info);
+async function isReadOnly(client: RedisClient): Promise<boolean> {
+  try {
+    const info = String(await client.ask('info', ['replication']));
+    return /^role:slave\b/m.test(info) && /^slave_read_only:1\b/m.test(info);
+  } catch (error) {
+    if (error instanceof RedisRefused) return false;
+    throw error;
+  }
 }
 
 /** Gives the result for an error of the store, or for a failed connection. */

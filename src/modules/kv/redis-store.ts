@@ -3,7 +3,6 @@ import {
   type ConnectionOwner,
   type Endpoint,
   RedisConnection,
-  type Reply as AnyReply,
   ReplyError,
   type Request,
 } from '../../redis/index.ts';
@@ -30,7 +29,7 @@ const FRAMING_BYTES = 65_536;
 
 /** Receives the end of a call. */
 interface CallOwner {
-  replied(call: RedisCall, reply: AnyReply | ReplyError, from: RedisConnection): void;
+  replied(call: RedisCall, reply: Reply | ReplyError, from: RedisConnection): void;
   failed(call: RedisCall, reason: string): void;
   unsent(call: RedisCall, reason: string): void;
 }
@@ -50,7 +49,7 @@ class RedisCall extends Call implements Request {
     this.owner = command.owner;
   }
 
-  replied(reply: AnyReply | ReplyError, from: RedisConnection): void {
+  replied(reply: Reply | ReplyError, from: RedisConnection): void {
     this.owner.replied(this, reply, from);
   }
 
@@ -166,7 +165,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     return undefined;
   }
 
-  replied(call: RedisCall, reply: AnyReply | ReplyError, from: RedisConnection): void {
+  replied(call: RedisCall, reply: Reply | ReplyError, from: RedisConnection): void {
     if (reply instanceof ReplyError) {
       this.#lastReplyGood = false;
       this.#outstanding.settle(call, { code: 'kv_error', text: reply.message }, null);
@@ -221,7 +220,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
   }
 }
 
-function fits(shape: ReplyShape, reply: AnyReply): reply is Reply {
+function fits(shape: ReplyShape, reply: Reply): boolean {
   switch (shape) {
     case 'text':
       return reply === null || reply instanceof Buffer;

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Bytes, type Reply, ReplyError, RespReader, RespWriter } from '../../../src/redis/resp.ts';
+import { type Bytes, type FlatReply, ReplyError, RespReader, RespWriter } from '../../../src/redis/resp.ts';
 import { redis } from '../../harness/redis.ts';
 import { outcomeOf, redisStore } from './stores.ts';
 
@@ -43,7 +43,7 @@ test('a real server keeps any text and any bytes as they are', async () => {
 
 const line = fc.stringMatching(/^[ -~]{0,20}$/);
 const item = fc.option(bytes);
-const reply: fc.Arbitrary<Reply | ReplyError> = fc.oneof(
+const reply: fc.Arbitrary<FlatReply | ReplyError> = fc.oneof(
   item,
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
   fc.array(item, { maxLength: 4 }),
@@ -124,8 +124,8 @@ test.each(tooLarge)('a reply is refused for $it', ({ said }) => {
 });
 
 /** The replies in bytes that arrive in pieces of these sizes, the rest in one piece; throws the fault. */
-function replies(sent: Buffer, sizes: readonly number[] = []): (Reply | ReplyError)[] {
-  const read: (Reply | ReplyError)[] = [];
+function replies(sent: Buffer, sizes: readonly number[] = []): (FlatReply | ReplyError)[] {
+  const read: (FlatReply | ReplyError)[] = [];
   const reader = new RespReader(1_000, (one) => read.push(one));
   let rest = sent;
   for (const size of [...sizes, sent.length]) {
@@ -136,7 +136,7 @@ function replies(sent: Buffer, sizes: readonly number[] = []): (Reply | ReplyErr
   return read;
 }
 
-function frame(one: Reply | ReplyError): Buffer {
+function frame(one: FlatReply | ReplyError): Buffer {
   if (one === null) return Buffer.from('$-1\r\n');
   if (one instanceof ReplyError) return Buffer.from(`-${one.message}\r\n`);
   if (typeof one === 'string') return Buffer.from(`:${one}\r\n`);

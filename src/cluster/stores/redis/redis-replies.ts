@@ -1,11 +1,11 @@
-import { type Reply, ReplyError } from '../../../redis/index.ts';
+import type { Reply } from '../../../redis/index.ts';
 import { ENTRY_VERSION } from '../entry.ts';
 import type { Grant, Heard, KeysPart, Member, StoredEntry, StreamState } from '../store.ts';
 
 /** A reply that is none to the command: replies are matched to commands by order alone, so the connection is out of step. */
 export class UnexpectedReply extends Error {}
 
-type Item = Reply | ReplyError;
+type Item = Reply | Error;
 
 /** Entries as XRANGE gives them, with the id of the last one. */
 export interface Page {
@@ -29,9 +29,8 @@ export function readText(item: Item | undefined): string {
 }
 
 function readList(item: Item | undefined): readonly Item[] {
-  if (item === null || typeof item !== 'object' || item instanceof ReplyError || Buffer.isBuffer(item))
-    throw new UnexpectedReply();
-  return item;
+  if (!Array.isArray(item)) throw new UnexpectedReply();
+  return item as readonly Item[];
 }
 
 /** Numbers that are no safe integers become the largest one. */
@@ -166,15 +165,6 @@ export interface ServerAddress {
 export function serverAddress(host: string, port: string): ServerAddress | undefined {
   const isValid = /^[\w.:-]{1,255}$/.test(host) && /^\d{1,5}$/.test(port);
   return isValid && Number(port) > 0 && Number(port) < 65_536 ? { host, port: Number(port) } : undefined;
-}
-
-/** The reply of a Sentinel that is asked for a master: its host and port; nil if it knows none of that name. */
-export function readAddress(reply: Reply): ServerAddress | undefined {
-  if (reply === null) return undefined;
-  const [host, port] = readList(reply);
-  const address = serverAddress(readText(host), readText(port));
-  if (!address) throw new UnexpectedReply();
-  return address;
 }
 
 /** Slots that one server has, both ends included. */

@@ -1,4 +1,4 @@
-import { type Endpoint, RedisConnection, redisLabel, type Reply, ReplyError } from '../../../redis/index.ts';
+import { type Endpoint, RedisClient, RedisRefused } from '../../../redis/index.ts';
 import { MemberFault, readMembers } from '../../../upstream/index.ts';
 import { MAX_SOURCE_BYTES, type Source, unreadable } from './source.ts';
 
@@ -37,47 +37,28 @@ async function firstText(
 }
 
 /** Reads a string over a connection of its own; `undefined`: there is no such key. Rejects with a `MemberFault`. */
-function getText(endpoint: Endpoint, key: string, signal: AbortSignal): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const end = (act: () => void): void => {
-      signal.removeEventListener('abort', abort);
-      connection.close();
-      act();
-    };
-    const failed = (reason: string): void =>
-      end(() => reject(unreadable(`${redisLabel(endpoint)}: ${reason}`)));
-    const abort = (): void => failed('it took too long');
-    const read = (reply: Reply | ReplyError): void => {
-      if (reply instanceof ReplyError) return failed(refusalOf(reply));
-      if (reply === null) return end(() => resolve(undefined));
-      if (!Buffer.isBuffer(reply)) return failed('the reply is no string');
-      end(() => resolve(reply.toString()));
-    };
-    const limits = { connectTimeoutMs: CONNECT_MS, maxReplyBytes: MAX_SOURCE_BYTES + FRAMING_BYTES };
-    const connection = new RedisConnection(
-      endpoint,
-      { clock: performanceClock, ...limits },
-      {
-        up: () =>
-          connection.send({
-            name: 'get',
-            args: [key],
-            replied: read,
-            failed,
-            unsent: failed,
-            next: undefined,
-          }),
-        down: (_, reason) => failed(reason),
-      },
-    );
-    signal.addEventListener('abort', abort);
-    if (signal.aborted) abort();
-  });
+async function getText(endpoint: Endpoint, key: string, signal: AbortSignal): Promise<string | undefined> {
+  const limits = { connectTimeoutMs: CONNECT_MS, maxReplyBytes: MAX_SOURCE_BYTES + FRAMING_BYTES };
+  const client = new RedisClient(endpoint, limits);
+  const abort = (): void => client.close('it took too long');
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    await client.ready();
+    const reply = await client.ask('get', [key]);
+    if (reply === null) return undefined;
+    if (!Buffer.isBuffer(reply)) throw new Error('the reply is no string');
+    return reply.toString();
+  } catch (error) {
+    throw unreadable(`${client.label}: ${reasonOf(error as Error)}`);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    client.close();
+  }
 }
 
-const performanceClock = { nowMs: () => performance.now() };
-
 /** The first word of a refusal tells what is wrong; the rest may repeat what was sent. */
-function refusalOf({ message }: ReplyError): string {
-  return `it refuses "get": ${/^[A-Z]+\b/.exec(message)?.[0] ?? 'an error'}`;
+function reasonOf(error: Error): string {
+  if (!(error instanceof RedisRefused)) return error.message;
+  return `it refuses "get": ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;
 }

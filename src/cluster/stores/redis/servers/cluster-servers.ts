@@ -2,13 +2,11 @@ import { type Endpoint, redisLabel } from '../../../../redis/index.ts';
 import type { ClusterBackend } from '../../backend.ts';
 import { StoreLost, type StoreOwner } from '../../store.ts';
 import { readSlots, type ServerAddress, type SlotRange } from '../redis-replies.ts';
-import { askInTurn } from './ask-in-turn.ts';
 import { type Command, type Commands, type RedisServers, runScript } from './commands.ts';
 import { keySlot } from './key-slot.ts';
 import { Primary } from './primary.ts';
-import { askFollowing, type Route, type Target } from './redirections.ts';
-import { Search } from './search.ts';
-import { SlotReader } from './slot-reader.ts';
+import { askFollowing, type Route, SlotReader, type Target } from './redirections.ts';
+import { askInTurn, Search } from './search.ts';
 import { StoreConnection } from './store-connection.ts';
 
 interface ClusterServersOptions {
@@ -193,7 +191,12 @@ export class ClusterServers implements RedisServers {
       if (told) return told;
     }
     const known = [...this.#shards.values()].map(({ endpoint }) => endpoint);
-    const { value, connection } = await askInTurn([...known, ...backend.seeds], { timeoutMs, ask, signal });
+    const open = (server: Endpoint) => {
+      const connection = new StoreConnection({ endpoint: server, timeoutMs });
+      const told = connection.ready().then(() => ask(connection, server));
+      return { told, close: () => connection.close() };
+    };
+    const { value, connection } = await askInTurn([...known, ...backend.seeds], open, signal);
     connection.close();
     return value;
   }

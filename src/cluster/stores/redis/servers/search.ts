@@ -1,3 +1,6 @@
+import { type Endpoint, redisLabel } from '../../../../redis/index.ts';
+import { StoreLost } from '../../store.ts';
+
 const SHORTEST_MS = 100;
 const LONGEST_MS = 5_000;
 
@@ -62,4 +65,41 @@ export class Search {
       if (isWanted) this.again();
     });
   };
+}
+
+/** A connection to a server that is asked. `told` rejects if the server cannot tell. */
+interface Asked<T> {
+  readonly told: Promise<T>;
+  close(): void;
+}
+
+/** What a server has told, and the connection to it, which stays open. */
+interface Told<T, Connection> {
+  readonly value: T;
+  readonly connection: Connection;
+  readonly server: Endpoint;
+}
+
+/** Asks one server after the other until one of them tells. Rejects with `StoreLost` if none does. */
+export async function askInTurn<T, Connection extends Asked<T>>(
+  servers: readonly Endpoint[],
+  open: (server: Endpoint) => Connection & Asked<T>,
+  signal: AbortSignal,
+): Promise<Told<T, Connection>> {
+  let reason = 'there is no server to ask';
+  for (const server of servers) {
+    if (signal.aborted) break;
+    const connection = open(server);
+    const end = (): void => connection.close();
+    signal.addEventListener('abort', end);
+    try {
+      return { value: await connection.told, connection, server };
+    } catch (error) {
+      connection.close();
+      reason = `${redisLabel(server)}: ${(error as Error).message}`;
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
+  }
+  throw new StoreLost(reason);
 }

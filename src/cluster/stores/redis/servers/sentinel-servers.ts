@@ -1,21 +1,17 @@
-import { type Endpoint, redisLabel, type Reply, type ReplyError } from '../../../../redis/index.ts';
+import { type Endpoint, redisLabel } from '../../../../redis/index.ts';
 import type { SentinelBackend } from '../../backend.ts';
 import { type StoreOwner, StoreRefused } from '../../store.ts';
-import { readAddress, readRole, type ServerAddress } from '../redis-replies.ts';
-import { askInTurn } from './ask-in-turn.ts';
+import { readRole } from '../redis-replies.ts';
 import { type Commands, lostCommands, type RedisServers } from './commands.ts';
 import { OneServer } from './one-server.ts';
-import { Search } from './search.ts';
-import type { StoreConnection } from './store-connection.ts';
+import { askInTurn, Search } from './search.ts';
+import { SentinelConnection } from './sentinel-connection.ts';
 
 interface SentinelServersOptions {
   readonly backend: SentinelBackend;
   readonly timeoutMs: number;
   readonly probe: (commands: Commands) => Promise<string | undefined>;
 }
-
-/** The channel on which a Sentinel tells of a new master. */
-const SWITCHED = '+switch-master';
 
 /**
  * The master of a name that Sentinels know. They are asked in turn when it is lost or is no master any more, and when the one that
@@ -28,7 +24,7 @@ export class SentinelServers implements RedisServers {
   readonly #search = new Search((signal) => this.#look(signal));
   #sentinels: readonly Endpoint[];
   /** The connection to the Sentinel that answered last. */
-  #listening: StoreConnection | undefined;
+  #listening: SentinelConnection | undefined;
   #master: { readonly label: string; readonly server: OneServer } | undefined;
   /** The last reason that the owner was told for its being down. */
   #told: string | undefined;
@@ -75,15 +71,16 @@ export class SentinelServers implements RedisServers {
     const { backend, timeoutMs } = this.#options;
     this.#listening?.close();
     this.#listening = undefined;
-    const ask = (sentinel: StoreConnection): Promise<ServerAddress> => masterOf(backend.name, sentinel);
     const owner = {
       down: () => {
         if (this.#listening?.isUp === false) this.#search.again();
       },
-      unasked: (message: Reply | ReplyError) => this.#heard(message),
+      switched: () => this.#search.now(),
     };
+    const open = (sentinel: Endpoint): SentinelConnection =>
+      new SentinelConnection({ sentinel, name: backend.name, timeoutMs }, owner);
     try {
-      const told = await askInTurn(this.#sentinels, { timeoutMs, ask, signal, owner });
+      const told = await askInTurn(this.#sentinels, open, signal);
       if (signal.aborted) return told.connection.close();
       this.#listening = told.connection;
       // The next time, the one that answers comes first.
@@ -128,27 +125,6 @@ export class SentinelServers implements RedisServers {
     this.#told = reason;
     this.#owner.down(reason);
   }
-
-  /** A message is a list: its kind, the channel, and `NAME OLD-HOST OLD-PORT NEW-HOST NEW-PORT`. */
-  #heard(message: Reply | ReplyError): void {
-    const items: readonly unknown[] = Array.isArray(message) ? message : [];
-    const [, channel, text = ''] = items.map((item) => (Buffer.isBuffer(item) ? item.toString() : ''));
-    if (channel === SWITCHED && text.startsWith(`${this.#options.backend.name} `)) this.#search.now();
-  }
-}
-
-/** Asks a Sentinel for the address of a master, and to tell of the next one. */
-async function masterOf(name: string, sentinel: StoreConnection): Promise<ServerAddress> {
-  const asked = sentinel.ask({ name: 'sentinel', args: ['get-master-addr-by-name', name] }, readAddress);
-  // Without the right to subscribe, the loss of the master is what tells.
-  const subscribed = sentinel.ask({ name: 'subscribe', args: [SWITCHED] }, () => undefined);
-  const [address] = await Promise.all([asked, subscribed.catch(ignoreRefusal)]);
-  if (!address) throw new StoreRefused(`it knows no master "${name}"`);
-  return address;
-}
-
-function ignoreRefusal(error: unknown): void {
-  if (!(error instanceof StoreRefused)) throw error;
 }
 
 /** A probe that asks a server for its role, and finds out whether it takes a write. */
@@ -158,7 +134,7 @@ export function masterProbe(write: (commands: Commands) => Promise<undefined>) {
       const role = await commands.ask({ name: 'role', args: [] }, readRole);
       if (role !== 'master') return role === 'slave' ? 'it is a replica' : 'it is no master';
     } catch (error) {
-      ignoreRefusal(error);
+      if (!(error instanceof StoreRefused)) throw error;
     }
     return write(commands);
   };
