@@ -73,7 +73,11 @@ function defaultText(row: Entry['row']): string | undefined {
 
 const HEAD = `# Directives
 
-Every directive that gw understands, by module. Generated from the directive tables by \`npm run reference\`; do not edit.
+Every directive that gw understands, by module. A name is found in [the alphabetical list](#by-name) at the end, or with \`gw why NAME\`.
+Generated from the directive tables by \`npm run reference\`; do not edit.
+
+| Module | Directives | |
+| --- | --- | --- |
 `;
 
 /** The reference in Markdown, generated from the rows: syntax, default, contexts and summary of every directive. */
@@ -81,12 +85,24 @@ export function referenceText(registry: Registry): string {
   const facts = directiveFacts(registry);
   const modules = registry.owners.flatMap((owner) => {
     const own = joined(facts.filter(({ module, accepted }) => module === owner && accepted === undefined));
-    return own.length === 0 ? [] : [{ owner, own }];
+    return own.length === 0 ? [] : [{ owner, own, summary: registry.summaries.get(owner) ?? '' }];
   });
-  const contents = modules.map(({ owner, own }) => `- [${owner}](#${owner}): ${own.map(linkTo).join(', ')}`);
-  const sections = modules.map(({ owner, own }) => `## ${owner}\n\n${own.map(entryText).join('\n')}`);
-  const accepted = acceptedText(facts);
-  return `${[HEAD, `${contents.join('\n')}\n`, ...sections, accepted].filter(Boolean).join('\n')}`;
+  const contents = modules.map(
+    ({ owner, own, summary }) => `| [${owner}](#${owner}) | ${own.length} | ${summary} |\n`,
+  );
+  const sections = modules.map(
+    ({ owner, own, summary }) => `## ${owner}\n\n${summary}\n\n${own.map(entryText).join('\n')}`,
+  );
+  const listed = modules.flatMap(({ own }) => own);
+  const accepted = facts.filter((each) => each.accepted !== undefined);
+  return [
+    `${HEAD}${contents.join('')}`,
+    ...sections,
+    acceptedText(accepted),
+    byNameText([...listed, ...joined(accepted)]),
+  ]
+    .filter(Boolean)
+    .join('\n');
 }
 
 /** Merges the rows of a directive that opens different contexts into one entry. */
@@ -104,12 +120,8 @@ function joined(facts: readonly DirectiveFacts[]): readonly DirectiveFacts[] {
 }
 
 /** The anchor of a directive. It includes the module, because two modules may have a directive of the same name. */
-function anchorOf({ name, module }: DirectiveFacts): string {
+function anchorOf({ name, module }: Pick<DirectiveFacts, 'name' | 'module'>): string {
   return `${module}-${name}`;
-}
-
-function linkTo(facts: DirectiveFacts): string {
-  return `[${facts.name}](#${anchorOf(facts)})`;
 }
 
 function entryText(facts: DirectiveFacts): string {
@@ -134,10 +146,22 @@ function entryText(facts: DirectiveFacts): string {
 }
 
 function acceptedText(facts: readonly DirectiveFacts[]): string {
-  const lines = facts.flatMap(({ name, contexts, accepted }) =>
-    accepted === undefined ? [] : [`| \`${name}\` | ${contexts.join(', ')} | ${accepted} |`],
+  if (facts.length === 0) return '';
+  const lines = facts.map(
+    ({ name, contexts, accepted }) => `| \`${name}\` | ${contexts.join(', ')} | ${accepted} |`,
   );
-  if (lines.length === 0) return '';
   const head = '| Directive | Context | Why it has no effect |\n| --- | --- | --- |';
   return `## Accepted without effect\n\nA configuration that was written for nginx may keep these.\n\n${head}\n${lines.join('\n')}\n`;
+}
+
+/** The alphabetical list. A name that several modules have stands there once for each of them. */
+function byNameText(facts: readonly DirectiveFacts[]): string {
+  const lines = facts
+    .toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+    .map(({ name, module, accepted }) =>
+      accepted === undefined
+        ? `- [${name}](#${anchorOf({ name, module })}) of ${module}`
+        : `- [${name}](#accepted-without-effect), without effect`,
+    );
+  return `## By name\n\n${lines.join('\n')}\n`;
 }

@@ -3,6 +3,8 @@ import type { AnyRow, Context, Inherit, Rows } from './row.ts';
 /** The part of a module that the binder needs; the full definition is in `contract`. */
 interface DirectiveOwner {
   readonly name: string;
+  /** What the module is for, in one sentence. */
+  readonly summary: string;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- modules of every config type
   readonly directives: Rows<any>;
   /** By name. */
@@ -31,7 +33,10 @@ export interface Field {
 /** All directives of all modules. A name may have several rows for different contexts (`server`). */
 export class Registry {
   readonly entries: readonly Entry[];
+  /** The names of the modules. */
   readonly owners: readonly string[];
+  /** By module, what it is for. */
+  readonly summaries: ReadonlyMap<string, string>;
   /** By module, the fields that are not inherited unchanged by every block. */
   readonly narrowing: ReadonlyMap<string, readonly (readonly [name: string, field: Field])[]>;
   /** The contexts that a configuration can have: main, and those that rows open. */
@@ -43,6 +48,7 @@ export class Registry {
 
   constructor(owners: readonly DirectiveOwner[]) {
     this.owners = owners.map((owner) => owner.name);
+    this.summaries = new Map(owners.map(({ name, summary }) => [name, summary]));
     this.#variables = new Set(owners.flatMap(({ variables = {} }) => Object.keys(variables)));
     this.#families = owners.flatMap(({ families = {} }) => Object.keys(families));
     this.entries = owners.flatMap((owner) =>

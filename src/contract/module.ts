@@ -205,6 +205,8 @@ interface UpstreamNeed<C> extends UpstreamAddress {
  */
 export interface ModuleDefinition<C extends object, R = undefined> {
   readonly name: string;
+  /** One sentence for the reference. */
+  readonly summary: string;
   readonly directives: Rows<C>;
   readonly variables?: { readonly [name: string]: VariableDefinition };
   /** By prefix: `arg_`, `http_`. */

@@ -52,6 +52,7 @@ const directives = directivesFor<AdditionConfig>()({
 /** Adds the responses to subrequests before and after a body (nginx ngx_http_addition_filter_module). */
 export const addition = moduleFor<AdditionConfig>()({
   name: 'addition',
+  summary: 'Adds the responses of other locations before and after a body.',
   directives,
   enabled: ({ before, after }) => before !== '' || after !== '',
   compile: (config) => ({ bodyFilter: compileFilter(config) }),

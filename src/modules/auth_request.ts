@@ -55,6 +55,7 @@ const directives = directivesFor<AuthRequestConfig>()({
 /** Access by the response to a subrequest (nginx ngx_http_auth_request_module). */
 export const authRequest = moduleFor<AuthRequestConfig>()({
   name: 'auth_request',
+  summary: 'Access by the response to a subrequest.',
   directives,
   enabled: ({ uri = '' }) => uri !== '',
   strangers: () => 'denied',

@@ -92,6 +92,7 @@ const RATIO = stateKey<string>('brotli_ratio');
 /** Compresses responses with Brotli (ngx_brotli). `gzip_vary` decides on `Vary`; what proxies may get is not asked. */
 export const brotli = moduleFor<BrotliConfig>()({
   name: 'brotli',
+  summary: 'Compresses responses with Brotli.',
   directives,
   variables: {
     brotli_ratio: {

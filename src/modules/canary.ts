@@ -53,6 +53,7 @@ const stable: VariableDefinition = { summary: SUMMARY, compile: () => () => '0' 
 /** A few requests for a new version of a service (nginz's canary module). */
 export const canary = moduleFor<CanaryConfig>()({
   name: 'canary',
+  summary: 'A variable that sends a share of the requests elsewhere.',
   directives,
   variables: { ngz_canary: stable },
   enabled: ({ percentage, header: named }) => percentage !== undefined || named !== undefined,

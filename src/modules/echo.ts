@@ -51,6 +51,7 @@ const directives = directivesFor<EchoConfig>()({
 /** Responds with lines of text (echo-nginx-module, of which gw has this directive). */
 export const echo = moduleFor<EchoConfig>()({
   name: 'echo',
+  summary: 'Responds with a text.',
   directives,
   content: 'lines',
   enabled: ({ lines }) => lines !== undefined,

@@ -21,6 +21,7 @@ const directives = directivesFor<GunzipConfig>()({
 /** Decompresses responses for clients that do not accept gzip (nginx ngx_http_gunzip_filter_module). */
 export const gunzip = moduleFor<GunzipConfig>()({
   name: 'gunzip',
+  summary: 'Unpacks responses for clients that do not take gzip.',
   directives,
   enabled: (config) => config.gunzip,
   compile: (_config, _resources, build) => ({

@@ -145,6 +145,7 @@ const directives = directivesFor<HeadersMoreConfig>()({
  */
 export const headersMore = moduleFor<HeadersMoreConfig>()({
   name: 'headers_more',
+  summary: 'Sets and clears response headers, whatever module has sent them.',
   directives,
   enabled: ({ changes = [] }) => changes.length > 0,
   compile: ({ changes = [] }, _resources, build) => {

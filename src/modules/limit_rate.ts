@@ -45,6 +45,7 @@ const directives = directivesFor<LimitRateConfig>()({
 /** Limits of the rate at which responses are sent. */
 export const limitRate = moduleFor<LimitRateConfig>()({
   name: 'limit_rate',
+  summary: 'Limits of the speed of responses.',
   directives,
   enabled: ({ rate, after }) => rate !== undefined || after !== undefined,
   compile: ({ rate, after }, _resources, build) => ({

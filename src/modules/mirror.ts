@@ -35,6 +35,7 @@ const directives = directivesFor<MirrorConfig>()({
 /** nginx's mirror module: copies of requests in the background. */
 export const mirror = moduleFor<MirrorConfig>()({
   name: 'mirror',
+  summary: 'Sends copies of requests to other locations.',
   directives,
   enabled: ({ targets = [] }) => targets.some((uri) => uri !== 'off'),
   compile: ({ targets = [], body }, _resources, build) => ({

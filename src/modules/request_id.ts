@@ -69,6 +69,7 @@ const unset: VariableDefinition = { summary: SUMMARY, compile: () => () => undef
 /** Ids of requests that go on from hop to hop (nginz's requestid module). */
 export const requestId = moduleFor<RequestIdConfig>()({
   name: 'request_id',
+  summary: 'Ids of requests in headers, towards upstreams and clients.',
   directives,
   variables: { ngz_request_id: unset },
   enabled: ({ header, response }) => header !== undefined || response !== undefined,

@@ -82,6 +82,7 @@ const nothing = (summary: string): VariableDefinition => ({ summary, compile: ()
 /** Links that cannot be generated without a secret (nginx ngx_http_secure_link_module). */
 export const secureLink = moduleFor<SecureLinkConfig>()({
   name: 'secure_link',
+  summary: 'Links that are signed and expire.',
   directives,
   variables: {
     secure_link: nothing('1 for a valid link, 0 if it has expired; the link itself with secure_link_secret.'),

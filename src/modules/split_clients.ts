@@ -122,6 +122,7 @@ const directives = directivesFor<SplitsConfig>()({
 /** Variables for A/B tests (nginx ngx_http_split_clients_module): clients get the same value as in nginx. */
 export const splitClients = moduleFor<SplitsConfig>()({
   name: 'split_clients',
+  summary: 'Variables that divide clients by percentages.',
   directives,
   enabled: ({ splits }) => splits !== undefined,
   defines: ({ splits = [] }) =>

@@ -36,6 +36,7 @@ interface StatusScope {
 /** nginx's stub_status module: numbers of connections and requests. */
 export const stubStatus = moduleFor<StubStatusConfig>()<StatusScope>({
   name: 'stub_status',
+  summary: 'Counts of connections and requests, as text.',
   directives,
   content: 'status',
   enabled: ({ status }) => status === true,

@@ -31,6 +31,7 @@ interface BalancerScope {
 /** nginz's upstream-balancer module: what it shows. What it does belongs to the groups (`src/upstream/sticky.ts`). */
 export const upstreamBalancer = moduleFor<BalancerConfig>()<BalancerScope>({
   name: 'upstream_balancer',
+  summary: 'Shows how each upstream selects its servers.',
   directives,
   content: 'status',
   enabled: ({ status }) => status === true,

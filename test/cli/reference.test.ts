@@ -17,7 +17,24 @@ test('the reference names every directive, and every link in it has a target', (
   const text = reference();
   for (const { name } of new Registry(MODULES).entries) expect(text).toContain(name);
   const anchors = new Set(
-    [...text.matchAll(/<a id="(.*?)">|^## (\S+)$/gm)].map(([, id, heading]) => id ?? heading),
+    [...text.matchAll(/<a id="(.*?)">|^## (.+)$/gm)].map(
+      ([, id, heading]) => id ?? heading?.toLowerCase().replaceAll(' ', '-'),
+    ),
   );
   for (const [, target] of text.matchAll(/\]\(#(.*?)\)/g)) expect(anchors).toContain(target);
+});
+
+test('no line of the reference is longer than a few hundred characters', () => {
+  expect(
+    Math.max(
+      ...reference()
+        .split('\n')
+        .map((line) => line.length),
+    ),
+  ).toBeLessThan(600);
+});
+
+test('the alphabetical list has every directive, the accepted ones included', () => {
+  const list = reference().split('## By name')[1] ?? '';
+  for (const { name } of new Registry(MODULES).entries) expect(list).toContain(`\n- [${name}](#`);
 });

@@ -44,6 +44,7 @@ function isEverybody(who: AccessRule['who'], length: number): boolean {
 /** Access by the client's address (nginx ngx_http_access_module). As in nginx, `return` comes before access checks. */
 export const access = moduleFor<AccessConfig>()({
   name: 'access',
+  summary: 'Access by the address of the client.',
   directives,
   enabled: ({ rules }) => rules !== undefined,
   strangers: ({ rules = [] }) => verdictOnStrangers(rules),

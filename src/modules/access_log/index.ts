@@ -88,6 +88,7 @@ function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worke
 /** Access logs: one line per request, written when it ends (nginx ngx_http_log_module). */
 export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
   name: 'access_log',
+  summary: 'Logs of requests, and their formats.',
   directives,
 
   validate({ formats = [], logs = [] }, report) {

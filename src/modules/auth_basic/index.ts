@@ -62,6 +62,7 @@ async function openForOne(): Promise<Shared> {
 /** Access by user name and password (RFC 7617; nginx ngx_http_auth_basic_module). */
 export const authBasic = moduleFor<AuthBasicConfig>()<Shared>({
   name: 'auth_basic',
+  summary: 'Access by name and password.',
   directives,
   enabled: ({ realm, userFile }) => realm !== undefined && userFile !== undefined && !isOff(realm),
   strangers: () => 'denied',

@@ -29,6 +29,7 @@ const directives: Rows<CacheConfig> = Object.assign({}, ...PROTOCOLS.map(declara
 /** The caches of responses, which locations store in: each has one declaration and one directory. */
 export const cache = moduleFor<CacheConfig>()({
   name: 'cache',
+  summary: 'Stores for responses, on disk and in memory.',
   directives,
   enabled: ({ paths }) => paths !== undefined,
   validate({ paths = [] }, report) {

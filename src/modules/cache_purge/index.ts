@@ -65,6 +65,7 @@ const told = (summary: string, read: (purge: TagPurge) => string): VariableDefin
 /** Removing stored responses over HTTP: by key, prefix or tag. */
 export const cachePurge = moduleFor<CachePurgeConfig>()<Resources>({
   name: 'cache_purge',
+  summary: 'Removes stored responses by key, prefix or tag.',
   directives,
   content: ['api', 'tagsApi'],
   variables: {

@@ -84,6 +84,7 @@ const directives = directivesFor<CharsetConfig>()({
 /** nginx's charset module: adds the charset to `Content-Type`, and recodes bodies (nginx ngx_http_charset_module). */
 export const charset = moduleFor<CharsetConfig>()({
   name: 'charset',
+  summary: 'Names the character set of responses, and converts them.',
   directives,
   validate: checkMaps,
   enabled: ({ charset: target, sourceCharset, maps }) =>

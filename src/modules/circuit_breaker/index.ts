@@ -161,6 +161,7 @@ const withoutCircuit: VariableDefinition = { summary: STATE, compile: () => () =
 /** Locations that stop passing requests to an upstream which fails (nginz's circuit-breaker module). */
 export const circuitBreaker = moduleFor<CircuitBreakerConfig>()<Circuits>({
   name: 'circuit_breaker',
+  summary: 'Refuses requests for a while after an upstream has failed.',
   directives,
   variables: {
     ngz_circuit_state: withoutCircuit,

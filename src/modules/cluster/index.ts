@@ -5,6 +5,7 @@ import { probeCluster } from './probe.ts';
 /** Gateways that share events and rate limits through one store. The plan makes the clusters of the blocks; locations name them. */
 export const cluster = moduleFor<ClusterConfig>()({
   name: 'cluster',
+  summary: 'What the gateways of several machines share.',
   directives,
   // Locations have none of its directives.
   enabled: ({ backend }) => backend !== undefined,

@@ -87,6 +87,7 @@ function tellDictionary(args: string, config: ControlConfig): readonly Explained
 /** The control surface: a JSON API for operators, dictionaries in shared memory, and feature flags kept in them. */
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
+  summary: 'Health, metrics, flags and the console, for operators.',
   directives,
   content: ['api', 'console', 'prometheus'],
   enabled: ({ api, prometheus, console, consoleApi, dictionaries, flags }) =>

@@ -48,6 +48,8 @@ export const families: Families = { ...requestFamilies, ...responseFamilies, ...
 /** nginx's core: structure, sockets, limits, error pages. The plan and compile stages evaluate its config themselves. */
 export const core = moduleFor<CoreConfig>()({
   name: 'core',
+  summary:
+    'Servers, locations, listening sockets, requests, error pages, logs of errors, and the process itself.',
   directives,
   variables,
   families,

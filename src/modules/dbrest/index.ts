@@ -56,6 +56,7 @@ const shareKey = (pass: DbrestPass): string =>
 /** The `dbrest` module: tables, views and functions of PostgreSQL as a REST API. */
 export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   name: 'dbrest',
+  summary: 'A REST API over PostgreSQL.',
   directives,
   variables,
   content: 'pass',

@@ -135,6 +135,7 @@ function openerOf(config: ApiConfig, source: SourceKind, worker: WorkerScope): A
 /** Groups of servers that change while they serve. */
 export const dynamicUpstreams = moduleFor<DynamicUpstreamsConfig>()<Resources>({
   name: 'dynamic_upstreams',
+  summary: 'The servers of a group, changed while it serves.',
   directives,
   content: 'api',
   enabled: ({ api }) => api === true,

@@ -11,6 +11,7 @@ type Act = (x: Exchange, output: Output) => void | Promise<void | 'end'> | 'end'
 /** nginz's echoz module: responses that are written in the configuration. */
 export const echoz = moduleFor<EchozConfig>()({
   name: 'echoz',
+  summary: 'Responds with texts, bodies of requests and pauses, as in nginz.',
   directives,
   variables: {
     echoz_request_body: {

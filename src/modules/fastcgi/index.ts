@@ -16,6 +16,7 @@ import { scriptVariables, variables } from './script.ts';
 /** nginx's FastCGI module: passes requests to a program such as php-fpm. */
 export const fastcgi = moduleFor<FastcgiConfig>()<Provisioned>({
   name: 'fastcgi',
+  summary: 'Forwards requests to FastCGI servers, such as PHP.',
   directives,
   variables,
   ...addressModule<FastcgiConfig>('fastcgi'),

@@ -43,6 +43,7 @@ const directives = directivesFor<GeosConfig>()({
 /** Variables by the client's address (nginx ngx_http_geo_module). */
 export const geo = moduleFor<GeosConfig>()({
   name: 'geo',
+  summary: 'Variables that depend on the address of the client.',
   directives,
   rules: () => import('./rules.ts'),
   enabled: ({ geos }) => geos !== undefined,

@@ -51,6 +51,7 @@ const directives = directivesFor<GeoipConfig>()({
 /** Variables from MaxMind databases (ngx_http_geoip2_module). */
 export const geoip2 = moduleFor<GeoipConfig>()<readonly GeoipDatabase[]>({
   name: 'geoip2',
+  summary: 'Variables from MaxMind databases, by address.',
   directives,
   enabled: ({ blocks }) => blocks !== undefined,
   provision: ({ blocks = [] }, worker) =>

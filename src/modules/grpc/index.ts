@@ -21,6 +21,7 @@ import { compileGrpc, streaming } from './grpc-protocol.ts';
 /** nginx's gRPC module: passes calls to gRPC servers, as streams of shared connections. */
 export const grpc = moduleFor<GrpcConfig>()<Provisioned>({
   name: 'grpc',
+  summary: 'Forwards calls to gRPC servers.',
   directives,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,

@@ -91,6 +91,7 @@ const RATIO = stateKey<string>('gzip_ratio');
 /** nginx's gzip module: compresses responses for clients that accept it (nginx ngx_http_gzip_filter_module). */
 export const gzip = moduleFor<GzipConfig>()({
   name: 'gzip',
+  summary: 'Compresses responses with gzip.',
   directives,
   variables: {
     gzip_ratio: {

@@ -80,6 +80,7 @@ const directives = directivesFor<HeadersConfig>()({
 /** Response headers that the configuration adds (nginx ngx_http_headers_module). */
 export const headers = moduleFor<HeadersConfig>()({
   name: 'headers',
+  summary: 'Headers, trailers and lifetimes of responses.',
   directives,
   enabled: ({ added, trailers, expires }) => (added ?? trailers ?? expires) !== undefined,
   families: {

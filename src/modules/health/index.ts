@@ -74,6 +74,7 @@ const TOLD: ExplainedAction = { does: 'shows the health of the gateway', unknown
 /** Active checks of upstreams, probes of the service, and what shows them. The plan makes the checks; `src/health` runs them. */
 export const health = moduleFor<HealthModuleConfig>()<WorkerScope>({
   name: 'health',
+  summary: 'Active checks of the servers of a group, and reports of their health.',
   directives,
   content: ['liveness', 'readiness', 'status', 'metrics'],
   variables: {

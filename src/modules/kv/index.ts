@@ -180,6 +180,7 @@ function openTracker(address: RedisAddress, config: KvConfig, worker: WorkerScop
 /** Key-value access: each location runs one command of Redis, Valkey or the embedded store. */
 export const kv = moduleFor<KvConfig>()({
   name: 'kv',
+  summary: 'Runs one command of Redis, Valkey or the embedded store.',
   directives,
   variables,
   content: 'pass',

@@ -104,6 +104,7 @@ function shown(text: string, value: string): string {
 /** Limits of simultaneous requests, shared by all workers (nginx ngx_http_limit_conn_module). */
 export const limitConn = moduleFor<LimitConnConfig>()<ReadonlyMap<string, OpenZone>>({
   name: 'limit_conn',
+  summary: 'Limits of the number of connections.',
   directives,
   variables: {
     limit_conn_status: {

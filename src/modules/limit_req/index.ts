@@ -174,6 +174,7 @@ function shown(text: string, value: string): string {
 /** Limits of the request rate, shared by all workers (nginx ngx_http_limit_req_module). */
 export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone>>({
   name: 'limit_req',
+  summary: 'Limits of the rate of requests.',
   directives,
   variables: {
     limit_req_status: {

@@ -104,6 +104,7 @@ const directives = directivesFor<MapsConfig>()({
 /** Variables that are looked up in tables (nginx ngx_http_map_module). */
 export const map = moduleFor<MapsConfig>()({
   name: 'map',
+  summary: 'Variables that depend on other variables.',
   directives,
   enabled: ({ maps }) => maps !== undefined,
   provision: ({ maps = [] }) => maps.map((each) => new MapTables(each)),

@@ -74,6 +74,7 @@ function onlyReads(handle: Handler, build: Build): Handler {
 /** nginx's memcached module: responds with values. */
 export const memcached = moduleFor<MemcachedConfig>()<Provisioned>({
   name: 'memcached',
+  summary: 'Responds with values of memcached.',
   directives,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,

@@ -39,6 +39,7 @@ function compileBody({ setBody }: ProxyConfig, build: Build): ((x: Exchange) => 
 /** nginx's proxy module: passes requests to an HTTP upstream and its responses to the client. */
 export const proxy = moduleFor<ProxyConfig>()<Provisioned>({
   name: 'proxy',
+  summary: 'Forwards requests to HTTP servers.',
   directives,
   variables,
   content: 'pass',

@@ -195,6 +195,7 @@ const ofDecision = (summary: string, show: (decision: Decision) => string): Vari
 /** Requests per client and second, shared by all workers (nginz's ratelimit module). */
 export const rateLimit = moduleFor<RateLimitConfig>()<RequestRates>({
   name: 'ratelimit',
+  summary: 'Limits of the number of requests in a second, as in nginz.',
   directives,
   variables: {
     ratelimit_result: ofDecision(

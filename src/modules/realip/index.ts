@@ -137,6 +137,7 @@ function parseAddressPort(text: string): RemoteFacts | undefined {
  */
 export const realip = moduleFor<RealIpConfig>()<Trusted>({
   name: 'realip',
+  summary: 'The address of the client behind a trusted proxy.',
   directives,
   variables: {
     realip_remote_addr: {

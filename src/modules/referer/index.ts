@@ -163,6 +163,7 @@ function conflicting(referers: readonly Referer[]): string | undefined {
 /** Checks of the `Referer` header (nginx ngx_http_referer_module). */
 export const referer = moduleFor<RefererConfig>()({
   name: 'referer',
+  summary: 'A variable that tells whether the Referer is allowed.',
   directives,
   variables: { invalid_referer: definition(() => () => '') },
   enabled: ({ referers }) => referers !== undefined,

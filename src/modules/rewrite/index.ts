@@ -46,6 +46,7 @@ function compileText(code: number, text: ComplexValue, build: Build): Handler {
 /** nginx's rewrite module: directives that run in file order before the location's handlers. */
 export const rewrite = moduleFor<RewriteConfig>()({
   name: 'rewrite',
+  summary: 'Rewrites, redirects, conditions and variables of a location.',
   directives,
   answers: ({ steps }) => (steps?.some(({ kind }) => kind === 'return') ? 'return' : undefined),
   enabled: ({ steps }) => steps !== undefined,

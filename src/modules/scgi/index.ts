@@ -15,6 +15,7 @@ import { compileScgi } from './scgi-protocol.ts';
 /** nginx's SCGI module: passes requests to an SCGI server. */
 export const scgi = moduleFor<ScgiConfig>()<Provisioned>({
   name: 'scgi',
+  summary: 'Forwards requests to SCGI servers.',
   directives,
   ...addressModule<ScgiConfig>('scgi'),
   enabled: ({ pass }) => pass !== undefined,

@@ -78,6 +78,7 @@ const directives = directivesFor<SsiConfig>()({
 /** Server-side includes (nginx ngx_http_ssi_module). */
 export const ssi = moduleFor<SsiConfig>()({
   name: 'ssi',
+  summary: 'Server-side includes.',
   directives,
   enabled: (config) => config.ssi,
   compile: (config, _resources, build) => ({ bodyFilter: compileFilter(config, build) }),

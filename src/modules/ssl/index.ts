@@ -106,6 +106,7 @@ const TICKET_KEY_BYTES = 48;
 /** TLS for clients (nginx ngx_http_ssl_module). The plan reads the files, and the node engine does the handshakes. */
 export const ssl = moduleFor<SslConfig>()({
   name: 'ssl',
+  summary: 'TLS towards clients: certificates, client certificates, sessions, OCSP.',
   directives,
   variables,
   enabled: ({ certificates }) => certificates !== undefined,

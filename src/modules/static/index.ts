@@ -161,6 +161,7 @@ function reasonOf({ code }: NodeJS.ErrnoException): string {
 /** nginx's static files. It is the last of all modules because it serves every location that has no other content handler. */
 export const staticFiles = moduleFor<StaticConfig>()<StaticResources>({
   name: 'static',
+  summary: 'Serves files and lists directories.',
   directives,
   variables,
   content: 'emptyGif',

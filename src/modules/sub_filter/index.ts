@@ -83,6 +83,7 @@ const directives = directivesFor<SubFilterConfig>()({
 /** Replaces text in the body of responses (nginx ngx_http_sub_module). */
 export const subFilter = moduleFor<SubFilterConfig>()({
   name: 'sub_filter',
+  summary: 'Replaces text in responses.',
   directives,
   enabled: ({ substitutions }) => substitutions !== undefined,
   compile: (config, _resources, build) => ({

@@ -263,6 +263,7 @@ const directives = directivesFor<UpstreamConfig>()({
 /** Named groups of servers. The plan builds the groups; other modules send requests to them. */
 export const upstream = moduleFor<UpstreamConfig>()({
   name: 'upstream',
+  summary: 'Groups of servers: balancing, failover, sticky sessions.',
   directives,
   variables,
   families,

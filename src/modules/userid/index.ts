@@ -196,6 +196,7 @@ const nothing = (summary: string): VariableDefinition => ({ summary, compile: ()
 /** Cookies that identify visitors (nginx ngx_http_userid_module). */
 export const userid = moduleFor<UserIdConfig>()<UserIdSource>({
   name: 'userid',
+  summary: 'Cookies that tell clients apart.',
   directives,
   variables: {
     uid_got: nothing(GOT),

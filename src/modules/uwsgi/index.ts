@@ -17,6 +17,7 @@ import { compileUwsgi } from './uwsgi-protocol.ts';
 /** nginx's uwsgi module: passes requests to a program behind uWSGI. */
 export const uwsgi = moduleFor<UwsgiConfig>()<Provisioned>({
   name: 'uwsgi',
+  summary: 'Forwards requests to uwsgi servers.',
   directives,
   ...addressModule<UwsgiConfig>('uwsgi'),
   validate(config, report) {

@@ -129,6 +129,7 @@ function clusterFact({ name, acknowledged }: NonNullable<EventZone['cluster']>):
 /** Worker events: a ring of notifications in shared memory, which are published, read and streamed over HTTP. */
 export const workerEvents = moduleFor<WorkerEventsConfig>()<StreamResources>({
   name: 'worker_events',
+  summary: 'Events that all workers see, published and streamed.',
   directives,
   content: 'api',
   enabled: ({ api }) => api === true,
