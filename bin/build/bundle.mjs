@@ -178,11 +178,14 @@ for (const name of readdirSync(CHUNKS)) {
 
 /** A script is loaded without waiting, unlike a module, and V8's code for it can be kept. */
 async function writeChunk({ path, text }) {
-  const { code } = await transform(text, {
+  // Comments with "!" stay, so that profiles can tell the source of a function (`npm run doors`).
+  const named = text.replace(/^\/\/ (\S+)$/gm, '/*! $1 */');
+  const { code } = await transform(named, {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
     supported: { 'dynamic-import': false },
+    legalComments: 'inline',
     define: { 'import.meta.url': 'here.url', 'import.meta.dirname': 'here.dirname' },
   });
   // The name of a file has a hash of what esbuild made of it, not of this form.
