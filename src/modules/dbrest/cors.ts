@@ -1,8 +1,6 @@
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
+import type { CorsOrigins } from './directives/index.ts';
 import { addVary } from './vary.ts';
-
-/** `dbrest_cors_origins`: all origins, or a list of origins that may read responses; the empty list allows none. */
-export type CorsOrigins = '*' | readonly string[];
 
 /** The values that PostgREST sends (its CORS middleware), QUERY and ETag; clients and proxies may compare them. */
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY';

@@ -26,8 +26,10 @@ import {
   type DbrestConfig,
   directives,
   type TokensConfig,
+  type DbrestPass,
+  identityOf,
+  loginRoleOf,
 } from './directives/index.ts';
-import { type DbrestPass, identityOf, loginRoleOf } from './pass.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { variables } from './notes.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ErrorLog } from '../../log/index.ts';
 import { isPooled, limitedQuery, PID_SQL, quoteIdentifier, type WireClient } from '../../postgres/index.ts';
-import { CACHE_CHANNEL, OWN_CHANNELS } from './notifications/index.ts';
+import { CACHE_CHANNEL, OWN_CHANNELS } from './directives/index.ts';
 import type { CatalogueShare } from './schema/index.ts';
 
 /**

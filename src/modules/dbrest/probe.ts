@@ -1,8 +1,7 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { type ConnectionTarget, loadPg, publicMessage } from '../../postgres/index.ts';
 import { unreachableReason } from '../../system/index.ts';
-import type { DbrestConfig } from './directives/index.ts';
-import type { DbrestPass } from './pass.ts';
+import type { DbrestConfig, DbrestPass } from './directives/index.ts';
 import { SECURITY_SQL, type SecurityFacts, securityProblems } from './probe-security.ts';
 import { mayBecomeSql } from './schema/index.ts';
 import { openSession, type RunStep } from './session/index.ts';

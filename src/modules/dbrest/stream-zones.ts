@@ -9,9 +9,15 @@ import {
   zoneIdentity,
 } from '../../zone/index.ts';
 import { ChangeFeed } from './changes/index.ts';
-import { DEFAULT_LISTEN_ENTRIES, type DbrestConfig, type LiveConfig } from './directives/index.ts';
-import { type DbrestPass, identityOf } from './pass.ts';
-import { type Channels, CHANGES_CHANNEL, NotificationFrames } from './notifications/index.ts';
+import {
+  DEFAULT_LISTEN_ENTRIES,
+  type DbrestConfig,
+  type LiveConfig,
+  type DbrestPass,
+  identityOf,
+  CHANGES_CHANNEL,
+} from './directives/index.ts';
+import { type Channels, NotificationFrames } from './notifications/index.ts';
 import type { StreamResources } from './streams.ts';
 
 /** The shared memory of a location whose clients follow events. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { directivesFor, pathFrom, readers } from '../../../config/index.ts';
-import { type DbrestPass, passReader } from '../pass.ts';
+import { type DbrestPass, passReader } from './dbrest-pass.ts';
 
 /** Where requests run: the database, its sessions and their limits. */
 export interface ConnectionConfig {
@@ -19,6 +19,8 @@ export interface ConnectionConfig {
   /** `auto`: unless a connection pooler is in between. */
   readonly preparedStatements: 'on' | 'off' | 'auto';
   readonly timeoutMs: number;
+  /** Settings in the database replace directives of the file. */
+  readonly databaseSettings: boolean;
 }
 
 const EVERYWHERE = ['http', 'server', 'location'] as const;
@@ -129,6 +131,16 @@ export const connectionDirectives = directivesFor<ConnectionConfig>()({
     default: 15_000,
     defaultText: '15s',
     summary: 'Longest run of a request in the database (statement_timeout).',
+    source: 'gw',
+  },
+  dbrest_config: {
+    contexts: EVERYWHERE,
+    args: readers.flag,
+    into: 'databaseSettings',
+    default: false,
+    defaultText: 'off',
+    summary:
+      'Whether settings "pgrst.*" and "app.settings.*" that "alter role ... set" gives the login role replace those of the file, as db-config of PostgREST. They are read with the schema, and on NOTIFY pgrst, \'reload config\'; until then requests get 503.',
     source: 'gw',
   },
 });

@@ -1,26 +1,33 @@
 import { cacheDirectives, type DbrestCacheConfig } from './caching.ts';
 import { type ConditionsConfig, conditionsDirectives } from './conditions.ts';
 import { type ConnectionConfig, connectionDirectives } from './connection.ts';
-import { type DatabaseSettingsConfig, databaseSettingsDirectives } from './database-settings.ts';
 import { type LiveConfig, liveDirectives } from './live.ts';
 import { type RequestsConfig, requestsDirectives } from './requests.ts';
 import { type TokensConfig, tokensDirectives } from './tokens.ts';
 
 export type { DbrestCacheConfig } from './caching.ts';
-export { DEFAULT_LISTEN_ENTRIES, type LiveConfig } from './live.ts';
-export type { TxEnd } from './requests.ts';
+export {
+  DEFAULT_LISTEN_ENTRIES,
+  type LiveConfig,
+  CACHE_CHANNEL,
+  OWN_CHANNELS,
+  CHANGES_CHANNEL,
+  SCHEMA_CHANNELS,
+} from './live.ts';
+export type { CorsOrigins, TxEnd } from './requests.ts';
 export type { TokensConfig } from './tokens.ts';
+export {
+  EMBEDDED_ROLE,
+  type DbrestPass,
+  identityOf,
+  loginRoleOf,
+  DEFAULT_EMBEDDED_DIR,
+} from './dbrest-pass.ts';
+export { type RowLimits, rowLimitOf } from './row-limits.ts';
 
 /** The `dbrest_*` directives of one location. */
 export interface DbrestConfig
-  extends
-    ConnectionConfig,
-    TokensConfig,
-    RequestsConfig,
-    ConditionsConfig,
-    LiveConfig,
-    DbrestCacheConfig,
-    DatabaseSettingsConfig {}
+  extends ConnectionConfig, TokensConfig, RequestsConfig, ConditionsConfig, LiveConfig, DbrestCacheConfig {}
 
 /** The rows of all `dbrest_*` directives. */
 export const directives = {
@@ -30,5 +37,4 @@ export const directives = {
   ...conditionsDirectives,
   ...liveDirectives,
   ...cacheDirectives,
-  ...databaseSettingsDirectives,
 };

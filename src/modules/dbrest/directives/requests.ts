@@ -1,6 +1,8 @@
 import { type ArgReader, directivesFor, readers } from '../../../config/index.ts';
-import type { CorsOrigins } from '../cors.ts';
-import type { RowLimits } from '../row-limits.ts';
+import type { RowLimits } from './row-limits.ts';
+
+/** `dbrest_cors_origins`: all origins, or a list of origins that may read responses; the empty list allows none. */
+export type CorsOrigins = '*' | readonly string[];
 
 /** What requests may do, and what their responses are like. */
 export interface RequestsConfig {

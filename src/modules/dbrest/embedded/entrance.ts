@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accountOfId } from '../../../system/index.ts';
-import { EMBEDDED_ROLE } from '../pass.ts';
+import { EMBEDDED_ROLE } from '../directives/index.ts';
 import { type Account, runAs } from './programs.ts';
 
 /** The path of the Unix socket; its name contains the port even if the server listens on no port. */

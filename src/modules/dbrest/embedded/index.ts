@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../../log/index.ts';
-import { EMBEDDED_ROLE } from '../pass.ts';
+import { EMBEDDED_ROLE } from '../directives/index.ts';
 import { openCluster } from './cluster.ts';
 import { makeEntrance, socketPath } from './entrance.ts';
 import { type Account, chooseAccount, findBinaries, idsOf, serverEnvironment } from './programs.ts';

@@ -1,5 +1,5 @@
 import { type Exchange, isOwnName, type KnowsHost } from '../../../http/index.ts';
-import type { CorsOrigins } from '../cors.ts';
+import type { CorsOrigins } from '../directives/index.ts';
 import { foreignOrigin, notOfTools, wrongToolHeader } from '../fault/index.ts';
 
 /** Revisions of the protocol, the newest first. What differs between them does not concern tools without sessions. */

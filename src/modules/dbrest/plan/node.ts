@@ -1,6 +1,6 @@
 import type { Aggregate, JsonStep, Level, OrderTerm, Truth } from '../request/index.ts';
 import type { Column, Relationship, RowFunction, Schema, Table, TableName } from '../schema/index.ts';
-import type { RowLimits } from '../row-limits.ts';
+import type { RowLimits } from '../directives/index.ts';
 
 /** The table and role of a request, and the limits of the location. */
 export interface ReadTarget {

@@ -26,7 +26,7 @@ import type { Context, LevelAt, Output, ReadPlan, ReadTarget } from './node.ts';
 import { isByKey } from './row-version.ts';
 import { isOfGroup, planOrder } from './sort.ts';
 import { castType, everyColumn, isRepresented, planValue, rowFunctions, shownThrough } from './value.ts';
-import { rowLimitOf } from '../row-limits.ts';
+import { rowLimitOf } from '../directives/index.ts';
 
 /** Plans a selected column. Throws 42703 for an unknown column, and the faults of `castType`. */
 function planColumn(item: SelectedColumn, table: Table, context: Context): Output {

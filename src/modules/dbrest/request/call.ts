@@ -1,4 +1,4 @@
-import type { DbrestConfig } from '../directives/index.ts';
+import { type DbrestConfig, rowLimitOf } from '../directives/index.ts';
 import { type OtherElement, unreadableBody } from '../fault/index.ts';
 import { JSON_TYPE, type ReceivedBody } from './body.ts';
 import { readCsv } from './csv.ts';
@@ -10,7 +10,6 @@ import { GRAMMAR, isGrouping, parametersOf, parseReadQuery } from './query.ts';
 import { type QuerySource, rangeOf } from './read.ts';
 import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
-import { rowLimitOf } from '../row-limits.ts';
 
 /** A GET, HEAD, QUERY or POST request for a function. */
 export interface CallRequest {

@@ -1,9 +1,8 @@
-import type { DbrestConfig } from '../directives/index.ts';
+import { type DbrestConfig, rowLimitOf } from '../directives/index.ts';
 import { QUERY } from './query-method.ts';
 import { type RequestHead, rowRange } from './head.ts';
 import { parseReadQuery } from './query.ts';
 import type { ReadQuery } from './tree.ts';
-import { rowLimitOf } from '../row-limits.ts';
 
 /** A GET, HEAD or QUERY request for a table. */
 export interface ReadRequest {

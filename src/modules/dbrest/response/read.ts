@@ -14,7 +14,7 @@ import {
   rangeHeaders,
   rangeStatus,
 } from './head.ts';
-import { rowLimitOf } from '../row-limits.ts';
+import { rowLimitOf } from '../directives/index.ts';
 
 /** The response to a read, streamed while its rows arrive. */
 export function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {

@@ -1,6 +1,5 @@
 import type { ModuleRule, Problem } from '../../../contract/index.ts';
-import type { DbrestConfig } from '../directives/index.ts';
-import { loginRoleOf } from '../pass.ts';
+import { type DbrestConfig, loginRoleOf } from '../directives/index.ts';
 import { servedDatabases } from './served.ts';
 
 const SUPERUSERS: ReadonlySet<string> = new Set(['postgres', 'supabase_admin', 'rdsadmin', 'enterprisedb']);

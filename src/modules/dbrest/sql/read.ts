@@ -1,10 +1,9 @@
-import type { DbrestConfig } from '../directives/index.ts';
+import { type DbrestConfig, rowLimitOf } from '../directives/index.ts';
 import { isInert, type PlannedRead, type ReadPlan, shownMedia } from '../plan/index.ts';
 import type { CountKind } from '../request/index.ts';
 import { formedStep, guessSql, totalSql } from './shape.ts';
 import type { Step } from './statement.ts';
 import type { Work } from './transaction.ts';
-import { rowLimitOf } from '../row-limits.ts';
 
 /** The statements of a read. */
 export function readWork({ request, rows, form, preferences }: PlannedRead, config: DbrestConfig): Work {

@@ -1,5 +1,4 @@
-import type { DbrestConfig } from '../directives/index.ts';
-import { loginRoleOf } from '../pass.ts';
+import { type DbrestConfig, loginRoleOf } from '../directives/index.ts';
 import { apiFacts, writeDocument } from '../openapi/index.ts';
 import {
   type Column,

@@ -9,8 +9,7 @@ import {
   type WireClient,
   withClient as withServer,
 } from '../../../postgres/index.ts';
-import { type DbrestPass, DEFAULT_EMBEDDED_DIR } from '../pass.ts';
-import { SCHEMA_CHANNELS } from '../notifications/index.ts';
+import { type DbrestPass, DEFAULT_EMBEDDED_DIR, SCHEMA_CHANNELS } from '../directives/index.ts';
 import { Listener } from '../listening.ts';
 import { openSession, type Session } from '../session/index.ts';
 

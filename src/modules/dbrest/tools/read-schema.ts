@@ -1,5 +1,5 @@
 import { catalogueSteps } from '../own-reads.ts';
-import type { DbrestPass } from '../pass.ts';
+import type { DbrestPass } from '../directives/index.ts';
 import { CatalogueWriter, type Schema, schemaOf } from '../schema/index.ts';
 import type { RunStep } from '../session/index.ts';
 import { inSlices } from '../turn.ts';

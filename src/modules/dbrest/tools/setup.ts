@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { literal, quoteIdentifier, type WireClient, type WireError } from '../../../postgres/index.ts';
 import { CHANGES_TRIGGER } from '../schema/index.ts';
-import type { DbrestPass } from '../pass.ts';
+import type { DbrestPass } from '../directives/index.ts';
 import { readPass, withClient } from './open-database.ts';
 import { type WatchedTable, watchSql } from './watch-sql.ts';
 

@@ -1,4 +1,4 @@
-import type { DbrestPass } from '../pass.ts';
+import type { DbrestPass } from '../directives/index.ts';
 import { EVERY_RIGHT, rightsOf } from '../schema/index.ts';
 import { inSlices } from '../turn.ts';
 import { type ApiTypes, describeTypes } from '../types/index.ts';

@@ -1,5 +1,5 @@
 import { literal } from '../../../postgres/index.ts';
-import { CHANGES_CHANNEL } from '../notifications/index.ts';
+import { CHANGES_CHANNEL } from '../directives/index.ts';
 import { CHANGES_TRIGGER } from '../schema/index.ts';
 
 /** Changes of one transaction beyond this number are announced as one change of all rows of a table. */

@@ -1,5 +1,5 @@
 import type { ExplainedFact } from '../../../contract/index.ts';
-import type { DbrestPass } from '../pass.ts';
+import type { DbrestPass } from '../directives/index.ts';
 import type { DbrestFault } from '../fault/index.ts';
 import { faultOf } from '../response/index.ts';
 import type { Session } from '../session/index.ts';

@@ -1,5 +1,5 @@
-import type { Word } from '../../../grammar/index.ts';
-import type { ReadScope } from '../../config/index.ts';
+import type { Word } from '../../../../grammar/index.ts';
+import type { ReadScope } from '../../../config/index.ts';
 
 /**
  * Refuses `@file`, for which PostgREST reads a file: here it would be taken for the value itself, and the name of a file is no

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import type { Span, Word } from '../../../grammar/index.ts';
-import { readers } from '../../config/index.ts';
-import { type ConnectionTarget, processSurroundings, readDsn, targetName } from '../../postgres/index.ts';
+import type { Span, Word } from '../../../../grammar/index.ts';
+import { readers } from '../../../config/index.ts';
+import { type ConnectionTarget, processSurroundings, readDsn, targetName } from '../../../postgres/index.ts';
 import { namesFile } from './file-value.ts';
 
 /** The database of `dbrest_pass`: a server, or the embedded one with its absolute data directory. */
