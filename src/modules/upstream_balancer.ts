@@ -28,7 +28,7 @@ interface BalancerScope {
   readonly knowsHost: KnowsHost;
 }
 
-/** nginz's upstream-balancer module: what it shows. What it does belongs to the groups (`src/upstream/sticky.ts`). */
+/** nginz's upstream-balancer module: what it shows. What it does belongs to the groups (`src/upstream/balancing/sticky.ts`). */
 export const upstreamBalancer = moduleFor<BalancerConfig>()<BalancerScope>({
   name: 'upstream_balancer',
   summary: 'Shows how each upstream selects its servers.',

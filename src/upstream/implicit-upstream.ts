@@ -1,5 +1,5 @@
 import { type KeepaliveConfig, readServerAddress, type ServerConfig, type UpstreamPlan } from './plan.ts';
-import type { UpstreamAddress } from './selection.ts';
+import type { UpstreamAddress } from './interfaces.ts';
 
 const KEEPALIVE: KeepaliveConfig = { requests: 1000, timeMs: 3_600_000, timeoutMs: 60_000 };
 

@@ -9,7 +9,7 @@ export {
   readRequestHost,
   ResolveFault,
   type RequestHost,
-} from './host-policy.ts';
+} from './names/host-policy.ts';
 export {
   implicitUpstream,
   PLAIN_SERVER,
@@ -32,23 +32,25 @@ export {
   sessionsZone,
   upstreamZone,
 } from './plan.ts';
-export type { PeerChecks, ProbedGroup, ProbedPeer } from './probing.ts';
-export { lookUpHost } from './known-names.ts';
+export { lookUpHost } from './names/known-names.ts';
 export type {
   BalancingInput,
   MemberLookup,
   CheckView,
   Peer,
+  PeerChecks,
   PeerView,
+  ProbedGroup,
+  ProbedPeer,
   RequestHosts,
   Resolving,
   Selection,
   UpstreamAddress,
   UpstreamGroup,
   Upstreams,
-} from './selection.ts';
-export { compileSticky, isSameSite, setsCookie, setStickyCookie } from './sticky.ts';
-export type { MemberChange, MemberChanges, Membership, NextSharing } from './membership.ts';
+} from './interfaces.ts';
+export { compileSticky, isSameSite, setsCookie, setStickyCookie } from './balancing/sticky.ts';
+export type { MemberChange, MemberChanges, Membership, NextSharing } from './members/membership.ts';
 export {
   type Member,
   MEMBER_CODES,
@@ -58,8 +60,8 @@ export {
   type MemberSharing,
   readMembers,
   readPatch,
-} from './members.ts';
-export { readSharedSet, type SharedSet, sharedSetText } from './shared-set.ts';
-export { LoadTotals } from './load-totals.ts';
-export type { Sessions } from './sessions.ts';
-export { OpenUpstreams } from './upstreams.ts';
+} from './members/member.ts';
+export { readSharedSet, type SharedSet, sharedSetText } from './members/shared-set.ts';
+export { LoadTotals } from './meters.ts';
+export type { Sessions } from './balancing/sessions.ts';
+export { OpenUpstreams } from './open-upstreams.ts';

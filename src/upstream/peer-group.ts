@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ComplexValue } from '../config/index.ts';
 import type { ErrorLog } from '../log/index.ts';
-import { type Member, memberOf, serverOf } from './members.ts';
-import { Membership } from './membership.ts';
+import { type Member, memberOf, serverOf } from './members/member.ts';
+import { Membership } from './members/membership.ts';
 import {
   CHECKING,
   type Counters,
@@ -13,11 +13,20 @@ import {
   type SharedText,
   UNHEALTHY,
 } from '../zone/index.ts';
-import { compilePick } from './balancing.ts';
-import { type GroupState, PeerSelection } from './peer-selection.ts';
-import { isResting, type LivePeer, peerSetOf, rampOf } from './peer-set.ts';
-import { PeerMeter, StickyMeter } from './peer-meter.ts';
-import type { PeerChecks, ProbedGroup, Probing } from './probing.ts';
+import { compilePick } from './balancing/methods.ts';
+import { type GroupState, PeerSelection } from './balancing/peer-selection.ts';
+import { isResting, type LivePeer, peerSetOf, rampOf } from './balancing/live-peers.ts';
+import { PeerMeter, StickyMeter } from './meters.ts';
+import type {
+  PeerChecks,
+  ProbedGroup,
+  Probing,
+  BalancingInput,
+  Peer,
+  PeerView,
+  Selection,
+  UpstreamGroup,
+} from './interfaces.ts';
 import {
   type Balancing,
   configuredDigest,
@@ -28,8 +37,7 @@ import {
   type UpstreamPlan,
   upstreamZoneName,
 } from './plan.ts';
-import type { BalancingInput, Peer, PeerView, Selection, UpstreamGroup } from './selection.ts';
-import { Sessions } from './sessions.ts';
+import { Sessions } from './balancing/sessions.ts';
 
 /** One address of a server, with the data of its SRV record. */
 export interface ServerAddress {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { sealEntry } from '../../src/cluster/index.ts';
 import { SessionsSubject } from '../../src/cluster/subjects/sessions-subject.ts';
-import { Sessions } from '../../src/upstream/sessions.ts';
+import { Sessions } from '../../src/upstream/balancing/sessions.ts';
 import { createZone, openDictionary } from '../../src/zone/index.ts';
 import { redis } from '../harness/redis.ts';
 import { startLightNode, type TestNode } from './keys.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { keyedFields, sealEntry } from '../../src/cluster/index.ts';
 import { UpstreamsSubject } from '../../src/cluster/subjects/upstreams-subject.ts';
 import { type Member, readMembers } from '../../src/upstream/index.ts';
-import { Membership } from '../../src/upstream/membership.ts';
+import { Membership } from '../../src/upstream/members/membership.ts';
 import { createZone, SharedText } from '../../src/zone/index.ts';
 import { redis } from '../harness/redis.ts';
 import { startLightNode, type TestNode } from './keys.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { NameResolver } from '../../src/upstream/name-resolver.ts';
+import { NameResolver } from '../../src/upstream/names/name-resolver.ts';
 import { type DnsRecords, type DnsServer, startDnsServer } from '../harness/dns-server.ts';
 import type { Owner } from '../harness/owner.ts';
 import { freePort } from '../harness/ports.ts';

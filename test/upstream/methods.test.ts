@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PeerBinding, Selection } from '../../src/upstream/selection.ts';
+import type { PeerBinding, Selection } from '../../src/upstream/interfaces.ts';
 import { openGroup, type TestGroup, walk } from './group.ts';
 
 const TWO = 'server 10.0.0.1:1; server 10.0.0.2:1;';

@@ -4,7 +4,7 @@ import { GroupChanges } from '../../../src/modules/dynamic_upstreams/changes.ts'
 import { Refresh } from '../../../src/modules/dynamic_upstreams/refresh.ts';
 import type { Source } from '../../../src/modules/dynamic_upstreams/sources/source.ts';
 import { type Member, readMembers } from '../../../src/upstream/index.ts';
-import { Membership } from '../../../src/upstream/membership.ts';
+import { Membership } from '../../../src/upstream/members/membership.ts';
 import { createZone, SharedText } from '../../../src/zone/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 

@@ -1,4 +1,4 @@
-import type { Seat, SharedText } from '../zone/index.ts';
+import type { Seat, SharedText } from '../../zone/index.ts';
 import {
   CONFIGURED,
   type Member,
@@ -10,7 +10,7 @@ import {
   normalMember,
   patchMembers,
   unknownPeer,
-} from './members.ts';
+} from './member.ts';
 import type { SharedSet } from './shared-set.ts';
 
 /** What a change is checked against. */

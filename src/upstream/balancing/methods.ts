@@ -1,4 +1,4 @@
-import { consistentHash, ipHash, keyHash } from './hash-balancing.ts';
+import { consistentHash, ipHash, keyHash } from './hash-methods.ts';
 import {
   isOpen,
   type LivePeer,
@@ -8,8 +8,8 @@ import {
   type Pick,
   type Progress,
   rampOf,
-} from './peer-set.ts';
-import type { Balancing, MeasuredTime } from './plan.ts';
+} from './live-peers.ts';
+import type { Balancing, MeasuredTime } from '../plan.ts';
 import { moveToBackups, roundRobin, smoothest } from './round-robin.ts';
 
 /** Compares the load of two peers: below 0 if the first has less. */

@@ -12,9 +12,9 @@ import {
   type Question,
   type ServerAddress,
   TIMED_OUT,
-} from './dns/index.ts';
+} from '../dns/index.ts';
 import { ResolveFault } from './host-policy.ts';
-import type { Resolving } from './selection.ts';
+import type { Resolving } from '../interfaces.ts';
 
 /** What the name servers have responded about one name: its records, or the name that it is an alias of. */
 export interface Known {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { ComplexValue } from '../config/index.ts';
+import type { ComplexValue } from '../../config/index.ts';
 import {
   cookieTime,
   type Exchange,
@@ -8,12 +8,12 @@ import {
   type Getter,
   type HeaderFilter,
   stateKey,
-} from '../http/index.ts';
-import type { ErrorLog } from '../log/index.ts';
-import type { Counters } from '../zone/index.ts';
-import { KeyMeter } from './key-meter.ts';
-import type { Sticky } from './plan.ts';
-import type { Peer, PeerBinding, Rejection, UpstreamGroup } from './selection.ts';
+} from '../../http/index.ts';
+import type { ErrorLog } from '../../log/index.ts';
+import type { Counters } from '../../zone/index.ts';
+import { KeyMeter } from '../meters.ts';
+import type { Sticky } from '../plan.ts';
+import type { Peer, PeerBinding, Rejection, UpstreamGroup } from '../interfaces.ts';
 import type { Sessions } from './sessions.ts';
 
 type StickyOf<K extends Sticky['kind']> = Extract<Sticky, { kind: K }>;

@@ -9,8 +9,8 @@ import {
   type Progress,
   rampOf,
   rejectionOf,
-} from './peer-set.ts';
-import type { PeerBinding } from './selection.ts';
+} from './live-peers.ts';
+import type { PeerBinding } from '../interfaces.ts';
 
 /** Weights of a set with slow starts are counted in thousandths. */
 const RAMP_UNIT = 1000;

@@ -1,7 +1,6 @@
-import type { PeerState } from '../zone/index.ts';
-import type { PeerMeter } from './peer-meter.ts';
-import type { Probing } from './probing.ts';
-import type { BalancingInput, Peer, Rejection } from './selection.ts';
+import type { PeerState } from '../../zone/index.ts';
+import type { PeerMeter } from '../meters.ts';
+import type { Probing, BalancingInput, Peer, Rejection } from '../interfaces.ts';
 
 /** A peer of a group with its parameters and state. */
 export interface LivePeer extends Peer {

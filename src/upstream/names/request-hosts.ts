@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import type { ErrorLog } from '../log/index.ts';
-import { type Counters, createZone, PeerTable } from '../zone/index.ts';
-import { PeerGroup } from './peer-group.ts';
+import type { ErrorLog } from '../../log/index.ts';
+import { type Counters, createZone, PeerTable } from '../../zone/index.ts';
+import { PeerGroup } from '../peer-group.ts';
 import { type AddressRule, admits, HostRefused, ResolveFault } from './host-policy.ts';
-import { PLAIN_SERVER, plainUpstream } from './implicit-upstream.ts';
-import { PeerMeter } from './peer-meter.ts';
+import { PLAIN_SERVER, plainUpstream } from '../implicit-upstream.ts';
+import { PeerMeter } from '../meters.ts';
 import type { NameResolver } from './name-resolver.ts';
-import type { RequestHosts, UpstreamGroup } from './selection.ts';
-import { addressOf, readServerAddress, type ServerTarget } from './plan.ts';
+import type { RequestHosts, UpstreamGroup } from '../interfaces.ts';
+import { addressOf, readServerAddress, type ServerTarget } from '../plan.ts';
 
 /** Number of groups that are kept. */
 const MAX_GROUPS = 1000;

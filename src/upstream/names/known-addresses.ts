@@ -1,6 +1,6 @@
-import { SharedText } from '../zone/index.ts';
-import type { ServerAddress } from './peer-group.ts';
-import type { ServerConfig } from './plan.ts';
+import { SharedText } from '../../zone/index.ts';
+import type { ServerAddress } from '../peer-group.ts';
+import type { ServerConfig } from '../plan.ts';
 
 type Server = Pick<ServerConfig, 'target' | 'resolve'>;
 

@@ -1,5 +1,5 @@
-import { readers } from '../config/index.ts';
-import { readServerAddress, type ServerConfig } from './plan.ts';
+import { readers } from '../../config/index.ts';
+import { readServerAddress, type ServerConfig } from '../plan.ts';
 
 /** A peer of a group that can be changed while it serves, as the API and the journal write it. */
 export interface Member {

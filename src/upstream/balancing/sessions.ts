@@ -1,4 +1,4 @@
-import { type Dictionary, monotonicMs } from '../zone/index.ts';
+import { type Dictionary, monotonicMs } from '../../zone/index.ts';
 
 /** A peer of a session. */
 interface Peer {

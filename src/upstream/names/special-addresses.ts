@@ -1,4 +1,4 @@
-import { contains, type Network, parseNetwork } from '../config/index.ts';
+import { contains, type Network, parseNetwork } from '../../config/index.ts';
 
 /**
  * Networks in which a client may not choose a host: those of IANA's registries of special-purpose addresses, multicast and what

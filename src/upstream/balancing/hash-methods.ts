@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { addressBytes } from '../config/index.ts';
-import { isOpen, type LivePeer, MAX_MISSES, peerAt, type PeerSet, type Pick } from './peer-set.ts';
+import { addressBytes } from '../../config/index.ts';
+import { isOpen, type LivePeer, MAX_MISSES, peerAt, type PeerSet, type Pick } from './live-peers.ts';
 import { roundRobin, smoothest } from './round-robin.ts';
 
 const POINTS_PER_WEIGHT = 160;

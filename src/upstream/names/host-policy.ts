@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Word } from '../../grammar/index.ts';
+import type { Word } from '../../../grammar/index.ts';
 import {
   addressBytes,
   type ArgReader,
@@ -9,7 +9,7 @@ import {
   parseNetwork,
   readers,
   type ReadScope,
-} from '../config/index.ts';
+} from '../../config/index.ts';
 import { embeddedAddress, SPECIAL_NETWORKS } from './special-addresses.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { MAX_ALIASES, NOT_FOUND, questionName, type ServiceData, TIMED_OUT } from './dns/index.ts';
+import { MAX_ALIASES, NOT_FOUND, questionName, type ServiceData, TIMED_OUT } from '../dns/index.ts';
 import { ResolveFault } from './host-policy.ts';
 import { type Known, KnownNames, type Wanted } from './known-names.ts';
-import type { Resolving } from './selection.ts';
+import type { Resolving } from '../interfaces.ts';
 
 /** nginx's messages for the codes of responses. */
 const REASONS: Readonly<Record<number, string>> = {

@@ -1,7 +1,7 @@
-import type { ServerAddress } from './peer-group.ts';
+import type { ServerAddress } from '../peer-group.ts';
 import { lookUpHost } from './known-names.ts';
 import { NameFault, type NameResolver } from './name-resolver.ts';
-import { addressOf, type ServerConfig } from './plan.ts';
+import { addressOf, type ServerConfig } from '../plan.ts';
 
 /** The addresses of a name, and when to look it up again (`undefined`: never). */
 interface FoundAddresses {

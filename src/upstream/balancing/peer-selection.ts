@@ -1,10 +1,9 @@
-import type { ErrorLog } from '../log/index.ts';
-import type { PeerTable } from '../zone/index.ts';
-import type { StickyMeter } from './peer-meter.ts';
-import { isPanicking, type LivePeer, type PeerSet, type Pick, type Progress } from './peer-set.ts';
-import type { Probing } from './probing.ts';
+import type { ErrorLog } from '../../log/index.ts';
+import type { PeerTable } from '../../zone/index.ts';
+import type { StickyMeter } from '../meters.ts';
+import { isPanicking, type LivePeer, type PeerSet, type Pick, type Progress } from './live-peers.ts';
+import type { Probing, BalancingInput, Outcome, Peer, PeerBinding, Selection } from '../interfaces.ts';
 import { boundPeer } from './round-robin.ts';
-import type { BalancingInput, Outcome, Peer, PeerBinding, Selection } from './selection.ts';
 
 /** What all selections of a group share until its peers change. */
 export interface GroupState {

@@ -2,9 +2,9 @@ import type { ErrorLog } from '../log/index.ts';
 import { type Counters, openDictionary, PeerTable, SharedText } from '../zone/index.ts';
 import { PeerGroup } from './peer-group.ts';
 import { upstreamKey } from './implicit-upstream.ts';
-import { AddressWatch, addressLookup } from './address-watch.ts';
-import { KnownAddresses } from './known-addresses.ts';
-import { NameResolver } from './name-resolver.ts';
+import { AddressWatch, addressLookup } from './names/address-watch.ts';
+import { KnownAddresses } from './names/known-addresses.ts';
+import { NameResolver } from './names/name-resolver.ts';
 import {
   addressesZone,
   membershipZone,
@@ -13,9 +13,8 @@ import {
   type UpstreamPlan,
   upstreamZoneName,
 } from './plan.ts';
-import type { ProbedGroup } from './probing.ts';
-import { KnownRequestHosts } from './request-hosts.ts';
 import type {
+  ProbedGroup,
   MemberLookup,
   MemberName,
   RequestHosts,
@@ -23,7 +22,8 @@ import type {
   UpstreamAddress,
   UpstreamGroup,
   Upstreams,
-} from './selection.ts';
+} from './interfaces.ts';
+import { KnownRequestHosts } from './names/request-hosts.ts';
 
 /** What the groups of a configuration need of a worker. */
 interface UpstreamScope {

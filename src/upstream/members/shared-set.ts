@@ -1,4 +1,4 @@
-import { type Member, MEMBER_CODES, MemberFault, PLAIN, readMembers } from './members.ts';
+import { type Member, MEMBER_CODES, MemberFault, PLAIN, readMembers } from './member.ts';
 
 /** The set of a group as gateways tell it each other. */
 export interface SharedSet {
