@@ -95,7 +95,7 @@ function banner(
     process.env['DATABASE_URL'] === undefined
       ? `embedded, ${data}/pg   roles: authenticator, anon, web_user`
       : 'DATABASE_URL   served: schema api, as role anon';
-  return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (checked: ${count('error')} errors, ${count('warning')} warnings)
+  return `gw ${VERSION} · node ${process.versions.node} · ${plan?.main.workers} workers · conf ${source.name} (gw check: ${count('error')} errors, ${count('warning')} warnings)
   postgres  ${database}
   kv        embedded lmdb, ${data}/kv
   console   ${url}/_gw/

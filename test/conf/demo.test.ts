@@ -63,7 +63,7 @@ test.for(users)(
     const data = dataDir(t, user);
     const first = await tryDemo(user, data);
     const banner =
-      /^gw \S+ · node \S+ · 2 workers · conf conf\/demo\.conf \(checked: 0 errors, 0 warnings\)\n/;
+      /^gw \S+ · node \S+ · 2 workers · conf conf\/demo\.conf \(gw check: 0 errors, 0 warnings\)\n/;
     expect(first.replace(LOSSES, '')).toMatch(banner);
     await tryDemo(user, data);
     // `stop` has checked the process group; PostgreSQL removes this file when it ends in good order.
@@ -76,7 +76,7 @@ test.runIf(isRoot)(
   async (t) => {
     const data = dataDir(t, 'root');
     chmodSync(dirname(data), 0o700);
-    expect(await tryDemo('root', data)).toContain('(checked: 0 errors, 1 warnings)');
+    expect(await tryDemo('root', data)).toContain('(gw check: 0 errors, 1 warnings)');
   },
 );
 

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startEmbeddedPostgres } from '../../../src/modules/dbrest/embedded/index.ts';
+import { runEmbeddedInit, startEmbeddedPostgres } from '../../../src/modules/dbrest/embedded/index.ts';
 import { startProgram } from '../../harness/program.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -22,7 +22,7 @@ const log = { write: () => undefined };
 
 /** Starts embedded PostgreSQL and keeps running, or prints why it cannot start. */
 const PROGRAM = `
-  import { startEmbeddedPostgres } from '~/src/modules/dbrest/embedded/index.ts';
+  import { runEmbeddedInit, startEmbeddedPostgres } from '~/src/modules/dbrest/embedded/index.ts';
   const starting = startEmbeddedPostgres({ dataDir: process.argv[2], log: { write() {} } });
   starting.then(({ dsn }) => console.log(dsn), ({ message }) => console.log(message));
   setInterval(() => undefined, 60_000);
@@ -82,6 +82,30 @@ test('a start on a directory whose server runs joins it, and its stop leaves it 
   await guest.stop();
   expect(await query(owner.dsn, 'select 1 as n')).toEqual([{ n: 1 }]);
   await owner.stop();
+});
+
+const INIT_FAULTS = [
+  { sql: 'create table é (id int);\n  selec 1;', message: 'syntax error at or near "selec"', at: ':2:3' },
+  {
+    sql: 'create table a (id int);\ninsert into missing values (1);',
+    message: 'relation "missing" does not exist',
+    at: ':2:13',
+  },
+  { sql: 'create table a (id int);\nselect 1/0;', message: 'division by zero', at: '' },
+];
+
+test('a fault in the initial SQL is told at its place, and nothing of the file stays', async () => {
+  const dataDir = join(dir, 'init');
+  const server = await startEmbeddedPostgres({ dataDir, log });
+  const file = join(dir, 'init.sql');
+  for (const { sql, message, at } of INIT_FAULTS) {
+    writeFileSync(file, sql);
+    await expect(runEmbeddedInit({ dsn: server.dsn, dataDir, file })).rejects.toThrow(
+      new Error(`"dbrest_embedded_init" failed: ${message} in ${file}${at}`),
+    );
+  }
+  expect(await query(server.dsn, `select to_regclass('a') as a`)).toEqual([{ a: null }]);
+  await server.stop();
 });
 
 test('a start recovers from a server that was killed, and from an interrupted creation', async () => {

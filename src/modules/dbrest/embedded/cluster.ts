@@ -129,10 +129,21 @@ export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Pro
     // The directory belongs to another account: root must not follow a link of it.
     await writeFile(marker, `${file}\n`, { flag: 'wx' });
   } catch (cause) {
-    throw new Error(`"dbrest_embedded_init" failed in "${file}": ${(cause as Error).message}`, { cause });
+    const { message, position } = cause as Error & { readonly position?: string };
+    const place = position === undefined ? file : `${file}:${lineAndColumn(sql, Number(position))}`;
+    throw new Error(`"dbrest_embedded_init" failed: ${message} in ${place}`, { cause });
   } finally {
     await client.end();
   }
+}
+
+/** `line:column` of a character; PostgreSQL counts characters from 1, in the whole text of a query. */
+function lineAndColumn(text: string, position: number): string {
+  const lines = [...text]
+    .slice(0, position - 1)
+    .join('')
+    .split('\n');
+  return `${lines.length}:${[...(lines.at(-1) ?? '')].length + 1}`;
 }
 
 async function exists(path: string): Promise<boolean> {
