@@ -159,6 +159,21 @@ const broken: readonly {
     says: ['src/log/b.ts:1 imports @scope/x: its home is "http" already'],
   },
   {
+    rule: 'a package that few configurations need is loaded for them',
+    it: 'it is imported with the file',
+    files: {
+      'src/redis/a.ts': `import type { Redis } from 'ioredis';
+        export type All = typeof import('ioredis');
+        export const load = () => import('ioredis');
+        import { Command } from 'ioredis';
+        export { Cluster } from 'ioredis';`,
+    },
+    says: [
+      'src/redis/a.ts:4 imports ioredis: it is loaded when it is needed',
+      'src/redis/a.ts:5 imports ioredis: it is loaded when it is needed',
+    ],
+  },
+  {
     rule: 'importing a file of a module changes nothing',
     it: 'a file acts, keeps state or asks the outside world',
     files: {

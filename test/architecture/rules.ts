@@ -62,6 +62,16 @@ const HOMES: Readonly<Record<string, string>> = {
 /** Packages of data structures, which every folder may import. */
 const HOMELESS: ReadonlySet<string> = new Set(['lru-cache']);
 
+/** Packages that few configurations need: they cost the others neither time nor memory. */
+const LOADED_LATE: ReadonlySet<string> = new Set([
+  'ioredis',
+  'pg',
+  'lmdb',
+  'jose',
+  'csv-parse',
+  '@node-rs/bcrypt',
+]);
+
 const MAX_LINES = 500;
 
 /** The rules that can be checked with imports and text. */
@@ -74,6 +84,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'nothing is cast through unknown': noCastsThroughUnknown,
   'a folder is entered through its index.ts': foldersHaveOneEntry,
   'a dependency has one home': dependenciesHaveOneHome,
+  'a package that few configurations need is loaded for them': packagesAreLoadedLate,
   'importing a file of a module changes nothing': sideEffectsOf,
   [`files stay under ${MAX_LINES} lines`]: filesAreShort,
   'private members are called #name': privateMembersAreNamed,
@@ -137,6 +148,12 @@ function rulesAreLazy(tree: readonly SourceFile[]): string[] {
     if (folder === '' || path.startsWith(`${folder}rules/`)) return undefined;
     return lazy && path === `${folder}index.ts` ? undefined : 'rules are read lazily, by the module alone';
   });
+}
+
+function packagesAreLoadedLate(tree: readonly SourceFile[]): string[] {
+  return eachImport(tree, (_, { target, lazy, isType }) =>
+    LOADED_LATE.has(target) && !lazy && !isType ? 'it is loaded when it is needed' : undefined,
+  );
 }
 
 /** `x as unknown as T` hides from the compiler that a type has changed. */

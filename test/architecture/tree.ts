@@ -19,6 +19,8 @@ export interface Import {
   readonly bare: boolean;
   /** `import('./x.ts')`. */
   readonly lazy: boolean;
+  /** Nothing of it is left when the types are gone. */
+  readonly isType: boolean;
 }
 
 export interface SourceFile {
@@ -52,7 +54,9 @@ export function parseFile(path: string, text: string): SourceFile {
       if (typeof specifier !== 'string') return true;
       const bare = node.type === 'ImportDeclaration' && (node['specifiers'] as Node[]).length === 0;
       const lazy = node.type === 'ImportExpression';
-      imports.push({ ...resolve(path, specifier), line: lineOf(node), bare, lazy });
+      const isType =
+        node.type === 'TSImportType' || node['importKind'] === 'type' || node['exportKind'] === 'type';
+      imports.push({ ...resolve(path, specifier), line: lineOf(node), bare, lazy, isType });
       return true;
     });
   }
