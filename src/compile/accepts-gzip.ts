@@ -6,8 +6,8 @@ type Gzip = Pick<CoreConfig, 'gzipHttpVersion' | 'gzipProxied' | 'gzipDisable'>;
 type Test = (x: Exchange) => boolean;
 
 /**
- * Compiles the test for whether a response may be sent in gzip (nginx: ngx_http_gzip_ok). Responses to subrequests are
- * only parts of a response, so they may not.
+ * Compiles the test for whether a response may be sent in gzip (nginx: ngx_http_gzip_ok). Responses to subrequests must
+ * not be, as they are only parts of a response.
  */
 export function compileAcceptsGzip({ gzipHttpVersion, gzipProxied, gzipDisable }: Gzip, build: Build): Test {
   for (const name of ['accept-encoding', 'via', 'authorization']) build.needHeader(name);

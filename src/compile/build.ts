@@ -56,7 +56,7 @@ export interface CompileWatch extends ExchangeWatch {
 
 type Text = (x: Exchange) => string;
 
-/** Compiles a value with variables to one closure. `getter` returns the closure of a variable. */
+/** Compiles a value with variables to a closure. `getter` returns the closure of a variable. */
 function compileValue({ parts }: ComplexValue, getter: (variable: string) => Getter): Text {
   const pieces = parts.map((part) => (typeof part === 'string' ? part : orEmpty(compilePart(part, getter))));
   const [first = '', second] = pieces;
@@ -126,7 +126,7 @@ function compileTypeOf(
 type Types = Readonly<Record<string, string>>;
 
 const NO_TYPES: Types = {};
-/** Content types of locations that are not exact, by their config. */
+/** Content types of locations other than exact ones, by their config. */
 const contentTypes = new WeakMap<CoreConfig, (x: Exchange) => string>();
 /** Types by extension, once for all locations that inherit them. */
 const extensions = new WeakMap<Types, ReadonlyMap<string, string>>();
@@ -140,7 +140,7 @@ function extensionOf(uri: string): string {
   return dot > uri.lastIndexOf('/') + 1 ? uri.slice(dot + 1).toLowerCase() : '';
 }
 
-/** The parts of a request that the compiled closures use. Transports copy no others. */
+/** The parts of a request that the compiled closures use. Transports copy only these. */
 export interface RequestNeeds {
   readonly headers: Set<string>;
   allHeaders: boolean;
@@ -167,13 +167,13 @@ interface LocationOwn {
   /** The names of its server. */
   readonly serverNames: readonly ServerName[];
   readonly origins: Build['origins'];
-  /** The variables that its configuration defines, by name. */
+  /** The variables that the location's configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
-  /** Its `if` blocks, by their index in it. */
+  /** The location's `if` blocks, by their index in it. */
   readonly blocks: ReadonlyMap<number, Handler>;
 }
 
-/** The build of a part of one location. A part that did not look at the location may serve others as well. */
+/** The build of a part of one location. Other locations may share the part if it has not read `location`. */
 export class LocationBuild implements Build {
   readonly prefix: string;
   readonly log: ErrorLog;
@@ -213,7 +213,7 @@ export class LocationBuild implements Build {
     return this.#location;
   }
 
-  /** Called when the part is compiled: true if it does not depend on the location. It cannot look at it afterwards. */
+  /** Called when the part is compiled. True if it does not depend on its location, which it cannot read afterwards. */
   share(): boolean {
     if (this.#sharing === 'undecided') this.#sharing = 'shared';
     return this.#sharing === 'shared';
@@ -282,7 +282,7 @@ export class LocationBuild implements Build {
     const defined = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : undefined;
     if (defined)
       return slot === undefined ? defined.compile(this) : definedIn(slot, defined.compile(this), defined);
-    // A named capture hides an argument or header of the same name; `set` does so only after it has run (nginx).
+    // A named capture hides an argument or header of the same name. `set` hides it only after it has run (nginx).
     if (slot !== undefined && !Object.hasOwn(assigned, name)) return (x) => x.slots?.[slot];
     const builtIn = this.#builtIn(name);
     if (slot === undefined && !builtIn) throw new Error(`variable "${name}" is unknown in this worker`);
@@ -370,7 +370,7 @@ export class LocationBuild implements Build {
     this.#needsPeer = true;
   }
 
-  /** Whether this location needs the peer's address; final when the location is compiled. */
+  /** True if this location needs the peer's address; final when the location is compiled. */
   get needsPeer(): boolean {
     return this.#needsPeer;
   }

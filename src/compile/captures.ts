@@ -13,7 +13,7 @@ export function capturesOf({ names }: Pick<RegexConfig, 'names'>, { slots }: Var
   return names.map((name) => [name, slots[name.toLowerCase()] as number] as const);
 }
 
-/** Sets `$1` … `$9` and the named captures of a request. A group that did not take part is empty. */
+/** Sets `$1` … `$9` and the named captures of a request. A group that did not match is empty. */
 export function keepCaptures(x: Exchange, captures: RegExpExecArray, slots: Captures): void {
   x.captures = captures;
   for (const [name, slot] of slots) (x.slots ??= [])[slot] = captures.groups?.[name] ?? '';

@@ -30,10 +30,10 @@ export interface PortHandler {
   /** Absent on ports without TLS. */
   readonly tls?: PortTls | undefined;
   readonly http2?: Http2Rules | undefined;
-  /** The rules for heads while the server is not known. */
+  /** The rules for heads until the server is known. */
   readonly head: HeadRules;
   readonly headLimits: HeadLimits;
-  /** The rules of the server of a host; absent where all have the same. `undefined`: none has that name. */
+  /** Returns the rules of a host's server; `undefined`: no server has the name. Absent if all rules are equal. */
   readonly headOf?: ((host: string) => HeadRules | undefined) | undefined;
   readonly needs: RequestNeeds;
   /** Shared by all ports of a configuration. */
@@ -41,9 +41,9 @@ export interface PortHandler {
   /** The default server's rules and name, for requests that are refused before a server is chosen. */
   readonly rules: ResponseRules;
   readonly serverName: string;
-  /** Makes a request that is refused that of the server with its host: the response has its headers and error pages. */
+  /** Assigns a refused request to its host's server: the response has that server's headers and error pages. */
   readonly enter: (x: Exchange) => void;
-  /** Makes a request whose line is refused one of the default server: nothing else is known of it. */
+  /** Assigns a request with a refused request line to the default server: its host is not known. */
   readonly enterByLine: (x: Exchange) => void;
   /** Never throws and never rejects. */
   readonly serve: Handler;
@@ -62,7 +62,7 @@ export interface CompiledGateway {
   readonly view: GatewayView;
 }
 
-/** What compiling needs besides the plan. */
+/** The inputs of a compile besides the plan. */
 interface CompileOptions {
   readonly modules: readonly AnyModule[];
   readonly worker: WorkerScope;
@@ -107,7 +107,7 @@ export async function compileGateway(
   };
 }
 
-/** Returns the step that writes requests to the log tail, if a location shows it. */
+/** Returns the step that writes requests to the log tail, if a location shows the tail. */
 function requestTailOf({ zones }: GatewayPlan, worker: WorkerScope): LogStep | undefined {
   if (!zones.some(({ name }) => name === LOG_TAIL.name)) return undefined;
   return compileRequestTail(openRing(worker.zone(LOG_TAIL.name), worker.workerId));
@@ -162,7 +162,7 @@ function compileHeads({ heads, servers }: PortPlan, plan: GatewayPlan): PortHand
   return (host) => names.find(host).server;
 }
 
-/** Tells whether the port has a single server without regex names, which serves every host. */
+/** Tells whether the port has a single server and no regex names, so that it serves every host. */
 function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled): boolean {
   return (
     !ssl && servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex')
@@ -208,7 +208,7 @@ function byName(port: PortPlan, { plan, servers, context }: Compiled): Serving {
       const { server, refusal } = find(x);
       const status = refusal?.(x) ?? 0;
       if (status === 0) return server.serve(x);
-      // As in nginx, a misdirected request stays with the server that the handshake named.
+      // As in nginx, a misdirected request gets its response from the server that the handshake named.
       const named = x.request.connection?.tls?.serverName.toLowerCase() ?? '';
       (status === 421 ? names.find(named).server.server : server).enter(x);
       return x.end(status);

@@ -30,7 +30,7 @@ export function connectionRules(core: CoreConfig, build: Build): ConnectionRules
   };
 }
 
-/** Gives the settings of redirects. */
+/** Returns the settings of redirects. */
 export function redirectRules(core: CoreConfig): ResponseRules['redirects'] {
   return {
     isAbsolute: core.absoluteRedirect,
@@ -66,8 +66,8 @@ export function serverTokens(
 }
 
 /**
- * Guards `render` against recursion, for example by a variable with the length of the head, which includes the `Server`
- * line. The inner call returns the plain token.
+ * Guards `render` against recursion, for example by a variable that has the length of the head, which includes the
+ * `Server` line. The inner call returns the plain token.
  */
 function withoutRecursion(plain: string, render: (x: Exchange) => string): (x: Exchange) => string {
   let isRendering = false;
@@ -84,7 +84,7 @@ function withoutRecursion(plain: string, render: (x: Exchange) => string): (x: E
 
 const REDIRECTS: ReadonlySet<unknown> = new Set([301, 302, 303, 307, 308]);
 
-/** The error pages of a location whose module has a format for errors of its own: `has` tells about `error_page` alone. */
+/** The error pages of a location whose module formats errors itself. `has` is about `error_page` only. */
 class FormattedErrors extends Map<number, Handler> {
   readonly #format: Handler;
 
@@ -98,14 +98,12 @@ class FormattedErrors extends Map<number, Handler> {
   }
 }
 
-/** Tells whether the module of a location has a format of its own for errors. */
+/** Tells whether the module of a location formats errors itself. */
 export function formatsErrors({ errorPages }: ResponseRules): boolean {
   return errorPages instanceof FormattedErrors;
 }
 
-/**
- * Compiles `error_page` of one location. The first directive that names a status wins (nginx); `format` responds to what is left.
- */
+/** Compiles `error_page` of one location. The first directive with a status wins (nginx). `format` gets the others. */
 export function compileErrorPages(
   pages: readonly ErrorPageConfig[] | undefined,
   format: Handler | undefined,
@@ -143,7 +141,7 @@ function compilePage({ target, response }: ErrorPageConfig, build: Build): Handl
   };
 }
 
-/** Compiles `post_action`: a subrequest after the response, which is not awaited. Subrequests run none. */
+/** Compiles `post_action`: a subrequest after the response, which is not awaited. Subrequests do not run it. */
 export function compilePostAction(uri: string | undefined): readonly LogStep[] {
   return uri === undefined ? [] : [(x) => void x.subrequest({ uri, method: x.method, keep: 'head' })];
 }

@@ -78,7 +78,7 @@ interface RegexMatch<T> {
   readonly captures: RegExpExecArray;
 }
 
-/** The result of a search. */
+/** The result of a search for a location. */
 interface FoundLocation<T> {
   readonly target: T;
   /** The regex locations that matched, outermost first. Each sets its captures. */
@@ -96,7 +96,7 @@ export interface LocationEntry<T> {
 interface PrefixEntry<T> {
   readonly found: FoundLocation<T>;
   readonly inner: LocationLevel<T> | undefined;
-  /** `^~`: the regexes of this level are not tried. */
+  /** `^~`: the regexes of this level are skipped. */
   readonly stop: boolean;
 }
 

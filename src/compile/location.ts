@@ -48,7 +48,7 @@ export function enter(x: Exchange, rules: ResponseRules): void {
 export class Turns {
   #sinceMs = performance.now();
 
-  /** To be awaited regularly; waits only if the current turn has lasted long enough. */
+  /** Call this regularly and await the result. It waits only if the current turn has lasted long enough. */
   async take(): Promise<void> {
     if (performance.now() - this.#sinceMs < TURN_MS) return;
     await nextTurn();
@@ -66,7 +66,7 @@ export interface LocationHandler {
   /** On server level: runs before everything else. */
   readonly postRead: Handler | undefined;
   readonly rewrite: Handler | undefined;
-  /** The access phase alone, for requests that others contain. */
+  /** The access phase alone, for the requests inside a batch. */
   readonly access: Handler | undefined;
   /** The phases after the rewrite phase. */
   readonly respond: Handler;
@@ -132,15 +132,15 @@ export async function compileLocation(
   };
 }
 
-/** What a module contributes to a location. */
+/** The contribution of a module to a location. */
 interface CompiledPart {
   readonly parts: LocationParts;
   readonly needsPeer: boolean;
-  /** It was compiled without a look at its location. */
+  /** True if it was compiled without reading its location. */
   readonly isShared: boolean;
 }
 
-/** What the locations of one server share, by what it was compiled from. */
+/** The compiled parts that the locations of a server share, by the objects that they were compiled from. */
 interface SharedHandlers {
   readonly parts: ByOrigins<CompiledPart>;
   readonly rules: ByOrigins<CompiledRules>;
@@ -164,8 +164,8 @@ interface PartsContext {
 }
 
 /**
- * Compiles the modules of a location. Most of ten thousand locations differ in one directive, so parts are shared by the
- * locations of a server that have the same configs, unless a module has looked at its location.
+ * Compiles the modules of a location. Most of ten thousand locations differ in one directive, so locations of a server
+ * that have the same configs share parts, unless a module has read its location.
  */
 function compileParts(
   plan: LocationPlan,
@@ -202,7 +202,7 @@ function sharedBy<T>(
 
 /**
  * The message about a client that closed its connection has the level `info` and shows the client's address, which is
- * no longer available then.
+ * no longer available by then.
  */
 function logsClientAborts({ errorLogs = [] }: CoreConfig): boolean {
   return errorLogs.some(({ level }) => level === 'info' || level === 'debug');
@@ -244,8 +244,8 @@ function rewriteOf({ core: { skipped } }: LocationPlan, steps: readonly Handler[
 }
 
 /**
- * Responds where a directive is not supported and the configuration loads all the same (`compat skip`). No `error_page` applies:
- * it could make another response of it.
+ * Responds where the configuration needs an unsupported directive and loads nevertheless (`compat skip`). No
+ * `error_page` applies, because it could change the status.
  */
 function notServed(directive: string): Handler {
   return (x) => {
@@ -271,7 +271,7 @@ async function compileBlocks({ blocks = [] }: LocationPlan, context: LocationCon
   return { ifs, except };
 }
 
-/** Whether a directive such as `proxy_pass` responds in a location. */
+/** True if a directive such as `proxy_pass` responds in a location. */
 function passes({ modules }: LocationPlan, known: readonly AnyModule[]): boolean {
   return known.some(({ name, content = [] }) =>
     [content]
@@ -295,8 +295,8 @@ export function beginLocationRewrite(x: Exchange): void {
 }
 
 /**
- * Enters an `if` block. The last one entered replaces the location (nginx ngx_http_script_if_code), but if an earlier one
- * passes requests on and the last does not, a request is passed on without an upstream, which fails.
+ * Enters an `if` block. The last one entered replaces the location (nginx ngx_http_script_if_code). But if an earlier
+ * one forwards requests and the last does not, the request is forwarded without an upstream, which fails.
  */
 function enterBlock({ rules, needsPeer, rewrite, respond }: LocationHandler, doesPass: boolean): Handler {
   const own: AfterRewrite = { passes: doesPass, respond };
@@ -367,7 +367,7 @@ function rulesOf(
     );
     return { rules, needsPeer: build.needsPeer };
   };
-  // The watch tells locations by their rules, and requests are counted by location.
+  // The watch identifies locations by their rules, and requests are counted by location.
   if (context.watch || context.countsRequests) return make();
   return sharedBy(context.shared.rules, [plan.core, ...defining], { used, make });
 }

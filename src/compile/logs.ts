@@ -24,7 +24,7 @@ export class ErrorLogs {
     this.#main = main;
   }
 
-  /** Levels that inherit their logs have the same list object, so they share open logs. */
+  /** Levels that inherit their logs have the same list object, so they share the open logs. */
   of(targets: readonly ErrorLogTarget[] | undefined): ErrorLog {
     if (!targets || targets === this.#main) return this.#worker.log;
     const known = this.#opened.get(targets) ?? this.#open(targets);
@@ -71,8 +71,8 @@ interface CountedLocation {
 type ByStatus = (Counter | undefined)[];
 
 /**
- * Counts the requests of one location: one series per method and status that occurs, and two histograms. All of them
- * are created on first use, so that unused locations take no room.
+ * Counts the requests of one location: one series per method and status that occurs, and two histograms. They are
+ * created on first use, so that unused locations take no memory.
  */
 export function compileRequestCounter(counters: Counters, counted: CountedLocation): LogStep {
   const labels = { server: counted.server, location: counted.location };
@@ -105,13 +105,13 @@ function methodLabel(method: string): string {
   return METHODS.has(method) ? method : 'other';
 }
 
-/** Returns a status that HTTP or nginx defines as it is, and others as their class. */
+/** Returns a status that HTTP or nginx defines unchanged, and the class of any other. */
 function codeLabel(status: number): string {
   const isKnown = status === 444 || status === 499 || !statusLine(status).endsWith(' ');
   return isKnown ? String(status) : `${Math.floor(status / 100)}xx`;
 }
 
-/** Limit of one worker: more lines could not be read, and writing them would slow down the requests. */
+/** Limit of one worker. Nobody could read more lines, and writing them would slow down the requests. */
 const LINES_PER_SECOND = 20;
 
 /**

@@ -42,7 +42,7 @@ function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): voi
   return undefined;
 }
 
-/** Wraps a handler so that its failures become responses and never escape: 500, or the status of an `HttpFault`. */
+/** Wraps a handler so that a failure becomes a response: 500, or the status of an `HttpFault`. Never rejects. */
 export function respondingToFailures(handler: Handler): Handler {
   return (x) => {
     try {

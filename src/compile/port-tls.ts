@@ -9,9 +9,9 @@ export interface TlsTarget {
   readonly plan: TlsPlan;
   /** True if the client asked for a name of that server. */
   readonly namesServer: boolean;
-  /** That server speaks HTTP/2. */
+  /** True if that server speaks HTTP/2. */
   readonly http2: boolean;
-  /** Names the pairs that have to be read for this connection; absent: the plan has all. */
+  /** Returns the names of the pairs to read for this connection. Absent: the plan has all pairs. */
   readonly pairs?: ((connection: NewConnection) => readonly PairPaths[]) | undefined;
 }
 

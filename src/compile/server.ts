@@ -57,7 +57,7 @@ interface Target {
 const MAX_INTERNAL_REDIRECTS = 10;
 const MAX_SUBREQUEST_DEPTH = 50;
 const DEPTH = stateKey<number>('depth of a subrequest');
-/** Most subrequests that the subrequests of one request make: in a cycle of two each, the depth alone allows 2 to the 50th. */
+/** Most subrequests that a request's subrequests make. With two in each, the depth alone would allow 2^50. */
 const MAX_NESTED_SUBREQUESTS = 2_000;
 const NESTED = stateKey<number>('subrequests of subrequests');
 
@@ -101,7 +101,7 @@ export class ServerHandler implements Router {
     return this.#root.rules;
   }
 
-  /** Compiles the names of the pairs that a new connection is shown, if they depend on the client. */
+  /** Compiles the names of the pairs for a new connection, if they depend on the client. */
   pairs(): ((connection: NewConnection) => readonly PairPaths[]) | undefined {
     const { pairs, rules } = this.#root;
     return (
@@ -134,22 +134,22 @@ export class ServerHandler implements Router {
     return isOver(x, round) ? undefined : this.#rewrite(x);
   }
 
-  /** Makes a request that of this server, without serving it. */
+  /** Assigns a request to this server without serving it. */
   enter(x: Exchange): void {
     enter(x, this.#root.rules);
     x.serverName = this.name;
   }
 
   /**
-   * Makes a request whose head is refused one of this server, as in nginx, and one of its location where that has a format of
-   * its own for errors: clients of an API expect no page.
+   * Assigns a request with a refused head to this server, as in nginx. If its location formats errors itself, the
+   * request is assigned to the location: clients of an API expect no page.
    */
   enterRefused(x: Exchange): void {
     this.enter(x);
     this.#enterFormat(x);
   }
 
-  /** The same for a request whose line is refused, to which no rules of the server apply (nginx). */
+  /** As `enterRefused`, for a refused request line. No rules of the server apply (nginx). */
   enterByLine(x: Exchange): void {
     x.serverName = this.name;
     this.#enterFormat(x);
@@ -219,7 +219,7 @@ export class ServerHandler implements Router {
   }
 
   async rehearse(x: Exchange): Promise<Pick<LocationFacts, 'place' | 'path'> | undefined> {
-    // Pages for errors are made where the request around it gets its response.
+    // Error pages are left to the request that contains this one.
     x.errorPagesEnded = true;
     if (await isStopped(x, this.#root, beginRewritePhase)) return undefined;
     for (let searches = 0; searches <= MAX_INTERNAL_REDIRECTS; searches++) {
@@ -241,7 +241,7 @@ export class ServerHandler implements Router {
     return undefined;
   }
 
-  /** `step` gives what the log says of the last of too many redirects. */
+  /** `step` returns the text by which the log names the last of too many redirects. */
   #again(x: Exchange, step: () => string, serve: Handler): void | Promise<void> {
     x.internalRedirects++;
     x.internal = true;
@@ -253,7 +253,7 @@ export class ServerHandler implements Router {
     })(x);
   }
 
-  /** Runs the rewrites of the server level, then goes on to a location. */
+  /** Runs the rewrites of the server level, then continues with a location. */
   #rewrite(x: Exchange): void | Promise<void> {
     const { rewrite, needsPeer } = this.#root;
     if (!rewrite) return this.#route(x);
@@ -336,7 +336,7 @@ function handlerFor(x: Exchange, location: LocationHandler): LocationHandler {
   return except.methods.has(x.method) ? location : except.handler;
 }
 
-/** Runs the rewrite phase of a request that is only rehearsed. Resolves to whether it has got a response. */
+/** Runs the rewrite phase of a rehearsed request. Resolves to true if the request now has a response. */
 async function isStopped(
   x: Exchange,
   { rules, rewrite }: LocationHandler,
@@ -351,8 +351,8 @@ async function isStopped(
 }
 
 /**
- * Whether the announced length of the body is too large: then the request is refused before the body is read. The error
- * page for that is served all the same.
+ * True if the announced length of the body is too large. The request is then refused before its body is read, but the
+ * error page for 413 is served.
  */
 function isTooLarge({ request, rules, inErrorPage }: Exchange): boolean {
   return rules.maxBodyBytes > 0 && request.contentLength > rules.maxBodyBytes && !inErrorPage;
@@ -364,14 +364,14 @@ function add(level: LocationLevel<Target>, match: LocationMatch, entry: Location
   else if (match.kind === 'regex') level.addRegex({ ...entry, regex: compileRegex(match.regex) });
 }
 
-/** Counts a subrequest that another one has made; returns how many there are of the client's request. */
+/** Counts a subrequest of a subrequest. Returns the number of them in the client's request. */
 function countNested({ main }: Exchange): number {
   const nested = (main.state(NESTED) ?? 0) + 1;
   main.setState(NESTED, nested);
   return nested;
 }
 
-/** Refuses one subrequest too many; the log has said so for the first. */
+/** Refuses a subrequest beyond the limit. Only the first one over the limit is logged. */
 function endWithoutPage(x: Exchange): void {
   x.errorPagesEnded = true;
   x.end(500);

@@ -1,14 +1,14 @@
-/** A place in a `ByOrigins`. */
+/** The slot of a value in a `ByOrigins`. */
 interface Slot<T> {
   next?: Map<object, Slot<T>>;
   value?: T;
 }
 
-/** Values by the objects that they were made from, in order; what most values have in common comes first. */
+/** Values by the objects that they were made from. Put objects that many values share first. */
 export class ByOrigins<T> {
   readonly #root: Slot<T> = {};
 
-  /** Returns the place of the value that was or will be made from these objects. */
+  /** Returns the slot for the value that is made from these objects. */
   slot(origins: readonly object[]): Slot<T> {
     let slot = this.#root;
     for (const origin of origins) {

@@ -21,7 +21,7 @@ import type { Upstreams } from '../upstream/index.ts';
 import { ServerNames } from './server-names.ts';
 import type { ServerHandler } from './server.ts';
 
-/** Returns the name of a server in metrics and views; a server without a name is called by its first address. */
+/** Returns the name of a server in metrics and views: its name, or its first address if it has none. */
 export function serverLabel(server: ServerPlan, { servers, ports }: GatewayPlan): string {
   const port = ports.find((candidate) => candidate.servers.includes(servers.indexOf(server)));
   return server.name || (port ? addressText(port.address) : '');
@@ -45,10 +45,10 @@ function contentDirective(
   return field && Object.keys(directives).find((name) => directives[name]?.into === field);
 }
 
-/** What a view needs besides the plan. */
+/** The inputs of a view besides the plan. */
 interface ViewOptions {
   readonly modules: readonly AnyModule[];
-  /** By their index in the plan. */
+  /** By index in the plan. */
   readonly servers: readonly ServerHandler[];
   readonly upstreams: Upstreams;
 }

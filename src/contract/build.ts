@@ -44,7 +44,7 @@ export interface Build {
   contentType(): (x: Exchange) => string;
   /** Compiles a regex match. A match sets `$1` … `$9` and the named captures of the request. */
   matcher(regex: RegexConfig): (x: Exchange, text: string) => boolean;
-  /** Compiles what `set` does: fills the slot of a variable, or assigns to a built-in one. */
+  /** Compiles an assignment as `set` makes it: fills the slot of a variable, or assigns to a built-in one. */
   assign(name: string): (x: Exchange, value: string) => void;
   /**
    * Returns the handler that enters the `if` at this index in the location (`ReadScope.nth`): the block's configuration

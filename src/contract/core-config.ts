@@ -9,7 +9,7 @@ export type ListenAddress =
       readonly kind: 'inet';
       readonly host: string;
       readonly port: number;
-      /** An IPv6 socket that takes IPv4 connections, too (`ipv6only=off`). */
+      /** An IPv6 socket that also accepts IPv4 connections (`ipv6only=off`). */
       readonly isDual?: true;
     }
   | { readonly kind: 'unix'; readonly path: string };
@@ -33,7 +33,7 @@ export interface ListenConfig {
   readonly engine?: 'uws' | 'node';
   /** HTTP/2 for all servers of the address. */
   readonly http2?: true;
-  /** UDP: not listened on. */
+  /** `quic`: UDP, on which gw does not listen. */
   readonly quic?: true;
 }
 
@@ -76,7 +76,7 @@ export interface ErrorPageConfig {
 /** MIME types by file name extension, lower case. */
 export type MimeTypes = Readonly<Record<string, string>>;
 
-/** Which proxied requests get compressed responses (nginx: `gzip_proxied`). */
+/** The proxied requests whose responses are compressed (nginx: `gzip_proxied`). */
 export type GzipProxied =
   'off' | 'expired' | 'no-cache' | 'no-store' | 'private' | 'no_last_modified' | 'no_etag' | 'auth' | 'any';
 /** The directory of a location's files. Paths are absolute unless they begin with a variable. */
@@ -97,7 +97,7 @@ export interface EnvironmentVariable {
   readonly value?: string;
 }
 
-/** `path [level1 [level2 [level3]]]`: each level is how many hexadecimal digits its directories have. */
+/** `path [level1 [level2 [level3]]]`: each level is the number of hexadecimal digits of its directories. */
 export interface TempPath {
   /** Absolute. */
   readonly path: string;
@@ -147,7 +147,7 @@ export interface CoreConfig {
   /** Set in the `check` block only: rules, followed by the reason. */
   readonly checkIgnore?: readonly (readonly string[])[];
   readonly checkSelect?: readonly string[];
-  /** The least severity of a finding of `gw check` that refuses the configuration. */
+  /** The lowest severity of a finding of `gw check` for which the configuration is refused. */
   readonly checkRefuse?: 'never' | 'error' | 'warning';
   /** False: findings are not logged at a start and a reload. */
   readonly checkLog?: boolean;
@@ -191,11 +191,11 @@ export interface CoreConfig {
   readonly serverTokens: 'on' | 'off' | 'build' | ComplexValue;
   readonly errorPages?: readonly ErrorPageConfig[];
   readonly internal?: true;
-  /** Whether all access checks must allow a request, or any one of them. */
+  /** `all`: every access check must allow a request. `any`: one of them must. */
   readonly satisfy: 'all' | 'any';
   /** Delay of a 401. */
   readonly authDelayMs: number;
-  /** The directive or variable that gw does not support, on which the block depends: its requests get 501 (`compat skip`). */
+  /** A directive or variable that the block needs and gw does not support: requests get 501 (`compat skip`). */
   readonly skipped?: string;
   readonly absoluteRedirect: boolean;
   readonly serverNameInRedirect: boolean;
@@ -227,11 +227,11 @@ export interface CoreConfig {
   /** Stored responses have tags, in the header of `cacheTagsHeader`. */
   readonly cacheTags?: true;
   readonly cacheTagsHeader: string;
-  /** The cluster whose gateways purge what is purged here. */
+  /** The cluster whose gateways purge the same entries as this one. */
   readonly purgeCluster?: string;
-  /** What becomes of stored responses when purges of other gateways were missed. */
+  /** The treatment of stored responses when purges of other gateways were missed. */
   readonly purgeOnGap: 'expire' | 'keep';
-  /** Whether reading a variable that `set` has not filled yet is logged. */
+  /** True to log each read of a variable that `set` has not filled yet. */
   readonly uninitializedVariableWarn: boolean;
 }
 

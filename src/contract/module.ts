@@ -17,19 +17,19 @@ import type { Build } from './build.ts';
 import type { ModuleRule, Sensitive } from './rule.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
 
-/** What `gw check --live` passes to modules that check their peers. */
+/** The scope that `gw check --live` passes to modules that check their peers. */
 export interface LiveScope {
   /** Timeout for connecting, and again for a response. */
   readonly timeoutMs: number;
-  /** Runs a query once per key; several locations share its result. `close` is called with it when all have been asked. */
+  /** Runs a query once per key; locations share the result. `close` gets it when all have been checked. */
   once<T>(key: string, ask: () => Promise<T>, close?: (answer: T) => Promise<void>): Promise<T>;
   /** Returns the servers of an `upstream` block as written; `undefined` if there is no such block. */
   upstream(name: string): readonly string[] | undefined;
-  /** The plan of the `cluster` block that the config is of. */
+  /** The plan of the `cluster` block that the config belongs to. */
   readonly cluster?: ClusterPlan | undefined;
 }
 
-/** What is wrong with a peer that a location is configured with. */
+/** A fault of a peer that a location is configured with. */
 export interface LiveProblem<C> {
   /** Slug of a rule of `gw check`. */
   readonly rule: string;
@@ -49,20 +49,20 @@ export interface ExplainedFact {
   readonly value: string;
 }
 
-/** What a handler would do with an explained request. */
+/** The action that a handler would take for an explained request. */
 export interface ExplainedAction {
   /** A phrase without a subject: `forwards to "http://backend/v1/a"`. */
   readonly does: string;
   readonly facts?: readonly ExplainedFact[];
   /** The index of the directive that decides, within its list. */
   readonly nth?: number;
-  /** What cannot be known without a running gateway. */
+  /** A fact that is unknown without a running gateway. */
   readonly unknown?: string;
-  /** Variables whose values depend on that. */
+  /** Variables whose values depend on the unknown fact. */
   readonly unknownVariables?: readonly string[];
 }
 
-/** Explains what the handler of a phase would do. Returns nothing if it has ended the exchange as the handler would. */
+/** Explains the action of a phase's handler. Returns `undefined` if it has ended the exchange as the handler would. */
 export type Explainer = (x: Exchange) => ExplainedAction | undefined | Promise<ExplainedAction | undefined>;
 
 /** The phases whose handlers can be explained. */
@@ -103,7 +103,7 @@ export interface ConfigReport<C> {
   ): void;
 }
 
-/** More about a fault: a hint, and the rule of `gw check` that is broken. */
+/** Details of a fault: a hint, and the rule of `gw check` that the configuration breaks. */
 export type ConfigFault = Pick<FaultDetails, 'hint' | 'rule'>;
 
 /** The absolute paths of a certificate and its key. */
@@ -116,13 +116,13 @@ export interface PairPaths {
  * The handlers of one module in one location, in the order of the phases. Absent members cost nothing at request time.
  */
 export interface LocationParts {
-  /** On server level only: names the certificates and keys of a handshake, where that depends on the client. */
+  /** On server level only: returns the file names of a handshake's pairs, if they depend on the client. */
   readonly pairs?: (x: Exchange) => readonly PairPaths[];
   /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
   readonly rewrite?: readonly Handler[];
   readonly preaccess?: Handler;
-  /** Combined with the checks of other modules as `satisfy` says. */
+  /** `satisfy` decides how it is combined with the checks of other modules. */
   readonly access?: AccessCheck;
   /** May redirect internally, which ends the phases of this location. */
   readonly precontent?: Handler;
@@ -133,7 +133,7 @@ export interface LocationParts {
   /** Responds to a request whose body is too large (413) in the module's own format. */
   readonly tooLarge?: Handler;
   /**
-   * Responds in the module's own format to an error of this server that no `error_page` is for; `x.errorStatus` is its status.
+   * Responds in the module's format to an error without an `error_page` in this server; its status is `x.errorStatus`.
    */
   readonly ownErrors?: Handler;
   readonly filter?: HeaderFilter;
@@ -147,19 +147,19 @@ export interface LocationParts {
   readonly log?: LogStep;
 }
 
-/** The definition of `$name`. `build` lets it ask for request headers and the peer's address. */
+/** The definition of `$name`. `build` can request headers and the peer's address. */
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
   /** True: evaluated on each read. Default for variables that the configuration defines: once per request. */
   readonly volatile?: boolean;
-  /** True if only a running gateway knows its value: a time, a random text, a result of an upstream. */
+  /** True if the value is known in a running gateway only: a time, a random text, a result of an upstream. */
   readonly live?: true;
-  /** What `set $name` does to a built-in variable. Without it, such a `set` is refused. */
+  /** Assigns a value to a built-in variable for `set $name`. Absent: such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }
 
-/** A family such as `$arg_NAME`; `rest` is what follows the prefix. */
+/** A family such as `$arg_NAME`; `rest` is the text after the prefix. */
 export interface VariableFamily {
   readonly summary: string;
   /** As for a variable. */
@@ -171,7 +171,7 @@ export interface VariableFamily {
 export interface WrittenFiles {
   readonly files?: readonly string[];
   readonly directories?: readonly string[];
-  /** Directories that may hold files of others: they are made if they are missing, and otherwise left as they are. */
+  /** Directories that other programs may use too. Missing ones are created; existing ones keep owner and mode. */
   readonly sharedDirectories?: readonly string[];
 }
 
@@ -183,8 +183,8 @@ export interface ZoneNeed<C> {
 }
 
 /**
- * The name of something that another directive declares, and the directive to blame if none does; `index` selects one of a list.
- * `only cluster`: the only one there is, or none.
+ * A name that another directive must declare, and the directive to blame if none does; `index` selects one of a list.
+ * `only cluster`: the cluster of the configuration, if it has exactly one.
  */
 interface NameUse<C> {
   readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster' | 'only cluster';
@@ -200,8 +200,8 @@ interface UpstreamNeed<C> extends UpstreamAddress {
 }
 
 /**
- * A module: its directives and what they do. Everything is a pure function of its arguments; nothing happens on import.
- * `C` is its config of one location (plain data), `R` what `provision` opened for it.
+ * A module: its directives and their behaviour. All members are pure functions of their arguments, and an import has no
+ * side effects. `C` is the config of one location (plain data), `R` the result of `provision` for it.
  */
 export interface ModuleDefinition<C extends object, R = undefined> {
   readonly name: string;
@@ -221,28 +221,28 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   validate?(config: C, report: ConfigReport<C>): void;
   /** True if this location shows request counts by location. They are counted only if such a location exists. */
   showsRequestCounts?(config: C): boolean;
-  /** Returns what in this location must not be public; `gw check` reports it if it is. */
+  /** Returns the things in this location that must not be public; `gw check` reports them if they are. */
   sensitive?(config: C): Sensitive<C> | undefined;
-  /** Returns what the module's access check decides about an unknown client; `undefined` if it has no opinion. */
+  /** Returns the verdict of the module's access check on an unknown client; `undefined` if it does not decide. */
   strangers?(config: C): 'allowed' | 'denied' | undefined;
-  /** Connects to the peers of a location, or to the store of a cluster, checks them and disconnects. Changes nothing and never rejects. */
+  /** Connects to a location's peers or a cluster's store and checks them. Changes nothing; never rejects. */
   probe?(config: C, live: LiveScope): Promise<readonly LiveProblem<C>[]>;
-  /** Returns the files it writes. If root starts gw, it gives them to the account that serves. */
+  /** Returns the files that it writes. If root starts gw, they are given to the account that serves. */
   writes?(config: C, prefix: string): WrittenFiles;
   /** Returns the shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
-  /** Returns the `upstream` blocks, rings of events and caches that this location names, which others must declare. */
+  /** Returns the `upstream` blocks, rings, caches and clusters that other directives must declare for it. */
   uses?(config: C): readonly NameUse<C>[];
   /**
-   * Returns the hosts that this location sends requests to. Each one that is no `upstream` block becomes a group of its
-   * own (`worker.upstreams`).
+   * Returns the hosts that this location sends requests to. A host that is not an `upstream` block becomes a group of
+   * its own (`worker.upstreams`).
    */
   upstreams?(config: C): readonly UpstreamNeed<C>[];
   /** Returns the variables that this location assigns (`set`), with their values. */
   assigns?(config: C): readonly { readonly variable: string; readonly value: ComplexValue }[];
   /**
-   * Runs once per load in the master, before any worker compiles. Opens what the whole process shares (an embedded
-   * server).
+   * Runs once per load in the master, before any worker compiles. Opens resources that the whole process shares (an
+   * embedded server).
    */
   prepare?(configs: readonly C[], master: MasterScope): Promise<void> | void;
   /** Runs once per worker and distinct config. A resource is owned from the moment it opens. */
@@ -250,7 +250,7 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   /**
    * Returns the variables that this location's configuration defines, each evaluated once per request on first read
    * (nginx: `map`). The directive's reader declares the names with `defineVariable`. It may also redefine a variable of
-   * the module for this location; that is evaluated on each read.
+   * the module for this location; such a variable is evaluated on each read.
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
   compile(config: C, resources: R, build: Build): LocationParts;

@@ -22,7 +22,7 @@ export const literalPasses = oncePer((config: CheckedConfig): readonly Pass<Lite
   passes(config).flatMap(({ target, ...use }) => (target.kind === 'literal' ? [{ ...use, target }] : [])),
 );
 
-/** Returns where a block forwards to, if it does. */
+/** Returns the target of a block's `proxy_pass`, if it has one. */
 export function targetOf(block: BlockView): PassTarget | undefined {
   return configOf(block.level, 'proxy').pass;
 }
@@ -32,7 +32,7 @@ export function forwards(block: BlockView): boolean {
   return targetOf(block) !== undefined || block.inner.some(forwards);
 }
 
-/** Returns the request headers that `proxy_set_header` sets in a block, by their names in lower case. */
+/** Returns the request headers that `proxy_set_header` sets in a block, by lower-case name. */
 export function headersSent(block: BlockView): ReadonlyMap<string, DirectiveNode> {
   return byHeader(block.effective('proxy_set_header'));
 }

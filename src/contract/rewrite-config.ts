@@ -21,7 +21,7 @@ export interface RewriteStep {
   readonly path: ComplexValue;
   /** The text after the first `?` of the replacement. */
   readonly args?: ComplexValue;
-  /** The arguments of the request are appended: the replacement does not end in `?`. */
+  /** True if the arguments of the request are appended, because the replacement does not end in `?`. */
   readonly keepsArgs: boolean;
   readonly flag: 'none' | 'last' | 'break';
 }

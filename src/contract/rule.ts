@@ -15,7 +15,7 @@ export interface Rule<Config extends CheckedConfig = CheckedConfig> {
   readonly off?: true;
   /** True if the rule needs `--live`: its findings come from a database, a store or a certificate. */
   readonly live?: true;
-  /** What it finds, in one line of text. */
+  /** The fault that the rule finds, in one line of text. */
   readonly summary: string;
   /** The consequence of ignoring it. */
   readonly why: string;
@@ -78,7 +78,7 @@ export interface CheckedConfig {
   upstream(name: string): BlockView | undefined;
   /**
    * Returns the texts that a value with variables can have, as far as the configuration determines them; see `UNKNOWN`.
-   * With the block of the value, a `set` elsewhere counts only if none around the value sets the variable.
+   * With the value's block, a `set` elsewhere counts only if no block around the value sets the variable.
    */
   textsOf(value: string, block?: BlockView): readonly string[];
   /**
@@ -88,13 +88,13 @@ export interface CheckedConfig {
   isOpen(block: BlockView, method?: string): boolean;
   /** Tells whether clients on other machines can reach the server of a block. */
   isPublic(block: BlockView): boolean;
-  /** Returns what modules declare sensitive for a rule, wherever it is public. */
+  /** Returns the public ones of the things that modules declare sensitive for a rule. */
   exposed(rule: string): Iterable<Exposed>;
   /** Tells whether requests for which a variable is empty are refused. */
   rejectsEmpty(block: BlockView, variable: string): boolean;
 }
 
-/** In a text of `textsOf`: a part that only requests determine. */
+/** Stands for the part of a text of `textsOf` that only requests determine. */
 export const UNKNOWN = '\0';
 
 /** The hint for locations that must not be public. */
@@ -120,9 +120,9 @@ export interface Exposed extends Use {
 export interface CheckedModule<C extends object> extends CheckedConfig {
   /** Returns the module's config in a block, with inheritance and defaults applied. */
   configIn(block: BlockView): C;
-  /** Returns the directives that set a field; none if it has its default. */
+  /** Returns the directives that set a field; empty if it has its default. */
   nodesIn(block: BlockView, field: keyof C & string): readonly DirectiveNode[];
-  /** Returns what the module declares sensitive in a block. */
+  /** Returns the thing that the module declares sensitive in a block. */
   sensitiveIn(block: BlockView): Sensitive<C> | undefined;
 }
 

@@ -9,8 +9,8 @@ import type { Counters, ZoneDeclaration } from '../zone/index.ts';
 import type { TrialApi } from './trial.ts';
 
 /**
- * Checks something that locations depend on. Resolves with `undefined` if it works, or with the reason why not, for the
- * operator, without secrets or paths. The caller limits frequency and duration.
+ * Checks a resource that locations depend on. Resolves with `undefined` if it works, otherwise with the reason, written
+ * for the operator, without secrets or paths. The caller limits frequency and duration.
  */
 export type Check = () => Promise<string | undefined>;
 
@@ -18,7 +18,7 @@ export type Check = () => Promise<string | undefined>;
 export interface ConfigText {
   /** The main file first, then the included files, in the order of reading. */
   readonly files: readonly { readonly name: string; readonly text: string }[];
-  /** The faults of its load; the console's JSON has this name for them. */
+  /** The faults that its load reported. The name is that of the console's JSON. */
   readonly findings: readonly LoadFault[];
 }
 
@@ -39,7 +39,7 @@ export interface GatewayView {
   readonly zones: readonly ZoneDeclaration[];
   /** Tells whether a server has this name, exactly or by a wildcard; regex names do not count. */
   knowsHost(host: string): boolean;
-  /** Finds the location that would serve a request; nothing is served. */
+  /** Finds the location that would serve a request, without serving it. */
   explain(question: RouteQuery): RouteResult;
 }
 
@@ -63,7 +63,7 @@ export interface LocationView {
   /** The directive that serves it; absent: files of `root` or `alias`. */
   readonly answeredBy?: string;
   readonly internal: boolean;
-  /** In the order in which they are tried. */
+  /** In the order in which they are searched. */
   readonly locations: readonly LocationView[];
 }
 
@@ -76,7 +76,7 @@ export interface RouteQuery {
   readonly path: string;
 }
 
-/** The location that would serve a request, or why there is none. */
+/** The location that would serve a request, or the reason why no location would. */
 export type RouteResult =
   | { readonly refusal: string }
   | {
@@ -95,8 +95,8 @@ export type RouteResult =
 /** Opens and shares resources. A resource is closed when the last configuration that uses it is gone. */
 export interface ResourceScope {
   /**
-   * Returns the resource of a key in this worker (or master), opened once. Under an unchanged key it survives a reload
-   * with its connections.
+   * Returns the resource of a key in this worker (or master), opened once. If the key stays the same, the resource and
+   * its connections survive a reload.
    */
   share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T;
   readonly log: ErrorLog;
@@ -118,9 +118,9 @@ export interface MasterScope extends ResourceScope {
 
 /** One worker thread and one loaded configuration; passed to `provision`. */
 export interface WorkerScope extends ResourceScope {
-  /** From 1; none of those that run has the same. */
+  /** Counted from 1; unique among the running workers. */
   readonly workerId: number;
-  /** One worker does what need be done only once. */
+  /** True for the worker that does the work that must be done only once. */
   readonly isFirst: boolean;
   /** `worker_processes`; with `auto`, the resulting number. */
   readonly workers: number;
@@ -137,7 +137,7 @@ export interface WorkerScope extends ResourceScope {
   readonly clusters: Clusters;
   /** The caches of responses. */
   readonly caches: Caches;
-  /** Their active checks. */
+  /** The active checks of upstreams. */
   readonly health: Health;
   /** Registers a resource that is closed when this configuration retires. */
   own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
@@ -154,24 +154,24 @@ export interface WorkerScope extends ResourceScope {
   addCheck(name: string, check: Check): void;
   /** The checks by name; complete when all locations are compiled. */
   readonly checks: ReadonlyMap<string, Check>;
-  /** Adds an API on which operators can try requests, if the configuration lets them. */
+  /** Adds an API on which operators can try requests, if the configuration allows it. */
   addTrials(api: TrialApi): void;
-  /** Those APIs, in the same order in every worker; complete when all locations are compiled. */
+  /** The APIs of `addTrials`, in the same order in every worker; complete when all locations are compiled. */
   readonly trials: readonly TrialApi[];
   /** Complete when all locations are compiled. */
   readonly view: GatewayView;
-  /** Receive every line that an error log of this thread writes. */
+  /** Listeners that receive every line of this thread's error logs. */
   readonly logListeners: LogListeners;
   readonly logOpener: LogOpener;
   /**
-   * Adds a listener that is called when logs may have been rotated: after USR1 and after a reload. A listener is called once, however
-   * often it is added.
+   * Adds a listener that is called when logs may have been rotated: after USR1 and after a reload. A listener that is
+   * added several times is called once.
    */
   onReopen(listener: () => void): void;
   /** Adds a listener that is called when this configuration begins to serve; until then it can still be refused. */
   onServing(listener: () => void): void;
   /** Returns the shared memory of a zone that a module declared. */
   zone(name: string): SharedArrayBuffer;
-  /** Returns what `prepare` provided. */
+  /** Returns the value that `prepare` provided. */
   provided(key: string): unknown;
 }

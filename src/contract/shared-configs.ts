@@ -9,7 +9,7 @@ import type { HealthConfig } from './health-config.ts';
 import type { Condition, RewriteConfig } from './rewrite-config.ts';
 import type { SslConfig } from './ssl-config.ts';
 
-/** `fastcgi_pass` and its kin. */
+/** `fastcgi_pass` and similar directives. */
 interface AddressPassConfig extends ForwardingConfig {
   readonly pass?: PassAddress;
 }
@@ -35,7 +35,7 @@ export function configOf<M extends keyof SharedConfigs>(level: ResolvedConfigs, 
   return (value ?? {}) as SharedConfigs[M];
 }
 
-/** Returns the directives that set a field of a module's config; none if it has its default. */
+/** Returns the directives that set a field of a module's config; empty if it has its default. */
 export function nodesOf<M extends keyof SharedConfigs>(
   block: BlockView,
   module: M,

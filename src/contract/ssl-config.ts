@@ -13,7 +13,7 @@ export type SessionCache = 'off' | 'none' | { readonly name: string; readonly se
 /** `ssl_verify_client`. */
 export type VerifyClient = 'off' | 'on' | 'optional' | 'optional_no_ca';
 
-/** A file as written and as an absolute path. As in nginx, some messages name the one, some the other. */
+/** A file as written and as an absolute path. As in nginx, some messages show one, some the other. */
 export interface FileName {
   readonly text: string;
   readonly path: string;
@@ -21,10 +21,10 @@ export interface FileName {
   readonly named?: NamedFile;
 }
 
-/** The statuses of client certificates that a worker keeps. */
+/** The cache for the statuses of client certificates, one per worker. */
 export interface OcspCache {
   readonly name: string;
-  /** 0: none are kept. */
+  /** 0: nothing is cached. */
   readonly entries: number;
 }
 
@@ -42,13 +42,13 @@ export interface SslConfig {
   readonly preferServerCiphers: boolean;
   readonly curves: string;
   readonly dhParam?: FileName;
-  /** `file`: the value as the name of a file, for commands that take one. */
+  /** The commands; `file` is the value read as a file name, for commands that take one. */
   readonly commands?: readonly (readonly [name: string, value: string, file: FileName])[];
   readonly sessionCache: SessionCache;
   readonly sessionTimeoutMs: number;
   readonly sessionTickets: boolean;
   readonly ticketKeys?: readonly FileName[];
-  /** An OCSP response in DER, which is stapled as it is. */
+  /** An OCSP response in DER, which is stapled unchanged. */
   readonly staplingFile?: FileName;
   readonly clientCertificate?: FileName;
   readonly trustedCertificate?: FileName;

@@ -1,7 +1,7 @@
 import { missingHost, type SyslogTarget } from '../log/index.ts';
 import type { LiveScope } from './module.ts';
 
-/** Looks up the syslog servers of a list of logs. Those without an address are problems of `gw check --live`. */
+/** Looks up the syslog servers of a list of logs. `gw check --live` reports those without an address. */
 export async function missingSyslogHosts(
   logs: readonly (SyslogTarget | undefined)[],
   live: LiveScope,

@@ -11,22 +11,22 @@ export interface TrialRequest {
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string;
-  /** True: the statements run, and are rolled back. False: they are only explained. */
+  /** True: the statements run and are rolled back. False: they are only explained. */
   readonly runs: boolean;
 }
 
-/** What a trial has shown. Tokens and values of the configuration are masked. */
+/** The results of a trial. Tokens and values of the configuration are masked. */
 export interface TrialReport {
   /** A phrase without a subject: `reads rows of the database`. */
   readonly does: string;
-  /** Absent if it was only explained, and nothing refused it. */
+  /** Absent if the request was only explained and was not refused. */
   readonly response?: TrialResponse;
-  /** In the order of running. */
+  /** In the order of execution. */
   readonly statements: readonly { readonly text: string; readonly values: readonly string[] }[];
   /** The plan of the main statement, as PostgreSQL prints it; measured if the statement ran. */
   readonly plan?: string;
   readonly relations: readonly RelationAccess[];
-  /** Why the response is empty or refused, the most likely cause first. */
+  /** The reasons for an empty or refused response, the most likely first. */
   readonly reasons: readonly TrialReason[];
 }
 
@@ -42,16 +42,16 @@ export interface TrialResponse {
 export interface TrialReason {
   /** One sentence without a full stop. */
   readonly text: string;
-  /** SQL that would change it, to be weighed by somebody. */
+  /** SQL that would change it, for a person to review. */
   readonly remedy?: string;
 }
 
-/** What a role may do with a table or view that a request uses, directly or through a view. */
+/** The rights of a role to a table or view that a request uses, directly or through a view. */
 export interface RelationAccess {
   /** Quoted where it has to be: `api.items`. */
   readonly name: string;
   readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table';
-  /** The role whose privileges count: through a view those of its owner. */
+  /** The role whose privileges count: through a view, the view's owner. */
   readonly role: string;
   readonly isDirect: boolean;
   readonly commands: readonly CommandAccess[];
@@ -63,7 +63,7 @@ export interface RelationAccess {
 export interface CommandAccess {
   readonly command: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
   readonly isAllowed: boolean;
-  /** The columns whose privilege is missing, if others have it. */
+  /** The columns for which the role lacks the privilege, if it has it for others. */
   readonly missingColumns?: readonly string[];
 }
 
@@ -75,24 +75,24 @@ export interface PolicyAccess {
   readonly roles: readonly string[];
   readonly using?: string;
   readonly check?: string;
-  /** It is for the role and one of the commands of the request. */
+  /** True if the policy is for the role and one of the commands of the request. */
   readonly applies: boolean;
 }
 
-/** What can be tried on an API. */
+/** The roles and resources with which requests can be tried on an API. */
 export interface TrialDescription {
   /** The roles that trials may have, the anonymous one first. */
   readonly roles: readonly { readonly name: string; readonly bypassesRowSecurity: boolean }[];
   readonly resources: readonly TrialResource[];
-  /** There are more than are listed. */
+  /** True if the list has been cut. */
   readonly isCut: boolean;
 }
 
-/** A table, view or function, whether a role may use it or not. */
+/** A table, view or function, listed even if a role may not use it. */
 export interface TrialResource {
   readonly name: string;
   readonly kind: 'table' | 'function';
-  /** Absent: the schema that requests without a profile use. */
+  /** Absent: the schema for requests without a profile. */
   readonly profile?: string;
   /** Below the location, with its slash. */
   readonly path: string;
@@ -106,7 +106,7 @@ export interface TrialResource {
   }[];
 }
 
-/** A trial that is not made: a status and a message for the operator. */
+/** The refusal of a trial: a status and a message for the operator. */
 export class TrialRefusal extends Error {
   readonly status: number;
 
@@ -120,6 +120,6 @@ export class TrialRefusal extends Error {
 export interface TrialApi {
   readonly location: LocationFacts;
   describe(): Promise<TrialDescription>;
-  /** Ends early when the client of `origin` leaves. Nothing that it does stays. */
+  /** Ends early when the client of `origin` closes its connection. Leaves no changes in the database. */
   run(request: TrialRequest, origin: Exchange): Promise<TrialReport>;
 }

@@ -3,13 +3,13 @@ import type { Exchange } from '../http/index.ts';
 import { type CachePolicy, compilePolicy, compilePredicate } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
-import type { Asked, Protocol, Target } from './protocol.ts';
+import type { RequestedTarget, Protocol, Target } from './protocol.ts';
 
 /** What `proxy_cache…` and its kin say about the requests of a location, compiled. */
 export interface ForwardingPolicy<T extends Target> extends CachePolicy {
   /** Tells whether responses to a method are stored. */
   takes(method: string): boolean;
-  keyOf(x: Exchange, asked: Pick<Asked<T>, 'target' | 'uri'>): string;
+  keyOf(x: Exchange, asked: Pick<RequestedTarget<T>, 'target' | 'uri'>): string;
   /** The request asks for the removal of what its key means. */
   purges(x: Exchange): boolean;
 }

@@ -9,7 +9,7 @@ import type { ForwardingBuild } from './build.ts';
 import { compileForwardingPolicy, type ForwardingPolicy } from './cache-policy.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { Provisioned } from './connections.ts';
-import type { Asked, Protocol, Target } from './protocol.ts';
+import type { RequestedTarget, Protocol, Target } from './protocol.ts';
 import { asksForPieces } from './slice/compile-sliced.ts';
 import { beginSlice, firstPiece, sliceRange } from './slice/slice-range.ts';
 import { beginRound } from './tries.ts';
@@ -92,7 +92,7 @@ export interface ExplainedLocation<T extends Target> {
   /** With which the directives of the protocol begin: `proxy`. */
   readonly prefix: string;
   /** Tells what a request would consist of. */
-  tell(x: Exchange, asked: Asked<T>, isForCache: boolean): readonly Fact[];
+  tell(x: Exchange, asked: RequestedTarget<T>, isForCache: boolean): readonly Fact[];
 }
 
 /** Explains which request would be sent, and to which peer. */
@@ -218,7 +218,7 @@ interface ExplainedCache<T extends Target> {
 function tellCache<T extends Target>(
   x: Exchange,
   { policy, prefix, purgeCluster }: ExplainedCache<T>,
-  asked: Pick<Asked<T>, 'target' | 'uri'>,
+  asked: Pick<RequestedTarget<T>, 'target' | 'uri'>,
 ): ReturnType<typeof explainCache> {
   return explainCache(x, {
     policy,

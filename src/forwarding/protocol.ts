@@ -15,7 +15,7 @@ export interface Target {
 }
 
 /** A request that is to be written. */
-export interface Asked<T extends Target> {
+export interface RequestedTarget<T extends Target> {
   readonly target: T;
   /** What the upstream is asked for; see `Protocol.uriOf`. */
   readonly uri: string;
@@ -41,7 +41,7 @@ export interface RequestHead {
   readonly subject?: string;
 }
 
-export type HeadWriter<T extends Target> = (x: Exchange, asked: Asked<T>) => RequestHead;
+export type HeadWriter<T extends Target> = (x: Exchange, asked: RequestedTarget<T>) => RequestHead;
 
 /** Changes the value of a response header; `undefined`: it stays as it is. */
 export type HeaderRewrite = (x: Exchange, value: string) => string | undefined;
@@ -70,7 +70,7 @@ export interface Protocol<T extends Target> extends ResponseProtocol {
   /** The `Range` that is sent instead of the client's. */
   readonly range: ComplexValue | undefined;
   /** The key of responses without a `…_cache_key`. */
-  defaultKey(x: Exchange, asked: Pick<Asked<T>, 'target' | 'uri'>): string;
+  defaultKey(x: Exchange, asked: Pick<RequestedTarget<T>, 'target' | 'uri'>): string;
   /** Present if connections may be encrypted. */
   readonly tls?: {
     /** The name that the peer's certificate must have. */

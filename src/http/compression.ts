@@ -84,13 +84,13 @@ class QuickPacking extends Packing {
 
 const STATUSES: ReadonlySet<number> = new Set([200, 403, 404]);
 
-/** Which responses are compressed. */
+/** The limits within which responses are compressed. */
 interface Compressible {
   readonly types: readonly (readonly string[])[];
   readonly minLengthBytes: number;
 }
 
-/** Compiles the test whether a response should be compressed, regardless of the client (nginx ngx_http_gzip_header_filter). */
+/** Compiles the test whether to compress a response, regardless of the client (nginx ngx_http_gzip_header_filter). */
 export function compressionTest({ types, minLengthBytes }: Compressible): (x: Exchange) => boolean {
   const hasType = mediaTypeTest(types.flat());
   return (x) =>
@@ -111,7 +111,7 @@ export function varyByEncoding(x: Exchange): void {
     (x.response.headers ??= []).unshift('Vary', 'Accept-Encoding');
 }
 
-/** Compiles the filter that compresses; `measured` gets the bytes before and after. */
+/** Compiles the filter that compresses responses. `measured` gets the number of bytes before and after. */
 export function compressionFilter(
   codec: Codec,
   wants: (x: Exchange) => boolean,

@@ -10,7 +10,7 @@ const FORMS = [
 ];
 
 /**
- * Gives seconds since the epoch, or `undefined` if the text is not a date. Time zones are ignored (nginx: ngx_parse_http_time).
+ * Returns seconds since the epoch; `undefined` for an invalid date. Ignores time zones (nginx: ngx_parse_http_time).
  */
 export function parseHttpDate(text: string): number | undefined {
   const fields = FORMS.map((form) => form.exec(text)?.groups).find(Boolean);
@@ -30,7 +30,7 @@ function fullYear(digits: string): number {
   return year < 70 ? 2000 + year : 1900 + year;
 }
 
-/** What identifies one state of a resource, as its headers have it. */
+/** The headers that identify one state of a resource. */
 export interface Validators {
   /** Seconds since the epoch; NaN: unknown. */
   readonly modifiedSeconds: number;
@@ -40,7 +40,7 @@ export interface Validators {
   readonly etag: string;
 }
 
-/** The validators that nginx gives a file. They are made once for a file that is kept. */
+/** Returns the validators that nginx gives a file. They are computed once for a file that is kept open. */
 export function validatorsOf(modifiedSeconds: number, sizeBytes: number): Validators {
   return {
     modifiedSeconds,
@@ -49,10 +49,10 @@ export function validatorsOf(modifiedSeconds: number, sizeBytes: number): Valida
   };
 }
 
-/** Evaluates the conditions of a request; 200: it is processed as if there were none. */
+/** Evaluates the conditions of a request. 200: the request is served as if it had none. */
 export type Conditions = (x: Exchange, validators: Omit<Validators, 'lastModified'>) => 200 | 304 | 412;
 
-/** Makes sure that request headers are there when they are asked for. */
+/** Makes request headers available to the code that needs them. */
 export interface HeaderNeed {
   needHeader(lowerCaseName: string): void;
 }

@@ -1,4 +1,4 @@
-/** The time that `expires=max` stands for in a cookie, ten years away when nginx chose it. */
+/** The time that `expires=max` stands for in a cookie. nginx has never moved it. */
 export const FAR_COOKIE_TIME = 'Thu, 31-Dec-37 23:55:55 GMT';
 
 /** Formats a time this many seconds from now as nginx's ngx_http_cookie_time: `Sat, 21-Nov-26 02:03:21 GMT`. */

@@ -13,7 +13,7 @@ interface ResponseReceiver {
   closes(): void;
 }
 
-/** What a wire tells of a client. */
+/** The parts of a wire that describe the client. */
 type Peer = Pick<Wire, 'peerAddress' | 'peerPort' | 'requestLength'>;
 
 /** The wire of a request without a client: without a receiver, its response goes nowhere. */
@@ -103,15 +103,15 @@ export function detachedFrom(
   return x;
 }
 
-/** A connection on which no request has come yet. */
+/** A connection that has not sent a request yet. */
 export interface NewConnection extends Pick<Wire, 'peerAddress' | 'peerPort'> {
   readonly port: RequestFacts['port'];
   readonly facts: ConnectionFacts;
 }
 
 /**
- * Stands for the request that a connection has not sent yet: variables that are evaluated in a handshake are those of it (nginx
- * ngx_http_ssl_certificate). It has no response and is not logged.
+ * Creates an exchange for the request that a connection has not sent yet, so that variables can be evaluated in a TLS
+ * handshake (nginx ngx_http_ssl_certificate). It has no response and is not logged.
  */
 export function unsentRequest(
   { peerAddress, peerPort, port, facts }: NewConnection,

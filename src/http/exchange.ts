@@ -33,7 +33,7 @@ export interface BodyFilter {
   keepsLength?(x: Exchange): boolean;
 }
 
-/** What header filters will change: the type of each part of several ranges, and the date of `Last-Modified` in seconds. */
+/** Changes that header filters will make: the type of each of several ranges, and `Last-Modified` in seconds. */
 export interface RangeRules {
   readonly typeOfParts?: ((x: Exchange, type: string) => string) | undefined;
   readonly modified?: ((x: Exchange) => number | undefined) | undefined;
@@ -154,7 +154,7 @@ export class Exchange implements StateHolder {
     this.args = request.args;
   }
 
-  /** The exchange of the client's request; for a subrequest, another one than this. */
+  /** The exchange of the client's request; `this` unless it is a subrequest. */
   get main(): Exchange {
     return this.#parent?.main ?? this;
   }
@@ -187,7 +187,7 @@ export class Exchange implements StateHolder {
     return this.#parent ? this.#parent.readBody(limitBytes) : takeBody(this, { limitBytes });
   }
 
-  /** Reads the request body in pieces, also while a response is sent. Returns false where `readBody` returns `undefined`. */
+  /** Reads the request body in pieces, also during a response. Returns false where `readBody` returns `undefined`. */
   async readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
     if (this.request.contentLength === 0) return !this.done;
     if (this.#parent) return this.#parent.readPieces(receive, limitBytes);
@@ -302,13 +302,13 @@ export class Exchange implements StateHolder {
     }
   }
 
-  /** Whether the end of a body of unknown length can be marked. Otherwise the end of the connection ends it. */
+  /** True if the protocol can mark the end of a body of unknown length. Otherwise the connection is closed. */
   get mayChunk(): boolean {
     const { httpVersion } = this.request;
     return httpVersion === '2.0' || (httpVersion === '1.1' && this.rules.chunks);
   }
 
-  /** Whether the response has trailers: then it is chunked even if its length is known. */
+  /** True if the response has trailers. It is then chunked even if its length is known. */
   get #endsInTrailers(): boolean {
     return (
       this.response.trailers !== undefined &&
@@ -355,7 +355,7 @@ export class Exchange implements StateHolder {
     void handler(this);
   }
 
-  /** Responds with a redirect. Illegal characters are escaped. With a blank in front the location is no path (nginx). */
+  /** Responds with a redirect. Escapes illegal characters. A location with a leading blank is not a path (nginx). */
   redirect(status: number, location: string): void {
     if (this.done) return;
     const mayRefresh = this.rules.msieRefresh && (status === 301 || status === 302);
@@ -456,7 +456,7 @@ export class Exchange implements StateHolder {
     this.#runAll(this.#endListeners, 'cleaning up after a request');
   }
 
-  /** Runs the last steps of a request; no exception may escape, or keep the other steps from running. */
+  /** Runs the last steps of a request. An exception is logged and does not keep the other steps from running. */
   #runAll(steps: readonly ((x: Exchange) => void)[] | undefined, doing: string): void {
     if (!steps) return;
     for (const step of steps) {
@@ -493,7 +493,7 @@ export class Exchange implements StateHolder {
     (this.#stateByKey ??= new Map()).set(key, value);
   }
 
-  /** Takes over what modules have stored with another exchange. */
+  /** Copies the state that modules have stored with another exchange. */
   copyStates(from: Exchange): void {
     this.#stateByKey = from.#stateByKey && new Map(from.#stateByKey);
   }

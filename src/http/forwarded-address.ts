@@ -10,8 +10,8 @@ interface TrustedProxies {
 }
 
 /**
- * Gives the client behind trusted proxies (nginx ngx_http_get_forwarded_addr): the last address of `X-Forwarded-For`, or with
- * `recursive` the last one that is not a trusted proxy itself. An invalid address ends the search.
+ * Returns the client's address behind trusted proxies (nginx ngx_http_get_forwarded_addr): the last of
+ * `X-Forwarded-For`, or with `recursive` the last that is not a trusted proxy. An invalid address ends the search.
  */
 export function forwardedAddress(
   peer: string,

@@ -13,7 +13,7 @@ const FRAME_BYTES = 9 + 2 + 2;
 /** The header that uWebSockets.js adds. */
 const FIXED_BYTES = 'Date: Sat, 21 Nov 2026 00:00:00 GMT\r\n'.length;
 
-/** Gives the size of the head of a response. uWebSockets.js does not report it, so it is computed from its parts there. */
+/** Returns the size of a response's head. uWebSockets.js does not report it, so it is computed from its parts. */
 export function headBytes(x: HeadedResponse): number {
   const { sentText } = x.response;
   return sentText === undefined ? computedBytes(x) : Buffer.byteLength(sentText);
@@ -29,7 +29,7 @@ function computedBytes(x: HeadedResponse): number {
   return bytes;
 }
 
-/** Gives the bytes of the header line that frames the body. */
+/** Returns the size of the header line that frames the body. */
 function lengthBytes({ status, response }: HeadedResponse): number {
   if (hasNoBody(status)) return 0;
   if (response.lengthBytes < 0) return lineBytes('Transfer-Encoding', 'chunked');

@@ -29,8 +29,8 @@ export function removeAll(headers: string[] | undefined, name: string): void {
 }
 
 /**
- * Returns a request header by its lower-case name. Repeated headers are joined (RFC 9110, 5.3). Whatever decides about a request
- * reads its headers so: `X_A` is another header than `X-A`, and a proxy in front may pass it on as it came.
+ * Returns a request header by its lower-case name. Repeated headers are joined (RFC 9110, 5.3). Access decisions must
+ * use this function: `X_A` is another header than `X-A`, and a proxy in front may pass it on unchanged.
  */
 export function requestHeaderOf(headers: HeaderList, name: string): string | undefined {
   let joined: string | undefined;
@@ -42,7 +42,7 @@ export function requestHeaderOf(headers: HeaderList, name: string): string | und
   return joined;
 }
 
-/** The same for variables that tell headers: `X_A` counts as `X-A` (nginx ngx_http_variable_unknown_header). */
+/** Returns a request header for a variable: `X_A` counts as `X-A` (nginx ngx_http_variable_unknown_header). */
 export function headerVariableOf(headers: HeaderList, name: string): string | undefined {
   for (let index = 0; index < headers.length; index += 2)
     if ((headers[index] as string).includes('_')) return requestHeaderOf(withoutUnderscores(headers), name);

@@ -10,22 +10,22 @@ export interface NamedFile {
   readonly directory: string;
 }
 
-/** Values of variables never lead upwards: a client may have sent them. */
+/** A client may have sent the value of a variable, so no value may lead to a parent directory. */
 const UPWARDS = /(?:^|\/)\.\.(?:\/|$)|\0/;
 
-/** Returns the name of a file, if it contains variables. */
+/** Returns the name if it contains variables, otherwise `undefined`. */
 export function namedFile(value: ComplexValue, directory: string): NamedFile | undefined {
   return constantText(value) === undefined ? { value, directory } : undefined;
 }
 
-/** Compiles the absolute path that a name means for a request, '' for an empty name. An unsafe one is a 500. */
+/** Compiles the absolute path of a file for a request; '' for an empty name. An unsafe name gives a 500. */
 export function compileNamedFile(
   { value, directory }: NamedFile,
   build: { value(value: ComplexValue): (x: Exchange) => string },
 ): (x: Exchange) => string {
   const render = build.value(value);
   const [first] = value.parts;
-  // The directory that the configuration writes in front of the first variable may lead upwards.
+  // The part before the first variable comes from the configuration, so it may contain `..`.
   const writtenLength = typeof first === 'string' ? first.lastIndexOf('/') + 1 : 0;
   return (x) => {
     const text = render(x);

@@ -7,12 +7,12 @@ import { parseHost } from './uri.ts';
 export const SITE_HEADERS = ['host', 'origin', 'sec-fetch-site'] as const;
 
 /**
- * Values of `Sec-Fetch-Site` for requests from the gateway's own pages, from the address bar, and from clients that are
- * no browsers.
+ * Values of `Sec-Fetch-Site` for requests from gw's own pages, from the address bar, and from clients other than
+ * browsers.
  */
 const OWN_SITES: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
 
-/** Tells whether some server is configured for a name. */
+/** Tells whether a server is configured for a name. */
 export type KnowsHost = (host: string) => boolean;
 
 /**
@@ -26,33 +26,33 @@ export function isOwnName(host: string, knowsHost: KnowsHost): boolean {
   return parseHost(host) !== undefined && knowsHost(host);
 }
 
-/** Top domains that the public DNS does not have and never will: RFC 6762, RFC 8375, and names that ICANN keeps back. */
+/** Top-level domains that will never be in the public DNS: RFC 6762, RFC 8375, and names that ICANN has reserved. */
 const PRIVATE_DOMAINS = ['local', 'home.arpa', 'internal', 'corp', 'home', 'lan', 'svc'];
 const MACHINE = hostname().toLowerCase();
 
 /**
- * Tells whether no page of the internet can have this name: only whoever runs the network of this machine can make it lead here.
- * A request without a name does not come from a browser.
+ * Tells whether a name cannot belong to a page on the internet: only the operator of this network can make it resolve
+ * to this machine. A request without a name does not come from a browser.
  */
 function isNearName(host: string, knowsHost: KnowsHost): boolean {
   if (!host.includes('.') || host === MACHINE || isOwnName(host, knowsHost)) return true;
   return PRIVATE_DOMAINS.some((domain) => host.endsWith(`.${domain}`));
 }
 
-/** What a browser sends with each request; a page can change `Accept-Language`, but not leave it out. */
+/** Headers that browsers send with each request. A page can change `Accept-Language`, but cannot omit it. */
 const BROWSER_HEADERS = ['accept-language', 'origin', 'referer', 'sec-fetch-mode', 'sec-fetch-site'] as const;
 
-/** Gives why a request must not read anything; `undefined`: it may. */
+/** Returns the reason why a request must not read anything, or `undefined` if it may. */
 type ReadGate = (x: Exchange) => string | undefined;
 
 interface GateOptions {
-  /** Who may use a name that is not this server's; nobody by default. Only a browser can be deceived by one. */
+  /** Clients that may use a name other than this server's; default: none. Only browsers can be tricked into it. */
   readonly foreignNames?: 'of programs' | 'any';
 }
 
 /**
- * Compiles the gate of what operators read. No page in their browsers may read it: neither one of another site, nor one under a name
- * that leads here (DNS rebinding), which would be of the same origin.
+ * Compiles the check for reads of operators' pages. Pages in an operator's browser must not read them: neither pages of
+ * other sites, nor pages of a foreign name that resolves to gw (DNS rebinding), which have the same origin.
  */
 export function compileReadGate(
   build: { needHeader(name: string): void },
@@ -76,13 +76,13 @@ export function isRead({ method }: Exchange): boolean {
 
 interface ReadRules {
   readonly gate: ReadGate;
-  /** Sends 403 with what the gate says. */
+  /** Sends 403 with the reason of the gate. */
   forbid(x: Exchange, reason: string): void;
-  /** Sends 405; without it the status alone is sent. */
+  /** Sends 405. Absent: the status alone is sent. */
   refuseMethod?(x: Exchange): void;
 }
 
-/** Compiles a handler of GET and HEAD; where there are rules, of requests that the gate lets through. */
+/** Compiles a handler for GET and HEAD. If there are rules, it serves only the requests that the gate admits. */
 export function compileRead(serve: Handler, rules?: ReadRules): Handler {
   const refuseMethod = rules?.refuseMethod ?? ((x) => x.end(405));
   return (x) => {

@@ -11,7 +11,7 @@ import {
 import { RANGED } from './response-type.ts';
 import { passFilters, transformation } from './transformed.ts';
 
-/** Responds that no byte of the ranges exists. */
+/** Responds with 416: no requested byte exists. */
 export function refuseRange(x: Exchange, { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>): void {
   passFilters(x, { type, lengthBytes: sizeBytes });
   x.response.removeHeader('Last-Modified');
@@ -20,14 +20,14 @@ export function refuseRange(x: Exchange, { sizeBytes, type }: Pick<Resource, 'si
   x.end(416);
 }
 
-/** What ranges are taken from. */
+/** The resource of which ranges are sent. */
 interface Resource {
   readonly sizeBytes: number;
   readonly validators: Validators;
   readonly type: string;
 }
 
-/** Gives the ranges of a request. `not offered`: the response does not say that there are ranges. */
+/** Returns the ranges of a request. `not offered`: the response does not announce that ranges are supported. */
 export type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
 
 /** Compiles the evaluation of `Range` and `If-Range` (nginx: ngx_http_range_header_filter). */
@@ -49,7 +49,7 @@ export function compileRanges(
   };
 }
 
-/** The date is the one that the client gets (`add_header Last-Modified`). */
+/** Returns the validators with the date that the client gets (`add_header Last-Modified`). */
 function sentValidators(x: Exchange, validators: Validators): Validators {
   const { modified } = x.rules.ranges;
   return modified
@@ -63,12 +63,12 @@ function isStillThat(ifRange: string | undefined, { etag, modifiedSeconds }: Val
   return ifRange.endsWith('"') ? ifRange === etag : parseHttpDate(ifRange) === modifiedSeconds;
 }
 
-/** Conditions and ranges apply to the client's own request only, not to subrequests and error pages. */
+/** True for the client's own request. Conditions and ranges do not apply to subrequests and error pages. */
 export function isPlain(x: Exchange): boolean {
   return x.main === x && (x.errorStatus === 0 || x.errorStatus === 200);
 }
 
-/** Gives the body of a 206, and sets its `Content-Range`. */
+/** Returns the body of a 206, and sets its `Content-Range`. */
 export function partialBody(
   x: Exchange,
   ranges: Extract<RangeVerdict, readonly unknown[]>,

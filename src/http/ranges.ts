@@ -15,7 +15,7 @@ interface RangeRules {
   readonly maxRanges: number;
 }
 
-/** Clients that want the whole file ask for this one. */
+/** Clients that request the whole file use this offset. */
 const LARGEST_OFFSET = 2 ** 63;
 
 /** nginx allows blanks before and after each number. */
@@ -45,7 +45,7 @@ export function parseRanges(header: string, { sizeBytes, maxRanges }: RangeRules
   return totalBytes > sizeBytes ? 'whole' : ranges;
 }
 
-/** Gives the range at `SPEC.lastIndex`, which may be empty, and moves behind it. */
+/** Returns the range at `SPEC.lastIndex`, which may be empty, and moves `lastIndex` behind it. */
 function nextRange(header: string, sizeBytes: number): ByteRange | undefined {
   const [text, first, last, suffix] = SPEC.exec(header) ?? [];
   if (text === undefined) return undefined;
@@ -56,7 +56,7 @@ function nextRange(header: string, sizeBytes: number): ByteRange | undefined {
   return { from, to: last === undefined ? sizeBytes : Math.min(to + 1, sizeBytes) };
 }
 
-/** Gives the last bytes; of an empty file it is the empty range at 0. */
+/** Returns the last bytes of the file; for an empty file, the empty range at 0. */
 function suffixRange(lengthBytes: number, sizeBytes: number): ByteRange {
   return { from: lengthBytes < sizeBytes ? sizeBytes - lengthBytes : 0, to: sizeBytes };
 }
@@ -74,12 +74,12 @@ export interface FileBody {
   readonly tail: string;
 }
 
-/** Gives a body of one range, or of the whole file. */
+/** Returns a body of one range, or of the whole file. */
 export function singleBody({ from, to }: ByteRange, contentType: string): FileBody {
   return { contentType, lengthBytes: to - from, parts: [{ head: '', from, to }], tail: '' };
 }
 
-/** Gives a `multipart/byteranges` body in nginx's layout (ngx_http_range_multipart_header). */
+/** Returns a `multipart/byteranges` body in nginx's layout (ngx_http_range_multipart_header). */
 export function multipartBody(
   ranges: readonly ByteRange[],
   { contentType, sizeBytes }: { readonly contentType: string; readonly sizeBytes: number },
@@ -96,7 +96,7 @@ export function multipartBody(
   return { contentType: `multipart/byteranges; boundary=${boundary}`, lengthBytes, parts, tail };
 }
 
-/** Gives where in a body the texts around its parts stand. */
+/** Returns the ranges of a body that hold the texts around its parts. */
 export function textsOf({ parts, tail }: FileBody): readonly ByteRange[] {
   const texts: ByteRange[] = [];
   let at = 0;

@@ -13,29 +13,29 @@ interface Rate {
 
 const RATE = stateKey<Partial<Rate>>('rate of the response');
 
-/** Returns the rate settings of a response that have been set so far. */
+/** Returns the rate settings that a response has so far. */
 export function rateOf(x: StateHolder): Partial<Rate> | undefined {
   return x.state(RATE);
 }
 
-/** Changes the rate of a response. It must not have begun. */
+/** Changes the rate of a response, which must not have begun. */
 export function changeRate(x: StateHolder, change: Partial<Rate>): void {
   x.setState(RATE, { ...x.state(RATE), ...change });
 }
 
-/** Whether the body of a response is sent at a limited rate. */
+/** Tells whether the body of a response is sent at a limited rate. */
 export function isThrottled(x: StateHolder): boolean {
   return (x.state(RATE)?.bytesPerSecond ?? 0) > 0;
 }
 
-/** Gives the stream that sends a response at its rate. */
+/** Returns a stream that sends a response at its rate. */
 export function throttled(
   stream: ResponseStream,
   x: StateHolder & HeadedResponse & { readonly aborted: boolean },
 ): ResponseStream {
   if (!isThrottled(x)) return stream;
   const rate = { bytesPerSecond: 0, afterBytes: 0, ...x.state(RATE) };
-  // The head counts, too, but for what the first second allows.
+  // The head counts as well, except for the bytes that the first second allows.
   const headDebt = Math.max(headBytes(x) - rate.bytesPerSecond, 0);
   return new ThrottledStream(stream, { rate, headDebt, isGone: () => x.aborted });
 }
@@ -43,9 +43,9 @@ export function throttled(
 /** How a response is throttled. */
 interface Throttling {
   readonly rate: Rate;
-  /** Bytes of the head that the body waits for. */
+  /** Bytes of the head, which delay the body. */
   readonly headDebt: number;
-  /** Whether the client has closed the connection. */
+  /** Tells whether the client has closed the connection. */
   readonly isGone: () => boolean;
 }
 
@@ -60,7 +60,7 @@ class ThrottledStream implements ResponseStream {
   readonly #startedMs = performance.now();
   #sentBytes: number;
   #waiting: Buffer[] = [];
-  /** Waiting for a timer or for the client. */
+  /** True while it waits for a timer or for the client. */
   #held = false;
   #ended = false;
   #drainedListeners: (() => void)[] = [];

@@ -10,7 +10,7 @@ export interface PortFacts {
 
 /** A request as received. Its fields are copies, so they stay valid across awaits. */
 export interface RequestFacts {
-  /** The first line as received, where method, path and version do not make it up: malformed, HTTP/0.9, an absolute target. */
+  /** The first line as received, if the fields cannot reproduce it: malformed, HTTP/0.9, or an absolute target. */
   readonly line?: string | undefined;
   readonly method: string;
   /** As received, query included. */
@@ -38,7 +38,7 @@ export interface RequestFacts {
   readonly connection?: ConnectionFacts | undefined;
 }
 
-/** Returns the request line: `$request`. Of a malformed one it is what was received, and '' before it is complete. */
+/** Returns the request line (`$request`): as received if it is malformed, and '' before it is complete. */
 export function requestLineOf({ line, method, requestUri, httpVersion }: RequestFacts): string {
   return line ?? (method === '' ? '' : `${method} ${requestUri} HTTP/${httpVersion}`);
 }
@@ -51,11 +51,11 @@ export interface SubrequestFacts {
   readonly args?: string;
   /** Default: GET. */
   readonly method?: string;
-  /** `parent` sends the body of the client's request. Default: none. */
+  /** `parent`: the subrequest has the body of the client's request. Default: no body. */
   readonly body?: 'parent' | 'none';
   /**
-   * What to do with the response: keep its head only, or pass each piece of its body to a function, which resolves when it can
-   * take the next one.
+   * The part of the response to keep: its head only, or each piece of its body, which is passed to a function. The
+   * function resolves when it can take the next piece.
    */
   readonly keep: 'head' | ((piece: Uint8Array, response: SubrequestResponse) => Promise<void>);
 }
@@ -63,7 +63,7 @@ export interface SubrequestFacts {
 /** The exchange of a subrequest while its body is passed on. */
 interface SubrequestResponse {
   readonly status: number;
-  /** Of the location that responds. */
+  /** The rules of the location that responds. */
   readonly rules: { readonly maxKeptBytes: number };
 }
 
@@ -90,10 +90,10 @@ export interface ProxyProtocolFacts {
 export interface TlsFacts {
   readonly protocol: string;
   readonly cipher: string;
-  /** What the client offered. */
+  /** The ciphers that the client offered. */
   readonly ciphers: string;
   readonly curve: string;
-  /** What the client offered. */
+  /** The curves that the client offered. */
   readonly curves: string;
   readonly sessionId: string;
   readonly sessionReused: boolean;

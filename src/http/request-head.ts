@@ -1,11 +1,11 @@
 import { isMethod } from '../http1/index.ts';
 
-/** Refused everywhere, as in nginx. */
+/** Methods that are refused everywhere, as in nginx. */
 const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /**
- * Returns the status that refuses a method, or 0. A location decides about all others: upstreams know two dozen of WebDAV,
- * and `return` responds to any (nginx).
+ * Returns the status that refuses a method, or 0. A location decides about all other methods: upstreams use two dozen
+ * of WebDAV, and `return` responds to any (nginx).
  */
 export function methodRefusal(method: string): 0 | 400 | 405 {
   if (method === 'GET') return 0;

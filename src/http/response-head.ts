@@ -24,7 +24,7 @@ export class ResponseHead {
   headers: string[] | undefined = undefined;
   /** Returns the trailer fields; called at the end of a chunked body. A response with trailers is chunked. */
   trailers: (() => readonly string[]) | undefined = undefined;
-  /** Status and headers are final: what follows for the client is this head. */
+  /** True when status and headers are final, so that the client will get this head. */
   isDecided = false;
   /** The head as sent, if the engine writes it itself. */
   sentText: string | undefined = undefined;
@@ -57,7 +57,7 @@ export class ResponseHead {
     else this.#owner.writeLog(`header "${name}" is dropped: control character in its value`);
   }
 
-  /** Adds a header whose name and value are known to be safe: constants, and values made of such. */
+  /** Adds a header whose name and value are known to be safe because they are built from constants. */
   setKnownHeader(name: string, value: string): void {
     (this.headers ??= []).push(name, value);
   }
@@ -72,19 +72,19 @@ export class ResponseHead {
     removeAll(this.headers, name);
   }
 
-  /** Removes the headers whose names, in lower case, are meant. */
+  /** Removes the headers for whose lower-case names `isMeant` returns true. */
   removeHeaders(isMeant: (name: string) => boolean): void {
     const { headers } = this;
     for (let index = (headers?.length ?? 0) - 2; headers && index >= 0; index -= 2)
       if (isMeant((headers[index] as string).toLowerCase())) headers.splice(index, 2);
   }
 
-  /** Engines do not add such a header. */
+  /** Keeps the engine from adding a header of its own. */
   omit(name: OwnHeader): void {
     (this.#omitted ??= new Set()).add(name);
   }
 
-  /** Whether the engine adds its own header. */
+  /** Tells whether the engine adds its own header. */
   adds(name: OwnHeader): boolean {
     return this.#omitted?.has(name) !== true && (!this.headers || this.header(name) === undefined);
   }
@@ -95,7 +95,7 @@ export class ResponseHead {
     else this.#owner.writeLog('reason phrase is dropped: control character in it, or too long');
   }
 
-  /** Returns the trailer fields: name, value, name, value … The head is already sent, so a failure omits them. */
+  /** Returns the trailer fields: name, value … A failure gives none, because the head is already sent. */
   trailerFields(): readonly string[] {
     try {
       return this.trailers?.() ?? [];

@@ -41,7 +41,7 @@ export interface ResponseSettings {
   readonly bodyTimeoutMs: number;
   readonly sendTimeoutMs: number;
   readonly connection: ConnectionRules;
-  /** `server_tokens`: what the `Server` header and the built-in pages say; '' sends no such header. */
+  /** `server_tokens`: the text of the `Server` header and of the built-in pages; '' sends no such header. */
   readonly serverToken: string;
   readonly redirects: RedirectRules;
   /** False: the end of the connection ends a response of unknown length, if the engine supports that. */

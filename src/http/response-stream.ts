@@ -39,7 +39,7 @@ export function transformWhole(
   return transforms.reduce((body, transform) => transform.whole?.(body) ?? body, bytes);
 }
 
-/** Of this thread. */
+/** The budget of this thread. */
 const turn = new TurnBudget();
 
 /** A stream that transforms the body before it is sent. Pieces keep their order even if a transform waits. */
@@ -124,7 +124,7 @@ export class FilteredStream implements ResponseStream {
     return current.byteLength === 0 || this.#inner.write(current);
   }
 
-  /** Passes on output that is made later. Each part is taken by the client before the next is made. */
+  /** Passes on output that is produced later. The client takes each part before the next is produced. */
   async #passLater(turned: Exclude<Transformed, Uint8Array>, index: number): Promise<boolean> {
     if (turned instanceof Promise) return this.#pass(await turned, index);
     let isTaken = true;

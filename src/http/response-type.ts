@@ -3,15 +3,14 @@ import { type StateHolder, stateKey } from './request-state.ts';
 /** Value: the last type that `types` or `default_type` gave and that names a charset. */
 export const CONFIGURED_TYPE = stateKey<string>('configured type');
 /**
- * Value: the type of a response that is replaced by another one. The replacement has this type, too, instead of one by
- * its extension.
+ * Value: the type of a response that is replaced by another one. The replacement has this type, whatever its extension.
  */
 export const KEPT_TYPE = stateKey<string>('kept type');
-/** The response of which gw sends ranges. */
+/** A response of which gw sends ranges. */
 interface RangedResponse {
   readonly type: string;
   readonly sizeBytes: number;
-  /** Where in the body the texts between several ranges stand; absent: there is one range. */
+  /** The positions in the body of the texts between several ranges; absent if there is only one range. */
   readonly texts?: readonly { readonly from: number; readonly to: number }[];
 }
 

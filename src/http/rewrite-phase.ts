@@ -8,7 +8,7 @@ interface RewritePhase {
   hasReplacedUri: boolean;
   /** `uri` has changed: a location is searched again after the phase. */
   relocates: boolean;
-  /** `rewrite … break` has changed `uri` within its location, so that the location's prefix may no longer match it. */
+  /** `rewrite … break` has changed `uri` within its location. The location's prefix may no longer match it. */
   hasLeftLocation: boolean;
 }
 

@@ -78,10 +78,10 @@ export function statusLine(code: number, reason?: string): string {
   return reason === undefined ? (LINES[code] ?? `${code} `) : `${statusOnWire(code)} ${reason}`;
 }
 
-/** The classes of statuses, for those that have no name of their own (RFC 9110, 15). */
+/** The names of the status classes, used for statuses without a phrase of their own (RFC 9110, 15). */
 const CLASSES = ['', 'Informational', 'Successful', 'Redirection', 'Client Error', 'Server Error'];
 
-/** Returns the reason phrase of a status that nginx has none for; `undefined` if it has one. */
+/** Returns the usual reason phrase of a status for which nginx has none; `undefined` if nginx has one. */
 export function usualReason(code: number): string | undefined {
   if (code in REASONS) return undefined;
   return STATUS_CODES[code] ?? CLASSES[Math.floor(code / 100)];
@@ -89,7 +89,7 @@ export function usualReason(code: number): string | undefined {
 
 /**
  * Returns nginx's built-in page for a status, with `serverToken` (`gw/0.1.0`) at its foot; `undefined` if nginx has
- * none and sends an empty body. `isPadded`: long enough for browsers that replace short error pages.
+ * none and sends an empty body. `isPadded` makes it long enough for browsers that replace short error pages.
  */
 export function builtInPage(code: number, serverToken: string, isPadded = false): string | undefined {
   const bare = unpaddedPage(code, serverToken);
@@ -135,9 +135,7 @@ export function endsConnection(status: number): boolean {
   return CLOSING_STATUSES.has(status);
 }
 
-/**
- * Returns the built-in page for a status; `undefined` if nginx has none. `userAgent` is given if pages may be padded.
- */
+/** Returns the built-in page for a status; `undefined` if nginx has none. Pass `userAgent` if pages may be padded. */
 export function ownPage(
   status: number,
   serverToken: string,

@@ -15,7 +15,7 @@ export interface Denial {
   readonly headers?: readonly string[];
 }
 
-/** The result of one access check; `undefined` means no opinion. A single `allowed` is enough for `satisfy any`. */
+/** The result of an access check. `undefined`: it does not decide. With `satisfy any`, one `allowed` is enough. */
 export type Verdict = 'allowed' | Denial | undefined;
 
 /** One check of the access phase. If it sends a response itself, no further check runs. */

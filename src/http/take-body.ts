@@ -23,8 +23,8 @@ interface TakeBodyOptions {
 }
 
 /**
- * Reads a body, whole or in pieces. Responds with an error if it cannot be read; the result is `undefined` then, and when the
- * client has left.
+ * Reads a body, whole or in pieces. If it cannot be read, the client gets an error. The result is then `undefined`, as
+ * it is when the client has closed the connection.
  */
 export function takeBody(
   x: RequestWithBody,
@@ -37,7 +37,7 @@ export function takeBody(
     const settle = (outcome: BodyOutcome): void => {
       try {
         if (typeof outcome === 'string') refuseUnread(x, outcome);
-        // What is read in pieces may be of use although a response has begun: a stream goes both ways.
+        // Pieces may be useful after a response has begun: a stream has two directions.
         const isLost = typeof outcome === 'string' || (x.done && !receive);
         resolve(isLost ? undefined : outcome);
       } catch (error) {
@@ -62,8 +62,8 @@ function refuseUnread(x: RequestWithBody, outcome: Exclude<BodyOutcome, Buffer>)
 }
 
 /**
- * Makes a request appear to have no body, since its own is refused or will never be complete: the handler of the error
- * page must not wait for it (nginx).
+ * Makes a request appear to have no body, because its own is refused or incomplete. The handler of the error page must
+ * not wait for it (nginx).
  */
 export function forgetBody(x: { request: RequestFacts }): void {
   x.request = { ...x.request, contentLength: 0 };

@@ -1,12 +1,12 @@
 import type { Exchange } from './exchange.ts';
 
-/** Adjusts the headers of a response whose body is transformed: it has no ranges, and at best a weak `ETag` (nginx). */
+/** Adjusts the headers of a response with a transformed body: no ranges, and at best a weak `ETag` (nginx). */
 export function markTransformed(x: Exchange): void {
   x.response.removeHeader('Accept-Ranges');
   weakenEtag(x);
 }
 
-/** Makes an `ETag` weak. A value that is no entity tag is removed (nginx: ngx_http_weak_etag). */
+/** Makes an `ETag` weak. Removes a value that is not an entity tag (nginx: ngx_http_weak_etag). */
 export function weakenEtag(x: Exchange): void {
   const etag = x.response.header('ETag');
   if (etag === undefined || etag.startsWith('W/')) return;
@@ -27,7 +27,7 @@ function expect(x: Exchange, { status, type, lengthBytes }: ExpectedResponse): v
   x.response.lengthBytes = lengthBytes;
 }
 
-/** Tells what body filters would change in such a response: nothing, its bytes, or its length too. */
+/** Returns the part of such a response that body filters would change: nothing, its bytes, or its length as well. */
 export function transformation(x: Exchange, expected: ExpectedResponse): 'nothing' | 'bytes' | 'length' {
   if (x.rules.bodyFilters.length === 0) return 'nothing';
   expect(x, expected);
@@ -37,8 +37,8 @@ export function transformation(x: Exchange, expected: ExpectedResponse): 'nothin
 }
 
 /**
- * Runs the header filters as for a 200. Their headers stay if the response becomes another one, as in nginx, whose
- * range filter runs last.
+ * Runs the header filters as for a 200. The headers that they add stay if the response becomes another one, as in
+ * nginx, whose range filter runs last.
  */
 export function passFilters(x: Exchange, expected: Omit<ExpectedResponse, 'status'>): void {
   expect(x, { status: 200, ...expected });

@@ -4,22 +4,22 @@ import { isIPv6 } from 'node:net';
 const NORMAL = /^\/(?:[\w~!$&'()*+,;=:@[\]-][\w~!$&'()*+,;=:@[\].-]*(?:\/|$))*$/;
 
 /**
- * Everything but blanks, control bytes, `\\`, which some programs take for a slash, `?` and `#`, which end a path, and U+FFFD, which
- * stands for bytes that are not UTF-8.
+ * All characters but: blanks and control bytes; `\\`, which some programs treat as a slash; `?` and `#`, which end a
+ * path; and U+FFFD, which stands for bytes that are not UTF-8.
  */
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const PATH_CHARACTERS = /^\/[^\0-\x20#?\\\x7f\ufffd]*$/;
 
-/** The same, but `?` and `\\` may stand in it, and `%` only before two hexadecimal digits. */
+/** As above, but `?` and `\\` are allowed, and `%` before two hexadecimal digits. */
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const QUERY = /^[^\0-\x20#%\x7f\ufffd]*(?:%[0-9A-Fa-f]{2}[^\0-\x20#%\x7f\ufffd]*)*$/;
 
-/** What nginx's `ngx_escape_uri` escapes in a URI (1.21.1 and later). */
+/** The characters that nginx's `ngx_escape_uri` escapes in a URI (1.21.1 and later). */
 const ESCAPED_IN_URI = /[^!$&-;=@-[\]_a-z~]+/g;
 
 const ESCAPED_IN_ARGUMENT = /[^!$'-*,-:=@-[\]_a-z~]+/g;
 
-/** Returns the parts of a target before and behind its first `?`. `#` and what follows belong to neither (nginx). */
+/** Returns the parts of a target before and after its first `?`. Neither contains `#` and the text after it (nginx). */
 export function splitTarget(target: string): { readonly path: string; readonly args: string } {
   const fragment = target.indexOf('#');
   const whole = fragment < 0 ? target : target.slice(0, fragment);
@@ -31,10 +31,10 @@ export function splitTarget(target: string): { readonly path: string; readonly a
 
 /**
  * Returns the path as locations see it (`$uri`): percent-decoded once, `.` and `..` resolved, `//` merged if
- * `mergeSlashes`. `undefined` means 400: a backslash, a blank or control byte that is not encoded, a malformed `%`, `%00`,
- * invalid UTF-8, or a `..` above the root. As in nginx, clients may send `"<>^`{|}` and UTF-8 unescaped, `%2F` becomes a
- * slash, `%3F` and `%23` become plain characters of the path, and other control bytes than NUL may be encoded in it: whoever
- * writes a header or a line escapes them.
+ * `mergeSlashes`. `undefined` means 400: a backslash, an unencoded blank or control byte, a malformed `%`, `%00`,
+ * invalid UTF-8, or a `..` above the root. As in nginx, clients may send `"<>^`{|}` and UTF-8 unescaped, `%2F` becomes
+ * a slash, `%3F` and `%23` become plain characters of the path. Encoded control bytes other than NUL are allowed: code
+ * that writes a header or a line must escape them.
  */
 export function normalizePath(raw: string, mergeSlashes: boolean): string | undefined {
   if (NORMAL.test(raw)) return raw;

@@ -7,7 +7,7 @@ export type PieceReceiver = (piece: Buffer) => void | Promise<void>;
 /** The result of reading a body: all of it, or the reason why it could not be read. */
 export type BodyOutcome = Buffer | 'too large' | 'timeout' | 'aborted';
 
-/** How a request body is read, and who receives it. */
+/** The limits and receivers for reading a request body. */
 export interface BodyReader {
   readonly limitBytes: number;
   /** Longest silence of the client. */
@@ -30,14 +30,14 @@ export interface Wire {
   readonly peerPort: number;
   /** Bytes of the request's head and body received so far. */
   readonly requestLength: number;
-  /** Whether trailers can be sent. */
+  /** True if trailers can be sent. */
   readonly sendsTrailers: boolean;
   /**
-   * Whether it supports lingering close: a client that is still sending can read the response before the connection
-   * closes.
+   * True if the wire supports lingering close: a client that is still sending can read the response before the
+   * connection closes.
    */
   readonly lingers: boolean;
-  /** Whether the connection can change to a protocol; its name is in lower case. */
+  /** Tells whether the connection can change to a protocol, given in lower case. */
   readonly tunnels: (protocol: string) => boolean;
   /** Makes the peer's address available even after the response is sent or the connection closed. */
   keepPeer(): void;
@@ -46,11 +46,11 @@ export interface Wire {
   /** Sends a 103 before the response; `headers`: name, value … Absent where the engine cannot. */
   sendHints?(headers: readonly string[]): void;
   /**
-   * Tells how many of some bytes may be read for the client at once; until it has taken them, they count as waiting for it. Absent
-   * where a connection carries one response at a time: all of them.
+   * Returns how many of `wantedBytes` may be read for the client now. They count as waiting until the client has taken
+   * them. Absent where a connection carries one response at a time and all may be read.
    */
   room?(wantedBytes: number): number;
-  /** Sends head and body; the head only if method or status allow no body. */
+  /** Sends head and body, or the head alone if method or status allow no body. */
   write(body: string | Uint8Array): void;
   /** Sends the head. Returns `undefined` if no body may follow. `lengthBytes` is -1 if the length is unknown. */
   open(lengthBytes: number): ResponseStream | undefined;
@@ -60,7 +60,7 @@ export interface Wire {
   close(): void;
 }
 
-/** Tells how many of some bytes may be read for the client of a request at once (`Wire.room`). */
+/** Returns how many of `wantedBytes` may be read for the client of a request now (`Wire.room`). */
 export function roomFor({ wire }: { readonly wire: Wire }, wantedBytes: number): number {
   return wire.room?.(wantedBytes) ?? wantedBytes;
 }

@@ -4,12 +4,12 @@ export const CHUNKED = -1;
 export const NO_LENGTH = -2;
 
 /**
- * Why two parsers could disagree about the end of a body. `both`: a length and an encoding; `encoding`: one other than
- * `chunked` alone; `length`: no plain number; the plurals: the header is repeated, even with the same value.
+ * The reason why two parsers could disagree about the end of a body. `both`: a length and an encoding; `encoding`: not
+ * `chunked` alone; `length`: not a plain number; the plurals: a repeated header, even with the same value.
  */
 export type FramingFault = 'both' | 'encoding' | 'encodings' | 'length' | 'lengths';
 
-/** The refusal of a request: its status, and what the client sent, for the log. */
+/** The refusal of a request: its status, and the text that the client sent, for the log. */
 interface FramingRefusal {
   readonly status: 400 | 501;
   readonly what: string;

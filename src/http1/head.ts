@@ -12,8 +12,8 @@ const NAME = /^[\x21-\x39\x3b-\x7e\x80-\xff]+$/;
 /** Receives the header lines of a head. */
 export interface LineReceiver {
   /**
-   * Whether to accept a line without a colon as a name without a value. Clients may not send such a line, since another
-   * server could take it for a part of the line before. From upstreams nginx accepts it, and some send it.
+   * True to accept a line without a colon as a name without a value. Clients may not send such a line, since another
+   * server could read it as a part of the line before. nginx accepts it from upstreams, and some send it.
    */
   readonly takesBareNames: boolean;
   /** `value` has one character per byte and no surrounding blanks. Returning false refuses the line. */

@@ -42,7 +42,7 @@ export interface ThreadEvents {
 
 type WorkerAnswer = Exclude<FromWorker, { type: 'crashed' }>;
 
-interface Question {
+interface PendingQuestion {
   readonly resolve: (answer: WorkerAnswer) => void;
   readonly reject: (error: Error) => void;
 }
@@ -81,7 +81,7 @@ export class WorkerThread {
   replaced = false;
   readonly #worker: Worker;
   /** Pending questions; answers come in this order. */
-  readonly #questions: Question[] = [];
+  readonly #questions: PendingQuestion[] = [];
   #interruption: Interruption | undefined;
   #gone = false;
 

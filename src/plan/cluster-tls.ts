@@ -6,9 +6,7 @@ import { readCertificate, readerOf, readKey, TlsFault } from '../system/index.ts
 
 type FileField = 'sslTrustedCertificate' | 'sslCertificate' | 'sslCertificateKey';
 
-/**
- * How TLS is spoken to the store of a cluster, with all files read; `undefined` after a fault, which is reported at its directive.
- */
+/** Returns the TLS settings for a cluster's store, with all files read; `undefined` after reporting a fault. */
 export function planClusterTls(level: ResolvedConfigs, report: Report): EndpointTls | undefined {
   const config = configOf(level, 'cluster');
   const read = readerOf(report);
@@ -44,13 +42,13 @@ export function planClusterTls(level: ResolvedConfigs, report: Report): Endpoint
   };
 }
 
-/** The first directive about TLS in a `cluster` block, if there is one. */
+/** Returns the span of the first directive about TLS in a `cluster` block, if it has one. */
 export function clusterTlsSpan(level: ResolvedConfigs): Span | undefined {
   const fields = ['sslTrustedCertificate', 'sslCertificate', 'sslCertificateKey', 'sslName', 'sslVerify'];
   return fields.map((field) => clusterSpan(level, field)).find((span) => span !== undefined);
 }
 
-/** Where a field of a `cluster` block is set, if it is. */
+/** Returns the span of the directive that sets a field of a `cluster` block, if it is set. */
 export function clusterSpan(level: ResolvedConfigs, field: string): Span | undefined {
   return level.get('cluster')?.from.get(field)?.spans[0];
 }

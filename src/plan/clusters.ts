@@ -59,7 +59,7 @@ export class ClusterCollector {
     locations.written.add({ directories: [path] });
   }
 
-  /** The address of the store, with how TLS is spoken to it. */
+  /** Returns the address of the store and the TLS settings for it. */
   #backend(level: ResolvedConfigs): ClusterPlan['backend'] | undefined {
     const { report } = this.#planning;
     const { backend, sentinelLogin } = configOf(level, 'cluster');

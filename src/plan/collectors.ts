@@ -36,7 +36,7 @@ export class ZoneCollector {
     });
   }
 
-  /** The names of the zones of a kind. */
+  /** Returns the names of the zones of a kind. */
   namesOf(kind: ZoneDeclaration['kind']): readonly string[] {
     return this.declarations.filter((zone) => zone.kind === kind).map(({ name }) => name);
   }
@@ -59,13 +59,13 @@ interface UsedName {
   readonly span: Span | undefined;
 }
 
-/** What a configuration declares of a kind. */
+/** The names of a kind that a configuration declares. */
 interface DeclaredNames {
   has(name: string): boolean;
   readonly names?: readonly string[];
 }
 
-/** What is said about a name that nothing declares; for caches nginx's message. */
+/** The fault for a name that no directive declares; for caches it is nginx's message. */
 const UNDECLARED: Readonly<
   Record<UsedName['kind'], (used: UsedName) => { readonly message: string } & FaultDetails>
 > = {
@@ -84,7 +84,7 @@ const UNDECLARED: Readonly<
   }),
 };
 
-/** Collects the names that locations use, which may be declared behind them. */
+/** Collects the names that locations use. Their declarations may follow. */
 export class UsedNames {
   readonly #used: UsedName[] = [];
   readonly #report: Report;
@@ -97,7 +97,7 @@ export class UsedNames {
     this.#used.push(used);
   }
 
-  /** Reports the names that nothing declares. */
+  /** Reports the names that no directive declares. */
   check(declared: Readonly<Record<UsedName['kind'], DeclaredNames>>): void {
     for (const used of this.#used) {
       const { names = [] } = declared[used.kind];
@@ -110,7 +110,7 @@ export class UsedNames {
   }
 }
 
-/** Collects the absolute paths that serving requests writes, each once. */
+/** Collects the absolute paths that are written while requests are served, each once. */
 export class WrittenPaths {
   readonly #prefix: string;
   readonly #files = new Set<string>();

@@ -5,11 +5,11 @@ import type { AnyModule } from '../contract/index.ts';
 interface ContentModule {
   readonly name: string;
   readonly enabled: AnyModule['enabled'];
-  /** The fields whose directives make it serve a location. */
+  /** The fields whose directives make the module serve a location. */
   readonly fields: readonly string[];
 }
 
-/** Which module serves a block. */
+/** Determines the module that serves a block. */
 export class ContentModules {
   readonly #modules: readonly ContentModule[];
   readonly #registry: Registry;
@@ -21,14 +21,14 @@ export class ContentModules {
       .map(({ name, content = [], enabled }) => ({ name, enabled, fields: [content].flat() }));
   }
 
-  /** Checks that only one module serves a block: of two, the later directive is at fault. */
+  /** Checks that only one module serves a block. If there are two, the later directive is reported. */
   check(level: ResolvedConfigs, report: Report): void {
     let before: BoundField | undefined;
     for (const { name, enabled, fields } of this.#modules) {
       const config = level.get(name);
       if (!config || enabled?.(config.value) === false) continue;
       for (const field of fields) {
-        // A directive with the value `off` serves nothing.
+        // A directive with the value `off` does not make its module serve.
         const after = config.value[field] === false ? undefined : config.from.get(field);
         if (after && before) {
           const message = `"${after.directive}" cannot be used here: "${before.directive}" already answers this location`;
@@ -44,8 +44,8 @@ export class ContentModules {
   }
 
   /**
-   * The configs of an `if` or `limit_except`. A module that its own directives name serves it instead of the one that serves
-   * the location (nginx: the handler of the innermost block counts).
+   * Returns the configs of an `if` or `limit_except`. A module that the block's own directives name serves the block
+   * instead of the location's module (nginx: the handler of the innermost block counts).
    */
   replaced(block: BoundBlock, level: ResolvedConfigs): ResolvedConfigs {
     const named = this.#modules.filter(({ name, fields }) =>

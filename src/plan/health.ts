@@ -37,7 +37,7 @@ export class CheckCollector {
     return { checks, events: [...this.#events.values()].map(({ target }) => target) };
   }
 
-  /** The groups of probes that stand for no group of the configuration. */
+  /** The groups of probes whose target is not a group of the configuration. */
   get groups(): readonly UpstreamPlan[] {
     return [...this.#groups.values()];
   }
@@ -101,7 +101,7 @@ export class CheckCollector {
     }
   }
 
-  /** Returns the plan of a group with what its checks need of it. */
+  /** Returns the plan of a group with the settings that its checks require. */
   applied(plan: UpstreamPlan): UpstreamPlan {
     const checks = this.#byGroup.get(plan.key);
     if (!checks) return plan;
@@ -136,7 +136,7 @@ export class CheckCollector {
     this.#add(group, plan, span);
   }
 
-  /** Adds a probe that decides about no request: its target is a group of its own. */
+  /** Adds a probe that does not affect where requests go: its target is a group of its own. */
   #addProbe(subject: Pick<CheckPlan, 'scope' | 'name'>, probe: UrlProbe, level: ResolvedConfigs): void {
     const config = configOf(level, 'health');
     const span = level.get('health')?.from.get('probeUrl')?.spans[0];
@@ -178,7 +178,7 @@ interface NewCheck {
   readonly level: ResolvedConfigs;
 }
 
-/** Methods that send a request to a fixed or a random position among the weights know no ramp. */
+/** Methods that send a request to a fixed or a random point among the weights have no slow start. */
 const KEYED: ReadonlySet<UpstreamPlan['balancing']['kind']> = new Set(['ip_hash', 'hash', 'random']);
 
 function spanOf(level: ResolvedConfigs, index: number): Span | undefined {

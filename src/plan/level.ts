@@ -9,12 +9,12 @@ import {
 } from '../contract/index.ts';
 import type { ServerPlan } from './plan.ts';
 
-/** The core's config of a block. */
+/** Returns the core's config of a block. */
 export function coreOf(level: ResolvedConfigs): CoreConfig {
   return configOf(level, 'core');
 }
 
-/** All names of a server from all its `server_name` directives; without any, the empty name. */
+/** Returns all names in the `server_name` directives of a server; without any, the empty name. */
 export function serverNamesOf(level: ResolvedConfigs): readonly ServerName[] {
   return coreOf(level).serverNames?.flat() ?? [{ kind: 'exact', name: '' }];
 }
@@ -56,7 +56,7 @@ export class ConfigReporter implements ConfigReport<Record<string, unknown>> {
 
   #span(field: string, index = 0): Span | undefined {
     const { from } = this.#config;
-    // A default can be wrong only in combination with a field that is set.
+    // The directive may be absent: a default can be wrong in combination with a field that is set.
     return (from.get(field) ?? from.values().next().value)?.spans[index];
   }
 }

@@ -24,14 +24,14 @@ interface Planning {
   readonly compat: Compat;
 }
 
-/** What a block takes over from the one around it. */
+/** The values that a block inherits from the enclosing one. */
 interface Around {
   readonly match?: LocationMatch | undefined;
-  /** What gw does not support, on which the block depends. */
+  /** A directive or variable that the block needs and gw does not support. */
   readonly skipped?: string | undefined;
 }
 
-/** Plans locations, and lets each module validate each of its configs once. */
+/** Plans locations, and has each module validate each of its configs once. */
 export class LocationPlanner {
   readonly zones: ZoneCollector;
   readonly written: WrittenPaths;
@@ -50,7 +50,7 @@ export class LocationPlanner {
     this.#content = new ContentModules(planning.modules, planning.registry);
   }
 
-  /** The plan of a server: its own level with its locations. Named locations are separate, because no URI leads to them. */
+  /** Returns the plan of a server level and its locations. Named ones are separate, as no URI leads to them. */
   server(block: BoundBlock, level: ResolvedConfigs): Pick<ServerPlan, 'root' | 'named'> {
     const root = this.#plan(block, level);
     const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
@@ -60,7 +60,7 @@ export class LocationPlanner {
     };
   }
 
-  /** Lets the modules validate their configs of a block; a config that several blocks share is validated once. */
+  /** Has the modules validate their configs of a block. A config that several blocks share is validated once. */
   validate(level: ResolvedConfigs): void {
     for (const module of this.#planning.modules) {
       const config = level.get(module.name) as ResolvedConfig;
@@ -100,7 +100,7 @@ export class LocationPlanner {
     };
   }
 
-  /** The core's config of a block, with what the block depends on and gw does not support. */
+  /** Returns the core's config of a block, with the unsupported directive or variable that the block needs. */
   #core(level: ResolvedConfigs, around: Around): CoreConfig {
     const core = coreOf(level);
     if (this.#planning.compat !== 'skip') return core;
@@ -108,7 +108,7 @@ export class LocationPlanner {
     return skipped === undefined || skipped === core.skipped ? core : { ...core, skipped };
   }
 
-  /** What gw does not support and a module in use depends on, by a directive or by an upstream. */
+  /** Returns the unsupported directive or variable that a module in use needs, itself or by its upstream. */
   #missing(level: ResolvedConfigs): string | undefined {
     const { modules, upstreams } = this.#planning;
     for (const module of modules) {
@@ -138,7 +138,7 @@ export class LocationPlanner {
     );
   }
 
-  /** The configs of the modules that are in use in a block. */
+  /** Returns the configs of the modules that a block uses. */
   #used(level: ResolvedConfigs): ModuleConfigs {
     const configs: Record<string, object> = {};
     for (const module of this.#planning.modules) {
@@ -162,7 +162,7 @@ export class LocationPlanner {
 
   #children(block: BoundBlock, level: ResolvedConfigs, around: Around): LocationPlan[] {
     const { registry, report } = this.#planning;
-    // A location with invalid arguments has been reported and is left out.
+    // A location with invalid arguments has been reported. It is left out.
     const children = block.children.filter(
       (child) => child.context === 'location' && child.args !== undefined,
     );

@@ -21,7 +21,7 @@ import { planPorts } from './ports.ts';
 import { planTls } from './tls/index.ts';
 import { UpstreamCollector } from './upstreams.ts';
 
-/** Freezes plain data recursively; shared objects are visited once. */
+/** Freezes plain data recursively. Shared objects are visited once. */
 function deepFreeze<T>(value: T): T {
   const waiting: unknown[] = [value];
   for (let item = waiting.pop(); item !== undefined || waiting.length > 0; item = waiting.pop()) {
@@ -54,7 +54,7 @@ interface PlanOptions {
   readonly compat: Compat;
 }
 
-/** The plan of a typed configuration. Faults go to the report; the plan of a failed load must not be used. */
+/** Makes the plan of a typed configuration. Reports faults; if there are any, the plan must not be used. */
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
   const { registry, modules, report, compat } = options;
   const main = resolve(registry, config.main, undefined);
@@ -122,7 +122,7 @@ function planNames({ locations, upstreams, clusters }: Collected, workers: numbe
   });
 }
 
-/** The caches that an `http` block declares. */
+/** Returns the caches that an `http` block declares. */
 function planCaches(http: ResolvedConfigs, { zones }: LocationPlanner): readonly CachePlan[] {
   const { paths = [] } = configOf(http, 'cache');
   const spans = http.get('cache')?.from.get('paths')?.spans;

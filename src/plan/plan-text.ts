@@ -1,14 +1,14 @@
 import type { ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
 import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
 
-/** The text of an address in messages, by which ports are also told apart. */
+/** Returns the text of an address in messages. It also identifies a port. */
 export function addressText(address: ListenAddress): string {
   if (address.kind === 'unix') return `unix:${address.path}`;
   const { host, port } = address;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** The text of a server name as in `server_name`. */
+/** Returns the text of a server name as in `server_name`. */
 export function serverNameText(name: ServerName): string {
   switch (name.kind) {
     case 'exact':
@@ -22,7 +22,7 @@ export function serverNameText(name: ServerName): string {
   }
 }
 
-/** The text of a location without its keyword: `= /a`, `^~ /b`, `~* \.png$`, `@c`. */
+/** Returns the text of a location without its keyword: `= /a`, `^~ /b`, `~* \.png$`, `@c`. */
 export function locationText(match: LocationMatch): string {
   switch (match.kind) {
     case 'exact':
@@ -36,7 +36,7 @@ export function locationText(match: LocationMatch): string {
   }
 }
 
-/** The output of `gw -t --tree`: ports, their servers, and the locations in the order of matching. */
+/** Returns the output of `gw -t --tree`: ports, their servers, and the locations in the order of matching. */
 export function printTree({ ports, servers }: GatewayPlan): string {
   const lines = ports.flatMap(({ address, servers: indices, defaultServer }) => [
     `listen ${addressText(address)}`,
@@ -61,7 +61,7 @@ function locationLines(locations: readonly LocationPlan[], indent: string): read
   ]);
 }
 
-/** Locations in the order of matching: exact ones, prefixes from the longest on, regexes as written, named ones. */
+/** Returns locations in the order of matching: exact, prefixes from the longest on, regexes as written, named. */
 export function inOrder(locations: readonly LocationPlan[]): readonly LocationPlan[] {
   const ranks: Readonly<Record<LocationMatch['kind'], number>> = { exact: 0, prefix: 1, regex: 2, named: 3 };
   const rank = ({ match }: LocationPlan): number => ranks[match?.kind ?? 'named'];
@@ -69,7 +69,7 @@ export function inOrder(locations: readonly LocationPlan[]): readonly LocationPl
   return locations.toSorted((a, b) => rank(a) - rank(b) || length(b) - length(a));
 }
 
-/** Modules that are in use in every location of a configuration that uses them. */
+/** Modules that are not shown, because every location uses them if any location does. */
 const EVERYWHERE: ReadonlySet<string> = new Set([
   'access_log',
   'upstream',
@@ -79,7 +79,7 @@ const EVERYWHERE: ReadonlySet<string> = new Set([
   'static',
 ]);
 
-/** The modules in use in a location, without those of every location. */
+/** Returns the names of the modules that a location uses, without those that every location uses. */
 function contentText({ modules, core }: LocationPlan): string {
   if (core.skipped !== undefined) return ` → 501, "${core.skipped}" is not supported`;
   const acting = Object.keys(modules).filter((name) => !EVERYWHERE.has(name));

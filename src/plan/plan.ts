@@ -63,22 +63,22 @@ export interface PortPlan {
   readonly http2?: Http2Rules | undefined;
   /** The rules of its default server. */
   readonly head: HeadRules;
-  /** The most that a server of the port takes. */
+  /** The highest limits of the servers of the port. */
   readonly headLimits: HeadLimits;
-  /** The rules of each of `servers`; absent where they are all the same. */
+  /** The rules of each of `servers`; absent if they are all the same. */
   readonly heads?: readonly HeadRules[] | undefined;
 }
 
 /** The rules of HTTP/2 connections of a port: those of its default server (nginx). */
 export interface Http2Rules {
-  /** The servers that speak HTTP/2, all if one `listen` of the port says so. */
+  /** The servers that speak HTTP/2: all of them if one `listen` of the port enables it. */
   readonly servers: readonly number[];
   readonly maxStreams: number;
   /** Bytes of a request body that a client may send before they are read. */
   readonly windowBytes: number;
 }
 
-/** How much the head of a request may be. */
+/** Limits for the head of a request. */
 export interface HeadLimits {
   readonly lineBytes: number;
   /** Most bytes of all header lines together. */
@@ -87,14 +87,14 @@ export interface HeadLimits {
 }
 
 /**
- * A server's rules for reading the head of a request. Until a client has named its server they are those of the default server, or
- * of the server that the handshake names (nginx).
+ * A server's rules for reading the head of a request. Until a client has named its server, the rules of the default
+ * server apply, or those of the server that the handshake names (nginx).
  */
 export interface HeadRules extends HeadLimits {
   readonly timeoutMs: number;
   /** True: headers with an underscore in their name are accepted. */
   readonly underscores: boolean;
-  /** True: headers whose name has other characters than letters, digits and hyphens are dropped. */
+  /** True: headers whose names have characters other than letters, digits and hyphens are dropped. */
   readonly ignoresInvalid: boolean;
   readonly mergeSlashes: boolean;
 }
@@ -116,7 +116,7 @@ export interface MainPlan {
   readonly written: Required<WrittenFiles>;
   readonly core: CoreConfig;
   readonly workers: number;
-  /** Most client connections of a worker; default: as many as descriptors allow. */
+  /** Maximum number of client connections of a worker; default: as many as descriptors allow. */
   readonly connections: number | undefined;
   readonly prefix: string;
   readonly confFile: string;

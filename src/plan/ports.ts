@@ -20,7 +20,7 @@ interface PortDraft {
   /** The index of each server on the port, and the span of its `listen`. */
   readonly listens: Map<number, Span | undefined>;
   defaultServer: number | undefined;
-  /** A parameter of one `listen` applies to all of the same address (nginx). */
+  /** A parameter of one `listen` applies to every `listen` with the same address (nginx). */
   ssl: boolean;
   proxyProtocol: boolean;
   http2: boolean;
@@ -32,7 +32,7 @@ interface PortPlanning {
   readonly report: Report;
 }
 
-/** The sockets of all servers. Servers on the same address share one and are selected by name. */
+/** Returns the sockets of all servers. Servers on the same address share one socket and are selected by name. */
 export function planPorts(
   servers: readonly PlannedServer[],
   { httpEngine, report }: PortPlanning,
@@ -72,7 +72,7 @@ export function planPorts(
   });
 }
 
-/** One address for each port. */
+/** Returns the addresses of a `listen`, one for each port. */
 function addressesOf({ address, lastPort }: ListenConfig): readonly ListenAddress[] {
   if (address.kind === 'unix' || lastPort === undefined) return [address];
   return Array.from({ length: lastPort - address.port + 1 }, (_, index) => ({
@@ -81,7 +81,7 @@ function addressesOf({ address, lastPort }: ListenConfig): readonly ListenAddres
   }));
 }
 
-/** True for a server with the deprecated `ssl on`. */
+/** Tells whether a server has the deprecated `ssl on`. */
 function isSslOn(level: ResolvedConfigs): boolean {
   return configOf(level, 'ssl').enabled;
 }
@@ -138,8 +138,8 @@ function addListen({ ports, listen, index, span, report }: ListenSite): void {
 }
 
 /**
- * The engine of a port. TLS, the PROXY protocol and HTTP/2 need the node engine, which reads the first bytes of a
- * connection.
+ * Returns the engine of a port. TLS, the PROXY protocol and HTTP/2 need the node engine, which reads the first bytes of
+ * a connection.
  */
 function engineOf(
   { engine, ssl, proxyProtocol }: PortDraft,
@@ -171,7 +171,7 @@ function portPlan(
   };
 }
 
-/** The first buffer for a head is that of the default server (nginx). */
+/** Returns the rules for heads. The first buffer for a head is that of the default server (nginx). */
 function headRules(core: CoreConfig, firstBufferBytes: number): HeadRules {
   const { number, sizeBytes } = core.largeHeaderBuffers;
   return {
@@ -193,7 +193,7 @@ function largestOf(heads: readonly HeadRules[]): HeadLimits {
   };
 }
 
-/** The parts of a port that decide about HTTP/2; `http2`: a `listen` says so. */
+/** The parts of a port that decide about HTTP/2. `http2` is true if a `listen` enables it. */
 interface Http2Draft extends Pick<PortDraft, 'ssl' | 'http2'> {
   readonly servers: readonly number[];
   readonly fallback: number;

@@ -27,7 +27,7 @@ export function plainRequest(
   };
 }
 
-/** Returns the request of a check in a location: it is sent as requests of clients are. */
+/** Returns the request of a check in a location. It is sent like clients' requests. */
 export function forwardedRequest(
   check: HealthCheck,
   pass: LiteralTarget,
@@ -55,11 +55,11 @@ export function forwardedRequest(
   };
 }
 
-/** `Connection` is the prober's own; the others would belong to a body. */
+/** Headers that are not copied: `Connection` is set by the prober, the others would describe a body. */
 const OWN: ReadonlySet<string> = new Set(['connection', 'content-length', 'transfer-encoding', 'upgrade']);
 
-/** Returns the headers of `proxy_set_header`. As for requests, an empty value is not sent. */
-function headersOf({ setHeaders = [] }: ProxyPassConfig, known: Known): ProbeRequest['headers'] {
+/** Returns the headers of `proxy_set_header`. As in requests, a header with an empty value is not sent. */
+function headersOf({ setHeaders = [] }: ProxyPassConfig, known: KnownValues): ProbeRequest['headers'] {
   const set = setHeaders
     .map(({ name, value }) => [name, textOf(value, known)] as const)
     .filter(([name, value]) => !OWN.has(name.toLowerCase()) && value !== '' && isSafeHeaderValue(value));
@@ -67,10 +67,10 @@ function headersOf({ setHeaders = [] }: ProxyPassConfig, known: Known): ProbeReq
   return hasHost ? set : [['Host', known['proxy_host'] ?? ''], ...set];
 }
 
-type Known = Readonly<Record<string, string>>;
+type KnownValues = Readonly<Record<string, string>>;
 
-/** The variables that have a value without a client: those about the destination. */
-function knownVariables({ host, port, scheme }: LiteralTarget): Known {
+/** Returns the variables that have a value without a client: those about the destination. */
+function knownVariables({ host, port, scheme }: LiteralTarget): KnownValues {
   const usual = scheme === 'http' ? 80 : 443;
   const isSocket = host.startsWith('unix:');
   const plain = isSocket ? 'localhost' : host;
@@ -85,7 +85,7 @@ function knownVariables({ host, port, scheme }: LiteralTarget): Known {
   };
 }
 
-function textOf({ parts }: ComplexValue, known: Known): string {
+function textOf({ parts }: ComplexValue, known: KnownValues): string {
   return parts
     .map((part) => {
       if (typeof part === 'string') return part;
@@ -94,7 +94,7 @@ function textOf({ parts }: ComplexValue, known: Known): string {
     .join('');
 }
 
-/** Returns the request of a probe with a URL. The certificate of its host is not verified. */
+/** Returns the request of a probe that has a URL. The certificate of its host is not verified. */
 export function urlRequest({ isTls, host, port, uri }: UrlProbe, timeoutMs: number): ProbeRequest {
   const usual = isTls ? 443 : 80;
   const name = port === usual ? host : `${host}:${port}`;

@@ -35,7 +35,7 @@ export class UpstreamCollector {
   readonly #blocks = new Map<string, Declared>();
   readonly #implicit = new Map<string, Declared>();
   readonly checks: CheckCollector;
-  /** Where sessions are shared by the gateways of the only cluster. */
+  /** The directives that share sessions between the gateways of the only cluster. */
   readonly synced: (Span | undefined)[] = [];
 
   constructor(planning: Planning) {
@@ -43,7 +43,7 @@ export class UpstreamCollector {
     this.checks = new CheckCollector(planning.report);
   }
 
-  /** All groups with the span of their first declaration or use. */
+  /** All groups, each with the span of its first declaration or use. */
   get declared(): readonly Declared[] {
     const all = [...this.#blocks.values(), ...this.#implicit.values()];
     const probed = this.checks.groups.map((plan) => ({ plan, span: undefined }));
@@ -72,7 +72,7 @@ export class UpstreamCollector {
     this.#checkSessions(plan, config);
   }
 
-  /** The sessions of one zone belong to one upstream. */
+  /** Checks that the sessions of a zone belong to one upstream. */
   #checkSessions({ key, sticky }: UpstreamPlan, { from }: ResolvedConfig): void {
     if (sticky?.kind !== 'learn') return;
     const span = from.get('sticky')?.spans[0];
@@ -92,7 +92,7 @@ export class UpstreamCollector {
     return (block ?? this.#implicit.get(upstreamKey(host, port ?? defaultPort)))?.plan;
   }
 
-  /** Adds the host of an address, unless it is a block. All blocks must have been added. */
+  /** Adds the host of an address unless it is an `upstream` block. All blocks must have been added. */
   need(address: UpstreamAddress, span: Span | undefined): void {
     const block = this.#blocks.get(upstreamKey(address.host));
     if (block && address.port === undefined) return;
@@ -107,11 +107,11 @@ export class UpstreamCollector {
   }
 }
 
-/** The peers that a group has room for without a `zone` of its own size, and at most. */
+/** Room for peers of a group whose `zone` has no size of its own, and the maximum room. */
 const DEFAULT_ROOM = 256;
 const MAX_ROOM = 4096;
 
-/** As in nginx, a peer takes some 512 bytes of the zone. */
+/** As in nginx, a peer takes about 512 bytes of the zone. */
 const ROOM_BYTES = 512;
 
 function roomIn(zoneBytes: number): number {

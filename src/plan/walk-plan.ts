@@ -2,7 +2,7 @@ import type { ListenAddress } from '../contract/index.ts';
 import { locationText } from './plan-text.ts';
 import type { GatewayPlan, LocationPlan, ModuleConfigs, ServerPlan } from './plan.ts';
 
-/** All locations of all servers, server levels and nested locations included. */
+/** Returns all locations of all servers, including server levels and nested locations. */
 export function allLocations({ servers }: GatewayPlan): readonly LocationPlan[] {
   const found: LocationPlan[] = [];
   const waiting = servers.flatMap(({ root, named }) => [root, ...named]);
@@ -19,14 +19,14 @@ export interface PlacedLocation {
   readonly server: string;
   /** The text of the location without its keyword. */
   readonly text: string;
-  /** The path of a prefix or exact location; of others the text. */
+  /** The path of a prefix or exact location; for others, the text. */
   readonly path: string;
   /** `file:line`. */
   readonly place: string;
   readonly modules: ModuleConfigs;
 }
 
-/** All locations in the order of the configuration, each followed by its nested ones; `if` blocks are left out. */
+/** Returns all locations in the order of the configuration, each followed by its nested ones, without `if` blocks. */
 export function placedLocations({ servers }: GatewayPlan): readonly PlacedLocation[] {
   return servers.flatMap((server) =>
     [...server.root.locations, ...server.named].flatMap((location) => placed(location, server)),
@@ -48,12 +48,12 @@ function placed(
 /** The address at which a client on this machine reaches a location. */
 export interface LocalAddress {
   readonly address: ListenAddress;
-  /** Value of the Host header; '' if any will do. */
+  /** Value of the Host header; '' if any value will do. */
   readonly host: string;
   readonly path: string;
 }
 
-/** The address of the first location for which `pathOf` gives a path, in the order of ports. */
+/** Returns the address of the first location for which `pathOf` returns a path, in the order of ports. */
 export function findLocation(
   { ports, servers }: GatewayPlan,
   pathOf: (location: LocationPlan) => string | undefined,

@@ -112,7 +112,7 @@ const LINGER_TURNS = 10;
 const CLOSE_MS = 2_000;
 
 /** A configuration that is ready to be switched to. */
-interface Prepared {
+interface PreparedConfiguration {
   readonly configuration: Configuration;
   readonly ports: PortChange;
 }
@@ -141,7 +141,7 @@ export class Worker {
   #current: Configuration | undefined;
   /** Those of the current configuration. */
   #logs: HeldLogs = {};
-  #next: Prepared | undefined;
+  #next: PreparedConfiguration | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor({ log, acceptor, heartbeat, ...thread }: ThreadFacts) {

@@ -225,7 +225,7 @@ export interface Regex {
   test(text: string): boolean;
 }
 
-/** `$` at the end of a pattern or of an alternative, which is where it means something. */
+/** Matches a `$` at the end of a pattern or of an alternative, the only places where it is an anchor. */
 const END = /(?:^|[^\\]|\\\\)\$(?:[|)]|$)/;
 
 /**
@@ -249,8 +249,8 @@ export function compileRegex(regex: ReadRegex): Regex {
       throw error instanceof MatchLimit ? matchLimitFault(regex, text) : error;
     }
   };
-  // In PCRE `$` matches before a line end that ends the text as well, in JavaScript it does not: a location for `\.php$` has to see
-  // the path `/a.php%0A`.
+  // `$` matches before a trailing line end in PCRE, but not in JavaScript. A location for `\.php$` must match the path
+  // `/a.php%0A`.
   const mayEndBeforeLineEnd = END.test(regex.pattern);
   const exec = (text: string): RegExpExecArray | null =>
     match(text) ?? (mayEndBeforeLineEnd && text.endsWith('\n') ? match(text.slice(0, -1)) : null);

@@ -32,8 +32,8 @@ function nestingFault(inner: LocationMatch, outer: LocationMatch): string | unde
 }
 
 /**
- * The identity of a location. Regexes have none, because they may repeat: the first match wins. `^~` and a plain prefix are
- * the same location.
+ * Returns the identity of a location. Regexes may repeat (the first match wins), so they have no identity. `^~` and a
+ * plain prefix are the same location.
  */
 function identity(match: LocationMatch): string | undefined {
   if (match.kind === 'regex') return undefined;

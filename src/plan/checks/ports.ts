@@ -5,7 +5,7 @@ import { coreOf, type PlannedServer } from '../level.ts';
 import { addressText } from '../plan-text.ts';
 import type { PortPlan } from '../plan.ts';
 
-/** Warns of two servers of one port with the same name: the first one keeps it, as in nginx. */
+/** Warns if two servers of one port have the same name: the first one keeps it, as in nginx. */
 export function checkServerNames(
   { address, servers }: Pick<PortPlan, 'address' | 'servers'>,
   all: readonly PlannedServer[],
@@ -36,7 +36,7 @@ interface NamedServer {
   readonly name: ServerName;
 }
 
-/** The span of the `server_name` with the name, or of the server if it has none. */
+/** Returns the span of the `server_name` with the name, or of the server if no directive has it. */
 function spanOf({ server: { level, block }, name }: NamedServer): Span | undefined {
   const directive = coreOf(level).serverNames?.findIndex((names) => names.includes(name)) ?? -1;
   return level.get('core')?.from.get('serverNames')?.spans[directive] ?? block.node?.name.span;

@@ -9,12 +9,12 @@ interface CheckedUpstream {
   readonly config: ResolvedConfig;
 }
 
-/** Checks that an upstream has a server which is not a backup, and that its balancing method supports each parameter. */
+/** Checks that an upstream has a server other than a backup, and that its balancing method supports each parameter. */
 export function checkUpstream({ plan, block, config }: CheckedUpstream, report: Report): void {
   const span = block.node?.name.span;
   const { servers } = plan;
   if (servers.length === 0) {
-    // The faults of a block that is not empty have been reported.
+    // Faults of a block with content have been reported already.
     if (!hasServers(block)) report.emerg('no servers are inside upstream', span);
   } else if (servers.every(({ backup }) => backup))
     report.emerg(`no servers in upstream "${plan.name}"`, span);
@@ -24,7 +24,7 @@ export function checkUpstream({ plan, block, config }: CheckedUpstream, report: 
   checkSticky(config, report);
 }
 
-/** One upstream has one way of binding requests. */
+/** Checks that an upstream has at most one way of binding requests to peers. */
 function checkSticky({ from }: ResolvedConfig, report: Report): void {
   const [sticky, key] = [from.get('sticky'), from.get('stickyKey')];
   if (sticky && key)
@@ -40,9 +40,7 @@ function checkMethods({ from }: ResolvedConfig, report: Report): void {
   for (const span of others) report.warn('load balancing method redefined', span, firstAt(first, 'set'));
 }
 
-/**
- * Some methods refuse parameters. `backup` is refused only behind the method, because nginx reads from top to bottom.
- */
+/** Reports parameters that the method refuses. `backup` is refused only after the method (nginx reads top-down). */
 function checkParameters({ value, from }: ResolvedConfig, report: Report): void {
   const spans = from.get('servers')?.spans ?? [];
   const method = ((value['balancing'] ?? []) as readonly Balancing[]).at(-1);
@@ -56,7 +54,7 @@ function checkParameters({ value, from }: ResolvedConfig, report: Report): void 
   }
 }
 
-/** Methods that send a request to a fixed or a random position among the weights. */
+/** Methods that send a request to a fixed or a random point among the weights. */
 const KEYED: ReadonlySet<Balancing['kind']> = new Set(['ip_hash', 'hash', 'random']);
 
 function methodBefore(span: Span, { value, from }: ResolvedConfig): Balancing | undefined {
@@ -65,7 +63,7 @@ function methodBefore(span: Span, { value, from }: ResolvedConfig): Balancing | 
   return methods.findLast((_, index) => isBefore(spans[index], span));
 }
 
-/** The order is known within one file only: a method from an include counts as later. */
+/** Order is known within one file only: a method from an include counts as later. */
 function isBefore(a: Span | undefined, b: Span): boolean {
   return a !== undefined && a.source === b.source && a.start < b.start;
 }

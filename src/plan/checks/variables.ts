@@ -19,8 +19,8 @@ interface CheckOptions {
 }
 
 /**
- * Checks that every variable in use exists: as a module's variable, as one of a family such as `$arg_*`, or defined by the
- * configuration.
+ * Checks that every variable in use exists: a module has it, a family such as `$arg_*` covers it, or the configuration
+ * defines it.
  */
 export function checkVariables(
   { uses, defined, fixed, captured }: BoundConfig,
@@ -34,7 +34,7 @@ export function checkVariables(
     if (builtIn.has(name) && !changeable.has(name))
       report.emerg(`the duplicate "${name}" variable`, span, DUPLICATE);
   }
-  /** Variables of nginx, which stay empty. */
+  /** Variables of nginx that are always empty in gw. */
   const empty = new Set<string>();
   for (const { name, span } of uses) {
     if (builtIn.has(name) || defined.has(name) || families.some((prefix) => name.startsWith(prefix)))
@@ -73,7 +73,7 @@ function detailsFor(
     ...defined.keys(),
     ...families.flatMap((prefix) => likeOf(name, prefix)),
   ]);
-  // Near a variable of the same module it is more likely misspelt than one that gw does not have.
+  // If a variable of the same module has a similar name, this one is more likely misspelt than missing in gw.
   const isOfModule = near !== undefined && near.startsWith(name.slice(0, name.indexOf('_') + 1));
   if (isNginxVariable(name) && !isOfModule) return { rule, hint: NOT_AVAILABLE };
   return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: renamed(span, near) };
@@ -85,14 +85,14 @@ function flagUndefined(name: string): FaultDetails {
   return { rule: 'flag-undefined', hint: `declare it: feature_flag $${name} ${flag}` };
 }
 
-/** The fix that renames a variable and keeps its braces. */
+/** Returns the fix that renames a variable and keeps its braces. */
 function renamed(span: Span, name: string): Fix {
   const isBracketed = span.source.text.startsWith('${', span.start);
   const text = isBracketed ? `\${${name}}` : `$${name}`;
   return { title: `replace it with "${text}"`, safe: false, edits: [{ span, text }] };
 }
 
-/** The names of a family that a misspelt prefix may mean: `htp_host` is like `http_host`. */
+/** Returns the names of a family whose prefix may be misspelt: `htp_host` is similar to `http_host`. */
 function likeOf(name: string, prefix: string): string[] {
   const words = prefix.split('_').length - 1;
   const rest = name.split('_').slice(words).join('_');

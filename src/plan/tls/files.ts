@@ -9,7 +9,7 @@ export function readPasswords(file: FileName | undefined, read?: ReadFile): read
     .filter((line) => line !== '');
 }
 
-/** The OCSP response of a file, in base64. */
+/** Returns the OCSP response in a file, in base64. */
 export function readStaple(file: FileName, read: ReadFile): string {
   try {
     return read(file.path).toString('base64');
@@ -18,7 +18,7 @@ export function readStaple(file: FileName, read: ReadFile): string {
   }
 }
 
-/** The ticket key in the form of node:tls, in base64: name, HMAC key, AES key of 16 bytes each. */
+/** Returns the ticket key in the form of node:tls, in base64: name, HMAC key, AES key of 16 bytes each. */
 export function readTicketKey(file: FileName, read: ReadFile): string {
   let bytes: Buffer;
   try {
@@ -27,7 +27,7 @@ export function readTicketKey(file: FileName, read: ReadFile): string {
     throw new TlsFault(systemFailure('open', file.path, error));
   }
   if (bytes.length !== 48 && bytes.length !== 80) throw new TlsFault(`"${file.path}" must be 48 or 80 bytes`);
-  // nginx's files: name, AES key and HMAC key of 16 bytes each, or name, HMAC key and AES key of 16, 32 and 32 bytes.
+  // nginx's files have a name, AES key and HMAC key of 16 bytes each, or a name, HMAC key and AES key of 16, 32 and 32.
   const [hmacAt, aesAt] = bytes.length === 48 ? [32, 16] : [16, 48];
   const parts = [0, hmacAt, aesAt].map((at) => bytes.subarray(at, at + 16));
   return Buffer.concat(parts).toString('base64');

@@ -22,8 +22,8 @@ import { secureContextOptions, type TlsPlan } from './tls-plan.ts';
 export { secureContextOptions, sessionContextOf, verifierOf, type TlsPlan } from './tls-plan.ts';
 
 /**
- * The TLS plan of a server, with all files read and tried; `undefined` for a server without TLS. Faults are reported at
- * their directive.
+ * Returns the TLS plan of a server, with all files read and tried; `undefined` for a server without TLS. Faults are
+ * reported at their directives.
  */
 export function planTls(level: ResolvedConfigs, report: Report): TlsPlan | undefined {
   const resolved = level.get('ssl');
@@ -35,7 +35,7 @@ export function planTls(level: ResolvedConfigs, report: Report): TlsPlan | undef
   return new TlsPlanner(config, report, spanOf).plan();
 }
 
-/** Whether a server can take part in a handshake, if only to reject it. */
+/** Tells whether a server can take part in a handshake, if only to reject it. */
 export function canShakeHands(tls: TlsPlan | undefined): tls is TlsPlan {
   return tls !== undefined && (tls.certificates.length + tls.named.length > 0 || tls.rejectHandshake);
 }
@@ -118,7 +118,7 @@ class TlsPlanner {
     return key && { certificate, key };
   }
 
-  /** The pair of `ssl_conf_command Certificate` and `PrivateKey`, which replaces one of the directives. */
+  /** Returns the pair of `ssl_conf_command Certificate` and `PrivateKey`, which replaces a pair of directives. */
   #commandPair(passwords: readonly string[]): Pair | undefined {
     const files = new Map(this.#config.commands?.map(([name, , file]) => [name.toLowerCase(), file]));
     const [certificateFile, keyFile] = [files.get('certificate'), files.get('privatekey')];
@@ -132,11 +132,11 @@ class TlsPlanner {
     });
   }
 
-  /** The authorities for client certificates. Like nginx, it reads them only if clients are verified. */
+  /** Returns the authorities for client certificates. As in nginx, they are read only if clients are verified. */
   #authorities(): readonly string[] {
     const { verifyClient, clientCertificate, trustedCertificate } = this.#config;
     if (verifyClient === 'off') return [];
-    // A server without a certificate shows that of the default server, and asks for none.
+    // A server without a certificate uses the default server's, and requests no client certificate.
     const shakesHands = this.#config.certificates !== undefined || this.#config.rejectHandshake;
     const isNeeded = verifyClient !== 'optional_no_ca' && shakesHands;
     if (isNeeded && !clientCertificate && !trustedCertificate) {
@@ -147,11 +147,11 @@ class TlsPlanner {
       const pem = this.#text(field, load);
       return pem === undefined ? [] : splitPem(pem, 'CERTIFICATE');
     });
-    // One that stands there twice is announced to clients once.
+    // An authority that the file has twice is announced to clients once.
     return [...new Map(authorities.map((pem) => [pem.replaceAll(/\s/g, ''), pem])).values()];
   }
 
-  /** nginx ignores `ssl_stapling` with a warning where nobody can be asked. */
+  /** As in nginx, `ssl_stapling` is ignored with a warning if there is no responder to ask. */
   #stapling(pairs: readonly Pair[]): Pick<TlsPlan, 'stapling'> {
     const { stapling, staplingFile, staplingResponder: responder, certificates = [] } = this.#config;
     if (!stapling || staplingFile) return {};
@@ -220,7 +220,7 @@ class TlsPlanner {
   }
 }
 
-/** Why no OCSP response about a certificate can be had, in nginx's words. */
+/** Returns the reason why no OCSP response for a certificate is available, in nginx's words. */
 function staplingFault(
   certificate: X509Certificate,
   { responder, issuers }: NonNullable<TlsPlan['stapling']>,
@@ -238,7 +238,7 @@ interface Pair {
   readonly key: TlsPlan['keys'][number];
 }
 
-/** Of several pairs with one type of key the last one counts, as in OpenSSL. */
+/** Returns the last pair of each key type: as in OpenSSL, it replaces the earlier ones. */
 function lastOfEachType(pairs: readonly (Pair | undefined)[]): readonly Pair[] {
   const byType = new Map<string | undefined, Pair>();
   for (const pair of pairs) {
@@ -250,7 +250,7 @@ function lastOfEachType(pairs: readonly (Pair | undefined)[]): readonly Pair[] {
   return [...byType.values()];
 }
 
-/** The names of a pair of which a file depends on the client. */
+/** Returns the file names of a pair if one of them depends on the client. */
 function namedPair(certificate: FileName, key: FileName | undefined): TlsPlan['named'][number] | undefined {
   if (!key || !(certificate.named ?? key.named)) return undefined;
   return { certificate: certificate.text, key: key.text };

@@ -40,7 +40,7 @@ type TlsSettings = Pick<
 
 type MutableSettings = { -readonly [K in keyof TlsSettings]: TlsSettings[K] } & { suites: string };
 
-/** The settings of the directives; `ssl_conf_command` is applied last. */
+/** Returns the settings of the directives; `ssl_conf_command` is applied last. */
 export function readSettings(config: SslConfig): TlsSettings {
   const versions = VERSIONS.filter((version) =>
     (config.protocols as readonly TlsVersion[]).includes(version),

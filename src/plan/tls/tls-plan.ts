@@ -9,16 +9,16 @@ export interface TlsPlan {
   readonly certificates: readonly string[];
   /** PEM texts in the order of the certificates. */
   readonly keys: readonly Key[];
-  /** The names of pairs that are read in each handshake, as they are written, with their variables. */
+  /** The file names, with variables, of pairs that are read in each handshake. */
   readonly named: readonly { readonly certificate: string; readonly key: string }[];
   /** For the keys of `named`. */
   readonly passwords: readonly string[];
   readonly certificateCache: SslConfig['certificateCache'];
   /** An OCSP response in base64. */
   readonly staple?: string;
-  /** OCSP responses are asked for and stapled. `issuers`: PEM texts of certificates that may have signed the server's own. */
+  /** OCSP responses are fetched and stapled. `issuers`: PEM texts of possible issuers of the certificates. */
   readonly stapling?: { readonly responder: string | undefined; readonly issuers: readonly string[] };
-  /** The status of client certificates is asked for. */
+  /** Set if the status of client certificates is checked. */
   readonly ocsp?: {
     readonly mode: 'on' | 'leaf';
     readonly responder: string | undefined;
@@ -70,7 +70,7 @@ export function secureContextOptions(plan: TlsPlan): SecureContextOptions {
 
 const verifiers = new WeakMap<TlsPlan, string>();
 
-/** A digest of all that decides about a client certificate: servers with the same one accept the same clients. */
+/** Returns a digest of the settings for client certificates. Servers with equal digests accept the same clients. */
 export function verifierOf(plan: TlsPlan): string {
   const known = verifiers.get(plan);
   if (known !== undefined) return known;
@@ -82,8 +82,8 @@ export function verifierOf(plan: TlsPlan): string {
 }
 
 /**
- * A digest of all that a session takes for granted: the certificates of the server, also by their names where these contain
- * variables (nginx), and how it verified its client, which a resumption does not do again.
+ * Returns a digest of everything that a resumed session skips: the server's certificates, by file name where the name
+ * has variables (nginx), and the verification of the client.
  */
 export function sessionContextOf(plan: TlsPlan): string {
   return digestOf([plan.certificates, plan.named, plan.verify, verifierOf(plan)]);

@@ -5,7 +5,7 @@ import { askResponder } from './ask.ts';
 import { encodeRequest, idOf, type Pair, readResponse, type Statement } from './message.ts';
 
 /** Whom to ask about a certificate. */
-interface Question {
+interface StatusQuestion {
   readonly pair: Pair;
   /** Instead of the responder that the certificate names. */
   readonly responder: string | undefined;
@@ -13,7 +13,7 @@ interface Question {
   readonly trusted: readonly X509Certificate[];
 }
 
-async function ask({ pair, responder, trusted }: Question): Promise<Statement & { der: Buffer }> {
+async function ask({ pair, responder, trusted }: StatusQuestion): Promise<Statement & { der: Buffer }> {
   const url = responder ?? ocspResponderOf(pair.certificate);
   if (url === undefined) throw new Error('no OCSP responder URL in the certificate');
   const der = await askResponder(url, encodeRequest(pair));
@@ -26,14 +26,14 @@ const LATEST_REFRESH_MS = 3_600_000;
 
 /** The OCSP response that is stapled to one certificate (`ssl_stapling`). */
 export class Staple {
-  readonly #question: Question;
+  readonly #question: StatusQuestion;
   readonly #log: (reason: string) => void;
   #der: Buffer | undefined = undefined;
   #endsMs = 0;
   #refreshMs = 0;
   #asks = false;
 
-  constructor(question: Question, log: (reason: string) => void) {
+  constructor(question: StatusQuestion, log: (reason: string) => void) {
     this.#question = question;
     this.#log = log;
   }
@@ -75,7 +75,7 @@ export class ClientStatuses {
   }
 
   /** Rejects with a reason in one line. */
-  async of(question: Question): Promise<Statement['status']> {
+  async of(question: StatusQuestion): Promise<Statement['status']> {
     const id = `${question.responder ?? ''} ${idOf(question.pair)}`;
     const known = this.#known?.get(id);
     if (known && known.endsMs > Date.now()) return known.status;
