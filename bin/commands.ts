@@ -12,7 +12,7 @@ import { addShell } from './shell/index.ts';
 function addEditing(gw: Command): void {
   gw.command('lsp')
     .description('serve editors: the language server protocol on standard input and output')
-    .option('--stdio', 'what some editors say; there is no other way')
+    .option('--stdio', 'accepted because some editors pass it; gw lsp uses standard input and output anyway')
     .action(async () => {
       await (await import('../src/lsp/index.ts')).serveLanguage();
     });
@@ -21,8 +21,8 @@ function addEditing(gw: Command): void {
 /** Adds the commands about the installation. */
 function addInstallation(gw: Command, finish: Finish): void {
   gw.command('environ')
-    .description('show versions, and what is read of the environment; secrets are masked')
-    .option('-c, --config <file>', 'with what this configuration reads of it')
+    .description('show versions, and the environment variables that gw reads; secrets are masked')
+    .option('-c, --config <file>', 'also show the variables that this configuration reads')
     .option('-p, --prefix <directory>', 'directory that relative paths start from')
     .option('--json', 'as JSON, for programs')
     .action(async (options: EnvironOptions) => {
@@ -97,7 +97,7 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
   gw.command('demo')
     .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')
     .option('--port <number>', 'port to listen on', '8080')
-    .option('--data <directory>', 'where its data is kept', '.gw')
+    .option('--data <directory>', 'directory for its data', '.gw')
     .action(async (options: { port: string; data: string }) => {
       finish(await (await import('./demo.ts')).demo(options));
     });

@@ -13,15 +13,18 @@ export function addChecking(gw: Command, finish: Finish): void {
     .option('-p, --prefix <directory>', 'directory that relative paths start from')
     .option(
       '-f, --format <format>',
-      'human, concise, json, sarif, github, gitlab, junit; sarif:FILE writes there',
+      'human, concise, json, sarif, github, gitlab, junit; sarif:FILE writes to a file',
       collect,
     )
-    .option('-o, --output <file>', 'write there')
+    .option('-o, --output <file>', 'write to this file')
     .option('--select <rules>', 'only these rules: ids, slugs, prefixes such as GW3', collect)
-    .option('--ignore <rules>', 'not these rules', collect)
-    .option('--severity <least>', 'show from there on: error, warning, info')
-    .option('--fail-on <least>', 'exit with 1 from there on: error, warning, info, never (default: warning)')
-    .option('--strict', 'rules that are off by default too, and everything fails')
+    .option('--ignore <rules>', 'all rules but these', collect)
+    .option('--severity <least>', 'show findings of at least this severity: error, warning, info')
+    .option(
+      '--fail-on <least>',
+      'exit with 1 for findings of at least this severity: error, warning, info, never (default: warning)',
+    )
+    .option('--strict', 'apply the rules that are off by default too, and fail at every finding')
     .option('--live', 'also ask the databases and stores that are configured')
     .option('--compat <how>', 'ignore, skip: leave out the directives of modules that gw does not have');
   addFixing(check);
@@ -45,11 +48,14 @@ function addWhy(gw: Command, finish: Finish): void {
 
 function addFixing(check: Command): void {
   check
-    .option('--context <blocks>', 'what stands around the files: http,server')
-    .option('--stdin-filename <file>', 'the file that standard input is')
+    .option('--context <blocks>', 'the blocks that the files are included in: http,server')
+    .option('--stdin-filename <file>', 'the name of the file that standard input has')
     .option('--fix', 'mend what can be mended without changing a response')
-    .option('--unsafe-fixes', 'mend the rest too')
+    .option('--unsafe-fixes', 'also mend what changes responses')
     .option('--diff', 'show what would be mended; exit with 1 if anything')
-    .option('--baseline <file>', 'leave out what it holds')
-    .option('--write-baseline [file]', 'keep what is found now (default: gw-baseline.json)');
+    .option('--baseline <file>', 'leave out the findings of this file')
+    .option(
+      '--write-baseline [file]',
+      'write the findings of today to this file (default: gw-baseline.json)',
+    );
 }

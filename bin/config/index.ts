@@ -20,10 +20,10 @@ function blanks(value: string): number {
 export function addConfigTools(gw: Command, finish: Finish): void {
   gw.command('fmt [files...]')
     .description('format configurations; without a file, standard input')
-    .option('-w, --write', 'in place')
+    .option('-w, --write', 'write the files in place')
     .option('-d, --diff', 'show what would change')
     .option('--check', 'name the files that are not formatted')
-    .option('-i, --indent <blanks>', 'blanks of one level', blanks, 4)
+    .option('-i, --indent <blanks>', 'number of blanks of one level', blanks, 4)
     .option('--tabs', 'indent by tabs')
     .action(async (files: string[], options: FmtOptions) => {
       finish((await import('./fmt.ts')).fmt(files, options));
@@ -38,11 +38,11 @@ export function addConfigTools(gw: Command, finish: Finish): void {
 function addParse(gw: Command, finish: Finish): void {
   gw.command('parse <file>')
     .description("print a configuration as crossplane's JSON")
-    .option('-o, --out <file>', 'write there')
+    .option('-o, --out <file>', 'write to this file')
     .option('-i, --indent <blanks>', 'indent the JSON', blanks)
     .option('--ignore <directives>', 'leave these out, separated by commas')
     .option('--no-catch', 'stop at the first fault')
-    .option('--tb-onerror', 'put hints beside faults')
+    .option('--tb-onerror', 'add hints to the faults')
     .option('--combine', 'put everything into one file')
     .option('--single-file', 'do not read included files')
     .option('--include-comments', 'keep comments')
@@ -58,10 +58,10 @@ function addBuild(gw: Command, finish: Finish): void {
     .option('-v, --verbose', 'name the files')
     .option('-d, --dir <directory>', 'where relative names start from')
     .option('-f, --force', 'replace files')
-    .option('-i, --indent <blanks>', 'blanks of one level', blanks, 4)
+    .option('-i, --indent <blanks>', 'number of blanks of one level', blanks, 4)
     .option('-t, --tabs', 'indent by tabs')
-    .option('--no-headers', 'without the first line that says where they come from')
-    .option('--stdout', 'print instead')
+    .option('--no-headers', 'leave out the first line, which says where the files come from')
+    .option('--stdout', 'print to standard output')
     .action(async (file: string, options: BuildCommandOptions) => {
       finish((await import('./crossplane.ts')).build(file, options));
     });
@@ -70,15 +70,15 @@ function addBuild(gw: Command, finish: Finish): void {
 function addLexing(gw: Command, finish: Finish): void {
   gw.command('lex <file>')
     .description('print the words and marks of a file as JSON')
-    .option('-o, --out <file>', 'write there')
+    .option('-o, --out <file>', 'write to this file')
     .option('-i, --indent <blanks>', 'indent the JSON', blanks)
-    .option('-n, --line-numbers', 'with their lines')
+    .option('-n, --line-numbers', 'add the numbers of their lines')
     .action(async (file: string, options: JsonOptions & { lineNumbers?: boolean }) => {
       finish((await import('./crossplane.ts')).lex(file, options));
     });
   gw.command('minify <file>')
     .description('print the shortest text of the same meaning')
-    .option('-o, --out <file>', 'write there')
+    .option('-o, --out <file>', 'write to this file')
     .action(async (file: string, options: JsonOptions) => {
       finish((await import('./crossplane.ts')).minify(file, options));
     });
@@ -89,8 +89,8 @@ function addLookups(gw: Command, finish: Finish): void {
   for (const what of ['modules', 'directives', 'variables'] as const) {
     gw.command(`list-${what}`)
       .description(`list all ${what}`)
-      .option('--json', 'with all that is known of them')
-      .option('-m, --module <name>', 'of one module')
+      .option('--json', 'as JSON, with all that is known of them')
+      .option('-m, --module <name>', 'list those of one module')
       .action(async (options: ListOptions) => {
         finish((await import('./show.ts')).list(what, options));
       });
@@ -100,7 +100,7 @@ function addLookups(gw: Command, finish: Finish): void {
 /** Adds `gw explain`. */
 export function addExplaining(gw: Command, finish: Finish): void {
   ofConfig(gw.command('explain <method> <url>'))
-    .description('tell what would become of a request: server, location, rewrites, access, response')
+    .description('explain what would happen to a request: server, location, rewrites, access, response')
     .option('-H, --header <line>', 'a header of the request; may be repeated', collect)
     .option('--from <address>', 'address of the client', address, '127.0.0.1')
     .option('-d, --data <text>', 'body of the request')
@@ -121,12 +121,12 @@ export function addDumps(gw: Command, finish: Finish): void {
   const dump = gw.command('dump').description('print what gw makes of a configuration, secrets masked');
   ofConfig(dump.command('config'))
     .description('the configuration as one text, with what is included in its place')
-    .option('--json', 'what holds in each block, inheritance done')
+    .option('--json', 'as JSON: the directives of each block, inherited ones included')
     .action(async (options: DumpOptions) => {
       finish((await import('./show.ts')).dumpConfig(options));
     });
   ofConfig(dump.command('routes'))
-    .description('servers and locations, what answers each, and where that is written')
+    .description('servers and locations, what serves each of them, and where that is written')
     .option('--json', 'as JSON, for programs')
     .action(async (options: DumpOptions) => {
       finish((await import('./show.ts')).dumpRoutes(options));
@@ -139,15 +139,15 @@ export function addDumps(gw: Command, finish: Finish): void {
 function addRestDumps(dump: Command, finish: Finish): void {
   ofRest(dump.command('schema'))
     .description('what a dbrest location knows of its database, as JSON; connects to it')
-    .option('--json', 'as always')
+    .option('--json', 'accepted: the output is always JSON')
     .action(async (options: RestOptions) => {
       finish(await (await import('./show.ts')).printSchema(options));
     });
   ofRest(dump.command('openapi'))
     .description('the OpenAPI document of a dbrest location as a role sees it; connects to its database')
-    .option('--role <name>', 'as this role (default: the anonymous one)')
+    .option('--role <name>', 'as this role sees it (default: the anonymous one)')
     .option('--schema <name>', 'of this schema (default: the first that is served)')
-    .option('--json', 'as always')
+    .option('--json', 'accepted: the output is always JSON')
     .action(async (options: ApiOptions) => {
       finish(await (await import('./show.ts')).printApi(options));
     });
@@ -159,7 +159,7 @@ function addImport(gw: Command, finish: Finish): void {
       'print a gateway.conf that does what a configuration of PostgREST, Webdis or nginz does; "-": standard input',
     )
     .addOption(
-      new Option('--from <program>', 'whose it is (default: by its content)').choices([
+      new Option('--from <program>', 'the program that it is for (default: told by its content)').choices([
         'postgrest',
         'webdis',
         'nginz',
@@ -184,19 +184,19 @@ export function addTypes(gw: Command, finish: Finish): void {
       '--token <jwt>',
       'for --url: as its role sees them; other users of this machine may see the token',
     )
-    .option('--token-file <file>', 'read it from there, "-" for standard input (default: $GW_TOKEN)')
+    .option('--token-file <file>', 'read it from this file, "-" for standard input (default: $GW_TOKEN)')
     .option(
       '--schema <name>',
       'a schema; may be repeated (default: those of the location, else public)',
       collect,
     )
     .option('--role <name>', 'only what this role of the database may use (default: everything)')
-    .option('-o, --output <file>', 'write there, if something has changed')
-    .option('--check', 'only tell, by the exit code, whether the file is up to date')
+    .option('-o, --output <file>', 'write to this file, if something has changed')
+    .option('--check', 'write nothing; the exit code tells whether the file is up to date')
     .option('--watch', 'write again whenever the schema changes')
     .option(
       '--interval <time>',
-      'how often --watch reads unnotified (default: 5s of a gateway, 1m of a database)',
+      'how often --watch reads without a notification (default: 5s for a gateway, 1m for a database)',
       interval,
     )
     .action(async (dsn: string | undefined, options: TypesOptions) => {

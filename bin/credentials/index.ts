@@ -20,9 +20,11 @@ export function addCredentials(gw: Command, finish: Finish): void {
     .description(
       'print what a user file of auth_basic stores; the password is asked for, or comes from standard input',
     )
-    .addOption(new Option('-s, --scheme <name>', 'how it is stored').choices(SCHEMES).default('bcrypt'))
-    .option('--cost <number>', 'of bcrypt: the logarithm of its rounds', '12')
-    .option('--rounds <count>', 'of sha256 and sha512', '5000')
+    .addOption(
+      new Option('-s, --scheme <name>', 'the form in which it is stored').choices(SCHEMES).default('bcrypt'),
+    )
+    .option('--cost <number>', 'for bcrypt: the logarithm of its rounds', '12')
+    .option('--rounds <count>', 'for sha256 and sha512: their number', '5000')
     .option('-u, --user <name>', 'print a whole line of a user file')
     .action(async (options: HashOptions) => {
       finish(await (await import('./secrets.ts')).printHash(options));
@@ -32,22 +34,25 @@ export function addCredentials(gw: Command, finish: Finish): void {
 function withSecret(command: Command): Command {
   return command
     .option('--secret <text>', 'the secret, a JWK or a JWK set; other users of this machine may see it')
-    .option('--secret-file <file>', 'read it from there, "-" for standard input (default: $GW_JWT_SECRET)');
+    .option(
+      '--secret-file <file>',
+      'read it from this file, "-" for standard input (default: $GW_JWT_SECRET)',
+    );
 }
 
 function addTokens(jwt: Command, finish: Finish): void {
   withSecret(jwt.command('sign [payload]'))
     .description('print a token with these claims; the payload is a JSON object')
     .option('--role <name>', 'the claim "role"')
-    .option('--claim <name=value>', 'a claim; JSON where it is such; may be repeated', collect, [])
+    .option('--claim <name=value>', 'a claim; its value may be JSON; may be repeated', collect, [])
     .option('--exp <time>', 'how long it is valid, such as 30s, 1h or 7d, or "never"', '1h')
-    .option('--alg <name>', 'the algorithm (default: what goes with the key)')
-    .option('--kid <id>', 'the key of a set')
+    .option('--alg <name>', 'the algorithm (default: the one of the key)')
+    .option('--kid <id>', 'the id of the key in a set')
     .action(async (payload: string | undefined, options: SignOptions) => {
       finish(await (await import('./jwt.ts')).sign(payload, options));
     });
   withSecret(jwt.command('verify [token]'))
-    .description('tell whether a location with this secret takes a token, and why not')
+    .description('tell whether a location with this secret accepts a token, and if not, why')
     .option('--audience <name>', 'as dbrest_jwt_audience')
     .option('--json', 'as JSON, for programs')
     .action(async (token: string | undefined, options: VerifyOptions) => {
@@ -75,19 +80,19 @@ export function addDatabase(gw: Command, finish: Finish): void {
     .option('--password-file <file>', 'give the login role this password; "-" for standard input')
     .option(
       '--grant-tables',
-      'let the anonymous role read all tables of the schema, the other one write them',
+      'let the anonymous role read all tables of the schema, and the other role write them',
     )
     .option('--cache', 'let the tables of the schema announce writes to the caches of dbrest_cache')
     .option('--watch <table...>', 'let these tables (schema.table) announce changes of rows, for dbrest_live')
-    .option('--no-trigger', 'without the event trigger, which takes a superuser')
+    .option('--no-trigger', 'leave out the event trigger, which only a superuser can make')
     .addOption(clusterOption().conflicts([...DBREST_NAMES, 'grantTables', 'cache', 'watch', 'trigger']))
     .action(async (options: SetupOptions) => {
       finish(await (await import('./database.ts')).setup(options));
     });
   withNames(db.command('status'))
-    .description('tell what a database has of that, and lacks')
+    .description('tell which of these a database has, and which it lacks')
     .option('-c, --config <file>', 'take database, roles and schemas from the location of a configuration')
-    .option('--location <path>', 'which location, by its path or its place')
+    .option('--location <path>', 'the location, by its path or its place')
     .addOption(clusterOption().conflicts([...DBREST_NAMES, 'config']))
     .action(async (options: StatusOptions, command: Command) => {
       const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
@@ -98,7 +103,7 @@ export function addDatabase(gw: Command, finish: Finish): void {
 const DBREST_NAMES = ['authenticator', 'anon', 'user', 'schema'];
 
 function clusterOption(): Option {
-  return new Option('--cluster', 'instead, what gateways share through "backend postgres://…"');
+  return new Option('--cluster', 'prepare the store of a cluster instead ("backend postgres://…")');
 }
 
 function withNames(command: Command): Command {

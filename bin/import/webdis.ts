@@ -182,7 +182,7 @@ class Importer {
 
   #password(password: unknown): string {
     const text = wordOf(password);
-    const of = 'the password of redis_auth, percent-encoded as in an URL';
+    const of = 'the password of redis_auth, percent-encoded as in a URL';
     const [, variable] = /^\$\{env:(\w+)\}$/.exec(text) ?? [];
     return variable === undefined
       ? this.#keeper.hide('REDIS_PASSWORD', of, encodeURIComponent(text))

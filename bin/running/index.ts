@@ -9,8 +9,8 @@ import type { StatusOptions } from './status.ts';
 import type { AddOptions, UpstreamOptions } from './upstreams.ts';
 
 const ENDPOINTS = {
-  live: 'ask the running gateway whether it lives',
-  ready: 'ask the running gateway whether requests are welcome',
+  live: 'ask the running gateway whether it is alive',
+  ready: 'ask the running gateway whether it is ready for requests',
 };
 
 const SURFACE = 'its control surface, such as http://127.0.0.1:9001/runtime/';
@@ -21,7 +21,7 @@ const EVENTS = 'its events endpoint, such as http://127.0.0.1:8080/events';
 /** Adds the options of commands for a running gateway. */
 function running(command: Command, address: string = SURFACE): Command {
   return command
-    .option('-c, --config <file>', 'its configuration, which says where it listens')
+    .option('-c, --config <file>', 'configuration of the gateway, which says where it listens')
     .option('-p, --prefix <directory>', 'directory that relative paths start from')
     .option('--address <url>', address);
 }
@@ -31,7 +31,7 @@ export function addRunning(gw: Command, finish: Finish): void {
   for (const endpoint of ['live', 'ready'] as const) {
     running(gw.command(endpoint))
       .description(ENDPOINTS[endpoint])
-      .option('-q, --quiet', 'say nothing when all is well')
+      .option('-q, --quiet', 'print nothing if all is well')
       .action(async (options: ProbeOptions) => {
         finish(await (await import('./control-client.ts')).probe(endpoint, options));
       });
@@ -39,7 +39,7 @@ export function addRunning(gw: Command, finish: Finish): void {
   running(gw.command('status'))
     .description('show what the running gateway does')
     .option('--json', 'as JSON, for programs')
-    .option('--watch', 'again every two seconds')
+    .option('--watch', 'show it again every two seconds')
     .action(async (options: StatusOptions) => {
       finish(await (await import('./status.ts')).status(options));
     });
@@ -58,7 +58,7 @@ export function addRunning(gw: Command, finish: Finish): void {
 function addFlags(flag: Command, finish: Finish): void {
   const withDictionary = (command: Command): Command =>
     running(command)
-      .option('--dict <name>', 'another dictionary than the one of the control surface')
+      .option('--dict <name>', 'a dictionary other than that of the control surface')
       .option('--json', 'as JSON, for programs');
   withDictionary(flag.command('list'))
     .description('show all flags')
@@ -69,7 +69,7 @@ function addFlags(flag: Command, finish: Finish): void {
     .addArgument(new Argument('[state]').choices(['on', 'off']).default('on'))
     .description('set a flag')
     .option('--rollout <percent>', 'on for this part of the keys (default: 100)')
-    .option('--ttl <time>', 'until it expires, such as 30s or 7d; 0: never (default: 1h)')
+    .option('--ttl <time>', 'time until it expires, such as 30s or 7d; 0: never (default: 1h)')
     .action(async (name: string, state: string, options: FlagSetOptions) => {
       finish(await (await import('./flags.ts')).setFlag(name, state, options));
     });
@@ -83,16 +83,16 @@ function addFlags(flag: Command, finish: Finish): void {
 function addEvents(events: Command, finish: Finish): void {
   running(events.command('tail'), EVENTS)
     .description('show events as they are published')
-    .option('--channel <name>', "another channel than the endpoint's; '' for all")
+    .option('--channel <name>', "a channel other than the endpoint's; '' for all")
     .option('--type <name>', 'only events of this type')
-    .option('--since <generation>', 'begin behind this one instead of with what comes next')
+    .option('--since <generation>', 'begin after this generation instead of with the next event')
     .option('--json', 'as JSON, one event per line')
     .action(async (options: TailOptions) => {
       finish(await (await import('./events.ts')).tail(options));
     });
   running(events.command('publish <type> [payload]'), EVENTS)
     .description('publish an event')
-    .option('--key <secret>', "the publish key, where the configuration's is not fixed")
+    .option('--key <secret>', 'the publish key, if the configuration does not contain it')
     .option('--json', 'as JSON, for programs')
     .action(async (type: string, payload: string | undefined, options: PublishOptions) => {
       finish(await (await import('./events.ts')).publish(type, payload, options));
@@ -101,7 +101,7 @@ function addEvents(events: Command, finish: Finish): void {
 
 function addCaches(cache: Command, finish: Finish): void {
   running(cache.command('status [zone]'))
-    .description('show what the caches hold, and how often they have what is asked for')
+    .description('show what the caches hold, and how often they serve a request')
     .option('--json', 'as JSON, for programs')
     .action(async (zone: string | undefined, options: CacheOptions) => {
       finish(await (await import('./caches.ts')).cacheStatus(zone, options));
@@ -130,8 +130,8 @@ function addUpstreams(upstream: Command, finish: Finish): void {
   command('add <name> <address>')
     .description('add a peer to a group')
     .option('--weight <number>', 'its weight (default: 1)')
-    .option('--backup', 'used when no other peer can serve')
-    .option('--slow-start <time>', 'in which its share grows after a failure')
+    .option('--backup', 'use it only when no other peer can serve')
+    .option('--slow-start <time>', 'time in which its share grows after a failure')
     .action(async (name: string, address: string, options: AddOptions) => {
       finish(await (await import('./upstreams.ts')).addPeer(name, address, options));
     });

@@ -6,13 +6,13 @@ import type { ManpageOptions } from './manual.ts';
 export function addShell(gw: Command, finish: Finish): void {
   gw.command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
-    .description('print the script that makes a shell complete command lines')
+    .description('print the script with which a shell completes command lines')
     .action(async (shell: string) => {
       finish(await (await import('./completion.ts')).completion(shell, gw));
     });
   gw.command('manpage [name]')
-    .description('print a page of the manual, such as gw-check or gw.conf; without a name, that of gw')
-    .option('-o, --out <directory>', 'write all pages there')
+    .description('print a page of the manual, such as gw-check or gw.conf (default: gw)')
+    .option('-o, --out <directory>', 'write all pages to this directory')
     .action(async (name: string | undefined, options: ManpageOptions) => {
       finish((await import('./manual.ts')).manpage(name, options, gw));
     });

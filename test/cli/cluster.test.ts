@@ -91,7 +91,7 @@ buffer     20480 bytes wait for the store
 warning    another live node has the id "gw-a", too
 conflict   events of bus has other parameters on node gw-west-12
 conflict   limit perip has other parameters on node gw-b
-conflict   node gw-c has another secret: neither takes what the other sends
+conflict   node gw-c has another secret: each ignores what the other sends
 
 NODE              VERSION  LAST HEARTBEAT  CONFIGURATION  LOADED
 gw-a (this node)  0.1.0    1.2 s ago       3f2a90b1c4d5   8 s ago

@@ -36,15 +36,14 @@ test('nodes with different secrets tell that', async () => {
     .poll(() => [one, other].map(({ node }) => node.status.conflicts))
     .toEqual([[{ stream: 'secret', node_id: 'b' }], [{ stream: 'secret', node_id: 'a' }]]);
   const warning =
-    /^warn: cluster "main": node "[ab]" has another secret: neither of the two takes what the other one sends$/;
+    /^warn: cluster "main": node "[ab]" has another secret: each of the two ignores what the other sends$/;
   expect([...one.log, ...other.log]).toEqual([expect.stringMatching(warning)]);
 });
 
 test('a store that evicts keys is told, in the log once, until it does not any more', async () => {
   const { url, client } = await redis('--maxmemory-policy', 'allkeys-lru');
   const { node, log } = startLightNode('a', { url, namespace: freshNamespace() });
-  const warning =
-    'the store has "maxmemory-policy allkeys-lru": streams would vanish; it must be "noeviction"';
+  const warning = 'the store has "maxmemory-policy allkeys-lru": it may remove streams; set "noeviction"';
   await expect.poll(() => node.status.warnings).toEqual([warning]);
   await client.config('SET', 'maxmemory-policy', 'noeviction');
   await expect.poll(() => node.status.warnings).toEqual([]);

@@ -74,12 +74,12 @@ const replies = [
   {
     it: 'too many counters',
     body: 'returns setof bigint language sql as $$ select * from generate_series(1, 2) $$',
-    reason: 'a reply that is none to "append"',
+    reason: 'an unexpected reply to "append"',
   },
   {
     it: 'texts for counters',
     body: `returns text language sql as $$ select 'x' $$`,
-    reason: 'a reply that is none to "append"',
+    reason: 'an unexpected reply to "append"',
   },
   {
     it: 'more than fits',

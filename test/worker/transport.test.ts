@@ -29,13 +29,13 @@ test('a failure before the request is admitted closes the connection and is logg
   });
   expect(await responseTo(port, GET)).toBe('');
   expect(await responseTo(port, GET)).toBe('');
-  expect(lines).toEqual(Array(2).fill('a request could not be taken: Error: broken'));
+  expect(lines).toEqual(Array(2).fill('a request could not be processed: Error: broken'));
 });
 
 test('a handler that throws in spite of its contract closes the connection and is logged', async (t) => {
   const port = await serve(t, { serve: broken });
   expect(await responseTo(port, GET)).toBe('');
-  expect(lines).toEqual(['a request could not be taken: Error: broken']);
+  expect(lines).toEqual(['a request could not be processed: Error: broken']);
 });
 
 test('a header filter that fails always ends its request', async (t) => {

@@ -14,9 +14,9 @@ const returnBypassesAcl: Rule = {
   id: 'GW308',
   slug: 'return-bypasses-acl',
   severity: 'error',
-  summary: '"return" answers before anybody is asked for access',
+  summary: '"return" responds before access is checked',
   why: 'The rewrite phase comes before the access phase: "allow", "deny", "auth_basic" and "auth_request" of the same block are never reached.',
-  fix: 'Answer in a location of its own that an inner "try_files" or "rewrite ... last" leads to, or serve a file.',
+  fix: 'Move the "return" to a location of its own that an inner "try_files" or "rewrite ... last" leads to, or serve a file.',
   bad: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\nreturn 200 "for us only";' },
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\ntry_files /page.html =404;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -47,8 +47,8 @@ const returnBelowAccess: Rule = {
   id: 'GW334',
   slug: 'return-below-access',
   severity: 'info',
-  summary: '"return" answers in a location below "deny" or a password',
-  why: 'The rewrite phase comes before the access phase: what the server asks for is never asked in a location whose "return" answers.',
+  summary: '"return" in a location of a server that has "deny" or asks for a password',
+  why: 'The rewrite phase comes before the access phase: a location with "return" responds without the checks of the server.',
   fix: 'If everybody may have the response, say so in the location: "allow all", "auth_basic off". If not, serve a file.',
   bad: {
     text: 'auth_basic "staff";\nauth_basic_user_file staff;\nlocation = /version { return 200 "1.2.3"; }',
@@ -85,7 +85,7 @@ const satisfyAnyOpen: Rule = {
   slug: 'satisfy-any-open',
   severity: 'warning',
   summary: '"satisfy any" beside "allow all": nobody is asked for a password',
-  why: 'One check that lets in is enough, and "allow all" lets everybody in.',
+  why: 'One check that passes is enough, and "allow all" always passes.',
   fix: 'Name the networks that need no password and end the list with "deny all".',
   bad: {
     in: 'location',
@@ -113,7 +113,7 @@ const authOffClosed: Rule = {
   id: 'GW333',
   slug: 'auth-off-closed',
   severity: 'warning',
-  summary: '"auth_basic off" below "satisfy any" and a list of addresses: nobody new gets in',
+  summary: '"auth_basic off" below "satisfy any" and a list of addresses opens nothing',
   why: 'Without a password the list alone decides. Those who got in by their password before are refused now.',
   fix: 'To open the location, say "allow all" there as well; to leave it to the list, say "satisfy all".',
   bad: {
@@ -207,7 +207,7 @@ const statusExposed: Rule = {
   severity: 'warning',
   summary: 'stub_status or metrics that everybody may read',
   why: 'Numbers of requests, locations and upstreams tell strangers how the gateway is built and when it is weak.',
-  fix: 'Let in only whom you know: allow and deny, a loopback address, a Unix socket.',
+  fix: 'Restrict access: allow and deny, a loopback address, a Unix socket.',
   bad: { in: 'http', text: 'server { listen 80; location = /status { stub_status; } }' },
   good: {
     in: 'http',

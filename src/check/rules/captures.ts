@@ -69,7 +69,7 @@ const captureMissing: Rule = {
   slug: 'capture-missing',
   severity: 'warning',
   summary: 'a "$1" to "$9" that no pattern can have filled',
-  why: 'It is empty for every request: the path or the host that it should have completed is another one.',
+  why: 'It is empty for every request, so the path or host that it is part of is wrong.',
   fix: 'Count the groups of the pattern, or give them names: "(?<id>...)" and "$id".',
   bad: { text: 'rewrite ^/user/([0-9]+)$ /users/$1/$2 last;' },
   good: { text: 'rewrite ^/user/([0-9]+)/([a-z]+)$ /users/$1/$2 last;' },

@@ -24,7 +24,7 @@ const certificateExpiring: Rule = {
   severity: 'warning',
   summary: 'a certificate that has expired, or will within three weeks',
   why: 'Browsers refuse the site from that moment on.',
-  fix: 'Renew it, find out why nobody did, and reload.',
+  fix: 'Renew it, find out why it was not renewed in time, and reload.',
   bad: {
     text: SHOP.text,
     files: { ...SHOP.files, 'shop.crt': { names: ['shop.example'], days: 10 } },
@@ -134,7 +134,7 @@ const keyWorldReadable: Rule = {
   slug: 'key-world-readable',
   severity: 'error',
   summary: 'the key of a certificate can be read by every user of the machine',
-  why: 'Whoever has the key is the site: a program that should serve one page can take it away.',
+  why: 'Whoever has the key can pretend to be the site, and any program on the machine can copy it.',
   fix: 'chmod 600 (or 640 with a group of its own).',
   bad: {
     text: SHOP.text,
@@ -170,7 +170,7 @@ const rejectHandshakeDefault: Rule = {
   slug: 'reject-handshake-default',
   severity: 'info',
   summary: 'clients that ask for an unknown name get the certificate of a site',
-  why: 'Whoever scans addresses learns which sites live here, and requests for names of others are answered by the default one.',
+  why: 'Whoever scans addresses learns which sites are here, and the default site responds to requests for the names of others.',
   fix: 'Let a server with "ssl_reject_handshake on" be the default.',
   bad: { in: 'http', text: `${FIRST_SERVER}\n${SECOND_SERVER}`, files: BOTH_NAMES },
   good: {

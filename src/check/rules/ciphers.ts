@@ -94,7 +94,7 @@ const weakCiphers: Rule = {
   slug: 'weak-ciphers',
   severity: 'error',
   summary: 'a list of ciphers with some that protect nothing, or too little',
-  why: 'An attacker on the way makes both sides choose the weakest cipher that they share: no encryption (eNULL), nobody proven (aNULL), or one that can be broken (RC4, DES, 3DES, EXPORT).',
+  why: 'An attacker on the way makes both sides choose the weakest cipher that they share: no encryption (eNULL), no authentication (aNULL), or one that can be broken (RC4, DES, 3DES, EXPORT).',
   fix: 'Leave "ssl_ciphers" out, or take them from the list with "!aNULL:!eNULL:!RC4:!3DES:!DES:!EXPORT".',
   bad: { text: `${SHOP.text}\nssl_ciphers HIGH:RC4-SHA:!aNULL;`, files: SHOP.files },
   good: { text: `${SHOP.text}\nssl_ciphers HIGH:!aNULL:!MD5;`, files: SHOP.files },

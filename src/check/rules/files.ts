@@ -21,7 +21,7 @@ const tryFilesProxy: Rule = {
   slug: 'try-files-proxy',
   severity: 'warning',
   summary: '"try_files" and "proxy_pass" in one location',
-  why: '"try_files" only decides which URI it is: the file is never sent, the upstream answers for it. What is not there goes to the last word, past the "proxy_pass".',
+  why: '"try_files" only chooses the URI. A file that exists is not sent: the request goes to the upstream. A request without a file goes to the last word, and not to "proxy_pass".',
   fix: 'Move "proxy_pass" to a named location, and name that as the last word of "try_files".',
   bad: { in: 'location', text: 'try_files $uri /index.html;\nproxy_pass http://127.0.0.1:9000;' },
   good: {

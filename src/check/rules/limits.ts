@@ -74,7 +74,7 @@ const limitUnshared: Rule = {
   slug: 'limit-unshared',
   severity: 'warning',
   summary: 'a shared limit in a cluster whose store is PostgreSQL',
-  why: 'PostgreSQL shares no rates: each request would write a row. "fallback" of "limits" decides about each request, with "local" each gateway has the whole rate.',
+  why: 'PostgreSQL shares no rates, because each request would write a row. "fallback" of "limits" decides about each request: with "local" each gateway allows the whole rate.',
   fix: 'Share limits through Redis or Valkey, in a cluster of its own if need be. Or take "cluster=" away.',
   bad: { in: 'http', text: sharedLimit('postgres://gw_cluster@127.0.0.1/gw'), files: CLUSTER_KEY },
   good: { in: 'http', text: sharedLimit('redis://127.0.0.1:6379'), files: CLUSTER_KEY },

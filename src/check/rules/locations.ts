@@ -50,7 +50,7 @@ const regexShadowsPrefix: Rule = {
   severity: 'warning',
   summary: 'a prefix location that loses some of its requests to a regex',
   why: 'A regex location wins over a prefix one, however long the prefix is. The requests that it takes are not served from where the prefix location says, and its "deny" or "auth_basic" does not protect them.',
-  fix: 'Write "^~" in front of the prefix, so that regexes are not asked below it, or nest the regex location in it.',
+  fix: 'Write "^~" in front of the prefix, so that regexes are not tried below it, or nest the regex location in it.',
   bad: {
     text: 'location /files/ { alias /srv/upload/; }\nlocation ~ \\.(?:css|js)$ { expires 1h; }',
   },
@@ -177,7 +177,7 @@ const duplicateLocation: Rule = {
   slug: 'duplicate-location',
   severity: 'error',
   summary: 'two locations of one block with the same path',
-  why: 'Which of the two should answer cannot be known.',
+  why: 'There is no telling which of the two should serve a request.',
   fix: 'Delete one of them, or make one of them exact ("=").',
   bad: { text: 'location /a { return 204; }\nlocation ^~ /a { return 404; }' },
   good: { text: 'location /a { return 204; }\nlocation = /a { return 404; }' },

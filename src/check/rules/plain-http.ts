@@ -9,7 +9,7 @@ const authPlainHttp: Rule = {
   slug: 'auth-plain-http',
   severity: 'warning',
   summary: 'passwords or tokens come in over plain HTTP',
-  why: 'Everybody on the way reads them, and can use them as long as they are good.',
+  why: 'Everybody on the network path can read them, and use them as long as they are valid.',
   fix: 'Serve the location over TLS only, and redirect plain HTTP there.',
   bad: {
     in: 'http',
@@ -70,7 +70,7 @@ const noHsts: Rule = {
   slug: 'no-hsts',
   severity: 'info',
   summary: 'a site over TLS does not tell browsers to stay there',
-  why: 'The first request after each click on an "http://" link goes out in clear, and whoever sits in between can answer it.',
+  why: 'The first request after each click on an "http://" link goes out unencrypted, and anybody on the network path can respond to it.',
   fix: 'Say "add_header Strict-Transport-Security \\"max-age=31536000\\" always;".',
   bad: { in: 'http', text: `server {\n    ${PUBLIC_SHOP}\n}`, files: SHOP.files },
   good: {
@@ -140,8 +140,8 @@ const noHttpRedirect: Rule = {
   id: 'GW508',
   slug: 'no-http-redirect',
   severity: 'info',
-  summary: 'a site answers over plain HTTP what it also answers over TLS',
-  why: 'Who follows an "http://" link stays in clear: passwords and sessions can be read on the way.',
+  summary: 'a site serves over plain HTTP what it also serves over TLS',
+  why: 'A client that follows an "http://" link stays on plain HTTP: passwords and sessions can be read on the network path.',
   fix: 'Say "return 301 https://$host$request_uri;" in the plain server.',
   bad: {
     in: 'http',

@@ -138,7 +138,7 @@ const resolverExternal: Rule = {
   slug: 'resolver-external',
   severity: 'warning',
   summary: 'a public name server decides where requests go',
-  why: 'Its answers come unprotected over the internet: who forges one gets the requests. It does not know internal names either.',
+  why: 'Its answers are not protected on their way: whoever forges one gets the requests. Internal names it does not know at all.',
   fix: 'Ask a name server of your own network, or one on this machine.',
   bad: { text: 'resolver 8.8.8.8;' },
   good: { text: 'resolver 127.0.0.53;' },

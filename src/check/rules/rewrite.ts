@@ -14,7 +14,7 @@ const rewriteLoop: Rule = {
   slug: 'rewrite-loop',
   severity: 'error',
   summary: 'rewrite rules that lead back to where they started',
-  why: 'With "last", or without a flag, a location is looked for again. Where that is the same one, the rule runs again, and after ten rounds the answer is 500.',
+  why: 'With "last", or without a flag, the location is searched again. If it is the same one, the rule runs again, and after ten rounds the response is 500.',
   fix: 'Say "break" where the request should stay in its location, or narrow the pattern so that its own result does not match.',
   bad: { text: 'location /files/ { rewrite ^/files/(.*)$ /files/public/$1 last; }' },
   good: { text: 'location /files/ { rewrite ^/files/(.*)$ /files/public/$1 break; }' },

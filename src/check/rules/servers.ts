@@ -22,7 +22,7 @@ const duplicateServerName: Rule = {
   slug: 'duplicate-server-name',
   severity: 'warning',
   summary: 'two servers of one port with the same name',
-  why: 'The first one keeps the name, the second never answers for it.',
+  why: 'The first one keeps the name, and the second never gets a request for it.',
   fix: 'Delete one of the names.',
   bad: {
     in: 'http',
@@ -40,7 +40,7 @@ const noDefaultServer: Rule = {
   severity: 'warning',
   summary: 'servers share a socket and none is the default',
   why: 'A request with a name that no server has, or with none, goes to the server that stands first in the file: which one that is changes when files are renamed.',
-  fix: 'Mark the one that should answer with "default_server", or add one that refuses: "return 444;".',
+  fix: 'Mark the one that should serve them with "default_server", or add one that refuses: "return 444;".',
   bad: {
     in: 'http',
     text: 'server { listen 8080; server_name a.example; return 204; }\nserver { listen 8080; server_name b.example; return 204; }',
@@ -83,7 +83,7 @@ const serverIfHost: Rule = {
   slug: 'server-if-host',
   severity: 'info',
   summary: 'an "if" on the host in a server',
-  why: 'It is asked for each request, and the server answers for names that it does not name. A server is found by its name before that, at no cost.',
+  why: 'It is evaluated for each request, and the server gets requests for names that it does not list. A server is found by its name before that, at no cost.',
   fix: 'Give that host a server of its own.',
   bad: { text: 'if ($host = www.example.com) { return 301 https://example.com$request_uri; }' },
   good: {
@@ -108,7 +108,7 @@ const listenConflict: Rule = {
   id: 'GW216',
   slug: 'listen-conflict',
   severity: 'error',
-  summary: 'two "listen" that ask different things of one socket',
+  summary: 'two "listen" with different settings for one socket',
   why: 'A socket is opened once: it speaks TLS with everybody or with nobody, and has one default server.',
   fix: 'Say the same in each of them, or give one of the servers another port.',
   bad: { text: 'listen 127.0.0.1:8080;' },
@@ -145,7 +145,7 @@ const suspiciousServerName: Rule = {
   severity: 'warning',
   summary: 'a server name with a scheme, a path, a port or a comma',
   why: 'Names are compared with the host of a request alone: such a name never matches, and the default server answers.',
-  fix: 'Write the host alone; several names are parted by blanks.',
+  fix: 'Write the host alone; separate several names by blanks.',
   bad: { text: 'server_name http://www.example.com;' },
   good: { text: 'server_name www.example.com;' },
   /** Names with slashes are reported by the load, as by nginx. */
@@ -219,7 +219,7 @@ const deprecated: Rule = {
   id: 'GW116',
   slug: 'deprecated',
   severity: 'warning',
-  summary: 'a form that nginx has given up for another',
+  summary: 'a form that nginx has replaced',
   why: 'It still works here. New versions of nginx warn about it, and a later one will refuse it.',
   fix: 'Write the new form: "http2 on", "listen ... ssl", "listen ... default_server".',
   bad: { text: 'listen 127.0.0.1:8443 default;' },
@@ -310,7 +310,7 @@ const shadowedNames: Rule = {
   slug: 'shadowed-names',
   severity: 'warning',
   summary: 'a "listen" with an address that takes requests from servers without one',
-  why: 'The socket is chosen first: of a request to that address only the servers that name the address are looked at, and the first or default one gets what none of them is called.',
+  why: 'The socket is chosen first: for a request to that address only servers that name the address count, and the first or default one of them gets all names that none of them has.',
   fix: 'Write the "listen" of both servers alike.',
   bad: {
     in: 'http',

@@ -7,7 +7,7 @@ const unitPitfall: Rule = {
   slug: 'unit-pitfall',
   severity: 'warning',
   summary: 'a number that most likely has the wrong unit',
-  why: 'A bare number counts seconds or bytes, with a few directives milliseconds, and "M" in a time means months: a timeout of hours is none, and a body of ten bytes is never sent.',
+  why: 'A bare number counts seconds or bytes, with a few directives milliseconds, and "M" in a time means months. A timeout of hours never ends anything, and a limit of ten bytes refuses every body.',
   fix: 'Write the unit: "5000ms", "5s", "5m", "10m".',
   bad: { text: 'send_timeout 5000;' },
   good: { text: 'send_timeout 5000ms;' },

@@ -257,7 +257,7 @@ export class ClusterNode implements StoreOwner {
   /** A store that evicts keys would lose streams without a word. */
   get #evicts(): string | undefined {
     if (this.#policy === undefined) return undefined;
-    return `the store has "maxmemory-policy ${this.#policy}": streams would vanish; it must be "noeviction"`;
+    return `the store has "maxmemory-policy ${this.#policy}": it may remove streams; set "noeviction"`;
   }
 
   /** Once is what a node hears that was started again. */
@@ -425,7 +425,7 @@ export class ClusterNode implements StoreOwner {
       const other = said.slice(0, LONGEST_NAME);
       const message =
         stream === SECRET
-          ? `node "${other}" has another secret: neither of the two takes what the other one sends`
+          ? `node "${other}" has another secret: each of the two ignores what the other sends`
           : `"${stream}" has other parameters on node "${nodeId}" than on node "${other}"`;
       this.#warnings.once(`${stream} ${other}`, message);
     }

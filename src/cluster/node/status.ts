@@ -67,6 +67,6 @@ export function subjectText(stream: string): string {
 
 /** Tells a conflict, as a sentence without an end. */
 export function conflictText(stream: string, node: string): string {
-  if (stream === SECRET) return `node ${node} has another secret: neither takes what the other sends`;
+  if (stream === SECRET) return `node ${node} has another secret: each ignores what the other sends`;
   return `${subjectText(stream)} has other parameters on node ${node}`;
 }

@@ -81,7 +81,7 @@ export const storingRows = directivesFor<StoringConfig>()({
     args: integer(),
     into: 'cacheMinUses',
     default: 1,
-    summary: 'The request for a key with which its response is stored, counted from 1.',
+    summary: 'Number of requests for a key that it takes until its response is stored.',
     source: 'nginx',
   },
   cache_bypass: {
@@ -183,7 +183,7 @@ export const storingRows = directivesFor<StoringConfig>()({
     into: 'cachePurge',
     repeat: 'append',
     summary:
-      'If one of the values is neither empty nor 0, the request removes the response with its key, or with a "*" at the end of the key all that begin so: 204, or 404 if there was none. Who may send it, access rules decide.',
+      'If one of the values is neither empty nor 0, the request removes the response with its key, or with a "*" at the end of the key all that begin so: 204, or 404 if there was none. Access rules decide who may send it.',
     source: 'nginx',
   },
   store: {

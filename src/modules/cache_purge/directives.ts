@@ -103,7 +103,7 @@ export const directives = directivesFor<CachePurgeConfig>()({
     args: readers.integer({ min: 1, max: 65_536 }),
     into: 'maxKeys',
     default: 256,
-    summary: 'Most targets of one request.',
+    summary: 'Maximum number of targets of one request.',
   },
   cache_purge_allow_all: {
     ...GW,

@@ -9,7 +9,7 @@ const cachePurgeOpen: ModuleRule<CachePurgeConfig> = {
   severity: 'error',
   summary: 'a cache that everybody may empty',
   why: 'Anybody who finds the address can send every request to the upstream again, as often as they like.',
-  fix: 'Listen on a loopback address, or let in only whom you know.',
+  fix: 'Listen on a loopback address, or restrict access with allow and deny.',
   bad: {
     in: 'http',
     text: `${CACHE}

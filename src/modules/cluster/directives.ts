@@ -197,7 +197,8 @@ export const directives = directivesFor<ClusterConfig>()({
     into: 'bufferBytes',
     default: 8 * 1024 * 1024,
     defaultText: '8m',
-    summary: 'Most memory of entries that wait for the store; then the oldest are dropped, which is told.',
+    summary:
+      'Maximum memory for entries that wait for the store; beyond it the oldest are dropped, which is logged.',
   },
   batch: {
     ...CLUSTER,
@@ -238,7 +239,7 @@ export const directives = directivesFor<ClusterConfig>()({
     args: readers.text,
     into: 'statePath',
     defaultText: 'cluster/name',
-    summary: 'The directory of what the gateway must not forget between two starts: its name.',
+    summary: 'The directory for what the gateway keeps between two starts, such as its name.',
     roles: pathFrom('prefix'),
   },
   cluster_required: {

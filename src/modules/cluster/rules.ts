@@ -14,7 +14,7 @@ const clusterTwice: ClusterRule = {
   slug: 'cluster-twice',
   severity: 'warning',
   summary: 'two clusters with the same store and namespace',
-  why: 'They are one cluster, in which each gateway is two nodes: both use the same keys, zones of one name are mixed, and what the two have differently is a conflict.',
+  why: 'They are one cluster, in which each gateway is two nodes: both use the same keys, zones of one name are mixed, and each difference between the two is a conflict.',
   fix: 'Remove one of them, or give each a namespace of its own.',
   bad: { in: 'http', text: `${example()}\n${example().replace('main', 'other')}`, files: FILES },
   good: {
@@ -43,8 +43,8 @@ const storeUnreachable: ClusterRule = {
   severity: 'error',
   live: true,
   summary: 'the store of a cluster cannot be used',
-  why: 'The gateway serves alone: it neither tells nor hears of events, purges and rates.',
-  fix: 'See that it runs, that the address is right, and that the user may do what the guide lists.',
+  why: 'The gateway serves alone: it shares no events, purges or rates.',
+  fix: 'Make sure that it runs, that the address is right, and that the user has the rights that the guide lists.',
   bad: { in: 'http', text: example('nothing listens there'), files: FILES },
   good: { in: 'http', text: example('Redis listens there'), files: FILES },
 };
@@ -95,7 +95,7 @@ const storePooler: ClusterRule = {
   slug: 'cluster-store-pooler',
   severity: 'error',
   summary: 'a pooler in front of the store of a cluster',
-  why: 'Nodes tell each other by notifications that there is something to read, and a pooler gives sessions to one client after another. Such a store is refused, and each gateway serves alone. A port alone does not tell what is behind it, so that is an info.',
+  why: 'Nodes tell each other by notifications that there is something to read, and a pooler gives sessions to one client after another. Such a store is refused, and each gateway serves alone. A port alone does not tell what is behind it, so this is only an info.',
   fix: 'Give "backend" the address of the server itself.',
   bad: { in: 'http', text: storedAt(NEON), files: FILES },
   good: { in: 'http', text: storedAt('db.example.com'), files: FILES },

@@ -14,7 +14,7 @@ const controlPublic: ModuleRule<ControlConfig> = {
   severity: 'error',
   summary: 'the control surface or the console without access control',
   why: 'Anybody who finds the address can switch feature flags and read internals of the gateway: access control is left to the configuration.',
-  fix: 'Let in only whom you know: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
+  fix: 'Restrict access: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
   bad: {
     in: 'http',
     text: `shared_dict_zone zone=feature_flags:1m;
@@ -38,7 +38,7 @@ const controlNoTls: ModuleRule<ControlConfig> = {
   severity: 'warning',
   summary: 'operators call the control surface over plain HTTP from other machines',
   why: 'Passwords and internals of the gateway can be read on the network path, and responses can be changed.',
-  fix: 'Add "ssl" to the listen, or listen on a loopback address and come in by SSH.',
+  fix: 'Add "ssl" to the listen, or listen on a loopback address and connect by SSH.',
   bad: {
     in: 'http',
     text: `shared_dict_zone zone=feature_flags:1m;

@@ -29,7 +29,7 @@ const errorLogOff: Rule = {
   severity: 'warning',
   summary: 'error_log off, which is the name of a file',
   why: 'Unlike access_log, error_log cannot be turned off: errors are written to a file named "off".',
-  fix: 'Say what is wanted: error_log /dev/null emerg writes next to nothing.',
+  fix: 'Say what is wanted: error_log /dev/null emerg writes almost nothing.',
   bad: { text: 'error_log off;' },
   good: { text: 'error_log /dev/null emerg;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -38,7 +38,7 @@ const errorLogOff: Rule = {
       yield {
         at: node,
         message: '"error_log off" writes to a file named "off"',
-        hint: 'error_log /dev/null emerg writes next to nothing',
+        hint: 'error_log /dev/null emerg writes almost nothing',
       };
     }
   },

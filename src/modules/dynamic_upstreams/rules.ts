@@ -13,7 +13,7 @@ const upstreamApiOpen: GroupRule = {
   severity: 'error',
   summary: 'peers that everybody may change',
   why: 'Anybody who finds the address can send the requests of your clients, with their cookies, to a server of their own.',
-  fix: 'Listen on a loopback address, or let in only whom you know.',
+  fix: 'Listen on a loopback address, or restrict access with allow and deny.',
   bad: {
     in: 'http',
     text: `${GROUP}
@@ -123,7 +123,7 @@ const sourceUnused: GroupRule = {
   id: 'GW953',
   slug: 'source-unused',
   severity: 'warning',
-  summary: 'where to find peers is said, but another source is chosen',
+  summary: 'settings of a source of peers that is not chosen',
   why: '"dynamic_upstreams_source" chooses the source; without it the API is the only one. What belongs to another source is not used.',
   fix: 'Choose the source: dynamic_upstreams_source http.',
   bad: { in: 'http', text: apiWith('dynamic_upstreams_http http://127.0.0.1:9000/peers;') },
@@ -151,7 +151,7 @@ const twoSources: GroupRule = {
   slug: 'two-sources',
   severity: 'warning',
   summary: 'two sources for the peers of one upstream',
-  why: 'Each refresh puts the peers of one source in the place of those of the other: the set changes for ever.',
+  why: 'Each refresh puts the peers of one source in the place of those of the other: the set never stops changing.',
   fix: 'Keep one source; other locations may show the upstream without one.',
   bad: {
     in: 'http',

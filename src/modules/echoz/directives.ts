@@ -134,7 +134,7 @@ export const directives = directivesFor<EchozConfig>()({
     'echoz',
   ),
   echozn: step(lineReader(''), 'Responds with a text without a line feed at its end.', 'echozn'),
-  echoz_duplicate: step(duplicate, 'Responds with a text, so many times.', 'echoz_duplicate'),
+  echoz_duplicate: step(duplicate, 'Responds with a text, repeated this many times.', 'echoz_duplicate'),
   echoz_flush: step(plain('flush'), 'Sends the head and the text so far before it goes on.', 'echoz_flush'),
   echoz_sleep: step(sleep, 'Waits this many seconds; the text so far is sent before.', 'echoz_sleep'),
   echoz_read_request_body: step(

@@ -94,7 +94,7 @@ const fastcgiPathInfo: ModuleRule<FastcgiConfig> = {
   slug: 'fastcgi-path-info',
   severity: 'warning',
   summary: '"try_files $uri" where "fastcgi_split_path_info" lets paths go on behind the script',
-  why: 'The file that is tested is the whole path, and "/app.php/orders" is none: every request with a path info is a 404.',
+  why: 'The file that is tested is the whole path, and "/app.php/orders" is not a file: every request with a path info is a 404.',
   fix: 'Test the script alone: "try_files $fastcgi_script_name =404;", with the path info kept in a variable by "set" before it, or "if (!-f $document_root$fastcgi_script_name) { return 404; }".',
   bad: {
     text: `location ~ \\.php(/|$) {\n    fastcgi_split_path_info ^(.+?\\.php)(/.*)$;\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}`,

@@ -60,7 +60,7 @@ export const cacheDirectives = directivesFor<KvCacheConfig>()({
     args: integer(),
     into: 'cacheMinUses',
     default: 1,
-    summary: 'The request for a key with which its reply is stored, counted from 1.',
+    summary: 'Number of requests for a key that it takes until its reply is stored.',
     source: 'gw',
   },
   kv_cache_use_stale: {

@@ -174,7 +174,7 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
       this.#outstanding.settle(call, undefined, reply);
     } else {
       // Replies are matched to commands by order alone: one of the wrong type may belong to another request.
-      from.drop(`a reply that is none to "${call.name}"`);
+      from.drop(`an unexpected reply to "${call.name}"`);
       this.#outstanding.settle(call, { code: 'connection_failed', text: 'unexpected reply' }, null);
     }
     if (this.#waiting.length > 0) this.#serveWaiting();

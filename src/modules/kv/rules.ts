@@ -79,7 +79,7 @@ const kvWritePublic: ModuleRule<KvConfig> = {
   severity: 'error',
   summary: 'a command that changes the store, without access control',
   why: 'Anybody who finds the address can change, delete or fill the store.',
-  fix: 'Let in only whom you know: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
+  fix: 'Restrict access: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
   bad: {
     in: 'http',
     text: 'server { listen 80; location /set/ { kv_pass 127.0.0.1:6379; kv_key s:$uri; kv_command del; } }',
@@ -176,7 +176,7 @@ const kvPlainRemote: ModuleRule<KvConfig> = {
   severity: 'warning',
   summary: 'a store on another machine without TLS or without a password',
   why: 'Keys, values and the password can be read on the network path; a store without a password serves everybody who can reach it.',
-  fix: 'Name it by an URL with both: rediss://:${file:/run/secrets/redis}@host:6379.',
+  fix: 'Name it by a URL with both: rediss://:${file:/run/secrets/redis}@host:6379.',
   bad: { text: 'location = /hits { kv_pass 10.1.2.3:6379; kv_key hits; }' },
   good: {
     text: 'location = /hits { kv_pass "rediss://:${file:redis.password}@10.1.2.3:6379"; kv_key hits; }',
@@ -191,7 +191,7 @@ const kvPlainRemote: ModuleRule<KvConfig> = {
       yield {
         at: node,
         message: `"kv_pass" reaches another machine without ${missing.join(' and without ')}`,
-        hint: 'use an URL: rediss://:password@host:port',
+        hint: 'use a URL: rediss://:password@host:port',
       };
     }
   },
@@ -268,7 +268,7 @@ const storeUnreachable: ModuleRule<KvConfig> = {
   live: true,
   summary: 'a store that cannot be reached',
   why: 'The gateway starts, but the location responds with 502 until the store can be reached.',
-  fix: 'See that it runs, and that the address is right.',
+  fix: 'Make sure that it runs, and that the address is right.',
   bad: {
     text: `# nothing listens there
 location = /hits { kv_pass 127.0.0.1:6380; kv_key hits; kv_command get; }`,

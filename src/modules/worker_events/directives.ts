@@ -61,7 +61,7 @@ export const directives = directivesFor<WorkerEventsConfig>()({
     args: readers.words({ syntax: 'name [size] [cluster=name[:ack]]', min: 1, max: 3 }, readZone),
     into: 'zone',
     summary:
-      'The shared memory for the ring; all locations with the same name share it. Without a size it is as large as the ring needs; a smaller size is a fault. With "cluster" its events are those of all gateways of the cluster; with ":ack" a publish is answered when the store of the cluster has the event, else with 503.',
+      'The shared memory for the ring; all locations with the same name share it. Without a size it is as large as the ring needs; a smaller size is a fault. With "cluster" its events are those of all gateways of the cluster; with ":ack" a publish gets its response when the store of the cluster has the event, else with 503.',
     roles: [...shares('event ring'), ...CLUSTER_NAMES],
     source: 'gw',
   },

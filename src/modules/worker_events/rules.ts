@@ -8,7 +8,7 @@ const eventsPublishOpen: ModuleRule<WorkerEventsConfig> = {
   severity: 'error',
   summary: 'worker events that everybody may publish',
   why: 'Anybody who finds the address can send forged events to all workers and listeners, and push real events out of the ring.',
-  fix: 'Set worker_events_publish_key, or let in only whom you know.',
+  fix: 'Set worker_events_publish_key, or restrict access with allow and deny.',
   bad: {
     in: 'http',
     text: `server {

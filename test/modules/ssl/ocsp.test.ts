@@ -223,7 +223,7 @@ const unstapled: readonly { it: string; start: (t: Owner) => Promise<Responder>;
   {
     it: 'signed by a stranger',
     start: (t) => startResponder(t, '-rsigner stranger.crt -rkey stranger.key -nmin 60'),
-    log: /OCSP response with a signature of nobody who may sign it while requesting certificate status/,
+    log: /OCSP response not signed by an authorized responder while requesting certificate status/,
   },
   {
     it: 'that is garbage',

@@ -25,7 +25,7 @@ const cachePurgeRequest: Rule = {
   id: 'GW434',
   slug: 'cache-purge-request',
   severity: 'error',
-  summary: 'requests of everybody may remove stored responses',
+  summary: 'everybody may remove stored responses',
   why: 'Whoever sends what "proxy_cache_purge" looks for removes the response, and with a "*" at the end of the key all that begin so: every request then goes to the upstream.',
   fix: 'Let a variable of "geo", which names who may purge, decide as well; or close the location to others.',
   bad: { in: 'http', text: location('') },

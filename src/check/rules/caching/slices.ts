@@ -23,7 +23,7 @@ const sliceRange: Rule = {
   slug: 'slice-range',
   severity: 'warning',
   summary: '"slice" without "$slice_range" where it belongs',
-  why: 'The upstream sends pieces only if "Range" asks for them, and without "$slice_range" in the key all pieces of a response are one: clients get the wrong bytes.',
+  why: 'The upstream sends pieces only if "Range" asks for them, and without "$slice_range" in the key all pieces of a response have one key: clients get the wrong bytes.',
   fix: 'Say "proxy_set_header Range $slice_range;", name "$slice_range" in "proxy_cache_key" and 206 in "proxy_cache_valid".',
   bad: { in: 'http', text: example('$scheme$host$request_uri') },
   good: { in: 'http', text: example('$scheme$host$request_uri$slice_range') },

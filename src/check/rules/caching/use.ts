@@ -18,7 +18,7 @@ const cacheNoLifetime: Rule = {
   id: 'GW421',
   slug: 'cache-no-lifetime',
   severity: 'info',
-  summary: 'only responses are stored that say how long',
+  summary: 'only responses that say how long they are fresh are stored',
   why: 'Without "proxy_cache_valid", a response without "Cache-Control: max-age", "Expires" or "X-Accel-Expires" is not stored.',
   fix: 'Say how long responses are fresh: "proxy_cache_valid 10m;".',
   bad: { in: 'http', text: server('    proxy_cache pages;') },

@@ -202,7 +202,7 @@ export class PostgresSession {
 
   #unexpected(error: unknown, { name }: Statement): Error {
     if (!(error instanceof UnexpectedRows)) return error as Error;
-    const reason = `a reply that is none to "${name}"`;
+    const reason = `an unexpected reply to "${name}"`;
     this.drop(reason);
     return new StoreLost(reason);
   }

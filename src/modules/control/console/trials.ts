@@ -39,10 +39,11 @@ export class TrialDesk {
   /** Who, as which role, and what; without the query, which may have secrets. */
   #log({ role, method, target, runs }: Omit<Trial, 'api'>, x: Exchange): void {
     const user = this.#userOf?.(x) ?? '';
-    const who = user === '' ? 'somebody' : `"${user}"`;
+    const who = user === '' ? 'an unnamed user' : `"${user}"`;
     const what = logged(`${method} ${target.replace(/[?#].*$/s, '')}`);
-    const how = runs ? 'tries and rolls back' : 'explains';
-    x.writeLog(`console: ${who} ${how} ${what} as role "${logged(role)}"`);
+    const how = runs ? 'runs' : 'explains';
+    const after = runs ? ', then rolls it back' : '';
+    x.writeLog(`console: ${who} ${how} ${what} as role "${logged(role)}"${after}`);
   }
 
   /** An id of another configuration is refused: its number may name another location here. */

@@ -43,7 +43,7 @@ export const upstreamResponses = directivesFor<CoreConfig>()({
     into: 'purgeOnGap',
     default: 'expire',
     summary:
-      'What becomes of stored responses when purges of other gateways were missed, which may have meant them: they go, or stay.',
+      'What happens to stored responses if purges of other gateways were missed, which may have meant them: they are removed, or kept.',
     source: 'gw',
   },
   slice: {

@@ -72,7 +72,7 @@ const storing = directivesFor<DbrestCacheConfig>()({
     args: integer(),
     into: 'cacheMinUses',
     default: 1,
-    summary: 'The request for a key with which its response is stored, counted from 1.',
+    summary: 'Number of requests for a key that it takes until its response is stored.',
     source: 'gw',
   },
   dbrest_cache_claims: {

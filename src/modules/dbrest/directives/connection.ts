@@ -66,7 +66,7 @@ export const connectionDirectives = directivesFor<ConnectionConfig>()({
     into: 'poolSize',
     default: 16,
     summary:
-      'Most connections per database and worker, 1 to 16. Locations with the same database share them, and the largest number counts.',
+      'Maximum number of connections per database and worker, 1 to 16. Locations with the same database share them, and the largest number counts.',
     source: 'gw',
   },
   dbrest_pool_timeout: {
@@ -83,7 +83,7 @@ export const connectionDirectives = directivesFor<ConnectionConfig>()({
     args: readers.integer({ min: 0, max: 1_000_000 }),
     into: 'poolQueue',
     default: 512,
-    summary: 'Most requests that wait for a connection in each worker; further ones get a 503.',
+    summary: 'Maximum number of requests that wait for a connection in each worker; further ones get a 503.',
     source: 'gw',
   },
   dbrest_pool_lifetime: {

@@ -129,7 +129,7 @@ const changes = directivesFor<LiveConfig>()({
     args: readers.integer({ min: 1, max: 1_000_000 }),
     into: 'liveMaxRows',
     default: 10_000,
-    summary: 'Most rows that a followed read may have; the gateway keeps the key of each.',
+    summary: 'Maximum number of rows that a followed read may have; the gateway keeps the key of each.',
     source: 'gw',
   },
   dbrest_live_buffer: {
@@ -159,7 +159,7 @@ const limits = directivesFor<LiveConfig>()({
     args: readers.integer({ min: 1, max: 10_000_000 }),
     into: 'maxStreams',
     default: 10_000,
-    summary: 'Most open event streams of a location, over all workers; further ones get a 503.',
+    summary: 'Maximum number of open event streams of a location, over all workers; further ones get a 503.',
     source: 'gw',
   },
   dbrest_max_streams_per_client: {
@@ -168,7 +168,7 @@ const limits = directivesFor<LiveConfig>()({
     into: 'maxStreamsPerClient',
     default: 100,
     summary:
-      'Most open event streams of a location that one client address may have; further ones get a 429.',
+      'Maximum number of open event streams of a location that one client address may have; further ones get a 429.',
     source: 'gw',
   },
 });

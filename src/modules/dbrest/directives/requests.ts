@@ -240,7 +240,7 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     args: rowLimits,
     into: 'maxRows',
     summary:
-      'Most rows in one response, and of each embed. `name=number` is the limit of one table, view or function, also a higher one.',
+      'Maximum number of rows in one response, and in each embed. `name=number` is the limit of one table, view or function, also a higher one.',
     source: 'gw',
   },
   dbrest_max_cost: {
@@ -326,7 +326,7 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     args: readers.integer({ min: 1, max: 1_000 }),
     into: 'batchMax',
     default: 100,
-    summary: 'Most requests in one batch, 1 to 1000.',
+    summary: 'Maximum number of requests in one batch, 1 to 1000.',
     source: 'gw',
   },
   dbrest_mcp: {
@@ -413,7 +413,7 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     default: false,
     defaultText: 'off',
     summary:
-      'Whether the database learns $request_id: as application_name of the transaction, for log_line_prefix and pg_stat_activity. A comment would make each statement another one, which PostgreSQL had to plan anew.',
+      'Whether the database learns $request_id: as application_name of the transaction, for log_line_prefix and pg_stat_activity. It is no comment in the SQL, because PostgreSQL would then have to plan each statement again.',
     source: 'gw',
   },
   dbrest_legacy_target_names: {

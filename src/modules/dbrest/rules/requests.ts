@@ -22,7 +22,7 @@ const dbrestMaxCostIdle: ModuleRule<DbrestConfig> = {
   id: 'GW622',
   slug: 'dbrest-max-cost-idle',
   severity: 'warning',
-  summary: 'a highest cost that no request is compared with',
+  summary: 'a maximum cost that no request is compared with',
   why: 'Only locations with "dbrest_pass" estimate what requests cost. Where none of them is inside the block, or each has a limit of its own, the directive guards nothing.',
   fix: 'Move it into the location that serves the database, or remove it.',
   bad: {

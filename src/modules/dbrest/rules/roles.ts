@@ -13,7 +13,7 @@ const dbrestSuperuser: ModuleRule<DbrestConfig> = {
   id: 'GW601',
   slug: 'dbrest-superuser',
   severity: 'error',
-  summary: 'requests reach the database over a superuser',
+  summary: 'requests reach the database as a superuser',
   why: 'A superuser may become every role, and row security does not apply to it: a token that names another superuser, or a function that resets the role, has access to the whole server.',
   fix: 'Log in as a dedicated role, "authenticator noinherit", that was granted the roles of requests and nothing else.',
   bad: {
@@ -111,7 +111,7 @@ const dbrestMcpOpen: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-mcp-open',
   severity: 'warning',
   summary: 'tools that change a database, for everybody',
-  why: 'With "dbrest_mcp write" a client without a token changes whatever the anonymous role may change, and a model calls tools that nobody has chosen.',
+  why: 'With "dbrest_mcp write" a client without a token changes whatever the anonymous role may change, and a model may call tools that nobody has approved.',
   fix: 'Leave out dbrest_anon_role in this location, so that a token is needed, or offer tools that read: dbrest_mcp on.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_mcp write; }',

@@ -283,7 +283,7 @@ const dbrestLimitUnknown: ModuleRule<DbrestConfig> = {
   severity: 'warning',
   live: true,
   summary: 'a limit of "dbrest_max_rows" for something that the database does not have',
-  why: 'The limit has no effect; what it is meant for has the one for all, or none.',
+  why: 'The limit has no effect; what it is meant for has the general limit, or none.',
   fix: 'Correct the name: that of the path, without a schema.',
   bad: {
     text: `# there is no table "ordres"

@@ -149,7 +149,7 @@ const dbrestServiceRules: ModuleRule<DbrestConfig> = {
   severity: 'info',
   summary: 'rules on methods and paths that calls of tools and items of batches have to obey',
   why: 'Each call of a tool and each item of a batch is served only if a request with its method and path would be; otherwise it gets 403 (DBREST114). A rule on a path does not keep its table from being read by way of a related one.',
-  fix: 'See that the rules are meant for tools and batches, too; protect tables with grants and row security.',
+  fix: 'Make sure that the rules are meant for tools and batches, too; protect tables with grants and row security.',
   bad: {
     text: `location /api/ {
   dbrest_pass embedded;

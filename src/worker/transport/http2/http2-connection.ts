@@ -122,7 +122,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   }
 
   fail(error: unknown): void {
-    this.open.log.write('error', `a request could not be taken: ${String(error)}`);
+    this.open.log.write('error', `a request could not be processed: ${String(error)}`);
     this.#end(NGHTTP2_INTERNAL_ERROR);
   }
 

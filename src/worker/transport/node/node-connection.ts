@@ -96,7 +96,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
   }
 
   fail(error: unknown): void {
-    this.open.log.write('error', `a request could not be taken: ${String(error)}`);
+    this.open.log.write('error', `a request could not be processed: ${String(error)}`);
     this.#wire?.x.abort();
     this.cut();
   }

@@ -202,7 +202,7 @@ export class NodeTransport implements Transport, Failing {
   }
 
   fail(error: unknown): void {
-    this.#log.write('error', `a connection could not be taken: ${String(error)}`);
+    this.#log.write('error', `a connection could not be accepted: ${String(error)}`);
   }
 
   /** Closes the connection that has been idle longest (nginx: ngx_drain_connections). */

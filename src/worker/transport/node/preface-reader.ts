@@ -139,7 +139,7 @@ export class PrefaceReader implements Failing {
   }
 
   fail(error: unknown): void {
-    this.#open.log.write('error', `a connection could not be taken: ${String(error)}`);
+    this.#open.log.write('error', `a connection could not be accepted: ${String(error)}`);
     this.cut();
   }
 

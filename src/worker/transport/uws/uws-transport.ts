@@ -120,7 +120,7 @@ export class UwsTransport implements Transport, Failing {
   }
 
   fail(error: unknown): void {
-    this.#log.write('error', `a connection could not be taken: ${String(error)}`);
+    this.#log.write('error', `a connection could not be accepted: ${String(error)}`);
   }
 
   #admit(res: HttpResponse, open: UwsPort): void {
@@ -148,7 +148,7 @@ export class UwsTransport implements Transport, Failing {
       this.#begin(wire, open, facts.refusal);
       wire.leaveHandler();
     } catch (error) {
-      this.#log.write('error', `a request could not be taken: ${String(error)}`);
+      this.#log.write('error', `a request could not be processed: ${String(error)}`);
       if (wire) wire.x.abort();
       else res.close();
     }

@@ -353,7 +353,9 @@ test('settings of the configuration and keys in headers are masked', async () =>
 
 test('every trial is logged with its role, and without its query', async () => {
   await tried({ target: '/rest/fruit?name=eq.needle', role: 'web_user' });
-  await gw.waitForLog(/console: somebody tries and rolls back GET \/rest\/fruit as role "web_user"/);
+  await gw.waitForLog(
+    /console: an unnamed user runs GET \/rest\/fruit as role "web_user", then rolls it back/,
+  );
   expect(gw.errorLog()).not.toContain('needle');
 });
 
@@ -420,7 +422,7 @@ test('a database that cannot be reached is said to be so, and the log has the us
   const body = JSON.stringify({ ...PLAIN, api, target: '/rest/x' });
   const trial = await lost.fetch(path, { method: 'POST', headers, body });
   expect([trial.status, trial.body]).toEqual(unreachable);
-  await lost.waitForLog(/console: "ann" tries and rolls back GET \/rest\/x as role "anon"/);
+  await lost.waitForLog(/console: "ann" runs GET \/rest\/x as role "anon", then rolls it back/);
   expect(lost.errorLog()).not.toContain('pass-word');
   expect((await lost.fetch(path)).status).toBe(401);
 });

@@ -52,7 +52,7 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { ...init, cache: 'no-store' });
   } catch {
-    throw new Error('the gateway does not answer');
+    throw new Error('the gateway does not respond');
   }
 }
 

@@ -108,7 +108,7 @@ function verifySignature(basic: BasicOCSPResponse, pair: Pair, trusted: readonly
   const bytes = Buffer.from(signature.valueBlock.valueHexView);
   const signers = [pair.issuer, ...delegates, ...trusted];
   if (!signers.some(({ publicKey }) => isSigned({ digest, signed, bytes }, publicKey)))
-    throw new Error('OCSP response with a signature of nobody who may sign it');
+    throw new Error('OCSP response not signed by an authorized responder');
 }
 
 interface Signature {

@@ -64,7 +64,7 @@ function resources(api: ApiLocation, description: ApiDescription): readonly HTML
   const [first] = description.resources;
   if (!first) return [empty('Nothing is exposed', 'The schemas have no table and no function.')];
   if (description.roles.length === 0)
-    return [empty('No role can be tried', 'The login role may become no role that requests can have.')];
+    return [empty('No role can be tried', 'The login role may not become any role of requests.')];
   const persona = new Persona(description);
   const detail = h('div', { class: 'detail' });
   const buttons = description.resources.map((resource) => {

@@ -94,7 +94,7 @@ class CacheCard implements Row<ShownCache> {
     h('thead', {}, h('tr', {}, ...COLUMNS.map(head))),
     this.#body,
   );
-  readonly #none = empty('Nothing is stored', 'Responses are kept while they are fresh, or asked for.');
+  readonly #none = empty('Nothing is stored', 'Responses are kept while they are fresh or requested.');
   readonly #rows: Rows<ShownEntry>;
 
   constructor({ cache: { name } }: ShownCache, purge: Purge) {
@@ -189,7 +189,7 @@ function reasons(what: string, counts: Readonly<Record<string, number>>): readon
 
 function troubleOf({ isLoading, pausedUntilMs }: CacheState, nowMs: number): string | undefined {
   if (pausedUntilMs > nowMs) return 'The disk had a fault: nothing is stored for some seconds. See the log.';
-  if (isLoading) return 'The directory is being read: more is stored than these numbers tell.';
+  if (isLoading) return 'The directory is being read: more is stored than these numbers show.';
   return undefined;
 }
 

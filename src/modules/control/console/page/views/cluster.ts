@@ -83,7 +83,7 @@ class ClusterCard implements Row<ClusterState> {
   constructor({ name }: ClusterState) {
     this.#nodes = new TextTable(`Nodes of ${name}`, {
       columns: NODE_COLUMNS,
-      none: empty('No nodes', 'They are heard of when the store can be reached.'),
+      none: empty('No nodes', 'They are listed once the store can be reached.'),
     });
     this.#streams = new TextTable(`Streams of ${name}`, {
       columns: STREAM_COLUMNS,

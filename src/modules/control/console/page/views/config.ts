@@ -51,7 +51,7 @@ function summary({ files, findings }: ConfigText): HTMLElement {
   const placeless = findings.filter(({ place }) => !place);
   const found =
     findings.length === 0
-      ? 'Its load gave no warning; gw check looks further.'
+      ? 'It was loaded without warnings; gw check finds more.'
       : `Its load gave ${plural(findings.length, 'warning')}; gw check looks further.`;
   return h(
     'div',

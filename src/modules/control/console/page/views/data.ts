@@ -56,8 +56,8 @@ function locationSection({ label, path, isHere }: RestLocation, signal: AbortSig
   if (path === undefined || !isHere) {
     const reason = isHere
       ? 'Its path is a pattern'
-      : 'It is served at another address, and this page talks to its own alone';
-    show(content, empty('Not to be tried from here', `${reason}: ask it with a client of your own.`));
+      : 'It is served at another address, and this page sends requests to its own address only';
+    show(content, empty('Cannot be tried from here', `${reason}: ask it with a client of your own.`));
     return section;
   }
   describe(path, signal).then(

@@ -15,7 +15,7 @@ const COLUMNS = ['Location', 'Per second', '', 'p50', 'p95', 'p99', 'Responses',
 /** The table of locations that have had requests, the busiest first. */
 export class LocationTable {
   readonly #body = h('tbody');
-  readonly #none = empty('No requests yet', 'Locations show here as soon as somebody asks for them.');
+  readonly #none = empty('No requests yet', 'Locations are listed here after their first request.');
   readonly #table = h(
     'table',
     { class: 'load' },

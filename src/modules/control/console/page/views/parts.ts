@@ -19,7 +19,7 @@ export function partCards(seen: LiveOverview): readonly HTMLElement[] {
       'No command has been sent yet.',
       stores.map((load) => commandRow(load, bounds)),
     ),
-    card('Workers', 'No worker has told anything yet.', workers.map(workerRow)),
+    card('Workers', 'No worker has reported yet.', workers.map(workerRow)),
     card(
       'Event rings',
       'No location publishes events.',
@@ -103,7 +103,7 @@ function configurationCard({ configuration, gateway, nowMs }: LiveOverview): HTM
   const found = emerg + warn + notice;
   return card('Configuration', '', [
     row('last load', {
-      value: isNewest ? 'taken' : 'refused',
+      value: isNewest ? 'succeeded' : 'refused',
       detail: `generation ${generation}, active since ${clock(loadedMs)}, ${ago(loadedMs, nowMs)}`,
     }),
     row('findings', {

@@ -29,7 +29,7 @@ function urlTester(found: (key: string | undefined) => void): HTMLElement {
       'header',
       { class: 'card-head' },
       h('h2', {}, 'Who answers?'),
-      h('span', { class: 'quiet' }, 'asked of the compiled locations; nothing is sent'),
+      h('span', { class: 'quiet' }, 'decided by the compiled locations; nothing is sent'),
     ),
     h('form', { class: 'line', onsubmit: test }, url, primaryButton('Test')),
     verdict,
