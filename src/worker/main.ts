@@ -90,13 +90,13 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   });
 }
 
-/** Tells the master the id of this thread in /proc: there it sees whether a worker that is silent has a core at all. */
+/** Tells the master this thread's id in /proc. With it the master sees whether a silent worker gets CPU time at all. */
 function tellThreadId(heartbeats: SharedArrayBuffer, workerId: number): void {
   const cells = new Int32Array(heartbeats);
   try {
     cells[cells.length / 2 + workerId] = Number(basename(readlinkSync('/proc/thread-self')));
   } catch {
-    // The master then counts all time as the thread's own.
+    // Without the id, the master counts all time as the thread's own.
   }
 }
 
@@ -162,17 +162,17 @@ function crash(error: unknown): void {
 }
 
 /**
- * A worker that nothing has taken the place of ends after this time: longer than the longest delay of a restart and a start on
- * a busy machine.
+ * After this time a crashed worker ends even if no other has replaced it. It is longer than the longest delay of a
+ * restart and a start on a busy machine.
  */
 const STAY_MS = 30_000;
-/** A worker that has so many uncaught errors is of no more use. */
+/** After this many uncaught errors a worker ends. */
 const MOST_ERRORS = 10;
 
 /**
- * Handles uncaught exceptions and unhandled rejections: reports a crash, and serves on until another worker has taken the place
- * of this one, if that can open the same ports. Returns the function that ends the thread at once. A thread that exits with an
- * open uWebSockets.js socket aborts the process, so sockets are closed first.
+ * Handles uncaught exceptions and unhandled rejections. Reports a crash; the worker then serves until another one has
+ * replaced it, if that one can open the same ports. Returns the function that ends the thread at once. A thread that
+ * exits with an open uWebSockets.js socket aborts the process, so sockets are closed first.
  */
 function endOnCrash(worker: Worker, tell: (message: FromWorker) => void): (reason: string) => void {
   let isEnding = false;

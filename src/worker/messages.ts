@@ -12,20 +12,20 @@ export interface Shipment {
   /** Shared memory by zone name. */
   readonly zones: ReadonlyMap<string, SharedArrayBuffer>;
   readonly counters: CounterMemory;
-  /** Logs that the account that serves may not be able to open by their paths. */
+  /** Logs that the account may be unable to open by path. */
   readonly logs: HeldLogs;
-  /** What the modules' `prepare` provided. */
+  /** The values that the modules' `prepare` provided. */
   readonly provided: ReadonlyMap<string, unknown>;
 }
 
 /** The start data of a worker thread. */
 export interface WorkerStart {
   readonly workerId: number;
-  /** Does what one worker does for all. */
+  /** True for the worker that does the work that must be done only once. */
   readonly isFirst: boolean;
   /**
    * One `Int32` per worker at the index of its id: a counter that increases as long as the worker's event loop runs.
-   * Index 0 is 1 when the gateway is about to stop. The second half has the ids of the threads in /proc, where there are any.
+   * Index 0 is 1 when the gateway is about to stop. The second half has the threads' ids in /proc, where available.
    */
   readonly heartbeats: SharedArrayBuffer;
   readonly shipment: Shipment;
@@ -34,7 +34,7 @@ export interface WorkerStart {
   readonly acceptor: MessagePort | undefined;
 }
 
-/** How this worker gets the ports that this process may not bind, by their keys. */
+/** How this worker gets the ports that this process cannot bind itself, by their keys. */
 export type Openings = ReadonlyMap<string, Opening>;
 
 /**
@@ -57,5 +57,5 @@ export type FromWorker =
   | { readonly type: 'refused'; readonly reason: string }
   | { readonly type: 'switched' }
   | { readonly type: 'reopened' }
-  /** `stays`: it goes on serving until it is told to stop, so that its ports never close. */
+  /** `stays`: the worker serves until it is told to stop, so that its ports never close. */
   | { readonly type: 'crashed'; readonly reason: string; readonly stays: boolean };

@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 const LARGE_HEAP_BYTES = 24 * 1024 * 1024;
 
 /**
- * Collects the garbage that loading a large configuration leaves, and gives the memory back: an idle thread would keep it for
- * good. Takes some 100 ms, so it is not called while the thread serves.
+ * Collects the garbage of loading a large configuration and returns the memory to the system: an idle thread would keep
+ * it. Takes about 100 ms, so it must not be called while the thread serves.
  */
 export function releaseMemory(leastHeapBytes = LARGE_HEAP_BYTES): void {
   if (getHeapStatistics().total_heap_size < leastHeapBytes) return;
@@ -21,11 +21,11 @@ export function releaseMemory(leastHeapBytes = LARGE_HEAP_BYTES): void {
 /** V8 shrinks the space for new objects only after some seconds with few allocations. */
 const SETTLED_MS = 6_000;
 
-/** Releases the memory of loads when the thread has settled: once for all loads until then. */
+/** Releases the memory of loads when the thread has settled, once for all loads until then. */
 export class SettledMemory {
   #isDue = false;
 
-  /** To be called after each load. */
+  /** Call this after each load. */
   loaded(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -35,7 +35,7 @@ export class SettledMemory {
     }, SETTLED_MS).unref();
   }
 
-  /** To be called when a thread has ended: its memory, some 20 MB, is freed with the object that stood for it. */
+  /** Call this when a thread has ended: its memory, about 20 MB, is freed with the object of the thread. */
   threadEnded(): void {
     releaseMemory(0);
   }

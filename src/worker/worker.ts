@@ -139,7 +139,7 @@ export class Worker {
   readonly #leaving = new Set<OpenPort>();
   readonly #hurry = new AbortController();
   #current: Configuration | undefined;
-  /** Those of the current configuration. */
+  /** The logs of the current configuration. */
   #logs: HeldLogs = {};
   #next: PreparedConfiguration | undefined;
   #stopped: Promise<void> | undefined;
@@ -153,7 +153,7 @@ export class Worker {
     this.#ports = new OpenPorts(this.#engines);
   }
 
-  /** Opens a configuration and its new sockets beside the current one. Rejects if any of it cannot be opened. */
+  /** Opens a configuration and its new sockets beside the current one. Rejects if a part of it cannot be opened. */
   async prepare(shipment: Shipment, openings: ReadonlyMap<string, Opening>): Promise<void> {
     this.#engines.use(openings);
     try {
@@ -177,7 +177,7 @@ export class Worker {
     }
   }
 
-  /** Switches to the prepared configuration. Logs that were rotated are opened again, as in nginx. */
+  /** Switches to the prepared configuration. Rotated logs are reopened, as in nginx. */
   switch(): void {
     const next = this.#next;
     if (!next) return;
@@ -195,7 +195,7 @@ export class Worker {
     if (before) void this.#retire(before, removed);
   }
 
-  /** Data that are lost are told to whoever starts the gateway, also where the log leaves out warnings. */
+  /** Logs lost data, and reports it to the operator directly if the log leaves out warnings. */
   #tellLosses({ ports }: Configuration): void {
     const losses = this.#engines.newLosses(ports);
     if (losses === undefined) return;
@@ -231,7 +231,7 @@ export class Worker {
     return this.#stopped;
   }
 
-  /** Tells whether another worker can open the ports of this one while they are open here. */
+  /** True if another worker can open the ports of this one while they are open here. */
   get canStay(): boolean {
     return (
       this.#current !== undefined && this.#stopped === undefined && this.#ownPorts(this.#current).length === 0
@@ -283,7 +283,7 @@ export class Worker {
     return isFirst ? ports : ports.filter((port) => !alone.includes(port));
   }
 
-  /** The ports that only one worker can serve. */
+  /** Returns the ports that only one worker can serve. */
   #ownPorts({ ports }: Configuration): Configuration['ports'] {
     return ports.filter((port) => !this.#engines.canShare(port, this.#ports.of(port)));
   }

@@ -38,7 +38,7 @@ export class Admission {
   readonly #descriptors = descriptorLimit();
   #most = Infinity;
   #open = 0;
-  /** What has been logged since there last was room. */
+  /** The last message since there was room: a connection was closed for a new one, or a new one was refused. */
   #told: '' | 'reusing' | 'refusing' = '';
 
   constructor(log: ErrorLog, connections: Connections) {
@@ -51,7 +51,7 @@ export class Admission {
     this.#most = workerConnections ?? Infinity;
   }
 
-  /** Whether responses close their connections to make room. */
+  /** True if responses close their connections to make room. */
   get isCrowded(): boolean {
     return this.#told !== '' || this.#most - this.#open < this.#most * CROWDED_SHARE;
   }
@@ -96,7 +96,7 @@ export class Admission {
   }
 
   /**
-   * Returns how many descriptors client connections may still use. The kernel assigns the lowest free one, so all below
+   * Returns how many more descriptors client connections may use. The kernel assigns the lowest free one, so all below
    * it are in use.
    */
   #clientDescriptors(): number {
@@ -111,7 +111,7 @@ export class Admission {
   }
 }
 
-/** Tells whether so little is left that a worker is crowded. Nothing is scarce without a limit. */
+/** Tells whether a worker is crowded: little is left of a limit. False without a limit. */
 function isScarce(left: number, limit: number): boolean {
   return limit !== Infinity && left <= limit * CROWDED_SHARE;
 }

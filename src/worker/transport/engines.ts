@@ -20,12 +20,12 @@ export class Engines implements Transport {
   readonly #uws: UwsTransport;
   readonly #node: NodeTransport;
   readonly #opened = new WeakMap<OpenPort, OpenedPort>();
-  /** How to open ports that are not open yet. */
+  /** The openings of ports that are not open yet. */
   readonly #openings = new Map<string, Opening>();
-  /** Why uWebSockets.js cannot be used; `undefined` before the first test, '' if it can. */
+  /** The reason why uWebSockets.js cannot be used; '' if it can, `undefined` before the first test. */
   #uwsFault: string | undefined = undefined;
 
-  /** The ports whose losses have been told. */
+  /** The ports whose lost bytes have been reported. */
   readonly #toldLosses = new Set<string>();
 
   constructor(parts: Omit<EngineParts, 'admission'>) {
@@ -37,13 +37,13 @@ export class Engines implements Transport {
     this.#node = new NodeTransport({ ...parts, admission });
   }
 
-  /** Sets how to open those ports of the next configuration that this process may not bind. */
+  /** Sets the openings of those ports of the next configuration that this process cannot bind. */
   use(openings: ReadonlyMap<string, Opening>): void {
     this.leaveOpenings();
     for (const [key, opening] of openings) this.#openings.set(key, opening);
   }
 
-  /** Closes sockets that were passed for ports that were not opened. */
+  /** Closes sockets that were passed for ports that have not been opened. */
   leaveOpenings(): void {
     for (const opening of this.#openings.values()) if (opening.kind === 'descriptor') closeSync(opening.fd);
     this.#openings.clear();
@@ -66,8 +66,8 @@ export class Engines implements Transport {
   }
 
   /**
-   * Returns a message about ports, not told of before, that lose bytes of headers which their configuration reads or passes on. No
-   * build of uWebSockets.js keeps them, and none shows that it has dropped some.
+   * Returns a message about ports that lose bytes of headers which their configuration reads or forwards, if they have
+   * not been reported yet. No build of uWebSockets.js keeps these bytes, and none reports the loss.
    */
   newLosses(ports: readonly PortHandler[]): string | undefined {
     if (!DROPS_HIGH_BYTES) return undefined;

@@ -5,13 +5,13 @@ import type { PortHandler, RequestNeeds } from '../../compile/index.ts';
 /** uWebSockets.js drops headers after the first 100; requests with nearly as many are refused. */
 const MAX_HEADERS = 98;
 
-/** A lower-case header name that all programs read alike. */
+/** A lower-case header name that all programs interpret alike. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 const UNDERSCORED_NAME = /^[a-z0-9_-]+$/;
 
 /**
- * Headers of which a request may have one line, whatever its value (nginx ngx_http_headers_in), each with a bit of its own: of two, this
- * program may read the first and the next one the last.
+ * Headers that a request may have only once, even with equal values (nginx ngx_http_headers_in), each with its own bit.
+ * One program may read the first of two, and the next program the last.
  */
 const SINGLE: ReadonlyMap<string, number> = new Map(
   [
@@ -26,7 +26,7 @@ const SINGLE: ReadonlyMap<string, number> = new Map(
   ].map((name, index) => [name, 1 << index]),
 );
 
-/** True at the length of each of their names: that alone excludes most headers. */
+/** True at each length that one of these names has. Most other headers are excluded by their length. */
 const SINGLE_LENGTHS: boolean[] = [];
 for (const name of SINGLE.keys()) SINGLE_LENGTHS[name.length] = true;
 
@@ -35,8 +35,8 @@ export const IN_HEADERS = 'while reading client request headers';
 export const IN_LINE = 'while reading client request line';
 
 /**
- * Enters the server that responds to a refused request, and logs why it is refused. Where the request line is at fault, the host
- * is not known yet (nginx), so it is the default server.
+ * Enters the server that responds to a refused request, and logs the reason. If the request line is at fault, the host
+ * is not known yet, so it is the default server (nginx).
  */
 export function enterRefused(x: Exchange, port: PortHandler, complaint: string): void {
   if (complaint.endsWith(IN_LINE)) port.enterByLine(x);
@@ -46,10 +46,10 @@ export function enterRefused(x: Exchange, port: PortHandler, complaint: string):
 
 const NO_HEADERS: string[] = [];
 
-/** The parts of a port that heads are read with. */
+/** The parts of a port that are needed to read heads. */
 type HeadSettings = Pick<PortHandler, 'needs' | 'head' | 'headOf'>;
 
-/** The rules for heads on a connection whose handshake has named a server; '': it has not. */
+/** Returns the rules for heads on a connection. `serverName` is the one in the handshake, '' if it has none. */
 export function headRulesOf(
   { head, headOf }: Pick<PortHandler, 'head' | 'headOf'>,
   serverName: string,
@@ -81,19 +81,19 @@ export class HeadScan {
   #forbidden = false;
   /** The bits of the headers in `SINGLE` that have been seen. */
   #singles = 0;
-  /** A header that must not be repeated, and is; '': there is none. */
+  /** A header that is repeated but must not be; '' if there is none. */
   #repeated = '';
-  /** A limit of the server that was known before was exceeded. */
+  /** A limit of the previously known server was exceeded. */
   #exceeded = false;
-  /** The server is known. */
+  /** True when the server is known. */
   #isNamed = false;
   readonly #needs: RequestNeeds;
   readonly #port: HeadSettings;
   #rules: PortHandler['head'];
   readonly #mostHeaders: number;
-  /** False: the build asked for no headers, so no name is looked up. */
+  /** False if the build asked for no headers, so that no name is looked up. */
   readonly #keepsHeaders: boolean;
-  /** True at the length of each name that the build asked for: that alone excludes most headers. */
+  /** True at each length that a requested name has. Most other headers are excluded by their length. */
   readonly #lengthsAsked: boolean[] = [];
   /** The last `Host` and its name, cached because most clients of a port send the same one. */
   #lastHost = '';
@@ -110,12 +110,12 @@ export class HeadScan {
     for (const name of needs.headers) this.#lengthsAsked[name.length] = true;
   }
 
-  /** The rules of the server, as far as it is known. */
+  /** The rules of the server, or of the default server until it is known. */
   get rules(): PortHandler['head'] {
     return this.#rules;
   }
 
-  /** `rules`: those of the server that the handshake has named. */
+  /** `rules` are those of the server that the handshake named. */
   start(rules = this.#port.head): void {
     this.#rules = rules;
     this.#exceeded = this.#isNamed = false;
@@ -131,7 +131,7 @@ export class HeadScan {
     this.#repeated = '';
   }
 
-  /** From here on the rules of the server of a host apply (nginx ngx_http_process_request_headers). */
+  /** Applies the rules of a host's server from now on (nginx ngx_http_process_request_headers). */
   name(host: string): void {
     const { headOf } = this.#port;
     if (!headOf || this.#isNamed) return;
@@ -149,7 +149,7 @@ export class HeadScan {
     return this.#longest > lineBytes || this.headBytes > bytes;
   }
 
-  /** Takes one header, as the callback of `req.forEach`; `name` is in lower case. */
+  /** Reads one header, as the callback of `req.forEach`; `name` is in lower case. */
   readonly visit = (name: string, value: string): void => {
     const size = name.length + value.length;
     this.#count++;
@@ -177,7 +177,7 @@ export class HeadScan {
     this.#singles |= bit;
   }
 
-  /** Tells whether the build asked for a header and `underscores_in_headers` and `ignore_invalid_headers` admit its name. */
+  /** Tells whether the build asked for a header and `underscores_in_headers` and so on allow its name. */
   #wants(name: string): boolean {
     if (!this.#needs.allHeaders && this.#lengthsAsked[name.length] !== true) return false;
     if (PLAIN_NAME.test(name)) return this.#needs.allHeaders || this.#needs.headers.has(name);
@@ -223,7 +223,7 @@ export class HeadScan {
 
   #framingRefusal(isHttp11: boolean): number {
     const framing = this.#framing;
-    // Most requests have no body; `start` has set the fields for that.
+    // Most requests have no body; `start` has set the fields accordingly.
     if (framing.isAbsent) return 0;
     const refusal = framing.refusalOfRequest(isHttp11);
     if (refusal) return this.refuse(refusal.status, `client sent ${refusal.what} ${IN_HEADERS}`);

@@ -29,7 +29,7 @@ export class SilenceWatch {
 const LISTED_BYTES = 1_048_576;
 /** The same for the number of chunks: one-byte chunks would take a hundred times their size. */
 const LISTED_PIECES = 1_024;
-/** Most that is allocated in advance, since a client can announce any length. */
+/** Limit of what is allocated in advance, since a client can announce any length. */
 const MOST_ROOM_BYTES = 67_108_864;
 
 /** The bytes of a body while it is received. A large body is never in memory twice, nor copied as a whole. */
@@ -115,7 +115,7 @@ const LINGER_BYTES = 1_048_576;
 const LINGER_MS = 500;
 
 /**
- * Collects a request body from its first byte once it was started, whether or not it is read: without a data handler
+ * Collects a request body from its first byte after `start`, even before it is read: without a data handler
  * uWebSockets.js has no time limit for it. A body that is not needed is dropped.
  */
 export class RequestBody implements WatchedBody, Failing {
@@ -130,7 +130,7 @@ export class RequestBody implements WatchedBody, Failing {
   /** The error of a body that failed before it was read. */
   #failure: { readonly error: unknown } | undefined = undefined;
   #timer: NodeJS.Timeout | undefined = undefined;
-  /** Called when the rest of a dropped body was received, or is waited for no longer. */
+  /** Called when the rest of a dropped body was received, or is no longer awaited. */
   #over: (() => void) | undefined = undefined;
   #overAtMs = 0;
   readonly #source: BodySource;
@@ -147,7 +147,7 @@ export class RequestBody implements WatchedBody, Failing {
     return this.#complete;
   }
 
-  /** Called before the first byte can arrive; gives the body. */
+  /** Starts receiving; call it before the first byte can arrive. Returns the body. */
   start(): this {
     this.#source.onData(guarded(this, (chunk, isLast) => this.#receive(chunk, isLast)));
     return this;
@@ -158,7 +158,7 @@ export class RequestBody implements WatchedBody, Failing {
     if (this.#failure) return reader.fail(this.#failure.error);
     this.#reader = reader;
     this.#bytes.limit(reader.limitBytes);
-    // A reader that still needs time for what was buffered holds the client back.
+    // If the reader needs time for the buffered bytes, the client is held back.
     if (this.#proceed(reader) || this.#delivering) return;
     this.#resume();
     this.#silence.add(this);
@@ -173,7 +173,7 @@ export class RequestBody implements WatchedBody, Failing {
     this.#resume();
   }
 
-  /** Drops the body. Calls `over` with its last byte, after `silenceMs` without a byte, or after `timeMs` in all. */
+  /** Drops the body. Calls `over` with its last byte, after `silenceMs` without a byte, or after `timeMs` in total. */
   outlast({ silenceMs, timeMs }: Pick<LingeringRules, 'silenceMs' | 'timeMs'>, over: () => void): void {
     this.drop();
     this.#over = over;

@@ -1,19 +1,19 @@
 import type { ConnectionFacts, PortFacts, RequestFacts } from '../../http/index.ts';
 
-/** What a head tells of a request. */
+/** The parts of a head that make a request. */
 interface ReadHead {
   readonly facts: Omit<RequestFacts, 'serial' | 'port' | 'connection' | 'headers'>;
   readonly headers: readonly string[];
 }
 
-/** What a connection adds to it. */
+/** The facts that a connection adds to a request. */
 interface CarryingConnection {
   readonly serial: number;
   readonly port: PortFacts;
   readonly facts: ConnectionFacts;
 }
 
-/** The request, field by field: a spread would take a fifth of the time of a small request. */
+/** Returns the request. Fields are copied one by one: a spread would take a fifth of the time of a small request. */
 export function requestOf({ facts, headers }: ReadHead, connection: CarryingConnection): RequestFacts {
   return {
     line: facts.line,

@@ -30,14 +30,14 @@ function ipv4Text(bytes: Uint8Array, at: number): string {
   return text;
 }
 
-/** The URL parser shortens addresses as RFC 5952 does. */
+/** Returns the text of an IPv6 address. The URL parser shortens it as RFC 5952 requires. */
 function ipv6Text(bytes: Uint8Array): string {
   const digits = Buffer.from(bytes).toString('hex');
   const groups = digits.match(/.{4}/g) ?? [];
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
-/** As in nginx, everybody may connect. */
+/** As in nginx, every account may connect. */
 const MODE = 0o666;
 
 /** Sets the mode of a Unix socket's file as nginx does. Must be called after the socket listens. */

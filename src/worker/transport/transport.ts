@@ -19,13 +19,13 @@ export interface OpenPort {
 }
 
 /**
- * How this thread gets a port that it cannot bind itself: the acceptor passes connections to it, or it listens on a socket
- * that was bound for it.
+ * How this thread gets a port that it cannot bind itself: the acceptor passes connections to it, or it listens on a
+ * socket that was bound for it.
  */
 export type Opening =
   | { readonly kind: 'acceptor' }
   | { readonly kind: 'descriptor'; readonly fd: number }
-  /** The socket of the wildcard address of its port serves it. */
+  /** The socket of the port's wildcard address serves it. */
   | { readonly kind: 'beside' }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -55,9 +55,9 @@ export interface StreamOwner {
 }
 
 /**
- * Shows the master that a worker makes progress: a counter in shared memory that only this thread increases. It is
- * increased by a timer, and when a request begins or ends, since many requests that arrive at once are served in one turn of
- * the event loop and may delay timers by seconds.
+ * Shows the master that a worker makes progress: a counter in shared memory that only this thread increments. A timer
+ * increments it, and so does each request when it begins or ends: many requests that arrive at once are served in one
+ * turn of the event loop and may delay timers by seconds.
  */
 export class Heartbeat {
   readonly #cells: Int32Array;

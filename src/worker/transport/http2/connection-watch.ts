@@ -1,13 +1,13 @@
 import { type Failing, guarded } from '../guarded.ts';
 
-/** A connection that is looked at from time to time. */
+/** A connection that is checked regularly. */
 interface WatchedConnection extends Failing {
   look(nowMs: number): void;
 }
 
 const PERIOD_MS = 1_000;
 
-/** Looks at each HTTP/2 connection once per second, for what Node.js tells nobody. */
+/** Checks each HTTP/2 connection once per second for conditions that Node.js does not report. */
 export class ConnectionWatch {
   readonly #connections = new Set<WatchedConnection>();
   #timer: NodeJS.Timeout | undefined = undefined;

@@ -14,14 +14,14 @@ import { isFlood, Silence, WaitingBytes } from './traffic.ts';
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
 
-/** What a client sends first on an HTTP/2 connection (RFC 9113, 3.4). */
+/** The bytes that a client sends first on an HTTP/2 connection (RFC 9113, 3.4). */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
-/** The window of a whole connection: what all its bodies may have on their way, or unread. */
+/** The window of a whole connection: the bytes of all its bodies that may be in transit or unread. */
 const CONNECTION_WINDOW_BYTES = 1_048_576;
-/** Most megabytes that Node.js holds for a connection: at most 64 KB per stream wait for its client. */
+/** Megabytes that Node.js may hold for a connection: at most 64 KB per stream wait for its client. */
 const SESSION_MEGABYTES = 32;
 
-/** How long a client that is disconnected has to read why. */
+/** The time for a disconnected client to read the reason. */
 const GOAWAY_MS = 1_000;
 
 /** Tells whether a client begins with HTTP/2; `undefined`: more bytes are needed. */
@@ -64,7 +64,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
         guarded(this, () => this.over()),
       );
     this.#session.setLocalWindowSize(Math.max(CONNECTION_WINDOW_BYTES, rules.windowBytes));
-    // The sockets of the engine may be half-closed, but a client of HTTP/2 that ends its side has left.
+    // The engine's sockets may be half-closed, but an HTTP/2 client that ends its side has left.
     socket.on(
       'end',
       guarded(this, () => this.cut()),
@@ -105,7 +105,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     if (!this.#resets.admits()) this.#refuse('client sent too many RST_STREAM frames');
   }
 
-  /** Waits for the next request if there is no other. */
+  /** Waits for the next request if no other is being served. */
   #rest(): void {
     const { keepalive, idleMs } = this.open.current.port.rules.connection;
     if (this.#session.closed || this.open.draining || !keepalive) this.#close();
@@ -139,7 +139,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     this.disarm();
     open.idle.delete(this);
     this.requests++;
-    // The client has reset it in the same packet, so nobody waits for a response.
+    // The client has reset the stream in the same packet, so no response is needed.
     if (stream.aborted || stream.destroyed) {
       // Without a listener, Node.js turns an error of the stream into an exception.
       stream.on('error', () => undefined);
@@ -161,21 +161,21 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     if (this.requests >= maxRequests || Date.now() - this.startedMs >= lifeMs) this.#close();
   }
 
-  /** Waits for a request. */
+  /** Waits for a request. The connection counts as idle. */
   #wait(ms: number): void {
     this.open.idle.add(this);
     this.arm(ms, () => this.#close());
   }
 
-  /** Closes the connection after its last response. The client learns which requests are still served (GOAWAY). */
+  /** Closes the connection after its last response. GOAWAY tells the client which requests are still served. */
   #close(): void {
     if (this.#session.destroyed) return;
     if (!this.#session.closed) this.#session.close();
-    // The client may never read what is left to send.
+    // The client may never read the rest.
     if (this.#wires.size === 0) this.arm(this.open.current.port.rules.sendTimeoutMs, () => this.cut());
   }
 
-  /** Tells the client why (GOAWAY), and closes the connection with all its streams. */
+  /** Sends the client the reason (GOAWAY), and closes the connection with all its streams. */
   #end(code: number): void {
     if (this.#session.destroyed) return;
     this.#session.goaway(code);
@@ -205,7 +205,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
 function sessionOptions(rules: Http2Rules, head: HeadLimits): ServerOptions {
   return {
     maxSessionMemory: SESSION_MEGABYTES,
-    // Requests with more fields are reset; those with fewer get a response that says what is wrong.
+    // Requests with more fields are reset; those with fewer get a response that names the fault.
     maxHeaderListPairs: 2 * head.maxHeaders,
     settings: {
       enableConnectProtocol: true,
@@ -229,13 +229,13 @@ class ResetLimit {
   #left: number;
   #lastMs = Date.now();
 
-  /** Twice the streams of a connection at once, and as many again each second as it may have. */
+  /** Allows twice the streams of a connection at once, and its number of streams in each further second. */
   constructor(maxStreams: number) {
     this.#most = 2 * maxStreams;
     this.#left = this.#most;
   }
 
-  /** Counts a reset; false: it is one too many. */
+  /** Counts a reset. False: it exceeds the limit. */
   admits(): boolean {
     const nowMs = Date.now();
     this.#left = Math.min(this.#most, this.#left + ((nowMs - this.#lastMs) / 1000) * (this.#most / 2)) - 1;

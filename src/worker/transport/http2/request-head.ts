@@ -27,17 +27,17 @@ interface Pseudo {
 }
 
 const EIGHT_BIT = /[\x80-\xff]/;
-/** Everything but blanks and control characters. */
+/** All characters but blanks and control characters. */
 const PATH = /^\/[^\0-\x20\x7f]*$/;
 
 /**
- * Reads the fields of HTTP/2 requests, after nghttp2 has checked their syntax. A request to open a WebSocket looks to
- * handlers as it would on HTTP/1.1, so that the same configuration serves both.
+ * Reads the fields of HTTP/2 requests, after nghttp2 has checked their syntax. A request to open a WebSocket is shown
+ * to handlers as on HTTP/1.1, so that the same configuration serves both.
  */
 export class StreamHeadReader {
   readonly #scan: HeadScan;
   readonly #port: PortHandler;
-  /** The rules for the path: a server is known if `:authority` came before it. */
+  /** The rules for the path: those of the server if `:authority` came before the path. */
   #pathRules: PortHandler['head'];
   #cookie = '';
   #expect = '';
@@ -49,8 +49,8 @@ export class StreamHeadReader {
   }
 
   /**
-   * `fields`: name, value, name, value …, one character per byte. `isWhole`: no body follows. `serverName` is that of the
-   * handshake.
+   * `fields`: name, value, name, value …, one character per byte. `isWhole`: no body follows. `serverName` is the one
+   * in the handshake.
    */
   read(fields: readonly string[], isWhole: boolean, serverName = ''): StreamHead {
     this.#scan.start(headRulesOf(this.#port, serverName));
@@ -74,7 +74,7 @@ export class StreamHeadReader {
       this.#scan.name(value);
     } else if (name === ':protocol') pseudo.protocol = value;
     else if (name === ':scheme') return;
-    // Clients split this field, so that it is compressed better (RFC 9113, 8.2.3).
+    // Clients split this field because it then compresses better (RFC 9113, 8.2.3).
     else if (name === 'cookie') this.#cookie += this.#cookie === '' ? value : `; ${value}`;
     else {
       if (name === 'expect') this.#expect = value;
@@ -82,7 +82,7 @@ export class StreamHeadReader {
     }
   }
 
-  /** Adds the fields that HTTP/1.1 has in another form. */
+  /** Adds the fields that have another form in HTTP/1.1. */
   #complete({ authority, protocol }: Pseudo): void {
     const scan = this.#scan;
     if (this.#cookie !== '') scan.visit('cookie', this.#cookie);

@@ -29,7 +29,7 @@ export function plainFields(headers: readonly string[], status?: number): Outgoi
   return addAll(statusField(status), headers);
 }
 
-/** Without a prototype: a header may be called `constructor`. */
+/** The object has no prototype, because a header may be called `constructor`. */
 function statusField(status: number | undefined): OutgoingHttpHeaders {
   const fields = Object.create(null) as OutgoingHttpHeaders;
   if (status !== undefined) fields[':status'] = status;
@@ -49,7 +49,7 @@ function add(fields: OutgoingHttpHeaders, name: string, text: string): void {
   const value = byteText(text.trim());
   const known = fields[name];
   if (known === undefined) fields[name] = value;
-  // Joined, they mean the same (RFC 9110, 5.3).
+  // Joined values have the same meaning (RFC 9110, 5.3).
   else if (SINGLE_FIELDS.has(name)) fields[name] = `${String(known)}, ${value}`;
   else if (Array.isArray(known)) known.push(value);
   else fields[name] = [String(known), value];

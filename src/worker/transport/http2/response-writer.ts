@@ -8,18 +8,18 @@ interface WriterOptions {
   readonly lengthBytes: number;
   readonly timeoutMs: number;
   readonly wrote: (bytes: number) => void;
-  /** Called with the bytes that wait for the client: some were added, or it has taken some. */
+  /** Called with the number of bytes that wait for the client, after some were added or the client has taken some. */
   readonly added: (waitingBytes: number) => void;
   readonly taken: (waitingBytes: number) => void;
-  /** The body is shorter than its length. */
+  /** Called if the body is shorter than its length. */
   readonly cut: () => void;
-  /** The client has taken nothing for `timeoutMs`. */
+  /** Called if the client has taken nothing for `timeoutMs`. */
   readonly timedOut: () => void;
 }
 
 /**
- * Writes the body of a response on an HTTP/2 stream. A client that takes none of it for `timeoutMs` is reported: the timeout of
- * `node:http2` counts whatever is sent on the connection, the responses to pings too.
+ * Writes the body of a response on an HTTP/2 stream. Reports a client that takes none of it for `timeoutMs`: the
+ * timeout of `node:http2` restarts with any bytes on the connection, even with the responses to pings.
  */
 export class ResponseWriter implements ResponseStream {
   readonly #stream: ServerHttp2Stream;
@@ -38,12 +38,12 @@ export class ResponseWriter implements ResponseStream {
     this.#left = options.lengthBytes < 0 ? Infinity : options.lengthBytes;
   }
 
-  /** The whole body has been written, if not yet sent. */
+  /** True if the whole body has been written, even if it is not sent yet. */
   get isComplete(): boolean {
     return this.#complete;
   }
 
-  /** What is left of a body of known length after what was written; 0 if its length is unknown. */
+  /** The number of bytes of a body of known length that are not written yet; 0 if its length is unknown. */
   get leftBytes(): number {
     return this.#left === Infinity ? 0 : this.#left;
   }
@@ -64,7 +64,7 @@ export class ResponseWriter implements ResponseStream {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Ends the body. If it is shorter than its length, the stream is reset, so that the client does not take it for complete. */
+  /** Ends the body. If it is shorter than its length, the stream is reset, so that the client notices. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -83,7 +83,7 @@ export class ResponseWriter implements ResponseStream {
     this.#options.added(this.#stream.writableLength);
   }
 
-  /** Called when the stream is closed or its body is sent: nobody has to wait any more. */
+  /** Called when the stream is closed or its body is sent. Resolves pending promises. */
   release(): void {
     this.#ended = true;
     clearTimeout(this.#timer);

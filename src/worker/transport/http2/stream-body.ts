@@ -4,7 +4,7 @@ import { type Failing, guarded } from '../guarded.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-/** The body of a request on a stream. While it is paused, the client gets no new window and has to wait. */
+/** The body of a request on a stream. While it is paused, the client gets no new window and must wait. */
 export class StreamBody implements BodySource {
   receivedBytes = 0;
   readonly #stream: ServerHttp2Stream;
@@ -19,13 +19,13 @@ export class StreamBody implements BodySource {
     const take = guarded(this.#owner, handler);
     this.count();
     this.#stream.on('data', (chunk: Buffer) => take(chunk, false));
-    // After a reset the body ends as well, but it is not whole.
+    // After a reset the body ends as well, but it is incomplete.
     this.#stream.on('end', () => {
       if (!this.#stream.aborted) take(NOTHING, true);
     });
   }
 
-  /** Counts what arrives. To be called where something reads it in the same turn. */
+  /** Counts received bytes. Call it only where the body is read in the same turn. */
   count(): void {
     this.#stream.on('data', (chunk: Buffer) => (this.receivedBytes += chunk.length));
   }

@@ -25,23 +25,23 @@ import { StreamBody } from './stream-body.ts';
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 
-/** Larger bodies are sent in pieces, so that a slow client is told from one that takes nothing. */
+/** Larger bodies are sent in pieces, to distinguish a slow client from one that takes nothing. */
 const PIECE_BYTES = 65_536;
 
-/** A connection as the wire of one of its streams uses it. */
+/** The part of a connection that the wires of its streams use. */
 export interface StreamConnection {
   readonly facts: ConnectionFacts;
   readonly serial: number;
   readonly peerAddress: string;
   readonly peerPort: number;
   readonly port: PortFacts;
-  /** What waits for the client on all its streams. */
+  /** The bytes that wait for the client on all its streams. */
   readonly waiting: WaitingBytes;
-  /** Called when the response is sent or the stream is closed. `wasReset`: by the client, before its response was complete. */
+  /** Called when the response is sent or the stream is closed. `wasReset`: the client reset it before that. */
   finished(wire: StreamWire, wasReset: boolean): void;
 }
 
-/** What a connection passes to the wire of a request. */
+/** The values that a connection passes to the wire of a request. */
 interface ReceivedStream {
   readonly stream: ServerHttp2Stream;
   readonly head: StreamHead;
@@ -64,7 +64,7 @@ export class StreamWire implements Wire, StreamOwner {
   readonly #body: RequestBody | undefined;
   #writer: ResponseWriter | undefined = undefined;
   #awaitsContinue: boolean;
-  /** Bytes of this stream that wait for the client, and those that may be read for it. */
+  /** Bytes of this stream that wait for the client, and bytes that may be read for it. */
   #queuedBytes = 0;
   #claimedBytes = 0;
   /** The client has taken a piece of the body. */
@@ -126,7 +126,7 @@ export class StreamWire implements Wire, StreamOwner {
     return this.#head.bytes + this.#source.receivedBytes;
   }
 
-  /** An extended CONNECT. */
+  /** True for an extended CONNECT. */
   get #asksTunnel(): boolean {
     return this.#protocol !== undefined;
   }
@@ -136,7 +136,7 @@ export class StreamWire implements Wire, StreamOwner {
   }
 
   keepPeer(): void {
-    // The connection keeps it as long as the request lasts.
+    // The connection keeps the address as long as the request lasts.
   }
 
   room(wantedBytes: number): number {
@@ -164,9 +164,9 @@ export class StreamWire implements Wire, StreamOwner {
     const stream = this.#stream;
     const reset = guarded(this.x, () => stream.close(NGHTTP2_INTERNAL_ERROR));
     this.#leave(false);
-    // Node.js ends a stream before it resets it: a body without a length would pass for complete.
+    // Node.js ends a stream before resetting it: a body of unknown length would appear complete.
     stream._final = (done) => done();
-    // A head is sent in the next turn, and not at all if its stream is reset before.
+    // Node.js sends the head in the next turn, and not at all if the stream is reset before.
     if (stream.headersSent) setImmediate(reset);
     else reset();
   }
@@ -186,7 +186,7 @@ export class StreamWire implements Wire, StreamOwner {
     const lengthBytes = Buffer.byteLength(body);
     if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return;
     const { x } = this;
-    // The exchange has counted a whole body.
+    // The exchange has already counted a whole body.
     const writer = this.#write(
       lengthBytes,
       () => undefined,
@@ -201,7 +201,7 @@ export class StreamWire implements Wire, StreamOwner {
     return this.#write(lengthBytes, (bytes) => this.x.wrote(bytes));
   }
 
-  /** `kept` gives the bytes that wait in memory to be written; of files and upstreams they are not read yet. */
+  /** `kept` returns the number of bytes that wait in memory; those of files and upstreams are not read yet. */
   #write(lengthBytes: number, wrote: (bytes: number) => void, kept = (): number => 0): ResponseWriter {
     const { x } = this;
     this.#writer = new ResponseWriter(this.#stream, x, {
@@ -219,7 +219,7 @@ export class StreamWire implements Wire, StreamOwner {
     return this.#writer;
   }
 
-  /** Accepts an extended CONNECT: 200 takes the place of HTTP/1.1's 101 (RFC 8441, 5). */
+  /** Accepts an extended CONNECT: 200 replaces the 101 of HTTP/1.1 (RFC 8441, 5). */
   tunnel(_protocol: string, peer: Duplex): void {
     const { x } = this;
     const headers = x.response.headers ?? [];
@@ -237,21 +237,21 @@ export class StreamWire implements Wire, StreamOwner {
   /** Called when the last byte of the response is in a frame. */
   finished(): void {
     if (this.#isTunnel || this.#isFinished) return;
-    // Node.js ends a stream, too, that the client or the connection has given up.
+    // Node.js also ends a stream that the client or the connection has aborted.
     if (!this.#isHeadOnly && this.#writer?.isComplete !== true) return this.#leave(true);
-    // Trailers are still to come; Node.js sends none on a stream that is closed.
+    // If trailers follow, the stream must stay open: Node.js sends none on a closed stream.
     if (!this.#hasTrailers) this.#refuseRest();
     this.#body?.drop();
     this.#finish(false);
   }
 
-  /** The client need not send the rest of its body (RFC 9113, 8.1). */
+  /** Tells the client that the rest of its body is not needed (RFC 9113, 8.1). */
   #refuseRest(): void {
     if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
   }
 
   #closed(): void {
-    // The event `finish` of a response to HEAD comes before anybody can listen to it.
+    // For a response to HEAD, the event `finish` comes before a listener can be added.
     if (this.#isHeadOnly && this.#stream.rstCode === NGHTTP2_NO_ERROR) this.finished();
     else this.#leave(true);
   }
@@ -261,7 +261,7 @@ export class StreamWire implements Wire, StreamOwner {
     this.#leave(false);
   }
 
-  /** The response has a head only. */
+  /** True if the response has a head only. */
   get #isBare(): boolean {
     const { status, request } = this.x;
     return request.method === 'HEAD' || hasNoBody(status) || status === 205 || this.#asksTunnel;
@@ -291,7 +291,7 @@ export class StreamWire implements Wire, StreamOwner {
     return true;
   }
 
-  /** The length that the head tells; `undefined`: none. */
+  /** Returns the length in the head; `undefined` if the head has none. */
   #announced(lengthBytes: number): number | undefined {
     const { status } = this.x;
     if (lengthBytes < 0 || hasNoBody(status) || this.#asksTunnel) return undefined;

@@ -2,33 +2,33 @@
 interface Traffic {
   readonly receivedBytes: number;
   readonly sentBytes: number;
-  /** How many of them were part of requests and responses. */
+  /** Bytes that were part of requests and responses. */
   readonly payloadBytes: number;
 }
 
-/** Bytes that a client may send without use. */
+/** Bytes of useless frames that a client may always send. */
 const SPARE_BYTES = 1_048_576;
 
 /**
- * Tells whether a client sends frames without use: pings, settings, window updates, headers of streams that are refused. As in
- * nginx (ngx_http_v2_module: "http2 flood detected") no more than seven eighths of what is received may be such frames, beyond
- * the first megabyte.
+ * Tells whether a client sends useless frames: pings, settings, window updates, headers of refused streams. As in nginx
+ * (ngx_http_v2_module: "http2 flood detected"), after the first megabyte at most seven eighths of the received bytes
+ * may be such frames.
  */
 export function isFlood({ receivedBytes, payloadBytes }: Traffic): boolean {
   return receivedBytes / 8 > payloadBytes + SPARE_BYTES;
 }
 
 /**
- * Finds connections on which nothing moves. After a broken frame, Node.js tells the client so (GOAWAY) and neither reads nor
- * closes the connection any more, and does not say so either: only a ping without a response shows it.
+ * Finds dead connections. After a broken frame, Node.js sends the client a GOAWAY, but then neither reads nor closes
+ * the connection, and reports nothing. Only a ping without a response shows this.
  */
 export class Silence {
   #movedBytes = 0;
   #sinceMs = Date.now();
-  /** What was received when the ping was sent; -1: none was. */
+  /** The number of received bytes when the ping was sent; -1 if none was sent. */
   #pingedAtBytes = -1;
 
-  /** After `timeoutMs` in which nothing moved, asks for a ping; after another, tells that the connection is dead. */
+  /** Requests a ping after `timeoutMs` without traffic. After another `timeoutMs`, reports the connection as dead. */
   verdict(
     { receivedBytes, sentBytes }: Traffic,
     nowMs: number,
@@ -47,15 +47,15 @@ export class Silence {
   }
 }
 
-/** So much is read ahead for all streams of a connection together. */
+/** The number of bytes that are read ahead for all streams of a connection together. */
 const WAITING_BYTES = 1_048_576;
 /**
- * So much is read for any stream, so that none waits for others that their client does not read: a frame (RFC 9113, 4.2) until the
- * client has taken one, then as much as is worth a read.
+ * Bytes that may be read for any stream, so that it need not wait for others that the client does not read: one frame
+ * (RFC 9113, 4.2) until the client has taken one, then enough to make a read worthwhile.
  */
 const LEAST_BYTES = { unread: 16_384, read: 65_536 };
 
-/** What has been read for a client and waits for it, on all streams of its connection. */
+/** Counts the bytes that wait for a client on all streams of its connection. */
 export class WaitingBytes {
   #bytes = 0;
 
@@ -63,9 +63,9 @@ export class WaitingBytes {
     this.#bytes += bytes;
   }
 
-  /** Tells how many of some bytes may be read now for a stream. */
+  /** Returns how many of `wantedBytes` may be read for a stream now. */
   room(wantedBytes: number, stream: 'read' | 'unread'): number {
-    // The half of what is left: later streams get their share, too.
+    // At most half of what is left, so that later streams get their share.
     return Math.min(wantedBytes, Math.max((WAITING_BYTES - this.#bytes) >> 1, LEAST_BYTES[stream]));
   }
 }

@@ -20,7 +20,7 @@ export class CertificateStatus {
     this.#note = note;
   }
 
-  /** Gives the response to staple to a certificate, in DER; `null`: there is none yet. `pem` has its chain as well. */
+  /** Returns the response to staple to a certificate, in DER; `null` if there is none yet. `pem` includes the chain. */
   async stapleFor(plan: TlsPlan, pem: string): Promise<Buffer | null> {
     const { stapling } = plan;
     if (!stapling) return null;
@@ -48,8 +48,8 @@ export class CertificateStatus {
   }
 
   /**
-   * Tells what is wrong with the status of a client's certificates, in nginx's words; `undefined`: nothing. `authorities` may have
-   * signed the last one of the chain.
+   * Returns the fault in the status of a client's certificates, in nginx's words; `undefined` if there is none.
+   * `authorities` may have signed the last certificate of the chain.
    */
   async faultOf(
     chain: readonly X509Certificate[],
@@ -83,5 +83,5 @@ export class CertificateStatus {
   }
 }
 
-/** Loaded when a configuration needs it: most do not. */
+/** Loaded when a configuration needs it. Most do not. */
 const ocsp = (): Promise<Ocsp> => import('./ocsp/index.ts');

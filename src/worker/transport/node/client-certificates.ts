@@ -6,34 +6,34 @@ import { type TlsPlan, verifierOf } from '../../../plan/index.ts';
 import { verifyError } from '../../../system/index.ts';
 import { readSession } from './session-state.ts';
 
-/** So many clients can resume their sessions at this worker; the others shake hands once more. */
+/** Number of clients that can resume their sessions at this worker; the others need a full handshake. */
 const MOST_CHAINS = 10_000;
-/** Contrary to a certificate, a chain can be a circle. */
+/** Unlike a certificate, a chain can be circular. */
 const MOST_CERTIFICATES = 100;
 
-/** A certificate of a client, and those that it was verified with, from its own to the root. */
+/** A client's certificate, and the certificates that it was verified with, from its own to the root. */
 export interface ShownCertificate extends ClientCertificate {
   readonly chain: readonly X509Certificate[];
 }
 
 /** A chain that has passed all checks. */
 interface VerifiedChain {
-  /** When the first of its certificates expires. */
+  /** The time at which the first of its certificates expires. */
   readonly endsMs: number;
-  /** The certificates behind the client's own in DER, where their status is asked for. */
+  /** The certificates after the client's own, in DER, if their status is checked. */
   readonly issuers: readonly Buffer[];
 }
 
 /**
- * Verifies the certificates of clients. A session remembers the certificate and what OpenSSL said about it, but neither its chain nor
- * what was wrong with that: a session is resumed only while its certificate is known to pass all checks at this worker. Otherwise the
- * client has to show its chain again.
+ * Verifies the certificates of clients. A session stores the certificate and OpenSSL's verdict on it, but neither its
+ * chain nor the faults of the chain. So a session is resumed only while this worker knows that its certificate passes
+ * all checks. Otherwise the client must show its chain again.
  */
 export class ClientCertificates {
   readonly #verified = new LRUCache<string, VerifiedChain>({ max: MOST_CHAINS });
   readonly #authorities = new WeakMap<TlsPlan, readonly X509Certificate[]>();
 
-  /** The certificate of a client and what is wrong with it, after the handshake; `undefined`: it has sent none. */
+  /** Returns a client's certificate and its fault, after the handshake; `undefined` if it has sent none. */
   of(socket: TLSSocket, plan: TlsPlan): ShownCertificate | undefined {
     // Must come first: after `getPeerX509Certificate` Node no longer finds the chain.
     const shown = socket.isSessionReused() ? [] : chainOf(socket.getPeerCertificate(true));
@@ -59,12 +59,12 @@ export class ClientCertificates {
     if (plan.verify === 'off') return true;
     const state = readSession(session);
     if (!state) return false;
-    // What OpenSSL found at fault, it finds again in the session.
+    // OpenSSL finds its own faults again in the session.
     if (!state.certificate || !state.isVerified) return true;
     return this.#known(new X509Certificate(state.certificate), plan) !== undefined;
   }
 
-  /** The authorities of a server that have signed, or may have signed, certificates of clients. */
+  /** Returns the authorities of a server that have signed, or may have signed, certificates of clients. */
   authoritiesOf(plan: TlsPlan): readonly X509Certificate[] {
     const known = this.#authorities.get(plan) ?? plan.authorities.map((pem) => new X509Certificate(pem));
     this.#authorities.set(plan, known);
@@ -79,14 +79,14 @@ export class ClientCertificates {
     return known;
   }
 
-  /** Most chains consist of certificates that the server has, whatever the client sends. */
+  /** Rebuilds the chain from the server's own certificates: most chains consist of them, whatever the client sends. */
   #rebuilt(certificate: X509Certificate, plan: TlsPlan): VerifiedChain | undefined {
     const chain = this.#completed([certificate], plan);
     const isWhole = isOwnIssuer(chain.at(-1) ?? certificate);
     return isWhole && !isTooLong(chain, plan) ? verifiedChain(chain, plan) : undefined;
   }
 
-  /** Adds the authorities that have signed the last certificate of a chain: Node.js 24 shows the first one only. */
+  /** Adds the authorities that have signed the last certificate of a chain: Node.js 24 shows only the first one. */
   #completed(shown: readonly X509Certificate[], plan: TlsPlan): readonly X509Certificate[] {
     const chain = [...shown];
     for (let at = chain.at(-1); at && !isOwnIssuer(at) && chain.length < MOST_CERTIFICATES;) {
@@ -101,14 +101,14 @@ function faultOf(code: string): NonNullable<ClientCertificate['fault']> {
   return { code, text: verifyError(code).message };
 }
 
-/** The same certificate may pass at one server, and not at another. */
+/** The id includes the server: a certificate may pass at one server and fail at another. */
 function idOf({ fingerprint256 }: X509Certificate, plan: TlsPlan): string {
   return `${verifierOf(plan)} ${fingerprint256}`;
 }
 
 /**
- * OpenSSL's depth counts the certificates between the client's own and the root. A chain that does not end with a root has at least one
- * more that Node.js 24 does not show: one that the client has sent.
+ * OpenSSL's depth counts the certificates between the client's own and the root. A chain without a root at its end has
+ * at least one more, which the client has sent and Node.js 24 does not show.
  */
 function isTooLong(chain: readonly X509Certificate[], { verifyDepth }: TlsPlan): boolean {
   const last = chain.at(-1);
@@ -123,10 +123,10 @@ function verifiedChain(chain: readonly X509Certificate[], { ocsp }: TlsPlan): Ve
   };
 }
 
-/** The certificates of a client from its own to the last one that is known. */
+/** Returns the certificates of a client from its own to the last one that is known. */
 function chainOf(leaf: DetailedPeerCertificate): readonly X509Certificate[] {
   const chain: X509Certificate[] = [];
-  // Contrary to the types, a client may have no certificate, and the last certificate no issuer.
+  // Contrary to the types, a client may have no certificate, and the last certificate may have no issuer.
   let at = leaf as Partial<DetailedPeerCertificate> | undefined;
   while (at?.raw && chain.length < MOST_CERTIFICATES) {
     chain.push(new X509Certificate(at.raw));
@@ -135,7 +135,7 @@ function chainOf(leaf: DetailedPeerCertificate): readonly X509Certificate[] {
   return chain;
 }
 
-/** The first of some certificates that has signed another one. */
+/** Returns the first of some certificates that has signed another one. */
 export function issuerOf(
   certificate: X509Certificate,
   candidates: readonly X509Certificate[],

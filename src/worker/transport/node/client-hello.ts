@@ -5,7 +5,7 @@ export interface ClientHello {
   readonly ciphers: readonly number[];
   readonly curves: readonly number[];
   readonly signatureAlgorithms: readonly number[];
-  /** Those of TLS 1.3 clients; none: the version is older. */
+  /** The versions that TLS 1.3 clients offer; empty if the version is older. */
   readonly versions: readonly number[];
   /** The tickets of the sessions that the client wants to resume. */
   readonly tickets: readonly Buffer[];
@@ -24,9 +24,9 @@ const SIGNATURE_ALGORITHMS = 13;
 const SESSION_TICKET = 35;
 const PRE_SHARED_KEY = 41;
 const SUPPORTED_VERSIONS = 43;
-/** Length of the age of a ticket behind it (RFC 8446, 4.2.11). */
+/** Length of the age that follows a ticket (RFC 8446, 4.2.11). */
 const TICKET_AGE = 4;
-/** Longest hello including its records; hellos with post-quantum key shares stay far below. */
+/** Longest hello including its records. Hellos with post-quantum key shares are far shorter. */
 const LONGEST_HELLO = 20_480;
 
 /** Tells whether a connection begins with a TLS record: a request cannot begin with 0x16. */
@@ -63,8 +63,7 @@ function joinRecords(bytes: Buffer): Buffer | number | 'unreadable' {
     length += end - at - 5;
     at = end;
     if (parts[0]?.[0] !== CLIENT_HELLO) return 'unreadable';
-    // Fragments are joined only when there are enough of them: a hello in thousands of records would be copied as
-    // often.
+    // Fragments are joined only when they are complete: a hello in thousands of records would be copied as often.
     if (length < wanted) continue;
     const message = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length);
     wanted = MESSAGE_HEAD + message.readUIntBE(1, 3);

@@ -25,9 +25,7 @@ const LF = 10;
 /** The number of empty lines that are accepted before a request. */
 const MOST_BLANK_LINES = 8;
 
-/**
- * How far a connection has searched the head of its next request, so that no byte is searched again with each packet.
- */
+/** The progress of searching for the end of a head, so that no byte is searched again with each packet. */
 export class HeadProgress {
   /** The request line, once it is complete and valid. */
   line: RequestLine | undefined = undefined;
@@ -99,10 +97,10 @@ export interface Head {
   readonly expectsContinue: boolean;
 }
 
-/** How a request line begins; nginx complains of the method where it does not. */
+/** The start of a valid request line. Without it nginx reports an invalid method. */
 const METHOD_AND_BLANK = /^[A-Z_-]+ /;
 
-/** Where the header lines are, and the rules that they begin with. */
+/** The position of the header lines, and the rules that apply first. */
 interface HeaderBlock {
   readonly from: number;
   readonly end: number;
@@ -139,8 +137,8 @@ export class HeadReader implements LineReceiver {
   }
 
   /**
-   * Reads the head at the start of `bytes`; returns `undefined` if it is incomplete. `seen` must belong to the same head;
-   * `serverName` is that of the handshake.
+   * Reads the head at the start of `bytes`; returns `undefined` if it is incomplete. `seen` must belong to the same
+   * head; `serverName` is the one in the handshake.
    */
   read(bytes: Buffer, seen = new HeadProgress(), serverName = ''): Head | undefined {
     if (seen.hasTooManyBlankLines) return this.#refused(bytes, 400);
@@ -162,7 +160,7 @@ export class HeadReader implements LineReceiver {
     return isTooLong ? this.#refused(bytes, 494, line) : undefined;
   }
 
-  /** Returns what is known of a head that was never completed. */
+  /** Returns the known parts of a head that was never completed. */
   unfinished(bytes: Buffer, { line }: HeadProgress): Head {
     return this.#refused(bytes, 408, line);
   }
@@ -278,7 +276,7 @@ export class HeadReader implements LineReceiver {
     return (path && normalizePath(path, this.#port.head.mergeSlashes)) ?? '';
   }
 
-  /** Returns the first line of a refused head, as far as it was read. As in nginx, one that never ended is empty. */
+  /** Returns the first line of a refused head, as far as it was read; '' if it never ended (nginx). */
   #malformedLine(bytes: Buffer, refusal: number): string {
     const lineEnd = bytes.indexOf(LF);
     if (lineEnd < 0 && refusal === 408) return '';
@@ -291,9 +289,9 @@ export class HeadReader implements LineReceiver {
   }
 }
 
-/** The line of a request as `$request` shows it, unless method, path and version make it up. */
+/** Returns the request line for `$request`; `undefined` if method, path and version reproduce it. */
 function unusualLine({ method, target, authority, version }: RequestLine): string | undefined {
-  // Of HTTP/0.9 nginx knows no version.
+  // nginx shows no version for HTTP/0.9.
   if (version === '0.9') return `${method} ${fromUtf8(target)}`;
   return authority === '' ? undefined : `${method} ${fromUtf8(target)} HTTP/${version}`;
 }

@@ -3,7 +3,7 @@ import type { FileName, PairPaths } from '../../../contract/index.ts';
 import type { TlsPlan } from '../../../plan/index.ts';
 import { certificateFiles, type FileVersion, readCertificate, readKey } from '../../../system/index.ts';
 
-/** So many plans are kept, for as long as their files do not change. */
+/** Maximum number of plans that are kept, each until its files change. */
 const MAX_KEPT = 1_000;
 
 interface PairVersions {

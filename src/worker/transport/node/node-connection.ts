@@ -12,8 +12,8 @@ import { type OpenedConnection, SocketConnection } from './socket-connection.ts'
 const AHEAD_BYTES = 65_536;
 
 /**
- * What a connection waits for. `body` lasts beyond a response that did not need the body. `lingering` drops what the
- * client still sends after the last response, so that it can read that response.
+ * The event that a connection waits for. `body` lasts beyond a response that did not need the body. `lingering` drops
+ * the bytes that the client sends after the last response, so that it can read the response.
  */
 type Step = 'head' | 'body' | 'response' | 'lingering' | 'over';
 
@@ -46,7 +46,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
     this.arm(this.headRules.timeoutMs, () => this.cut());
     open.idle.add(this);
-    // The preface reader has paused it.
+    // The preface reader has paused the socket.
     socket.resume();
   }
 
@@ -72,7 +72,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     return socket;
   }
 
-  /** Holds the client back. */
+  /** Stops reading, so that the client must wait. */
   pause(): void {
     this.#bodyHeld = true;
     this.socket.pause();
@@ -136,7 +136,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     return true;
   }
 
-  /** Notes whether a head has begun and is not complete. */
+  /** Counts the connection as reading while a head has begun and is not complete. */
   #beginHead(hasBegun: boolean): void {
     if (hasBegun !== this.#headBegun) this.open.connections.reading.add(hasBegun ? 1 : -1);
     this.#headBegun = hasBegun;
@@ -153,7 +153,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     // The bytes after the head may already show that the body is invalid.
     if (head.refusal === 0) this.#takeBody();
     const { x } = wire;
-    // The `error_page` of a broken body may still be on its way.
+    // The `error_page` of a broken body may still be in progress.
     if (x.done || this.#source.isBroken) return;
     if (head.refusal === 0) void open.current.port.serve(x);
     else {

@@ -48,7 +48,7 @@ export interface NodePort {
   readonly idle: Set<IdleConnection>;
   /** The HTTP/2 connections of all ports. */
   readonly watch: ConnectionWatch;
-  /** The HTTP/2 connections of this port, which have to be told when it drains. */
+  /** The HTTP/2 connections of this port, which must be told when it drains. */
   readonly sessions: Set<DrainingConnection>;
   readonly log: ErrorLog;
   readonly date: HttpDate;
@@ -57,14 +57,14 @@ export interface NodePort {
   readonly nextSerial: () => number;
 }
 
-/** A finished request, as its connection sees it. */
+/** The part of a finished request that its connection needs. */
 export interface FinishedRequest {
   readonly x: Exchange;
   /** The connection is closed after this response. */
   readonly closes: boolean;
 }
 
-/** A connection as the wire of a request uses it. */
+/** The part of a connection that the wire of a request uses. */
 export interface ExchangeConnection {
   readonly facts: ConnectionFacts;
   readonly serial: number;
@@ -87,7 +87,7 @@ export interface ExchangeConnection {
   cut(): void;
 }
 
-/** What a connection passes to the wire of a request. */
+/** The values that a connection passes to the wire of a request. */
 export interface ReceivedRequest {
   readonly head: Head;
   readonly source: RequestSource;

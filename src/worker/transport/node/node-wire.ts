@@ -75,10 +75,10 @@ export class NodeWire implements Wire, StreamOwner {
   }
 
   keepPeer(): void {
-    // The connection keeps it as long as the request lasts.
+    // The connection keeps the address as long as the request lasts.
   }
 
-  /** Whether the connection is closed after this response. */
+  /** True if the connection is closed after this response. */
   get closes(): boolean {
     const { closing, rules } = this.x;
     const { keepalive, closesFor, maxRequests, lifeMs } = rules.connection;
@@ -237,7 +237,7 @@ export class NodeWire implements Wire, StreamOwner {
     if (!x.aborted) guarded(x, () => this.finished())();
   }
 
-  /** Sends a 100 to a client that expects it, even if its body is there already (nginx ngx_http_test_expect). */
+  /** Sends a 100 to a client that expects it, even if its body has already arrived (nginx ngx_http_test_expect). */
   #continue(): void {
     if (this.#awaitsContinue && !this.x.aborted) this.#connection.write(CONTINUE);
     this.#awaitsContinue = false;

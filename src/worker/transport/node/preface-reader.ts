@@ -12,10 +12,7 @@ import type { NodePort } from './node-port.ts';
 import { isNameless, plainAddress, portFacts } from './socket-connection.ts';
 import { HelloTlsFacts, SocketTlsFacts } from './tls-facts.ts';
 
-/**
- * The result of reading a PROXY protocol header: its content and length, or that more bytes are needed, or that it is
- * invalid.
- */
+/** The result of reading a PROXY protocol header: its content and length, `incomplete`, or that it is invalid. */
 type ProxyPrefix = { readonly facts: ProxyProtocolFacts; readonly bytes: number } | 'incomplete' | 'broken';
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
@@ -58,7 +55,7 @@ function readBinary(bytes: Buffer): ProxyPrefix {
   if (command >> 4 !== 2 || (command & 15) > 1 || end > LONGEST_BINARY) return 'broken';
   if (bytes.length < end) return 'incomplete';
   const body = bytes.subarray(16, end);
-  // LOCAL: the proxy itself connects, for example for a health check. Other address families have no addresses to show.
+  // LOCAL: the proxy itself connects, for example for a health check. Other address families have no addresses.
   if ((command & 15) === 0 || (family !== 1 && family !== 2)) return { facts: UNKNOWN, bytes: end };
   const size = family === 1 ? 4 : 16;
   if (body.length < 2 * size + 4) return 'broken';
@@ -110,14 +107,14 @@ function alert(socket: Socket, record: Buffer): void {
 }
 
 /**
- * Reads the first bytes of a connection before HTTP begins: the PROXY protocol header, then the TLS hello, by which the
- * server is chosen. All other bytes are returned to the socket.
+ * Reads the first bytes of a connection before HTTP begins: the PROXY protocol header, then the TLS hello, which
+ * determines the server. All other bytes are returned to the socket.
  */
 export class PrefaceReader implements Failing {
   readonly #socket: Socket;
   readonly #open: NodePort;
   #bytes: Buffer = Buffer.alloc(0);
-  /** Number of bytes before which another look at the hello is useless. */
+  /** The number of bytes that must have arrived before the hello is read again. */
   #wantedBytes = 0;
   #proxyProtocol: ProxyProtocolFacts | undefined = undefined;
   readonly #timer: NodeJS.Timeout;
@@ -218,7 +215,7 @@ export class PrefaceReader implements Failing {
     };
     const failed = (message: string, level: 'info' | 'error'): void => {
       open.log.write(level, `${message} while SSL handshaking`, { client: socket.remoteAddress ?? '' });
-      // What is wrong with a handshake that has begun, the TLS library has told the client.
+      // The TLS library has already told the client about a fault in a handshake that has begun.
       if (level === 'error') alert(socket, INTERNAL_ERROR);
       else socket.destroy();
     };
@@ -241,7 +238,7 @@ export class PrefaceReader implements Failing {
     }
   }
 
-  /** Names the pairs to read; `undefined` if a variable failed. */
+  /** Returns the names of the pairs to read; `undefined` if a variable failed. */
   #namePairs({ pairs, namesServer }: TlsTarget, hello: ClientHello): readonly PairPaths[] | undefined {
     if (!pairs) return [];
     const socket = this.#socket;
@@ -268,7 +265,7 @@ export class PrefaceReader implements Failing {
     this.#open.log.write('error', `${(error as Error).message} while SSL handshaking`, { client });
   }
 
-  /** Returns the socket with all unused bytes given back. */
+  /** Returns the socket after giving all unused bytes back to it. */
   #release(): Socket {
     const socket = this.#socket;
     clearTimeout(this.#timer);

@@ -1,14 +1,14 @@
 import { createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a session says about its client (OpenSSL, i2d_SSL_SESSION). */
+/** The state of a client in a session (OpenSSL, i2d_SSL_SESSION). */
 interface SessionState {
   /** In hexadecimal. */
   readonly id: string;
   /** The client's own certificate, in DER; its chain is not kept. */
   readonly certificate: Buffer | undefined;
-  /** The certificate was verified, as far as OpenSSL does so: it does not know `ssl_verify_depth`. */
+  /** True if OpenSSL verified the certificate. OpenSSL does not know `ssl_verify_depth`. */
   readonly isVerified: boolean;
-  /** The curve of the key exchange by IANA's number; 0: there was none. */
+  /** The curve of the key exchange by IANA's number; 0 if there was none. */
   readonly curve: number;
 }
 
@@ -19,7 +19,7 @@ const PEER_TAG = 0xa3;
 const VERIFY_RESULT_TAG = 0xa5;
 const CURVE_TAG = 0xb3;
 
-/** Reads a session in DER; `undefined` if it is none. */
+/** Reads a session in DER; `undefined` if it is not a session. */
 export function readSession(session: Buffer): SessionState | undefined {
   const [sequence] = elementsOf(session);
   if (sequence?.tag !== SEQUENCE) return undefined;
@@ -31,7 +31,7 @@ export function readSession(session: Buffer): SessionState | undefined {
     id && {
       id: id.toString('hex'),
       certificate: contentOf(PEER_TAG),
-      // The field is left out for X509_V_OK.
+      // The field is absent for X509_V_OK.
       isVerified: contentOf(VERIFY_RESULT_TAG) === undefined,
       curve: curve ? Number(`0x${curve.content.toString('hex')}`) : 0,
     }
@@ -45,7 +45,7 @@ interface Element {
   readonly content: Buffer;
 }
 
-/** Splits DER into its elements. An element that ends too early is left out. */
+/** Splits DER into its elements. A truncated element is left out. */
 function elementsOf(der: Buffer): readonly Element[] {
   const elements: Element[] = [];
   for (let at = 0; at + 2 <= der.length;) {
@@ -66,8 +66,8 @@ const IV_BYTES = 16;
 const MAC_BYTES = 32;
 
 /**
- * Decrypts a ticket of this server (RFC 5077, 4; the ciphers are those of node:tls). `keys` are its ticket keys: name, HMAC key and
- * AES key. `undefined`: it was encrypted with others.
+ * Decrypts a ticket of this server (RFC 5077, 4; the ciphers are those of node:tls). `keys` are its ticket keys: name,
+ * HMAC key and AES key. Returns `undefined` if the ticket was encrypted with other keys.
  */
 export function openTicket(ticket: Buffer, keys: Buffer): Buffer | undefined {
   const end = ticket.length - MAC_BYTES;

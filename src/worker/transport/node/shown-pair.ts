@@ -5,12 +5,12 @@ import { CURVES, CIPHERS } from './tls-facts.ts';
 
 type Offers = Pick<ClientHello, 'ciphers' | 'curves' | 'signatureAlgorithms' | 'versions'>;
 
-/** The type of a key, for an elliptic curve the curve. */
+/** The type of a key; for an elliptic curve, the curve. */
 type KeyType = string;
 
 const TLS_1_3 = 0x0304;
 
-/** The keys that a signature algorithm is for in TLS 1.3, by IANA's numbers (RFC 8446, 4.2.3). */
+/** The keys for which a signature algorithm can be used in TLS 1.3, by IANA's numbers (RFC 8446, 4.2.3). */
 const SIGNATURES: ReadonlyMap<number, KeyType> = new Map([
   [0x0403, 'prime256v1'],
   [0x0503, 'secp384r1'],
@@ -21,25 +21,25 @@ const SIGNATURES: ReadonlyMap<number, KeyType> = new Map([
   [0x0807, 'ed25519'],
   [0x0808, 'ed448'],
 ]);
-/** OpenSSL's own order. */
+/** The order that OpenSSL prefers. */
 const PREFERRED: readonly number[] = [0x0403, 0x0503, 0x0603, 0x0807, 0x0808, 0x0804, 0x0805, 0x0806];
 
 /** The last byte of signature algorithms of TLS 1.2 (RFC 5246, 7.4.1.4.1). */
 const RSA = 1;
 const ECDSA = 3;
 
-/** What node:tls does not tell: the types of a plan's keys, and the ciphers that it allows. */
+/** Values that node:tls does not show: the types of a plan's keys, and the ciphers that it allows. */
 interface Choice {
   readonly keys: readonly KeyType[];
-  /** Names of ciphers up to TLS 1.2 in the server's order; `undefined`: a list that only OpenSSL understands. */
+  /** Names of ciphers up to TLS 1.2 in the server's order; `undefined` if only OpenSSL can expand the list. */
   readonly ciphers: readonly string[] | undefined;
 }
 
 const choices = new WeakMap<TlsPlan, Choice>();
 
 /**
- * Tells which pair of a plan OpenSSL will show a client, by index: it has to be known before OpenSSL chooses, and node:tls knows the last
- * one only (OpenSSL: tls_choose_sigalg, ssl3_choose_cipher). `undefined`: it is not certain.
+ * Returns the index of the pair of a plan that OpenSSL will show a client; `undefined` if that is uncertain. It must be
+ * known before OpenSSL chooses, and node:tls only knows the last pair (OpenSSL: tls_choose_sigalg, ssl3_choose_cipher).
  */
 export function shownPair(plan: TlsPlan, offers: Offers): number | undefined {
   if (plan.certificates.length < 2) return 0;
@@ -72,12 +72,12 @@ function byCipher({ keys, ciphers }: Choice, { honorCipherOrder }: TlsPlan, offe
   return -1;
 }
 
-/** OpenSSL puts ciphers for curves first. */
+/** Sorts ciphers as OpenSSL does: those for curves first. */
 function byStrength(names: readonly string[]): readonly string[] {
   return names.toSorted((a, b) => Number(b.includes('-ECDSA-')) - Number(a.includes('-ECDSA-')));
 }
 
-/** Whether a key of TLS 1.2 can be used: its curve and a signature of it are offered. */
+/** Tells whether a TLS 1.2 key can be used: the client offers its curve and a signature algorithm for it. */
 function canSign(key: KeyType, { signatureAlgorithms, curves }: Offers): boolean {
   const isRsa = key === 'rsa';
   const hasCurve = isRsa || curves.some((number) => CURVES[number] === key);

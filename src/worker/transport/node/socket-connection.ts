@@ -5,7 +5,7 @@ import { type Failing, guarded } from '../guarded.ts';
 import { headRulesOf } from '../head-scan.ts';
 import type { NodePort } from './node-port.ts';
 
-/** What is known of a connection when it begins. */
+/** The known parts of a connection when it begins. */
 export interface OpenedConnection {
   readonly socket: Socket;
   readonly open: NodePort;
@@ -61,7 +61,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
     return this.socket.writableLength > 0;
   }
 
-  /** The rules for heads, as long as no request has named its server. */
+  /** The rules for heads until a request has named its server. */
   protected get headRules(): HeadRules {
     return headRulesOf(this.open.current.port, this.tls?.serverName ?? '');
   }
@@ -105,7 +105,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
 }
 
 /**
- * Tells whether a TCP client has no address because it reset its connection. What it sent can still be read, but access
+ * Tells whether a TCP client has no address because it reset its connection. Its bytes can still be read, but access
  * rules by address would treat it as a client of a Unix socket.
  */
 export function isNameless({ remoteAddress }: Socket, { current }: NodePort): boolean {

@@ -87,13 +87,13 @@ function hex(number: number): string {
 
 type HandshakeResult = Pick<TlsFacts, 'namesServer' | 'client'>;
 
-/** What is shown of a hello later on; its tickets are not kept. */
+/** The parts of a hello that variables show later; its tickets are not kept. */
 type Offers = Pick<ClientHello, 'ciphers' | 'curves'>;
 
-/** A name that may become a part of a path: labels of letters, digits, `-` and `_`, joined with dots. */
+/** A name that is safe in a path: labels of letters, digits, `-` and `_`, joined with dots. */
 const SAFE_NAME = /^[\w-]+(?:\.[\w-]+)*$/;
 
-/** What is known of a connection before its handshake. */
+/** The facts about a connection before its handshake. */
 export class HelloTlsFacts implements TlsFacts {
   readonly protocol = '';
   readonly cipher = '';
@@ -110,7 +110,7 @@ export class HelloTlsFacts implements TlsFacts {
     this.namesServer = namesServer;
   }
 
-  /** In lower case, as files of certificates are named. Throws if it could lead to another directory. */
+  /** The name in lower case, as certificate files are named. Throws if it could lead to another directory. */
   get serverName(): string {
     const { serverName } = this.#hello;
     if (serverName !== '' && !SAFE_NAME.test(serverName))
@@ -164,7 +164,7 @@ export class SocketTlsFacts implements TlsFacts {
     return curveNames(this.#offers.curves);
   }
 
-  /** On servers, node:tls tells it in the session only. */
+  /** On servers, node:tls shows the curve in the session only. */
   get curve(): string {
     const curve = this.#session?.curve ?? 0;
     return curve === 0 ? '' : curveNames([curve]);

@@ -34,7 +34,7 @@ class TlsSessions {
 
 /** Receives the result of a handshake. */
 interface Handshake {
-  /** `socket` is the encrypted socket; `client` is absent where none was asked for, or sent. */
+  /** `socket` is the encrypted socket; `client` is absent if no certificate was requested or sent. */
   done(socket: TLSSocket, client: ClientCertificate | undefined): void;
   failed(message: string, level: 'info' | 'error'): void;
 }
@@ -50,11 +50,11 @@ interface HandshakeRules {
   readonly hello: ClientHello;
 }
 
-/** How one `tls.Server` differs from others with the same plan. */
+/** The properties in which a `tls.Server` differs from others with the same plan. */
 interface ServerKind extends Pick<HandshakeRules, 'http2' | 'ticketKey' | 'timeoutMs'> {
-  /** False: every handshake is a whole one. */
+  /** False: every handshake is a full one. */
   readonly resumes: boolean;
-  /** The index of the pair whose status is stapled; `undefined`: none is. */
+  /** The index of the pair whose status is stapled; `undefined` if none is. */
   readonly stapled: number | undefined;
 }
 
@@ -63,8 +63,8 @@ type GiveStaple = (error: Error | null, response: Buffer | null) => void;
 const HTTP_1: readonly string[] = ['http/1.1', 'http/1.0', 'http/0.9'];
 
 /**
- * `tls.Server`s per TLS plan: with and without HTTP/2, with and without resumption. None of them listens; they get connections whose
- * first bytes have been read.
+ * `tls.Server`s per TLS plan: with and without HTTP/2, with and without resumption. None of them listens; they get
+ * connections whose first bytes have been read.
  */
 export class TlsServers {
   readonly #byKind = new Map<string, WeakMap<TlsPlan, Server>>();
@@ -73,7 +73,7 @@ export class TlsServers {
   readonly #named = new NamedPairs();
   readonly #clients = new ClientCertificates();
   readonly #status: CertificateStatus;
-  /** The period of the ticket keys of each server. */
+  /** The current period of the ticket keys of each server. */
   readonly #ticketPeriods = new WeakMap<Server, number>();
 
   /** `note` writes to the error log. */
@@ -81,7 +81,7 @@ export class TlsServers {
     this.#status = new CertificateStatus(note);
   }
 
-  /** Begins a handshake on a paused plain socket; bytes already read must have been given back to it. */
+  /** Begins a handshake on a paused plain socket. The bytes read so far must have been given back to the socket. */
   begin(
     plan: TlsPlan,
     socket: object,
@@ -97,7 +97,7 @@ export class TlsServers {
     this.#serverFor(own, rules).emit('connection', socket);
   }
 
-  /** OpenSSL resumes every session that it can decrypt; whether the client may is decided here. */
+  /** Returns the server for a handshake. OpenSSL resumes all sessions that it can decrypt, so this decides it. */
   #serverFor(plan: TlsPlan, rules: HandshakeRules): Server {
     const { tickets } = rules.hello;
     const stapled = plan.stapling ? shownPair(plan, rules.hello) : undefined;
@@ -131,7 +131,7 @@ export class TlsServers {
       rejectUnauthorized: false,
       handshakeTimeout: timeoutMs,
       ticketKeys: derivedKeys(plan, ticketKey),
-      // A session includes the verification of its client: it is only valid where all that decides about that is the same.
+      // A session includes the verification of its client, so it is valid only for the same verification settings.
       sessionIdContext: sessionContextOf(plan),
     });
     server.on('secureConnection', (secure) => {
@@ -149,12 +149,12 @@ export class TlsServers {
     return server;
   }
 
-  /** Staples the response of a file, or the one of a responder. */
+  /** Staples the response of a file or of a responder. */
   #staple(server: Server, plan: TlsPlan, stapled: number | undefined): void {
     const { staple } = plan;
     const pem = stapled === undefined ? undefined : plan.certificates[stapled];
     if (staple === undefined && pem === undefined) return;
-    // The certificate that node:tls names is the last one of the server, not the one that is shown.
+    // `_certificate` is the server's last certificate, which may not be the one that is shown.
     server.on('OCSPRequest', (_certificate: Buffer, _issuer: Buffer | null, done: GiveStaple) => {
       if (staple !== undefined) return done(null, Buffer.from(staple, 'base64'));
       return void this.#askStaple(plan, pem ?? '', done);
@@ -162,12 +162,12 @@ export class TlsServers {
   }
 
   async #askStaple(plan: TlsPlan, pem: string, done: GiveStaple): Promise<void> {
-    // Without a response the handshake goes on.
+    // Without a response, the handshake continues.
     const der = await this.#status.stapleFor(plan, pem).catch(() => null);
     done(null, der);
   }
 
-  /** Requests wait for the status of the client's certificates. */
+  /** Delays requests until the status of the client's certificates is known. */
   async #askStatus(
     secure: TLSSocket,
     { plan, client, handshake }: { plan: TlsPlan; client: ShownCertificate; handshake: Handshake },
@@ -184,7 +184,7 @@ export class TlsServers {
     secure.off('error', ignore);
   }
 
-  /** As in nginx, keys that no file gives change with each `ssl_session_timeout` where there is a shared cache. */
+  /** As in nginx with a shared cache, ticket keys without a file change with each `ssl_session_timeout`. */
   #renewTicketKeys(server: Server, plan: TlsPlan, { ticketKey }: ServerKind): void {
     const { sessionCache, sessionTimeoutSeconds } = plan;
     const isShared = typeof sessionCache !== 'string' && sessionCache.name !== '';
@@ -195,7 +195,7 @@ export class TlsServers {
     server.setTicketKeys(derivedKeys(plan, ticketKey, `${sessionTimeoutSeconds} ${period}`));
   }
 
-  /** This old undocumented property is the only way to find the plain socket under a TLS socket. */
+  /** This undocumented property is the only way to find the plain socket under a TLS socket. */
   #handshakeOf(secure: TLSSocket): Handshake | undefined {
     const { _parent: socket } = secure as { _parent?: object };
     return socket && this.#handshakes.get(socket);
@@ -220,8 +220,8 @@ export class TlsServers {
 }
 
 /**
- * The ticket keys of a server. All workers derive the same ones without asking one another; servers that verify clients in another way
- * have others.
+ * Returns the ticket keys of a server. All workers derive the same keys without communication. Servers that verify
+ * clients differently have different keys.
  */
 function derivedKeys(plan: TlsPlan, ticketKey: string, period = ''): Buffer {
   const secret = Buffer.from(plan.ticketKey ?? ticketKey, 'base64');

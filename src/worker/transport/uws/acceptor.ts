@@ -7,7 +7,7 @@ import { loadUws } from './loader.ts';
 
 /** The undeclared part of uWebSockets.js: an App that passes accepted connections to Apps of other threads. */
 interface SharingApp extends TemplatedApp {
-  /** Identifies this App for another thread. */
+  /** Returns a number that identifies this App to other threads. */
   getDescriptor(): number;
   addChildAppDescriptor(descriptor: number): SharingApp;
   removeChildAppDescriptor(descriptor: number): SharingApp;
@@ -30,7 +30,7 @@ export type ToAcceptor =
   | { readonly type: 'end' };
 
 /**
- * The one message from acceptor to master: the keys that could not be bound, or that uWebSockets.js cannot be loaded.
+ * The only message from acceptor to master: the keys that could not be bound, or that uWebSockets.js cannot be loaded.
  */
 export type FromAcceptor =
   { readonly type: 'open'; readonly refused: readonly string[] } | { readonly type: 'unavailable' };
@@ -79,7 +79,7 @@ class Acceptor {
       const refused = addresses.filter((wanted) => !this.#listen(uws.App() as SharingApp, wanted));
       return { type: 'open', refused: refused.map(({ key }) => key) };
     } catch {
-      // The workers will fail to load it, too, and log the reason.
+      // The workers will fail to load it as well, and log the reason.
       return { type: 'unavailable' };
     }
   }
@@ -89,7 +89,7 @@ class Acceptor {
     this.waitForWorkers();
   }
 
-  /** Blocks as long as a port has no worker; only messages are processed. */
+  /** Blocks while a port has no worker. Only messages are processed. */
   waitForWorkers(): void {
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
     while ([...this.#sockets.values()].some(({ children }) => this.#active(children).length === 0)) {
@@ -198,7 +198,7 @@ export class AcceptorClient {
     return this.#ask('attach', key, app);
   }
 
-  /** Resolves when all connections already passed on have arrived and no more will come. */
+  /** Resolves when all connections passed so far have arrived and no more will come. */
   async detach(key: string, app: TemplatedApp): Promise<void> {
     await this.#ask('detach', key, app);
     for (let turn = 0; turn < TURNS; turn += 1) {

@@ -1,6 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** Limits of the cached lines, since types and server tokens may be made from requests. */
+/** Limits of the cached lines, because types and server tokens may contain parts of requests. */
 const MAX_TYPES = 64;
 const MAX_TOKENS = 16;
 
@@ -43,8 +43,8 @@ function joined(contentType: string, serverToken: string): HeadLine {
 }
 
 /**
- * Writes `first`, then the headers (name, value, …) except `Date`: uWebSockets.js sends its own. All are the value of one header,
- * since a native call takes longer than joining the texts.
+ * Writes `first`, then the headers (name, value, …) except `Date`: uWebSockets.js sends its own. They form the value of
+ * one header, because a native call takes longer than joining the texts.
  */
 export function writeHeaders(res: HttpResponse, headers: readonly string[], first = NO_LINE): void {
   let { name, value } = first;

@@ -4,20 +4,20 @@ import type * as UwsModule from 'uWebSockets.js';
 export type Uws = typeof UwsModule;
 
 /**
- * The builds of uWebSockets.js in the order in which they are tried: 20.51 has Node 20, 22 and 23, 20.69 has Node 22, 24 and 26 and wants
- * glibc 2.38. Both read requests alike; the first one is what most run.
+ * The builds of uWebSockets.js in the order in which they are tried: 20.51 supports Node 20, 22 and 23; 20.69 supports
+ * Node 22, 24 and 26 and needs glibc 2.38. Both read requests alike; the first one is the most widely used.
  */
 const BUILDS = ['uWebSockets.js', 'uWebSockets.js-node24'];
 
 /**
- * True where the compiler's `char` is signed: there every build takes bytes from 0x80 on for blanks around a header value,
- * and drops them before our code sees the value.
+ * True where the compiler's `char` is signed: every build then treats bytes from 0x80 on as blanks around a header
+ * value, and drops them before gw sees the value.
  */
 export const DROPS_HIGH_BYTES = process.arch === 'x64' || process.platform !== 'linux';
 
 /**
- * Loads the first build of uWebSockets.js that this Node and this system can load: whether one can is asked by loading
- * it. Throws an error that says why none can.
+ * Loads the first build of uWebSockets.js that works with this Node and this system, by trying each. Throws an error
+ * with the reasons if none can be loaded.
  */
 export function loadUws(require: (name: string) => unknown = createRequire(import.meta.url)): Uws {
   const causes: unknown[] = [];

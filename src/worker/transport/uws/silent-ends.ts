@@ -5,7 +5,7 @@ import { type Failing, guarded } from '../guarded.ts';
 import { printedAddress } from '../socket-address.ts';
 import type { UwsPort } from './uws-wire.ts';
 
-/** uWebSockets.js ends a connection without a request after 10 seconds; its clock ticks every 4. */
+/** uWebSockets.js closes a connection without a request after 10 seconds; its clock ticks every 4. */
 const ENGINE_LIMIT_MS = 8_000;
 
 const MESSAGES = {
@@ -17,8 +17,8 @@ const TOLD_ONCE =
   'a client connection ended before a request: uWebSockets.js does not tell what it refuses by itself; "error_log ... info" has the addresses, "http_engine node" reads and logs such requests';
 
 /**
- * Counts and logs connections that ended before their first request. What uWebSockets.js refuses by itself is among them: it
- * tells our code neither that it did nor what it read.
+ * Counts and logs connections that ended before their first request. They include requests that uWebSockets.js has
+ * refused by itself: it reports neither the refusal nor the bytes.
  */
 export class SilentEnds implements Failing {
   readonly #log: ErrorLog;
@@ -34,8 +34,8 @@ export class SilentEnds implements Failing {
   }
 
   /**
-   * Watches a connection that was just opened. Its first request sets another function for the end of the connection, so
-   * this one is called only if there was none.
+   * Watches a new connection. Its first request replaces the function for the end of the connection, so this one is
+   * called only if there was no request.
    */
   watch(res: HttpResponse, { port, socket }: Pick<UwsPort, 'port' | 'socket'>): void {
     const client = printedAddress(res.getRemoteAddress());

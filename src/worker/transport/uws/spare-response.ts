@@ -10,9 +10,9 @@ interface Spare {
 }
 
 /**
- * A response of this thread that is never sent: WebSockets are opened inside its cork. In a cork of their own, a few of
- * 10,000 would be closed at once: at its end, uWebSockets.js 20.51 reads the state of the response from memory that the
- * WebSocket has released. Outside any cork, it prints a warning for each.
+ * A response of this thread that is never sent. WebSockets are opened inside its cork. In their own corks, a few of
+ * 10,000 would be closed at once: at the end of a cork, uWebSockets.js 20.51 reads the response's state from memory
+ * that the WebSocket has released. Outside any cork, it prints a warning for each.
  */
 export class SpareResponse {
   readonly #uws: Uws;
@@ -22,7 +22,7 @@ export class SpareResponse {
     this.#uws = uws;
   }
 
-  /** Resolves to the response, to be used at once. Rejects if this thread cannot connect to itself. */
+  /** Resolves to the response, which must be used at once. Rejects if this thread cannot connect to itself. */
   async get(): Promise<HttpResponse> {
     this.#spare ??= this.#open();
     try {
@@ -33,13 +33,13 @@ export class SpareResponse {
     }
   }
 
-  /** Nothing may be left open: a thread that exits with an open socket would end the process. */
+  /** Closes everything: a thread that exits with an open socket would end the process. */
   async close(): Promise<void> {
     const spare = await this.#spare?.catch(() => undefined);
     spare?.close();
   }
 
-  /** Sends a request to a port that takes only this one. */
+  /** Sends a request to a port that accepts only this one. */
   #open(): Promise<Spare> {
     const uws = this.#uws;
     const app = uws.App();
@@ -53,7 +53,7 @@ export class SpareResponse {
         };
         let taken: HttpResponse | undefined;
         app.any('/*', (response) => {
-          // A client that found the port meanwhile.
+          // Another client has found the port meanwhile.
           if (taken) return void response.close();
           taken = response;
           uws.us_listen_socket_close(listening);

@@ -11,11 +11,11 @@ const PATIENCE = { silenceMs: 500, timeMs: 30_000 };
 interface StreamRules {
   /** A client that takes nothing for this time is disconnected. */
   readonly timeoutMs: number;
-  /** The response closes its connection. */
+  /** True if the response closes its connection. */
   readonly closes: boolean;
-  /** The body of the request, if it is not complete. Then the response ends behind it, and closes its connection. */
+  /** The body of the request, if it is incomplete. The response then ends after it and closes its connection. */
   readonly body: RequestBody | undefined;
-  /** Ends the head of a response that breaks off before its first piece; called inside a cork. */
+  /** Ends the head of a response that is aborted before its first piece; called inside a cork. */
   readonly endHead: () => void;
 }
 
@@ -75,7 +75,7 @@ export class UwsStream implements ResponseStream {
     else body.outlast(PATIENCE, close);
   }
 
-  /** Completes the head, if no piece has done so: the connection is about to be closed. */
+  /** Completes the head, if no piece has done so, because the connection is about to be closed. */
   sendHead(): void {
     if (this.#begun || this.#ended) return;
     this.#begun = true;
@@ -104,7 +104,7 @@ interface SizedRules {
   readonly close: (() => void) | undefined;
   /** Writes the head; called once, inside a cork, together with the first bytes. */
   readonly writeHead: () => void;
-  /** Ends the head of a response that breaks off before its first byte; called behind `writeHead`. */
+  /** Ends the head of a response that is aborted before its first byte; called after `writeHead`. */
   readonly endHead: () => void;
 }
 
@@ -160,7 +160,7 @@ export class UwsSizedStream implements ResponseStream {
     if (this.#taken + (this.#rest?.length ?? 0) < this.#rules.lengthBytes) this.#owner.x.abort();
   }
 
-  /** Sends the head, if no byte has done so: the connection is about to be closed. */
+  /** Sends the head, if no byte has done so, because the connection is about to be closed. */
   sendHead(): void {
     if (this.#begun || this.#ended) return;
     this.#begun = true;
@@ -208,13 +208,13 @@ export class UwsSizedStream implements ResponseStream {
     });
   }
 
-  /** Writes the head. Returns those of the first bytes that are still to be written. */
+  /** Writes the head. Returns the rest of the first bytes, which is still to be written. */
   #begin(bytes: Buffer): Buffer {
     this.#begun = true;
     this.#rules.writeHead();
     this.#startOffset = this.#res.getWriteOffset();
-    // The first call sets the length that the client sees. It takes a byte, since 20.69 takes an empty text for the whole.
-    // `tryEnd` itself cannot close the connection.
+    // The first call sets the length that the client sees. It sends a byte, because 20.69 treats an empty text as the
+    // whole body. `tryEnd` itself cannot close the connection.
     if (this.#rules.close) this.#res.tryEnd(bytes.subarray(0, 1), this.#rules.lengthBytes);
     const goOn = guarded(this.#owner.x, (offset: number) => this.#goOn(offset - this.#startOffset));
     this.#res.onWritable((offset) => goOn(offset) ?? true);
@@ -222,14 +222,14 @@ export class UwsSizedStream implements ResponseStream {
   }
 
   /**
-   * If the connection is to be closed, `tryEnd` gets a length that is never reached, so that the response stays open
-   * until then.
+   * The length passed to `tryEnd`. If the connection is to be closed, it is one that is never reached, so that the
+   * response stays open until then.
    */
   get #announced(): number {
     return this.#rules.close ? this.#rules.lengthBytes + 1 : this.#rules.lengthBytes;
   }
 
-  /** Offers bytes; returns whether all were taken. 20.69 takes an empty text for the end of the response. */
+  /** Sends bytes; returns true if all were taken. 20.69 treats an empty text as the end of the response. */
   #send(bytes: Buffer): boolean {
     if (bytes.length === 0) return true;
     const [isTaken] = this.#res.tryEnd(bytes, this.#announced);
@@ -260,7 +260,7 @@ export class UwsSizedStream implements ResponseStream {
   }
 }
 
-/** Closes a connection behind its response: inside the parser, which may have called, uWebSockets.js would go on reading. */
+/** Closes a connection after its response. If called inside the parser, uWebSockets.js would continue to read. */
 function inNextTurn({ x }: StreamOwner, close: () => void): void {
   const closeUnlessLeft = guarded(x, () => {
     if (!x.aborted) close();

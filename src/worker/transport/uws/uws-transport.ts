@@ -32,10 +32,10 @@ import { type Relayed, relaying } from './websocket-behavior.ts';
 
 const nothing = (): void => undefined;
 
-/** The reason where uWebSockets.js has refused by itself what follows a head, without telling our code why. */
+/** The logged reason if uWebSockets.js has refused the bytes after a head by itself, without reporting why. */
 const REFUSED_BODY = 'client sent invalid body, or more data than one request, closed by uWebSockets.js';
 
-/** How a request ends that waits until the parser is done: with its response, or refused by uWebSockets.js meanwhile. */
+/** The two ends of a request that waits for the parser: its response, or a refusal by uWebSockets.js. */
 interface Later {
   respond(): void;
   refuse(): void;
@@ -51,7 +51,7 @@ export class UwsTransport implements Transport, Failing {
   readonly #admission: Admission;
   readonly #heartbeat: Heartbeat;
   readonly #silentEnds: SilentEnds;
-  /** True while a connection is refused: uWebSockets.js reports its end from within `close`. */
+  /** True while a connection is being refused: uWebSockets.js reports its end within `close`. */
   #refusing = false;
   #serial = 0;
 
@@ -111,7 +111,7 @@ export class UwsTransport implements Transport, Failing {
     };
   }
 
-  /** Lets the acceptor send connections of this port to this thread. Returns the function that ends it. */
+  /** Makes the acceptor send connections of this port to this thread. Returns the function that ends this. */
   async #takePart(app: TemplatedApp, { key }: PortHandler): Promise<() => Promise<void>> {
     const acceptor = this.#acceptor;
     if (!acceptor) throw new Error(`no thread accepts connections for ${key}`);
@@ -183,14 +183,14 @@ export class UwsTransport implements Transport, Failing {
   /**
    * Responds after the parser's callback. If a refused request got its response inside it, the bytes after its head
    * would be served as the next request; while a response is pending, uWebSockets.js closes the connection instead. The
-   * same holds for bodies without a plain length: chunk sizes are parsed loosely, trailers are taken for a request, and
-   * an empty header name can hide a length. So nothing after such a request is ever read. A connection that ends before
-   * was closed by uWebSockets.js, with a 400 of its own for most faults: the request is logged as refused.
+   * same holds for bodies without a plain length: chunk sizes are parsed loosely, trailers are read as a request, and
+   * an empty header name can hide a length. So no byte after such a request is read. If the connection ends before the
+   * response, uWebSockets.js has closed it, mostly with its own 400; the request is then logged as refused.
    */
   #respondLater(wire: UwsWire, { respond, refuse }: Later): void {
     const { x } = wire;
     x.closing = true;
-    // Once the connection is closed it has no address any more.
+    // The address is not available once the connection is closed.
     wire.keepPeer();
     wire.detach();
     wire.refuse = refuse;
@@ -205,7 +205,7 @@ export class UwsTransport implements Transport, Failing {
     });
   }
 
-  /** Returns the request for the exchange, and the status that refuses it (0: none). */
+  /** Returns the request for the exchange, and the status that refuses it (0 if it is not refused). */
   #factsOf(
     req: HttpRequest,
     { port, scan, handshake }: UwsPort,
@@ -243,7 +243,7 @@ export class UwsTransport implements Transport, Failing {
   }
 }
 
-/** The target, as it came and in its parts. The engine has split it already, but leaves a fragment in. */
+/** Returns the target as received, and its parts. The engine has split it, but leaves a fragment in the parts. */
 function readTarget(req: HttpRequest): { requestUri: string; path: string; args: string } {
   const path = req.getUrl();
   // Declared as a string, but undefined without a `?`.

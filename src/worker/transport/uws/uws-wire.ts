@@ -26,7 +26,7 @@ import type { Relay, Relayed } from './websocket-behavior.ts';
 
 const NO_HEADERS: readonly string[] = [];
 
-/** What uWebSockets.js adds to the head of a handshake, for its length alone. */
+/** The headers that uWebSockets.js adds to the head of a handshake; used to compute its length. */
 const HANDSHAKE: readonly string[] = [
   'Upgrade',
   'websocket',
@@ -41,7 +41,7 @@ const HANDSHAKE: readonly string[] = [
 /** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
 
-/** The values that all requests of one socket share, whatever configuration serves them. */
+/** The values that all requests of one socket share, under any configuration. */
 export interface SocketState {
   /** The open WebSocket relays. */
   readonly relays: Set<Relay>;
@@ -67,7 +67,7 @@ export interface UwsPort {
   readonly handshake?: Handshake;
 }
 
-/** What uWebSockets.js needs to accept a WebSocket handshake. */
+/** The values that uWebSockets.js needs to accept a WebSocket handshake. */
 export interface Handshake {
   readonly key: string;
   readonly context: us_socket_context_t;
@@ -85,7 +85,7 @@ export class UwsWire implements Wire, StreamOwner {
   readonly #handshake: UwsPort['handshake'];
   readonly #body: RequestBody | undefined;
   readonly #headBytes: number;
-  /** Set as long as the end of the connection means that uWebSockets.js has refused the request. */
+  /** Set while the end of the connection means that uWebSockets.js has refused the request. */
   refuse: (() => void) | undefined = undefined;
   #peer: string | undefined = undefined;
   /** True inside uWebSockets.js' route handler: the response is corked already, and no abort can occur. */
@@ -93,7 +93,7 @@ export class UwsWire implements Wire, StreamOwner {
   /** The whole response was sent within the handler. */
   #written = false;
   #isFinished = false;
-  /** The response comes before the end of its body: it closes its connection, but not before that end. */
+  /** The response precedes the end of the request's body: it closes its connection, but only after that end. */
   #isEarly = false;
   #hasWaited = false;
   #stream: UwsStream | UwsSizedStream | undefined = undefined;
@@ -115,7 +115,7 @@ export class UwsWire implements Wire, StreamOwner {
     return (this.#peer ??= this.#readPeer());
   }
 
-  /** Reading it costs as much as the rest of a small request, and is impossible once the response is sent. */
+  /** Reads the address now: that takes as long as the rest of a small request, and is impossible after the response. */
   keepPeer(): void {
     this.#peer ??= this.#readPeer();
   }
@@ -155,8 +155,8 @@ export class UwsWire implements Wire, StreamOwner {
    */
   detach(): void {
     if (!this.#inHandler) return;
-    // Not before: with a data handler uWebSockets.js takes the time limit off a connection when the body ends, also behind the
-    // response, and such a connection would stay open for ever.
+    // Must not be called earlier: with a data handler uWebSockets.js removes the time limit of a connection when the
+    // body ends, even after the response, and such a connection would stay open for ever.
     this.#body?.start();
     this.#outliveHandler();
   }
@@ -186,7 +186,7 @@ export class UwsWire implements Wire, StreamOwner {
     });
   }
 
-  /** The relay's library is loaded for the first WebSocket: most gateways have none. */
+  /** Loads the relay's library for the first WebSocket, because most gateways have none. */
   async #openWebSocket(peer: Duplex): Promise<void> {
     const { x } = this;
     const [spare, { WebSocketRelay }] = await Promise.all([
@@ -205,7 +205,7 @@ export class UwsWire implements Wire, StreamOwner {
     spare.cork(() => this.#res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context));
   }
 
-  /** Writes the head of the handshake but what uWebSockets.js adds; returns the subprotocol. */
+  /** Writes the head of the handshake without the headers that uWebSockets.js adds; returns the subprotocol. */
   #writeHandshake(): string {
     const { response } = this.x;
     const protocol = response.header('sec-websocket-protocol') ?? '';
@@ -230,20 +230,20 @@ export class UwsWire implements Wire, StreamOwner {
     });
   }
 
-  /** Whether the response would come before the end of the body. */
+  /** True if the response would precede the end of the request's body. */
   get #isAhead(): boolean {
     return !this.#inHandler && this.#body?.isComplete === false;
   }
 
   /**
-   * Whether a response that closes the connection may come inside the parser, which reads the body: there the close is lost, and
-   * the bytes behind the body would be served as the next request.
+   * True if a response that closes the connection could be sent inside the parser while it reads the body. The close
+   * would be lost, and the bytes after the body would be served as the next request.
    */
   get #closesInParser(): boolean {
     return !this.#inHandler && this.#body !== undefined && this.#closes();
   }
 
-  /** A body that came with its head is received when uWebSockets.js has returned; then the connection can stay open. */
+  /** Writes in the next turn. By then a body that came with its head is complete, and the connection can stay open. */
   #writeInNextTurn(body: string | Uint8Array): void {
     this.#hasWaited = true;
     const write = guarded(this.x, () => this.write(body));
@@ -285,7 +285,7 @@ export class UwsWire implements Wire, StreamOwner {
     }));
   }
 
-  /** Drops the body before a response. Within the handler it has no data handler yet, and needs none. */
+  /** Drops the body before a response. Within the handler the body has no data handler yet, and needs none. */
   #dropBody(): void {
     this.#isEarly = this.#isAhead;
     this.#body?.drop();
@@ -307,7 +307,7 @@ export class UwsWire implements Wire, StreamOwner {
     return this.x.request.method === 'HEAD' || hasNoBody(this.x.status);
   }
 
-  /** Sends a response without a body. Its length may be unknown; then nothing is said of it, as in nginx. */
+  /** Sends a response without a body. If its length is unknown, the head has no length, as in nginx. */
   #writeHeadAlone(lengthBytes: number): void {
     const closes = this.#closes();
     this.#writeHead();
@@ -334,8 +334,8 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   /**
-   * Ends a head that is all of its response, and closes the connection. `endWithoutBody` does not close, and `end` would
-   * add a Content-Length.
+   * Ends a head without a body, and closes the connection. `endWithoutBody` does not close it, and `end` would add a
+   * Content-Length.
    */
   #closeAfterHead(): void {
     this.#outliveHandler();
@@ -344,10 +344,10 @@ export class UwsWire implements Wire, StreamOwner {
     this.finished();
   }
 
-  /** Closes the connection behind a response that is sent, but that uWebSockets.js does not take for complete. */
+  /** Closes the connection after a response that is sent, but that uWebSockets.js treats as incomplete. */
   #closeSoon(): void {
     const abort = guarded(this.x, () => this.x.abort());
-    // Closing inside a cork would lose bytes that are not sent yet, and data handlers are called inside one.
+    // Closing inside a cork would lose bytes that are not sent yet, and data handlers are called inside a cork.
     const close = (): void => void setImmediate(abort);
     const { lingering } = this.x.rules.connection;
     if (this.#isEarly && lingering.mode !== 'off') this.#body?.outlast(lingering, close);
@@ -402,7 +402,7 @@ export class UwsWire implements Wire, StreamOwner {
 
   /** Called when the whole response is sent. */
   finished(): void {
-    // Inside the handler the exchange is still in use: it is finished when the handler returns.
+    // Inside the handler the exchange is still in use. It is finished when the handler returns.
     if (this.#inHandler || this.#isFinished) return;
     this.#usage.inFlight--;
     this.#finish();

@@ -6,7 +6,7 @@ export const MAX_MESSAGE_BYTES = 16_777_216;
 
 /** Relays one client's WebSocket. */
 export interface Relay extends Failing {
-  /** Called when the client's WebSocket is open. While it is open, the relay is one of `relays`. */
+  /** Called when the client's WebSocket is open. Until it is closed, the relay is in `relays`. */
   open(client: Client, relays: Set<Relay>): void;
   message(data: ArrayBuffer, isBinary: boolean): void;
   ping(data: ArrayBuffer): void;

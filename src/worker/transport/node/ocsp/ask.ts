@@ -1,13 +1,13 @@
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as later } from 'node:timers';
 
-/** nginx: the timeout of a responder. */
+/** nginx's timeout for a responder. */
 const TIMEOUT_MS = 60_000;
 const MAX_BYTES = 65_536;
 
 /**
- * As in nginx, lines of the head may end with a line feed alone, which Node's parser takes only with all its other leniencies. Nothing
- * can be smuggled in: a connection carries one response, and that is signed.
+ * As in nginx, lines of the head may end with a bare line feed. Node's parser accepts that only with all its other
+ * leniencies. Smuggling is impossible: a connection carries one response, and the response is signed.
  */
 const ASKING = { agent: false, insecureHTTPParser: true } as const;
 

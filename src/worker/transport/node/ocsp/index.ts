@@ -4,7 +4,7 @@ import { ocspResponderOf } from '../../../../system/index.ts';
 import { askResponder } from './ask.ts';
 import { encodeRequest, idOf, type Pair, readResponse, type Statement } from './message.ts';
 
-/** Whom to ask about a certificate. */
+/** A question about the status of a certificate. */
 interface StatusQuestion {
   readonly pair: Pair;
   /** Instead of the responder that the certificate names. */
@@ -38,7 +38,7 @@ export class Staple {
     this.#log = log;
   }
 
-  /** Returns the response, if there is a valid one; asks for a new one if it is time to. */
+  /** Returns the response if it is valid, and fetches a new one if it is time to. */
   take(): Buffer | undefined {
     const now = Date.now();
     if (!this.#asks && now >= this.#refreshMs) void this.#renew();
@@ -64,17 +64,17 @@ export class Staple {
   }
 }
 
-/** The statuses of client certificates (`ssl_ocsp`). Questions about one certificate are asked once at a time. */
+/** The statuses of client certificates (`ssl_ocsp`). Simultaneous questions about a certificate share one request. */
 export class ClientStatuses {
   readonly #known: LRUCache<string, Statement> | undefined;
   readonly #asked = new Map<string, Promise<Statement>>();
 
-  /** `most`: so many are kept; 0: none. */
+  /** `most` is the number of statuses that are kept; 0: none. */
   constructor(most: number) {
     this.#known = most > 0 ? new LRUCache({ max: most }) : undefined;
   }
 
-  /** Rejects with a reason in one line. */
+  /** Returns the status of a certificate. Rejects with a reason in one line. */
   async of(question: StatusQuestion): Promise<Statement['status']> {
     const id = `${question.responder ?? ''} ${idOf(question.pair)}`;
     const known = this.#known?.get(id);

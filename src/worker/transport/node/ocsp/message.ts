@@ -17,7 +17,7 @@ export interface Pair {
   readonly issuer: X509Certificate;
 }
 
-/** What a responder says about a certificate (RFC 6960, 2.2). */
+/** The statement of a responder about a certificate (RFC 6960, 2.2). */
 export interface Statement {
   readonly status: 'good' | 'revoked' | 'unknown';
   /** Milliseconds since the epoch; `Infinity`: newer information is always available. */
@@ -27,7 +27,7 @@ export interface Statement {
 const SHA1 = '1.3.14.3.2.26';
 const OCSP_SIGNING = '1.3.6.1.5.5.7.3.9';
 const STATUSES = ['good', 'revoked', 'unknown'] as const;
-/** Clocks may differ by so much (nginx: ngx_ssl_ocsp_verify). */
+/** The tolerated difference between clocks (nginx: ngx_ssl_ocsp_verify). */
 const SKEW_MS = 300_000;
 
 /** The digests of signature algorithms; `null`: the algorithm has its own. */
@@ -50,7 +50,7 @@ export function encodeRequest(pair: Pair): Buffer {
   return Buffer.from(request.toSchema(true).toBER());
 }
 
-/** Returns what identifies a certificate to its responder, as a text. */
+/** Returns a text that identifies a certificate to its responder. */
 export function idOf(pair: Pair): string {
   return Buffer.from(certId(pair).toSchema().toBER()).toString('base64');
 }
@@ -71,8 +71,8 @@ function hashed(bytes: Uint8Array): OctetString {
 }
 
 /**
- * Reads a response to `encodeRequest`. Throws the reason if it is malformed, not about the certificate, not signed by the issuer or
- * a responder that the issuer has authorized (RFC 6960, 4.2.2.2), or not valid now. `trusted` are further signers.
+ * Reads a response to `encodeRequest`. Throws the reason if it is malformed, not about the certificate, not signed by
+ * the issuer, a responder that it authorized (RFC 6960, 4.2.2.2) or one of `trusted`, or not valid now.
  */
 export function readResponse(der: Uint8Array, pair: Pair, trusted: readonly X509Certificate[]): Statement {
   const response = OCSPResponse.fromBER(der);
