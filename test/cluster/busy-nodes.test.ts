@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ForeignEntry, Subject, Taken } from '../../src/cluster/node/subject.ts';
+import type { RemoteEntry, Subject, Taken } from '../../src/cluster/node/subject.ts';
 import { redis } from '../harness/redis.ts';
 import { startLightNode } from './keys.ts';
 import { freshNamespace } from './stores.ts';
@@ -33,7 +33,7 @@ class BusySubject implements Subject {
     return { entries: this.#isPublished ? [entry] : [], lost: 0 };
   }
 
-  apply(entries: readonly ForeignEntry[]): boolean {
+  apply(entries: readonly RemoteEntry[]): boolean {
     this.received.push(...entries.map(({ fields }) => fields[1] ?? ''));
     return true;
   }
@@ -42,7 +42,7 @@ class BusySubject implements Subject {
     return true;
   }
 
-  confirmed(): void {}
+  acknowledged(): void {}
   tellGap(): void {}
   tellLost(): void {}
 }

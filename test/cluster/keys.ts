@@ -59,11 +59,11 @@ export class TestKeys implements KeyedSubject {
     return [...this.#waiting.values()].slice(0, most);
   }
 
-  confirmed({ key, sequence }: KeyChange): void {
+  acknowledged({ key, sequence }: KeyChange): void {
     if (this.#waiting.get(key)?.sequence === sequence) this.#waiting.delete(key);
   }
 
-  overtaken({ key, sequence }: KeyChange): boolean {
+  superseded({ key, sequence }: KeyChange): boolean {
     return this.#waiting.get(key)?.sequence === sequence && this.#waiting.delete(key);
   }
 

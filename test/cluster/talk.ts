@@ -1,4 +1,4 @@
-import type { ForeignEntry, Subject } from '../../src/cluster/node/subject.ts';
+import type { RemoteEntry, Subject } from '../../src/cluster/node/subject.ts';
 
 /** What is said on one node the others hear. */
 export class Talk implements Subject {
@@ -34,11 +34,11 @@ export class Talk implements Subject {
   }
 
   accepts = (): boolean => true;
-  confirmed = (): void => undefined;
+  acknowledged = (): void => undefined;
   tellGap = (): void => undefined;
   tellLost = (count: number): void => void (this.lost += count);
 
-  apply(entries: readonly ForeignEntry[]): boolean {
+  apply(entries: readonly RemoteEntry[]): boolean {
     this.heard.push(...entries.map(({ fields }) => String(fields[1])));
     return true;
   }

@@ -29,20 +29,20 @@ import { SharedStream } from './shared-stream.ts';
 import { type ClusterStatus, SECRET } from './status.ts';
 import type { Subject } from './subject.ts';
 
-/** Most members that the status names. */
+/** Maximum members that the status lists. */
 const MOST_SHOWN = 200;
-/** A node that misses so many is gone. */
+/** A node that misses this many heartbeats is gone. */
 const HEARTBEATS = 3;
-/** With more members their list is read with every twelfth heartbeat only. */
+/** With more members than this, their list is read only at every twelfth heartbeat. */
 const FEW_MEMBERS = 50;
 const SELDOM = 12;
-/** A read waits no longer for an entry: streams that are added meanwhile are in the next one. */
+/** How long a read waits for entries: a stream that is added meanwhile is read by the next one. */
 const LONGEST_READ_MS = 5_000;
-/** What waits is sent first, for so long at most: as long as something is published, there may always be more. */
+/** How long a step waits until all entries are sent: while something is published, there may always be more. */
 const LONGEST_SENDING_MS = 500;
-/** After an error of the store that is no loss of its connection. */
+/** The pause after a failed read, if the connection to the store was not lost. */
 const REFUSED_MS = 1_000;
-/** Characters of an error of the store, and of a name that comes from there. */
+/** Maximum characters of an error of the store, and of a name that it gives. */
 const LONGEST_REASON = 200;
 const LONGEST_NAME = 64;
 
@@ -54,7 +54,7 @@ interface NodeParts {
   readonly nodeId: string;
   /** Identifies this start of the process. */
   readonly incarnation: string;
-  /** What it tells the others of itself. */
+  /** Returns the facts that the node tells the others with each heartbeat. */
   readonly facts: () => NodeFacts;
   readonly open: (owner: StoreOwner) => ClusterStore;
   readonly backend: string;
@@ -66,7 +66,7 @@ interface NodeParts {
   readonly changed: () => void;
 }
 
-/** One gateway of a cluster: the connections to the store, the streams that it shares, and its heartbeat. */
+/** One gateway of a cluster: its connections to the store, the streams that it shares, and its heartbeat. */
 export class ClusterNode implements StoreOwner {
   readonly #parts: NodeParts;
   readonly #store: ClusterStore;
@@ -74,32 +74,32 @@ export class ClusterNode implements StoreOwner {
   readonly #warnings: NodeWarnings;
   readonly #streams = new Map<string, NodeStream>();
   readonly #unwatch = new Map<NodeStream, () => void>();
-  /** Streams that are not shared any more, but have entries that wait. */
+  /** Streams that are no longer shared, but still have entries that wait for the store. */
   readonly #ended = new Set<NodeStream>();
-  /** What this node does for all. */
+  /** The leases that this node holds, by name. */
   readonly #leases = new Set<string>();
-  /** Of what is shared without a stream, by name. */
+  /** Digests of parameters that are shared without a stream, by name. */
   readonly #digests = new Map<string, string>();
   readonly #heart: NodeJS.Timeout;
   #isUp = false;
-  /** The streams were read to their ends once. */
+  /** All streams have been read to their ends once. */
   #hasStarted = false;
   #reason: string | undefined;
-  /** What cannot be reached of a store of which the rest can be, and why. */
+  /** The part of the store that cannot be reached while the rest can, and the reason. */
   #away: { readonly reason: string; readonly has: (stream: string) => boolean } | undefined;
-  /** Streams that have begun since the store could be asked for them. */
+  /** Streams that have begun since their part of the store was reached last. */
   readonly #begun = new Set<NodeStream>();
-  /** Why the store, which can be reached, did not do what it was asked last. */
+  /** Why the store refused a call although it can be reached. A heartbeat without a failure clears it. */
   #refusal: string | undefined;
   #members: readonly KnownMember[] = [];
   #membersReadMs = 0;
   #heard: Heard | undefined;
   #beats = 0;
-  /** Redis' `maxmemory-policy`, as far as it is wrong. */
+  /** Redis' `maxmemory-policy`; `undefined` if it is right or unknown. */
   #policy: string | undefined;
-  /** Heartbeats in a row that another node with this id was heard of. */
+  /** Consecutive heartbeats at which the store told of another node with this id. */
   #taken = 0;
-  /** Raised with each connection: what an older one has begun must not go on. */
+  /** Raised whenever the store is reached or lost: work that began before must not go on. */
   #epoch = 0;
   #isClosed = false;
 
@@ -122,17 +122,17 @@ export class ClusterNode implements StoreOwner {
     return this.#parts.incarnation;
   }
 
-  /** Shares what happens, instead of another subject of the same stream. Returns the function that ends it. */
+  /** Shares a subject of events; it replaces a former one of the same stream. Returns the function that ends this. */
   add(subject: Subject): () => void {
     return this.#add(new SharedStream(subject, { ...this.#streamParts, bytes: this.#bytes }), subject);
   }
 
-  /** Shares the values of keys, instead of another subject of the same stream. Returns the function that ends it. */
+  /** Shares a subject of keys; it replaces a former one of the same stream. Returns the function that ends this. */
   addKeyed(subject: KeyedSubject): () => void {
     return this.#add(new KeyedStream(subject, this.#streamParts), subject);
   }
 
-  /** Takes, or keeps, what one node does for all. False: another one does it. Rejects if the store cannot be asked. */
+  /** Takes or renews a lease. Returns false if another node holds it. Rejects if the store cannot be asked. */
   async lease(name: string, ttlMs: number): Promise<boolean> {
     const isHeld = await this.#store.lease(name, this.#owner, ttlMs);
     if (isHeld) this.#leases.add(name);
@@ -140,7 +140,7 @@ export class ClusterNode implements StoreOwner {
     return isHeld;
   }
 
-  /** Tells the other nodes the parameters of something that has no stream. Returns the function that ends it. */
+  /** Tells the other nodes the digest of parameters without a stream. Returns the function that ends this. */
   declare(name: string, digest: string): () => void {
     this.#digests.set(name, digest);
     return () => {
@@ -148,7 +148,7 @@ export class ClusterNode implements StoreOwner {
     };
   }
 
-  /** Counts requests in a bucket. Rejects if the store has not done that; a refusal of the store is logged. */
+  /** Counts requests in a bucket of the store. Rejects if the store fails; a refusal is also logged. */
   async admit(admitting: Admitting): Promise<Grant> {
     try {
       return await this.#store.admit(admitting);
@@ -190,7 +190,7 @@ export class ClusterNode implements StoreOwner {
     this.#parts.changed();
   }
 
-  /** How many nodes are live, this one included, by the last heartbeat. */
+  /** The number of live nodes at the last heartbeat, this one included. */
   get liveNodes(): number {
     return Math.max(1, this.#heard?.members ?? 1);
   }
@@ -218,7 +218,7 @@ export class ClusterNode implements StoreOwner {
     };
   }
 
-  /** Leaves the cluster, after a last try to send what waits. Never rejects. */
+  /** Leaves the cluster after a last attempt to send the entries that wait. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#heart);
@@ -226,7 +226,7 @@ export class ClusterNode implements StoreOwner {
     const { nodeId, incarnation } = this.#parts;
     if (this.#isUp) {
       const all = [...this.#streams.values(), ...this.#ended];
-      // A send that is under way may have begun before the last entry was made.
+      // The first may join a send that began before the last entry was made.
       for (let twice = 0; twice < 2; twice += 1)
         await Promise.allSettled(all.map((shared) => this.#sendFirst(shared)));
       const leases = [...this.#leases];
@@ -237,7 +237,7 @@ export class ClusterNode implements StoreOwner {
     this.#store.close();
   }
 
-  /** Of leases. */
+  /** The owner of this node's leases, as the store knows it. */
   get #owner(): string {
     const { nodeId, incarnation } = this.#parts;
     return `${nodeId} ${incarnation}`;
@@ -254,13 +254,13 @@ export class ClusterNode implements StoreOwner {
     return conflictsOf({ nodeId: this.#parts.nodeId, own, members: this.#members, shared });
   }
 
-  /** A store that evicts keys would lose streams without a word. */
+  /** The warning that the store may evict keys, and so lose streams silently. */
   get #evicts(): string | undefined {
     if (this.#policy === undefined) return undefined;
     return `the store has "maxmemory-policy ${this.#policy}": it may remove streams; set "noeviction"`;
   }
 
-  /** Once is what a node hears that was started again. */
+  /** The warning that another node has this id. After a restart, the store tells once of the former incarnation. */
   get #shares(): string | undefined {
     if (this.#taken <= 1) return undefined;
     return `another live node has the id "${this.#parts.nodeId}", too`;
@@ -292,7 +292,7 @@ export class ClusterNode implements StoreOwner {
     };
   }
 
-  /** What waits is sent nevertheless. */
+  /** Ends the sharing of a stream. Entries that wait are still sent. */
   #endStream(shared: NodeStream): void {
     this.#unwatch.get(shared)?.();
     this.#unwatch.delete(shared);
@@ -313,7 +313,7 @@ export class ClusterNode implements StoreOwner {
     }
   }
 
-  /** Each start of a connection begins with what the store has; then what waits is sent, and reading goes on. */
+  /** Resumes on a new connection: compares the streams with the store, sends the entries that wait, and reads on. */
   async #resume(epoch: number): Promise<void> {
     const waiting = [...this.#streams.values()].reduce((sum, shared) => sum + shared.waiting, 0);
     for (const shared of [...this.#streams.values(), ...this.#ended]) await this.#begin(shared, epoch);
@@ -335,7 +335,7 @@ export class ClusterNode implements StoreOwner {
     }, shared);
   }
 
-  /** Sends what waits, and goes on with that while others have their turn. */
+  /** Sends the entries that wait. Resolves after a while even if some are left; these are sent beside other work. */
   async #sendFirst(shared: NodeStream): Promise<void> {
     const pause = sleep(LONGEST_SENDING_MS, undefined, { ref: false });
     await Promise.race([shared.send(this.#store), pause]);
@@ -376,7 +376,7 @@ export class ClusterNode implements StoreOwner {
   async #beat(): Promise<void> {
     if (!this.#isUp || this.#isClosed) return this.#parts.changed();
     const all = [...this.#streams.values()];
-    // What one of them needs may be in a part of the store that is away.
+    // Each step is tried by itself: it may need a part of the store that cannot be reached.
     let isFine = await this.#trying(() => this.#show(all));
     if (this.#beats % SELDOM === 0) isFine = (await this.#trying(() => this.#checkPolicy())) && isFine;
     for (const shared of all) isFine = (await this.#trying(() => this.#look(shared), shared)) && isFine;
@@ -386,7 +386,7 @@ export class ClusterNode implements StoreOwner {
     this.#parts.changed();
   }
 
-  /** Gives a sign of life. */
+  /** Sends the heartbeat, and learns what the store tells in return. */
   async #show(all: readonly NodeStream[]): Promise<void> {
     const { nodeId, incarnation, plan, facts: tell } = this.#parts;
     const digests = new Map([
@@ -400,14 +400,14 @@ export class ClusterNode implements StoreOwner {
     await this.#learnMembers(this.#heard);
   }
 
-  /** Compares a stream with what the store has, and sends what the store has refused before. */
+  /** Compares a stream with the store, and sends entries that the store has refused before. */
   async #look(shared: NodeStream): Promise<void> {
     if (shared.position === undefined || !this.#begun.has(shared)) return this.#begin(shared, this.#epoch);
     if (!(await shared.verify(this.#store))) this.#store.readAnew();
     await this.#sendFirst(shared);
   }
 
-  /** In a large cluster the list is too long to be read by everybody at each heartbeat. */
+  /** Reads the list of members. In a large cluster it is too long for every node to read at each heartbeat. */
   async #learnMembers({ members }: Heard): Promise<void> {
     this.#beats += 1;
     if (members > FEW_MEMBERS && this.#beats % SELDOM !== 1) return;
@@ -438,7 +438,7 @@ export class ClusterNode implements StoreOwner {
     if (this.#evicts !== undefined && this.#policy !== former) this.#warnings.write('error', this.#evicts);
   }
 
-  /** Runs something that needs the store. False if the store has failed; that is logged unless its connection was lost. */
+  /** Runs a step that needs the store. Returns false if it fails, and logs that unless the connection was lost. */
   async #trying(act: () => Promise<void>, shared?: NodeStream): Promise<boolean> {
     try {
       await act();

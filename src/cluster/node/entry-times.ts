@@ -1,18 +1,18 @@
 import { madeMsOf, type SealedEntry } from '../stores/index.ts';
 
 /**
- * How much older an entry may be than those before it: nodes know the clock of the store but roughly, and an entry that is sent
- * waits for those of other nodes. Whoever writes into the store without the secret can repeat a genuine entry for so long.
+ * How much older an entry may be than those before it. Nodes know the clock of the store only roughly, and entries of
+ * other nodes may be stored first. For this time, a writer without the secret can repeat a genuine entry.
  */
 const LIFE_MS = 120_000;
 
-/** The clock of the store, and what the times say at which entries of one stream were sealed. */
+/** The clock of the store, and the latest time at which an entry of one stream was sealed. */
 export class EntryTimes {
   #storeMs = Date.now();
   #atMs = performance.now();
   #newestMs = 0;
 
-  /** The store has told its clock. */
+  /** Sets the clock of the store. */
   told(nowMs: number): void {
     this.#storeMs = nowMs;
     this.#atMs = performance.now();
@@ -26,9 +26,9 @@ export class EntryTimes {
     this.#newestMs = Math.max(this.#newestMs, madeMsOf(entry));
   }
 
-  /** Tells whether the entry is too old to stand behind those that were remembered: it was taken from elsewhere. */
+  /** Tells whether the entry is too old to follow those that were remembered: somebody has put it back. */
   isPutBack(entry: SealedEntry): boolean {
-    // Where the clock of the store was set back, new entries are older than old ones.
+    // If the clock of the store was set back, new entries have earlier times than old ones.
     const newestMs = Math.min(this.#newestMs, this.nowMs + LIFE_MS);
     return isOlder(madeMsOf(entry), newestMs);
   }

@@ -1,7 +1,7 @@
 import { type KeyWrite, madeMsOf, type SealedEntry } from '../stores/index.ts';
 import { isOlder } from './entry-times.ts';
 
-/** Keys that are remembered, those that were written last. */
+/** Maximum keys that are remembered: those that were written last. */
 const MOST_KEYS = 100_000;
 
 interface HeldKey {
@@ -10,7 +10,7 @@ interface HeldKey {
   readonly madeMs: number;
 }
 
-/** By which entry this node has each key: an older one that the store gives later was put back there. */
+/** The entry by which this node has each key. If the store gives an older one later, somebody has put it back. */
 export class HeldKeys {
   readonly #keys = new Map<string, HeldKey>();
 
@@ -27,7 +27,7 @@ export class HeldKeys {
     return this.#keys.get(key)?.isDeleted === true;
   }
 
-  /** `wasHere`: this node has had the entry, or a later one of its origin. */
+  /** Tells whether the entry is older than the held one. `wasHere`: it, or a later one of its origin, was read. */
   isOlder(key: string, entry: SealedEntry, wasHere: boolean): boolean {
     const held = this.#keys.get(key);
     if (!held || held.mac === entry.mac) return false;

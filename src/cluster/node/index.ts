@@ -4,4 +4,4 @@ export { knownMember, type NodeFacts } from './members.ts';
 export { clusterMetrics, showCluster } from './metrics.ts';
 export { keptNodeId, NODE_ID } from './node-id.ts';
 export { type ClusterRecord, type ClusterStatus, conflictText, subjectText } from './status.ts';
-export type { ConfirmedEntry, ForeignEntry, Gap, Subject, Taken } from './subject.ts';
+export type { AcknowledgedEntry, RemoteEntry, Gap, Subject, Taken } from './subject.ts';

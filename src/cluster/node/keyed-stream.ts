@@ -19,47 +19,47 @@ import { ReadPosition } from './read-position.ts';
 import { SeenEntries } from './seen-entries.ts';
 import type { Gap } from './subject.ts';
 
-/** Changes of one call to the store, and their characters, unless a single one has more: the call must end in time on a slow line. */
+/** Maximum changes, and characters, of a call to the store, which must end in time. A larger change is sent alone. */
 const MOST_SENT = 64;
 const MOST_SENT_CHARACTERS = 131_072;
-/** Entries that are applied in one go: a lock is held meanwhile. */
+/** Maximum entries that are applied in one go: a lock is held meanwhile. */
 const MOST_APPLIED = 250;
-/** So long a change that the store has confirmed is remembered: a store that fails over may have lost it. */
+/** How long an acknowledged change is remembered: a store that fails over may have lost it. */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 10_000;
 const MOST_KEPT_CHARACTERS = 8_388_608;
-/** Keys that are read of one stream, some perhaps twice: beyond, somebody else writes into the store. */
+/** Maximum keys that are read of one stream, some perhaps twice. If there are more, they are not those of nodes. */
 const MOST_KEYS = 2_000_000;
-/** The lock of a zone may be held for a moment. */
+/** Attempts to apply states: the lock of a zone may be held for a moment. */
 const ATTEMPTS = 10;
 
-/** A change that the store had confirmed. */
-interface Confirmed {
+/** A local change that the store has acknowledged. */
+interface SentChange {
   readonly change: KeyChange;
   readonly mac: string;
   readonly atMs: number;
 }
 
-/** What the store has of a key that it had confirmed a change of. */
-interface Held extends Pick<KeyState, 'counter' | 'isOwn'> {
+/** The present entry of a key in the store, of which a local change was acknowledged. */
+interface KeyInStore extends Pick<KeyState, 'counter' | 'isOwn'> {
   readonly mac: string;
 }
 
-/** A genuine entry, and what it says. */
+/** A genuine entry, and the state of a key that it sets. */
 interface ReadState {
   readonly entry: StoredEntry;
   readonly state: KeyState;
 }
 
-/** A stream of entries that set keys: what counts is the last one of each. After a gap, all keys are read again. */
+/** A stream of entries that set keys. The last entry of each key counts. After a gap, all keys are read again. */
 export class KeyedStream implements NodeStream {
   readonly subject: KeyedSubject;
   readonly #parts: StreamParts;
   readonly #position = new ReadPosition();
   readonly #seen = new SeenEntries();
-  /** By key, the oldest first. */
-  readonly #confirmed = new Map<string, Confirmed>();
-  #confirmedCharacters = 0;
+  /** Acknowledged changes by key, the oldest first. */
+  readonly #acknowledged = new Map<string, SentChange>();
+  #acknowledgedCharacters = 0;
   readonly #times = new EntryTimes();
   readonly #held = new HeldKeys();
   #maySend = false;
@@ -95,11 +95,11 @@ export class KeyedStream implements NodeStream {
   }
 
   drop(): void {
-    // What waits is where it was changed.
+    // The subject keeps the changes that wait.
   }
 
   collect(): void {
-    // The same.
+    // The subject keeps them.
   }
 
   begin(store: ClusterStore): Promise<void> {
@@ -112,7 +112,7 @@ export class KeyedStream implements NodeStream {
     const state = await store.look(this.subject.stream, this.#asked(position));
     const { counter, oldest, nowMs, birth } = state;
     this.#times.told(nowMs);
-    // Reading has gone on meanwhile.
+    // Entries were read meanwhile: the state is out of date.
     if (this.#position.counter !== position) return true;
     const standing = this.#position.standing(state, this.subject.birth);
     if (this.subject.birth === 0) this.subject.birth = birth;
@@ -125,7 +125,7 @@ export class KeyedStream implements NodeStream {
   }
 
   send(store: ClusterStore): Promise<void> {
-    // What is confirmed while all keys are read would be newer than what was read.
+    // A change acknowledged while all keys are read would be newer than the keys that were read.
     if (!this.#maySend || this.#reading) return Promise.resolve();
     this.#sending ??= this.#send(store).finally(() => (this.#sending = undefined));
     return this.#sending;
@@ -154,18 +154,18 @@ export class KeyedStream implements NodeStream {
     return this.#reading;
   }
 
-  /** Takes over the keys that the store has, and gives up those that it has not. */
+  /** Takes over the keys of the store. Others are removed or, if the store was emptied, sent again. */
   async #readKeys(store: ClusterStore): Promise<void> {
     const { stream } = this.subject;
     await this.#sending?.catch(() => undefined);
     const { counter, nowMs, birth } = await store.look(stream, this.#asked(0));
     this.#times.told(nowMs);
-    // Who empties a store must not empty all nodes, and others may have written into it since.
+    // An emptied store must not empty the nodes. Its birth shows this even if nodes have written to it since.
     const isEmptied = counter === 0 || ![0, birth].includes(this.subject.birth);
     if (isEmptied) await this.#now(() => this.subject.forget() || undefined);
     const live = new Set<string>();
     const putBack = new Set<string>();
-    const held = new Map<string, Held>();
+    const held = new Map<string, KeyInStore>();
     let scanned = 0;
     for (let from: string | undefined = '0'; from !== undefined;) {
       const { entries, next } = await store.keys(stream, from);
@@ -174,10 +174,10 @@ export class KeyedStream implements NodeStream {
       const found = entries.flatMap((entry) => this.#unlessPutBack(entry, putBack));
       for (const { entry, state } of found) {
         this.#held.hold(state, entry);
-        // What was written meanwhile comes by the stream, with what is missing before it.
+        // A later entry is read once more from the stream, with all that precede it.
         if (entry.counter <= counter) this.#seen.add(entry);
         if (state.value !== undefined) live.add(state.key);
-        if (this.#confirmed.has(state.key)) held.set(state.key, { ...state, mac: entry.mac });
+        if (this.#acknowledged.has(state.key)) held.set(state.key, { ...state, mac: entry.mac });
       }
       if (scanned > MOST_KEYS) throw new StoreRefused(`it has more than ${MOST_KEYS} keys`);
       await this.#applied(found.map(({ state }) => state));
@@ -193,7 +193,7 @@ export class KeyedStream implements NodeStream {
     this.#position.hasAll();
   }
 
-  /** The state of an entry, unless it is an older one of its key: those keys are noted, and what is here counts. */
+  /** Returns the state of an entry. If this node has a newer entry of the key, adds the key to `putBack` instead. */
   #unlessPutBack(entry: StoredEntry, putBack: Set<string>): readonly ReadState[] {
     const [read] = this.#stateOf(entry);
     if (!read) return [];
@@ -204,7 +204,7 @@ export class KeyedStream implements NodeStream {
     return [];
   }
 
-  /** What is here goes to the store again, so that nodes that begin do not take over what was put back. */
+  /** Sends the values of this node again, so that new nodes do not take over old ones that somebody put back. */
   async #repair(putBack: ReadonlySet<string>): Promise<void> {
     if (putBack.size === 0) return;
     await this.#now(() => this.subject.repair(putBack) || undefined);
@@ -212,9 +212,9 @@ export class KeyedStream implements NodeStream {
     for (const key of putBack) if (this.#held.isDeleted(key)) this.subject.renew({ key, ...deleted });
   }
 
-  /** The store had these and has others now, which are no later ones: it has failed over, and they are sent again. */
-  #renewLost(held: ReadonlyMap<string, Held>, isEmptied: boolean): void {
-    for (const [key, { change, mac, atMs }] of this.#confirmed) {
+  /** Makes acknowledged changes again that the store lost in a failover: it has no entry of the key or an older one. */
+  #renewLost(held: ReadonlyMap<string, KeyInStore>, isEmptied: boolean): void {
+    for (const [key, { change, mac, atMs }] of this.#acknowledged) {
       const { counter = 0, mac: other = '', isOwn = false } = held.get(key) ?? {};
       const leftMs = change.ttlMs - Math.ceil(performance.now() - atMs);
       const isOver = change.ttlMs > 0 && leftMs <= 0;
@@ -222,7 +222,7 @@ export class KeyedStream implements NodeStream {
       if (mac === other || isLater || isOver) continue;
       this.subject.renew({ ...change, ttlMs: Math.max(0, leftMs) });
     }
-    for (const key of this.#confirmed.keys()) this.#forget(key);
+    for (const key of this.#acknowledged.keys()) this.#forget(key);
   }
 
   async #send(store: ClusterStore): Promise<void> {
@@ -242,34 +242,35 @@ export class KeyedStream implements NodeStream {
       const counters = await store.write(stream, entries);
       counts.sent(counters.filter((counter) => counter > 0).length);
       for (const [at, change] of changes.entries()) {
-        if ((counters[at] ?? 0) > 0) this.#isConfirmed(change, entries[at] as SealedEntry);
-        else if (this.subject.overtaken(change)) counts.conflict(stream, change.key);
+        if ((counters[at] ?? 0) > 0) this.#isAcknowledged(change, entries[at] as SealedEntry);
+        else if (this.subject.superseded(change)) counts.conflict(stream, change.key);
       }
     }
   }
 
-  #isConfirmed(change: KeyChange, entry: SealedEntry): void {
+  #isAcknowledged(change: KeyChange, entry: SealedEntry): void {
     const { mac } = entry;
     const nowMs = performance.now();
     this.#held.hold(change, entry);
-    this.subject.confirmed(change);
+    this.subject.acknowledged(change);
     this.#forget(change.key);
-    this.#confirmed.set(change.key, { change, mac, atMs: nowMs });
-    this.#confirmedCharacters += charactersOf(change);
-    for (const [key, { atMs }] of this.#confirmed) {
-      const fits = this.#confirmed.size <= MOST_KEPT && this.#confirmedCharacters <= MOST_KEPT_CHARACTERS;
+    this.#acknowledged.set(change.key, { change, mac, atMs: nowMs });
+    this.#acknowledgedCharacters += charactersOf(change);
+    for (const [key, { atMs }] of this.#acknowledged) {
+      const fits =
+        this.#acknowledged.size <= MOST_KEPT && this.#acknowledgedCharacters <= MOST_KEPT_CHARACTERS;
       if (nowMs - atMs < KEPT_MS && fits) return;
       this.#forget(key);
     }
   }
 
   #forget(key: string): void {
-    const confirmed = this.#confirmed.get(key);
-    if (confirmed) this.#confirmedCharacters -= charactersOf(confirmed.change);
-    this.#confirmed.delete(key);
+    const acknowledged = this.#acknowledged.get(key);
+    if (acknowledged) this.#acknowledgedCharacters -= charactersOf(acknowledged.change);
+    this.#acknowledged.delete(key);
   }
 
-  /** Applies some entries. False: they have to be read again. */
+  /** Applies some entries. Returns false if they have to be read again. */
   #apply(entries: readonly StoredEntry[]): boolean {
     const now = new SeenEntries();
     const fresh: StoredEntry[] = [];
@@ -290,12 +291,12 @@ export class KeyedStream implements NodeStream {
       now.add(entry);
       fresh.push(entry);
       states.push(read.state);
-      // Only what nobody has written over is to be sent again.
+      // A change that another node has overwritten must not be sent again.
       this.#forget(read.state.key);
     }
-    const overtaken = this.subject.apply(states, position);
-    if (!overtaken) return false;
-    this.#tellConflicts(overtaken);
+    const superseded = this.subject.apply(states, position);
+    if (!superseded) return false;
+    this.#tellConflicts(superseded);
     for (const [at, entry] of fresh.entries()) {
       this.#seen.add(entry);
       this.#held.hold(states[at] as KeyState, entry);
@@ -317,7 +318,7 @@ export class KeyedStream implements NodeStream {
     await nextTurn();
   }
 
-  /** Does something that is not possible at each moment. */
+  /** Repeats `act` until it returns a value. Throws `StoreLost` if it does not in several attempts. */
   async #now<T>(act: () => T | undefined): Promise<T> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const done = act();
@@ -331,7 +332,7 @@ export class KeyedStream implements NodeStream {
     for (const key of keys) this.#parts.counts.conflict(this.subject.stream, key);
   }
 
-  /** What an entry says; nothing if it is not genuine. */
+  /** Returns the state that an entry sets; an empty list if the entry is rejected. */
   #stateOf(entry: StoredEntry): readonly ReadState[] {
     const { nodeId, seal, counts } = this.#parts;
     const { stream, incarnation } = this.subject;
@@ -344,7 +345,7 @@ export class KeyedStream implements NodeStream {
     return [{ entry, state: { ...this.#left(write, entry), counter: entry.counter, isOwn } }];
   }
 
-  /** A key whose time is over is one that was deleted. */
+  /** Returns a write with the time that is left. A key whose time is over is returned as deleted. */
   #left({ key, value, ttlMs }: KeyWrite, { storedMs = 0 }: StoredEntry): Omit<KeyWrite, 'seen'> {
     if (ttlMs === 0) return { key, value, ttlMs };
     const ageMs = this.#times.nowMs - storedMs;
@@ -356,7 +357,7 @@ export class KeyedStream implements NodeStream {
     return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
   }
 
-  /** What was missed is in the keys, which have to be read. */
+  /** Reports a gap, and lets all keys be read: they contain what was missed. */
   #missed(gap: Gap): void {
     this.gaps += 1;
     this.#parts.counts.keysMissed(this.subject.stream, gap);

@@ -1,58 +1,58 @@
 import type { KeyWrite } from '../stores/index.ts';
 
-/** A key that was changed here, as it is now. */
+/** A local change: a key that was changed on this node, with its present value. */
 export interface KeyChange extends KeyWrite {
-  /** Grows with each change of this incarnation; another change of the key has another one. */
+  /** Grows with each local change of this incarnation, also with another one of the same key. */
   readonly sequence: number;
 }
 
-/** What another node has made of a key, or this one before. */
+/** The state of a key in the store, as another node or this one has set it. */
 export interface KeyState extends Omit<KeyWrite, 'seen'> {
-  /** The time that is left. */
+  /** The time that is left; 0: the key does not expire. */
   readonly ttlMs: number;
   readonly counter: number;
-  /** This incarnation has written it. */
+  /** The entry was written by this incarnation of the node. */
   readonly isOwn: boolean;
 }
 
 /**
- * Values by key that all nodes end up with, as one node sees them: it changes them at once, and gives its change up if the store had
- * taken a later one of another node by then.
+ * The keys of a stream on one node. In the end all nodes have the same values. A local change takes effect at once.
+ * It is superseded if the store has taken an entry of another node by then that the change has not seen.
  */
 export interface KeyedSubject {
-  /** `di:flags` */
+  /** The name of the stream, such as `di:flags`. */
   readonly stream: string;
-  /** Of the parameters that must be the same on all nodes. */
+  /** The digest of the parameters that must be the same on all nodes. */
   readonly digest: string;
-  /** Identifies the memory that the sequences count in. */
+  /** Identifies the memory in which sequences are counted. */
   readonly incarnation: string;
-  /** The birth of the stream, as the store told it when all keys were read; 0: they were not. It is kept with the keys. */
+  /** The birth of the stream when all keys were read; 0: they never were. It is kept together with the keys. */
   birth: number;
   /** Calls `listener` when there may be changes. Returns the function that ends it. */
   watch(listener: () => void): () => void;
-  /** The changes that wait for the store, by ascending sequence: all below the last one given. They wait until they are settled. */
+  /** Returns the first `most` local changes that wait for the store, by ascending sequence. They wait until settled. */
   changes(most: number): readonly KeyChange[];
-  /** The store has the change. */
-  confirmed(change: KeyChange): void;
-  /** The store has refused the change. False: the key has changed since, or has been overtaken already. Else it does not wait any more. */
-  overtaken(change: KeyChange): boolean;
-  /** The store has lost what it had confirmed: the change is made again, unless a later one waits. */
+  /** Called when the store has acknowledged the change. */
+  acknowledged(change: KeyChange): void;
+  /** Gives up a change that the store refused. Returns false if the key has changed since, or is superseded already. */
+  superseded(change: KeyChange): boolean;
+  /** Makes an acknowledged change again that the store has lost, unless a later one waits. */
   renew(change: KeyChange): void;
-  /** The store was emptied: what was seen of it is not what it has now. False: not now. */
+  /** Forgets which counters were seen, since the store was emptied. Returns false if that is not possible now. */
   forget(): boolean;
-  /** Tells whether this may be applied. */
+  /** Tells whether the write may be applied. */
   accepts(write: KeyWrite): boolean;
   /**
-   * Applies what the store has, in order; then this node has the stream up to `position`, and a change that is made now has seen that.
-   * Without one, these are some of all keys as the store has them, whatever counter was applied before. A change that waits is given up
-   * for a state that it has not seen and that is not own. Returns the keys of those, unless the state has the same value; `undefined`:
-   * not now, and all must come again.
+   * Applies states in order. With a `position` they are the next ones of the stream; later local changes have seen it
+   * up to there. Without, they are some of all keys of the store, and are applied whatever their counters are. A change
+   * that waits is superseded by a state that it has not seen and that is not own. Returns the keys of such changes,
+   * unless the value is the same; `undefined` if nothing can be applied now: all states must be given again.
    */
   apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined;
-  /** The store has no other keys than these: others go, unless they wait. False: not now. */
+  /** Removes all keys but these and those that wait. Returns false if that is not possible now. */
   keepOnly(keys: ReadonlySet<string>): boolean;
-  /** The store has older values of these keys, which were applied nowhere here: what is here waits for it again, having seen them. False: not now. */
+  /** Lets these keys wait again, as changes that have seen the older values of the store. False: not possible now. */
   repair(keys: ReadonlySet<string>): boolean;
-  /** The store was emptied, and has these keys by now: others wait for it again, as having seen nothing. False: not now. */
+  /** Lets all other keys wait again, as changes that have seen nothing of an emptied store. False: not possible now. */
   renewOthers(keys: ReadonlySet<string>): boolean;
 }

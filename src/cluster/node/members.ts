@@ -1,33 +1,33 @@
 import type { Conflict, Member } from '../stores/index.ts';
 import type { MemberStatus } from './status.ts';
 
-/** Of a node; all of them are in its log. */
+/** Maximum conflicts that are shown of a node; its log has all of them. */
 const MOST_CONFLICTS = 20;
-/** Characters of what a node says. */
+/** Maximum characters of a text that a node tells. */
 const LONGEST_TEXT = 64;
 
-/** What a node tells the others of itself. */
+/** The facts that a node tells the others with its heartbeat. */
 export interface NodeFacts {
   readonly version: string;
-  /** Identifies the configuration that it serves; nodes with the same one tell the same. */
+  /** Identifies the configuration that the node serves; equal configurations have equal texts. */
   readonly configuration: string;
-  /** How long it has served that. */
+  /** How long the node has served it. */
   readonly loadedAgeMs: number;
 }
 
-/** A node with what it tells the others. */
+/** A node and the facts that it tells the others. */
 export interface KnownMember extends Pick<Member, 'nodeId' | 'ageMs'>, NodeFacts {
-  /** What it shares with other parameters than another node: of the two only one hears of that from the store. */
+  /** Streams whose parameters differ from those of another node; the store tells only one of the two nodes. */
   readonly differs: readonly string[];
 }
 
-/** Writes what a node tells the others with its sign of life. */
+/** Returns the JSON that a node sends with its heartbeat. */
 export function factsText(facts: NodeFacts, conflicts: readonly Conflict[]): string {
   const differs = conflicts.slice(0, MOST_CONFLICTS).map(({ stream }) => stream);
   return JSON.stringify({ ...facts, differs });
 }
 
-/** Reads what a node has told; anybody may have written it. */
+/** Reads a member from the store. Anybody may have written its facts, which are checked. */
 export function knownMember({ nodeId, ageMs, facts }: Member): KnownMember {
   const { version, configuration, loadedAgeMs, differs } = parsed(facts);
   const names: readonly unknown[] = Array.isArray(differs) ? differs.slice(0, MOST_CONFLICTS) : [];
@@ -41,7 +41,7 @@ export function knownMember({ nodeId, ageMs, facts }: Member): KnownMember {
   };
 }
 
-/** Gives the status of a member that was read some time ago. */
+/** Returns the status of a member that was read `readAgoMs` ago. */
 export function memberStatus(member: KnownMember, readAgoMs: number): MemberStatus {
   const ageMs = member.ageMs + readAgoMs;
   return {
@@ -55,14 +55,14 @@ export function memberStatus(member: KnownMember, readAgoMs: number): MemberStat
 
 interface ConflictSources {
   readonly nodeId: string;
-  /** What the node has heard from the store. */
+  /** The conflicts that the store has told this node. */
   readonly own: readonly Conflict[];
   readonly members: readonly KnownMember[];
-  /** The names of what the node shares. */
+  /** The names of all that the node shares, with a stream or without. */
   readonly shared: ReadonlySet<string>;
 }
 
-/** The differences between the parameters of a node and those of others, whichever of them has heard of it. */
+/** Returns the conflicts between a node and others, whichever of them was told by the store. */
 export function conflictsOf({ nodeId, own, members, shared }: ConflictSources): readonly Conflict[] {
   const known = new Set(own.map(({ stream }) => stream));
   const others = members

@@ -74,7 +74,7 @@ const LAG: Metric = {
 };
 const BUFFER: Metric = { name: 'gw_cluster_buffer_bytes', help: 'Bytes of entries that wait for the store.' };
 
-/** Shows what the node tells of itself. Returns the function that ends it. */
+/** Shows the status of a node as gauges. Returns the function that ends this. */
 export function showCluster(
   metrics: Counters,
   cluster: string,

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { ErrorLog } from '../../log/index.ts';
 import { systemFailure } from '../../system/index.ts';
 
-/** What a name of a node may be. */
+/** The form of the name of a node. */
 export const NODE_ID = /^[\w.-]{1,64}$/;
 
-/** Returns the name of a node that has none in its configuration, the same as at its last start if it could be kept. */
+/** Returns a name for a node without one in its configuration. It is kept in a file for the next start. */
 export function keptNodeId(statePath: string, log: ErrorLog): string {
   const path = join(statePath, 'node_id');
   try {

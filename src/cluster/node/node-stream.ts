@@ -1,7 +1,7 @@
 import type { ClusterStore, Seal, StoredEntry } from '../stores/index.ts';
 import type { Gap } from './subject.ts';
 
-/** What streams count and tell. */
+/** Counts and reports what happens to the streams of a node. */
 export interface StreamCounts {
   sent(count: number): void;
   received(count: number): void;
@@ -9,60 +9,60 @@ export interface StreamCounts {
   /** An entry was dropped: it is not genuine, or beyond the limits. */
   rejected(stream: string): void;
   gap(stream: string, gap: Gap): void;
-  /** What was read is not what the store has, or not all of it: it is read anew from an earlier entry on, or all keys are. */
+  /** The store has lost or replaced entries that were read: earlier ones are read again, or all keys. */
   resynced(): void;
-  /** A gap of a stream that cannot tell of it by itself. */
+  /** A gap of a stream of keys, whose subject cannot tell its users. */
   keysMissed(stream: string, gap: Gap): void;
   dropped(stream: string, count: number): void;
-  /** The store says that it has entries that were never sent. */
+  /** The store claims to have entries that were never sent. */
   forged(stream: string): void;
-  /** A change of a key that was made here was given up for another node's. */
+  /** A local change of a key was superseded. */
   conflict(stream: string, key: string): void;
 }
 
-/** What the streams of a node have in common. */
+/** The parts that all streams of a node have in common. */
 export interface StreamParts {
   readonly nodeId: string;
   readonly seal: Seal;
   readonly counts: StreamCounts;
 }
 
-/** One stream of the store on this node: what is made here goes out, what others have made comes in. */
+/** One stream of the store on this node: sends local entries, and applies remote ones. */
 export interface NodeStream {
   readonly subject: { readonly stream: string; readonly digest: string };
-  /** The counter of the last entry that was read; `undefined`: it has to begin (anew). */
+  /** The counter of the last entry that was read; `undefined`: the stream has to begin, or to begin again. */
   readonly position: number | undefined;
-  /** How many entries wait for the store. */
+  /** The number of entries that wait for the store; of keys, at most those of one call. */
   readonly waiting: number;
-  /** How often entries were missing. */
+  /** The number of gaps. */
   readonly gaps: number;
-  /** How long this node has not had all that the store has. */
+  /** Returns how long this node may have lacked entries of the store, in ms. */
   lagMs(nowMs: number): number;
-  /** The store cannot be asked. */
+  /** Called when the store cannot be reached. */
   interrupted(): void;
-  /** The store may have entries that were not read. */
+  /** Notes that the store may have entries that were not read. */
   isBehind(): void;
-  /** Gives up what waits for the store. */
+  /** Drops the entries that wait for the store; changes of keys stay in their subject. */
   drop(): void;
   /**
-   * Finds the counter to read from, each time that the store can be asked again. The store may have forgotten what it had
-   * confirmed. Rejects as the store does.
+   * Finds the counter to read from, each time that the store is reached again: it may have lost acknowledged entries.
+   * Rejects as the store does.
    */
   begin(store: ClusterStore): Promise<void>;
   /**
-   * Compares what the store has with what was read from it and sent to it. False: the store has more, as it had the last time, and
-   * nothing was read in between. Rejects as the store does.
+   * Compares the store with what was read from it and sent to it. Returns false if the store had more entries both this
+   * time and the last, and none was read in between. Rejects as the store does.
    */
   verify(store: ClusterStore): Promise<boolean>;
-  /** Sends what was made here, until nothing is left or the store fails: then it rejects as the store does. */
+  /** Sends local entries until none is left. Rejects as the store does. */
   send(store: ClusterStore): Promise<void>;
-  /** Takes over what was made here since the last call, also while the store cannot be asked. */
+  /** Takes the local entries since the last call from the subject, also while the store cannot be reached. */
   collect(): void;
-  /** Takes the entries of one read, which was behind a counter. */
+  /** Applies the entries of one read, which follow the counter `behind`. */
   receive(entries: readonly StoredEntry[], behind: number): Promise<void>;
 }
 
-/** The first and the last counter that are missing among entries; `undefined`: none is. */
+/** Returns the first and the last counter that are missing in entries; `undefined` if they are complete. */
 export function gapIn(entries: readonly StoredEntry[], behind: number): Gap | undefined {
   let last = behind;
   let gap: Gap | undefined;

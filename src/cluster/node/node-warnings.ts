@@ -4,12 +4,12 @@ import type { ClusterMetrics } from './metrics.ts';
 import type { StreamCounts } from './node-stream.ts';
 import type { Gap } from './subject.ts';
 
-/** Different warnings until the store is reached anew. */
+/** Maximum different warnings until the store is reached again. */
 const MOST_WARNED = 100;
-/** Conflicts that are logged between two heartbeats, and those that are announced: there are other events in the rings. */
+/** Maximum conflicts that are logged, and announced, between two heartbeats: the rings must have room for others. */
 const MOST_CONFLICTS = 10;
 const MOST_ANNOUNCED = 100;
-/** Characters of a key. */
+/** Maximum characters of a key that is shown. */
 const LONGEST_KEY = 200;
 
 interface WarningParts {
@@ -22,7 +22,7 @@ interface WarningParts {
   readonly changed: () => void;
 }
 
-/** What a node logs, counts, and tells the users of its rings; what happens again and again is logged once. */
+/** Logs and counts for a node, and tells the users of its rings. A warning that is repeated is logged once. */
 export class NodeWarnings implements StreamCounts {
   readonly #parts: WarningParts;
   /** Warnings that were logged. */
@@ -43,12 +43,12 @@ export class NodeWarnings implements StreamCounts {
     this.write('warn', message);
   }
 
-  /** The store is reached anew. */
+  /** Called when the store is reached again: each warning may be logged once more. */
   begin(): void {
     this.#warned.clear();
   }
 
-  /** With each heartbeat. */
+  /** Called with each heartbeat. Reports the number of conflicts beyond the limits. */
   beat(): void {
     const more = this.#conflicts - MOST_CONFLICTS;
     if (more > 0) this.write('warn', `${more} more changes of keys were given up`);
@@ -113,7 +113,7 @@ export class NodeWarnings implements StreamCounts {
   }
 }
 
-/** The beginning of a key, as much as fits an event. */
+/** Returns as much of the beginning of a key as an event can hold. */
 function shownKey(stream: string, key: string): string {
   let shown = key.slice(0, LONGEST_KEY);
   const isTooLarge = (): boolean =>

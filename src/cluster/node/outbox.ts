@@ -1,13 +1,13 @@
 import type { SealedEntry } from '../stores/index.ts';
 
-/** So long an entry that the store has confirmed is kept: a store that fails over may have lost it. */
+/** How long an acknowledged entry is kept: a store that fails over may have lost it. */
 const KEPT_MS = 60_000;
-/** Bytes of one call to the store, unless a single entry has more: on a slow line it must end within the time of a call. */
+/** Maximum bytes of one call to the store, which must end in time on a slow network. A larger entry is sent alone. */
 const MOST_CALLED_BYTES = 131_072;
-/** About what an entry takes in memory beside its texts. */
+/** About how many bytes of memory an entry takes beside its texts. */
 const ENTRY_BYTES = 200;
 
-/** Bytes that wait in the outboxes of a node together. If they are too many, the largest outbox gives: a flood drops itself only. */
+/** The bytes in all outboxes of a node. Beyond `most` the largest one drops entries, so a flood hits only itself. */
 export class OutboxBytes {
   waiting = 0;
   readonly most: number;
@@ -17,7 +17,7 @@ export class OutboxBytes {
     this.most = most;
   }
 
-  /** Makes room for what was added last. */
+  /** Makes room for the entry that was added last to this outbox. */
   fit(added: Outbox): void {
     this.#outboxes.add(added);
     while (this.waiting > this.most) {
@@ -32,21 +32,21 @@ export class OutboxBytes {
   }
 }
 
-interface Confirmed {
+interface SentEntry {
   readonly entry: SealedEntry;
   readonly atMs: number;
 }
 
-/** Entries on their way to the store, in their order. */
+/** The entries of one stream that wait for the store, in order, and those that it has acknowledged lately. */
 export class Outbox {
   readonly #bytes: OutboxBytes;
   readonly #dropped: () => void;
   #waiting: SealedEntry[] = [];
-  #confirmed: Confirmed[] = [];
-  #confirmedBytes = 0;
+  #acknowledged: SentEntry[] = [];
+  #acknowledgedBytes = 0;
   #waitingBytes = 0;
 
-  /** `dropped` is called for each entry that goes without the store having it. */
+  /** `dropped` is called for each entry that is dropped before the store has it. */
   constructor(bytes: OutboxBytes, dropped: () => void) {
     this.#bytes = bytes;
     this.#dropped = dropped;
@@ -56,12 +56,12 @@ export class Outbox {
     return this.#waiting.length;
   }
 
-  /** Of what waits. */
+  /** Bytes of the entries that wait. */
   get bytes(): number {
     return this.#waitingBytes;
   }
 
-  /** Adds an entry. The oldest ones of the largest outbox may have to go for it. */
+  /** Adds an entry. The oldest ones of the largest outbox may be dropped for it. */
   add(entry: SealedEntry): void {
     this.#waiting.push(entry);
     this.#count(bytesOf(entry));
@@ -75,7 +75,7 @@ export class Outbox {
     this.#dropped();
   }
 
-  /** The oldest entries, as many as one call to the store takes; they stay until they are confirmed. */
+  /** Returns the oldest entries, as many as one call to the store takes. They stay until they are acknowledged. */
   first(most: number): readonly SealedEntry[] {
     let bytes = 0;
     let count = 0;
@@ -87,30 +87,30 @@ export class Outbox {
     return this.#waiting.slice(0, count);
   }
 
-  /** The store has these entries. */
-  confirm(entries: readonly SealedEntry[], nowMs: number): void {
+  /** Called when the store has acknowledged these entries. */
+  acknowledge(entries: readonly SealedEntry[], nowMs: number): void {
     const last = entries.at(-1)?.sequence ?? 0;
     // Some of them may have been dropped meanwhile.
     const done = this.#waiting.findIndex(({ sequence }) => sequence > last);
     for (const entry of this.#waiting.splice(0, done < 0 ? this.#waiting.length : done)) {
       this.#count(-bytesOf(entry));
-      this.#confirmed.push({ entry, atMs: nowMs });
-      this.#confirmedBytes += bytesOf(entry);
+      this.#acknowledged.push({ entry, atMs: nowMs });
+      this.#acknowledgedBytes += bytesOf(entry);
     }
     this.#forget(nowMs);
   }
 
-  /** Confirmed entries beyond this sequence wait again: the store has lost them. Returns how many. */
+  /** Lets acknowledged entries beyond this sequence wait again, since the store has lost them. Returns their number. */
   restore(lastSequence: number): number {
-    const again = this.#confirmed
+    const again = this.#acknowledged
       .filter(({ entry }) => entry.sequence > lastSequence)
       .map(({ entry }) => entry);
     if (again.length === 0) return 0;
-    this.#confirmed = this.#confirmed.filter(({ entry }) => entry.sequence <= lastSequence);
+    this.#acknowledged = this.#acknowledged.filter(({ entry }) => entry.sequence <= lastSequence);
     this.#waiting = [...again, ...this.#waiting];
     for (const entry of again) {
       this.#count(bytesOf(entry));
-      this.#confirmedBytes -= bytesOf(entry);
+      this.#acknowledgedBytes -= bytesOf(entry);
     }
     return again.length;
   }
@@ -119,8 +119,8 @@ export class Outbox {
     this.#count(-this.#waitingBytes);
     this.#bytes.leave(this);
     this.#waiting = [];
-    this.#confirmed = [];
-    this.#confirmedBytes = 0;
+    this.#acknowledged = [];
+    this.#acknowledgedBytes = 0;
   }
 
   #count(bytes: number): void {
@@ -130,14 +130,14 @@ export class Outbox {
 
   #forget(nowMs: number): void {
     let old = 0;
-    while (old < this.#confirmed.length) {
-      const { entry, atMs } = this.#confirmed[old] as Confirmed;
-      if (nowMs - atMs < KEPT_MS && this.#confirmedBytes <= this.#bytes.most) break;
-      this.#confirmedBytes -= bytesOf(entry);
+    while (old < this.#acknowledged.length) {
+      const { entry, atMs } = this.#acknowledged[old] as SentEntry;
+      if (nowMs - atMs < KEPT_MS && this.#acknowledgedBytes <= this.#bytes.most) break;
+      this.#acknowledgedBytes -= bytesOf(entry);
       old += 1;
     }
     // A shift for each entry would copy the rest again and again.
-    if (old > 0) this.#confirmed.splice(0, old);
+    if (old > 0) this.#acknowledged.splice(0, old);
   }
 }
 

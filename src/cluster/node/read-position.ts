@@ -1,17 +1,17 @@
 import type { StoredEntry, StreamState } from '../stores/index.ts';
 
-/** Entries whose signatures are remembered. */
+/** Maximum entries whose signatures are remembered. */
 const MOST_MACS = 1_000;
 
 /**
- * What the store has of a stream, beside what was read of it: the same; more; less, since it has lost the last entries; other entries
- * at the same counters; or more, but not the next one any more.
+ * How the store compares with what was read of a stream. `less`: it has lost the last entries; `other`: it has other
+ * entries at the same counters; `trimmed`: it has more, but no longer the next one.
  */
 type Standing = 'same' | 'more' | 'less' | 'other' | 'trimmed';
 
-/** Up to where a stream was read, by which entries the store is known again, and since when there is more to read. */
+/** The position in a stream, signatures that show whether the store still has its entries, and the time of the lag. */
 export class ReadPosition {
-  /** The counter of the last entry that was read; `undefined`: reading has to begin (anew). */
+  /** The counter of the last entry that was read; `undefined`: reading has to begin, or to begin again. */
   counter: number | undefined;
   readonly #macs = new Map<number, string>();
   /** In `performance.now()`. */
@@ -19,7 +19,7 @@ export class ReadPosition {
   /** The position when the store was last found to have more. */
   #stuckAt: number | undefined;
 
-  /** The signature of an entry that was read lately. */
+  /** Returns the signature of an entry; `undefined` if it was not read lately. */
   macAt(counter: number): string | undefined {
     return this.#macs.get(counter);
   }
@@ -33,7 +33,7 @@ export class ReadPosition {
     this.#macs.delete(oldest as number);
   }
 
-  /** `state` is that of the entry at this position; `known` the birth of the stream that was read, 0 if it was not told. */
+  /** Compares the state of the store, asked for this position. `known`: the birth of the stream that was read, or 0. */
   standing({ counter, oldest, mac, birth }: StreamState, known: number): Standing {
     const position = this.counter ?? 0;
     const readMac = this.macAt(position);
@@ -44,7 +44,7 @@ export class ReadPosition {
     return counter > position ? 'more' : 'same';
   }
 
-  /** The store has more. That is usual once, while a read is on its way. False: nothing was read since the last call. */
+  /** Called when the store has more, as it may during a read. Returns false if none was read since the last call. */
   isReading(): boolean {
     const isStuck = this.#stuckAt === this.counter;
     this.#stuckAt = this.counter;
@@ -60,7 +60,7 @@ export class ReadPosition {
     this.#behindSinceMs = undefined;
   }
 
-  /** How long there may have been entries that were not read. */
+  /** Returns how long there may have been entries that were not read, in ms. */
   lagMs(nowMs: number): number {
     return this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs;
   }

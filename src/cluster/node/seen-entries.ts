@@ -1,11 +1,11 @@
 import type { SealedEntry } from '../stores/index.ts';
 
-/** Incarnations of one node that are remembered, the latest ones. */
+/** Maximum incarnations of one node that are remembered: those that were used last. */
 const MOST_INCARNATIONS = 64;
 
 /**
- * The last sequence of each node and incarnation. A node sends in the order of its sequences, and again only what the store has
- * lost: whatever is not beyond the last one has been here before.
+ * The last sequence of each node and incarnation. A node sends in the order of its sequences, and repeats only entries
+ * that the store has lost. An entry that is not beyond the last sequence has therefore been read before.
  */
 export class SeenEntries {
   readonly #byOrigin = new Map<string, Map<string, number>>();

@@ -12,24 +12,24 @@ import { gapIn, type NodeStream, type StreamParts } from './node-stream.ts';
 import { Outbox, type OutboxBytes } from './outbox.ts';
 import { ReadPosition } from './read-position.ts';
 import { SeenEntries } from './seen-entries.ts';
-import type { ForeignEntry, Gap, Subject } from './subject.ts';
+import type { RemoteEntry, Gap, Subject } from './subject.ts';
 
-/** Entries of one call to the store. */
+/** Maximum entries of one call to the store. */
 const MOST_SENT = 256;
-/** Entries that are applied in one go: a lock is held meanwhile, and what this node makes must not be overwritten untaken. */
+/** Maximum entries applied in one go: a lock is held, and local entries must be taken before they are overwritten. */
 const MOST_APPLIED = 250;
-/** A read that gives so many of a stream may have left some. */
+/** A read that returns this many entries of a stream may have left some in the store. */
 const MANY_READ = 100;
-/** Entries by which a node that goes on knows what it has had. */
+/** Number of last entries from which a node that resumes learns which ones it has had. */
 const MOST_RECALLED = 1_000;
-/** When the store has other entries than those that were read, so many counters are read again. */
+/** How many counters are read again when the store has other entries than those that were read. */
 const REREAD = 10_000;
 
 interface SharedStreamParts extends StreamParts {
   readonly bytes: OutboxBytes;
 }
 
-/** A stream of entries of which each is something that has happened: all of them count. */
+/** A stream of events: every entry counts. */
 export class SharedStream implements NodeStream {
   readonly subject: Subject;
   readonly #parts: SharedStreamParts;
@@ -37,15 +37,15 @@ export class SharedStream implements NodeStream {
   readonly #seen = new SeenEntries();
   readonly #position = new ReadPosition();
   readonly #times = new EntryTimes();
-  /** Of the stream that the position is in; 0: it was not told. */
+  /** The birth of the stream that the position belongs to; 0: it is unknown. */
   #birth = 0;
-  /** What the store has lost comes first: it takes no entry behind a later one of the same node. */
+  /** False until lost entries wait again: the store takes no entry after a later one of the same node. */
   #maySend = false;
   #beginning: Promise<void> | undefined;
   #sending: Promise<void> | undefined;
-  /** The last sequence that was sent, whatever became of it. */
+  /** The last sequence that was sent, acknowledged or not. */
   #tried = 0;
-  /** How many entries had to be dropped since that was told. */
+  /** The number of dropped entries that users were not told of yet. */
   #untold = 0;
   gaps = 0;
 
@@ -90,10 +90,10 @@ export class SharedStream implements NodeStream {
     const position = this.#position.counter ?? 0;
     const state = await store.look(this.subject.stream, this.#asked(position));
     this.#times.told(state.nowMs);
-    // Reading has gone on meanwhile.
+    // Entries were read meanwhile: the state is out of date.
     if (this.#position.counter !== position) return true;
     const isReading = await this.#compare(store, state, position);
-    // Not before a gap was told: until then the position is one of the stream before.
+    // Only after a gap was told: until then the position belongs to the former stream.
     this.#birth = state.birth;
     if (this.subject.birth !== undefined) this.subject.birth = state.birth;
     return isReading;
@@ -127,7 +127,7 @@ export class SharedStream implements NodeStream {
     if (gap) this.#told(gap);
   }
 
-  /** Applies some entries. False: they have to be read again. */
+  /** Applies some entries. Returns false if they have to be read again. */
   #apply(entries: readonly StoredEntry[]): boolean {
     const behind = this.#position.counter ?? 0;
     const [fresh, own] = [[] as StoredEntry[], [] as StoredEntry[]];
@@ -143,11 +143,11 @@ export class SharedStream implements NodeStream {
       else if (kind === 'new') fresh.push(entry);
       if (kind === 'new') now.add(entry);
     }
-    // What is received must not overwrite what was not taken yet.
+    // Remote entries must not overwrite local ones that were not taken yet.
     this.collect();
-    if (own.length > 0) this.subject.confirmed(own);
-    if (!this.subject.apply(fresh.map(foreign), position, behind)) {
-      // Another worker may have gone on with the stream.
+    if (own.length > 0) this.subject.acknowledged(own);
+    if (!this.subject.apply(fresh.map(remote), position, behind)) {
+      // Another worker may have read on meanwhile.
       this.#position.counter = this.subject.position ?? behind;
       return false;
     }
@@ -175,22 +175,22 @@ export class SharedStream implements NodeStream {
       if (entries.length === 0) return;
       const isNew = (entries[0] as SealedEntry).sequence > this.#tried;
       this.#tried = Math.max(this.#tried, entries.at(-1)?.sequence ?? 0);
-      this.#confirm(entries, {
+      this.#acknowledge(entries, {
         counters: await store.append(this.subject.stream, this.#sealed(entries)),
         isNew,
       });
-      // Not before the store takes entries again: it would be one more that has to wait.
+      // Only once the store takes entries again: this adds an entry, which would have to wait, too.
       const lost = this.#untold;
       this.#untold = 0;
       if (lost > 0) this.subject.tellLost(lost);
     }
   }
 
-  /** False: as `verify`. */
+  /** Acts on how the stream differs from the store. Returns what `verify` does. */
   async #compare(store: ClusterStore, state: StreamState, position: number): Promise<boolean> {
     const { counter, oldest, lastSequence } = state;
     const standing = this.#position.standing(state, this.subject.birth ?? this.#birth);
-    // At other times what the store does not have may have been confirmed since it was asked.
+    // In other cases entries beyond that sequence may have been acknowledged since the store was asked.
     if (!this.#maySend || standing === 'less' || standing === 'other') this.#outbox.restore(lastSequence);
     if (standing === 'less') await this.#goBack(store, { from: counter + 1, to: position });
     else if (standing === 'other') this.#reread(Math.max(oldest, position - REREAD));
@@ -202,7 +202,7 @@ export class SharedStream implements NodeStream {
     return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
   }
 
-  /** What an entry is to this node: one that it made itself, a new one of another node, or one to be dropped. */
+  /** Tells whether an entry is one of this node, a new one of another node, or one to be dropped. */
   #kindOf(entry: StoredEntry, now: SeenEntries): 'own' | 'new' | 'dropped' {
     const { nodeId, seal, counts } = this.#parts;
     const { stream, incarnation } = this.subject;
@@ -214,7 +214,7 @@ export class SharedStream implements NodeStream {
     return 'dropped';
   }
 
-  /** A node that begins takes over the last entries; one that goes on only learns what it has had. */
+  /** A new node applies the last entries. One that resumes only marks those up to its position as seen. */
   async #start(store: ClusterStore): Promise<void> {
     const { stream, history, position } = this.subject;
     const { entries, counter } = await store.tail(stream, Math.max(history, MOST_RECALLED));
@@ -231,16 +231,16 @@ export class SharedStream implements NodeStream {
     await this.verify(store);
   }
 
-  #confirm(
+  #acknowledge(
     entries: readonly SealedEntry[],
     { counters, isNew }: { readonly counters: readonly number[]; readonly isNew: boolean },
   ): void {
-    const confirmed = entries.map(({ sequence }, i) => ({ sequence, counter: counters[i] ?? 0 }));
-    const taken = confirmed.filter(({ counter }) => counter > 0);
-    this.#outbox.confirm(entries, performance.now());
+    const acknowledged = entries.map(({ sequence }, i) => ({ sequence, counter: counters[i] ?? 0 }));
+    const taken = acknowledged.filter(({ counter }) => counter > 0);
+    this.#outbox.acknowledge(entries, performance.now());
     this.#parts.counts.sent(taken.length);
-    // An entry that the store has had before learns its counter when it is read.
-    this.subject.confirmed(taken);
+    // The counter of an entry that the store had before is learnt when the entry is read.
+    this.subject.acknowledged(taken);
     if (isNew && taken.length < entries.length) {
       this.#parts.counts.forged(this.subject.stream);
       this.#parts.counts.dropped(this.subject.stream, entries.length - taken.length);
@@ -251,13 +251,13 @@ export class SharedStream implements NodeStream {
     return { ...entry, origin: this.#parts.nodeId, incarnation: this.subject.incarnation, mac: '' };
   }
 
-  /** Not before they are sent: what has waited for the store is no older than what others send then. */
+  /** Seals entries when they are sent: those that have waited must not be older than what other nodes send. */
   #sealed(entries: readonly SealedEntry[]): readonly SealedEntry[] {
     const seal = { ...this.#parts.seal, madeMs: this.#times.nowMs };
     return entries.map((entry) => sealEntry(seal, this.subject.stream, entry));
   }
 
-  /** The store has lost its last entries. What is before them may be other entries than those that were read. */
+  /** Goes back after the store has lost its last entries. Those before them may have been replaced, too. */
   async #goBack(store: ClusterStore, gap: Gap): Promise<void> {
     const last = gap.from - 1;
     const { mac, oldest } = await store.look(this.subject.stream, this.#asked(last));
@@ -267,7 +267,7 @@ export class SharedStream implements NodeStream {
     this.#goBackTo(last);
   }
 
-  /** What was read from this counter on is not what the store has: it is read again, and what is known is dropped. */
+  /** Reads again from a counter on, where the store has other entries. Those that are known are dropped then. */
   #reread(from: number): void {
     this.#told({ from, to: this.#position.counter ?? 0 });
     this.#goBackTo(from - 1);
@@ -278,7 +278,7 @@ export class SharedStream implements NodeStream {
     this.#moveTo(position);
   }
 
-  /** The store has dropped entries before they were read. */
+  /** Skips entries that the store has trimmed before they were read. */
   #skip(gap: Gap): void {
     this.#told(gap);
     this.#moveTo(gap.to);
@@ -296,6 +296,6 @@ export class SharedStream implements NodeStream {
   }
 }
 
-function foreign({ origin, sequence, fields, counter }: StoredEntry): ForeignEntry {
+function remote({ origin, sequence, fields, counter }: StoredEntry): RemoteEntry {
   return { origin, sequence, fields, counter };
 }

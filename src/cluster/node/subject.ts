@@ -1,67 +1,67 @@
-/** An entry that was made here, before it is signed. */
-interface OwnEntry {
-  /** Grows with each entry of this incarnation; there may be holes. */
+/** An entry that was made on this node, before it is sealed. */
+interface LocalEntry {
+  /** Grows with each entry of this incarnation; some numbers may be left out. */
   readonly sequence: number;
-  /** Names and values in turn. */
+  /** Names and values alternate. */
   readonly fields: readonly string[];
 }
 
-/** An entry of another node, or of this one before it was started again. */
-export interface ForeignEntry extends OwnEntry {
+/** A remote entry: one of another node, or of a former incarnation of this one. */
+export interface RemoteEntry extends LocalEntry {
   readonly origin: string;
   /** Its number in the stream. */
   readonly counter: number;
 }
 
-/** An own entry that the store has, and its number there. */
-export interface ConfirmedEntry {
+/** A local entry that the store has acknowledged, and its number in the stream. */
+export interface AcknowledgedEntry {
   readonly sequence: number;
   readonly counter: number;
 }
 
-/** The own entries since the last call. */
+/** The local entries since the last call. */
 export interface Taken {
-  readonly entries: readonly OwnEntry[];
-  /** How many others were overwritten before they could be taken. */
+  readonly entries: readonly LocalEntry[];
+  /** The number of other entries that were overwritten before they could be taken. */
   readonly lost: number;
 }
 
-/** What nodes tell each other about in one stream of the store, as one of them sees it. */
+/** One subject on one node: gives local entries to a stream of the store, and applies remote ones. */
 export interface Subject {
-  /** `ev:bus` */
+  /** The name of the stream, such as `ev:bus`. */
   readonly stream: string;
-  /** Of the parameters that must be the same on all nodes. */
+  /** The digest of the parameters that must be the same on all nodes. */
   readonly digest: string;
-  /** Identifies the memory that the sequences count in. */
+  /** Identifies the memory in which sequences are counted. */
   readonly incarnation: string;
-  /** This many of the last entries are applied on a node that begins. */
+  /** The number of last entries that a new node applies. */
   readonly history: number;
-  /** Up to which counter this node has the stream; `undefined`: it begins. */
+  /** The counter up to which this node has the stream; `undefined`: the node is new to it. */
   readonly position: number | undefined;
   /**
-   * The birth of the stream that the position is in, as the store told it; 0: it has not. Only where the position outlives the process:
-   * the store may be another one by then.
+   * The birth of the stream that the position belongs to; 0: it is unknown. Present only if the position outlives the
+   * process: the store may be another one by then.
    */
   birth?: number;
   /** Calls `listener` when there may be entries to take. Returns the function that ends it. */
   watch(listener: () => void): () => void;
   take(most: number): Taken;
-  /** The store has own entries. */
-  confirmed(entries: readonly ConfirmedEntry[]): void;
-  /** Tells whether these fields are an entry that may be applied. */
+  /** Called when the store has acknowledged local entries. */
+  acknowledged(entries: readonly AcknowledgedEntry[]): void;
+  /** Tells whether an entry with these fields may be applied. */
   accepts(fields: readonly string[]): boolean;
   /**
-   * Applies entries in their order, which are behind a counter; then this node has the stream up to `position`. False: not now, or
-   * the node is not at that counter: then all of them must come again.
+   * Applies the entries after the counter `behind`, in order; this node then has the stream up to `position`. Returns
+   * false if that is not possible now, or the node is not at `behind`: all entries must be given again.
    */
-  apply(entries: readonly ForeignEntry[], position: number, behind: number): boolean;
+  apply(entries: readonly RemoteEntry[], position: number, behind: number): boolean;
   /** Tells the users of this node that entries of the stream are missing. */
   tellGap(gap: Gap): void;
-  /** Tells the users of all nodes that entries made here never left. */
+  /** Tells the users of all nodes that entries of this node were dropped before the store had them. */
   tellLost(count: number): void;
 }
 
-/** Counters of a stream whose entries this node has not got, or that the store has lost. */
+/** The first and the last counter of entries that this node has missed, or that the store has lost. */
 export interface Gap {
   readonly from: number;
   readonly to: number;

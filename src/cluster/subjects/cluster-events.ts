@@ -30,17 +30,17 @@ export class ClusterEvents {
   /** Tells whether the store has an event that was published here, once that is certain or `timeout` has passed. */
   acknowledged(ring: Ring, generation: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const isConfirmed = (): boolean => (ring.read(generation)?.counter ?? 0) > 0;
+      const isAcknowledged = (): boolean => (ring.read(generation)?.counter ?? 0) > 0;
       const settle = (): void => {
         clearTimeout(timer);
         end();
-        resolve(isConfirmed());
+        resolve(isAcknowledged());
       };
       const timer = setTimeout(settle, this.#sharing.plan.timeoutMs);
       const end = ring.watch(() => {
-        if (isConfirmed()) settle();
+        if (isAcknowledged()) settle();
       });
-      if (isConfirmed()) settle();
+      if (isAcknowledged()) settle();
     });
   }
 

@@ -14,7 +14,7 @@ const SESSIONS_DROPPED: Metric = {
 };
 
 /** What a worker has learnt: addresses by session. */
-interface Noted {
+interface NotedSessions {
   readonly zone: string;
   readonly sessions: ReadonlyMap<string, string>;
 }
@@ -37,7 +37,7 @@ export class ClusterSessions {
 
   constructor(sharing: Sharing) {
     this.#sharing = sharing;
-    sharing.answer('sessions', (noted) => this.#add(noted as Noted));
+    sharing.answer('sessions', (noted) => this.#add(noted as NotedSessions));
   }
 
   /** Shares the sessions of an upstream. `digest`: of their parameters. Returns the function that ends it. */
@@ -90,7 +90,7 @@ export class ClusterSessions {
     for (const [zone, sessions] of all) void this.#handOver({ zone, sessions });
   }
 
-  async #handOver(noted: Noted): Promise<void> {
+  async #handOver(noted: NotedSessions): Promise<void> {
     try {
       await this.#sharing.ask('sessions', noted, HANDED_MS);
     } catch (error) {
@@ -102,7 +102,7 @@ export class ClusterSessions {
     }
   }
 
-  #add({ zone, sessions }: Noted): Promise<true> {
+  #add({ zone, sessions }: NotedSessions): Promise<true> {
     const subject = this.#subjects.get(zone);
     if (!subject) return Promise.reject(new CallLost(`no sessions of "${zone}" are shared`));
     subject.add(sessions);

@@ -43,12 +43,12 @@ export class DictionarySubject implements KeyedSubject {
     return found.map(({ value, ...change }) => ({ ...change, value: textOf(value) }));
   }
 
-  confirmed(change: KeyChange): void {
-    // If that is not possible, it is sent once more, and confirmed then.
+  acknowledged(change: KeyChange): void {
+    // If that is not possible, it is sent once more, and acknowledged then.
     unlessBusy(() => this.#entries.settle(change));
   }
 
-  overtaken(change: KeyChange): boolean {
+  superseded(change: KeyChange): boolean {
     return unlessBusy(() => this.#entries.settle(change)) === true;
   }
 

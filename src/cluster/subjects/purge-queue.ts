@@ -38,7 +38,7 @@ const LOADING_MS = 250;
 const EVERYTHING: PurgeList = { kind: 'prefix', texts: [''] };
 
 /** Purges that wait, each once. */
-interface Waiting {
+interface WaitingPurge {
   readonly zone: string;
   readonly kind: PurgeList['kind'];
   readonly texts: Set<string>;
@@ -47,7 +47,7 @@ interface Waiting {
 /** The purges of other nodes that are to be done here, and up to which counter they were, in a file. */
 export class PurgeQueue {
   readonly #parts: PurgeQueueParts;
-  #waiting = new Map<string, Waiting>();
+  #waiting = new Map<string, WaitingPurge>();
   #characters = 0;
   #empties = false;
   #taken: StreamPosition | undefined;
@@ -129,7 +129,7 @@ export class PurgeQueue {
     }
   }
 
-  async #purge({ zone, kind, texts }: Waiting): Promise<void> {
+  async #purge({ zone, kind, texts }: WaitingPurge): Promise<void> {
     const shared = this.#parts.shared().find(({ zones }) => zones.has(zone));
     const cache = shared?.caches.get(zone);
     if (!cache) return;

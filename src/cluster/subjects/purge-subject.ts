@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { PurgeList } from '../../zone/index.ts';
-import type { ForeignEntry, Subject, Taken } from '../node/index.ts';
+import type { RemoteEntry, Subject, Taken } from '../node/index.ts';
 import type { PurgeQueue, ZonePurge } from './purge-queue.ts';
 
 const KINDS: readonly string[] = ['key', 'prefix', 'tag', 'tag prefix'];
@@ -55,7 +55,7 @@ export class PurgeSubject implements Subject {
     return { entries, lost: 0 };
   }
 
-  confirmed(): void {
+  acknowledged(): void {
     // Nobody waits for it.
   }
 
@@ -63,7 +63,7 @@ export class PurgeSubject implements Subject {
     return isLost(fields) || purgeOf(fields) !== undefined;
   }
 
-  apply(entries: readonly ForeignEntry[], position: number): boolean {
+  apply(entries: readonly RemoteEntry[], position: number): boolean {
     const purges = entries.flatMap(({ fields }) => purgeOf(fields) ?? []);
     if (!this.#queue.add(purges, position)) return false;
     if (entries.some(({ fields }) => isLost(fields))) this.#queue.empty();

@@ -1,5 +1,5 @@
 import { EVENT_LIMITS, type Ring, type RingEntry } from '../../zone/index.ts';
-import type { ConfirmedEntry, ForeignEntry, Gap, Subject, Taken } from '../node/index.ts';
+import type { AcknowledgedEntry, RemoteEntry, Gap, Subject, Taken } from '../node/index.ts';
 
 interface RingSubjectParts {
   readonly zone: string;
@@ -28,8 +28,8 @@ export class RingSubject implements Subject {
   readonly #parts: RingSubjectParts;
   /** The last generation that was taken. */
   #taken: number;
-  /** Own generations that were taken and not confirmed yet. */
-  #unconfirmed: number[] = [];
+  /** Own generations that were taken and not acknowledged yet. */
+  #unacknowledged: number[] = [];
   /** Overwritten before anybody could take them. */
   #lost: number;
 
@@ -72,19 +72,19 @@ export class RingSubject implements Subject {
       else if (entry.origin === 0 && entry.counter === 0)
         entries.push({ sequence: entry.generation, fields: fieldsOf(entry) });
     }
-    for (const { sequence } of entries) this.#unconfirmed.push(sequence);
-    if (this.#unconfirmed.length === 0) this.#advance();
+    for (const { sequence } of entries) this.#unacknowledged.push(sequence);
+    if (this.#unacknowledged.length === 0) this.#advance();
     return { entries, lost };
   }
 
-  confirmed(entries: readonly ConfirmedEntry[]): void {
+  acknowledged(entries: readonly AcknowledgedEntry[]): void {
     const { ring } = this.#parts;
     const events = entries.map(({ sequence: generation, counter }) => ({ generation, counter }));
     for (let attempt = 0; attempt < ATTEMPTS && ring.confirm(events) === undefined; attempt += 1);
     const last = entries.at(-1)?.sequence ?? 0;
     // What comes before was dropped, which was told.
-    const left = this.#unconfirmed.findIndex((sequence) => sequence > last);
-    this.#unconfirmed = left < 0 ? [] : this.#unconfirmed.slice(left);
+    const left = this.#unacknowledged.findIndex((sequence) => sequence > last);
+    this.#unacknowledged = left < 0 ? [] : this.#unacknowledged.slice(left);
     this.#advance();
   }
 
@@ -92,7 +92,7 @@ export class RingSubject implements Subject {
     return eventOf(fields) !== undefined;
   }
 
-  apply(entries: readonly ForeignEntry[], position: number, behind: number): boolean {
+  apply(entries: readonly RemoteEntry[], position: number, behind: number): boolean {
     const { ring, originOf } = this.#parts;
     const events = entries.flatMap(({ fields, origin, sequence, counter }) => {
       const event = eventOf(fields);
@@ -129,7 +129,7 @@ export class RingSubject implements Subject {
 
   /** Notes in the ring what another worker would have to send. */
   #advance(): void {
-    this.#parts.ring.sharedUpTo(this.#unconfirmed[0] ?? this.#taken + 1);
+    this.#parts.ring.sharedUpTo(this.#unacknowledged[0] ?? this.#taken + 1);
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Sessions, UpstreamGroup } from '../../upstream/index.ts';
 import { DictionaryFault } from '../../zone/index.ts';
-import type { ConfirmedEntry, ForeignEntry, Subject, Taken } from '../node/index.ts';
+import type { AcknowledgedEntry, RemoteEntry, Subject, Taken } from '../node/index.ts';
 
 /** An upstream whose sessions the gateways share, as a worker has it. */
 export interface SessionGroup extends Pick<UpstreamGroup, 'peerAt'> {
@@ -24,8 +24,8 @@ const HISTORY = 2_000;
 const MOST_IN_ENTRY = 64;
 /** Sessions that a gateway tells in a second. */
 const MOST_PER_SECOND = 2_000;
-/** Entries that the store has not confirmed: what else waits for it must have room. */
-const MOST_UNCONFIRMED = 128;
+/** Entries that the store has not acknowledged: what else waits for it must have room. */
+const MOST_UNACKNOWLEDGED = 128;
 const MOST_WAITING = 10_000;
 const LONGEST_ADDRESS = 128;
 /** The MD5 of a session in base64, without the padding that all of them have. */
@@ -33,7 +33,7 @@ const DIGEST = /^[\w+/]{22}$/;
 const PADDING = '==';
 
 /** Addresses of peers, and the digests of the sessions of each. */
-type Told = readonly (readonly [address: string, digests: readonly string[]])[];
+type ToldSessions = readonly (readonly [address: string, digests: readonly string[]])[];
 
 /** The sessions of `sticky learn`, which all nodes learn. Of several peers of a session, that of the last entry counts. */
 export class SessionsSubject implements Subject {
@@ -46,7 +46,7 @@ export class SessionsSubject implements Subject {
   /** Addresses by session, the oldest first. */
   readonly #waiting = new Map<string, string>();
   /** By sequence. */
-  readonly #unconfirmed = new Map<number, readonly string[]>();
+  readonly #unacknowledged = new Map<number, readonly string[]>();
   /** Own entries that other nodes read behind what is applied here: their counters by session, Infinity until it is known. */
   readonly #own = new Map<string, { readonly sequence: number; readonly counter: number }>();
   #sequence = 0;
@@ -83,16 +83,16 @@ export class SessionsSubject implements Subject {
 
   take(most: number): Taken {
     const entries: Taken['entries'][number][] = [];
-    while (this.#waiting.size > 0 && entries.length < most && this.#unconfirmed.size < MOST_UNCONFIRMED)
+    while (this.#waiting.size > 0 && entries.length < most && this.#unacknowledged.size < MOST_UNACKNOWLEDGED)
       entries.push(this.#nextEntry());
     return { entries, lost: 0 };
   }
 
-  confirmed(entries: readonly ConfirmedEntry[]): void {
+  acknowledged(entries: readonly AcknowledgedEntry[]): void {
     for (const { sequence, counter } of entries) {
-      for (const session of this.#unconfirmed.get(sequence) ?? [])
+      for (const session of this.#unacknowledged.get(sequence) ?? [])
         if (this.#own.get(session)?.sequence === sequence) this.#own.set(session, { sequence, counter });
-      this.#unconfirmed.delete(sequence);
+      this.#unacknowledged.delete(sequence);
     }
     if (this.#waiting.size > 0) this.#listener();
   }
@@ -101,7 +101,7 @@ export class SessionsSubject implements Subject {
     return toldIn(fields) !== undefined;
   }
 
-  apply(entries: readonly ForeignEntry[], position: number): boolean {
+  apply(entries: readonly RemoteEntry[], position: number): boolean {
     try {
       for (const entry of entries) this.#learn(entry);
     } catch (error) {
@@ -118,7 +118,7 @@ export class SessionsSubject implements Subject {
 
   /** Which ones did not leave is not said; those that did are read again. */
   tellLost(): void {
-    this.#unconfirmed.clear();
+    this.#unacknowledged.clear();
     this.#own.clear();
   }
 
@@ -135,12 +135,12 @@ export class SessionsSubject implements Subject {
       this.#own.set(session, { sequence, counter: Infinity });
     }
     for (const session of sessions) this.#waiting.delete(session);
-    this.#unconfirmed.set(sequence, sessions);
+    this.#unacknowledged.set(sequence, sessions);
     return { sequence, fields: ['sessions', JSON.stringify([...digests])] };
   }
 
   /** Learns the sessions of an entry whose peers are in the set. */
-  #learn({ fields, counter }: ForeignEntry): void {
+  #learn({ fields, counter }: RemoteEntry): void {
     const group = this.#parts.group();
     if (!group) return;
     for (const [address, digests] of toldIn(fields) ?? []) {
@@ -157,7 +157,7 @@ export class SessionsSubject implements Subject {
 }
 
 /** Reads sessions that come from the store; `undefined` if they are none, or too many. */
-function toldIn([name, json = '', ...more]: readonly string[]): Told | undefined {
+function toldIn([name, json = '', ...more]: readonly string[]): ToldSessions | undefined {
   if (name !== 'sessions' || more.length > 0) return undefined;
   let count = 0;
   const isTold = (one: unknown): boolean => {
@@ -171,7 +171,7 @@ function toldIn([name, json = '', ...more]: readonly string[]): Told | undefined
   try {
     const told = JSON.parse(json) as unknown;
     const isList = Array.isArray(told) && told.length <= MOST_IN_ENTRY && told.every(isTold);
-    return isList && count <= MOST_IN_ENTRY ? (told as Told) : undefined;
+    return isList && count <= MOST_IN_ENTRY ? (told as ToldSessions) : undefined;
   } catch {
     return undefined;
   }

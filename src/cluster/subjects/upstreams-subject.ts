@@ -34,7 +34,7 @@ interface UpstreamsSubjectParts {
 /** What is read of one key in one go: its last state, and whether a change that waits has not seen one of them. */
 interface KeyNews {
   readonly last: KeyState;
-  readonly isOvertaking: (seen: number) => boolean;
+  readonly supersedes: (seen: number) => boolean;
 }
 
 /** Different warnings of one node. */
@@ -84,11 +84,11 @@ export class UpstreamsSubject implements KeyedSubject {
     return changes.sort((a, b) => a.sequence - b.sequence);
   }
 
-  confirmed({ key, sequence }: KeyChange): void {
+  acknowledged({ key, sequence }: KeyChange): void {
     this.#note(key, (sharing) => (isSent(sharing, sequence) ? { ...sharing, state: 'known' } : undefined));
   }
 
-  overtaken({ key, sequence }: KeyChange): boolean {
+  superseded({ key, sequence }: KeyChange): boolean {
     let isPresent = false;
     this.#note(key, (sharing) => {
       isPresent = isSent(sharing, sequence);
@@ -127,9 +127,9 @@ export class UpstreamsSubject implements KeyedSubject {
       const fresh = states.filter((state) => state.key === key && state.counter > applied);
       const last = fresh.at(-1);
       if (!last) continue;
-      const isOvertaking = (seen: number): boolean =>
+      const supersedes = (seen: number): boolean =>
         fresh.some(({ isOwn, counter }) => !isOwn && counter > seen);
-      if (!this.#apply({ last, isOvertaking }, isReadAnew)) return undefined;
+      if (!this.#apply({ last, supersedes }, isReadAnew)) return undefined;
       this.#applied.set(key, last.counter);
     }
     if (states.length === 0 && position !== undefined && !this.#isAt(position)) return undefined;
@@ -176,7 +176,7 @@ export class UpstreamsSubject implements KeyedSubject {
     const value = sharedSetText({ node: this.#parts.nodeId, sequence, configured, peers, draining });
     const change = { key: name, seen, ttlMs: 0, value, sequence };
     if (Buffer.byteLength(name) + Buffer.byteLength(value) <= MAX_KEYED_BYTES) return change;
-    this.confirmed(change);
+    this.acknowledged(change);
     const message = `${labelOf(name)} has more than ${MAX_KEYED_BYTES} bytes: other gateways are not told of it`;
     this.#parts.log.write('error', message);
     return undefined;
@@ -189,7 +189,7 @@ export class UpstreamsSubject implements KeyedSubject {
   }
 
   /** Applies what was read of one key. False: not now. */
-  #apply({ last, isOvertaking }: KeyNews, isReadAnew: boolean): boolean {
+  #apply({ last, supersedes }: KeyNews, isReadAnew: boolean): boolean {
     const { key, value = '' } = last;
     const upstream = this.#parts.shared().get(key);
     const theirs = readSharedSet(value);
@@ -199,7 +199,7 @@ export class UpstreamsSubject implements KeyedSubject {
       return true;
     }
     if (last.isOwn) this.#resend(key, theirs);
-    const next = this.#next(theirs, { last, isOvertaking });
+    const next = this.#next(theirs, { last, supersedes });
     try {
       if (upstream.configured === theirs.configured) return upstream.follow(theirs, next);
       this.#refused(key, theirs, 'its "server" lines are others there');
@@ -218,11 +218,11 @@ export class UpstreamsSubject implements KeyedSubject {
     );
   }
 
-  #next({ sequence }: SharedSet, { last: { key, counter, isOwn }, isOvertaking }: KeyNews): NextSharing {
+  #next({ sequence }: SharedSet, { last: { key, counter, isOwn }, supersedes }: KeyNews): NextSharing {
     return (sharing, _set, isEqual) => {
       const { state, seen } = sharing;
       if (state === 'waits' || state === 'sent') {
-        if (!isOvertaking(seen)) return undefined;
+        if (!supersedes(seen)) return undefined;
         if (!isEqual) this.#givenUp.add(key);
       }
       const isKnown = isOwn && sequence === sharing.sequence;

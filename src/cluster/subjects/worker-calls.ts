@@ -3,7 +3,7 @@ import { BroadcastChannel } from 'node:worker_threads';
 /** No worker has answered in time. What was asked may have been done. */
 export class CallLost extends Error {}
 
-interface Question {
+interface WorkerQuestion {
   /** The worker that asks. */
   readonly asks: number;
   readonly id: number;
@@ -11,14 +11,14 @@ interface Question {
   readonly question: unknown;
 }
 
-interface Answer {
+interface WorkerAnswer {
   /** The worker that has asked. */
   readonly asked: number;
   readonly id: number;
   readonly answer: unknown;
 }
 
-interface Waiting {
+interface OpenCall {
   readonly resolve: (answer: unknown) => void;
   readonly timer: NodeJS.Timeout;
 }
@@ -44,7 +44,7 @@ export class WorkerCalls {
   /** While this worker runs the node: between it and others, by their ids. */
   readonly #others = new Map<number, BroadcastChannel>();
   readonly #answerers = new Map<string, Answerer>();
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, OpenCall>();
   #serves = false;
   /** The worker that runs the node listens to the own channel. */
   #isHeard = false;
@@ -85,7 +85,7 @@ export class WorkerCalls {
       const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
       this.#waiting.set(id, { resolve, timer });
       const channel = this.#isHeard ? this.#own : this.#common;
-      channel.postMessage({ asks: this.#workerId, id, kind, question } satisfies Question);
+      channel.postMessage({ asks: this.#workerId, id, kind, question } satisfies WorkerQuestion);
     });
   }
 
@@ -98,12 +98,12 @@ export class WorkerCalls {
 
   #open(name: string): BroadcastChannel {
     const channel = new BroadcastChannel(name);
-    channel.onmessage = (event) => this.#hear((event as { data: Question | Answer }).data);
+    channel.onmessage = (event) => this.#hear((event as { data: WorkerQuestion | WorkerAnswer }).data);
     channel.unref();
     return channel;
   }
 
-  #hear(message: Question | Answer): void {
+  #hear(message: WorkerQuestion | WorkerAnswer): void {
     if ('asks' in message) {
       if (this.#serves) void this.#reply(message);
       return;
@@ -116,10 +116,10 @@ export class WorkerCalls {
     waiting?.resolve(message.answer);
   }
 
-  async #reply({ asks, id, kind, question }: Question): Promise<void> {
+  async #reply({ asks, id, kind, question }: WorkerQuestion): Promise<void> {
     try {
       const answer = await this.#answerTo(kind, question);
-      if (this.#serves) this.#channelOf(asks).postMessage({ asked: asks, id, answer } satisfies Answer);
+      if (this.#serves) this.#channelOf(asks).postMessage({ asked: asks, id, answer } satisfies WorkerAnswer);
     } catch {
       // Who asks hears nothing, and asks again or gives up.
     }
