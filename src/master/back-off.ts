@@ -16,7 +16,7 @@ export class BackOff {
     this.#rules = rules;
   }
 
-  /** The delay in milliseconds after a run of `ranMs`. */
+  /** Returns the delay in milliseconds after a run of `ranMs`. */
   after(ranMs: number): number {
     const { firstMs, maxMs, steadyMs } = this.#rules;
     if (ranMs >= steadyMs) this.#nextMs = 0;

@@ -21,7 +21,7 @@ interface Binding {
 }
 
 const UV_TCP_IPV6ONLY = 1;
-/** Umask for Unix sockets: everybody may connect, as in nginx. */
+/** Umask for Unix sockets: every account may connect, as in nginx. */
 const SOCKET_UMASK = 0o111;
 const EADDRINUSE = -constants.errno.EADDRINUSE;
 
@@ -40,15 +40,15 @@ export function bindInet({
   const isIPv6 = net.isIPv6(host);
   // nginx separates the address families: `listen [::]:80` does not conflict with `listen 80`.
   const bound = create(host, port, isIPv6 ? 6 : 4, undefined, isIPv6 && !isDual ? UV_TCP_IPV6ONLY : 0);
-  // libuv delays the failure of a bind until someone listens.
+  // libuv delays the error of a bind until the socket listens.
   return typeof bound === 'number' || isBoundTo(bound, port) ? bound : EADDRINUSE;
 }
 
-/** Binds an address, as a socket file in place of one that was left; a number is an error of libuv. */
+/** Binds an address, replacing a socket file that was left behind; a number is an error of libuv. */
 export function bindAddress(address: ListenAddress): BoundSocket | number {
   if (address.kind === 'inet') return bindInet(address);
   removeSocketFile(address);
-  // A later chmod could follow a link that has been put in its place.
+  // A chmod after the bind could follow a link that has replaced the socket file.
   const before = process.umask(SOCKET_UMASK);
   try {
     return create(address.path, -1, -1);

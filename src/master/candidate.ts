@@ -6,7 +6,7 @@ import { configText, checkPolicyOf, loadFaults } from '../lookups.ts';
 import { check, type ConfigSource, type Finding, load, type Loaded } from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 
-/** Reports the findings that `refuse` of the `check` block turns into faults; true if there are any. */
+/** Reports the findings that `refuse` of the `check` block turns into faults. Resolves to true if there are any. */
 async function isRefused(loaded: Loaded): Promise<boolean> {
   const { refuses: from } = checkPolicyOf(loaded);
   if (!loaded.plan || from === undefined) return false;
@@ -16,7 +16,7 @@ async function isRefused(loaded: Loaded): Promise<boolean> {
   return refused.length > 0;
 }
 
-/** The findings of the rules as lines of the error log; those of severity info are left out. */
+/** Returns the findings of the rules as lines of the error log, without those of severity info. */
 export async function findingLines(loaded: Loaded): Promise<readonly string[]> {
   const findings = await check(loaded, { rulesOnly: true });
   return findings

@@ -5,13 +5,13 @@ import type { SuperviseOptions } from './supervisor.ts';
 
 export { commandName, readPidFile } from './process-files.ts';
 
-/** Runs the gateway in this process until a signal ends it, and gives the exit code. */
+/** Runs the gateway in this process until a signal ends it. Resolves to the exit code. */
 export async function runMaster(source: ConfigSource, events: MasterEvents = {}): Promise<number> {
   const main = await import('./main.ts');
   return main.runMaster(source, events);
 }
 
-/** Runs the gateway in a child process and restarts it when it dies; this process loads none of its code. */
+/** Runs the gateway in a child process and restarts it when it dies. This process loads none of the child's code. */
 export async function supervise(args: readonly string[], options: SuperviseOptions = {}): Promise<number> {
   const supervisor = await import('./supervisor.ts');
   return supervisor.supervise(args, options);
@@ -23,7 +23,7 @@ export async function probePort(address: ListenAddress): Promise<void> {
   return probe.probePort(address);
 }
 
-/** The reason why the account of `user` cannot serve this configuration, if this process would have to give up root. */
+/** Returns the reason why the account of `user` cannot serve this configuration, if this process would give up root. */
 export async function accountFault(core: CoreConfig): Promise<string | undefined> {
   const { servingAccount } = await import('./rights/index.ts');
   try {

@@ -11,7 +11,7 @@ import { commandName, nameProcess } from './process-files.ts';
 import { servingAccount } from './rights/index.ts';
 import type { LastCandidate, ToSupervisor } from './supervisor.ts';
 
-/** Applies `env` to this process, its threads and the programs it starts. To be called before any of them starts. */
+/** Applies `env` to this process, its threads and its programs. Call it before any of them starts. */
 function setEnvironment({ environment = [] }: CoreConfig): void {
   for (const { name, value } of environment) if (value !== undefined) process.env[name] = value;
 }
@@ -28,7 +28,7 @@ function tellUser({ user }: CoreConfig, log: ErrorLog): void {
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15, SIGWINCH: 28 };
 
-/** Signals with which nginx replaces its program while it runs. */
+/** Signals by which nginx replaces its program while it runs. */
 const OF_AN_UPGRADE = {
   SIGUSR2: 'gw does not start a new program beside itself: restart it',
   SIGWINCH: 'gw does not stop its workers alone: use SIGQUIT',
@@ -45,7 +45,7 @@ function untilStopped(master: Master, log: ErrorLog): Promise<void> {
   on('SIGHUP', 'reconfiguring', () => master.reload());
   on('SIGUSR1', 'reopening logs', () => master.reopen());
   on('SIGUSR2', OF_AN_UPGRADE.SIGUSR2, () => undefined);
-  // A terminal sends it when its window changes; nginx, too, handles it in the background only.
+  // A terminal sends this signal when its window changes. As in nginx, it is handled in the background only.
   if (process.env['GW_DAEMON'] !== undefined) on('SIGWINCH', OF_AN_UPGRADE.SIGWINCH, () => undefined);
   return new Promise((resolve) => {
     const stop = (graceful: boolean) => (): void => void master.stop({ graceful }).then(resolve);
@@ -63,7 +63,7 @@ export interface MasterEvents {
   readonly onReady?: (() => void) | undefined;
 }
 
-/** Runs the gateway in this process until a signal ends it, and gives the exit code. */
+/** Runs the gateway in this process until a signal ends it. Resolves to the exit code. */
 export async function runMaster(source: ConfigSource, { onReady }: MasterEvents = {}): Promise<number> {
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Standard error may be a pipe whose reader has ended.
@@ -75,7 +75,7 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   return 0;
 }
 
-/** Loads the configuration and serves it; `undefined` if that failed. `stopped` resolves when a signal has ended the gateway. */
+/** Loads and serves the configuration; `undefined` on failure. `stopped` resolves when a signal has ended it. */
 async function begin(
   source: ConfigSource,
   { onReady }: MasterEvents,
@@ -99,7 +99,7 @@ async function begin(
       : ownPrivileges({
           source,
           pid: Number(process.env['GW_SUPERVISOR']) || process.pid,
-          // To pack a candidate takes as long as to load it.
+          // Packing a candidate takes as long as loading it.
           keep: (served) => hasSupervisor() && tellSupervisor({ type: 'keep', candidate: pack(served) }),
         }),
     account,
@@ -116,7 +116,7 @@ async function begin(
   return (await starts(master, accepted, log)) ? { log, stopped } : undefined;
 }
 
-/** The first configuration. After a crash it is the one that served before, if the files can no longer be loaded. */
+/** Returns the first configuration. After a crash it is the one that served before, if the files no longer load. */
 async function firstCandidate(source: ConfigSource): Promise<Candidate & { readonly isOld?: boolean }> {
   const candidate = await loadCandidate(source);
   if (candidate.plan || process.env['GW_LAST_END'] === undefined) return candidate;
@@ -125,7 +125,7 @@ async function firstCandidate(source: ConfigSource): Promise<Candidate & { reado
   return last === undefined ? candidate : { ...unpack(last), isOld: true };
 }
 
-/** The account to become, or a string with the reason why that fails. */
+/** Returns the account to become, or the reason why it is not available. */
 function accountFor(core: CoreConfig): Account | string | undefined {
   try {
     return servingAccount(core);
@@ -151,8 +151,8 @@ async function starts(master: Master, candidate: AcceptedCandidate, log: ThreadL
 }
 
 /**
- * Writes the faults of a reload to the log, one line each, because a reload has no terminal. Warnings of the first load are printed on the
- * terminal, and logged only if they tell what is not served.
+ * Writes the faults of a reload to the log, one line each, because a reload has no terminal. Warnings of the first load
+ * are printed on the terminal, and logged only if they say what gw does not serve.
  */
 function logFaults(faults: readonly LoadFault[], log: ThreadLog): void {
   for (const { severity, message, place } of faults) {

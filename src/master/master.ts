@@ -25,11 +25,11 @@ import type { Privileges } from './privileges/index.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { largestIdOf, Workers } from './workers.ts';
 
-/** The shared memory of the process by name. Content is kept across reloads as long as name and size stay. */
+/** The shared memory of the process by name. Content survives reloads as long as name and size stay the same. */
 class Zones {
   #buffers: ReadonlyMap<string, SharedArrayBuffer> = new Map();
 
-  /** The zones of a new configuration; nothing changes until `commit`. */
+  /** Returns the zones of a new configuration. Changes nothing until `commit`. */
   plan(declarations: readonly ZoneDeclaration[]): ReadonlyMap<string, SharedArrayBuffer> {
     return new Map(declarations.map((declaration) => [declaration.name, this.#bufferFor(declaration)]));
   }
@@ -130,7 +130,7 @@ export class Master {
     });
   }
 
-  /** Reopens log files after rotation, and after a reload that is under way; calls meanwhile are combined. */
+  /** Reopens log files after rotation, and after a reload in progress. Calls in the meantime are combined. */
   reopen(): void {
     if (this.#reopenWaits) return;
     this.#reopenWaits = true;
@@ -170,7 +170,7 @@ export class Master {
     this.#options.log.write('notice', 'exit');
   }
 
-  /** Waits for `shutdown_delay`: load balancers probe only now and then, and send requests until a probe fails. */
+  /** Waits for `shutdown_delay`: load balancers send requests until a probe fails, and they probe at intervals. */
   async #leaveTimeToNotice(): Promise<void> {
     const { shutdownDelayMs } = this.#plan.main.core;
     await delay(shutdownDelayMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
@@ -184,13 +184,13 @@ export class Master {
     this.#resources = resources;
     this.#commitZones(shipment.zones);
     await privileges.settle(candidate);
-    // The account may reach a log that root would not open.
+    // The account may have access to a log that root would not open.
     log.reopen();
     await this.#workers.start({ ...shipment, logs: privileges.logs });
     this.#serves = true;
     await privileges.serving(candidate);
     this.#metrics.loaded(true);
-    // Before the log says so: a master that dies before its supervisor knows that it serves is not started again.
+    // Must precede the log line: a master that dies before its supervisor knows that it serves is not restarted.
     onReady();
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
     void this.#tellFindings(candidate.tellsFindings);
@@ -218,7 +218,7 @@ export class Master {
     log.use(plan.main.core.errorLogs);
     log.reopen();
     this.#tellLimits(before);
-    // The gateway serves already, even if the pid file cannot be written.
+    // The gateway already serves, even if the pid file cannot be written.
     await privileges
       .replaced(before, { ...candidate, plan })
       .catch((error: unknown) => log.write('alert', (error as Error).message));
@@ -228,10 +228,10 @@ export class Master {
     return undefined;
   }
 
-  /** Logs the findings of `gw check` if the log level takes them; requests are served meanwhile. */
+  /** Logs the findings of `gw check` if the log level includes them. Requests are served meanwhile. */
   async #tellFindings(tellsFindings: boolean): Promise<void> {
     const { log, privileges } = this.#options;
-    // Those of the configuration before are of no use any more.
+    // The findings of the previous configuration are obsolete.
     this.#judging.abort();
     if (!tellsFindings || !log.takes('warn')) return;
     const judging = new AbortController();
@@ -243,7 +243,7 @@ export class Master {
     for (const line of lines) log.write('warn', line);
   }
 
-  /** Commits the zones; from then on log lines of this thread also go to the log tail. */
+  /** Commits the zones. From then on, log lines of this thread also go to the log tail. */
   #commitZones(zones: Shipment['zones']): void {
     this.#zones.commit(zones);
     this.#leaveTail?.();
@@ -266,7 +266,7 @@ export class Master {
     const { account, log } = this.#options;
     const resources = new OwnedResources({ shared: this.#shared, log, prefix: plan.main.prefix });
     const provided = new Map<string, unknown>();
-    // The text comes from the whole tree, which the resources would keep in memory.
+    // The text comes from the whole tree, which the resources would otherwise keep in memory.
     let textOf: typeof text | undefined = text;
     const configText = (): ConfigText => {
       if (!textOf) throw new Error('the text of a configuration is only there while it is prepared');
@@ -296,8 +296,8 @@ export class Master {
 }
 
 /**
- * Sets the limit for request heads of uWebSockets.js, which reads it from the environment once, when the first worker loads
- * it.
+ * Sets the limit for request heads in uWebSockets.js, which reads it from the environment once, when the first worker
+ * loads it.
  */
 function setHeadLimit(plan: GatewayPlan): void {
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(headLimitOf(plan));

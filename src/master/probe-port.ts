@@ -6,9 +6,9 @@ import { bindInet } from './bind.ts';
 import { isOtherFile } from './process-files.ts';
 
 /**
- * Binds an address briefly, and rejects in nginx's words if that fails. Workers share their ports (SO_REUSEPORT), so two
- * gateways on one port would both seem to listen; this bind does not share. It does not listen either: a client that connected
- * meanwhile would be reset.
+ * Binds an address briefly, and rejects in nginx's words if that fails. Workers share their ports (SO_REUSEPORT), so
+ * two gateways could appear to listen on one port; this bind does not share. It does not listen either, because a
+ * client that connected meanwhile would be reset.
  */
 export function probePort(address: ListenAddress): Promise<void> {
   if (address.kind === 'unix') {

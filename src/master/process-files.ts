@@ -17,8 +17,8 @@ import { openAsRoot, removeAsRoot, systemFailure } from '../system/index.ts';
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
 /**
- * Writes the pid file; throws if that fails. The file is created anew, because the directory may belong to a user who could
- * have linked the name to another file.
+ * Writes the pid file; throws if that fails. The file is created, never reused: its directory may belong to a user who
+ * has linked the name to another file.
  */
 export function writePidFile(path: string, pid: number): void {
   const descriptor = openAnew(path);
@@ -33,7 +33,7 @@ function openAnew(path: string): number {
   try {
     remove(path);
   } catch {
-    // The file cannot be removed; it may still be writable.
+    // The file cannot be removed, but it may be writable.
     return openToWrite(path, O_TRUNC);
   }
   return openToWrite(path, O_EXCL);
@@ -49,7 +49,7 @@ function openToWrite(path: string, flag: number): number {
   }
 }
 
-/** The process id in the pid file. Throws in nginx's words if the file does not exist or holds something else. */
+/** Returns the process id in the pid file. Throws in nginx's words if the file does not exist or has other content. */
 export function readPidFile(path: string): number {
   let text: string;
   try {
@@ -62,7 +62,7 @@ export function readPidFile(path: string): number {
   return pid;
 }
 
-/** Reads a regular file only: a pipe could block the process. */
+/** Reads a file if it is a regular one: a pipe could block the process. */
 function readWhole(path: string): string {
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
@@ -72,7 +72,7 @@ function readWhole(path: string): string {
   }
 }
 
-/** Removes a file. Root follows no link of others to its directory: a file of the same name may be elsewhere. */
+/** Removes a file. As root, follows no directory link of another account: it could lead to a file of the same name. */
 function remove(path: string): void {
   if (process.getuid?.() === 0) removeAsRoot(path);
   else rmSync(path, { force: true });
@@ -98,18 +98,18 @@ export function removeSocketFile(address: ListenAddress): void {
   if (lstatSync(address.path, { throwIfNoEntry: false })?.isSocket()) remove(address.path);
 }
 
-/** Whether the path is something else than a socket, which uWebSockets.js would remove. */
+/** Tells whether the path is something other than a socket. uWebSockets.js would remove it. */
 export function isOtherFile(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false;
   } catch {
-    // The bind reports why the path cannot be reached.
+    // The bind reports why the path is not accessible.
     return false;
   }
 }
 
 /**
- * Sets the name of this process for `ps` (`gw: master process`), and its command name, by which service scripts and log
+ * Sets the name of this process for `ps` (`gw: master process`), and its command name, so that service scripts and log
  * rotation find a process called `gw` instead of `node`.
  */
 export function nameProcess(role: string, command = 'gw'): void {
@@ -117,11 +117,11 @@ export function nameProcess(role: string, command = 'gw'): void {
   try {
     writeFileSync('/proc/self/comm', command);
   } catch {
-    // Not on Linux, or not allowed: the name stays.
+    // The system is not Linux or does not allow it. The name stays.
   }
 }
 
-/** The name under which the program was called, which may be that of a link. */
+/** Returns the name under which the program was called, which may be a link. */
 export function commandName(path: string): string {
   return basename(path, '.js');
 }

@@ -47,7 +47,7 @@ export class ProcessMetrics {
     this.#reloaded = this.#counters.gauge(RELOADED);
   }
 
-  /** The memory with a row for each worker, by the largest id that one can have. */
+  /** Returns the memory, with a row for each worker id up to the largest possible one. */
   memoryFor(largestId: number): CounterMemory {
     return (this.#memory = withRows(this.#memory, largestId + 1));
   }

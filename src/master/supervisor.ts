@@ -26,11 +26,11 @@ const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
 const OTHERS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
 /**
- * A master that sends no heartbeat in so much of its own time (see `OwnTime`) counts as hanging. Seconds are counted instead of
- * measured, because this process may have been suspended as well.
+ * A master counts as hanging after this much of its own time (see `OwnTime`) without a heartbeat. Seconds are counted,
+ * not measured, because this process may have been suspended as well.
  */
 const MOST_SILENT_MS = 15_000;
-/** For reading what a child sent before it ended: that long only if a process that it left behind holds the channel. */
+/** Time to read a child's last messages; used up only if a process that the child left holds the channel. */
 const LAST_WORDS_MS = 500;
 
 /** Options of `supervise`. */
@@ -40,9 +40,9 @@ export interface SuperviseOptions {
 }
 
 /**
- * Runs the master in a child process and restarts it when it dies. This process has no native code, so it survives what
- * kills the master: an abort inside uWebSockets.js, lack of memory, an endless loop. Gives the exit code for the command
- * line.
+ * Runs the master in a child process and restarts it when it dies. This process has no native code, so it survives
+ * faults that kill the master: an abort inside uWebSockets.js, lack of memory, an endless loop. Resolves to the exit
+ * code for the command line.
  */
 export function supervise(args: readonly string[], { onReady }: SuperviseOptions): Promise<number> {
   return new Supervisor(args, onReady).run();
@@ -57,7 +57,7 @@ class Supervisor {
   #child: ChildProcess | undefined;
   /** The configuration that served last, as the master packed it. */
   #lastGood: string | undefined;
-  /** True once the running master serves: before that, a signal other than a stop would kill it. */
+  /** True once the running master serves. Before that, any signal other than a stop would kill it. */
   #ready = false;
   #served = false;
   #stopping = false;
@@ -71,7 +71,7 @@ class Supervisor {
     for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
     // Standard error may be a pipe whose reader has ended.
     process.stderr.on('error', () => undefined);
-    // Node.js throws uncaught errors if a master writes anything else than messages to the channel.
+    // Node.js throws uncaught errors if a master writes anything other than messages to the channel.
     process.on('uncaughtException', ({ message }) => {
       this.#tell(message);
       this.#child?.kill('SIGKILL');
@@ -79,7 +79,7 @@ class Supervisor {
   }
 
   /**
-   * Runs masters until one stops. If the first start fails, so does the command; a gateway that has served once is always
+   * Runs masters until one stops. If the first start fails, the command fails; a gateway that has served once is always
    * restarted.
    */
   async run(): Promise<number> {
@@ -102,7 +102,7 @@ class Supervisor {
     return fork(fileURLToPath(new URL('../master/main.cjs', import.meta.url)), this.#args, {
       stdio: 'inherit',
       env: {
-        // The C library gives each of many threads memory of its own to reuse; with two shares, 10,000 locations take 8 % less.
+        // The C library gives many threads their own memory for reuse. With two arenas, 10,000 locations take 8 % less.
         MALLOC_ARENA_MAX: '2',
         ...process.env,
         GW_SUPERVISOR: String(process.pid),
@@ -140,7 +140,7 @@ class Supervisor {
       child.once('exit', (code, signal) => void untilRead(child).then(() => ended(code, signal)));
       child.on('error', ({ message }) => {
         this.#tell(message);
-        // The process could not be started, so there will be no exit event.
+        // If the process could not be started, there is no exit event.
         if (child.pid === undefined) ended(1, null);
       });
     });
@@ -157,12 +157,12 @@ class Supervisor {
       return void this.#child?.send(answer, () => undefined);
     }
     if (message.type === 'keep') {
-      // After root has been given up, only configurations that root itself has loaded are kept.
+      // After root has been given up, only the configurations that root itself has loaded are kept.
       if (keeper.candidate === undefined) this.#lastGood = message.candidate;
     } else if (message.type !== 'alive') keeper.receive(message);
   }
 
-  /** The keeper for a child that gives up root: this process is root and does what needs root's rights. */
+  /** Returns the keeper for a child that gives up root. This process is root and performs what needs root's rights. */
   #keeperOf(child: ChildProcess): Keeper {
     return new Keeper({
       source: this.#args[0] as string,
@@ -199,7 +199,7 @@ class Supervisor {
   }
 }
 
-/** Resolves when all messages of a child that has ended were read. */
+/** Resolves when all messages of an ended child have been read. */
 async function untilRead(child: ChildProcess): Promise<void> {
   if (!child.connected) return;
   const signal = AbortSignal.timeout(LAST_WORDS_MS);

@@ -1,21 +1,21 @@
 import type { ErrorLog } from '../log/index.ts';
 import { OwnTime } from './own-time.ts';
 
-/** Each check counts so much at most: after a suspend of the machine, workers must not look hung. */
+/** Each check counts at most this time, so that workers do not appear to hang after the machine was suspended. */
 const CHECK_MS = 500;
 const INTERRUPT_MS = 2_000;
-/** The same while a worker reads a configuration. */
+/** Limit for a worker that reads a configuration. */
 const LOADING_MS = 7_000;
 const KILL_MS = 10_000;
-/** Ids below this can be watched; that of the master is 0. */
+/** Ids below this can be watched; the master has id 0. */
 export const MAX_WORKERS = 512;
 
 interface WatchedWorker {
   count: number;
-  /** Its own time (see `OwnTime`) since the last heartbeat. */
+  /** The worker's own time (see `OwnTime`) since the last heartbeat. */
   silentMs: number;
   ownTime: Pick<OwnTime, 'of'> | undefined;
-  /** True after the first heartbeat; before that the worker loads its code. */
+  /** True after the first heartbeat. Before that, the worker loads its code. */
   awake: boolean;
   interrupted: boolean;
 }
@@ -29,12 +29,12 @@ interface WatchdogEvents {
 }
 
 /**
- * Watches the workers' heartbeats. A worker that is silent for 2 s is interrupted and ends alone. One that hangs in native
- * code cannot be ended alone, because its open sockets would abort the process: after 10 s the whole process is killed, and
- * the supervisor restarts it. Time in which a worker waits for a core does not count.
+ * Watches the workers' heartbeats. A worker that is silent for 2 s is interrupted and ends alone. A worker that hangs
+ * in native code cannot be ended alone, because its open sockets would abort the process: after 10 s the whole process
+ * is killed, and the supervisor restarts it. Time in which a worker waits for a CPU does not count.
  */
 export class Watchdog {
-  /** A counter for each worker, and behind them the id of its thread in /proc, which it writes itself; 0: unknown. */
+  /** A counter for each worker, followed by the worker's thread id in /proc, which the worker writes; 0: unknown. */
   readonly #buffer = new SharedArrayBuffer(2 * MAX_WORKERS * Int32Array.BYTES_PER_ELEMENT);
   readonly #counters = new Int32Array(this.#buffer);
   readonly #watched = new Map<number, WatchedWorker>();
@@ -53,7 +53,7 @@ export class Watchdog {
     this.#ownTimeOf = ownTimeOf;
   }
 
-  /** Starts to watch a worker, and gives the memory in which it increments the counter at its id. */
+  /** Starts to watch a worker. Returns the memory in which the worker increments the counter at its id. */
   watch(workerId: number): SharedArrayBuffer {
     Atomics.store(this.#counters, MAX_WORKERS + workerId, 0);
     this.#watched.set(workerId, {
@@ -70,7 +70,7 @@ export class Watchdog {
     this.#watched.delete(workerId);
   }
 
-  /** Announces the stop to all workers, future ones included. */
+  /** Announces the stop to all present and future workers. */
   announceStop(): void {
     Atomics.store(this.#counters, 0, 1);
   }
@@ -103,14 +103,14 @@ export class Watchdog {
     }
   }
 
-  /** Gives the worker's own time since the last check. */
+  /** Returns the worker's own time since the last check. */
   #ownMs(workerId: number, watched: WatchedWorker): number {
     const threadId = Atomics.load(this.#counters, MAX_WORKERS + workerId);
     if (threadId !== 0) watched.ownTime ??= this.#ownTimeOf(threadId);
     return watched.ownTime?.of(CHECK_MS) ?? CHECK_MS;
   }
 
-  /** Interrupts a worker, again at each check: a loop of many short jobs may survive the first interruption. */
+  /** Interrupts a worker, and again at each check: a loop of many short jobs may survive the first interruption. */
   #interrupt(workerId: number, watched: WatchedWorker, silentMs: number): void {
     if (!watched.interrupted)
       this.#log.write('alert', `worker ${workerId} does not respond for ${silentMs} ms, interrupting it`);

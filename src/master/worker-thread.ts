@@ -4,14 +4,14 @@ import type { BackOff } from './back-off.ts';
 import type { FromWorker, ToWorker, WorkerStart } from '../worker/index.ts';
 
 /**
- * Interrupts the JavaScript of a thread in this process; its event loop continues with the next event. The debugger is the
- * only way into a busy thread. It costs nothing until it is used, and does not reach native code.
+ * Interrupts the JavaScript of a thread in this process; its event loop continues with the next event. Only the
+ * debugger can reach a busy thread. It costs nothing until it is used, and does not reach native code.
  */
 class Interruption {
   readonly #session = new Session();
   #target: string | undefined;
 
-  /** Finds the thread by its name; a later thread of the same name would be mistaken for it. */
+  /** Finds the thread by its name. A later thread of the same name would be mistaken for this one. */
   constructor(threadName: string) {
     this.#session.connect();
     this.#session.on('NodeWorker.attachedToWorker', ({ params: { sessionId, workerInfo } }) => {
@@ -26,7 +26,7 @@ class Interruption {
     this.#session.post('NodeWorker.sendMessageToWorker', { sessionId: this.#target, message });
   }
 
-  /** To be called when the thread has ended. Inside an event of the debugger session this would crash Node 20 and 22. */
+  /** Call this when the thread has ended, but not in an event of the debugger session: Node 20 and 22 would crash. */
   close(): void {
     this.#session.disconnect();
   }
@@ -36,7 +36,7 @@ class Interruption {
 export interface ThreadEvents {
   /** The thread has ended, on its own or on request. */
   exited(thread: WorkerThread): void;
-  /** An uncaught error has ended the thread, or will: one that stays serves until it is told to stop. */
+  /** An uncaught error has ended the thread or will end it. If `stays`, the thread serves until it is told to stop. */
   crashed(thread: WorkerThread, reason: string, stays: boolean): void;
 }
 
@@ -47,10 +47,10 @@ interface PendingQuestion {
   readonly reject: (error: Error) => void;
 }
 
-/** An interrupted timer leaves its entry on the stack of async hooks, for which Node would end the process. */
+/** Node would end the process because an interrupted timer leaves its entry on the stack of async hooks. */
 const NO_HOOKS_CHECKS = '--no-force-async-hooks-checks';
 
-/** Starts a thread with the flags of the process, if Node takes them: it refuses V8's, which threads have anyway. */
+/** Starts a thread with the flags of the process if Node accepts them. It refuses V8's; threads have them anyway. */
 function startThread(name: string, start: WorkerStart): Worker {
   const withFlags = (flags: readonly string[]): Worker =>
     new Worker(new URL('../worker/main.cjs', import.meta.url), {
@@ -73,19 +73,19 @@ export class WorkerThread {
   readonly isFirst: boolean;
   readonly backOff: BackOff;
   readonly startedMs = performance.now();
-  /** True once the thread was asked to stop, so that its end is not a crash. */
+  /** True once the thread has been told to stop, so that its end is not a crash. */
   stopping = false;
-  /** True once it has crashed: another worker takes its place. */
+  /** True once the thread has crashed. Another worker then replaces it. */
   failed = false;
-  /** True if another worker takes its place before it has ended. */
+  /** True if another worker replaces the thread before it has ended. */
   replaced = false;
   readonly #worker: Worker;
-  /** Pending questions; answers come in this order. */
+  /** Pending questions, in the order in which the answers come. */
   readonly #questions: PendingQuestion[] = [];
   #interruption: Interruption | undefined;
   #gone = false;
 
-  /** `backOff`: of this worker and those before it in its place. */
+  /** `backOff` is shared with the workers that this one has replaced. */
   constructor(start: WorkerStart, events: ThreadEvents, backOff: BackOff) {
     this.workerId = start.workerId;
     this.isFirst = start.isFirst;
@@ -104,17 +104,17 @@ export class WorkerThread {
     });
   }
 
-  /** True while a question is pending, which may take long. */
+  /** True while a question is pending. The answer may take long. */
   get isAsked(): boolean {
     return this.#questions.length > 0;
   }
 
-  /** True as long as it is to serve: it has neither crashed nor been told to stop. */
+  /** True while the thread is meant to serve: it has neither crashed nor been told to stop. */
   get isSteady(): boolean {
     return !this.failed && !this.stopping;
   }
 
-  /** Interrupts the JavaScript of the thread, which then ends as after a crash. */
+  /** Interrupts the JavaScript of the thread. The thread then ends as after a crash. */
   interrupt(): void {
     // The message is read when the event loop runs again.
     this.tell({ type: 'interrupted' });
@@ -126,7 +126,7 @@ export class WorkerThread {
     return `gw worker ${this.workerId}`;
   }
 
-  /** Resolves when the thread serves its first configuration, and rejects if it cannot. To be called first. */
+  /** Resolves when the thread serves its first configuration, and rejects if it cannot. Must be the first call. */
   async listening(): Promise<void> {
     const answer = await this.#answer();
     if (answer.type === 'refused') throw new Error(answer.reason);

@@ -7,15 +7,15 @@ import type { Privileges } from './privileges/index.ts';
 import { MAX_WORKERS, Watchdog } from './watchdog.ts';
 import { type ThreadEvents, WorkerThread } from './worker-thread.ts';
 
-/** A worker is restarted at once after the first crash, and with a delay after further ones. */
+/** Delays of restarts. A worker is restarted at once after the first crash, and with a delay after further crashes. */
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 10_000 };
 
-/** A worker that has crashed has this time for its requests when another has taken its place. */
+/** Time for a crashed worker to finish its requests after another one has replaced it. */
 const LEAVE_MS = 5_000;
 
 const MIN_SPARE_IDS = 4;
 
-/** The largest id of a worker: so many ids are spare that each worker can be replaced while it still serves. */
+/** Returns the largest id of a worker. There are enough spare ids to replace each worker while it still serves. */
 export function largestIdOf(workers: number): number {
   return Math.min(workers + Math.max(workers, MIN_SPARE_IDS), MAX_WORKERS - 1);
 }
@@ -24,13 +24,13 @@ export function largestIdOf(workers: number): number {
 interface WorkersOptions {
   readonly log: ErrorLog;
   readonly privileges: Pick<Privileges, 'openings' | 'connect' | 'hold'>;
-  /** Called before the id of a thread is used again: releases what it held in shared memory. */
+  /** Called before the id of a thread is reused. Releases what the thread held in shared memory. */
   readonly release: (workerId: number, isAccident: boolean) => void;
 }
 
 /**
- * The worker threads. Their number is that of the configuration, and crashed ones are replaced: if possible while they still
- * serve, so that their ports never close.
+ * The worker threads. The configuration determines their number. Crashed workers are replaced, if possible while they
+ * still serve, so that their ports never close.
  */
 export class Workers implements ThreadEvents {
   readonly #options: WorkersOptions;
@@ -58,7 +58,7 @@ export class Workers implements ThreadEvents {
     });
   }
 
-  /** Starts the workers; resolves when all listen and rejects if one cannot. */
+  /** Starts the workers. Resolves when all of them listen; rejects if one cannot. */
   async start(shipment: Shipment): Promise<void> {
     if (this.#stopping) return;
     this.#shipment = shipment;
@@ -66,7 +66,7 @@ export class Workers implements ThreadEvents {
     await Promise.all(this.#missing(shipment).map((id) => this.#spawn(id, shipment, new BackOff(RESTART))));
   }
 
-  /** Moves all workers to the new configuration, or none. Gives the reason of a refusal. */
+  /** Moves all workers to the new configuration, or none. Resolves to the reason of a refusal. */
   async reload(shipment: Shipment): Promise<string | undefined> {
     const threads = this.#steady();
     const known = new Set(this.#shipment?.plan.ports.map(({ address }) => addressText(address)));
@@ -78,7 +78,7 @@ export class Workers implements ThreadEvents {
       return refusal ?? 'the gateway is stopping';
     }
     this.#shipment = shipment;
-    // A worker that ends here is replaced by one with the new configuration.
+    // A worker that ends now is replaced by one with the new configuration.
     await Promise.allSettled(threads.map((thread) => thread.ask({ type: 'switch' })));
     await this.#resize(shipment);
     return undefined;
@@ -94,19 +94,19 @@ export class Workers implements ThreadEvents {
     return thread.ask({ type: 'prepare', shipment, openings });
   }
 
-  /** Announces the stop: workers continue to serve, and `ready` probes fail. */
+  /** Announces the stop. Workers continue to serve, and `ready` probes fail. */
   announceStop(): void {
     this.#watchdog.announceStop();
   }
 
-  /** Reopens the logs of all workers; resolves when they have done so. */
+  /** Reopens the logs of all workers. Resolves when they have done so. */
   async reopen(logs: Shipment['logs']): Promise<void> {
     if (this.#shipment) this.#shipment = { ...this.#shipment, logs };
     const threads = [...this.#threads.values()];
     await Promise.allSettled(threads.map((thread) => thread.ask({ type: 'reopen', logs })));
   }
 
-  /** Stops all threads; resolves when the last one has ended. A second call with `graceful` false hurries the others. */
+  /** Stops all threads; resolves when the last one has ended. A second call without `graceful` hurries them. */
   stop(graceful: boolean): Promise<void> {
     this.#stopping = true;
     for (const thread of this.#threads.values()) thread.tell({ type: 'stop', graceful });
@@ -121,7 +121,7 @@ export class Workers implements ThreadEvents {
     if (!failed && stays && !this.#stopping) void this.#replace(thread);
   }
 
-  /** Starts another worker while this one serves on, and ends this one then. */
+  /** Starts another worker while this one still serves, and then ends this one. */
   async #replace(thread: WorkerThread): Promise<void> {
     thread.replaced = true;
     thread.replaced = await this.#fill(thread);
@@ -139,7 +139,7 @@ export class Workers implements ThreadEvents {
     if (!thread.replaced) void this.#fill(thread);
   }
 
-  /** Starts a worker in the place of one that has ended or will, if the configuration has so many. False: no id is free. */
+  /** Replaces a worker that has ended or will end, if the configuration has room for it. False: no id is free. */
   async #fill({ workerId, startedMs, stopping, backOff }: WorkerThread): Promise<boolean> {
     const delayMs = stopping ? 0 : backOff.after(performance.now() - startedMs);
     if (delayMs > 0) await delay(delayMs);
@@ -175,7 +175,7 @@ export class Workers implements ThreadEvents {
     return [...this.#threads.values()].filter(({ isSteady }) => isSteady);
   }
 
-  /** Gives free ids for the workers that the configuration has and that neither serve nor start. */
+  /** Returns free ids for the workers that the configuration has but that neither serve nor start. */
   #missing({ plan: { main } }: Shipment): readonly number[] {
     const ids = Array.from({ length: largestIdOf(main.workers) }, (_, index) => index + 1);
     const lacking = main.workers - this.#steady().length - this.#starting.size;
@@ -183,7 +183,7 @@ export class Workers implements ThreadEvents {
     return free.slice(0, Math.max(0, lacking));
   }
 
-  /** Starts a worker; resolves when it listens. A worker that cannot is ended, which counts as a crash. */
+  /** Starts a worker; resolves when it listens. A worker that cannot listen is ended, which counts as a crash. */
   async #spawn(workerId: number, shipment: Shipment, backOff: BackOff): Promise<void> {
     const { privileges } = this.#options;
     const isFirst = !this.#steady().some((thread) => thread.isFirst) && !this.#firstStarts;

@@ -19,7 +19,7 @@ process.on('disconnect', () => {
   keeper.end();
   process.exit();
 });
-// A terminal sends its signals to all of its processes, and `killall` to all of one name. An unhandled SIGUSR1 would open
-// the debugger of Node.js, and whoever connects to its port would be root.
+// A terminal sends its signals to all of its processes, and `killall` to all with a name. An unhandled SIGUSR1 would
+// open the debugger of Node.js, and a client of its port would be root.
 const SIGNALS = ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 for (const signal of SIGNALS) process.on(signal, () => undefined);

@@ -14,7 +14,7 @@ import type {
 } from '../rights/index.ts';
 
 const DONE: KeeperAnswer = { type: 'done' };
-/** Most questions that may wait for a process; a gateway has two or three. */
+/** Maximum number of questions that may wait for a process; a gateway has two or three. */
 const MOST_WAITING = 8;
 
 /** Options of a `Keeper`. */
@@ -27,9 +27,9 @@ interface KeeperOptions {
 }
 
 /**
- * Uses root's rights for a process that has given them up: loads configurations, binds ports, hands over logs, and maintains
- * the pid file. It takes no address and no path from that process, only from configurations that root itself has loaded, and
- * it parses nothing: each load runs in a process of its own.
+ * Uses root's rights for a process that has given them up: loads configurations, binds ports, hands over logs, and
+ * maintains the pid file. It accepts no address or path from that process, only those of configurations that root
+ * itself has loaded, and it parses nothing: each load runs in a separate process.
  */
 export class Keeper {
   readonly #options: KeeperOptions;
@@ -39,7 +39,7 @@ export class Keeper {
   #next: Holdings | undefined;
   #candidate: string | undefined;
   #nextCandidate: string | undefined;
-  /** Runs one process of root's at a time, however many are asked for; never rejects. */
+  /** Runs root's processes one at a time, whatever the number of questions; never rejects. */
   #busy: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #isEnded = false;
@@ -68,7 +68,7 @@ export class Keeper {
     this.#candidate = candidate;
   }
 
-  /** To be called when the serving process has ended: everything that was open for it is closed. */
+  /** Called when the serving process has ended. Closes everything that was open for it. */
   end(): void {
     this.#isEnded = true;
     this.#close();
@@ -137,7 +137,7 @@ export class Keeper {
     if (this.#waiting >= MOST_WAITING) throw new Error('too many questions wait for root');
     this.#waiting++;
     const asked = this.#busy.then(() => askLoader(question));
-    // A loader that hands over logs lives on after its answer. The next one waits for its end, so there is only one at a time.
+    // A loader that hands over logs outlives its answer. The next one waits for its end: there is only one at a time.
     this.#busy = asked.then(({ ended }) => ended).catch(() => undefined);
     return asked.then(({ answer }) => answer).finally(() => this.#waiting--);
   }
@@ -156,7 +156,7 @@ export class Keeper {
   }
 
   /**
-   * Closes the sockets of the refused configuration. Clients would wait on them, because a worker may have listened already.
+   * Closes the sockets of the refused configuration. Clients would wait on them, because a worker may have listened.
    */
   #refuse(): void {
     const bound = this.#next?.addresses.filter(({ key }) => this.#sockets.has(key)) ?? [];
@@ -187,7 +187,7 @@ export class Keeper {
   }
 }
 
-/** Asks a process of its own, so that the keeper survives whatever a configuration does to its loader. */
+/** Asks a separate process, so that the keeper survives anything that a configuration does to its loader. */
 function askLoader(question: LoaderQuestion): {
   readonly answer: Promise<FromLoader>;
   readonly ended: Promise<unknown>;
@@ -209,7 +209,7 @@ function askLoader(question: LoaderQuestion): {
   });
   const ended = new Promise<void>((resolve) => {
     loader.once('exit', () => resolve());
-    // It could not be started.
+    // The process could not be started.
     loader.once('error', () => resolve());
   });
   return { answer, ended };

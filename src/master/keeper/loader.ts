@@ -16,7 +16,7 @@ import {
   servingAccount,
 } from '../rights/index.ts';
 
-// The program of a process that runs as root, answers one question and ends.
+// A process that runs as root, answers one question and ends.
 
 async function answerTo(question: LoaderQuestion): Promise<FromLoader> {
   if (question.wants === 'logs') {
@@ -43,13 +43,13 @@ async function prepared(
   return { holdings, logs: await handLogs(holdings.written.files, account) };
 }
 
-/** How long the descriptors are held; the serving process ends their holder when it has taken them. */
+/** The time for which the descriptors are held. The serving process ends their holder when it has taken them. */
 const HOLD_SECONDS = 10;
 const FIRST_DESCRIPTOR = 3;
 
 /**
- * Opens logs, and leaves their descriptors to a process of the account's: in /proc the account can open them anew, wherever the
- * files are. This process stays until the holder has ended, as its parent.
+ * Opens logs, and passes their descriptors to a process of the account: the account can reopen them in /proc, wherever
+ * the files are. This process is the holder's parent and stays until the holder has ended.
  */
 async function handLogs(files: readonly string[], account: Account): Promise<HandedLogs> {
   const { held, faults } = openLogs(files, account);

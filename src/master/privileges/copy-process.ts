@@ -1,7 +1,7 @@
 import type { SendHandle } from 'node:child_process';
 import { nameProcess } from '../process-files.ts';
 
-// Sends each socket back to the process that it came from, which so gets a copy of it.
+// Sends each socket back to its process, which thereby gets a copy of it.
 
 nameProcess('socket copies');
 process.on('message', (message: object, socket: SendHandle) => void process.send?.(message, socket));

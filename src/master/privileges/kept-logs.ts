@@ -5,15 +5,15 @@ import type { HandedLogs } from '../rights/index.ts';
 const { O_APPEND, O_NONBLOCK, O_RDWR } = constants;
 
 /**
- * The descriptors of logs that root has opened for this process. A thread opens a log anew by such a descriptor, since its path
- * may lead through directories that are closed to the account that serves.
+ * The descriptors of logs that root has opened for this process. A thread reopens a log by its descriptor, since the
+ * path may lead through directories that the account cannot enter.
  */
 export class KeptLogs {
   readonly #opener: LogOpener;
   #serving: HeldLogs = {};
   #next: HeldLogs | undefined;
 
-  /** `opener`: that of this thread. */
+  /** `opener` is that of this thread. */
   constructor(opener: LogOpener) {
     this.#opener = opener;
   }
@@ -23,7 +23,7 @@ export class KeptLogs {
     return this.#next ?? this.#serving;
   }
 
-  /** To be called while this process is root, with logs that it has opened itself. */
+  /** Call this while the process is root, with logs that it has opened itself. */
   open(held: HeldLogs): void {
     this.#serving = held;
     this.#opener.use(held);
@@ -43,7 +43,7 @@ export class KeptLogs {
     this.#opener.use(next);
   }
 
-  /** To be called when all threads have opened what was taken. */
+  /** Called when all threads have opened the logs that were taken. */
   accept(): void {
     const before = this.#serving;
     this.#serving = this.held;
@@ -51,7 +51,7 @@ export class KeptLogs {
     closeOthers(before, this.#serving);
   }
 
-  /** To be called when what was taken will not be used. */
+  /** Called when the logs that were taken will not be used. */
   refuse(): void {
     if (this.#next) closeOthers(this.#next, this.#serving);
     this.#next = undefined;
@@ -59,11 +59,11 @@ export class KeptLogs {
   }
 }
 
-/** `undefined` if there is no such descriptor any more: then the log is opened by its path. */
+/** Returns `undefined` if the descriptor no longer exists. The log is then opened by its path. */
 function takenFrom(holder: number | undefined, { fd, identity }: HeldLog): HeldLog | undefined {
   let taken: number;
   try {
-    // To write to a pipe, a thread needs somebody who reads it.
+    // A pipe without a reader cannot be opened for writing only.
     taken = openSync(`/proc/${holder}/fd/${fd}`, O_RDWR | O_APPEND | O_NONBLOCK);
   } catch {
     return undefined;
@@ -77,7 +77,7 @@ function end(holder: number): void {
   try {
     process.kill(holder, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 

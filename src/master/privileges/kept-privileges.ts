@@ -39,7 +39,7 @@ class AcceptorThread {
     this.#keys = new Set(keys);
   }
 
-  /** Binds the addresses that it can; none without uWebSockets.js. */
+  /** Binds the addresses that it can; without uWebSockets.js, none. */
   static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
     const thread = new Worker(new URL('../worker/acceptor-thread.cjs', import.meta.url), {
       workerData: addresses,
@@ -100,8 +100,8 @@ interface KeptOptions {
 }
 
 /**
- * The privileges of a process that gives up root before it serves. Ports that only root can bind are bound first by the
- * acceptor, a thread of this process. Everything that needs root later is asked of the keeper, a process that stays root.
+ * The privileges of a process that gives up root before it serves. The acceptor, a thread of this process, first binds
+ * the ports that only root can bind. Later operations that need root are left to the keeper, a process that stays root.
  */
 export class KeptPrivileges implements Privileges {
   readonly #account: Account;
@@ -109,10 +109,10 @@ export class KeptPrivileges implements Privileges {
   readonly #log: ErrorLog;
   readonly #opener: LogOpener;
   readonly #logs: KeptLogs;
-  /** Ports of which the log has told that the node engine serves them. */
+  /** Ports for which the log says that the node engine serves them. */
   readonly #told = new Set<string>();
   #acceptor: AcceptorThread | undefined;
-  /** Of the ports that need no root. */
+  /** The sockets of ports that need no root. */
   readonly #shared = new SharedSockets();
   #settled = false;
 
@@ -151,7 +151,7 @@ export class KeptPrivileges implements Privileges {
     this.#check(plan, faults);
   }
 
-  /** Throws if the account cannot write what the configuration has it write. */
+  /** Throws if the account cannot write the files and directories of the configuration. */
   #check({ main: { written } }: GatewayPlan, faults: OpenedLogs['faults']): void {
     checkLogs(this.#account, { files: written.files, faults, opener: this.#opener });
     checkWritable(this.#account, written);
@@ -171,7 +171,7 @@ export class KeptPrivileges implements Privileges {
     return answer.type === 'findings' ? answer.lines : [];
   }
 
-  /** Probes ports except those of root, which the keeper binds. */
+  /** Probes the ports, except those of root, which the keeper binds. */
   async probe(ports: readonly PortPlan[]): Promise<void> {
     const ofRoot = new Set(this.#settled ? portsOfRoot(ports) : []);
     for (const port of ports) if (!ofRoot.has(port)) await probePort(port.address);
@@ -249,7 +249,7 @@ export class KeptPrivileges implements Privileges {
     this.#log.write('notice', `${key} is served by the node engine until the next start: ${reason}`);
   }
 
-  /** Opens a separate socket for a worker: it is closed with the worker, while the keeper's socket stays open. */
+  /** Opens a separate socket for a worker. It is closed with the worker, while the keeper's socket stays open. */
   async #opening(key: string): Promise<Opening> {
     const { answer, socket } = await this.#keeper.ask({ type: 'socket', key });
     if (socket) return { kind: 'descriptor', fd: socket.fd };
@@ -281,7 +281,7 @@ interface KeptQuestion {
 /** The channel to the process that stays root: the supervisor, or a child process if there is no supervisor. */
 export class KeeperChannel {
   readonly #process: NodeJS.Process | ChildProcess;
-  /** The same, if it is a child process: it keeps this one alive only while it is waited for. */
+  /** The same if it is a child process. It keeps this process alive only while a question is pending. */
   readonly #child: ChildProcess | undefined;
   readonly #waiting = new Map<number, (answered: KeptQuestion) => void>();
   /** References that prevent garbage collection from closing descriptors that workers use. */
@@ -314,7 +314,7 @@ export class KeeperChannel {
       return Promise.resolve({ answer: { type: 'failed', reason: GONE }, socket: undefined });
     }
     this.tell({ ...asked, question });
-    // Nothing else may keep this process alive before it serves.
+    // Before the gateway serves, the child may be the only thing that keeps this process alive.
     this.#child?.channel?.ref();
     return new Promise((resolve) => {
       this.#waiting.set(question, resolve);

@@ -10,43 +10,43 @@ import { probePort } from '../probe-port.ts';
 import { SharedSockets } from './shared-sockets.ts';
 import { removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
 
-/** The operations that need the rights the master was started with, whether it still has them or asks the keeper. */
+/** The operations that need the rights with which the master was started. The master has them, or asks the keeper. */
 export interface Privileges {
   /** Loads the configuration again. */
   load(): Promise<Candidate>;
-  /** The findings of `gw check` in the last configuration, one line each. */
+  /** Returns the findings of `gw check` in the last configuration, one line each. */
   findings(signal: AbortSignal): Promise<readonly string[]>;
-  /** To be called before the first worker starts: gives up all rights that the serving account does not have. */
+  /** Called before the first worker starts. Gives up all rights that the serving account does not have. */
   settle(candidate: AcceptedCandidate): Promise<void>;
   /** Rejects if one of these new ports cannot be bound. */
   probe(ports: readonly PortPlan[]): Promise<void>;
-  /** The openings, for one worker, of ports that it cannot bind itself. */
+  /** Returns the openings, for one worker, of ports that it cannot bind itself. */
   openings(ports: readonly PortPlan[]): Promise<Openings>;
-  /** The message port between a new worker and the acceptor. */
+  /** Returns the message port between a new worker and the acceptor. */
   connect(workerId: number): MessagePort | undefined;
   /** Stops the acceptor from giving connections to a worker that does not respond. */
   hold(workerId: number): void;
-  /** To be called when all ports accept. */
+  /** Called when all ports accept. */
   serving(candidate: AcceptedCandidate): Promise<void>;
-  /** To be called when the last loaded configuration serves. */
+  /** Called when the last loaded configuration serves. */
   replaced(before: GatewayPlan, now: AcceptedCandidate): Promise<void>;
-  /** To be called when the last loaded configuration is refused: closes the ports that were bound for it. */
+  /** Called when the last loaded configuration is refused. Closes the ports that were bound for it. */
   refused(): Promise<void>;
   /** The logs that root has opened for the configuration that was loaded last. */
   readonly logs: HeldLogs;
-  /** Prepares new log files after rotation; they can be opened when it resolves, but for those that the messages are about. */
+  /** Prepares new log files after rotation. They can be opened when it resolves, except those in the messages. */
   reopen(plan: GatewayPlan): Promise<readonly string[]>;
-  /** To be called when all threads have opened them. */
+  /** Called when all threads have opened the new files. */
   reopened(): void;
-  /** To be called when a stop begins: no more connections are accepted. */
+  /** Called when a stop begins. From then on, no connections are accepted. */
   leave(): void;
-  /** To be called when the gateway has ended or failed to start. */
+  /** Called when the gateway has ended or failed to start. */
   ended(served: GatewayPlan | undefined): Promise<void>;
 }
 
 /**
- * The findings of `gw check` in a configuration, one line each. They are computed in a separate thread, so that signals and
- * workers do not wait and its memory is freed afterwards. Rejects if the thread fails.
+ * Returns the findings of `gw check` in a configuration, one line each. They are computed in a separate thread, so that
+ * signals and workers do not wait and the memory is freed afterwards. Rejects if the thread fails.
  */
 async function judge(source: ConfigSource, signal: AbortSignal): Promise<readonly string[]> {
   const thread = new Worker(new URL('../master/judge-thread.cjs', import.meta.url), { workerData: source });
@@ -64,11 +64,11 @@ interface OwnOptions {
   readonly source: ConfigSource;
   /** Id of the process that takes signals. */
   readonly pid: number;
-  /** Called with each configuration that comes to serve. */
+  /** Called with each configuration that begins to serve. */
   readonly keep: (candidate: AcceptedCandidate) => void;
 }
 
-/** The privileges of a process that keeps its account: it performs everything itself. */
+/** Returns the privileges of a process that keeps its account: it performs all operations itself. */
 export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
   const shared = new SharedSockets();
   return {

@@ -5,8 +5,8 @@ import { bindAddress, type BoundSocket } from '../bind.ts';
 import { SocketCopies } from './socket-copies.ts';
 
 /**
- * The sockets of ports that workers cannot open side by side: those of the node engine where Node.js does not let threads share
- * a port. They are bound once, and each worker listens on a copy.
+ * The sockets of ports that workers cannot open side by side: those of the node engine where Node.js does not let
+ * threads share a port. They are bound once, and each worker listens on a copy.
  */
 export class SharedSockets {
   readonly #sockets = new Map<string, BoundSocket>();
@@ -15,7 +15,7 @@ export class SharedSockets {
   readonly #copies = new SocketCopies();
   #isClosed = false;
 
-  /** The openings of one worker. */
+  /** Returns the openings of one worker. */
   async openings(ports: readonly PortPlan[]): Promise<Openings> {
     const openings = new Map<string, Opening>();
     // A wildcard address comes first, since its socket may have to serve other addresses of its port.
@@ -26,14 +26,14 @@ export class SharedSockets {
     return openings;
   }
 
-  /** Keeps the sockets of these ports only. */
+  /** Closes all sockets but those of these ports. */
   keep(ports: readonly PortPlan[]): void {
     this.#fresh.clear();
     const kept = new Set(ports.map(({ address }) => addressText(address)));
     this.#close((key) => !kept.has(key));
   }
 
-  /** Closes the sockets that were bound for a configuration that is refused. */
+  /** Closes the sockets that were bound for a refused configuration. */
   refused(): void {
     this.#close((key) => this.#fresh.has(key));
     this.#fresh.clear();
@@ -52,7 +52,7 @@ export class SharedSockets {
     if (!known && !isShared(port)) return undefined;
     if (this.#isClosed) return { kind: 'refused', reason: `bind() to ${key} failed (the gateway stops)` };
     const socket = known ?? bindAddress(port.address);
-    // The port has been probed: worker 1 has opened it for itself, or the address stands beside its wildcard.
+    // The port has been probed, so worker 1 has opened it itself, or the address is beside its wildcard.
     if (typeof socket === 'number') return this.#hasWildcardOf(port) ? { kind: 'beside' } : undefined;
     if (!known) {
       this.#sockets.set(key, socket);
@@ -60,7 +60,7 @@ export class SharedSockets {
     }
     const copy = await this.#copies.copy(socket);
     if (copy) return { kind: 'descriptor', fd: copy.fd };
-    // It has been closed meanwhile, or nobody listens on it.
+    // The socket has been closed meanwhile, or no copy has arrived.
     return { kind: 'refused', reason: `bind() to ${key} failed (no copy of its socket came)` };
   }
 

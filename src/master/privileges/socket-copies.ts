@@ -8,14 +8,14 @@ interface SocketCopy {
   readonly fd: number;
 }
 
-/** How long the process waits for the next copy. */
+/** The time for which the process waits for the next socket. */
 const IDLE_MS = 2_000;
-/** How long a copy may take: the process has to start first. */
+/** Time limit for a copy. It includes the start of the process. */
 const COPY_MS = 10_000;
 
 /**
- * Copies sockets of this process, so that several threads can listen on one. Node.js can copy a descriptor only on its way to
- * another process; so a small process, which runs only while it is needed, sends each socket back.
+ * Copies sockets of this process, so that several threads can listen on one. Node.js can copy a descriptor only by
+ * sending it to another process, so a small process, which runs only while it is needed, sends each socket back.
  */
 export class SocketCopies {
   #process: ChildProcess | undefined = undefined;
@@ -25,13 +25,13 @@ export class SocketCopies {
   readonly #received: SocketCopy[] = [];
   #count = 0;
 
-  /** `undefined` if the process ended. */
+  /** Resolves to `undefined` if the process has ended. */
   copy(socket: BoundSocket): Promise<SocketCopy | undefined> {
     const copies = (this.#process ??= this.#start());
     const id = ++this.#count;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.close(), COPY_MS);
-    // Nothing else may keep this process alive yet.
+    // The process may be the only thing that keeps this one alive.
     copies.ref();
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
@@ -67,7 +67,7 @@ export class SocketCopies {
     if (this.#process === copies) this.close();
   }
 
-  /** Ends the process, and all waits for copies; the next copy starts another. */
+  /** Ends the process and all pending copies. The next copy starts another process. */
   close(): void {
     clearTimeout(this.#idle);
     const copies = this.#process;

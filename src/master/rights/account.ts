@@ -6,8 +6,8 @@ import { type Account, findAccount, findGroup, systemFailure, systemReason } fro
 import type { OpenedLogs } from './protocol.ts';
 
 /**
- * The account that this process becomes before it serves; `undefined` if it keeps its own. Throws in nginx's words if the
- * name is unknown.
+ * Returns the account that this process becomes before it serves; `undefined` if it keeps its own. Throws in nginx's
+ * words if the name is unknown.
  */
 export function servingAccount({ user }: CoreConfig): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -24,7 +24,7 @@ function accountOf({ name, group, place: { file, line, column } }: UserConfig): 
   return { ...account, gid };
 }
 
-/** The default account of nginx, with the account's own group: Debian's has another name. */
+/** Returns nginx's default account, with the account's own group, which has another name on Debian. */
 function nobody(): Account {
   const account = findAccount('nobody');
   if (!account) throw new Error('getpwnam("nobody") failed: name the account that serves with "user"');
@@ -35,8 +35,8 @@ function nobody(): Account {
 type GroupSetter = NodeJS.Process & { readonly initgroups?: (user: string, group: number) => void };
 
 /**
- * Becomes the account with its groups for good: in all present and future threads (setuid(2) of the C library), and without
- * capabilities, which Linux clears with the last user id of root. Throws if the system does not allow it.
+ * Changes permanently to the account with its groups, in all present and future threads (setuid(2) of the C library),
+ * and without capabilities, which Linux clears with root's last user id. Throws if the system does not allow it.
  */
 export function become({ name, uid, gid }: Account): void {
   const self: GroupSetter = process;
@@ -76,20 +76,20 @@ export function checkProgram({ name }: Account, file: string): void {
   }
 }
 
-/** The logs of a configuration, and what became of them when root opened them. */
+/** The logs of a configuration, and the faults of those that root could not open. */
 interface CheckedLogs {
   readonly files: readonly string[];
   readonly faults: OpenedLogs['faults'];
   readonly opener: LogOpener;
 }
 
-/** Throws if a log cannot be opened now that root has been given up: nginx, too, does not start without its logs. */
+/** Throws if a log cannot be opened after root has been given up. nginx does not start without its logs either. */
 export function checkLogs(account: Account, logs: CheckedLogs): void {
   const [first] = logFaults(account, logs);
   if (first !== undefined) throw new Error(first);
 }
 
-/** The logs that cannot be opened now that root has been given up: a message for each, in root's words where root could not either. */
+/** Returns a message for each log that cannot be opened without root; root's own, if root could not either. */
 export function logFaults({ name }: Account, { files, faults, opener }: CheckedLogs): readonly string[] {
   return files.flatMap((path) => {
     if (standardStream(path) !== undefined) return [];
@@ -102,7 +102,7 @@ export function logFaults({ name }: Account, { files, faults, opener }: CheckedL
   });
 }
 
-/** Throws if this account can neither write nor make a directory. */
+/** Throws if this account can neither write nor create a directory. */
 export function checkWritable(
   { name }: Account,
   { directories, sharedDirectories }: Pick<Required<WrittenFiles>, 'directories' | 'sharedDirectories'>,
@@ -117,7 +117,7 @@ export function checkWritable(
   }
 }
 
-/** What to do about a file of root in a directory of others, which could have put it there to be given what it holds. */
+/** Returns the remedy for root's file in a directory of another account, which could have put the file there. */
 function remedyFor(path: string): string {
   try {
     return statSync(path).uid === 0 ? '; chown the file, or let nobody but root write its directory' : '';
@@ -126,7 +126,7 @@ function remedyFor(path: string): string {
   }
 }
 
-/** True if the directory does not exist and the account can create it, with those above it. */
+/** Tells whether the directory does not exist and the account can create it, with its parents. */
 function mayBeMade(path: string, error: unknown): boolean {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return false;
   try {

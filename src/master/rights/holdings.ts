@@ -16,7 +16,7 @@ import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.t
 import { type Account, appendAsRoot, give, openToAppend, rootPath } from '../../system/index.ts';
 import type { Holdings, OpenedLogs } from './protocol.ts';
 
-/** The holdings of a configuration that an account serves. */
+/** Returns the holdings of a configuration that an account serves. */
 export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Holdings {
   return {
     account,
@@ -26,7 +26,7 @@ export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Hold
   };
 }
 
-/** The ports that only root can bind: low ports, and Unix sockets, which are usually in directories of root. */
+/** Returns the ports that only root can bind: low ports, and Unix sockets, which are usually in directories of root. */
 export function portsOfRoot(ports: readonly PortPlan[]): readonly PortPlan[] {
   const first = firstFreePort();
   return ports.filter(({ address }) => needsRoot(address, first));
@@ -36,7 +36,7 @@ function needsRoot(address: ListenAddress, firstFree: number): boolean {
   return address.kind === 'unix' || address.port < firstFree;
 }
 
-/** The lowest port that everybody may bind: 1024, unless Linux is configured otherwise. */
+/** Returns the lowest port that every account may bind: 1024, unless Linux is configured otherwise. */
 function firstFreePort(): number {
   try {
     return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
@@ -49,8 +49,8 @@ const { O_NOFOLLOW, O_RDONLY } = constants;
 const OTHERS_WRITE = 0o022;
 
 /**
- * Opens logs as root, creates missing ones and makes the account their owner, as nginx does for its workers. The caller closes
- * the descriptors. What root may not give away is left out: the account may be able to open it by itself.
+ * Opens logs as root, creates missing ones and makes the account their owner, as nginx does for its workers. The caller
+ * closes the descriptors. Logs that root may not give away are left out: the account may be able to open them itself.
  */
 export function openLogs(files: readonly string[], account: Account): OpenedLogs {
   const held: Record<string, HeldLog> = {};
@@ -69,9 +69,9 @@ export function openLogs(files: readonly string[], account: Account): OpenedLogs
 }
 
 /**
- * Gives data directories to the serving account and creates missing ones. To be called by root. Only paths are touched that
- * nobody but root can have created, in all of their directories. Any other name may have become a link by the time it is
- * opened, and the account's own directories need no help. What cannot be handed over is left as it is: its opening reports why.
+ * Gives data directories to the serving account and creates missing ones. Must run as root. It changes only paths that
+ * no other account can have created, in all of their directories: any other name may have become a link by the time it
+ * is opened, and the account's own directories need no change. Failures are ignored; opening the path reports them.
  */
 export function handOver(
   { directories, sharedDirectories }: Pick<Required<WrittenFiles>, 'directories' | 'sharedDirectories'>,
@@ -84,8 +84,8 @@ export function handOver(
 }
 
 /**
- * Hands over a directory and its files, which a gateway that served as root may have created. The account has to pass through
- * missing directories above it, but owns only the last one.
+ * Hands over a directory and its files, which a gateway that served as root may have created. The account must be able
+ * to pass through missing parent directories, but owns only the last directory.
  */
 function handOverDirectory(path: string, account: Account): void {
   const directory = rootPath(path);

@@ -12,8 +12,8 @@ export interface Holdings {
 }
 
 /**
- * A message from the serving process to the one that stays root, as JSON: V8's serialization is not safe if the sender may
- * be hostile. Each question is answered under its number.
+ * A message from the serving process to the one that stays root, as JSON: V8's serialization is unsafe if the sender
+ * may be hostile. The answer to a question has its number.
  */
 export type ToKeeper =
   /** The configuration that the process loaded while it was root; later grants are ignored. */
@@ -32,21 +32,21 @@ export type KeeperQuestion =
   | { readonly type: 'reopen' }
   /** All ports accept. */
   | { readonly type: 'serving' }
-  /** No more connections are accepted: clients would wait on any socket that stays open. */
+  /** No more connections are accepted. Clients would wait on any socket that stays open. */
   | { readonly type: 'leave' };
 
-/** The logs that root has opened and that belong to the account now, and by path the faults of others. */
+/** The logs that root has opened and that now belong to the account, and the faults of the others by path. */
 export interface OpenedLogs {
   readonly held: HeldLogs;
   readonly faults: Readonly<Record<string, string>>;
 }
 
 /**
- * Logs that root has opened, as the descriptors of a process of the account's, from which the serving process takes them. Node.js
- * can pass sockets to another process, but no files.
+ * Logs that root has opened, as descriptors of a process of the account. The serving process takes them from there:
+ * Node.js can pass sockets to another process, but not files.
  */
 export interface HandedLogs extends OpenedLogs {
-  /** Absent if no such process could be started: the account opens the logs by their paths. */
+  /** Absent if no such process could be started. The account then opens the logs by path. */
   readonly holder?: number | undefined;
 }
 
@@ -62,9 +62,9 @@ export type KeeperAnswer =
 
 export type FromKeeper = KeeperAnswer & { readonly question: number };
 
-/** A question to the loader, a process of root's that answers one question. */
+/** A question to the loader, a process of root that answers one question. */
 export type LoaderQuestion =
-  /** `account` is the serving account: another `user` needs a restart. */
+  /** `account` is the serving account; another `user` needs a restart. */
   | { readonly wants: 'candidate'; readonly source: string; readonly account: Account }
   | { readonly wants: 'findings'; readonly source: string }
   | { readonly wants: 'logs'; readonly holdings: Holdings };
@@ -73,7 +73,7 @@ export type FromLoader =
   | {
       readonly type: 'candidate';
       readonly candidate: string;
-      /** Absent, as are the logs, if the configuration is refused. */
+      /** Absent if the configuration is refused, as are the logs. */
       readonly holdings?: Holdings | undefined;
       readonly logs?: HandedLogs | undefined;
     }

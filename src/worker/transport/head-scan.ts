@@ -177,7 +177,7 @@ export class HeadScan {
     this.#singles |= bit;
   }
 
-  /** Tells whether the build asked for a header and `underscores_in_headers` and so on allow its name. */
+  /** Tells whether the build asked for a header and the rules for names (`underscores_in_headers` …) admit it. */
   #wants(name: string): boolean {
     if (!this.#needs.allHeaders && this.#lengthsAsked[name.length] !== true) return false;
     if (PLAIN_NAME.test(name)) return this.#needs.allHeaders || this.#needs.headers.has(name);

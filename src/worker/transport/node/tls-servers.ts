@@ -97,7 +97,7 @@ export class TlsServers {
     this.#serverFor(own, rules).emit('connection', socket);
   }
 
-  /** Returns the server for a handshake. OpenSSL resumes all sessions that it can decrypt, so this decides it. */
+  /** Returns the server for a handshake: one without resumption if a ticket's client may not resume its session. */
   #serverFor(plan: TlsPlan, rules: HandshakeRules): Server {
     const { tickets } = rules.hello;
     const stapled = plan.stapling ? shownPair(plan, rules.hello) : undefined;
