@@ -6,13 +6,13 @@ import { showCluster } from './node/index.ts';
 import { type ClusterTurn, OpenCluster } from './open-cluster.ts';
 import { type ClusterPlan, clusterZone } from './plan.ts';
 
-/** Characters of the digest of a configuration, as people see it. */
+/** Characters of the digest of a configuration in the status. */
 const DIGEST_LENGTH = 12;
 
 /** The clusters of a configuration by name. */
 export type Clusters = ReadonlyMap<string, OpenCluster>;
 
-/** What clusters use of a worker; all of them outlive the configuration. */
+/** The parts of a worker that clusters use; all of them outlive the configuration. */
 interface ClusterScope {
   readonly workerId: number;
   readonly log: ErrorLog;
@@ -26,13 +26,13 @@ interface ClusterScope {
 
 /** The configuration that the clusters are opened for. */
 interface ForConfiguration {
-  /** That of gw. */
+  /** The version of gw. */
   readonly version: string;
-  /** Identifies its text. */
+  /** Identifies the text of the configuration. */
   readonly digest: string;
 }
 
-/** Opens the clusters, or goes on with those of the configuration before that have the same settings. */
+/** Opens the clusters, or keeps those of the former configuration that have the same settings. */
 export function openClusters(
   plans: readonly ClusterPlan[],
   scope: ClusterScope,
@@ -62,12 +62,12 @@ export function openClusters(
   return new Map(opened);
 }
 
-/** With the secret: nobody else can try whether it is that of a configuration. */
+/** Keyed with the secret: without it, nobody can test whether a digest is that of a certain configuration. */
 function shownDigest(digest: string, { secret }: ClusterPlan): string {
   return createHmac('sha256', secret).update(digest).digest('hex').slice(0, DIGEST_LENGTH);
 }
 
-/** Shares the sessions of `sticky learn … sync`, which means the only cluster. */
+/** Shares the sessions of `sticky learn … sync` through the cluster, of which there is only one then. */
 function shareSessions(group: UpstreamGroup, cluster: OpenCluster, scope: Pick<ClusterScope, 'own'>): void {
   const { sticky, sessions } = group;
   if (sticky?.kind !== 'learn' || !sticky.isShared || !sessions) return;

@@ -2,26 +2,26 @@ import { knownMember, subjectText } from './node/index.ts';
 import type { ClusterPlan } from './plan.ts';
 import { backendLabel, type ClusterStore, openStore, StoreLost, StoreRefused } from './stores/index.ts';
 
-/** What a store tells of itself and of the nodes that use it, or why it cannot be asked. */
+/** The state of a store and of the nodes that use it, or why the store cannot be asked. */
 export type Inspection =
   | { readonly fault: string }
   | {
-      /** Redis' `maxmemory-policy`; `undefined` if it does not tell. */
+      /** Redis' `maxmemory-policy`; `undefined` if the store does not tell it. */
       readonly policy: string | undefined;
       readonly liveNodes: number;
-      /** What nodes share with other parameters than others, by their names. */
+      /** Subjects whose parameters on a node differ from those on other nodes. */
       readonly conflicts: readonly { readonly node: string; readonly subject: string }[];
-      /** How many nodes the kind of store was tested with. */
+      /** The number of nodes that this kind of store was tested with. */
       readonly mostNodes: number;
     };
 
-/** A node that is silent for so many of its heartbeats is gone. */
+/** A node that misses this many heartbeats is gone. */
 const HEARTBEATS = 3;
 const MOST_CONFLICTS = 20;
-/** A store that has several addresses may be found after the first of them has failed. */
+/** How long to go on after a failure: a store with several addresses may be found at the next one. */
 const SEARCH_MS = 1_000;
 
-/** Asks the store of a cluster, as a node would, without becoming one. Never rejects. */
+/** Inspects the store of a cluster without joining the cluster. Resolves with a fault if the store fails. */
 export async function inspectStore(plan: ClusterPlan, timeoutMs: number): Promise<Inspection> {
   let store: ClusterStore | undefined;
   try {
@@ -46,7 +46,7 @@ export async function inspectStore(plan: ClusterPlan, timeoutMs: number): Promis
   }
 }
 
-/** Opens the store. Rejects with `StoreLost` if that takes too long. */
+/** Opens the store. Rejects with `StoreLost` if that takes longer than `timeoutMs`. */
 function openedStore(plan: ClusterPlan, timeoutMs: number): Promise<ClusterStore> {
   const { backend, namespace, retain } = plan;
   return new Promise((resolve, reject) => {
@@ -73,7 +73,7 @@ function openedStore(plan: ClusterPlan, timeoutMs: number): Promise<ClusterStore
   });
 }
 
-/** How many nodes may share a store: PostgreSQL has a process for each, and one lock for all notifications. */
+/** Returns how many nodes may share a store. PostgreSQL has a process for each, and one lock for all notifications. */
 export function mostNodes(label: string): number {
   return /^postgres(?:ql)?:|(?:^|\s)(?:host|dbname|service)\s*=/.test(label) ? 50 : 1_000;
 }

@@ -27,9 +27,9 @@ import {
 /** How long the worker that runs the node may be silent before another one takes its place. */
 const SILENCE_MS = 3_000;
 const LOOK_MS = 250;
-/** How old the status may be that other workers have. */
+/** The maximum age of the status that other workers read. */
 const TELL_MS = 1_000;
-/** So long a gateway that starts is not ready, until its streams have been read. */
+/** How long a gateway that starts is not ready at most, while its streams are read. */
 const LONGEST_START_MS = 5_000;
 
 interface OpenClusterParts {
@@ -41,23 +41,23 @@ interface OpenClusterParts {
   readonly version: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
-  /** The same for all that a worker opens of one cluster, one configuration after another. */
+  /** One object for all that a worker opens under one name, one configuration after another. */
   readonly turn: ClusterTurn;
 }
 
-/** A configuration with the cluster. */
+/** A configuration that uses the cluster. */
 interface ServedConfiguration {
   readonly digest: string;
   /** In `performance.now()`. */
   readonly sinceMs: number;
 }
 
-/** Which of the clusters of one name may run the node: the latest one of the worker. */
+/** Of the clusters of one name in a worker, only the latest may run the node. */
 export interface ClusterTurn {
   latest?: OpenCluster;
 }
 
-/** A cluster as one worker sees it. One worker of the process runs the node for all of them. */
+/** A cluster in one worker. The worker that holds the seat runs the node for all workers of the process. */
 export class OpenCluster implements Sharing {
   readonly dictionaries: ClusterDictionaries;
   readonly events: ClusterEvents;
@@ -68,16 +68,16 @@ export class OpenCluster implements Sharing {
   readonly #parts: OpenClusterParts;
   readonly #text: SharedText;
   readonly #seat: Seat;
-  /** Resolves when the clusters before have left; absent: there was none. */
+  /** Resolves when the former cluster of this name has left; absent: there was none. */
   readonly #turn: Promise<void> | undefined;
   #looking: NodeJS.Timeout | undefined;
   readonly #shared = new Map<Joining, Leaving | undefined>();
   readonly #calls: WorkerCalls;
   #hasYielded = false;
-  /** The text has no room for what is to be told. */
+  /** The shared text has no room for the record. Logged once. */
   #isFull = false;
   readonly #openedMs = performance.now();
-  /** Those that this worker has open, the latest last. */
+  /** The configurations that this worker has open, the latest last. */
   readonly #configurations = new Set<ServedConfiguration>();
   #node: ClusterNode | undefined;
   #origins: string[] = [];
@@ -97,7 +97,7 @@ export class OpenCluster implements Sharing {
     this.upstreams = new ClusterUpstreams(this);
     this.sessions = new ClusterSessions(this);
     const { turn } = parts;
-    // Two nodes of one gateway would each put the same entries into its rings, and write the same files.
+    // Two nodes of one gateway would put the same entries into its rings twice, and write the same files.
     const former = turn.latest;
     this.#turn = former && former.#yield();
     turn.latest = this;
@@ -105,7 +105,7 @@ export class OpenCluster implements Sharing {
     else this.#compete();
   }
 
-  /** The name of this node. Empty for a moment at the start, if the configuration gives none. */
+  /** The name of this node; empty for a moment at the start if the configuration sets none. */
   get nodeId(): string {
     this.#nodeId ??= this.#parts.plan.nodeId ?? this.record?.status.node_id;
     return this.#nodeId ?? '';
@@ -132,7 +132,7 @@ export class OpenCluster implements Sharing {
     return this.#node;
   }
 
-  /** What the worker that runs the node has told last; `undefined` before it has. */
+  /** The last record of the worker that runs the node; `undefined` if there is none yet. */
   get record(): ClusterRecord | undefined {
     const { revision } = this.#text;
     if (this.#record?.revision === revision) return this.#record.record;
@@ -146,7 +146,7 @@ export class OpenCluster implements Sharing {
     return this.#node?.status ?? this.record?.status;
   }
 
-  /** How many gateways are live, this one included, as far as it has heard. */
+  /** The number of live gateways that this worker knows of, this one included. */
   get liveNodes(): number {
     return this.#node?.liveNodes ?? Math.max(1, this.record?.status.members_total ?? 1);
   }
@@ -157,7 +157,7 @@ export class OpenCluster implements Sharing {
     return this.record?.origins[origin - 1] ?? '';
   }
 
-  /** Why the gateway is not ready, if it is not: it waits for the streams for a while, and for the store if that is required. */
+  /** Why the gateway is not ready, if so: its streams are being read, or a required store cannot be reached. */
   get fault(): string | undefined {
     const { state = 'starting' } = this.status ?? {};
     if (state === 'up') return undefined;
@@ -166,7 +166,7 @@ export class OpenCluster implements Sharing {
     return isWaiting ? 'the streams are being read' : undefined;
   }
 
-  /** Lets the others know which configuration is served from now on. Returns the function that ends it. */
+  /** Tells the other nodes which configuration is served from now on. Returns the function that ends this. */
   serves(digest: string): () => void {
     const configuration = { digest, sinceMs: performance.now() };
     this.#configurations.add(configuration);
@@ -191,7 +191,7 @@ export class OpenCluster implements Sharing {
 
   async close(): Promise<void> {
     await this.#yield();
-    // Another worker, or the next configuration of this one, may take them.
+    // Another worker, or the next configuration of this one, may take the purges that wait.
     await Promise.race([this.purges.handed(), sleep(SILENCE_MS, undefined, { ref: false })]);
     this.#calls.close();
     const { turn } = this.#parts;
@@ -206,14 +206,14 @@ export class OpenCluster implements Sharing {
     return { version: this.#parts.version, configuration: digest, loadedAgeMs };
   }
 
-  /** Runs the node whenever no other worker does. */
+  /** Tries to take the seat again and again, to run the node when no other worker does. */
   #compete(): void {
     if (this.#hasYielded) return;
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
     this.#look();
   }
 
-  /** Runs the node no more. */
+  /** Stops running the node, and never runs it again. */
   async #yield(): Promise<void> {
     clearInterval(this.#looking);
     this.#hasYielded = true;
@@ -226,7 +226,7 @@ export class OpenCluster implements Sharing {
     if (holds && !this.#node) this.#begin();
     if (holds && performance.now() - this.#toldMs >= TELL_MS) this.#tell();
     if (holds || !this.#node) return;
-    // This worker was silent for so long that another one has begun.
+    // This worker hung for so long that another one has taken the seat.
     const { log, plan } = this.#parts;
     log.write('warn', `cluster "${plan.name}": another worker runs the node now`);
     void this.#end();
@@ -257,7 +257,7 @@ export class OpenCluster implements Sharing {
   async #end(): Promise<void> {
     const node = this.#node;
     const leaves = [...this.#shared.values()];
-    // This worker may begin anew before the old node has left.
+    // This worker may begin a new node before the old one has left.
     this.#node = undefined;
     for (const join of this.#shared.keys()) this.#shared.set(join, undefined);
     this.#calls.serve(false);
@@ -265,7 +265,7 @@ export class OpenCluster implements Sharing {
     for (const leave of leaves) await leave?.();
   }
 
-  /** The number of a node in rings. Its name is known to all workers before an entry with the number is. */
+  /** Returns the number of a node in rings. All workers know its name before they see an entry with the number. */
   #originOf(name: string): number {
     const known = this.#origins.indexOf(name) + 1;
     if (known > 0) return known;

@@ -226,7 +226,7 @@ export class ClusterNode implements StoreOwner {
     const { nodeId, incarnation } = this.#parts;
     if (this.#isUp) {
       const all = [...this.#streams.values(), ...this.#ended];
-      // The first may join a send that began before the last entry was made.
+      // Twice: the first call may join a send that began before the last entry was made.
       for (let twice = 0; twice < 2; twice += 1)
         await Promise.allSettled(all.map((shared) => this.#sendFirst(shared)));
       const leases = [...this.#leases];

@@ -1,7 +1,7 @@
 import { type KeyWrite, madeMsOf, type SealedEntry } from '../stores/index.ts';
 import { isOlder } from './entry-times.ts';
 
-/** Maximum keys that are remembered: those that were written last. */
+/** Maximum keys that are remembered: the last ones written. */
 const MOST_KEYS = 100_000;
 
 interface HeldKey {

@@ -49,10 +49,10 @@ export interface KeyedSubject {
    * unless the value is the same; `undefined` if nothing can be applied now: all states must be given again.
    */
   apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined;
-  /** Removes all keys but these and those that wait. Returns false if that is not possible now. */
+  /** Removes all keys but these and the waiting ones. Returns false if that is not possible now. */
   keepOnly(keys: ReadonlySet<string>): boolean;
   /** Lets these keys wait again, as changes that have seen the older values of the store. False: not possible now. */
   repair(keys: ReadonlySet<string>): boolean;
-  /** Lets all other keys wait again, as changes that have seen nothing of an emptied store. False: not possible now. */
+  /** Lets all other keys wait again, with no counter seen, after the store was emptied. False: not possible now. */
   renewOthers(keys: ReadonlySet<string>): boolean;
 }

@@ -37,7 +37,7 @@ interface SentEntry {
   readonly atMs: number;
 }
 
-/** The entries of one stream that wait for the store, in order, and those that it has acknowledged lately. */
+/** The entries of one stream that wait for the store, in order, and the ones acknowledged lately. */
 export class Outbox {
   readonly #bytes: OutboxBytes;
   readonly #dropped: () => void;

@@ -1,6 +1,6 @@
 import type { SealedEntry } from '../stores/index.ts';
 
-/** Maximum incarnations of one node that are remembered: those that were used last. */
+/** Maximum incarnations of one node that are remembered: the last ones used. */
 const MOST_INCARNATIONS = 64;
 
 /**

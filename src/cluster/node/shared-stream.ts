@@ -22,7 +22,7 @@ const MOST_APPLIED = 250;
 const MANY_READ = 100;
 /** Number of last entries from which a node that resumes learns which ones it has had. */
 const MOST_RECALLED = 1_000;
-/** How many counters are read again when the store has other entries than those that were read. */
+/** How many counters are read again when the store has replaced entries that were read. */
 const REREAD = 10_000;
 
 interface SharedStreamParts extends StreamParts {
@@ -251,7 +251,7 @@ export class SharedStream implements NodeStream {
     return { ...entry, origin: this.#parts.nodeId, incarnation: this.subject.incarnation, mac: '' };
   }
 
-  /** Seals entries when they are sent: those that have waited must not be older than what other nodes send. */
+  /** Seals entries when they are sent: after a long wait they must not be older than the entries of other nodes. */
   #sealed(entries: readonly SealedEntry[]): readonly SealedEntry[] {
     const seal = { ...this.#parts.seal, madeMs: this.#times.nowMs };
     return entries.map((entry) => sealEntry(seal, this.subject.stream, entry));

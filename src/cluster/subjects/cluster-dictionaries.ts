@@ -11,7 +11,7 @@ interface SharedDictionary {
   readonly digest: string;
 }
 
-/** So often it is logged that values of other gateways have no room. */
+/** How often a full dictionary is logged at most. */
 const UNFIT_TOLD_MS = 60_000;
 
 /** The dictionaries whose entries are the same on all gateways. */
@@ -22,7 +22,7 @@ export class ClusterDictionaries {
     this.#sharing = sharing;
   }
 
-  /** Shares the entries of a dictionary; what is in it becomes a change. Returns the function that ends it. */
+  /** Shares the entries of a dictionary; the present ones become local changes. Returns the function that ends this. */
   share({ zone, dictionary, memory, digest }: SharedDictionary): () => void {
     const entries = dictionary.shared;
     const identity = zoneIdentity(memory);

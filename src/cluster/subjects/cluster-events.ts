@@ -4,30 +4,30 @@ import { storeNumber } from '../plan.ts';
 import { RingSubject } from './ring-subject.ts';
 import type { Leaving, Sharing } from './sharing.ts';
 
-/** The rings whose events all gateways have. */
+/** The rings whose events are published on all gateways. */
 export class ClusterEvents {
   readonly #sharing: Sharing;
   readonly #originOf: (nodeId: string) => number;
   readonly #subjects = new Set<RingSubject>();
 
-  /** `originOf` gives the number under which rings know a node. */
+  /** `originOf` returns the number of a node in rings. */
   constructor(sharing: Sharing, originOf: (nodeId: string) => number) {
     this.#sharing = sharing;
     this.#originOf = originOf;
   }
 
-  /** Shares the events of a ring. Returns the function that ends it. */
+  /** Shares the events of a ring. Returns the function that ends this. */
   share(zone: string, ring: Ring, memory: SharedArrayBuffer): () => void {
     const identity = zoneIdentity(memory);
     return this.#sharing.share((node) => this.#join(node, { zone, ring, identity }));
   }
 
-  /** Publishes, in all rings of this gateway and there only, what the cluster has to tell their users. */
+  /** Publishes an event of the cluster itself in all rings of this gateway only. */
   announce(type: string, facts: Readonly<Record<string, unknown>>): void {
     for (const subject of this.#subjects) subject.announce(type, facts);
   }
 
-  /** Tells whether the store has an event that was published here, once that is certain or `timeout` has passed. */
+  /** Resolves with true once the store has acknowledged an event of this gateway, or with false after `timeout`. */
   acknowledged(ring: Ring, generation: number): Promise<boolean> {
     return new Promise((resolve) => {
       const isAcknowledged = (): boolean => (ring.read(generation)?.counter ?? 0) > 0;

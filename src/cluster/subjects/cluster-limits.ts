@@ -25,7 +25,7 @@ function limitMetrics(metrics: Counters, zone: string): LimitMetrics {
 
 /** A request of a shared rate limit; rates and fills are in thousandths of requests. */
 interface LimitedRequest extends Omit<Bucket, 'keyHash'> {
-  /** The value that requests are told apart by. */
+  /** The value of the limit's key. */
   readonly key: string;
 }
 
@@ -33,7 +33,7 @@ interface LimitedRequest extends Omit<Bucket, 'keyHash'> {
 export class ClusterLimits {
   readonly #sharing: Sharing;
   readonly #metrics = new Map<string, LimitMetrics>();
-  /** What the worker that runs the node need not be asked again. */
+  /** Refusals that the worker which runs the node need not be asked for again. */
   readonly #refusals = new Refusals();
   readonly #leases: LimitLeases;
 
@@ -52,7 +52,7 @@ export class ClusterLimits {
     sharing.answer('limit', (bucket) => this.#leases.admit(bucket as Bucket));
   }
 
-  /** Lets the other gateways know the parameters of a rate limit. Returns the function that ends it. */
+  /** Tells the other gateways the parameters of a rate limit. Returns the function that ends this. */
   share(zone: string, digest: string): () => void {
     this.#metricsOf(zone);
     return this.#sharing.share((node) => node.declare(`li:${zone}`, digest));
@@ -60,7 +60,7 @@ export class ClusterLimits {
 
   /** Counts a request in a bucket that all gateways share. Never rejects, and takes no longer than `limits wait`. */
   async admit({ key, ...limit }: LimitedRequest): Promise<Verdict> {
-    // Hashed: it is a text of clients, of any length.
+    // Hashed: the text comes from clients, and can have any length.
     const bucket = { ...limit, keyHash: createHash('sha256').update(key).digest('base64url') };
     const id = bucketId(bucket);
     const refusal = this.#refusals.find(id, bucket);

@@ -5,14 +5,14 @@ import { PurgeSubject } from './purge-subject.ts';
 import type { Leaving, Sharing } from './sharing.ts';
 import { CallLost } from './worker-calls.ts';
 
-/** How long a purge is handed to the worker that runs the node, if that does not answer. */
+/** How long one attempt to hand a purge to the worker that runs the node may take, and the number of attempts. */
 const HANDING_MS = 1_000;
 const MOST_HANDED = 10;
 
-/** The purges of caches that all gateways do. */
+/** The purges of caches that all gateways repeat. */
 export class ClusterPurges {
   readonly #sharing: Sharing;
-  /** Of all locations and configurations, the latest last. */
+  /** The caches of all locations and configurations, the latest last. */
   readonly #caches = new Set<SharedCaches>();
   /** Purges that are on their way to the node. */
   readonly #handing = new Set<Promise<void>>();
@@ -24,7 +24,7 @@ export class ClusterPurges {
     sharing.answer('purges', (purges) => this.#add(purges as readonly ZonePurge[]));
   }
 
-  /** Shares the purges of caches. Returns the function that ends it. */
+  /** Shares the purges of caches. Returns the function that ends this. */
   share(caches: SharedCaches): () => void {
     this.#caches.add(caches);
     this.#unshare ??= this.#sharing.share((node) => this.#join(node));
@@ -36,7 +36,7 @@ export class ClusterPurges {
     };
   }
 
-  /** Tells the other nodes of purges that were done here. Never rejects: what could not be handed over is logged. */
+  /** Tells the other nodes of purges on this node. Never rejects: a purge that cannot be handed over is logged. */
   async tell(purges: readonly ZonePurge[]): Promise<void> {
     const handing = this.#hand(purges);
     this.#handing.add(handing);
@@ -44,7 +44,7 @@ export class ClusterPurges {
     this.#handing.delete(handing);
   }
 
-  /** Resolves when the node has all purges that were told so far. */
+  /** Resolves when all purges so far were handed to the node, or given up. */
   async handed(): Promise<void> {
     await Promise.all(this.#handing);
   }

@@ -4,7 +4,7 @@ import { type SessionGroup, SessionsSubject } from './sessions-subject.ts';
 import type { Leaving, Sharing } from './sharing.ts';
 import { CallLost } from './worker-calls.ts';
 
-/** Sessions of a zone that wait for the worker that runs the node. */
+/** Maximum sessions of a zone that wait for the worker that runs the node. */
 const MOST_NOTED = 2_000;
 const HANDED_MS = 1_000;
 
@@ -13,7 +13,7 @@ const SESSIONS_DROPPED: Metric = {
   help: 'Sessions that other gateways were not told of, since there were too many at once.',
 };
 
-/** What a worker has learnt: addresses by session. */
+/** Sessions that a worker has learnt: addresses by session. */
 interface NotedSessions {
   readonly zone: string;
   readonly sessions: ReadonlyMap<string, string>;
@@ -25,13 +25,13 @@ interface SharedZone {
   readonly unshare: () => void;
 }
 
-/** The sessions of `sticky learn … sync`, which all gateways know. */
+/** The sessions of `sticky learn … sync`, which all gateways share. */
 export class ClusterSessions {
   readonly #sharing: Sharing;
   /** By zone and digest. */
   readonly #zones = new Map<string, SharedZone>();
   readonly #subjects = new Map<string, SessionsSubject>();
-  /** By zone. */
+  /** Sessions that wait for the next batch, by zone. */
   readonly #noted = new Map<string, Map<string, string>>();
   #handing: NodeJS.Timeout | undefined;
 
@@ -40,7 +40,7 @@ export class ClusterSessions {
     sharing.answer('sessions', (noted) => this.#add(noted as NotedSessions));
   }
 
-  /** Shares the sessions of an upstream. `digest`: of their parameters. Returns the function that ends it. */
+  /** Shares the sessions of an upstream. `digest`: that of their parameters. Returns the function that ends this. */
   share(zone: string, digest: string, group: SessionGroup): () => void {
     group.sessions.tell((session, address) => this.#note(zone, session, address));
     const key = `${zone} ${digest}`;
@@ -74,7 +74,7 @@ export class ClusterSessions {
     };
   }
 
-  /** Remembers a session until the next batch; called in requests. */
+  /** Adds a session to the next batch. Called in requests. */
   #note(zone: string, session: string, address: string): void {
     const sessions = this.#noted.get(zone) ?? new Map<string, string>();
     this.#noted.set(zone, sessions);
@@ -97,7 +97,7 @@ export class ClusterSessions {
       if (!(error instanceof CallLost)) throw error;
       const { zone, sessions } = noted;
       const later = this.#noted.get(zone);
-      // Whichever worker runs the node next gets them.
+      // They are handed to the worker that runs the node then.
       for (const [session, address] of sessions) if (!later?.has(session)) this.#note(zone, session, address);
     }
   }

@@ -4,12 +4,12 @@ import type { Leaving, Sharing } from './sharing.ts';
 import { type SharedUpstream, UpstreamsSubject } from './upstreams-subject.ts';
 import { CallLost } from './worker-calls.ts';
 
-/** Several upstreams that begin to be shared within so long are read from the store together. */
+/** Upstreams that begin to be shared within this time are read from the store together. */
 const TOGETHER_MS = 50;
-/** Beyond what the store may take, for the way between two workers. */
+/** The time for a question between two workers, beside the time that the store may take. */
 const ASKED_MS = 1_000;
 
-/** Who does something for all: this gateway, or another one; `unknown`: the store does not tell. */
+/** The holder of a lease: this gateway or another one; `unknown`: the store has not told. */
 export type LeaseHolder = 'ours' | 'others' | 'unknown';
 
 interface LeaseQuestion {
@@ -20,7 +20,7 @@ interface LeaseQuestion {
 /** The members of upstreams that are the same on all gateways. */
 export class ClusterUpstreams {
   readonly #sharing: Sharing;
-  /** Of all configurations, the latest last. */
+  /** The upstreams of all configurations, the latest last. */
   readonly #upstreams = new Set<SharedUpstream>();
   #subject: UpstreamsSubject | undefined;
   #unshare: (() => void) | undefined;
@@ -35,7 +35,7 @@ export class ClusterUpstreams {
     sharing.answer('lease', (question) => this.#lease(question as LeaseQuestion));
   }
 
-  /** Shares the members of an upstream. Returns the function that ends it. Throws if another cluster shares them. */
+  /** Shares the members of an upstream. Returns the function that ends this. Throws if another cluster shares them. */
   share(upstream: SharedUpstream): () => void {
     const { name, configured, membership } = upstream;
     const digest = createHash('sha256').update(`${configured} ${membership.room}`).digest('base64url');
@@ -44,7 +44,7 @@ export class ClusterUpstreams {
       throw new Error(`upstream "${name}" is shared through "${plan.name}" and another cluster`);
     this.#upstreams.add(upstream);
     const undeclare = this.#sharing.share((node) => node.declare(`up:${name}`, digest));
-    if (this.#unshare) this.#joinAnew();
+    if (this.#unshare) this.#rejoin();
     else this.#join();
     return () => {
       undeclare();
@@ -56,7 +56,7 @@ export class ClusterUpstreams {
     };
   }
 
-  /** Takes or keeps what one gateway does for all, for `ttlMs`. Never rejects. */
+  /** Takes or renews a lease for `ttlMs`. Returns who holds it then. Never rejects. */
   async lease(name: string, ttlMs: number): Promise<LeaseHolder> {
     const { plan } = this.#sharing;
     try {
@@ -78,13 +78,13 @@ export class ClusterUpstreams {
       if (!node) return 'unknown';
       return (await node.lease(name, ttlMs)) ? 'ours' : 'others';
     } catch {
-      // The store cannot be asked, which the node tells.
+      // The store cannot be reached; the node reports that.
       return 'unknown';
     }
   }
 
-  /** What the store has of an upstream that was not shared before has to be read. */
-  #joinAnew(): void {
+  /** Shares all upstreams again, so that the state of a newly shared one is read from the store. */
+  #rejoin(): void {
     clearTimeout(this.#joining);
     this.#joining = setTimeout(() => {
       this.#unshare?.();
@@ -99,7 +99,7 @@ export class ClusterUpstreams {
   #joined(node: ClusterNode): Leaving {
     const { log } = this.#sharing;
     const { nodeId, incarnation } = node;
-    // The latest configuration that has an upstream counts.
+    // The latest configuration with an upstream counts.
     const shared = (): ReadonlyMap<string, SharedUpstream> =>
       new Map([...this.#upstreams].map((upstream) => [upstream.name, upstream]));
     const subject = new UpstreamsSubject({ nodeId, incarnation, log, shared });
@@ -111,7 +111,7 @@ export class ClusterUpstreams {
     };
   }
 
-  /** Wakes the node. If no worker runs it, the next one that does finds the change. */
+  /** Wakes the node after a change. If no worker runs it, the next one that does finds the change. */
   async #changed(): Promise<void> {
     try {
       await this.#sharing.ask('upstreams', undefined, ASKED_MS);

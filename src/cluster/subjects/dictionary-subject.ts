@@ -7,13 +7,13 @@ interface DictionarySubjectParts {
   readonly entries: SharedEntries;
   /** Identifies the memory of the dictionary. */
   readonly identity: string;
-  /** Of its parameters. */
+  /** The digest of the parameters of the dictionary. */
   readonly digest: string;
-  /** Called when values of other nodes have no room. */
+  /** Called when the dictionary has no room for values of other nodes. */
   readonly unfit: () => void;
 }
 
-/** Most bytes of key and text in a dictionary: a value is sent with a letter before it, and a number as text. */
+/** Maximum bytes of key and text in a dictionary: a value is sent after a letter, and a number as text. */
 export const MAX_SHARED_BYTES = MAX_KEYED_BYTES - 32;
 /** Busy writers can keep the lock of a dictionary from others for a moment. */
 const ATTEMPTS = 3;
@@ -44,7 +44,7 @@ export class DictionarySubject implements KeyedSubject {
   }
 
   acknowledged(change: KeyChange): void {
-    // If that is not possible, it is sent once more, and acknowledged then.
+    // If the dictionary is busy, the change is sent again, and acknowledged then.
     unlessBusy(() => this.#entries.settle(change));
   }
 
@@ -92,12 +92,12 @@ export class DictionarySubject implements KeyedSubject {
   }
 }
 
-/** Runs something; false: the lock of the dictionary could not be acquired. */
+/** Runs `act`. Returns false if the lock of the dictionary could not be acquired. */
 function isDone(act: () => void): boolean {
   return unlessBusy(() => (act(), true)) === true;
 }
 
-/** Runs something; `undefined`: the lock of the dictionary could not be acquired. */
+/** Runs `act`. Returns `undefined` if the lock of the dictionary could not be acquired. */
 function unlessBusy<T>(act: () => T): T | undefined {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     try {
@@ -109,7 +109,7 @@ function unlessBusy<T>(act: () => T): T | undefined {
   return undefined;
 }
 
-/** The text by which a value is sent: its type, which is one letter, and the value as such. */
+/** Returns the text that stands for a value in an entry: a letter for the type, and the value. */
 function textOf(value: DictionaryValue | undefined): string | undefined {
   if (typeof value === 'boolean') return value ? 'b1' : 'b0';
   if (typeof value === 'number') return `n${Object.is(value, -0) ? '-0' : value}`;
@@ -118,7 +118,7 @@ function textOf(value: DictionaryValue | undefined): string | undefined {
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { b0: false, b1: true };
 
-/** Reads such a text; `undefined` if it is none. */
+/** Reads such a text. Returns `undefined` if it stands for no value. */
 function valueOf(text: string | undefined): DictionaryValue | undefined {
   if (text?.startsWith('s')) return text.slice(1);
   if (text?.startsWith('n') !== true) return text === undefined ? undefined : BOOLEANS[text];

@@ -7,14 +7,14 @@ import { replaceDurably, systemFailure } from '../../system/index.ts';
 const WRITE_MS = 1_000;
 const KEPT = /^(\d{1,15}) (\d{1,15})\n$/;
 
-/** Up to where a stream was applied. */
+/** The position up to which a stream was applied. */
 export interface StreamPosition {
   readonly counter: number;
-  /** Of the stream, as the store tells it; 0: it is not known. */
+  /** The birth of the stream, as the store tells it; 0: it is unknown. */
   readonly birth: number;
 }
 
-/** The position in a stream in a file, for what outlives the process: the next start goes on behind it. */
+/** The position in a stream, kept in a file. The next process resumes after it. */
 export class KeptPosition {
   readonly #path: string;
   readonly #log: ErrorLog;
@@ -31,20 +31,20 @@ export class KeptPosition {
     this.#timer = setInterval(() => void this.save(), WRITE_MS).unref();
   }
 
-  /** `undefined`: there is no file yet, or it cannot be read, which is logged. */
+  /** The position to be kept; `undefined`: there is no file yet, or it cannot be read, which is logged. */
   get reached(): StreamPosition | undefined {
     return this.#wanted;
   }
 
   set reached(position: StreamPosition | undefined) {
     this.#wanted = position;
-    // Without a file the next start would not know that it has missed anything.
+    // Without a file, the next process would not know that it has missed entries.
     if (this.#written === undefined) void this.save();
   }
 
-  /** Writes the position if it has changed. Never rejects: a failure is logged once. */
+  /** Writes the position if it has changed. Never rejects; repeated failures are logged once. */
   async save(): Promise<void> {
-    // One writer at a time: both would write the same file beside it.
+    // One write at a time: two would use the same temporary file.
     const before = this.#saving;
     this.#saving = (async () => {
       await before;
@@ -89,7 +89,7 @@ export class KeptPosition {
     try {
       mkdirSync(directory, { recursive: true });
     } catch {
-      // What is written will tell.
+      // The write that follows fails, and is logged.
     }
   }
 }

@@ -3,39 +3,39 @@ import { type Admitting, type Grant, StoreLost } from '../stores/index.ts';
 
 /** A bucket of a rate limit in the store. */
 export interface Bucket extends Omit<Admitting, 'requests'> {
-  /** Nothing is taken for requests that have not come yet. */
+  /** No requests are taken ahead. */
   readonly isExact: boolean;
 }
 
-/** What became of a request: the fill of the bucket with it, in thousandths of requests. `lost`: the store has not told in time. */
+/** The verdict on a request, with the fill of the bucket in thousandths of requests. `lost`: the store was too late. */
 export type Verdict =
   { readonly verdict: 'counted' | 'refused'; readonly excess: number } | { readonly verdict: 'lost' };
 
 interface LimitLeasesParts {
   readonly take: (admitting: Admitting) => Promise<Grant>;
-  /** How long what was taken from a bucket can be used. */
+  /** How long requests that were taken ahead can be used. */
   readonly leaseMs: number;
-  /** How long a request waits. */
+  /** How long a request waits for the store. */
   readonly waitMs: number;
   /** The number of gateways that take from the buckets, this one included. */
   readonly liveNodes: () => number;
 }
 
-/** One request, in the unit of rates and fills. */
+/** One request in the unit of rates and fills. */
 const REQUEST = 1000;
-/** Below this rate a lease would take what other gateways need. */
+/** The lowest rate with leases: below it, a lease would take requests that other gateways need. */
 const LOWEST_LEASED = 10 * REQUEST;
 /**
- * The part of a burst that all gateways together take ahead at most. They take it at the same time, and not evenly: the rest is for
- * the requests that come at once, which must not be refused or wait because of leases.
+ * The part of a burst that all gateways together may take ahead. They may take it at the same time and unevenly; the
+ * rest is left for requests that come at once, which must not be refused or have to wait because of leases.
  */
 const TAKEN_AHEAD = 1 / 2;
 const MOST_KEYS = 10_000;
-/** Calls that wait for the store: clients who choose keys must leave room for what else a gateway sends it. */
+/** Maximum calls that wait for the store: clients that choose keys must leave room for other calls of a gateway. */
 const MOST_CALLS = 500;
-/** No refusal is remembered for longer: the bucket may be another one by then, or may never have been so full. */
+/** How long a refusal is remembered: the store may have lost the bucket by then. */
 const LONGEST_REFUSAL_MS = 60_000;
-/** The store has not told. */
+/** The verdict without the store. */
 export const LOST: Verdict = { verdict: 'lost' };
 
 /** Identifies a bucket and its settings, which a reload may change. */
@@ -49,12 +49,12 @@ interface Fill {
   readonly atMs: number;
 }
 
-/** The fill, less what has drained since. */
+/** Returns the fill less what has drained since. */
 function drained({ excess, atMs }: Fill, rate: number, nowMs: number): number {
   return Math.max(0, excess - Math.floor((rate * (nowMs - atMs)) / 1000));
 }
 
-/** Refusals, as long as one more request would not fit. The least used are forgotten. */
+/** Refusals of buckets that still have no room for a request. Those not used for longest are forgotten. */
 export class Refusals {
   readonly #fills = new LRUCache<string, Fill>({ max: MOST_KEYS });
 
@@ -62,7 +62,7 @@ export class Refusals {
     this.#fills.set(id, { excess, atMs: performance.now() });
   }
 
-  /** Gives the refusal of one more request, if it is certain. */
+  /** Returns the refusal of one more request if it is certain. */
   find(id: string, bucket: Bucket): Verdict | undefined {
     const fill = this.#fills.get(id);
     return fill && refusalAt(fill, bucket);
@@ -77,8 +77,8 @@ function refusalAt(fill: Fill, { milliRequestsPerSecond, burst }: Bucket): Verdi
 }
 
 /**
- * What one gateway has taken from the buckets of the store. It takes for a short time what the requests of a key are expected to
- * need, so that not each of them asks the store; what is not used lapses. In all, never more than rate and burst.
+ * The requests that one gateway has taken ahead from the buckets of the store. It takes as many as are expected for a
+ * short time, so that not each one asks the store. Unused ones lapse. Rate and burst are never exceeded.
  */
 export class LimitLeases {
   readonly #parts: LimitLeasesParts;
@@ -113,20 +113,20 @@ export class LimitLeases {
 
 type Settle = (verdict: Verdict) => void;
 
-/** What was taken from one bucket. */
+/** The requests that were taken ahead from one bucket. */
 class Lease {
   readonly #bucket: Bucket;
   readonly #parts: LimitLeasesParts;
   readonly #isLeased: boolean;
-  /** Requests that can be let through until the lease ends, and the fill of the bucket with the next of them. */
+  /** Requests that can be let through until the lease ends, and the fill of the bucket with the next one. */
   #left = 0;
   #fill: Fill = { excess: 0, atMs: -Infinity };
-  /** The fill with one request more than the bucket could take. */
+  /** The fill that a request beyond the burst would have made. */
   #refused: Fill | undefined;
   /** Requests that wait for the store, the oldest first. */
   readonly #waiting = new Set<Settle>();
   #isAsking = false;
-  /** Requests of this period, which is as long as a lease, and those to be expected after the period before. */
+  /** Requests in this period, which is as long as a lease, and those expected from the former period. */
   #count = 0;
   #sinceMs = 0;
   #expected = 0;
@@ -137,13 +137,13 @@ class Lease {
     this.#isLeased = !bucket.isExact && bucket.milliRequestsPerSecond >= LOWEST_LEASED;
   }
 
-  /** Lets a request through or refuses it, if that is known; else asks the store. */
+  /** Counts or refuses a request if the lease allows that; otherwise asks the store. */
   admit(): Promise<Verdict> {
     this.#note();
     const known = this.#waiting.size === 0 ? (this.#use() ?? this.#refusal()) : undefined;
     if (known) return Promise.resolve(known);
     return new Promise((resolve) => {
-      // If this thread was busy, the reply may be there, and be read after the timers.
+      // If this thread was busy, the reply may have arrived, and is read after the timers.
       const timer = setTimeout(() => setImmediate(() => settle(LOST)), this.#parts.waitMs);
       const settle = (verdict: Verdict): void => {
         clearTimeout(timer);
@@ -184,7 +184,7 @@ class Lease {
     return refusal;
   }
 
-  /** Asks the store, in one call after another, until nobody waits. */
+  /** Asks the store, one call at a time, until no request waits. */
   async #ask(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -217,7 +217,7 @@ class Lease {
     this.#settleAll({ verdict: 'refused', excess: refused.excess });
   }
 
-  /** How many requests to take at once, if as many are expected. */
+  /** Returns how many requests to take ahead: as many as are expected, within the share of this gateway. */
   #ahead(): number {
     if (!this.#isLeased) return 0;
     const mostOfAll = (this.#bucket.burst / REQUEST) * TAKEN_AHEAD;

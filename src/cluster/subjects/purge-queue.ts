@@ -7,44 +7,44 @@ export interface ZonePurge extends PurgeList {
 }
 
 interface PurgedCache {
-  /** What is not in the index yet when it is purged goes when it is seen there, but not in the next process. */
+  /** Purged entries that are not loaded yet are removed when they are, but only by the same process. */
   readonly index: { readonly isLoaded: boolean };
   purgeAll(purges: PurgeList, by: 'cluster'): Promise<unknown>;
 }
 
-/** What a location shares of the caches of its configuration. */
+/** The caches of a configuration, and those of them that a location shares. */
 export interface SharedCaches {
-  /** The caches of this worker. Their indexes are in shared memory: what one worker purges no worker serves. */
+  /** The caches of this worker. Their indexes are in shared memory, so that a purge holds for all workers. */
   readonly caches: ReadonlyMap<string, PurgedCache>;
-  /** The names of those that are shared. */
+  /** The names of the caches that are shared. */
   readonly zones: ReadonlySet<string>;
-  /** After a gap they are emptied: what was missed may have meant any entry. */
+  /** The shared caches are emptied after a gap: the purges that were missed may have concerned any entry. */
   readonly empties: boolean;
 }
 
 interface PurgeQueueParts {
-  /** Of all locations and configurations, the latest first. */
+  /** Returns the caches of all locations and configurations, the latest first. */
   readonly shared: () => readonly SharedCaches[];
   readonly position: KeptPosition;
 }
 
-/** Texts that are purged at once: each entry of a cache is compared with all of them while others wait for its index. */
+/** Maximum texts of one purge: every entry is compared with all of them while the index is locked. */
 const MOST_TEXTS = 1_000;
-/** Characters of the texts that wait; what comes then is read from the store again. */
+/** Maximum characters of the texts that wait. Purges beyond that are read from the store again later. */
 const MOST_WAITING = 4_194_304;
-/** How often a cache that is being loaded is looked at. */
+/** How often to check whether a cache has been loaded. */
 const LOADING_MS = 250;
-/** What a prefix that is empty means: all entries. */
+/** An empty prefix means all entries. */
 const EVERYTHING: PurgeList = { kind: 'prefix', texts: [''] };
 
-/** Purges that wait, each once. */
+/** Purges of one zone and kind that wait, without repetitions. */
 interface WaitingPurge {
   readonly zone: string;
   readonly kind: PurgeList['kind'];
   readonly texts: Set<string>;
 }
 
-/** The purges of other nodes that are to be done here, and up to which counter they were, in a file. */
+/** The purges of other nodes that wait to be done here. Keeps the counter up to which they were done in a file. */
 export class PurgeQueue {
   readonly #parts: PurgeQueueParts;
   #waiting = new Map<string, WaitingPurge>();
@@ -62,12 +62,12 @@ export class PurgeQueue {
     this.#taken = this.#done = parts.position.reached;
   }
 
-  /** The counter up to which purges were taken; `undefined`: nobody knows. */
+  /** The counter up to which purges were taken; `undefined`: it is unknown. */
   get position(): number | undefined {
     return this.#taken?.counter;
   }
 
-  /** Of the stream that the counter is in; 0: nobody knows. */
+  /** The birth of the stream that the counter belongs to; 0: it is unknown. */
   get birth(): number {
     return this.#taken?.birth ?? 0;
   }
@@ -78,10 +78,10 @@ export class PurgeQueue {
     this.#begin();
   }
 
-  /** Takes purges up to a counter. False: too many wait. */
+  /** Takes purges up to a counter. Returns false if too many wait already. */
   add(purges: readonly ZonePurge[], position: number): boolean {
     if (purges.length > 0 && this.#characters > MOST_WAITING) return false;
-    // There may be entries from before the last end of this gateway, and purges that meant them.
+    // The position is unknown: caches may have entries of a former process whose purges were missed.
     if (this.#taken === undefined && position > 0) this.#empties = true;
     for (const { zone, kind, texts } of purges) this.#wait({ zone, kind }, texts);
     this.#taken = { counter: position, birth: this.birth };
@@ -89,13 +89,13 @@ export class PurgeQueue {
     return true;
   }
 
-  /** Purges were missed. */
+  /** Called when purges were missed: empties the caches. */
   empty(): void {
     this.#empties = true;
     this.#begin();
   }
 
-  /** Resolves when all purges are done, and the position is in its file. */
+  /** Resolves when all purges are done and the position is written. */
   async close(): Promise<void> {
     await this.#running;
     clearTimeout(this.#loading);
@@ -154,7 +154,7 @@ export class PurgeQueue {
     await cache.purgeAll(purges, 'cluster');
   }
 
-  /** A process that ends before all is done, or before what was purged is loaded, does it again. */
+  /** Keeps the position once purged caches are loaded. If the process ends before, the next one repeats the purges. */
   #keep(): void {
     clearTimeout(this.#loading);
     for (const cache of this.#unloaded) if (cache.index.isLoaded) this.#unloaded.delete(cache);

@@ -4,24 +4,24 @@ import type { RemoteEntry, Subject, Taken } from '../node/index.ts';
 import type { PurgeQueue, ZonePurge } from './purge-queue.ts';
 
 const KINDS: readonly string[] = ['key', 'prefix', 'tag', 'tag prefix'];
-/** Characters of the texts of one entry, unless a single one is longer. */
+/** Maximum characters of the texts of one entry, unless a single text is longer. */
 const LONGEST_PART = 16_384;
-/** The entry of a node that could not send some of its purges. */
+/** The entry by which a node tells that some of its purges were dropped. */
 const LOST = ['lost', 'some'] as const;
 
-/** The purges of stored responses, which all nodes do. They go on from where the process before was. */
+/** The purges of stored responses, which all nodes repeat. They are resumed where the former process ended. */
 export class PurgeSubject implements Subject {
   readonly stream = 'pu';
   readonly digest = 'pu:1';
   readonly incarnation = randomBytes(9).toString('hex');
-  /** What was purged before a node began is in none of its caches. */
+  /** A new node has no entries that were purged before. */
   readonly history = 0;
   readonly #queue: PurgeQueue;
   readonly #own: (readonly string[])[] = [];
   #sequence = 0;
   #listener: () => void = () => undefined;
 
-  /** The queue does what others purge, and is closed with this. */
+  /** The queue does the purges of other nodes. It is closed with this subject. */
   constructor(queue: PurgeQueue) {
     this.#queue = queue;
   }
@@ -56,7 +56,7 @@ export class PurgeSubject implements Subject {
   }
 
   acknowledged(): void {
-    // Nobody waits for it.
+    // No request waits for the acknowledgement.
   }
 
   accepts(fields: readonly string[]): boolean {
@@ -84,13 +84,13 @@ export class PurgeSubject implements Subject {
   }
 }
 
-/** Splits a list, so that no entry of the store is much longer than `LONGEST_PART`. */
+/** Splits a list so that no entry of the store is much longer than `LONGEST_PART`. */
 function partsOf(texts: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [];
   let room = 0;
   for (const text of texts) {
     room -= text.length;
-    // The first may be empty, which means everything.
+    // The first text may be empty: it then means everything.
     if (room < 0 || parts.length === 0) {
       parts.push([]);
       room = LONGEST_PART - text.length;
@@ -104,7 +104,7 @@ function isLost([name, value]: readonly string[]): boolean {
   return name === LOST[0] && value === LOST[1];
 }
 
-/** Reads a purge that comes from the store; `undefined` if it is none. */
+/** Reads a purge from the fields of an entry. Returns `undefined` if they are malformed. */
 function purgeOf([, zone = '', , kind = '', name = '', json = '']: readonly string[]): ZonePurge | undefined {
   if (name !== 'texts' || !KINDS.includes(kind)) return undefined;
   try {

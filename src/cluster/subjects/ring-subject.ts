@@ -8,13 +8,13 @@ interface RingSubjectParts {
   readonly identity: string;
   /** Identifies the store and its namespace: 48 bits. */
   readonly store: number;
-  /** The number under which the ring knows a node. */
+  /** Returns the number of a node in the ring. */
   readonly originOf: (nodeId: string) => number;
-  /** The number of this node as the author of events that are for this node only. */
+  /** Returns the number of this node, as the origin of events that are for this node only. */
   readonly self: () => number;
 }
 
-/** The channel of the events that the cluster itself publishes. */
+/** The channel of events that the cluster itself publishes. */
 const CHANNEL = 'cluster';
 /** Busy publishers can keep the lock of a ring from others for a moment. */
 const ATTEMPTS = 3;
@@ -28,9 +28,9 @@ export class RingSubject implements Subject {
   readonly #parts: RingSubjectParts;
   /** The last generation that was taken. */
   #taken: number;
-  /** Own generations that were taken and not acknowledged yet. */
+  /** Local generations that were taken and are not acknowledged yet. */
   #unacknowledged: number[] = [];
-  /** Overwritten before anybody could take them. */
+  /** The number of events that were overwritten before a worker could take them. */
   #lost: number;
 
   constructor(parts: RingSubjectParts) {
@@ -40,7 +40,7 @@ export class RingSubject implements Subject {
     this.incarnation = identity;
     this.history = ring.capacity;
     this.#parts = parts;
-    // The worker that did this before may have died: what it has not sent may still be in the ring.
+    // The worker that ran the node before may have died: events that it has not sent may still be in the ring.
     const from = ring.share(store) ?? ring.sharedFrom;
     const oldest = ring.range()?.oldest ?? from;
     this.#lost = Math.max(0, oldest - from);
@@ -59,7 +59,7 @@ export class RingSubject implements Subject {
   take(most: number): Taken {
     const { ring } = this.#parts;
     const range = ring.range();
-    // A publisher was writing each time; it will wake this again.
+    // Publishers were writing at each attempt; they wake this subject again.
     if (!range) return { entries: [], lost: 0 };
     const entries: Taken['entries'][number][] = [];
     let lost = this.#lost + Math.max(0, range.oldest - 1 - this.#taken);
@@ -82,7 +82,7 @@ export class RingSubject implements Subject {
     const events = entries.map(({ sequence: generation, counter }) => ({ generation, counter }));
     for (let attempt = 0; attempt < ATTEMPTS && ring.confirm(events) === undefined; attempt += 1);
     const last = entries.at(-1)?.sequence ?? 0;
-    // What comes before was dropped, which was told.
+    // Earlier ones were dropped, and that was told.
     const left = this.#unacknowledged.findIndex((sequence) => sequence > last);
     this.#unacknowledged = left < 0 ? [] : this.#unacknowledged.slice(left);
     this.#advance();
@@ -101,7 +101,7 @@ export class RingSubject implements Subject {
     if (events.length > 0) {
       const last = ring.receive(events, behind);
       if (last === undefined || last === 0) return false;
-      // Nothing was published in between, so there is nothing to take.
+      // If nothing was published in between, there is nothing to take.
       if (last - events.length === this.#taken) this.#taken = last;
     }
     return ring.movePosition(position);
@@ -111,11 +111,11 @@ export class RingSubject implements Subject {
     this.announce('cluster_gap', { stream: this.stream, ...gap });
   }
 
-  /** Publishes for the users of this node only. */
+  /** Publishes an event for the users of this node only. */
   announce(type: string, facts: Readonly<Record<string, unknown>>): void {
     const { ring, self } = this.#parts;
     const event = { channel: CHANNEL, type, payload: JSON.stringify(facts), timestampMs: Date.now() };
-    // As if another node had done it: what is published here goes to the store.
+    // Received as if from another node: an event that is published goes to the store.
     const told = { ...event, origin: self(), sequence: 0, counter: ring.position };
     for (let attempt = 0; attempt < ATTEMPTS && ring.receive([told]) === undefined; attempt += 1);
   }
@@ -127,7 +127,7 @@ export class RingSubject implements Subject {
     for (let attempt = 0; attempt < ATTEMPTS && ring.publish(event) === undefined; attempt += 1);
   }
 
-  /** Notes in the ring what another worker would have to send. */
+  /** Notes in the ring from where on another worker would have to send. */
   #advance(): void {
     this.#parts.ring.sharedUpTo(this.#unacknowledged[0] ?? this.#taken + 1);
   }
@@ -145,7 +145,7 @@ interface SharedEvent {
   readonly timestampMs: number;
 }
 
-/** Reads an event that comes from the store; `undefined` if it is none, or beyond the limits of events. */
+/** Reads an event from the fields of an entry. Returns `undefined` if it is malformed, or beyond limits. */
 function eventOf(fields: readonly string[]): SharedEvent | undefined {
   const given = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) given.set(fields[i] as string, fields[i + 1] as string);

@@ -3,28 +3,28 @@ import type { Sessions, UpstreamGroup } from '../../upstream/index.ts';
 import { DictionaryFault } from '../../zone/index.ts';
 import type { AcknowledgedEntry, RemoteEntry, Subject, Taken } from '../node/index.ts';
 
-/** An upstream whose sessions the gateways share, as a worker has it. */
+/** An upstream of a worker whose sessions are shared. */
 export interface SessionGroup extends Pick<UpstreamGroup, 'peerAt'> {
   readonly sessions: Sessions;
 }
 
 interface SessionsSubjectParts {
   readonly zone: string;
-  /** Of the parameters of the sessions. */
+  /** The digest of the parameters of the sessions. */
   readonly digest: string;
-  /** In the latest configuration. */
+  /** Returns the upstream of the latest configuration. */
   readonly group: () => SessionGroup | undefined;
   /** Counts sessions that other gateways are not told of. */
   readonly dropped: (count: number) => void;
 }
 
-/** The last entries that a gateway begins with. Sessions in use are told anew within a part of their timeout. */
+/** Last entries that a new gateway applies. Sessions in use are told again within a part of their timeout. */
 const HISTORY = 2_000;
-/** Sessions of one entry, which then has less than 2 KiB. */
+/** Maximum sessions of one entry, which then has less than 2 KiB. */
 const MOST_IN_ENTRY = 64;
-/** Sessions that a gateway tells in a second. */
+/** Maximum sessions that a gateway tells in a second. */
 const MOST_PER_SECOND = 2_000;
-/** Entries that the store has not acknowledged: what else waits for it must have room. */
+/** Maximum entries that the store has not acknowledged: other entries that wait must have room. */
 const MOST_UNACKNOWLEDGED = 128;
 const MOST_WAITING = 10_000;
 const LONGEST_ADDRESS = 128;
@@ -35,7 +35,7 @@ const PADDING = '==';
 /** Addresses of peers, and the digests of the sessions of each. */
 type ToldSessions = readonly (readonly [address: string, digests: readonly string[]])[];
 
-/** The sessions of `sticky learn`, which all nodes learn. Of several peers of a session, that of the last entry counts. */
+/** The sessions of `sticky learn`, which all nodes learn. Of several peers of a session, the last one counts. */
 export class SessionsSubject implements Subject {
   readonly stream: string;
   readonly digest: string;
@@ -43,14 +43,14 @@ export class SessionsSubject implements Subject {
   readonly history = HISTORY;
   readonly position = undefined;
   readonly #parts: SessionsSubjectParts;
-  /** Addresses by session, the oldest first. */
+  /** Addresses of sessions that were not taken yet, by session, the oldest first. */
   readonly #waiting = new Map<string, string>();
-  /** By sequence. */
+  /** The sessions of entries that are not acknowledged yet, by sequence. */
   readonly #unacknowledged = new Map<number, readonly string[]>();
-  /** Own entries that other nodes read behind what is applied here: their counters by session, Infinity until it is known. */
+  /** The last local entry of each session, until the stream is read up to it. Counter Infinity: not acknowledged. */
   readonly #own = new Map<string, { readonly sequence: number; readonly counter: number }>();
   #sequence = 0;
-  /** The present second, and the sessions that it has had. */
+  /** The present second, and the number of sessions told in it. */
   #second = 0;
   #told = 0;
   #listener: () => void = () => undefined;
@@ -113,10 +113,10 @@ export class SessionsSubject implements Subject {
   }
 
   tellGap(): void {
-    // A session that was missed is one that this gateway does not know.
+    // This gateway does not know the sessions that were missed, and learns them from responses.
   }
 
-  /** Which ones did not leave is not said; those that did are read again. */
+  /** Forgets all local entries, since it is unknown which of them were lost. */
   tellLost(): void {
     this.#unacknowledged.clear();
     this.#own.clear();
@@ -139,7 +139,7 @@ export class SessionsSubject implements Subject {
     return { sequence, fields: ['sessions', JSON.stringify([...digests])] };
   }
 
-  /** Learns the sessions of an entry whose peers are in the set. */
+  /** Learns the sessions of an entry whose peers this upstream has. */
   #learn({ fields, counter }: RemoteEntry): void {
     const group = this.#parts.group();
     if (!group) return;
@@ -148,7 +148,7 @@ export class SessionsSubject implements Subject {
       if (!peer) continue;
       for (const digest of digests) {
         const session = digest + PADDING;
-        // What is on its way will be behind this entry.
+        // A local entry that waits or was sent later comes after this entry in the stream, and counts.
         const isLater = this.#waiting.has(session) || (this.#own.get(session)?.counter ?? 0) > counter;
         if (!isLater) group.sessions.hear(session, peer);
       }
@@ -156,7 +156,7 @@ export class SessionsSubject implements Subject {
   }
 }
 
-/** Reads sessions that come from the store; `undefined` if they are none, or too many. */
+/** Reads sessions from the fields of an entry. Returns `undefined` if they are malformed, or too many. */
 function toldIn([name, json = '', ...more]: readonly string[]): ToldSessions | undefined {
   if (name !== 'sessions' || more.length > 0) return undefined;
   let count = 0;

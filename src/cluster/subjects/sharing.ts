@@ -4,20 +4,20 @@ import type { ClusterNode } from '../node/index.ts';
 import type { ClusterPlan } from '../plan.ts';
 
 export type Leaving = () => void | Promise<void>;
-/** Makes the node share something; returns the function that ends it. */
+/** Makes the node share a subject or parameters. Returns the function that ends this. */
 export type Joining = (node: ClusterNode) => Leaving;
 
-/** What one kind of shared things uses of its cluster, in each worker. */
+/** The parts of a cluster that its subjects use in each worker. */
 export interface Sharing {
   readonly plan: ClusterPlan;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   /** The node, while this worker runs it. */
   readonly node: ClusterNode | undefined;
-  /** Shares something whenever this worker runs the node. Returns the function that ends it. */
+  /** Calls `join` whenever this worker begins to run the node. Returns the function that ends the sharing. */
   share(join: Joining): () => void;
-  /** Asks the worker that runs the node, which may be this one. Rejects with `CallLost`. */
+  /** Asks the worker that runs the node, maybe this one. Rejects with `CallLost` if there is no answer in time. */
   ask(kind: string, question: unknown, timeoutMs: number): Promise<unknown>;
-  /** Answers the questions of one kind while this worker runs the node. A promise that rejects with `CallLost` gives no answer. */
+  /** Sets the answerer for one kind of questions while this worker runs the node. If it rejects, no answer is sent. */
   answer(kind: string, answerer: (question: unknown) => Promise<unknown>): void;
 }

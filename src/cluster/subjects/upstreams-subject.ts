@@ -12,13 +12,13 @@ import { monotonicMs } from '../../zone/index.ts';
 import type { KeyChange, KeyedSubject, KeyState } from '../node/index.ts';
 import { type KeyWrite, MAX_KEYED_BYTES } from '../stores/index.ts';
 
-/** An upstream whose members the gateways share, as a worker has it. */
+/** An upstream of a worker whose members are shared. */
 export interface SharedUpstream {
   readonly name: string;
-  /** Identifies the servers of the configuration: who edits them wants them to count. */
+  /** Identifies the servers of the configuration. Others do not take over a set if theirs differ. */
   readonly configured: string;
   readonly membership: Membership;
-  /** As `Membership` does, and makes it known. False: not now. */
+  /** Takes over a set as `Membership` does, and makes it known. Returns false if the zone is busy. */
   follow(theirs: SharedSet, next: NextSharing): boolean;
 }
 
@@ -27,22 +27,22 @@ interface UpstreamsSubjectParts {
   readonly incarnation: string;
   readonly nodeId: string;
   readonly log: ErrorLog;
-  /** By name, in the latest configuration that has them. */
+  /** Returns the shared upstreams by name, each of the latest configuration that has it. */
   readonly shared: () => ReadonlyMap<string, SharedUpstream>;
 }
 
-/** What is read of one key in one go: its last state, and whether a change that waits has not seen one of them. */
+/** States of one key that were read together: the last one, and whether they supersede a change with this `seen`. */
 interface KeyNews {
   readonly last: KeyState;
   readonly supersedes: (seen: number) => boolean;
 }
 
-/** Different warnings of one node. */
+/** Maximum different warnings. */
 const MOST_WARNED = 100;
-/** Characters of a name that comes from the store. */
+/** Maximum characters of a name that comes from the store. */
 const LONGEST_NAME = 64;
 
-/** The members of upstreams, which all nodes activate. What waits for the store is in shared memory: another worker can go on. */
+/** The members of upstreams, which all nodes activate. Waiting changes are in shared memory, for any worker to send. */
 export class UpstreamsSubject implements KeyedSubject {
   readonly stream = 'up';
   readonly digest = 'up:1';
@@ -50,12 +50,12 @@ export class UpstreamsSubject implements KeyedSubject {
   birth = 0;
   readonly #parts: UpstreamsSubjectParts;
   readonly #warned = new Set<string>();
-  /** The counters of the states that were applied, by key: after all keys were read, entries from before may come. */
+  /** Counters of applied states by key: after all keys were read, the stream may give earlier entries again. */
   readonly #applied = new Map<string, number>();
-  /** Keys whose changes were given up, and that were not returned yet. */
+  /** Keys whose changes were superseded, and that `apply` has not returned yet. */
   readonly #givenUp = new Set<string>();
   #sequence = 0;
-  /** Up to which counter this node has the stream. */
+  /** The counter up to which this node has the stream. */
   #position = 0;
   #listener: () => void = () => undefined;
 
@@ -69,7 +69,7 @@ export class UpstreamsSubject implements KeyedSubject {
     return () => (this.#listener = () => undefined);
   }
 
-  /** A worker has changed members. */
+  /** Called when a worker has changed members. */
   changed(): void {
     this.#listener();
   }
@@ -121,15 +121,15 @@ export class UpstreamsSubject implements KeyedSubject {
   }
 
   apply(states: readonly KeyState[], position: number | undefined): readonly string[] | undefined {
-    const isReadAnew = position === undefined;
+    const areAllKeys = position === undefined;
     for (const key of new Set(states.map((state) => state.key))) {
-      const applied = isReadAnew ? 0 : (this.#applied.get(key) ?? 0);
+      const applied = areAllKeys ? 0 : (this.#applied.get(key) ?? 0);
       const fresh = states.filter((state) => state.key === key && state.counter > applied);
       const last = fresh.at(-1);
       if (!last) continue;
       const supersedes = (seen: number): boolean =>
         fresh.some(({ isOwn, counter }) => !isOwn && counter > seen);
-      if (!this.#apply({ last, supersedes }, isReadAnew)) return undefined;
+      if (!this.#apply({ last, supersedes }, areAllKeys)) return undefined;
       this.#applied.set(key, last.counter);
     }
     if (states.length === 0 && position !== undefined && !this.#isAt(position)) return undefined;
@@ -139,7 +139,7 @@ export class UpstreamsSubject implements KeyedSubject {
     return givenUp;
   }
 
-  /** Sets are never deleted: a store that does not have one has lost it, and gets it again. */
+  /** Sets are never deleted: if the store lacks one, it has lost it, and the set is sent again. */
   keepOnly(keys: ReadonlySet<string>): boolean {
     return this.renewOthers(keys);
   }
@@ -182,20 +182,20 @@ export class UpstreamsSubject implements KeyedSubject {
     return undefined;
   }
 
-  /** By the clock: it goes on where the worker that ran the node before was, also if a reload has begun with another memory. */
+  /** Returns a sequence from the clock: it exceeds those of the former worker, even after a reload with new memory. */
   #nextSequence(): number {
     this.#sequence = Math.max(this.#sequence + 1, Math.floor(monotonicMs() * 1000));
     return this.#sequence;
   }
 
-  /** Applies what was read of one key. False: not now. */
-  #apply({ last, supersedes }: KeyNews, isReadAnew: boolean): boolean {
+  /** Applies the states of one key. Returns false if the zone is busy. */
+  #apply({ last, supersedes }: KeyNews, areAllKeys: boolean): boolean {
     const { key, value = '' } = last;
     const upstream = this.#parts.shared().get(key);
     const theirs = readSharedSet(value);
     if (!upstream) {
-      // What the store has had for long may be of gateways that are gone.
-      if (!isReadAnew) this.#refused(key, theirs, 'it is not shared here');
+      // An old state may be of gateways that no longer exist, and is not worth a warning.
+      if (!areAllKeys) this.#refused(key, theirs, 'it is not shared here');
       return true;
     }
     if (last.isOwn) this.#resend(key, theirs);
@@ -207,11 +207,11 @@ export class UpstreamsSubject implements KeyedSubject {
       if (!(error instanceof MemberFault)) throw error;
       this.#refused(key, theirs, error.message);
     }
-    // What is made here from now on has seen it nevertheless.
+    // Later changes on this node have seen the refused set nevertheless.
     return this.#note(key, next);
   }
 
-  /** If an earlier change than the last one is what the store has, it has lost that one. */
+  /** Lets the last local change wait again if the store has an earlier one: it has lost the last one. */
   #resend(key: string, { sequence }: SharedSet): void {
     this.#note(key, (sharing) =>
       sharing.state === 'known' && sequence < sharing.sequence ? { ...sharing, state: 'waits' } : undefined,
@@ -230,7 +230,7 @@ export class UpstreamsSubject implements KeyedSubject {
     };
   }
 
-  /** All keys were read. A store that has lost entries counts from here again: what it counts then has not been seen. */
+  /** Lowers `seen` to `position`: a store that has lost entries numbers new ones from there, which are unseen. */
   #isAt(position: number): boolean {
     const beyond = [...this.#parts.shared()].filter(
       ([, { membership }]) => (membership.set.sharing?.seen ?? 0) > position,
@@ -245,7 +245,7 @@ export class UpstreamsSubject implements KeyedSubject {
     return this.#parts.shared().get(key)?.membership.noteSharing(next) ?? true;
   }
 
-  /** Logs that a set cannot be taken over, once. */
+  /** Logs once that a set cannot be taken over. */
   #refused(key: string, { node }: SharedSet, why: string): void {
     const message = `${labelOf(key)}, as node "${node}" has made it, is not taken over: ${why}`;
     if (this.#warned.has(message) || this.#warned.size >= MOST_WARNED) return;

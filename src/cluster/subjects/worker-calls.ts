@@ -1,6 +1,6 @@
 import { BroadcastChannel } from 'node:worker_threads';
 
-/** No worker has answered in time. What was asked may have been done. */
+/** No worker has answered in time. The task of the question may have been done. */
 export class CallLost extends Error {}
 
 interface WorkerQuestion {
@@ -23,34 +23,34 @@ interface OpenCall {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Answers questions of all workers; the answer can be sent to a thread. A promise that rejects gives no answer. */
+/** Answers questions of all workers. The answer must be cloneable; if the promise rejects, none is sent. */
 type Answerer = (question: unknown) => Promise<unknown>;
 
-/** The last question of this thread. A reload opens the calls of a cluster anew while those before are still in use. */
+/** The last question of this thread. During a reload, the old and the new calls of a cluster are open together. */
 let lastId = 0;
 
 /**
- * Questions of the workers of a process to the one that runs the node.
+ * Sends questions of the workers of a process to the one that runs the node.
  *
- * A channel between threads wakes all that have it open. The one of all workers is for the first question; what answers it does so on
- * a channel that only the two have open, and the next questions go there.
+ * A message wakes every thread that has the channel open. Only the first question goes to the channel of all workers.
+ * Its answer, and the questions after it, go to a channel that only the two workers have open.
  */
 export class WorkerCalls {
   readonly #name: string;
   readonly #workerId: number;
   readonly #common: BroadcastChannel;
-  /** Between this worker and the one that runs the node. */
+  /** The channel between this worker and the one that runs the node. */
   readonly #own: BroadcastChannel;
-  /** While this worker runs the node: between it and others, by their ids. */
+  /** While this worker runs the node: the channels to the other workers, by their ids. */
   readonly #others = new Map<number, BroadcastChannel>();
   readonly #answerers = new Map<string, Answerer>();
   readonly #waiting = new Map<number, OpenCall>();
   #serves = false;
-  /** The worker that runs the node listens to the own channel. */
+  /** The worker that runs the node listens to `#own`. */
   #isHeard = false;
   #isClosed = false;
 
-  /** `name` is the same in all workers, and no other channel of the process has it. */
+  /** `name` is the same in all workers, and is not used by any other channel of the process. */
   constructor(name: string, workerId: number) {
     this.#name = name;
     this.#workerId = workerId;
@@ -58,19 +58,19 @@ export class WorkerCalls {
     this.#own = this.#open(`${name} ${workerId}`);
   }
 
-  /** Questions of this kind are answered by it while this worker serves. */
+  /** Sets the function that answers questions of this kind while this worker serves. */
   answer(kind: string, answerer: Answerer): void {
     this.#answerers.set(kind, answerer);
   }
 
-  /** From now on this worker answers, or does not any more. */
+  /** Sets whether this worker answers questions. */
   serve(serves: boolean): void {
     this.#serves = serves;
     for (const channel of this.#others.values()) channel.close();
     this.#others.clear();
   }
 
-  /** Asks the worker that serves. Rejects with `CallLost`. */
+  /** Asks the worker that serves. Rejects with `CallLost` if there is no answer in time. */
   async ask(kind: string, question: unknown, timeoutMs: number): Promise<unknown> {
     if (this.#serves) return this.#answerTo(kind, question);
     if (this.#isClosed) throw new CallLost('closed');
@@ -81,7 +81,7 @@ export class WorkerCalls {
         this.#isHeard = false;
         reject(new CallLost(`no answer within ${timeoutMs} ms`));
       };
-      // If this thread was busy, the answer may be there, and be heard after the timers.
+      // If this thread was busy, the answer may have arrived, and is read after the timers.
       const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
       this.#waiting.set(id, { resolve, timer });
       const channel = this.#isHeard ? this.#own : this.#common;
@@ -121,7 +121,7 @@ export class WorkerCalls {
       const answer = await this.#answerTo(kind, question);
       if (this.#serves) this.#channelOf(asks).postMessage({ asked: asks, id, answer } satisfies WorkerAnswer);
     } catch {
-      // Who asks hears nothing, and asks again or gives up.
+      // No answer is sent: the worker that asks repeats the question, or gives up.
     }
   }
 
