@@ -36,7 +36,7 @@ import {
 import { Costs, MOST_CHARACTERS, SharedSessions } from './sharing.ts';
 import { SlowClients } from './slow-clients.ts';
 import type { Counter } from '../../zone/index.ts';
-import { inSlices } from './turn.ts';
+import { inSlices } from './event-loop.ts';
 import { Listening, type ListeningOptions } from './listening.ts';
 import { catalogueSteps, NO_PATH, readOne } from './own-reads.ts';
 

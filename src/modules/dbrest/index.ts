@@ -31,7 +31,7 @@ import {
   loginRoleOf,
 } from './directives/index.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
-import { variables } from './notes.ts';
+import { variables } from './variables.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { Listener } from './listening.ts';

@@ -4,16 +4,21 @@ import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import type { PieceBuffers } from '../../send-file.ts';
 import { type Authenticator, authorizationOf, isRejection, rejectionOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
-import { compileCors } from './cors.ts';
+import {
+  compileCors,
+  faultOf,
+  isServerError as isFromServer,
+  sendFault,
+  Stopwatch,
+} from './response/index.ts';
 import type { RestDatabase } from './database.ts';
 import type { ConfigVersions } from './database-settings/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { bodyTooLarge, DbrestFault, refusedByGateway } from './fault/index.ts';
 import { compileMcp, type McpParts } from './mcp/index.ts';
-import { compileNotes, notesOf, relationOf } from './notes.ts';
+import { compileNotes, notesOf, relationOf } from './variables.ts';
 import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } from './pipeline.ts';
 import { bodyLimitOf } from './request/index.ts';
-import { faultOf, isServerError as isFromServer, sendFault, Stopwatch } from './response/index.ts';
 import { compileStreams, type StreamResources } from './streams.ts';
 
 /** What a location uses. */

@@ -7,7 +7,7 @@ import { compileCostGuard, type CostGuard, type Estimation } from './cost-guard.
 import type { RestDatabase } from './database.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
-import { notesOf, type RequestNotes } from './notes.ts';
+import { notesOf, type RequestNotes } from './variables.ts';
 import { compilePlan, type PlannedOptions, writtenTables } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
 import { hasOldPlan } from './reason-to-repeat.ts';

@@ -3,7 +3,7 @@ import { type Exchange, stateKey } from '../../http/index.ts';
 import type { ConfigVersion, ConfigVersions } from './database-settings/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { compileDbrest, type DbrestResources, respondToError } from './location.ts';
-import { compileNotes } from './notes.ts';
+import { compileNotes } from './variables.ts';
 import { faultOf } from './response/index.ts';
 
 /** `dbrest_config on`: each request is served by the location as it was compiled for the newest version of its configuration. */

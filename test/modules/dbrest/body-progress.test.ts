@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { parseCallBody, type ReceivedBody, readWritten } from '../../../src/modules/dbrest/request/index.ts';
-import { type Turn, turnsFor } from '../../../src/modules/dbrest/turn.ts';
+import { type Turn, turnsFor } from '../../../src/modules/dbrest/event-loop.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';

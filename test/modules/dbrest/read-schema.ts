@@ -5,7 +5,7 @@ import {
   type Schema,
   schemaOf,
 } from '../../../src/modules/dbrest/schema/index.ts';
-import { inSlices } from '../../../src/modules/dbrest/turn.ts';
+import { inSlices } from '../../../src/modules/dbrest/event-loop.ts';
 
 /** The schema that the module reads from a database at first. */
 export async function readSchema(client: pg.Client): Promise<Schema> {

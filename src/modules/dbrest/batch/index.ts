@@ -3,10 +3,11 @@ import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { bodyTooLarge, DbrestFault, faultOfItem, invalidItem, methodNotAllowed } from '../fault/index.ts';
-import { checkServedHere, innerExchange, type InnerRequest, shownBaseOf } from '../inner-request.ts';
-import { JSON_CONTENT_TYPE } from '../json.ts';
-import type { Prepared } from '../plan-cache/index.ts';
 import {
+  checkServedHere,
+  innerExchange,
+  type InnerRequest,
+  shownBaseOf,
   bodyLimitOf,
   appliedPreferences,
   batchPath,
@@ -16,9 +17,11 @@ import {
   type Preferences,
   receiveBody,
 } from '../request/index.ts';
+import { JSON_CONTENT_TYPE } from '../json.ts';
+import type { Prepared } from '../plan-cache/index.ts';
 import { faultOf, type Stopwatch } from '../response/index.ts';
 import { rollsBack } from '../sql/index.ts';
-import { turnsFor } from '../turn.ts';
+import { turnsFor } from '../event-loop.ts';
 import { readItems } from './items.ts';
 import { type PlannedItem, type Progress, runTransaction, type TransactionSteps } from './transaction.ts';
 

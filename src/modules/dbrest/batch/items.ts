@@ -1,10 +1,15 @@
 import { encodeLocation, isSafeHeaderValue, isValidQuery, normalizePath } from '../../../http/index.ts';
 import { invalidItem, notABatch, tooManyItems, unreadableBody } from '../fault/index.ts';
-import type { InnerRequest } from '../inner-request.ts';
-import { isObject } from '../json.ts';
-import { JSON_TYPE, parsePreferences, QUERY, type ReceivedBody, scanJson } from '../request/index.ts';
-import { inSlices } from '../turn.ts';
-import { type JsonSlice, OPEN_OBJECT, slicesOf } from '../json-slices.ts';
+import {
+  type InnerRequest,
+  JSON_TYPE,
+  parsePreferences,
+  QUERY,
+  type ReceivedBody,
+  scanJson,
+} from '../request/index.ts';
+import { isObject, type JsonSlice, OPEN_OBJECT, slicesOf } from '../json.ts';
+import { inSlices } from '../event-loop.ts';
 
 /** Reads the items of a batch from its body. Throws PGRST102, DBREST110, DBREST111 and DBREST112. */
 export async function readItems(

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Exchange } from '../../../http/index.ts';
-import type { KeptResponse } from '../inner-request.ts';
+import type { KeptResponse } from '../request/index.ts';
 import { parseJson } from '../json.ts';
 
 /** The response of an item. */

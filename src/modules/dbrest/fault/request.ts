@@ -1,5 +1,5 @@
 import { statusLine } from '../../../http/index.ts';
-import { DbrestFault } from './fault.ts';
+import { DbrestFault } from './dbrest-fault.ts';
 
 /** The part of a query string that did not parse, in PostgREST's words. */
 export type ParsedPart =

@@ -1,4 +1,4 @@
-import { DbrestFault } from './fault.ts';
+import { DbrestFault } from './dbrest-fault.ts';
 
 /** PGRST106, 406. The response does not show whether the schema exists. */
 export function schemaNotExposed(schema: string, exposed: readonly string[]): DbrestFault {

@@ -1,6 +1,6 @@
 import { hasLostObject } from '../../../postgres/index.ts';
 import { isObject, parseJson } from '../json.ts';
-import { DbrestFault, type FaultShape } from './fault.ts';
+import { DbrestFault, type FaultShape } from './dbrest-fault.ts';
 
 /** The fields of a PostgreSQL error that are used in a response. */
 export interface ServerError {
@@ -249,4 +249,18 @@ export function noTransactions(): DbrestFault {
 /** PGRSTX00, 500. */
 export function unexpectedResult(text: string): DbrestFault {
   return new DbrestFault({ code: 'PGRSTX00', status: 500, message: text });
+}
+
+/** The code of `tooCostly`. */
+export const TOO_COSTLY = 'DBREST100';
+
+/** DBREST100, 400: the planner expects the request to cost more than `dbrest_max_cost` allows. Nothing was executed. */
+export function tooCostly(cost: number, limit: number): DbrestFault {
+  return new DbrestFault({
+    code: TOO_COSTLY,
+    status: 400,
+    message: 'The request would cost the database too much',
+    details: `The estimated cost is ${cost}, at most ${limit} is allowed.`,
+    hint: 'Filter by an indexed column, or ask for fewer rows with "limit".',
+  });
 }

@@ -1,5 +1,5 @@
 import { wrongArguments } from '../fault/index.ts';
-import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, slicesOf } from '../json-slices.ts';
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, slicesOf } from '../json.ts';
 import { arrayLiteral } from '../sql/index.ts';
 import { membersOf, type Params } from './message.ts';
 

@@ -4,9 +4,17 @@ import { VERSION } from '../../../version.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { bodyTooLarge, DbrestFault, onlyReads, tooLargeResult } from '../fault/index.ts';
-import { checkServedHere, innerExchange, shownBaseOf } from '../inner-request.ts';
+import {
+  checkServedHere,
+  innerExchange,
+  shownBaseOf,
+  functionPath,
+  mcpPath,
+  receiveBody,
+  type ReceivedBody,
+  scanJson,
+} from '../request/index.ts';
 import { JSON_CONTENT_TYPE } from '../json.ts';
-import { functionPath, mcpPath, receiveBody, type ReceivedBody, scanJson } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan } from '../sql/index.ts';
 import { checkHead, VERSIONS } from './head.ts';

@@ -1,5 +1,4 @@
-import { isObject } from '../json.ts';
-import { slicesOf } from '../json-slices.ts';
+import { isObject, slicesOf } from '../json.ts';
 
 /** A message of JSON-RPC 2.0. */
 export type Message =

@@ -1,7 +1,7 @@
 import { noTable, wrongArguments } from '../fault/index.ts';
 import { type JsonSchema, showTable, type ShownTable } from '../openapi/index.ts';
 import { similarTable, type Table } from '../schema/index.ts';
-import { OPEN_ARRAY } from '../json-slices.ts';
+import { OPEN_ARRAY } from '../json.ts';
 import { Arguments, columnKey, OPERATORS, quoted } from './arguments.ts';
 import { describedTable, listedTables } from './tables-shown.ts';
 import { ADDS, CHANGES, READS, requestFor, type Tool, type ToolCall, type ToolContext } from './tool.ts';

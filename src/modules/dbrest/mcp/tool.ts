@@ -1,4 +1,4 @@
-import type { InnerRequest } from '../inner-request.ts';
+import type { InnerRequest } from '../request/index.ts';
 import type { JsonSchema } from '../openapi/index.ts';
 import type { Rights, Schema } from '../schema/index.ts';
 

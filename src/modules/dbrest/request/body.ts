@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import { unreadableEncoding } from '../fault/index.ts';
-import { type Turn, turnsFor } from '../turn.ts';
+import { type Turn, turnsFor } from '../event-loop.ts';
 
 /** The complete body of a request. */
 export interface ReceivedBody {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { pipeline } from 'node:stream/promises';
 import type { CsvError } from 'csv-parse';
 import { invalidBody, tooLarge, unequalLines } from '../fault/index.ts';
-import type { Turn } from '../turn.ts';
+import type { Turn } from '../event-loop.ts';
 
 /** Longer texts are written in pieces, with yields to the event loop. */
 const PIECE_CHARACTERS = 65_536;

@@ -1,5 +1,5 @@
 import { invalidBody, tooLarge } from '../fault/index.ts';
-import type { Turn } from '../turn.ts';
+import type { Turn } from '../event-loop.ts';
 
 /** A form as a JSON object whose values are strings. */
 interface FormRow {

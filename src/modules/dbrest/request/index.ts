@@ -91,6 +91,13 @@ export {
   type WriteRequest,
   type WrittenBody,
 } from './write.ts';
+export {
+  checkServedHere,
+  innerExchange,
+  type InnerRequest,
+  shownBaseOf,
+  KeptResponse,
+} from './inner-request.ts';
 
 /** A parsed request. Its names have not been looked up yet. */
 export type Request = ReadRequest | WriteRequest | CallRequest | DescribeRequest | OptionsRequest;

@@ -1,5 +1,5 @@
 import { invalidJson, type OtherElement, tooLarge, unequalKeys } from '../fault/index.ts';
-import type { Turn } from '../turn.ts';
+import type { Turn } from '../event-loop.ts';
 
 /** Most columns of a table or composite type in PostgreSQL. */
 const MOST_KEYS = 1_600;

@@ -1,5 +1,5 @@
 import { tooLarge } from '../fault/index.ts';
-import { type JsonSlice, OPEN_ARRAY, OPEN_OBJECT, slicesOf } from '../json-slices.ts';
+import { type JsonSlice, OPEN_ARRAY, OPEN_OBJECT, slicesOf } from '../json.ts';
 
 /** The objects that the rows of a body have in one member: one each, or lists of them. */
 export interface NestedRows {

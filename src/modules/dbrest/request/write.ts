@@ -5,7 +5,7 @@ import { readForm } from './form.ts';
 import type { RequestHead } from './head.ts';
 import { scanJson } from './json-scan.ts';
 import type { DbrestConfig } from '../directives/index.ts';
-import { inSlices } from '../turn.ts';
+import { inSlices } from '../event-loop.ts';
 import { type NestedMembers, nestedMembers } from './nested-rows.ts';
 import { parametersOf, parseReadQuery } from './query.ts';
 import type { Level, ReadQuery } from './tree.ts';

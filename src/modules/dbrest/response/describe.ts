@@ -5,7 +5,7 @@ import { type ApiFacts, writeDocument, writeSwagger } from '../openapi/index.ts'
 import type { PlannedDescription, PlannedOptions } from '../plan/index.ts';
 import { type DescribeRequest, QUERY, QUERY_TYPE } from '../request/index.ts';
 import { EVERY_RIGHT, type Rights, rightsOf, type Schema } from '../schema/index.ts';
-import { inSlices } from '../turn.ts';
+import { inSlices } from '../event-loop.ts';
 import { writeTypes } from '../types/index.ts';
 import { type OpenResponse, type ResponseParts, setHead, setTiming, settingsOf } from './head.ts';
 

@@ -4,9 +4,9 @@ import { malformedResponseHeaders, malformedResponseStatus, offsetBeyond } from 
 import { isObject, parseJson } from '../json.ts';
 import { appliedPreferences, type Media, type RowRange } from '../request/index.ts';
 import type { Results, RowSink, Verdict } from '../session/index.ts';
-import { notesOf } from '../notes.ts';
+import { notesOf } from '../variables.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
-import { keepChosenVary } from '../vary.ts';
+import { keepChosenVary } from './cors.ts';
 import type { ResponseStart } from './body.ts';
 import type { Tagging } from './tagging.ts';
 

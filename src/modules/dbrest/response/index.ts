@@ -10,8 +10,9 @@ import { respondToRead } from './read.ts';
 import { compileTagging } from './tagging.ts';
 import { respondToWrite } from './write.ts';
 
+export { compileCors } from './cors.ts';
 export { respondToOptions } from './describe.ts';
-export { asPreferred, faultOf, isServerError, sendFault } from './fault.ts';
+export { asPreferred, faultOf, isServerError, sendFault } from './error.ts';
 export { type OpenResponse, Stopwatch } from './head.ts';
 
 interface OpenedParts extends Omit<ResponseParts, 'config' | 'tagging'> {

@@ -9,7 +9,7 @@ import {
   type StoredFunction,
   type Table,
 } from '../schema/index.ts';
-import { inSlices } from '../turn.ts';
+import { inSlices } from '../event-loop.ts';
 import { readSchema } from './read-schema.ts';
 
 /** A location that serves a database. */

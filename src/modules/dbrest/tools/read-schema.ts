@@ -2,7 +2,7 @@ import { catalogueSteps } from '../own-reads.ts';
 import type { DbrestPass } from '../directives/index.ts';
 import { CatalogueWriter, type Schema, schemaOf } from '../schema/index.ts';
 import type { RunStep } from '../session/index.ts';
-import { inSlices } from '../turn.ts';
+import { inSlices } from '../event-loop.ts';
 import { withDatabase } from './open-database.ts';
 
 const TIMEOUT_MS = 30_000;

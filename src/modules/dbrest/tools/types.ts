@@ -1,6 +1,6 @@
 import type { DbrestPass } from '../directives/index.ts';
 import { EVERY_RIGHT, rightsOf } from '../schema/index.ts';
-import { inSlices } from '../turn.ts';
+import { inSlices } from '../event-loop.ts';
 import { type ApiTypes, describeTypes } from '../types/index.ts';
 import { readSchema } from './read-schema.ts';
 

@@ -17,7 +17,7 @@ import {
   unexpectedResult,
 } from '../fault/index.ts';
 import { JSON_CONTENT_TYPE } from '../json.ts';
-import { notesOf } from '../notes.ts';
+import { notesOf } from '../variables.ts';
 import type { Preferences } from '../request/index.ts';
 import { ConnectionLost, UnexpectedResult } from '../session/index.ts';
 import { setUsualReason } from './head.ts';

@@ -1,12 +1,12 @@
-import type { LocationFacts } from '../../contract/index.ts';
+import type { LocationFacts } from '../../../contract/index.ts';
 import {
   changeRate,
   detachedFrom,
   type Exchange,
   normalizePath,
   type ResponseStream,
-} from '../../http/index.ts';
-import { notServedHere } from './fault/index.ts';
+} from '../../../http/index.ts';
+import { notServedHere } from '../fault/index.ts';
 
 /** A request that the body of another one describes. */
 export interface InnerRequest {
