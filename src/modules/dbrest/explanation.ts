@@ -6,7 +6,7 @@ import { type Authenticator, authorizationOf, type Identity, openAuthenticator }
 import { readItems } from './batch/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
 import { type DbrestConfig, type DbrestPass, identityOf, loginRoleOf } from './directives/index.ts';
-import type { RestDatabase } from './database.ts';
+import type { RestDatabase } from './database/index.ts';
 import { tokenMetrics } from './metrics.ts';
 import { KeptPlans } from './plan-cache/index.ts';
 import type { DbrestResources } from './location.ts';
@@ -30,7 +30,7 @@ import type { DbrestFault } from './fault/index.ts';
 import { faultOf, sendFault } from './response/index.ts';
 import { SchemaCache } from './schema/index.ts';
 import { estimateFor, type RunPlan, type Statements } from './sql/index.ts';
-import { compileStreamTest } from './streams.ts';
+import { compileStreamTest } from './live/index.ts';
 import { readSchema, withDatabase } from './tools/index.ts';
 import { doesOf, liveFacts, maskedValues, type Masking } from './trial/index.ts';
 

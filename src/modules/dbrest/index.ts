@@ -19,7 +19,7 @@ import {
 import { PieceBuffers } from '../../send-file.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
 import { type Authenticator, openAuthenticator } from './auth/index.ts';
-import { Database } from './database.ts';
+import { Database, Listener } from './database/index.ts';
 import { ConfigVersions, ToldFindings } from './database-settings/index.ts';
 import {
   type DbrestCacheConfig,
@@ -34,10 +34,8 @@ import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { variables } from './variables.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
-import { Listener } from './listening.ts';
 import { openSession } from './session/index.ts';
-import type { StreamResources } from './streams.ts';
-import { openStreams, zonesOf } from './stream-zones.ts';
+import { type StreamResources, openStreams, zonesOf } from './live/index.ts';
 import { compileVersioned } from './versioned-location.ts';
 
 export type * as dbrestTools from './tools/index.ts';

@@ -11,7 +11,7 @@ import {
   sendFault,
   Stopwatch,
 } from './response/index.ts';
-import type { RestDatabase } from './database.ts';
+import type { RestDatabase } from './database/index.ts';
 import type { ConfigVersions } from './database-settings/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { bodyTooLarge, DbrestFault, refusedByGateway } from './fault/index.ts';
@@ -19,7 +19,7 @@ import { compileMcp, type McpParts } from './mcp/index.ts';
 import { compileNotes, notesOf, relationOf } from './variables.ts';
 import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } from './pipeline.ts';
 import { bodyLimitOf } from './request/index.ts';
-import { compileStreams, type StreamResources } from './streams.ts';
+import { compileStreams, type StreamResources } from './live/index.ts';
 
 /** What a location uses. */
 export interface DbrestResources {

@@ -3,14 +3,18 @@ import type { Exchange } from '../../http/index.ts';
 import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
-import { compileCostGuard, type CostGuard, type Estimation } from './cost-guard.ts';
-import type { RestDatabase } from './database.ts';
+import {
+  compileCostGuard,
+  type CostGuard,
+  type Estimation,
+  type RestDatabase,
+  hasOldPlan,
+} from './database/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
 import { notesOf, type RequestNotes } from './variables.ts';
 import { compilePlan, type PlannedOptions, writtenTables } from './plan/index.ts';
 import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
-import { hasOldPlan } from './reason-to-repeat.ts';
 import {
   argsOf,
   compileHead,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CostGuard, compileCostGuard } from '../../../src/modules/dbrest/cost-guard.ts';
+import { type CostGuard, compileCostGuard } from '../../../src/modules/dbrest/database/cost-guard.ts';
 import type { RunPlan, Statements } from '../../../src/modules/dbrest/sql/index.ts';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
 

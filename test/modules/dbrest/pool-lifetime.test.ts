@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import type { Session } from '../../../src/modules/dbrest/session/index.ts';
-import { Costs, SharedSessions } from '../../../src/modules/dbrest/sharing.ts';
+import { Costs, SharedSessions } from '../../../src/modules/dbrest/database/sharing.ts';
 import { Pool } from '../../../src/pool.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';

@@ -1,7 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
-import type { Estimation } from '../cost-guard.ts';
-import type { RestDatabase } from '../database.ts';
+import type { Estimation, RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { invalidItem, tooLargeResponses } from '../fault/index.ts';
 import type { Prepared } from '../plan-cache/index.ts';

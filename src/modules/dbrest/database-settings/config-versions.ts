@@ -3,7 +3,7 @@ import type { Authenticator } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { noSchemaCache } from '../fault/index.ts';
 import type { Schema, SchemaCache, StoredSetting } from '../schema/index.ts';
-import type { StreamResources } from '../streams.ts';
+import type { StreamResources } from '../live/index.ts';
 import { effectiveConfig, type SettingFinding } from './effective-config.ts';
 
 /** A configuration, and what was opened for it. A request uses one from its beginning to its end. */

@@ -10,7 +10,7 @@ import {
   withClient as withServer,
 } from '../../../postgres/index.ts';
 import { type DbrestPass, DEFAULT_EMBEDDED_DIR, SCHEMA_CHANNELS } from '../directives/index.ts';
-import { Listener } from '../listening.ts';
+import { Listener } from '../database/index.ts';
 import { openSession, type Session } from '../session/index.ts';
 
 const SILENT = { write: () => undefined };

@@ -1,4 +1,4 @@
-import { catalogueSteps } from '../own-reads.ts';
+import { catalogueSteps } from '../database/index.ts';
 import type { DbrestPass } from '../directives/index.ts';
 import { CatalogueWriter, type Schema, schemaOf } from '../schema/index.ts';
 import type { RunStep } from '../session/index.ts';

@@ -9,7 +9,7 @@ import type { Exchange } from '../../../http/index.ts';
 import { PoolRefusal } from '../../../pool.ts';
 import { isStatementError } from '../../../postgres/index.ts';
 import type { Identity } from '../auth/index.ts';
-import type { RestDatabase } from '../database.ts';
+import type { RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { DbrestFault } from '../fault/index.ts';
 import { compileSteps, type Steps } from '../pipeline.ts';

@@ -2,9 +2,8 @@ import { dataLines } from '../../../event-streams/index.ts';
 import { type DbrestFault, tooManyFollowed, tooManyStreams } from '../fault/index.ts';
 import type { Followed } from '../schema/index.ts';
 import type { ChangeFeed, Follower } from './change-feed.ts';
-import { EventLog } from './event-log.ts';
+import { EventLog, type LiveSource, type LiveStream } from './live-stream.ts';
 import { type KeyedRow, KnownRows, type RowChange } from './known-rows.ts';
-import type { LiveSource, LiveStream } from './live-stream.ts';
 import type { Snapshot } from './snapshots.ts';
 
 const FIRST_RETRY_MS = 200;

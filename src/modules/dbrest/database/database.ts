@@ -1,14 +1,13 @@
-import type { ErrorLog } from '../../log/index.ts';
-import { Pool, type PoolBounds, PoolRefusal } from '../../pool.ts';
-import type { WireError } from '../../postgres/index.ts';
-import { DatabaseCaches, RELATIVES_SQL } from './caching/index.ts';
+import type { ErrorLog } from '../../../log/index.ts';
+import { Pool, type PoolBounds, PoolRefusal } from '../../../pool.ts';
+import type { WireError } from '../../../postgres/index.ts';
+import { DatabaseCaches, RELATIVES_SQL } from '../caching/index.ts';
 import type { Estimation } from './cost-guard.ts';
-import { noSchemaCache } from './fault/index.ts';
-import type { DatabaseMetrics } from './metrics.ts';
-import { Channels } from './notifications/index.ts';
-import { KeptPlans } from './plan-cache/index.ts';
-import { hasOldPlan, MOST_REPEATS, reasonToRepeat } from './reason-to-repeat.ts';
-import { Renewal } from './renewal.ts';
+import { noSchemaCache } from '../fault/index.ts';
+import type { DatabaseMetrics } from '../metrics.ts';
+import { Channels } from './channels.ts';
+import { KeptPlans } from '../plan-cache/index.ts';
+import { hasOldPlan, MOST_REPEATS, reasonToRepeat, Renewal } from './recovery.ts';
 import {
   CatalogueShare,
   CatalogueWriter,
@@ -21,7 +20,7 @@ import {
   schemaOf,
   type ServerFeatures,
   type ShareKey,
-} from './schema/index.ts';
+} from '../schema/index.ts';
 import {
   type BatchRules,
   Displaced,
@@ -32,11 +31,10 @@ import {
   type RunStep,
   type Session,
   type Verdict,
-} from './session/index.ts';
-import { Costs, MOST_CHARACTERS, SharedSessions } from './sharing.ts';
-import { SlowClients } from './slow-clients.ts';
-import type { Counter } from '../../zone/index.ts';
-import { inSlices } from './event-loop.ts';
+} from '../session/index.ts';
+import { Costs, MOST_CHARACTERS, SharedSessions, SlowClients } from './sharing.ts';
+import type { Counter } from '../../../zone/index.ts';
+import { inSlices } from '../event-loop.ts';
 import { Listening, type ListeningOptions } from './listening.ts';
 import { catalogueSteps, NO_PATH, readOne } from './own-reads.ts';
 

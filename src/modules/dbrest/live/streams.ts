@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Build, LocationFacts } from '../../contract/index.ts';
-import { type OpenStreams, prefersStream } from '../../event-streams/index.ts';
-import type { Exchange } from '../../http/index.ts';
-import type { OpenRequests } from '../../zone/index.ts';
-import type { Identity } from './auth/index.ts';
-import { type ChangeFeed, LiveReads, type LiveReadSteps } from './changes/index.ts';
-import type { RestDatabase } from './database.ts';
-import type { DbrestConfig } from './directives/index.ts';
-import { notListening, tooManyStreams } from './fault/index.ts';
-import { type NotificationFrames, openNotifications, wantedChannels } from './notifications/index.ts';
+import type { Build, LocationFacts } from '../../../contract/index.ts';
+import { type OpenStreams, prefersStream } from '../../../event-streams/index.ts';
+import type { Exchange } from '../../../http/index.ts';
+import type { OpenRequests } from '../../../zone/index.ts';
+import type { Identity } from '../auth/index.ts';
+import type { ChangeFeed } from './change-feed.ts';
+import { LiveReads, type LiveReadSteps } from './live-reads.ts';
+import type { RestDatabase } from '../database/index.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import { notListening, tooManyStreams } from '../fault/index.ts';
+import { type NotificationFrames, openNotifications, wantedChannels } from './notifications.ts';
 
 /** What the streams of a location use in one worker. */
 export interface StreamResources {

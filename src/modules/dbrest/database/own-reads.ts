@@ -1,5 +1,5 @@
-import { CATALOGUE_SQL, type CatalogueWriter } from './schema/index.ts';
-import type { RunStep } from './session/index.ts';
+import { CATALOGUE_SQL, type CatalogueWriter } from '../schema/index.ts';
+import type { RunStep } from '../session/index.ts';
 
 /**
  * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.

@@ -1,8 +1,6 @@
 import { Heartbeat } from '../../../event-streams/index.ts';
 import type { Ring } from '../../../zone/index.ts';
-import { readNotification } from '../notifications/index.ts';
-import { readAnnouncement } from './announcement.ts';
-import { Lingering } from './lingering.ts';
+import { readNotification } from '../database/index.ts';
 import { Snapshots } from './snapshots.ts';
 
 /** What follows the changes of a table. */
@@ -168,5 +166,67 @@ class Turns {
         next();
       } else this.#running -= 1;
     }
+  }
+}
+
+/** A change of a row, as the triggers of `gw db setup --watch` announce it. */
+interface Announcement {
+  /** `schema.table`. */
+  readonly table: string;
+  /** The key of the row as text of `jsonb`; `undefined`: any row may have changed. */
+  readonly key: string | undefined;
+}
+
+const FORM = /^\{"table":("(?:[^"\\]|\\.)*"),"op":"[A-Z]+","key":(.*)\}$/s;
+
+/**
+ * Reads an announcement. Its key stays text: numbers of JavaScript would not hold all keys. Any role may notify, so what is not as
+ * the triggers write it gives `undefined`, or no key.
+ */
+function readAnnouncement(payload: string): Announcement | undefined {
+  const [, table, key] = FORM.exec(payload) ?? [];
+  if (table === undefined || key === undefined) return undefined;
+  try {
+    return { table: JSON.parse(table) as string, key: isObject(key) ? key : undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(json: string): boolean {
+  if (!json.startsWith('{')) return false;
+  JSON.parse(json);
+  return true;
+}
+
+/** How long a read is followed on when its last client has left: one that was cut off comes back. */
+const LINGER_MS = 10_000;
+/** Each of them is read with every change of its table, and one client could leave any number behind. */
+const MOST_LINGERING = 64;
+
+/** A followed read. */
+interface Ending {
+  end(): void;
+}
+
+/** The followed reads of a database that have no clients at present, in one worker. */
+class Lingering {
+  /** The one that was left first comes first. */
+  readonly #timers = new Map<Ending, NodeJS.Timeout>();
+
+  /** Ends a read after a while, or sooner if there are too many. */
+  add(read: Ending): void {
+    // Changes do not prolong it.
+    if (this.#timers.has(read)) return;
+    const end = (): void => read.end();
+    this.#timers.set(read, setTimeout(end, LINGER_MS).unref());
+    const [first] = this.#timers.keys();
+    if (this.#timers.size > MOST_LINGERING) first?.end();
+  }
+
+  /** The read has a client again, or has ended. */
+  remove(read: Ending): void {
+    clearTimeout(this.#timers.get(read));
+    this.#timers.delete(read);
   }
 }

@@ -2,8 +2,7 @@ import { beginStream } from '../../../event-streams/index.ts';
 import { detachedFrom, type Exchange } from '../../../http/index.ts';
 import { PoolRefusal } from '../../../pool.ts';
 import type { Identity } from '../auth/index.ts';
-import type { CostGuard } from '../cost-guard.ts';
-import type { RestDatabase } from '../database.ts';
+import type { CostGuard, RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { badClaims, type DbrestFault, notFollowable, notWatched } from '../fault/index.ts';
 import { isInert, type Plan, type PlannedRead } from '../plan/index.ts';
@@ -26,8 +25,7 @@ import {
   type Work,
 } from '../sql/index.ts';
 import type { ChangeFeed } from './change-feed.ts';
-import { KeyedRows } from './keyed-rows.ts';
-import type { KeyedRow } from './known-rows.ts';
+import { KeyedRows, type KeyedRow } from './known-rows.ts';
 import { LiveQuery } from './live-query.ts';
 import { LiveStream } from './live-stream.ts';
 

@@ -1,3 +1,6 @@
+import { tooLongFollowed } from '../fault/index.ts';
+import type { Row, RowSink } from '../session/index.ts';
+
 /** A row as a statement returns it: its key and its JSON, both as text. */
 export interface KeyedRow {
   readonly key: string;
@@ -42,7 +45,7 @@ export class KnownRows {
 }
 
 /** Two 32-bit hashes (the finalisers are those of MurmurHash3) as one number of 53 bits: equal texts only, for all that happens. */
-export function digestOf(text: string): number {
+function digestOf(text: string): number {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;
   for (let i = 0; i < text.length; i += 1) {
@@ -53,4 +56,45 @@ export function digestOf(text: string): number {
   high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
   low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
   return 4_294_967_296 * (2_097_151 & low) + (high >>> 0);
+}
+
+/** One read of a followed query gives no more than this, in characters. */
+const LONGEST_READ = 16_777_216;
+
+/**
+ * Collects the rows of a read. They are kept until all have come, so a read that grows too long is cancelled while it runs. It is
+ * its own client: reads go on for all clients of a query, and none of them cancels one.
+ */
+export class KeyedRows implements RowSink {
+  aborted = false;
+  readonly rows: KeyedRow[] = [];
+  readonly #cancels: (() => void)[] = [];
+  #characters = 0;
+
+  onAbort(cancel: () => void): void {
+    this.#cancels.push(cancel);
+  }
+
+  begin(): void {
+    // A read whose session was lost is run again.
+    this.rows.length = 0;
+    this.#characters = 0;
+  }
+
+  columns(): void {}
+
+  row([key, row]: Row): undefined {
+    const text = row ?? '';
+    this.#characters += (key?.length ?? 0) + text.length;
+    if (this.#characters > LONGEST_READ) this.#cancel();
+    // As they come: the digests of all rows at once would hold up other requests for too long.
+    this.rows.push({ key: key ?? '', row: text, digest: digestOf(text) });
+  }
+
+  #cancel(): never {
+    this.aborted = true;
+    this.rows.length = 0;
+    for (const cancel of this.#cancels) cancel();
+    throw tooLongFollowed(LONGEST_READ);
+  }
 }

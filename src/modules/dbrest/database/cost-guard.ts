@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { DbrestConfig } from './directives/index.ts';
-import { tooCostly } from './fault/index.ts';
-import type { Schema } from './schema/index.ts';
-import type { Results } from './session/index.ts';
-import { type BoundValue, estimateFor, type RunPlan, type Statements, type Step } from './sql/index.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import { tooCostly } from '../fault/index.ts';
+import type { Schema } from '../schema/index.ts';
+import type { Results } from '../session/index.ts';
+import { type BoundValue, estimateFor, type RunPlan, type Statements, type Step } from '../sql/index.ts';
 
 /** Statements that tell what a request costs: they run before it, in a transaction of their own. */
 export interface Estimation {

@@ -1,5 +1,5 @@
-import type { WorkerScope, ZoneNeed } from '../../contract/index.ts';
-import { Feed, OpenStreams } from '../../event-streams/index.ts';
+import type { WorkerScope, ZoneNeed } from '../../../contract/index.ts';
+import { Feed, OpenStreams } from '../../../event-streams/index.ts';
 import {
   type Labels,
   type Metric,
@@ -7,8 +7,8 @@ import {
   openRing,
   type Ring,
   zoneIdentity,
-} from '../../zone/index.ts';
-import { ChangeFeed } from './changes/index.ts';
+} from '../../../zone/index.ts';
+import { ChangeFeed } from './change-feed.ts';
 import {
   DEFAULT_LISTEN_ENTRIES,
   type DbrestConfig,
@@ -16,8 +16,9 @@ import {
   type DbrestPass,
   identityOf,
   CHANGES_CHANNEL,
-} from './directives/index.ts';
-import { type Channels, NotificationFrames } from './notifications/index.ts';
+} from '../directives/index.ts';
+import type { Channels } from '../database/index.ts';
+import { NotificationFrames } from './notifications.ts';
 import type { StreamResources } from './streams.ts';
 
 /** The shared memory of a location whose clients follow events. */

@@ -7,7 +7,7 @@ import {
 } from '../../../event-streams/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import { badStreamQuery, notListening } from '../fault/index.ts';
-import { readNotification, type RingNotification } from './ring-text.ts';
+import { readNotification, type RingNotification } from '../database/index.ts';
 
 /** Frames of larger rings are not kept beyond this number: one has at most some 8 KB. */
 const MOST_KEPT = 1_024;

@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { ErrorLog } from '../../log/index.ts';
-import { isPooled, limitedQuery, PID_SQL, quoteIdentifier, type WireClient } from '../../postgres/index.ts';
-import { CACHE_CHANNEL, OWN_CHANNELS } from './directives/index.ts';
-import type { CatalogueShare } from './schema/index.ts';
+import type { ErrorLog } from '../../../log/index.ts';
+import {
+  isPooled,
+  limitedQuery,
+  PID_SQL,
+  quoteIdentifier,
+  type WireClient,
+} from '../../../postgres/index.ts';
+import { CACHE_CHANNEL, OWN_CHANNELS } from '../directives/index.ts';
+import type { CatalogueShare } from '../schema/index.ts';
 
 /**
  * The first load of the schema waits at most this long for the listener; changes made before it listens would be missed.

@@ -1,2 +1,0 @@
-export { ChangeFeed } from './change-feed.ts';
-export { type LiveReadSteps, LiveReads } from './live-reads.ts';

@@ -1,3 +1,0 @@
-export { Channels } from './channels.ts';
-export { readNotification } from './ring-text.ts';
-export { NotificationFrames, openNotifications, wantedChannels } from './stream.ts';
