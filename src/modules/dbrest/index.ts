@@ -20,7 +20,7 @@ import { PieceBuffers } from '../../send-file.ts';
 import { mayCache } from '../../upstream-cache/index.ts';
 import { type Authenticator, openAuthenticator } from './auth/index.ts';
 import { Database, Listener } from './database/index.ts';
-import { ConfigVersions, ToldFindings } from './database-settings/index.ts';
+import { ConfigVersions, ToldFindings, compileVersioned, type VersionedResources } from './settings/index.ts';
 import {
   type DbrestCacheConfig,
   type DbrestConfig,
@@ -36,7 +36,6 @@ import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { openSession } from './session/index.ts';
 import { type StreamResources, openStreams, zonesOf } from './live/index.ts';
-import { compileVersioned } from './versioned-location.ts';
 
 export type * as dbrestTools from './tools/index.ts';
 export type { DbrestConfig } from './directives/index.ts';
@@ -54,7 +53,7 @@ const shareKey = (pass: DbrestPass): string =>
   `dbrest:share:${pass.kind === 'embedded' ? pass.dir : JSON.stringify(pass.target)}`;
 
 /** The `dbrest` module: tables, views and functions of PostgreSQL as a REST API. */
-export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
+export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
   name: 'dbrest',
   summary: 'A REST API over PostgreSQL.',
   directives,
@@ -88,7 +87,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
 
   async probe(config, live) {
-    const { probeDatabase } = await import('./probe.ts');
+    const { probeDatabase } = await import('./probe/index.ts');
     return probeDatabase(config, live);
   },
 
@@ -158,7 +157,7 @@ export const dbrest = moduleFor<DbrestConfig>()<DbrestResources>({
   },
   explanation: {
     async provision(config, scope) {
-      const explanation = await import('./explanation.ts');
+      const explanation = await import('./explain/index.ts');
       return explanation.provision(config, scope);
     },
     explain(_config, { explain }, build) {
@@ -281,7 +280,7 @@ function trialsOf({
   const open = async (): Promise<TrialApi> => {
     const config = await Promise.resolve(configNow()).catch(refuseTrial);
     if (opened?.config !== config) {
-      const trials = import('./trial/index.ts').then(({ openTrials }) => openTrials({ ...given, config }));
+      const trials = import('./explain/index.ts').then(({ openTrials }) => openTrials({ ...given, config }));
       opened = { config, trials };
     }
     return opened.trials;

@@ -12,7 +12,6 @@ import {
   Stopwatch,
 } from './response/index.ts';
 import type { RestDatabase } from './database/index.ts';
-import type { ConfigVersions } from './database-settings/index.ts';
 import type { DbrestConfig } from './directives/index.ts';
 import { bodyTooLarge, DbrestFault, refusedByGateway } from './fault/index.ts';
 import { compileMcp, type McpParts } from './mcp/index.ts';
@@ -35,18 +34,12 @@ export interface DbrestResources {
   ) => void;
   /** Present where clients can follow events. */
   readonly streams?: StreamResources | undefined;
-  /** Present with `dbrest_config`. */
-  readonly versions?: ConfigVersions | undefined;
   /** Present only where requests are explained instead of served. */
   readonly explain?: (build: Build) => Explainer;
 }
 
 /** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
-export function compileDbrest(
-  config: DbrestConfig,
-  resources: Omit<DbrestResources, 'versions'>,
-  build: Build,
-): LocationParts {
+export function compileDbrest(config: DbrestConfig, resources: DbrestResources, build: Build): LocationParts {
   const { database, authenticator, offerTrials } = resources;
   offerTrials?.(build.location, () => config);
   const cors = compileCors(config.corsOrigins);
@@ -77,7 +70,7 @@ export function compileDbrest(
   return { ...(noting && { rewrite: [noting] }), content, tooLarge, ownErrors, filter, slashRedirect: true };
 }
 
-interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain' | 'versions'> {
+interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain'> {
   readonly pipeline: Pipeline;
 }
 

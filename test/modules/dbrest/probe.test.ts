@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { LiveScope } from '../../../src/contract/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
-import { probeDatabase } from '../../../src/modules/dbrest/probe.ts';
+import { probeDatabase } from '../../../src/modules/dbrest/probe/index.ts';
 import { readDsn } from '../../../src/postgres/index.ts';
 import { oldPostgres } from '../../check/live/old-postgres.ts';
 

@@ -1,6 +1,6 @@
 import { isStatementError } from '../../../postgres/index.ts';
 import type { Condition, Plan, ReadNode } from '../plan/index.ts';
-import { type Session } from '../session/index.ts';
+import type { Session } from '../session/index.ts';
 import { BEGIN_READ_ONLY, ROLLBACK, type Statements, type Step, totalSql } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { type Counts, MOST_COUNTED } from './reasons.ts';

@@ -1,16 +1,22 @@
-import type { Build, ExplainedAction, ExplainScope, ExplainedFact, Explainer } from '../../contract/index.ts';
-import type { Exchange } from '../../http/index.ts';
-import { PieceBuffers } from '../../send-file.ts';
-import { explainCache } from '../../upstream-cache/index.ts';
-import { type Authenticator, authorizationOf, type Identity, openAuthenticator } from './auth/index.ts';
-import { readItems } from './batch/index.ts';
-import { type Caching, compileCaching, DatabaseCaches } from './caching/index.ts';
-import { type DbrestConfig, type DbrestPass, identityOf, loginRoleOf } from './directives/index.ts';
-import type { RestDatabase } from './database/index.ts';
-import { tokenMetrics } from './metrics.ts';
-import { KeptPlans } from './plan-cache/index.ts';
-import type { DbrestResources } from './location.ts';
-import { compileSteps, stepsParts, type Steps } from './pipeline.ts';
+import type {
+  Build,
+  ExplainedAction,
+  ExplainScope,
+  ExplainedFact,
+  Explainer,
+} from '../../../contract/index.ts';
+import type { Exchange } from '../../../http/index.ts';
+import { PieceBuffers } from '../../../send-file.ts';
+import { explainCache } from '../../../upstream-cache/index.ts';
+import { type Authenticator, authorizationOf, type Identity, openAuthenticator } from '../auth/index.ts';
+import { readItems } from '../batch/index.ts';
+import { type Caching, compileCaching, DatabaseCaches } from '../caching/index.ts';
+import { type DbrestConfig, type DbrestPass, identityOf, loginRoleOf } from '../directives/index.ts';
+import type { RestDatabase } from '../database/index.ts';
+import { tokenMetrics } from '../metrics.ts';
+import { KeptPlans } from '../plan-cache/index.ts';
+import type { DbrestResources } from '../location.ts';
+import { compileSteps, stepsParts, type Steps } from '../pipeline.ts';
 import {
   argsOf,
   batchPath,
@@ -24,15 +30,17 @@ import {
   type RequestHead,
   requestWith,
   type Resource,
-} from './request/index.ts';
+} from '../request/index.ts';
 import { explainWithSettings } from './explained-settings.ts';
-import type { DbrestFault } from './fault/index.ts';
-import { faultOf, sendFault } from './response/index.ts';
-import { SchemaCache } from './schema/index.ts';
-import { estimateFor, type RunPlan, type Statements } from './sql/index.ts';
-import { compileStreamTest } from './live/index.ts';
-import { readSchema, withDatabase } from './tools/index.ts';
-import { doesOf, liveFacts, maskedValues, type Masking } from './trial/index.ts';
+import type { DbrestFault } from '../fault/index.ts';
+import { faultOf, sendFault } from '../response/index.ts';
+import { SchemaCache } from '../schema/index.ts';
+import { estimateFor, type RunPlan, type Statements } from '../sql/index.ts';
+import { compileStreamTest } from '../live/index.ts';
+import { readSchema, withDatabase } from '../tools/index.ts';
+import { doesOf } from './description.ts';
+import { liveFacts } from './live-facts.ts';
+import { maskedValues, type Masking } from './masking.ts';
 
 /** Longest time for an estimate. */
 const PATIENCE_MS = 30_000;

@@ -1,15 +1,21 @@
-import type { Build, LocationParts } from '../../contract/index.ts';
-import { type Exchange, stateKey } from '../../http/index.ts';
-import type { ConfigVersion, ConfigVersions } from './database-settings/index.ts';
-import type { DbrestConfig } from './directives/index.ts';
-import { compileDbrest, type DbrestResources, respondToError } from './location.ts';
-import { compileNotes } from './variables.ts';
-import { faultOf } from './response/index.ts';
+import type { Build, LocationParts } from '../../../contract/index.ts';
+import { type Exchange, stateKey } from '../../../http/index.ts';
+import type { ConfigVersion, ConfigVersions } from './config-versions.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import { compileDbrest, type DbrestResources, respondToError } from '../location.ts';
+import { compileNotes } from '../variables.ts';
+import { faultOf } from '../response/index.ts';
+
+/** What a location uses whose settings the database may replace. */
+export interface VersionedResources extends DbrestResources {
+  /** Present with `dbrest_config`. */
+  readonly versions?: ConfigVersions | undefined;
+}
 
 /** `dbrest_config on`: each request is served by the location as it was compiled for the newest version of its configuration. */
 export function compileVersioned(
   config: DbrestConfig,
-  { versions, offerTrials, ...resources }: DbrestResources & { readonly versions: ConfigVersions },
+  { versions, offerTrials, ...resources }: VersionedResources & { readonly versions: ConfigVersions },
   build: Build,
 ): LocationParts {
   offerTrials?.(build.location, async () => (await versions.current()).config);

@@ -7,7 +7,7 @@ import {
 } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import { PoolRefusal } from '../../../pool.ts';
-import { isStatementError } from '../../../postgres/index.ts';
+import { isStatementError, type ConnectionTarget, loadPg } from '../../../postgres/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
@@ -23,18 +23,51 @@ import {
   requestWith,
 } from '../request/index.ts';
 import { compileResponse, faultOf, respondToOptions, sendFault } from '../response/index.ts';
-import { type BatchRules, type Results, runSteps, type RunStep, type Session } from '../session/index.ts';
+import {
+  type BatchRules,
+  type Results,
+  runSteps,
+  type RunStep,
+  type Session,
+  openSession,
+} from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { countRows } from './counting.ts';
-import { describeApi } from './description.ts';
+import { describeApi, type Allowed, checkRole, rolesStatement, doesOf } from './description.ts';
 import { explainOutcome, type Inquiry, readRights, readText } from './findings.ts';
 import { maskedValues } from './masking.ts';
 import { explainSteps, PlanText } from './plan-text.ts';
-import { type Allowed, checkRole, rolesStatement } from './roles.ts';
-import { readIdentity, readTried } from './trial-request.ts';
-import { TrialWire } from './trial-wire.ts';
-import { doesOf } from './wording.ts';
+import { readIdentity, readTried, TrialWire } from './trial-request.ts';
+import { unreachableReason } from '../../../system/index.ts';
+
+/** Opens the trials of a location. Each trial gets a session of its own, which nobody uses after it. */
+export function openTrials({
+  target,
+  ...parts
+}: Omit<TrialParts, 'withSession'> & { readonly target: ConnectionTarget }): TrialApi {
+  return new Trials({
+    ...parts,
+    async withSession(use) {
+      const session = await connected(target);
+      try {
+        return await use(session);
+      } finally {
+        await session.end();
+      }
+    },
+  });
+}
+
+async function connected(target: ConnectionTarget): Promise<Session> {
+  const pg = await loadPg();
+  try {
+    return await openSession(pg, target, { ended: () => undefined });
+  } catch (error) {
+    const reason = unreachableReason(error as Error) ?? 'it refuses the connection';
+    throw new TrialRefusal(503, `the database cannot be reached: ${reason}`);
+  }
+}
 
 /** Longest time of one statement of a trial. */
 const LONGEST_MS = 10_000;
@@ -44,7 +77,7 @@ const GRACE_MS = 500;
 const MOST_TRIALS = 2;
 
 /** What trials of a location work with. */
-export interface TrialParts {
+interface TrialParts {
   readonly config: DbrestConfig;
   readonly location: LocationFacts;
   readonly database: Pick<RestDatabase, 'schema' | 'features'>;
@@ -53,7 +86,7 @@ export interface TrialParts {
 }
 
 /** Trials of requests on one location. Every transaction is rolled back, and its session is closed. */
-export class Trials implements TrialApi {
+class Trials implements TrialApi {
   readonly location: LocationFacts;
   readonly #parts: TrialParts;
   readonly #config: DbrestConfig;

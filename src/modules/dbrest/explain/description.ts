@@ -1,8 +1,14 @@
-import type { LocationFacts, TrialDescription, TrialResource } from '../../../contract/index.ts';
+import {
+  type LocationFacts,
+  type TrialDescription,
+  type TrialResource,
+  TrialRefusal,
+} from '../../../contract/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
-import { functionPath } from '../request/index.ts';
+import { functionPath, type RequestHead } from '../request/index.ts';
 import type { Schema, StoredFunction, Table } from '../schema/index.ts';
-import type { Allowed } from './roles.ts';
+import type { Statement } from '../sql/index.ts';
+import { ROLES_SQL } from './access.ts';
 
 const MOST_RESOURCES = 500;
 const MOST_FIELDS = 60;
@@ -84,4 +90,40 @@ function functionOf(
 
 function firstLine(comment: string): string {
   return comment.split('\n', 1)[0] ?? '';
+}
+
+/** A role that trials may have. */
+export type Allowed = TrialDescription['roles'][number];
+
+/** The statement that lists the roles that trials may have. */
+export function rolesStatement(anonRole: string | undefined): Statement {
+  return { text: ROLES_SQL, values: [anonRole ?? null] };
+}
+
+/** Refuses a role that requests cannot have, or should not be tried with. Throws a `TrialRefusal` (403). */
+export function checkRole(role: string, allowed: readonly Allowed[]): void {
+  if (allowed.some(({ name }) => name === role)) return;
+  throw new TrialRefusal(
+    403,
+    'the role cannot be tried: the login role may not become it, or it is the login role, a superuser or one of PostgreSQL itself',
+  );
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: 'reads rows of the database',
+  HEAD: 'reads rows of the database',
+  QUERY: 'reads rows of the database',
+  POST: 'inserts rows into the database',
+  PUT: 'puts a row into the database',
+  PATCH: 'changes rows of the database',
+  DELETE: 'deletes rows of the database',
+};
+
+/** What a request does, as a phrase without a subject. */
+export function doesOf({ resource, method, kind }: RequestHead): string {
+  if (kind === 'options') return 'lists the allowed methods';
+  if (resource.kind === 'root') return 'describes the API of the database';
+  return resource.kind === 'function'
+    ? 'calls a function of the database'
+    : (VERBS[method] ?? 'queries the database');
 }

@@ -1,12 +1,12 @@
-import type { LiveProblem, LiveScope } from '../../contract/index.ts';
-import { type ConnectionTarget, loadPg, publicMessage } from '../../postgres/index.ts';
-import { unreachableReason } from '../../system/index.ts';
-import type { DbrestConfig, DbrestPass } from './directives/index.ts';
-import { SECURITY_SQL, type SecurityFacts, securityProblems } from './probe-security.ts';
-import { mayBecomeSql } from './schema/index.ts';
-import { openSession, type RunStep } from './session/index.ts';
-import { arrayLiteral } from './sql/index.ts';
-import { NotThereError, type StartedServer, startThere } from './tools/index.ts';
+import type { LiveProblem, LiveScope } from '../../../contract/index.ts';
+import { type ConnectionTarget, loadPg, publicMessage } from '../../../postgres/index.ts';
+import { unreachableReason } from '../../../system/index.ts';
+import type { DbrestConfig, DbrestPass } from '../directives/index.ts';
+import { SECURITY_SQL, type SecurityFacts, securityProblems } from './security.ts';
+import { mayBecomeSql } from '../schema/index.ts';
+import { openSession, type RunStep } from '../session/index.ts';
+import { arrayLiteral } from '../sql/index.ts';
+import { NotThereError, type StartedServer, startThere } from '../tools/index.ts';
 
 /** What a probe finds out about a database. */
 interface DatabaseFacts {

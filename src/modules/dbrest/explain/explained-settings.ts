@@ -1,7 +1,7 @@
-import type { ExplainedFact, Explainer } from '../../contract/index.ts';
-import { effectiveConfig } from './database-settings/index.ts';
-import type { DbrestConfig } from './directives/index.ts';
-import type { SchemaCache } from './schema/index.ts';
+import type { ExplainedFact, Explainer } from '../../../contract/index.ts';
+import { effectiveConfig } from '../settings/index.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import type { SchemaCache } from '../schema/index.ts';
 
 interface SettingsParts {
   readonly file: DbrestConfig;

@@ -1,7 +1,7 @@
-import type { LiveProblem } from '../../contract/index.ts';
-import { quoteIdentifier } from '../../postgres/index.ts';
-import type { DbrestConfig } from './directives/index.ts';
-import { mayBecomeSql } from './schema/index.ts';
+import type { LiveProblem } from '../../../contract/index.ts';
+import { quoteIdentifier } from '../../../postgres/index.ts';
+import type { DbrestConfig } from '../directives/index.ts';
+import { mayBecomeSql } from '../schema/index.ts';
 
 /** What a probe finds out about the rows and functions that requests reach. */
 export interface SecurityFacts {

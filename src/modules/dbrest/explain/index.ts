@@ -1,0 +1,2 @@
+export { provision } from './explanation.ts';
+export { openTrials } from './trial.ts';
