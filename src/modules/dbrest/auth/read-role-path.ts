@@ -1,5 +1,4 @@
-import { readJsonPath } from './json-path.ts';
-import type { Comparison, RolePath, RoleStep } from './role-path.ts';
+import type { Comparison, RolePath, RoleStep, FilterStep, Literal } from './role-path.ts';
 
 const LONGEST_PATH = 1_024;
 
@@ -37,3 +36,148 @@ export function readRolePath(text: string): RolePath | { readonly fault: string 
 function unescaped(quoted: string): string {
   return quoted.replace(/\\(.)/gs, '$1');
 }
+
+/** Thrown in this file only. */
+class PathFault extends Error {}
+
+/** What RFC 9535 has beyond what is supported, by how it begins; checked where something else was expected. */
+const UNSUPPORTED: readonly (readonly [start: RegExp, what: string])[] = [
+  [/\.\./y, 'descendant segments ("..")'],
+  [/,/y, 'several selectors in one pair of brackets (",")'],
+  [/-?\d*\s*:/y, 'slices (":")'],
+  [/&&|\|\|/y, 'logical operators ("&&", "||")'],
+  [/!(?!=)/y, 'negations ("!")'],
+  [/[<>]=?/y, 'comparisons of order ("<", ">")'],
+  [/[a-z][a-z_0-9]*\s*\(/y, 'functions'],
+  [/\$/y, 'paths from "$" in a filter'],
+];
+
+const BLANK = /[ \t\n\r]*/y;
+/** `member-name-shorthand`. */
+const NAME = /[A-Za-z_\u0080-\u{D7FF}\u{E000}-\u{10FFFF}][\w\u0080-\u{D7FF}\u{E000}-\u{10FFFF}]*/uy;
+const INDEX = /(?:0|-?[1-9]\d{0,5})(?!\d|\s*:)/y;
+/** Strings contain no control characters below a blank. */
+const DOUBLE = /"(?:[ !#-[\]-\u{10FFFF}]|\\["\\/bfnrt]|\\u[\dA-Fa-f]{4})*"/uy;
+const SINGLE = /'(?:[ -&(-[\]-\u{10FFFF}]|\\['\\/bfnrt]|\\u[\dA-Fa-f]{4})*'/uy;
+const COMPARISON = /==\^|[*^]==|[!=]=/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /true|false|null/y;
+
+/**
+ * Parses the part of RFC 9535 that names a role: members (`$.a`, `$['a']`), indexes, wildcards, and filters that compare a
+ * value with a literal (`[?@.kind == 'x']`) or ask whether it exists, with the operators of PostgREST for parts of a text too.
+ * What it does not have is refused by name.
+ */
+function readJsonPath(text: string): RolePath | { readonly fault: string } {
+  try {
+    return new JsonPathParser(text).path();
+  } catch (error) {
+    if (error instanceof PathFault) return { fault: error.message };
+    throw error;
+  }
+}
+
+class JsonPathParser {
+  readonly #text: string;
+  #at = 1;
+
+  /** `text` begins with `$`. */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  path(): RolePath {
+    const path: RoleStep[] = [];
+    for (;;) {
+      const end = this.#at;
+      this.#take(BLANK);
+      if (this.#at === this.#text.length && end === this.#at) return path;
+      path.push(this.#segment());
+    }
+  }
+
+  #segment(): RoleStep {
+    if (this.#text.startsWith('..', this.#at)) this.#refuse();
+    if (this.#has('.')) return this.#has('*') ? WILDCARD : (this.#take(NAME) ?? this.#refuse());
+    if (!this.#has('[')) this.#refuse();
+    this.#take(BLANK);
+    const selector = this.#selector();
+    this.#take(BLANK);
+    if (!this.#has(']')) this.#refuse();
+    return selector;
+  }
+
+  #selector(): RoleStep {
+    if (this.#has('*')) return WILDCARD;
+    if (this.#has('?')) return this.#filter();
+    return this.#string() ?? this.#index() ?? this.#refuse();
+  }
+
+  #index(): number | undefined {
+    const digits = this.#take(INDEX);
+    return digits === undefined ? undefined : Number(digits);
+  }
+
+  #filter(): FilterStep {
+    this.#take(BLANK);
+    const isEnclosed = this.#has('(');
+    this.#take(BLANK);
+    if (!this.#has('@')) this.#refuse();
+    const of: (string | number)[] = [];
+    while (/[.[]/.test(this.#text[this.#at] ?? '')) {
+      const step = this.#segment();
+      if (typeof step === 'object') throw new PathFault('the path behind "@" may lead to several values');
+      of.push(step);
+    }
+    this.#take(BLANK);
+    const comparison = this.#take(COMPARISON) as NonNullable<FilterStep['test']>['comparison'] | undefined;
+    this.#take(BLANK);
+    const filter = { kind: 'filter', of } as const;
+    const compared = comparison && { ...filter, test: { comparison, literal: this.#literal() } };
+    this.#take(BLANK);
+    if (isEnclosed && !this.#has(')')) this.#refuse();
+    return compared ?? filter;
+  }
+
+  #literal(): Literal {
+    if (this.#text[this.#at] === '@') throw new PathFault('comparisons of two paths are not supported');
+    const string = this.#string();
+    if (string !== undefined) return string;
+    const written = this.#take(NUMBER) ?? this.#take(WORD) ?? this.#refuse();
+    return JSON.parse(written) as Literal;
+  }
+
+  #string(): string | undefined {
+    const double = this.#take(DOUBLE);
+    if (double !== undefined) return JSON.parse(double) as string;
+    const single = this.#take(SINGLE)?.slice(1, -1);
+    if (single === undefined) return undefined;
+    const escaped = single.replace(/\\.|"/gs, (found) =>
+      found === '"' ? '\\"' : found === "\\'" ? "'" : found,
+    );
+    return JSON.parse(`"${escaped}"`) as string;
+  }
+
+  #has(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    this.#at += found?.length ?? 0;
+    return found;
+  }
+
+  #refuse(): never {
+    for (const [start, what] of UNSUPPORTED) {
+      start.lastIndex = this.#at;
+      if (start.test(this.#text)) throw new PathFault(`${what} are not supported`);
+    }
+    throw new PathFault(`malformed at character ${this.#at + 1}`);
+  }
+}
+
+const WILDCARD = { kind: 'wildcard' } as const;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CacheStore } from '../../../cache/index.ts';
 import type { TableName } from '../schema/index.ts';
-import { Relatives, relationName } from './relatives.ts';
-import { tagOf } from './tags.ts';
+import { Relatives, relationName, tagOf } from './tags.ts';
 
 /** How long the workers rely on the listener without hearing of it, and how often it renews that. */
 const LEASE_MS = 1_000;

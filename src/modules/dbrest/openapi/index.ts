@@ -28,8 +28,7 @@ export type { JsonSchema } from './json-schema.ts';
 export { argumentsSchema, callable, type Overloads } from './paths.ts';
 export { apiFacts, type ApiFacts } from './subject.ts';
 export { writeSwagger } from './swagger.ts';
-export { nestedMembers } from './nested-members.ts';
-export { showTable, type ShownTable } from './tables.ts';
+export { nestedMembers, showTable, type ShownTable } from './tables.ts';
 
 /**
  * Writes an OpenAPI 3.1 document as JSON without its first members, which depend on the request: the result follows

@@ -47,8 +47,15 @@ export { isByKey, versionColumn, type WriteCondition } from './row-version.ts';
 export { planRead, type PlannedRead } from './read.ts';
 export type { Conflict, InsertPlan } from './insert.ts';
 export { type InsertedRows, type NestedInsert, writtenTables } from './nested-insert.ts';
-export type { DeletePlan, TouchedRows, UpdatePlan } from './update.ts';
-export { elementsKey, type FoundWrite, type PlannedWrite, type WritePlan } from './write.ts';
+export {
+  type DeletePlan,
+  type TouchedRows,
+  type UpdatePlan,
+  elementsKey,
+  type FoundWrite,
+  type PlannedWrite,
+  type WritePlan,
+} from './write.ts';
 export type { WrittenColumn, WrittenColumns } from './written-columns.ts';
 
 /** A planned request: all its names have been found in the schema. */

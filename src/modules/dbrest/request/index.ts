@@ -18,9 +18,14 @@ import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type Writ
 export { argsOf, bodyLimitOf, methodOf, QUERY, QUERY_TYPE } from './query-method.ts';
 export { JSON_TYPE, receiveBody, type ReceivedBody } from './body.ts';
 export { type CallInput, type CallRequest, parseCallBody } from './call.ts';
-export { parseIfMatch } from './entity-tags.ts';
-export { hasCondition, isBodyless, type Precondition } from './precondition.ts';
-export { taggedVersion, versionIn } from './row-version.ts';
+export {
+  parseIfMatch,
+  hasCondition,
+  isBodyless,
+  type Precondition,
+  taggedVersion,
+  versionIn,
+} from './precondition.ts';
 export { type DescribeRequest, type OptionsRequest, TYPES_MEDIA } from './describe.ts';
 export { BINARY_OPERATORS, isOperation, parseListText, refuseSearch, SEARCH_OPERATORS } from './filter.ts';
 export {
@@ -58,9 +63,8 @@ export {
   type Preferences,
 } from './preferences.ts';
 export { DEEPEST_ROWS, type NestedMembers, type NestedRows } from './nested-rows.ts';
-export { decodePiece, GRAMMAR, isGrouping, parametersOf, parseReadQuery } from './query.ts';
+export { decodePiece, GRAMMAR, isGrouping, parametersOf, parseReadQuery, sortedQuery } from './query.ts';
 export type { ReadRequest } from './read.ts';
-export { sortedQuery } from './sorted-query.ts';
 export {
   type Aggregate,
   type Aggregated,

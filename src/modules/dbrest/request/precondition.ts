@@ -1,7 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import { conditionFailed, conditionUnsupported } from '../fault/index.ts';
-import { parseIfMatch } from './entity-tags.ts';
-import { versionIn } from './row-version.ts';
+import { conditionFailed, conditionUnsupported, malformedIfMatch } from '../fault/index.ts';
 
 /** Returns whether a request depends on the present state of its resource. */
 export function hasCondition(x: Exchange): boolean {
@@ -35,4 +33,48 @@ export function preconditionOf(x: Exchange): Precondition | undefined {
   if (match === undefined || x.method === 'POST') throw conditionUnsupported('If-Match');
   const tags = parseIfMatch(match);
   return tags === '*' ? { kind: 'present' } : { kind: 'match', versions: tags.map(versionIn) };
+}
+
+/** More tags in one header are refused. */
+const MOST_TAGS = 100;
+/** An entity tag and the comma behind it; bytes above 0x7f may stand in it (RFC 9110, 8.8.3). Empty elements are allowed. */
+const TAG = /[\t ]*(?:(W\/)?"([!#-~\x80-\uffff]*)"[\t ]*)?(?:,|$)/y;
+
+/** The strong tags of an `If-Match` header, without their quotes, or `*`: weak ones never match. Throws DBREST103. */
+export function parseIfMatch(header: string): '*' | readonly string[] {
+  if (header.trim() === '*') return '*';
+  const strong: string[] = [];
+  let found = 0;
+  TAG.lastIndex = 0;
+  while (TAG.lastIndex < header.length) {
+    const [, weak, opaque] = TAG.exec(header) ?? [];
+    // A failed match sets the index back.
+    if (TAG.lastIndex === 0) throw malformedIfMatch();
+    if (opaque === undefined) continue;
+    found += 1;
+    if (weak === undefined) strong.push(opaque);
+  }
+  if (found === 0 || found > MOST_TAGS) throw malformedIfMatch();
+  return strong;
+}
+
+/** The digest of a representation behind the version of its row. */
+const DIGEST = /-[0-9a-f]{40}$/;
+/** Longer versions are not put into a tag. */
+const LONGEST = 256;
+
+/** The version of a row as part of an entity tag; `undefined` if it is too long for a header. */
+export function taggedVersion(version: string): string | undefined {
+  const encoded = version.length > LONGEST ? version : encodeURIComponent(version);
+  return encoded.length > LONGEST ? undefined : encoded;
+}
+
+/** The version that an entity tag names: all of it, or what precedes the digest. */
+export function versionIn(tag: string): string {
+  const encoded = tag.replace(DIGEST, '');
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
 }

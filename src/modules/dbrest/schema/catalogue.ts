@@ -6,7 +6,19 @@ import {
   type Entry,
   type CatalogueSection,
 } from './entries.ts';
-import { SETTINGS_SQL, type StoredSetting } from './stored-settings.ts';
+import {
+  SETTINGS_SQL,
+  type StoredSetting,
+  type ForeignKey,
+  type MediaHandler,
+  type Representation,
+  type RoleSettings,
+  type RowFunction,
+  type Schema,
+  type StoredFunction,
+  type Table,
+  type TableName,
+} from './schema.ts';
 import type { Reading } from './share.ts';
 import {
   accessOf,
@@ -30,17 +42,6 @@ import {
   WRITE_FACTS_SQL,
   writeFactsOf,
 } from './relation-draft.ts';
-import type {
-  ForeignKey,
-  MediaHandler,
-  Representation,
-  RoleSettings,
-  RowFunction,
-  Schema,
-  StoredFunction,
-  Table,
-  TableName,
-} from './schema.ts';
 
 /**
  * The section `inert`, appended to `CATALOGUE_SQL` and using its `relations`: object ids of relations that can be read

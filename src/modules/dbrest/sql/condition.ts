@@ -1,7 +1,14 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
-import type { Aggregation, Cast, ConditionOn, Embed, Value } from '../plan/index.ts';
+import type { Aggregation, Cast, ConditionOn, Embed, Value, WriteCondition } from '../plan/index.ts';
 import type { TableName } from '../schema/index.ts';
-import { arrayLiteral, qualifiedName, rowOf, type StatementDraft } from './statement.ts';
+import {
+  arrayLiteral,
+  qualifiedName,
+  rowOf,
+  type StatementDraft,
+  type Parameters,
+  ROWS,
+} from './statement.ts';
 
 const JSON_TYPE = /^jsonb?$/;
 
@@ -115,4 +122,20 @@ function searchSql(
     condition.config === undefined ? '' : `${parameters.bind(condition.config)}::pg_catalog.regconfig, `;
   const document = condition.isVector ? value : `pg_catalog.to_tsvector(${config}${value})`;
   return `${document} @@ pg_catalog.${condition.operator}(${config}${parameters.bind(condition.query)})`;
+}
+
+/** The version of a row as a text, as JSON shows it. */
+export function versionSql(column: string, relation: string = ROWS): string {
+  return versionText(`${relation}.${quoteIdentifier(column)}`);
+}
+
+export function versionText(value: string): string {
+  return `(pg_catalog.to_json(${value}) #>> '{}')`;
+}
+
+/** The condition that a row has one of the versions; it is part of the statement, which checks it for the rows that it locks. */
+export function hasVersionSql(condition: WriteCondition | undefined, parameters: Parameters): string[] {
+  if (condition?.kind !== 'match') return [];
+  const versions = parameters.bind(arrayLiteral(condition.versions));
+  return [`${versionSql(condition.column)} = any(${versions}::pg_catalog.text[])`];
 }

@@ -6,8 +6,7 @@ import type { RunPlan, Work } from './transaction.ts';
 import { writeWork } from './write.ts';
 
 export { estimateFor } from './estimate.ts';
-export { changedRowsSql, followedRowsSql } from './followed.ts';
-export { countedTotal } from './read.ts';
+export { changedRowsSql, followedRowsSql, countedTotal } from './read.ts';
 export { countedSql } from './rows.ts';
 export { searchPath, type SharedView } from './settings.ts';
 export { ELEMENT_SEPARATOR, shapedSql, totalSql } from './shape.ts';

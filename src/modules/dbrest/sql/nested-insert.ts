@@ -1,6 +1,6 @@
 import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { InsertedRows, NestedInsert, PlannedWrite, WrittenColumn } from '../plan/index.ts';
-import { shownColumns, showsOthers } from './returned-columns.ts';
+import { shownColumns, showsOthers, defaultedSql, givenSql, writtenAlias } from './written-rows.ts';
 import { formedStep } from './shape.ts';
 import {
   type BoundValue,
@@ -11,7 +11,6 @@ import {
   type Statement,
   type Step,
 } from './statement.ts';
-import { defaultedSql, givenSql, writtenAlias } from './written-rows.ts';
 
 /** The inserts of a write with rows of other tables; `undefined` for every other write. */
 export function nestedRows({ request, write, key }: PlannedWrite): NestedRowsSql | undefined {

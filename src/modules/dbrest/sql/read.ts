@@ -2,8 +2,11 @@ import { type DbrestConfig, rowLimitOf } from '../directives/index.ts';
 import { isInert, type PlannedRead, type ReadPlan, shownMedia } from '../plan/index.ts';
 import type { CountKind } from '../request/index.ts';
 import { formedStep, guessSql, totalSql } from './shape.ts';
-import type { Step } from './statement.ts';
+import { type Step, Parameters, qualifiedName, ROWS, type Statement } from './statement.ts';
 import type { Work } from './transaction.ts';
+import { quoteIdentifier } from '../../../postgres/index.ts';
+import type { Followed } from '../schema/index.ts';
+import { nodeSql } from './rows.ts';
 
 /** The statements of a read. */
 export function readWork({ request, rows, form, preferences }: PlannedRead, config: DbrestConfig): Work {
@@ -63,4 +66,52 @@ export function countedTotal(
 function guessed(explained: string | null | undefined): number {
   const [{ Plan: plan }] = JSON.parse(explained ?? '') as [{ Plan: { 'Plan Rows': number } }];
   return plan['Plan Rows'];
+}
+
+/** Alias of the keys that have changed. */
+const KEYS = 'k';
+
+/**
+ * The rows of a read that is followed, each as two texts: its key, as the triggers announce it, and its JSON. One row more than
+ * `mostRows` shows that there are too many.
+ */
+export function followedRowsSql(plan: ReadPlan, { key }: Followed, mostRows: number): Statement {
+  const parameters = new Parameters();
+  const rows = keyedSql(plan, { key, parameters });
+  return { text: `select * from (${rows}) t limit ${mostRows + 1}`, values: parameters.values };
+}
+
+/** The same for the rows with these keys, wherever they are in the order. `keys` is a JSON array of announced keys. */
+export function changedRowsSql(plan: ReadPlan, { key }: Followed, keys: string): Statement {
+  const parameters = new Parameters();
+  const columns = key.map(({ announced, type }) => `${quoteIdentifier(announced)} ${type}`);
+  const pairs = key.map(
+    ({ announced, own }) => `${ROWS}.${quoteIdentifier(own)} = ${KEYS}.${quoteIdentifier(announced)}`,
+  );
+  const changed = `pg_catalog.jsonb_to_recordset(${parameters.bind(keys)}::pg_catalog.jsonb)`;
+  const source = `${qualifiedName(plan.table)} ${ROWS} join ${changed} ${KEYS}(${columns.join(', ')}) on ${pairs.join(' and ')}`;
+  const { limit: _limit, ...whole } = plan;
+  const text = keyedSql({ ...whole, offset: 0, sorts: [] }, { key, parameters, source });
+  return { text, values: parameters.values };
+}
+
+interface KeyedSelect {
+  readonly key: Followed['key'];
+  readonly parameters: Parameters;
+  readonly source?: string;
+}
+
+function keyedSql(plan: ReadPlan, { key, parameters, source }: KeyedSelect): string {
+  const members = key.map(
+    ({ announced, own }) => `${parameters.bind(announced)}::pg_catalog.text, ${ROWS}.${quoteIdentifier(own)}`,
+  );
+  // As the triggers make it: both texts are those of jsonb, and can be compared.
+  const keyText = `pg_catalog.jsonb_build_object(${members.join(', ')})::pg_catalog.text as key`;
+  const shown = (outputs: string): string =>
+    `${keyText}, (select pg_catalog.row_to_json(o.*) from (select ${outputs}) o)::pg_catalog.text as row`;
+  return nodeSql(
+    plan,
+    { relation: ROWS, shown, ...(source !== undefined && { source }) },
+    { parameters, aliases: 0 },
+  );
 }

@@ -2,7 +2,7 @@ import { quoteIdentifier } from '../../../postgres/index.ts';
 import { type ReadPlan, type RowForm, type RowShape, type RowTail, shownMedia } from '../plan/index.ts';
 import type { RowHandler } from '../request/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
-import { versionText } from './row-version.ts';
+import { versionText } from './condition.ts';
 import {
   outputAlias,
   Parameters,

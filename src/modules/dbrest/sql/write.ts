@@ -10,11 +10,18 @@ import {
   type WritePlan,
 } from '../plan/index.ts';
 import type { Table } from '../schema/index.ts';
-import { COUNT_UPDATES, type InsertParts, insertSql } from './insert.ts';
-import { keysReturned, mergedBy, mergeSql, othersSql } from './partial-upsert.ts';
+import {
+  COUNT_UPDATES,
+  type InsertParts,
+  insertSql,
+  keysReturned,
+  mergedBy,
+  mergeSql,
+  othersSql,
+} from './insert.ts';
 import { nestedRows, type NestedRowsSql, nestedStep, nestedSteps } from './nested-insert.ts';
-import { columnsSql, returningSql, shownColumns, showsOthers } from './returned-columns.ts';
-import { versionSql } from './row-version.ts';
+import { columnsSql, returningSql, shownColumns, showsOthers } from './written-rows.ts';
+import { versionSql } from './condition.ts';
 import { formedStep } from './shape.ts';
 import {
   hiddenName,
@@ -26,9 +33,8 @@ import {
   type Step,
   type StatementDraft,
 } from './statement.ts';
-import { changedSql, touchedSql } from './touched-rows.ts';
+import { changedSql, touchedSql, elementSteps, fittingSteps, matchedSteps } from './touched-rows.ts';
 import type { Work } from './transaction.ts';
-import { elementSteps, fittingSteps, matchedSteps } from './write-checks.ts';
 
 /** The statements of a write. */
 export function writeWork(plan: PlannedWrite, { preRequest }: DbrestConfig): Work {

@@ -1,4 +1,4 @@
-import { type DbrestConfig, loginRoleOf } from '../directives/index.ts';
+import { type DbrestConfig, loginRoleOf, type DbrestPass } from '../directives/index.ts';
 import { apiFacts, writeDocument } from '../openapi/index.ts';
 import {
   type Column,
@@ -8,9 +8,14 @@ import {
   type Schema,
   type StoredFunction,
   type Table,
+  CatalogueWriter,
+  schemaOf,
 } from '../schema/index.ts';
 import { inSlices } from '../event-loop.ts';
-import { readSchema } from './read-schema.ts';
+import { type ApiTypes, describeTypes } from '../types/index.ts';
+import { catalogueSteps } from '../database/index.ts';
+import type { RunStep } from '../session/index.ts';
+import { withDatabase } from './open-database.ts';
 
 /** A location that serves a database. */
 interface RestLocation {
@@ -111,4 +116,46 @@ function tableFacts(table: Table, known: Schema) {
 
 function functionFacts(called: StoredFunction) {
   return { ...called, grantees: undefined };
+}
+
+/** What is to be described: schemas in the order of `dbrest_schemas`, as a role sees them or completely. */
+interface TypesView {
+  readonly schemas: readonly string[];
+  readonly role?: string | undefined;
+  /** `dbrest_nested_insert` of the location; a database without one has none. */
+  readonly nests?: boolean;
+}
+
+/** Returns the types of schemas of a database, or a fault. Rejects if the database cannot be read. */
+export async function describeDatabase(
+  pass: DbrestPass,
+  { schemas, role, nests = false }: TypesView,
+): Promise<{ readonly types: ApiTypes } | { readonly fault: string }> {
+  const known = await readSchema(pass);
+  const missing = schemas.find((name) => known.namespaces?.has(name) !== true);
+  if (missing !== undefined) {
+    const others = [...(known.namespaces?.keys() ?? [])].sort().join(', ');
+    return { fault: `schema "${missing}" does not exist, expected ${others}` };
+  }
+  if (role !== undefined && !known.roles.has(role))
+    return { fault: `role "${role}" does not exist, or the login role may not become it` };
+  const rights = role === undefined ? EVERY_RIGHT : rightsOf(role, known);
+  return { types: await inSlices(describeTypes({ known, schemas, rights, nests })) };
+}
+
+const TIMEOUT_MS = 30_000;
+/** A transaction that begins and ends with its batch: some poolers have no others. */
+const READ_ONLY: RunStep = {
+  statement: { text: `select pg_catalog.set_config('transaction_read_only', 'on', true)`, values: [] },
+};
+
+/** Reads the schema cache of a database once. Rejects with a message of one line if the database cannot be read. */
+export async function readSchema(pass: DbrestPass | undefined): Promise<Schema> {
+  if (!pass) throw new Error('the location serves no database');
+  const catalogue = await withDatabase(pass, async (session) => {
+    const sink = new CatalogueWriter();
+    await session.run([READ_ONLY, ...catalogueSteps(sink)], TIMEOUT_MS);
+    return sink.finish();
+  });
+  return inSlices(schemaOf({ catalogue, reads: 1, beganMs: 0 }));
 }

@@ -1,7 +1,5 @@
 export { checkToken, decodeToken, type DecodedToken, type TokenVerdict, signToken } from './token.ts';
-export { describeApi, dumpSchema } from './describe.ts';
-export { describeDatabase } from './types.ts';
-export { readSchema } from './read-schema.ts';
+export { describeApi, dumpSchema, describeDatabase, readSchema } from './describe.ts';
 export {
   NotThereError,
   readPass,

@@ -1,5 +1,4 @@
 export type { ApiTypes } from './api-types.ts';
 export { describeTypes, writeTypes } from './describe.ts';
-export { onlySchemas } from './restrict.ts';
-export { readApiTypes } from './reader.ts';
+export { onlySchemas, readApiTypes } from './reader.ts';
 export { typescriptOf } from './typescript.ts';
