@@ -15,7 +15,7 @@ import {
   type RunStep,
 } from '../session/index.ts';
 import { type RunPlan, type Statements, transactionEnds, type WithinTransaction } from '../sql/index.ts';
-import { type ItemResponse, responsesJson } from './responses.ts';
+import { type ItemResponse, responsesJson } from './items.ts';
 
 /** A request of a batch, planned. */
 export interface PlannedItem extends ItemResponse, Prepared {}

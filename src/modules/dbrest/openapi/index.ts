@@ -1,7 +1,7 @@
 import { versionColumn } from '../plan/index.ts';
-import { CONDITION_PARAMETERS, withConditions } from './conditions.ts';
-import { QUERY, QUERY_TYPE, TYPES_MEDIA } from '../request/index.ts';
 import {
+  CONDITION_PARAMETERS,
+  withConditions,
   ERROR,
   FILTER_SCHEMA,
   FILTER_SCHEMA_NAME,
@@ -9,6 +9,7 @@ import {
   SHARED_PARAMETERS,
   SHARED_RESPONSES,
 } from './components.ts';
+import { QUERY, QUERY_TYPE, TYPES_MEDIA } from '../request/index.ts';
 import { BATCH_PATH } from './batch.ts';
 import {
   callable,

@@ -11,8 +11,7 @@ import {
 } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan, Work } from '../sql/index.ts';
-import { type Lifted, liftLiterals } from './literals.ts';
-import { markedContent, WorkTemplate } from './work-template.ts';
+import { type Lifted, liftLiterals, markedContent, WorkTemplate } from './literals.ts';
 
 /** What the plan of a request depends on, apart from the schema and the body, and the literals of the request. */
 export interface RequestShape extends Lifted {
