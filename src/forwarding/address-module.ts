@@ -5,12 +5,12 @@ import type { ForwardingConfig } from './config.ts';
 import type { PassAddress } from './pass-address.ts';
 import { type Report, validateForwarding } from './validate.ts';
 
-/** A location that passes requests to an address: `fastcgi_pass` and its kin. */
+/** A location that forwards requests to an address: `fastcgi_pass` and similar directives. */
 interface AddressConfig extends ForwardingConfig {
   readonly pass?: PassAddress;
 }
 
-/** Gives the members that modules of such locations have in common; `prefix`: that of their directives. */
+/** Returns the members that modules of such locations share. `prefix` is that of their directives. */
 export function addressModule<C extends AddressConfig>(prefix: string) {
   return {
     content: 'pass' as const,
@@ -24,7 +24,7 @@ export function addressModule<C extends AddressConfig>(prefix: string) {
   };
 }
 
-/** The name that the certificates of a location's peers must have: `…_ssl_name`, or the host that requests are passed to. */
+/** Compiles the name that certificates of a location's peers must have: `…_ssl_name`, or the address's host. */
 export function compileTlsName<X>(
   { sslName }: Pick<TlsConfig, 'sslName'>,
   build: { value(value: TlsConfig['sslName']): (x: X) => string },

@@ -9,7 +9,7 @@ import {
 import type { ForwardingBuild } from './build.ts';
 import type { Provisioned } from './connections.ts';
 
-/** Compiles the values of a request that load balancing needs; only those that a group uses are read. */
+/** Compiles the values of a request that load balancing needs. Only those that a group uses are read. */
 export function compileBalancingInput(
   { upstreams }: Pick<Provisioned, 'upstreams'>,
   build: ForwardingBuild,
@@ -38,7 +38,7 @@ function inputOf(
 
 const NOTHING: BalancingInput = {};
 
-/** Gives the filter that sets the cookies of sticky groups, if there is such a group. */
+/** Returns the filter that sets the cookies of sticky groups; no filter if there is no such group. */
 export function stickyFilter({ upstreams: { groups } }: Pick<Provisioned, 'upstreams'>): {
   readonly filter?: HeaderFilter;
 } {

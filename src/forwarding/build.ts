@@ -19,7 +19,7 @@ interface ResponseRules extends PurgeSharing {
   readonly cacheTagsHeader: string;
 }
 
-/** What compiling needs of the location. */
+/** The parts of a location that compiling needs. */
 export interface ForwardingBuild extends CacheBuild {
   readonly core: CacheBuild['core'] & SpoolRules & ResponseRules;
   /** Absolute; relative paths start here. */

@@ -5,12 +5,12 @@ import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { RequestedTarget, Protocol, Target } from './protocol.ts';
 
-/** What `proxy_cache…` and its kin say about the requests of a location, compiled. */
+/** The compiled directives `proxy_cache…` and the like for the requests of a location. */
 export interface ForwardingPolicy<T extends Target> extends CachePolicy {
   /** Tells whether responses to a method are stored. */
   takes(method: string): boolean;
   keyOf(x: Exchange, asked: Pick<RequestedTarget<T>, 'target' | 'uri'>): string;
-  /** The request asks for the removal of what its key means. */
+  /** Tells whether the request asks to remove the stored responses of its key. */
   purges(x: Exchange): boolean;
 }
 

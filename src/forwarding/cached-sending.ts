@@ -25,7 +25,7 @@ interface CachedLocation<T extends Target> {
   readonly fetch: Fetch<Outgoing<T>>;
 }
 
-/** Compiles the way of requests in a location with a cache. */
+/** Compiles the handling of requests in a location with a cache. */
 export function compileCached<T extends Target>(
   { config, provisioned, protocol, delivery, fetch }: CachedLocation<T>,
   build: ForwardingBuild,
@@ -45,7 +45,7 @@ export function compileCached<T extends Target>(
   };
 }
 
-/** The other gateways that purge what requests of this location purge. */
+/** Returns the other gateways that purge the same responses as this location. */
 function purgedWith(
   { cache, cachePurge }: ForwardingConfig,
   { caches, sharePurges }: Provisioned,
@@ -56,7 +56,7 @@ function purgedWith(
   return sharePurges(store ? [store] : [...caches.values()], core);
 }
 
-/** Removes what a key means. The response leaves when no worker serves it any more. */
+/** Removes the stored responses of a key. The client gets its response when no worker serves them any more. */
 async function purge(
   x: Exchange,
   key: string,

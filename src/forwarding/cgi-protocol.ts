@@ -1,7 +1,7 @@
 import { type ParamConfig, rangeParam } from './params.ts';
 import type { Protocol, Target } from './protocol.ts';
 
-/** Gives what protocols with CGI parameters have in common: no URI, no trailers, and `CONTENT_LENGTH` in front of the body. */
+/** Returns the common parts of protocols with CGI parameters: no URI, no trailers, and a leading `CONTENT_LENGTH`. */
 export function cgiProtocol(
   params: readonly ParamConfig[] | undefined,
   hiddenHeaders: readonly string[],

@@ -5,27 +5,27 @@ import { compileNamedFile, type Exchange, HttpFault } from '../http/index.ts';
 import { certificateFiles, type FileVersion, passphraseOf, systemReason } from '../system/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
-/** The certificate that an upstream is shown, where its name depends on the request. */
+/** The certificate that is shown to an upstream, where its file name depends on the request. */
 export interface ClientCertificate {
   /** PEM texts. */
   readonly cert: string;
   readonly key: string;
-  /** Another one if a file has another name or has changed. */
+  /** Changes if a file gets another name or another content. */
   readonly id: string;
 }
 
-/** The directives that it depends on. */
+/** The directives that determine the certificate. */
 export type CertificateConfig = Pick<
   TlsConfig,
   'sslCertificate' | 'sslCertificateKey' | 'sslCertificateCache' | 'sslPasswordFile'
 >;
 
-/** So many pairs are kept, for as long as their files do not change. */
+/** Maximum number of pairs that are kept, each until its files change. */
 const MAX_KEPT = 1_000;
 
 /**
- * Compiles `proxy_ssl_certificate` and its key where one of them contains variables; `undefined` otherwise. The result is
- * `undefined` for a request whose certificate has an empty name (nginx). A file that cannot be read is a 500.
+ * Compiles `proxy_ssl_certificate` and its key if one of them contains variables; otherwise `undefined`. The compiled
+ * function returns `undefined` if the certificate's name is empty (nginx). A file that cannot be read gives a 500.
  */
 export function compileClientCertificate(
   {

@@ -2,7 +2,7 @@ import type { ComplexValue } from '../config/index.ts';
 import type { OriginCacheConfig, UpstreamCacheConfig } from '../upstream-cache/index.ts';
 import type { StoredFileConfig } from './stored-file.ts';
 
-/** A condition of `proxy_next_upstream` and its kin. */
+/** A condition of `proxy_next_upstream` and similar directives. */
 export type NextCondition = (typeof NEXT_CONDITIONS)[number];
 
 export const NEXT_CONDITIONS = [
@@ -21,7 +21,7 @@ export const NEXT_CONDITIONS = [
   'updating',
 ] as const;
 
-/** A header of a response that `proxy_ignore_headers` and its kin may name. */
+/** A response header that `proxy_ignore_headers` and similar directives may name. */
 export type IgnoredHeader = (typeof IGNORED_HEADERS)[number];
 
 export const IGNORED_HEADERS = [
@@ -42,7 +42,7 @@ export interface Buffers {
   readonly sizeBytes: number;
 }
 
-/** How peers are connected to and tried in turn, in every protocol. */
+/** The settings for connecting to peers and trying them in turn, in every protocol. */
 export interface TryingConfig {
   readonly connectTimeoutMs: number;
   readonly sendTimeoutMs: number;
@@ -56,7 +56,7 @@ export interface TryingConfig {
   readonly nextUpstreamTimeoutMs: number;
 }
 
-/** Which parts of a response's head clients are shown. */
+/** The parts of a response's head that clients get. */
 export interface ShownHeadersConfig {
   readonly hideHeaders?: readonly string[];
   readonly passHeaders?: readonly string[];
@@ -64,7 +64,7 @@ export interface ShownHeadersConfig {
   readonly interceptErrors: boolean;
 }
 
-/** What is passed on of requests and responses. */
+/** The parts of requests and responses that are passed on. */
 export interface PassingConfig extends ShownHeadersConfig {
   readonly passRequestHeaders: boolean;
   readonly passRequestBody: boolean;
@@ -77,7 +77,7 @@ export interface PassingConfig extends ShownHeadersConfig {
   readonly maxTempFileBytes: number;
 }
 
-/** Which responses of a location are stored, and how they are served. */
+/** The settings that decide which responses of a location are stored, and how they are served. */
 export interface StoringConfig
   extends UpstreamCacheConfig, Omit<OriginCacheConfig, 'ignoreHeaders'>, StoredFileConfig {
   readonly cacheMethods?: readonly string[];
@@ -85,10 +85,10 @@ export interface StoringConfig
   readonly forceRanges: boolean;
 }
 
-/** What a location says about asking upstreams, whatever the protocol: `proxy_…`, `fastcgi_…`, `uwsgi_…` and so on. */
+/** The settings of a location for requests to upstreams, in any protocol: `proxy_…`, `fastcgi_…` and so on. */
 export interface ForwardingConfig extends TryingConfig, PassingConfig, StoringConfig {}
 
-/** Gives the config of a protocol that has only directives about connections: nothing is stored, and responses are read ahead. */
+/** Returns the config of a protocol that only has directives about connections: no storing, with read-ahead. */
 export function plainForwarding<C extends TryingConfig>(config: C): C & ForwardingConfig {
   return { ...NOTHING_STORED, ...config };
 }

@@ -34,16 +34,16 @@ import type { Target } from './protocol.ts';
 /** The upstreams and connections that a location forwards requests through. */
 export interface Provisioned {
   readonly upstreams: Upstreams;
-  /** Gives the connections to the peers of a group, plain or encrypted. */
+  /** Returns the connections to the peers of a group, plain or encrypted. */
   connections(group: UpstreamGroup, isTls: boolean, own?: OwnSettings): Carriers;
   readonly caches: Caches;
-  /** Shares purges of caches with the other gateways of a cluster, as a location says. */
+  /** Shares purges of caches with the other gateways of a cluster, as the location configures it. */
   sharePurges(stores: readonly CacheStore[], sharing: PurgeSharing): OtherGateways | undefined;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
 }
 
-/** What `provision` is handed for one worker. */
+/** The part of a worker's scope that `provision` uses. */
 interface Scope {
   readonly upstreams: Upstreams;
   readonly caches: Caches;
@@ -60,13 +60,13 @@ interface Use {
   readonly tls?: TlsSettings | undefined;
   /** Requests share connections, as streams of HTTP/2. */
   readonly isHttp2?: boolean;
-  /** Makes what reads the responses on one connection; absent: HTTP/1. */
+  /** Creates the reader for the responses on one connection. Absent: HTTP/1. */
   readonly reader?: () => ResponseReader;
 }
 
-/** What the connections for a request have of their own. */
+/** The settings of a request that determine which connections it can use. */
 interface OwnSettings {
-  /** Default: any. */
+  /** Default: any address. */
   readonly local?: LocalAddress | undefined;
   readonly certificate?: ClientCertificate | undefined;
 }
@@ -74,7 +74,7 @@ interface OwnSettings {
 /** Maximum number of connection sets that requests may create by naming local addresses or certificates. */
 const MAX_SETS = 1_000;
 
-/** Opens no connection yet. The connections of groups that do not change outlive a reload. */
+/** Provisions a location without opening connections. Connections of unchanged groups survive a reload. */
 export function provisionForwarding(
   { socketKeepalive }: Pick<TryingConfig, 'socketKeepalive'>,
   scope: Scope,
@@ -100,7 +100,7 @@ export function provisionForwarding(
       const found = hasPort || certificate ? undefined : known.get(set);
       if (found) return found;
       const settings = { ...settingsOf(use, isTls, certificate), tcpKeepalive: socketKeepalive, ...local };
-      // The port of one connection is of no use to the next request.
+      // With a fixed port, a connection is useless for the next request.
       if (hasPort) return makeCarriers({ ...group, keepalive: NOT_KEPT }, settings, { ...use, buffer });
       if (certificate)
         return certified.take(`${set} ${certificate.id}`, () =>
@@ -122,7 +122,7 @@ function cacheBuffers(scope: Scope): PieceBuffers {
   );
 }
 
-/** The connection sets of certificates whose names depend on requests; the one that was used last comes last. */
+/** The connection sets of certificates whose names depend on requests, in the order of their last use. */
 class CertifiedSets {
   readonly #sets = new Map<string, Carriers>();
 
@@ -163,7 +163,7 @@ function keyOf(
   { connectionSet, keepalive }: UpstreamGroup,
   { protocol, settings }: { readonly protocol: string; readonly settings: ConnectorSettings },
 ): string {
-  // The settings contain keys and certificates, and the keys of resources may be logged: hence a digest.
+  // The settings contain keys and certificates, and the keys of resources may be logged, so a digest is used.
   const digest = createHash('sha256')
     .update(JSON.stringify([keepalive, settings]))
     .digest('hex');
@@ -176,7 +176,7 @@ interface Tools {
   readonly build: Pick<ForwardingBuild, 'value'>;
 }
 
-/** Compiles what gives the settings of a request; they are no function if all requests share them. */
+/** Compiles the own settings of requests: one object if all requests share it, otherwise a function. */
 function compileOwnSettings({ config, build }: Tools): OwnSettings | ((x: Exchange) => OwnSettings) {
   const local = compileLocalAddress(config, build);
   const certificate = compileClientCertificate(config, build);
@@ -200,7 +200,7 @@ function compileLocalAddress(
   };
 }
 
-/** Compiles what gives the connections of a request to a group. */
+/** Compiles the function that returns the connections for a request to a group. */
 export function compileConnections(
   tools: Tools,
 ): (x: Exchange, group: UpstreamGroup, isTls: boolean) => Carriers {

@@ -17,7 +17,7 @@ type CompileProtocol<C, B> = (
   tools: { readonly provisioned: Provisioned; readonly build: B },
 ) => Protocol<Target>;
 
-/** Gives what explains a location whose requests are CGI parameters: which would be sent, and to which peer. */
+/** Returns the explanation of a location whose requests are CGI parameters: the parameters, and the peer. */
 export function addressExplanation<C extends ParamsConfig, B extends ForwardingBuild>(
   prefix: string,
   compileProtocol: CompileProtocol<C, B>,

@@ -5,7 +5,7 @@ interface Fact {
   readonly value: string;
 }
 
-/** Tells the head of an HTTP request that would be sent, without credentials. */
+/** Returns facts about the head of an HTTP request that would be sent, without credentials. */
 export function explainHttpRequest({ head, fields }: Pick<RequestHead, 'head' | 'fields'>): readonly Fact[] {
   const [line = '', ...lines] = fields ? linesOf(fields) : String(head).trimEnd().split('\r\n');
   return [
@@ -14,7 +14,7 @@ export function explainHttpRequest({ head, fields }: Pick<RequestHead, 'head' | 
   ];
 }
 
-/** Pseudo-fields of HTTP/2 make a line as HTTP/1 has it. */
+/** Writes the pseudo-fields of HTTP/2 as the request line of HTTP/1. */
 function linesOf(fields: readonly string[]): readonly string[] {
   const pseudo = new Map<string, string>();
   const lines: string[] = [];

@@ -14,12 +14,12 @@ import { asksForPieces } from './slice/compile-sliced.ts';
 import { beginSlice, firstPiece, sliceRange } from './slice/slice-range.ts';
 import { beginRound } from './tries.ts';
 
-/** Statuses that gw itself gives if no upstream responds. */
+/** Statuses with which gw itself responds if no upstream does. */
 const OWN_FAULTS: readonly number[] = [502, 504];
 
-/** What an explanation works with: no name is resolved and no connection is opened. */
+/** The means of an explanation. No name is resolved and no connection is opened. */
 export interface Unconnected extends Provisioned {
-  /** The servers of an `upstream` block as they are written. */
+  /** Returns the servers of an `upstream` block as written. */
   servers(group: string): readonly string[];
   /** The cluster whose gateways share sessions, if there is one. */
   readonly sessionsCluster: string | undefined;
@@ -32,7 +32,7 @@ interface Scope {
   upstream(name: string): readonly string[] | undefined;
 }
 
-/** Gives what an explanation works with. */
+/** Returns the means of an explanation. */
 export function unconnected(scope: Scope): Unconnected {
   const { upstreams, caches, clusterNames } = scope;
   return {
@@ -54,7 +54,7 @@ export function unconnected(scope: Scope): Unconnected {
 
 const NOTHING_OPEN = {} as Carriers;
 
-/** A group for a host that a request names; it has no peers. */
+/** Returns a group without peers, for a host that a request names. */
 function unresolved(name: string): UpstreamGroup {
   return {
     name,
@@ -84,18 +84,18 @@ interface Fact {
   readonly value: string;
 }
 
-/** A location whose way of forwarding is explained. */
+/** A location whose forwarding is explained. */
 export interface ExplainedLocation<T extends Target> {
   readonly config: ForwardingConfig;
   readonly provisioned: Unconnected;
   readonly protocol: Protocol<T>;
-  /** With which the directives of the protocol begin: `proxy`. */
+  /** The prefix of the protocol's directives: `proxy`. */
   readonly prefix: string;
-  /** Tells what a request would consist of. */
+  /** Returns facts about the parts of a request. */
   tell(x: Exchange, asked: RequestedTarget<T>, isForCache: boolean): readonly Fact[];
 }
 
-/** Explains which request would be sent, and to which peer. */
+/** Explains the request that would be sent, and its peer. */
 export function explainForwarding<T extends Target>(
   { config, provisioned, protocol, prefix, tell }: ExplainedLocation<T>,
   build: ForwardingBuild,
@@ -142,7 +142,7 @@ function sessionFacts({ group: { sticky } }: Target, { sessionsCluster }: Unconn
   return [{ label: 'sessions', value }];
 }
 
-/** Names that need not be resolved. */
+/** Addresses, which need not be resolved. */
 const ADDRESS = /^(?:[\d.]+|\[[^\]]*\])(?::|$)/;
 
 function peerFacts(
@@ -177,7 +177,7 @@ function peerFacts(
     : peers;
 }
 
-/** The peer follows from the request alone; other methods depend on earlier requests. */
+/** Tells whether the request alone determines the peer. With other methods, earlier requests matter. */
 function isDecided({ key, wantsClientAddress }: UpstreamGroup): boolean {
   return key !== undefined || wantsClientAddress;
 }
@@ -193,7 +193,7 @@ function whatDecides({ wantsClientAddress }: UpstreamGroup, { key = '' }: { read
   return wantsClientAddress ? "the client's address" : `the hash of "${key}"`;
 }
 
-/** The responses that would be replaced by an error page. */
+/** Returns facts about responses that an error page would replace. */
 function faultFacts(x: Exchange, { interceptErrors }: ForwardingConfig): readonly Fact[] {
   const codes = [...(x.rules.errorPages?.keys() ?? [])].filter(
     (code) => interceptErrors || OWN_FAULTS.includes(code),
@@ -214,7 +214,7 @@ interface ExplainedCache<T extends Target> {
   readonly purgeCluster: string | undefined;
 }
 
-/** Tells what the cache would do with a request. */
+/** Returns facts about how the cache would treat a request. */
 function tellCache<T extends Target>(
   x: Exchange,
   { policy, prefix, purgeCluster }: ExplainedCache<T>,

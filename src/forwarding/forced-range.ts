@@ -3,12 +3,12 @@ import { type BodyTaker, RangeTaker } from '../relay.ts';
 import { type AcceptedResponse, validatorsOf } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
-/** Gives what passes the body of a response to the client. */
+/** Returns the receiver that passes the body of a response to the client. */
 type Pass = (x: Exchange, accepted: AcceptedResponse) => BodyTaker;
 
 /**
- * Compiles `…_force_ranges` for responses that are not stored: the upstream sends the whole body, the client gets one range of it.
- * A request for several ranges gets the whole body (nginx: single_range).
+ * Compiles `…_force_ranges` for responses that are not stored: the upstream sends the whole body, and the client gets
+ * one range. A request for several ranges gets the whole body (nginx: single_range).
  */
 export function compileForcedRange(pass: Pass, build: ForwardingBuild): Pass {
   const { maxRanges } = build.core;
@@ -30,7 +30,7 @@ export function compileForcedRange(pass: Pass, build: ForwardingBuild): Pass {
   };
 }
 
-/** Responds with 416 when the connection to the upstream is free for the next request. */
+/** Responds with 416 as soon as the connection to the upstream is free for the next request. */
 function refusing(x: Exchange, resource: { readonly type: string; readonly sizeBytes: number }): BodyTaker {
   const send = (): void => refuseRange(x, resource);
   return { piece: () => undefined, follow: () => undefined, end: send, cut: send, drop: () => undefined };

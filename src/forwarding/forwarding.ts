@@ -19,7 +19,7 @@ import {
 } from './tries.ts';
 import type { Upload } from './upload.ts';
 
-/** What all requests of a location share. */
+/** The rules that all requests of a location share. */
 export interface ForwardingRules {
   readonly config: ForwardingConfig;
   readonly next: NextRules;
@@ -28,19 +28,19 @@ export interface ForwardingRules {
   readonly protocol: Pick<Protocol<Target>, 'tls'>;
 }
 
-/** One request as it is sent. */
+/** A request as it is sent. */
 interface OutgoingRequest {
   readonly target: Target;
   readonly uri: string;
   readonly head: RequestHead;
   readonly upload: Upload | undefined;
-  /** Present if the response may be stored, or a stored one served instead. */
+  /** Present if the response may be stored, or a stored one may be served instead. */
   readonly keeper?: ResponseKeeper;
 }
 
-/** How often a request is sent again for nothing after a peer has refused it: a peer that always refuses fails. */
+/** Number of refusals that do not count as tries. A peer that refuses a request more often has failed. */
 const MOST_REFUSALS = 3;
-/** How many kept connections that have ended a request meets: then it gets a new one, which cannot be stale. */
+/** Number of closed kept connections that a request may meet. After that it gets a new one, which cannot be stale. */
 const MOST_STALE = 3;
 
 /** Sends one request to the peers of a group in turn, until one of them responds or none is left. */
@@ -104,7 +104,7 @@ export class Forwarding implements Caller {
     this.#outgoing.upload?.forget();
     this.#relay = (this.#outgoing.keeper ?? this.#rules.delivery).take(this.x, head, this);
     if (this.#relay) return;
-    // A response that nobody needs is over with its head if it has no body, and its connection is free for the next request.
+    // A response that is not needed ends with its head if it has no body: the connection is free for other requests.
     if (head.bodyBytes === 0) this.#relay = TAKES_NOTHING;
     else this.#moveOn('ok');
   }
@@ -142,7 +142,7 @@ export class Forwarding implements Caller {
     }
     this.log(fault.level, fault.message);
     if (relay) {
-      // nginx: a response that breaks off does not count as a failure of the peer.
+      // nginx: an incomplete response does not count as a failure of the peer.
       this.#settle('ok');
       return relay.cut();
     }
@@ -158,7 +158,7 @@ export class Forwarding implements Caller {
 
   #outcomeOf(fault: UpstreamFault): 'stale' | 'unprocessed' | 'failed' {
     if (fault.isUnprocessed && this.#refusals++ < MOST_REFUSALS) return 'unprocessed';
-    // nginx: a kept connection that the peer has closed meanwhile does not use up a try. One that goes on would be used again.
+    // nginx: a kept connection that the peer has closed does not use up a try. An open one would be used again.
     if (!this.#isReused || fault.kind !== 'error' || this.#connection?.isLost !== true) return 'failed';
     this.#stale++;
     return 'stale';
@@ -255,7 +255,7 @@ export class Forwarding implements Caller {
     upload?.begin(connection, this);
   }
 
-  /** Gives the state of the request. To be called before the peer is released. */
+  /** Returns the state of the request. Must be called before the peer is released. */
   #progress(isUnprocessed = false, isFree = false): Progress {
     const { upload } = this.#outgoing;
     const others = Math.min(this.#selection.tries - 1, this.#rules.next.maxTries - this.#tries);
@@ -288,7 +288,7 @@ export class Forwarding implements Caller {
     this.#selection.done(outcome);
   }
 
-  /** The client has gone, so the response of the upstream is no longer needed. */
+  /** Called when the client has closed the connection. The response of the upstream is no longer needed. */
   #leave(): void {
     const connection = this.#connection;
     if (!this.#giveUp && !connection) return;
@@ -297,7 +297,7 @@ export class Forwarding implements Caller {
     this.#relay?.drop();
   }
 
-  /** Releases the peer without an outcome and gives up the request to it. */
+  /** Releases the peer without an outcome, and aborts the request to it. */
   withdraw(): void {
     const connection = this.#connection;
     const giveUp = this.#giveUp;

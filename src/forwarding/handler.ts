@@ -18,11 +18,11 @@ interface ForwardingLocation<T extends Target> {
   readonly config: ForwardingConfig;
   readonly provisioned: Provisioned;
   readonly protocol: Protocol<T>;
-  /** The body of each request, instead of the client's. It may contain the client's. */
+  /** Returns the body to send instead of the client's, which it may contain. */
   readonly body?: (x: Exchange) => Buffer;
 }
 
-/** Compiles the content handler of `proxy_pass` and its kin. It returns a promise only if it waits; responses arrive in callbacks. */
+/** Compiles the content handler of `proxy_pass` and so on. It does not await responses: they come in callbacks. */
 export function compileForwarding<T extends Target>(
   location: ForwardingLocation<T>,
   build: ForwardingBuild,
@@ -74,7 +74,7 @@ function compileSend<T extends Target>(location: ForwardingLocation<T>, build: F
   };
 }
 
-/** The same for a location with a cache: a request may be sent for the cache, and not at all. */
+/** Compiles the sending for a location with a cache: a request may be sent for the cache, or not at all. */
 function compileCachedSend<T extends Target>(
   { config, provisioned, protocol }: ForwardingLocation<T>,
   rules: ForwardingRules,
@@ -88,7 +88,7 @@ function compileCachedSend<T extends Target>(
     { target, uri, upload },
     { keeper, isForCache, isUpdate, method },
   ) => {
-    // The client's variables are about the stored response.
+    // The client's variables describe the stored response.
     if (isUpdate) beginOwnRound(x, target);
     const asked = { target, uri, bodyBytes: upload?.bodyBytes ?? 0, method };
     const head = isForCache ? headForCache(x, asked) : headOf(x, asked);
@@ -108,8 +108,8 @@ function compileCachedSend<T extends Target>(
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Gives the body of `proxy_set_body`, or an empty one. The client's is read nevertheless: what is sent instead of it, the headers
- * and the log may contain `$request_body` (nginx).
+ * Returns the body of `proxy_set_body`, or an empty one. The client's body is read nevertheless: the new body, the
+ * headers and the log may contain `$request_body` (nginx).
  */
 function compileOwnBody(body: (x: Exchange) => Buffer, build: ForwardingBuild): ReadUpload {
   const rules = spoolRules(build);
@@ -119,7 +119,7 @@ function compileOwnBody(body: (x: Exchange) => Buffer, build: ForwardingBuild): 
   };
 }
 
-/** Gives the body to be sent, `undefined` without one. A promise of `undefined`: the request has got a response already. */
+/** Returns the body to send, if any. A promise of `undefined`: the request already has a response. */
 function compileClientBody(
   config: ForwardingConfig,
   { takesUnknownLength }: { readonly takesUnknownLength: boolean },
@@ -129,7 +129,7 @@ function compileClientBody(
   const keptBytes = build.uses('request_body') ? rules.bodyBufferBytes : 0;
   return (x) => {
     if (x.request.contentLength === 0) return undefined;
-    // The body was read already if this is a mirrored request, or a retry in another location.
+    // The body has been read already if this is a mirrored request or a retry in another location.
     const known = spooledBody(x.main);
     if (known) return uploadOf(known);
     const needsLength = !takesUnknownLength && x.request.contentLength < 0;
@@ -138,7 +138,7 @@ function compileClientBody(
   };
 }
 
-/** The file is closed when the request ends. */
+/** Reads the whole body. Its file is closed when the request ends. */
 async function readWhole(x: Exchange, rules: SpoolRules): Promise<SpooledBody | undefined> {
   const body = await spoolBody(x, rules);
   if (body && !body.bytes) x.onEnd(() => void body.close());

@@ -23,11 +23,11 @@ export const headerRule: ArgReader<HeaderRule> = readers.words(
   },
 );
 
-/** Headers of the client that are not passed on, besides the hop-by-hop ones: gw writes its own. */
+/** Headers of the client that are not passed on, besides the hop-by-hop ones, because gw writes its own. */
 export const NOT_PASSED: readonly string[] = [
   ...HOP_BY_HOP,
   'expect',
-  // CGI programs would see it as the environment variable HTTP_PROXY.
+  // CGI programs would get it as the environment variable HTTP_PROXY.
   'proxy',
   'host',
   'content-length',
@@ -37,8 +37,8 @@ export const NOT_PASSED: readonly string[] = [
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
 /**
- * Gives the rules that apply. Of several `Host` it keeps the first: nginx would send all of them, and two parsers could choose
- * different ones.
+ * Returns the rules that apply. Only the first `Host` is kept: nginx would send all of them, and two parsers could
+ * choose different ones.
  */
 export function applicableRules(rules: readonly HeaderRule[] = []): readonly HeaderRule[] {
   const nameOf = (rule: HeaderRule): string => rule.name.toLowerCase();
@@ -46,7 +46,7 @@ export function applicableRules(rules: readonly HeaderRule[] = []): readonly Hea
   return rules.filter((rule) => !FRAMING.has(nameOf(rule)) && (rule === host || nameOf(rule) !== 'host'));
 }
 
-/** Checks the value of a configured header: no byte of it may end its line. */
+/** Checks the value of a configured header: it must not contain a byte that ends the line. */
 export function checkedValue(name: string, value: string): string {
   if (isSafeHeaderValue(value)) return value;
   throw new HttpFault(500, `control character in the value of "${name}" for an upstream`);
@@ -70,7 +70,7 @@ const COMMON: ReadonlySet<string> = new Set([
   'Upgrade',
 ]);
 
-/** Adds the names that a `Connection` header of the client lists: these headers end with this hop. */
+/** Adds the names in the client's `Connection` header, which end with this hop. */
 export function withHops(
   known: ReadonlySet<string> | undefined,
   connection: string,

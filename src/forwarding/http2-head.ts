@@ -6,7 +6,7 @@ import { applicableRules, checkedValue, type HeaderRule, NOT_PASSED, withHops } 
 import type { HeadWriter, Target } from './protocol.ts';
 import { checkedMethod } from './request-target.ts';
 
-/** What the directives of a location say about the heads of its requests. */
+/** The directives of a location about the heads of its requests. */
 interface HeadConfig {
   readonly passRequestHeaders: boolean;
   readonly setHeaders?: readonly HeaderRule[];
@@ -14,16 +14,16 @@ interface HeadConfig {
 }
 
 interface HeadDefaults<T extends Target> {
-  /** `:authority`, unless a rule sets `Host`. */
+  /** Returns `:authority`, unless a rule sets `Host`. */
   authorityOf(x: Exchange, target: T): string;
-  /** Name and value of what is sent unless a rule sets it; in lower case. */
+  /** Names, in lower case, and values of fields that are sent unless a rule sets them. */
   readonly fields?: readonly (readonly [name: string, value: string])[];
 }
 
 type AddFields = (x: Exchange, fields: string[]) => void;
 
 /**
- * Compiles the heads of requests in HTTP/2: pseudo-fields, configured fields, gw's own, then the client's. Names are in lower case.
+ * Compiles the heads of HTTP/2 requests: pseudo-fields, configured fields, gw's own, the client's; names in lower case.
  */
 export function compileHttp2Head<T extends Target>(
   config: HeadConfig,
@@ -53,7 +53,7 @@ export function compileHttp2Head<T extends Target>(
   };
 }
 
-/** `Host` takes the place of `:authority`; '' sends none in HTTP/1, but there is always an authority here. */
+/** `Host` sets `:authority`. An empty `Host` sends none in HTTP/1, but in HTTP/2 there always is an authority. */
 function compileHost(
   rules: readonly HeaderRule[],
   build: ForwardingBuild,
@@ -89,7 +89,7 @@ function compilePassed(dropped: ReadonlySet<string>, build: ForwardingBuild): Ad
       const name = (headers[index] as string).toLowerCase();
       const value = headers[index + 1] as string;
       if (name === 'connection') hops = withHops(hops, value);
-      // Without "ignore_invalid_headers" names may arrive that HTTP/2 cannot carry (RFC 9113, 8.2.1).
+      // With "ignore_invalid_headers off", names may arrive that HTTP/2 cannot carry (RFC 9113, 8.2.1).
       else if (!dropped.has(name) && isSafeHeaderName(name)) fields.push(name, byteText(value));
     }
     if (hops) removeHops(fields, from, hops);

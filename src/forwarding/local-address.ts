@@ -9,7 +9,7 @@ export interface LocalAddress {
 const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/;
 const MAX_PORT = 65_535;
 
-/** Reads an IP address with or without a port, as nginx's `ngx_parse_addr_port`; `undefined` if it is neither. */
+/** Reads an IP address with or without a port, as nginx's `ngx_parse_addr_port`; `undefined` for any other text. */
 export function readLocalAddress(text: string): LocalAddress | undefined {
   if (isIP(text) > 0) return { localAddress: text };
   const [, v6, v4 = '', digits] = WITH_PORT.exec(text) ?? [];

@@ -21,7 +21,7 @@ interface NamingValue {
   readonly directive: string;
   /** Hosts that the variables may name; absent: see `HostPolicy`. */
   readonly allowHosts?: readonly (readonly AllowedHost[])[] | undefined;
-  /** A Unix socket stands in the configuration itself, so it is not chosen by the request. */
+  /** The configuration itself names the Unix socket, so the request does not choose it. */
   readonly isFixedSocket: boolean;
 }
 
@@ -30,12 +30,12 @@ interface NamingBuild {
   origins(value: ComplexValue): readonly (readonly Origin[])[];
 }
 
-/** Finds the group that a request names; a promise if a name has to be resolved. */
+/** Finds the group that a request names. Returns a promise only if a name has to be resolved. */
 type GroupOf = (address: UpstreamAddress) => UpstreamGroup | Promise<UpstreamGroup>;
 
 /**
- * Compiles what finds the groups of requests: an `upstream` block, or the host with its addresses. A refused host becomes a 403,
- * and one that cannot be resolved a 502.
+ * Compiles the search for the groups of requests: an `upstream` block, or the host with its addresses. A refused host
+ * gives a 403, and one that cannot be resolved a 502.
  */
 export function compileNamedGroup(
   naming: NamingValue,
@@ -74,9 +74,9 @@ interface GroupLookup {
   readonly upstreams: Upstreams;
   readonly hosts: RequestHosts;
   readonly isFixedSocket: boolean;
-  /** The request chooses no part of the address. */
+  /** True if the request chooses no part of the address. */
   readonly mayBeSocket: boolean;
-  /** Present if not every host may be named; `hosts` resolves names within the allowed addresses. */
+  /** Present if the allowed hosts are limited. `hosts` resolves names within the allowed addresses. */
   readonly guard?: { readonly policy: HostPolicy; readonly hosts: RequestHosts };
 }
 
@@ -97,16 +97,16 @@ function groupOf(
   if (port === 0) throw new HttpFault(500, `no port in upstream "${written}"`);
   if (!guard) return hosts.group(host, port);
   if (!guard.policy.settles(named, port)) return guard.hosts.group(host, port);
-  // A host that the configuration names elsewhere has a group already.
+  // A host that the configuration names elsewhere already has a group.
   return upstreams.find(address) ?? hosts.group(host, port);
 }
 
-/** Tells whether the configuration chooses every piece of a value: it may name a socket, a client may not. */
+/** Tells whether the configuration chooses every piece of a value. Only then may it name a socket. */
 function isConfigured(values: readonly (readonly Origin[])[]): boolean {
   return values.flat().every((piece) => typeof piece === 'string' || piece.by === 'configuration');
 }
 
-/** True if the text in front of the first variable is a socket, whatever the protocol. */
+/** True if the text before the first variable names a socket, in any protocol. */
 export function namesFixedSocket({ parts: [first] }: ComplexValue): boolean {
   return typeof first === 'string' && /^(?:\w+:\/\/)?unix:[^:]+:/i.test(first);
 }

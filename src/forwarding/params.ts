@@ -3,11 +3,11 @@ import { type ArgReader, type ComplexValue, constantText, readers } from '../con
 import type { Exchange } from '../http/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
-/** `fastcgi_param name value [if_not_empty]` and its kin: a variable of the CGI environment. */
+/** `fastcgi_param name value [if_not_empty]` and similar directives: a variable of the CGI environment. */
 export interface ParamConfig {
   readonly name: string;
   readonly value: ComplexValue;
-  /** A value that is empty is not sent. */
+  /** True if an empty value is not sent. */
   readonly ifNotEmpty: boolean;
 }
 
@@ -24,20 +24,20 @@ export const paramReader: ArgReader<ParamConfig> = readers.words(
   },
 );
 
-/** Takes the parameters of one request in their order. */
+/** Receives the parameters of one request in their order. */
 type ParamSink = (name: string, value: string) => void;
 
 interface ParamRules {
   readonly params: readonly ParamConfig[];
-  /** Whether the headers of the request are parameters too. */
+  /** True if the headers of the request are parameters as well. */
   readonly passesHeaders: boolean;
-  /** Without the client's conditions and ranges. */
+  /** True to omit the client's conditions and ranges. */
   readonly isForCache: boolean;
 }
 
 /**
- * Compiles the parameters of requests: those of the configuration, then the headers as `HTTP_…` (RFC 3875, 4.1.18). A configured
- * `HTTP_…` replaces the header; headers of the same name are one parameter, as in nginx since 1.23.
+ * Compiles the parameters of requests: those of the configuration, then the headers as `HTTP_…` (RFC 3875, 4.1.18). A
+ * configured `HTTP_…` replaces the header. Headers with the same name become one parameter, as in nginx since 1.23.
  */
 export function compileParams(
   { params, passesHeaders, isForCache }: ParamRules,
@@ -49,7 +49,7 @@ export function compileParams(
   const replaced = new Set([...NEVER_PASSED, ...rules.map(({ name }) => name)]);
   if (passesHeaders) build.needAllHeaders();
   return (x, give, method) => {
-    // A request for the cache may have another method than the client's.
+    // A request for the cache may have another method than the client's request.
     const sink: ParamSink = method
       ? (name, value) => give(name, name === 'REQUEST_METHOD' ? method : value)
       : give;
@@ -63,7 +63,7 @@ function compileParam(
   build: Pick<ForwardingBuild, 'value'>,
 ): (x: Exchange, give: ParamSink) => void {
   const fixed = constantText(value);
-  // nginx: an empty value of `HTTP_…` only keeps the header away.
+  // nginx: an empty value of `HTTP_…` only suppresses the header.
   if (fixed === '' && name.startsWith('HTTP_')) return () => undefined;
   if (fixed !== undefined)
     return fixed === '' && ifNotEmpty ? () => undefined : (_x, give) => give(name, fixed);
@@ -75,8 +75,8 @@ function compileParam(
 }
 
 /**
- * Programs that speak HTTP themselves take `HTTP_PROXY` for their own setting, and a body is not chunked any more when it
- * reaches them.
+ * Programs that speak HTTP themselves use `HTTP_PROXY` as their own setting, and the body that they receive is no
+ * longer chunked.
  */
 const NEVER_PASSED: readonly string[] = ['HTTP_PROXY', 'HTTP_TRANSFER_ENCODING'];
 
@@ -86,7 +86,7 @@ const unlessEmpty = (name: string, variable?: string): ParamConfig => ({
   ifNotEmpty: true,
 });
 
-/** Headers that concern the client alone (nginx ngx_http_fastcgi_cache_headers). */
+/** Headers that concern only the client (nginx ngx_http_fastcgi_cache_headers). */
 const FOR_CACHE: readonly ParamConfig[] = [
   unlessEmpty('HTTP_IF_MODIFIED_SINCE', 'upstream_cache_last_modified'),
   unlessEmpty('HTTP_IF_UNMODIFIED_SINCE'),
@@ -97,8 +97,8 @@ const FOR_CACHE: readonly ParamConfig[] = [
 ];
 
 /**
- * `X-A` and `X_A` are one parameter. Where both arrive, the former counts alone: nginx sends both, and the program takes the one
- * that the client was free to write.
+ * `X-A` and `X_A` become one parameter. If both arrive, only the former counts: nginx sends both, and the program takes
+ * the one that the client could write freely.
  */
 function giveHeaders(headers: readonly string[], replaced: ReadonlySet<string>, give: ParamSink): void {
   const found = new Map<string, HeaderParam>();
@@ -115,7 +115,7 @@ function giveHeaders(headers: readonly string[], replaced: ReadonlySet<string>, 
 
 interface HeaderParam {
   value: string;
-  /** The header has no underscores. */
+  /** True if the header has no underscores. */
   readonly isExact: boolean;
 }
 
@@ -124,7 +124,7 @@ interface ParamName {
   readonly isExact: boolean;
 }
 
-/** Names as clients send them: the same few recur. */
+/** Parameters by header name as received: the same few names recur. */
 const known = new Map<string, ParamName>();
 const MOST_KNOWN = 1_000;
 
@@ -139,7 +139,7 @@ function paramOf(header: string): ParamName {
   return param;
 }
 
-/** The parameter that carries the `Range` of requests, for pieces (`slice`). Programs may read it under its plain name. */
+/** Returns the parameter that carries the `Range` of requests for pieces (`slice`). Programs may use its plain name. */
 export function rangeParam(params: readonly ParamConfig[] = []): ComplexValue | undefined {
   return params.find(({ name }) => /^(?:HTTP_)?RANGE$/i.test(name))?.value;
 }
@@ -147,7 +147,7 @@ export function rangeParam(params: readonly ParamConfig[] = []): ComplexValue | 
 /** Parameters whose values are credentials. */
 const SECRET = /^HTTP_(?:PROXY_)?AUTHORIZATION$|^HTTP_COOKIE$|PASS(?:WORD|WD)?$|SECRET|TOKEN|API_?KEY/i;
 
-/** Tells the parameters that a request would be sent with. */
+/** Returns facts about the parameters with which a request would be sent. */
 export function explainParams(
   params: readonly ParamConfig[],
   passesHeaders: boolean,

@@ -8,18 +8,18 @@ import { compileConnections, compileKnownTarget, type Provisioned } from './conn
 import { compileNamedGroup, namesFixedSocket } from './named-group.ts';
 import type { Target } from './protocol.ts';
 
-/** The address of `fastcgi_pass` and its kin: `host:port`, `unix:/path`, or the name of a group. */
+/** The address of `fastcgi_pass` and similar directives: `host:port`, `unix:/path`, or the name of a group. */
 export type PassAddress =
   | { readonly kind: 'literal'; readonly scheme: string; readonly address: UpstreamAddress }
   | { readonly kind: 'variables'; readonly value: ComplexValue };
 
-/** The schemes that may stand in front of an address, and what the log calls them. */
+/** The schemes that an address may begin with, and their names in the log. */
 type Schemes = Readonly<Record<string, string>>;
 
-/** The port of an address without one, by scheme if it depends on that; 0: it has to have one. */
+/** The port of an address without one, by scheme if it depends on the scheme; 0: a port is required. */
 type DefaultPort = number | Readonly<Record<string, number>>;
 
-/** Makes the reader of an address; '' in `schemes` is what an address without a scheme belongs to. */
+/** Returns the reader of an address. The key '' in `schemes` is for addresses without a scheme. */
 export function passAddress(schemes: Schemes, defaultPort: DefaultPort): ArgReader<PassAddress> {
   return readers.oneWord('address', (word: Word, scope) => {
     const value = scope.complexValue(word);
@@ -64,7 +64,7 @@ interface AddressedLocation extends Reading {
   /** For messages: `fastcgi_pass`. */
   readonly directive: string;
   readonly allowHosts?: readonly (readonly AllowedHost[])[];
-  /** The scheme, as the log calls it, whose connections are encrypted. */
+  /** The scheme, as named in the log, whose connections are encrypted. */
   readonly tlsScheme?: string;
 }
 

@@ -1,24 +1,24 @@
 import { encodePath, type Exchange, HttpFault, isSafeHeaderName, rewritePhaseOf } from '../http/index.ts';
 
 /**
- * Gives the request target where the directive that passes the request has no URI: the one that the client sent, or the encoded
- * `$uri` after a rewrite (nginx ngx_http_proxy_create_request). No byte of it can end a request line.
+ * Returns the request target for a directive without a URI: the target that the client sent, or the encoded `$uri`
+ * after a rewrite (nginx ngx_http_proxy_create_request). No byte in it can end a request line.
  */
 export function passedTarget(x: Exchange): string {
   return x.isOriginalUri ? originForm(x.request.requestUri) : encodePath(x.uri) + queryOf(x);
 }
 
-/** Gives the query with its `?`; '' without one. */
+/** Returns the query with its `?`; '' without a query. */
 export function queryOf(x: Exchange): string {
   return x.args === '' ? '' : `?${sendable(x.args)}`;
 }
 
-/** Gives the target after a rewrite that has left the location; `undefined`: the request is where it was. */
+/** Returns the target after a rewrite that has left the location; `undefined` if the request has not left it. */
 export function rewrittenTarget(x: Exchange): string | undefined {
   return rewritePhaseOf(x)?.hasLeftLocation ? encodePath(x.uri) + queryOf(x) : undefined;
 }
 
-/** Reduces an absolute-form target to its path: upstreams get origin-form targets only. */
+/** Reduces an absolute-form target to its path, because upstreams get origin-form targets only. */
 function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '').replace(/^(?!\/)/, '/');
 }
@@ -32,7 +32,7 @@ export function sendable(text: string): string {
   );
 }
 
-/** Gives a configured method. */
+/** Returns a configured method. Throws an `HttpFault` (500) if it is not a token. */
 export function checkedMethod(text: string): string {
   // A method is a token, as header names are (RFC 9110, 9.1).
   if (isSafeHeaderName(text)) return text.toUpperCase();

@@ -30,7 +30,7 @@ const NEVER_TRAILERS: ReadonlySet<string> = new Set([
   'set-cookie',
 ]);
 
-/** Gives the trailer fields that may be passed to the client. None of them can end the response early or begin another. */
+/** Returns the trailer fields that may be passed to the client. None of them can end the response or begin another. */
 export function passedTrailers(fields: readonly string[]): readonly string[] {
   return fields.flatMap((name, index) => {
     const value = fields[index + 1];
@@ -44,7 +44,7 @@ export function passedTrailers(fields: readonly string[]): readonly string[] {
 interface TunnelEnd {
   readonly head: ResponseHead;
   readonly socket: Socket;
-  /** Bytes that were received behind the head. */
+  /** Bytes that were received after the head. */
   readonly rest: Buffer;
   /** Timeout for reads and writes on the upstream's connection. */
   readonly readTimeoutMs: number;
@@ -69,7 +69,7 @@ function openTunnel(x: Exchange, { head, socket, rest, readTimeoutMs }: TunnelEn
   x.end(502);
 }
 
-/** Decides what the client gets for an upstream's response: the response itself, or something else of this server. */
+/** Decides what the client gets for an upstream's response: the response itself, or another one of this server. */
 export class ResponseDelivery implements Delivery {
   readonly #headers: ResponseHeaders;
   readonly #config: ForwardingConfig;
@@ -77,7 +77,7 @@ export class ResponseDelivery implements Delivery {
   readonly #readAheadBytes: number;
   readonly #pace: (x: Exchange) => Pace;
   readonly #passesHints: (x: Exchange) => boolean;
-  /** Passes on a response: gives what takes its body. */
+  /** Passes on a response; returns the receiver of its body. */
   readonly pass: (x: Exchange, accepted: AcceptedResponse) => BodyTaker;
 
   constructor(config: ForwardingConfig, protocol: ResponseProtocol, build: ForwardingBuild) {
@@ -92,14 +92,14 @@ export class ResponseDelivery implements Delivery {
     this.#pace = readRate ? (x) => paceOf(readRate(x), config.bufferSizeBytes) : () => UNPACED;
   }
 
-  /** Passes on a 103, if `early_hints` says so. */
+  /** Passes on a 103, if `early_hints` allows it. */
   hint(x: Exchange, head: ResponseHead): void {
     if (x.done || !x.wire.sendHints || !this.#passesHints(x)) return;
     const headers = this.#headers.hints(head);
     if (headers.length > 0) x.wire.sendHints(headers);
   }
 
-  /** Gives what takes the body; `undefined` if the body is not needed. */
+  /** Returns the receiver of the body; `undefined` if the body is not needed. */
   take(x: Exchange, head: ResponseHead, source: Source): BodyTaker | undefined {
     if (this.intercepts(x, head)) return undefined;
     const accepted = this.accept(x, head, source);
@@ -107,8 +107,8 @@ export class ResponseDelivery implements Delivery {
   }
 
   /**
-   * Serves an error page instead of a response of the upstream. To be asked before `accept`: then the response leads nowhere else
-   * (nginx ngx_http_upstream_intercept_errors).
+   * Serves an error page instead of a response of the upstream. Must be called before `accept`, so that the response
+   * has no other effect (nginx ngx_http_upstream_intercept_errors).
    */
   intercepts(x: Exchange, head: ResponseHead): boolean {
     if (!this.#hasErrorPage(x, head)) return false;
@@ -117,7 +117,7 @@ export class ResponseDelivery implements Delivery {
     return true;
   }
 
-  /** Sets the headers of the response; `undefined`: it leads the request elsewhere. */
+  /** Sets the headers of the response; `undefined` if the response redirects the request internally. */
   accept(x: Exchange, head: ResponseHead, source: Source): AcceptedResponse | undefined {
     const accel = this.#headers.accel(head);
     obey(x, accel);
@@ -179,7 +179,7 @@ export class ResponseDelivery implements Delivery {
   }
 }
 
-/** Does what a response says about its delivery. */
+/** Applies the instructions of a response about its delivery. */
 function obey(x: Exchange, { limitRate, charset }: Accel): void {
   if (limitRate !== undefined) changeRate(x, { bytesPerSecond: limitRate });
   if (charset !== '') x.setState(CHARSET_OVERRIDE, charset);
@@ -194,17 +194,17 @@ function relay(x: Exchange, accepted: AcceptedResponse): BodyTaker {
   return pacedBody(source, pace, (paced) => new Relay(x, paced, rules));
 }
 
-/** A response without a body. It is sent when the connection to the upstream is free for the next request. */
+/** Delivers a response without a body. It is sent when the connection to the upstream is free for the next request. */
 function bare(x: Exchange, { status }: ResponseHead, contentType: string): BodyTaker {
   const send = (): void => x.send(status, contentType, '');
   return { piece: () => undefined, follow: () => undefined, end: send, cut: send, drop: () => undefined };
 }
 
-/** Paths that nginx accepts (ngx_http_parse_unsafe_uri): they do not lead upwards. */
+/** Paths that nginx accepts (ngx_http_parse_unsafe_uri): they do not lead to a parent directory. */
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const SAFE_PATH = /^\/(?!(?:[^]*\/)?\.\.(?:\/|$))[^\0]*$/;
 
-/** What comes with the head is passed on at once. */
+/** Returns the pace of a response. Bytes that arrive with the head are passed on at once. */
 function paceOf(text: string, headBytes: number): Pace {
   const [, digits, unit = ''] = /^(\d{1,12})([km]?)$/i.exec(text) ?? [];
   const bytesPerSecond = Number(digits ?? 0) * ({ '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase()] ?? 1);

@@ -8,27 +8,27 @@ import type { HeaderRewrite, ResponseProtocol } from './protocol.ts';
 export interface Accel {
   redirect: string | undefined;
   buffering: boolean | undefined;
-  /** Bytes per second; `undefined`: not given. */
+  /** Bytes per second; `undefined` if it is not given. */
   limitRate: number | undefined;
-  /** '': not given. */
+  /** '' if it is not given. */
   charset: string;
 }
 
-/** What is done with a header of a response, by its name. `check`: the name is no token, so it is not passed on. */
+/** The treatment of a response header, by name. `check`: the name is not a token, so it is not passed on. */
 type Treatment = 'pass' | 'check' | 'drop' | 'type' | 'connection' | 'upgrade' | 'rewrite' | 'once';
 
-/** nginx hides these, whatever the protocol. */
+/** Headers that nginx hides in every protocol. */
 const HIDDEN: readonly string[] =
   'X-Accel-Expires X-Accel-Redirect X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset'.split(' ');
 /**
- * Headers that end with this hop or are written anew. `Connection` is evaluated first, `Trailer` is passed on with the fields it
- * names, and so is `Upgrade`: a 426 says there what is asked for, any other response what could be.
+ * Headers that end with this hop or that gw writes itself. `Connection` is evaluated first, `Trailer` is passed on with
+ * its fields. `Upgrade` is passed on as well: a 426 requires the protocol, other responses offer it.
  */
 const HOPS = [
   ...HOP_BY_HOP.filter((name) => !['connection', 'trailer', 'upgrade'].includes(name)),
   'content-length',
 ];
-/** Of these the first one counts (nginx ngx_http_upstream_process_header_line). */
+/** Headers of which the first one counts (nginx ngx_http_upstream_process_header_line). */
 const ONCE: readonly string[] = ['server', 'date', 'expires', 'last-modified', 'etag', 'location'];
 const MAX_NAMES = 1_000;
 
@@ -37,9 +37,9 @@ export class ResponseHeaders {
   readonly #fixed: ReadonlyMap<string, Treatment>;
   readonly #ignored: ReadonlySet<IgnoredHeader>;
   readonly #rewrites: ReadonlyMap<string, HeaderRewrite>;
-  /** Of these the client gets those of the upstream, or none. */
+  /** Headers that the client gets from the upstream or not at all. */
   readonly #upstreamOnly: readonly ('server' | 'date')[];
-  /** Treatments by name as upstreams write it: the same few names recur, so lower-casing each is avoided. */
+  /** Treatments by name as upstreams write it. The same few names recur, so lower-casing each is avoided. */
   readonly #known = new Map<string, Treatment>();
 
   constructor(config: ForwardingConfig, { hiddenHeaders, rewrites }: ResponseProtocol) {
@@ -52,7 +52,7 @@ export class ResponseHeaders {
     );
   }
 
-  /** Sets the headers of the response and gives its content type, '' without one. */
+  /** Sets the headers of the response. Returns its content type, '' if it has none. */
   apply(x: Exchange, { headers, status, reason, isPlain }: ResponseHead): string {
     let type = x.state(KEPT_TYPE) ?? '';
     let hops: readonly string[] | undefined;
@@ -66,7 +66,7 @@ export class ResponseHeaders {
       else if (treatment === 'connection') {
         if (!KEPT.has(value)) hops = connectionOptions(value);
       } else if (treatment === 'upgrade') {
-        // A 101 gets the protocol that its client has asked for.
+        // A 101 gets the protocol for which its client has asked.
         if (status !== 101) x.response.setHeader(name, value);
       } else if (treatment !== 'drop') this.#rewrite(x, { name, value, treatment });
     }
@@ -76,7 +76,7 @@ export class ResponseHeaders {
     return type;
   }
 
-  /** Sets the headers that are kept across an X-Accel-Redirect, and the content type. */
+  /** Sets the content type and the headers that survive an X-Accel-Redirect. */
   keep(x: Exchange, { headers }: ResponseHead): void {
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
@@ -90,7 +90,7 @@ export class ResponseHeaders {
     }
   }
 
-  /** Gives the headers of a 103 that are passed on. */
+  /** Returns the headers of a 103 that are passed on. */
   hints({ headers }: ResponseHead): readonly string[] {
     const fields: string[] = [];
     for (let index = 0; index < headers.length; index += 2) {
@@ -102,7 +102,7 @@ export class ResponseHeaders {
     return fields;
   }
 
-  /** Gives the instructions of the response, without those that `proxy_ignore_headers` names. */
+  /** Returns the instructions of the response, without those that `proxy_ignore_headers` names. */
   accel({ headers }: ResponseHead): Accel {
     let accel: Accel = NO_ACCEL;
     for (let index = 0; index < headers.length; index += 2) {
@@ -159,7 +159,7 @@ export class ResponseHeaders {
   }
 }
 
-/** What a 103 does not pass on. */
+/** Treatments of headers that are not passed on with a 103. */
 const UNHINTED: ReadonlySet<Treatment> = new Set(['drop', 'connection', 'upgrade', 'check']);
 
 function duplicateLine(name: string, value: string, before: string): string {
@@ -183,7 +183,7 @@ const REDIRECTED: ReadonlySet<string> = new Set([
 ]);
 const KEPT: ReadonlySet<string> = new Set(['close', 'keep-alive', 'upgrade', 'content-type', 'set-cookie']);
 
-/** Checks the content type as `setHeader` checks other headers: it is not set through `setHeader`. */
+/** Checks the content type as `setHeader` checks other headers, because it is not set by `setHeader`. */
 function safeType(x: Exchange, name: string, value: string): string {
   if (isSafeHeaderValue(value)) return value;
   x.writeLog(`header "${name}" is dropped: control character in its value`);

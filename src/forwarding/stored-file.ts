@@ -9,24 +9,24 @@ import { systemFailure } from '../system/index.ts';
 import type { AcceptedResponse } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
-/** Gives what passes the body of a response to the client. */
+/** Returns the receiver that passes the body of a response to the client. */
 type Pass = (x: Exchange, accepted: AcceptedResponse) => BodyTaker;
 
 /** `…_store` and `…_store_access`. */
 export interface StoredFileConfig {
-  /** `on`: the file that the URI stands for. */
+  /** `on`: the file to which the URI maps. */
   readonly store: 'off' | 'on' | ComplexValue;
   /** The mode of the files. */
   readonly storeAccess: number;
 }
 
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** So much may wait for the disk; a response that is ahead of it any further is not stored. */
+/** Bytes that may wait for the disk. A response that exceeds this is not stored. */
 const MOST_WAITING_BYTES = 8_388_608;
 
 /**
- * Compiles `…_store`: the body of a 200 to a GET is written to a temporary file, which takes its place when the body is complete
- * (nginx: ngx_http_upstream_store). The client never waits for the disk.
+ * Compiles `…_store`: the body of a 200 to a GET is written to a temporary file, which is renamed when the body is
+ * complete (nginx: ngx_http_upstream_store). The client never waits for the disk.
  */
 export function compileStoredFile(
   pass: Pass,
@@ -56,7 +56,7 @@ export function compileStoredFile(
   };
 }
 
-/** A segment that leads upwards, a NUL, or a directory. */
+/** Matches a segment that leads to a parent directory, a NUL, and a directory. */
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const UNSAFE = /(?:^|\/)\.\.(?:\/|$)|\0|\/$/;
 
@@ -105,7 +105,7 @@ interface FileFacts {
   readonly mode: number;
 }
 
-/** A file that takes its place when it is complete. Its writes happen one after the other. */
+/** A file that is renamed when it is complete. Its writes run one after the other. */
 class StoredFile {
   readonly #path: string;
   readonly #temporary: string;
@@ -125,7 +125,7 @@ class StoredFile {
     this.#work = this.#attempt(() => this.#open());
   }
 
-  /** The bytes must not change afterwards. */
+  /** Adds bytes, which must not change afterwards. */
   add(bytes: Buffer): void {
     if (this.#isLost || this.#isOver) return;
     this.#waitingBytes += bytes.length;
@@ -145,7 +145,7 @@ class StoredFile {
     this.#then(() => this.#takePlace());
   }
 
-  /** Removes what was written. */
+  /** Removes the temporary file. */
   discard(): void {
     if (this.#isOver) return;
     this.#isOver = this.#isLost = true;
@@ -168,7 +168,7 @@ class StoredFile {
   }
 
   async #open(): Promise<void> {
-    // Directories let those enter whom the files let read.
+    // Accounts that may read the files may enter their directories.
     const { mode } = this.#facts;
     await mkdir(dirname(this.#path), { recursive: true, mode: mode | ((mode & 0o444) >> 2) | 0o300 });
     this.#file = await open(this.#temporary, FLAGS, 0o600);

@@ -9,12 +9,12 @@ interface FileFault {
   readonly fault: TlsFault;
 }
 
-/** Where a file comes from. */
+/** A file and the directive that names it. */
 interface Source extends Omit<FileFault, 'fault'> {
   readonly file: LoadedFile;
 }
 
-/** Finds what OpenSSL refuses in the files of `proxy_ssl_…`, in nginx's words. Files whose names have variables are read later. */
+/** Returns the faults of the files of `proxy_ssl_…`, in nginx's words. File names with variables are checked later. */
 export function tlsFaults(config: TlsConfig): readonly FileFault[] {
   const { sslCertificate, sslCertificateKey, sslCrl, sslPasswordFile } = config;
   const passwords = passphrasesIn(sslPasswordFile);
@@ -42,14 +42,14 @@ export function tlsFaults(config: TlsConfig): readonly FileFault[] {
   return faults;
 }
 
-/** The file of a command of OpenSSL; the last one counts. */
+/** Returns the file of an OpenSSL command; the last one counts. */
 function commandFile({ sslConfCommands = [] }: TlsConfig, command: string): Source | undefined {
   const index = sslConfCommands.findLastIndex(([name]) => name === command);
   const file = sslConfCommands[index]?.[2];
   return file && { field: 'sslConfCommands', index, file };
 }
 
-/** Locations that inherit a file share it, so each is tried once. */
+/** Locations that inherit a file share it, so each file is tried once. */
 const certificateFault = oncePer((file: LoadedFile) => faultOf(() => readCertificate(file, contentOf(file))));
 
 const listFault = oncePer((file: LoadedFile) =>

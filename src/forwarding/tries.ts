@@ -3,7 +3,7 @@ import { type Exchange, stateKey } from '../http/index.ts';
 import type { NextCondition, TryingConfig } from './config.ts';
 
 /**
- * One peer that a request was sent to, for `$upstream_*`. Times are milliseconds since the peer was chosen; -1: never reached.
+ * A peer that a request was sent to, for `$upstream_*`. Times are in milliseconds since its choice; -1: never reached.
  */
 export interface Try {
   /** `127.0.0.1:8080`, or the group's name if no peer was available. */
@@ -20,7 +20,7 @@ export interface Try {
 
 /** The upstreams that a request was sent to, kept with the request. */
 export interface UpstreamFacts {
-  /** One list for each location that forwarded the request: `error_page` and X-Accel-Redirect lead from one to the next. */
+  /** One list for each location that forwarded the request: `error_page` and X-Accel-Redirect lead to further ones. */
   readonly rounds: Try[][];
   /** `$proxy_host` and `$proxy_port` of the last round; '' if its protocol has none. */
   proxyHost: string;
@@ -37,7 +37,7 @@ export interface UpstreamFacts {
 
 const FACTS = stateKey<UpstreamFacts>('upstream');
 
-/** Gives what is kept of the request's upstreams; `undefined` if it was not forwarded. */
+/** Returns the facts about the request's upstreams; `undefined` if it was not forwarded. */
 export function upstreamFacts(x: Exchange): UpstreamFacts | undefined {
   return x.state(FACTS);
 }
@@ -54,7 +54,7 @@ export function beginRound(
   known.rounds.push([]);
 }
 
-/** Begins the first round of a request, or of a copy that is sent for itself: what is known of the original stays as it is. */
+/** Begins the first round of a request, or of a copy sent separately, without changing the original's facts. */
 export function beginOwnRound(
   x: Exchange,
   { proxyHost = '', proxyPort = '' }: Partial<Pick<UpstreamFacts, 'proxyHost' | 'proxyPort'>>,
@@ -107,21 +107,21 @@ const STATUS_CONDITIONS: Readonly<Record<number, NextCondition>> = {
   504: 'http_504',
 };
 
-/** Methods that nginx does not repeat once the request was sent (RFC 9110, 9.2.2; PUT and DELETE are idempotent). */
+/** Methods that nginx does not repeat once sent (RFC 9110, 9.2.2; PUT and DELETE are idempotent). */
 const NOT_IDEMPOTENT: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH']);
 
 /** The state of one request that decides whether it may be sent to another peer. */
 export interface Progress {
   readonly method: string;
-  /** A part of the request has been written to the peer. */
+  /** True if a part of the request has been written to the peer. */
   readonly isSent: boolean;
-  /** The body was passed on while it was received, so it cannot be sent again. */
+  /** True if the body was passed on while it was received, so that it cannot be sent again. */
   readonly isSpent: boolean;
   readonly startedMs: number;
   readonly triesLeft: number;
 }
 
-/** `proxy_next_upstream` and its kin in one location: decides when the next peer is tried. */
+/** `proxy_next_upstream` and similar directives of one location, which decide whether the next peer is tried. */
 export class NextRules {
   readonly #conditions: ReadonlySet<NextCondition>;
   readonly #timeoutMs: number;
@@ -135,7 +135,7 @@ export class NextRules {
     this.maxTries = nextUpstreamTries || Infinity;
   }
 
-  /** Whether `startedMs` of a request is used. */
+  /** True if `startedMs` of a request is used. */
   get isTimed(): boolean {
     return this.#timeoutMs > 0;
   }
@@ -157,7 +157,7 @@ export class NextRules {
   }
 }
 
-/** Tells whether the configuration uses variables about upstreams, so that requests must keep what they are made of. */
+/** Tells whether the configuration uses variables about upstreams, so that requests must keep the facts for them. */
 export function keepsFacts(build: { usesFamily(prefix: string): boolean }): boolean {
   return ['upstream_', 'proxy_host', 'proxy_port'].some((prefix) => build.usesFamily(prefix));
 }

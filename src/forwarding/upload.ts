@@ -4,26 +4,26 @@ import { keepBody, type SpooledBody } from '../spool.ts';
 
 /** The sender of the request that a body belongs to. */
 interface Sender {
-  /** The body could not be read. */
+  /** Called if the body could not be read. */
   fault(error: Error): void;
-  /** The rest of the body will not come: the client has been refused, or has gone. */
+  /** Called if the rest of the body will not come: the client has been refused, or has closed the connection. */
   bodyLost(): void;
 }
 
 /** The body of a request on its way to a peer: either complete, or passed on while the client sends it. */
 export interface Upload {
-  /** Size in bytes; -1: not known. */
+  /** Size in bytes; -1: unknown. */
   readonly bodyBytes: number;
-  /** The whole body, if it is small; `undefined`: `begin` writes it. */
+  /** The whole body, if it is small; `undefined` if `begin` writes it. */
   readonly bytes: Uint8Array | undefined;
-  /** The body was passed on while it was received, so it cannot be sent to another peer. */
+  /** True if the body was passed on while it was received, so that it cannot be sent to another peer. */
   readonly isSpent: boolean;
-  /** What was passed on is still kept, so that another peer can be sent it if the first one has not processed the request. */
+  /** True if sent bytes are kept, so that another peer can get them if the first did not process the request. */
   readonly isKept: boolean;
   begin(connection: Carrier, sender: Sender): void;
-  /** The connection can take more. */
+  /** Called when the connection can take more. */
   drained(): void;
-  /** A response has begun, so the body will not be sent again. */
+  /** Called when a response has begun, so that the body will not be sent again. */
   forget(): void;
 }
 
@@ -79,19 +79,19 @@ export class PassingUpload implements Upload {
   readonly bodyBytes: number;
   isSpent = false;
   readonly #x: Exchange;
-  /** All that was received; `undefined`: it was too much to be kept, or is not needed any more. */
+  /** All received bytes; `undefined` if they were too many, or are no longer needed. */
   #kept: Buffer[] | undefined = [];
   #keptBytes = 0;
-  /** All that was received, for `$request_body`; `undefined`: it was too much, or the variable is not used. */
+  /** All received bytes, for `$request_body`; `undefined` if they were too many, or the variable is not used. */
   #remembered: Buffer[] | undefined;
   #receivedBytes = 0;
   readonly #rememberedBytes: number;
   #connection: Carrier | undefined = undefined;
   #isWhole = false;
-  /** What has come in this turn of the event loop. */
+  /** The bytes that have arrived in this turn of the event loop. */
   #gathered: Buffer[] = [];
   #due: NodeJS.Immediate | undefined = undefined;
-  /** The next piece is not read from the client yet: the peer is slow, or there is none at the moment. */
+  /** True while no piece is read from the client, because the peer is slow or there is none at the moment. */
   #isHeld = false;
   #taken: (() => void) | undefined = undefined;
 
@@ -143,7 +143,7 @@ export class PassingUpload implements Upload {
     return this.#isHeld ? new Promise((resolve) => (this.#taken = resolve)) : undefined;
   }
 
-  /** Pieces that arrive in one turn of the event loop are sent as one, together with the end of the body if it has arrived. */
+  /** Sends pieces that arrive in one turn of the event loop as one, with the end of the body if it has come. */
   #passSoon(sender: Sender): void {
     this.#due ??= setImmediate(() => {
       this.#due = undefined;
@@ -160,7 +160,7 @@ export class PassingUpload implements Upload {
     this.#gathered = [];
     const piece = first && others.length > 0 ? Buffer.concat([first, ...others]) : first;
     const connection = this.#connection;
-    // Without a connection, another peer may be tried: `#repeat` sends it this piece with those before it.
+    // Without a connection, another peer may be tried. `#repeat` then sends it this piece after the earlier ones.
     if (!connection?.isOpen) this.#isHeld = this.#kept !== undefined && !this.#x.done;
     else if (this.#isWhole) connection.finish(piece);
     else if (piece) this.#isHeld = !connection.write(piece);
@@ -192,7 +192,7 @@ export class PassingUpload implements Upload {
   }
 }
 
-/** A body in a file: sent piece by piece at the pace of the peer, and from its start again to the next peer. */
+/** A body in a file. It is sent piece by piece at the peer's pace, and again from its start to the next peer. */
 export class SpooledUpload implements Upload {
   readonly bytes = undefined;
   readonly isSpent = false;
@@ -209,7 +209,7 @@ export class SpooledUpload implements Upload {
 
   begin(connection: Carrier, sender: Sender): void {
     this.#connection = connection;
-    // Wakes up the loop that wrote to the previous peer: it sees that it is no longer current and ends.
+    // Wakes up the loop that wrote to the previous peer. The loop sees that it is obsolete and ends.
     this.drained();
     this.#send(connection).catch((error: unknown) => sender.fault(error as Error));
   }

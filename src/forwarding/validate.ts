@@ -12,7 +12,7 @@ export interface Report {
   ): void;
 }
 
-/** Checks what all protocols have in common (nginx: ngx_http_…_merge_loc_conf). */
+/** Checks the settings that all protocols share (nginx: ngx_http_…_merge_loc_conf). */
 export function validateForwarding(prefix: string, config: ForwardingConfig, report: Report): void {
   validateBuffers(prefix, config, report);
   if (config.store === 'off' || !mayCache(config)) return;
@@ -52,7 +52,7 @@ interface TlsReport {
   ): void;
 }
 
-/** Checks that directives about TLS have those that they need (nginx: ngx_http_…_set_ssl). */
+/** Checks that directives about TLS have the directives that they need (nginx: ngx_http_…_set_ssl). */
 export function validateTls(prefix: string, config: TlsConfig, report: TlsReport): void {
   const { sslVerify, sslTrustedCertificate, sslCertificate, sslCertificateKey } = config;
   for (const { field, index, fault } of tlsFaults(config))

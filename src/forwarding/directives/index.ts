@@ -6,26 +6,26 @@ import { storingRows } from './storing.ts';
 import { tlsRows } from './tls.ts';
 import { tryingRows } from './trying.ts';
 
-/** Texts for the reference: the defaults that a protocol has of its own, by the names of their directives without prefix. */
+/** Texts for the reference: defaults that differ in a protocol, by directive name without prefix. */
 type Defaults = Readonly<Record<string, string>>;
 
-/** Gives the directives that `proxy_pass` and its kin have in common; `prefix`: the name of the module in nginx. */
+/** Returns the directives that all protocols share with `proxy_pass`. `prefix` is the name of the module in nginx. */
 export function forwardingDirectives(prefix: string, defaults: Defaults = {}): Rows<ForwardingConfig> {
   const rows: Rows<ForwardingConfig> = { ...tryingRows, ...passingRows, ...storingRows };
   return prefixed(prefix, rows, defaults) as Rows<ForwardingConfig>;
 }
 
-/** Gives the directives about connections alone. */
+/** Returns the directives about connections only. */
 export function tryingDirectives(prefix: string): Rows<TryingConfig> {
   return prefixed(prefix, tryingRows, {}) as Rows<TryingConfig>;
 }
 
-/** Gives the directives about heads of responses alone. */
+/** Returns the directives about heads of responses only. */
 export function shownHeadersDirectives(prefix: string, defaults: Defaults = {}): Rows<ShownHeadersConfig> {
   return prefixed(prefix, shownHeadersRows, defaults) as Rows<ShownHeadersConfig>;
 }
 
-/** Gives the directives about TLS. */
+/** Returns the directives about TLS. */
 export function tlsDirectives(prefix: string, defaults: Defaults = {}): Rows<TlsConfig> {
   return prefixed(prefix, tlsRows, defaults) as Rows<TlsConfig>;
 }
@@ -33,7 +33,7 @@ export function tlsDirectives(prefix: string, defaults: Defaults = {}): Rows<Tls
 const sourceOf = (prefix: string, name: string): string =>
   `nginx ngx_http_${prefix}_module#${prefix}_${name}`;
 
-/** What nginx has for HTTP alone. */
+/** Directives that nginx has for HTTP only. */
 const ONLY_PROXY: ReadonlySet<string> = new Set(['cache_convert_head']);
 
 type AnyRows = Readonly<Record<string, AnyRow>>;

@@ -43,7 +43,7 @@ export const shownHeadersRows = directivesFor<ShownHeadersConfig>()({
   },
 });
 
-/** The rows about what is passed on, without the prefix of their protocol. */
+/** The rows about passing on requests and responses, without the prefix of their protocol. */
 export const passingRows = directivesFor<PassingConfig>()({
   pass_request_headers: {
     contexts: HSL,

@@ -3,7 +3,7 @@ import { type ArgReader, type ComplexValue, constantText, readers } from '../../
 import type { Buffers } from '../config.ts';
 import { readLocalAddress } from '../local-address.ts';
 
-/** `number size`, at least two of them. */
+/** Reads `number size`; the number is at least two. */
 export const buffers: ArgReader<Buffers> = readers.words(
   { syntax: 'number size', min: 2, max: 2 },
   (words, scope) => {
@@ -14,7 +14,7 @@ export const buffers: ArgReader<Buffers> = readers.words(
   },
 );
 
-/** `off`, or a value with variables (`proxy_bind address`). */
+/** Reads `off`, or a value with variables (`proxy_bind address`). */
 export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
   { syntax: 'address | off', min: 1, max: 2 },
   (words, scope) => {
@@ -24,7 +24,7 @@ export const localAddress: ArgReader<ComplexValue | 'off'> = readers.words(
       return undefined;
     }
     if (transparent) {
-      // An upstream that knows clients by their address would take every request for one of gw itself.
+      // An upstream that identifies clients by address would attribute every request to gw.
       const hint = 'gw does not change routes: tell the upstream the address in a header';
       scope.report.emerg('"transparent" is not supported', transparent.span, {
         rule: 'unsupported-module',

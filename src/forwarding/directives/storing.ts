@@ -18,7 +18,7 @@ const storedFile: ArgReader<StoredFileConfig['store']> = readers.oneWord(
 const SHIFTS: Readonly<Record<string, number>> = { user: 6, group: 3, all: 0 };
 const PERMISSIONS: Readonly<Record<string, number>> = { r: 4, w: 2, rw: 6 };
 
-/** Reads `…_store_access`; the user may always read and write (nginx: ngx_conf_set_access_slot). */
+/** Reads `…_store_access`. The user may always read and write (nginx: ngx_conf_set_access_slot). */
 const storeAccess: ArgReader<number> = readers.words(
   { syntax: 'users:permissions ...', min: 1, max: 3 },
   (words, { report }) => {

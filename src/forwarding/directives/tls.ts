@@ -37,7 +37,7 @@ const { flag, integer, text, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
 const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 
-/** nginx accepts the old names too; no TLS library speaks these versions any more. */
+/** nginx accepts the old names as well, but no TLS library supports these versions any more. */
 const named = readers.someOf(['SSLv2', 'SSLv3', ...VERSIONS]);
 const protocols: ArgReader<readonly TlsVersion[]> = {
   ...named,

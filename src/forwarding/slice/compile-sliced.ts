@@ -8,7 +8,7 @@ import type { ResponseProtocol } from '../protocol.ts';
 import { ResponseDelivery } from '../response-delivery.ts';
 import { type SliceRules, SlicedRequest } from './sliced-request.ts';
 
-/** Tells whether a location asks its upstream for pieces: the Range of its requests is made of more than the client's. */
+/** Tells whether a location requests pieces from its upstream: the Range of its requests is not just the client's. */
 export function asksForPieces(range: ComplexValue | undefined, sliceBytes: number): boolean {
   const isComputed = range?.parts.some(
     (part) => typeof part !== 'string' && !('variable' in part && part.variable === 'http_range'),
@@ -26,8 +26,8 @@ interface SlicedLocation {
 }
 
 /**
- * Compiles a location with `slice` (nginx ngx_http_slice_filter_module). Only GET and HEAD have pieces: a request with a body would
- * be repeated.
+ * Compiles a location with `slice` (nginx ngx_http_slice_filter_module). Only GET and HEAD are served in pieces,
+ * because a body would have to be sent with each piece.
  */
 export function compileSliced(
   { handle, config, protocol, provisioned }: SlicedLocation,

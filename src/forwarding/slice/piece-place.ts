@@ -1,6 +1,6 @@
 import type { Exchange } from '../../http/index.ts';
 
-/** The place of a piece in its response, up to but not including `to`. */
+/** The range of a piece within its response, up to but not including `to`. */
 interface PiecePlace {
   readonly from: number;
   readonly to: number;
@@ -9,7 +9,7 @@ interface PiecePlace {
 
 const CONTENT_RANGE = /^bytes *(\d{1,15}) *- *(\d{1,15}) *\/ *(\d{1,15}|\*) *$/;
 
-/** Gives the place of a piece if it is the one that was asked for; else a text says why not, in nginx's words. */
+/** Returns the range of a piece if it is the requested one; otherwise the reason of the mismatch, in nginx's words. */
 export function placeOf(
   response: Exchange['response'],
   { at, sizeBytes }: { readonly at: number; readonly sizeBytes: number },
@@ -22,7 +22,7 @@ export function placeOf(
   return place.from === at && place.to === to ? place : unexpected(place);
 }
 
-/** Says why a further piece does not belong to the response; `undefined`: it does. */
+/** Returns the reason why a further piece does not belong to the response; `undefined` if it does. */
 export function mismatchOf(
   { status, response }: Exchange,
   place: PiecePlace | string,

@@ -3,13 +3,13 @@ import { type Exchange, stateKey } from '../../http/index.ts';
 /** The piece that a request asks the upstream for. */
 export interface SliceState {
   readonly range: string;
-  /** `$slice_range` was used; if it was not, the request is not one for a piece. */
+  /** True if `$slice_range` was used. If it was not, the request is not one for a piece. */
   isUsed: boolean;
 }
 
 const SLICE = stateKey<SliceState>('slice');
 
-/** Makes a request one for a piece. */
+/** Turns a request into one for a piece. */
 export function beginSlice(x: Exchange, { at, sizeBytes }: { at: number; sizeBytes: number }): SliceState {
   const state = { range: `bytes=${at}-${at + sizeBytes - 1}`, isUsed: false };
   x.setState(SLICE, state);
@@ -23,7 +23,7 @@ export function sliceRange(x: Exchange): string | undefined {
   return state?.range;
 }
 
-/** Gives the first byte of the piece that a request begins with (nginx ngx_http_slice_get_start). */
+/** Returns the position of the first piece of a request (nginx ngx_http_slice_get_start). */
 export function firstPiece(x: Exchange, sizeBytes: number): number {
   if (x.header('if-range') !== undefined) return 0;
   const [, digits] = /^bytes= *(\d+)[^,]*$/i.exec(x.header('range') ?? '') ?? [];

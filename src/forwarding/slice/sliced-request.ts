@@ -11,7 +11,7 @@ import type { Part, StoredDelivery } from '../../upstream-cache/index.ts';
 import { beginSlice, firstPiece, type SliceState } from './slice-range.ts';
 import { mismatchOf, placeOf } from './piece-place.ts';
 
-/** What the requests of a location share. */
+/** The rules that the requests of a location share. */
 export interface SliceRules {
   readonly sizeBytes: number;
   /** Responds to a request for one piece. */
@@ -19,23 +19,23 @@ export interface SliceRules {
   readonly stored: StoredDelivery;
 }
 
-/** One piece that is fetched. */
+/** A piece that is being fetched. */
 interface Piece {
   readonly x: Exchange;
   readonly state: SliceState;
   readonly at: number;
-  /** Where it ends, as its head says; it may be the whole response instead, whose length is not known. */
+  /** The end of the piece, by its head. It may be the whole response instead, whose length may be unknown. */
   to: number;
   receivedBytes: number;
 }
 
-/** What the first piece says about the response; the others must say the same. */
+/** Values of the first piece that the other pieces must repeat. */
 interface Agreed {
   readonly etag: string | undefined;
   readonly totalBytes: number;
 }
 
-/** What the client asks of the response, and not of its pieces. */
+/** Headers by which the client asks for the response as a whole, and which are not sent for a piece. */
 const OF_WHOLE: ReadonlySet<string> = new Set([
   'range',
   'if-range',
@@ -45,15 +45,15 @@ const OF_WHOLE: ReadonlySet<string> = new Set([
   'if-unmodified-since',
 ]);
 
-/** One request whose response is put together from pieces, each fetched when the one before it has been sent. */
+/** A request whose response is joined from pieces. Each is fetched when the one before it has been sent. */
 export class SlicedRequest {
   readonly #x: Exchange;
   readonly #rules: SliceRules;
   readonly #headers: readonly string[];
   #piece: Piece | undefined = undefined;
-  /** Absent before the first piece, and if the response is not one of pieces. */
+  /** Absent before the first piece, and if the response does not consist of pieces. */
   #agreed: Agreed | undefined = undefined;
-  /** What the client gets: from `#from` up to `#to`. */
+  /** The client gets the bytes from `#from` up to `#to`. */
   #from = 0;
   #to = 0;
   #stream: ResponseStream | undefined = undefined;
@@ -92,7 +92,7 @@ export class SlicedRequest {
     }
   }
 
-  /** What the location does instead of sending the response to the first piece, it does with the client's request. */
+  /** Applies error pages and redirects for the first piece to the client's request. */
   #detours(): Pick<Exchange['rules'], 'errorPages' | 'router'> {
     const { errorPages, router } = this.#x.rules;
     const detour = (act: () => void | Promise<void>): void | Promise<void> => {
@@ -116,7 +116,7 @@ export class SlicedRequest {
     };
   }
 
-  /** A response has come with its whole body. */
+  /** Takes a response that has come with its whole body. */
   #takeWhole(body: string | Uint8Array): void {
     const piece = this.#piece;
     if (!piece) return;
@@ -131,12 +131,12 @@ export class SlicedRequest {
     if (part) this.#x.send(part.status, part.body.contentType, bytes.subarray(this.#from, this.#to));
   }
 
-  /** The head of a response has arrived. Gives what takes its body; `undefined`: it is not needed. */
+  /** Takes the head of a response. Returns the receiver of its body; `undefined` if the body is not needed. */
   #opens(): ResponseStream | undefined {
     const piece = this.#piece;
     if (!piece) return undefined;
     const isNeeded = this.#agreed ? this.#continues(piece, this.#agreed) : this.#begins(piece);
-    // The client's response has this limit: it counts for all pieces together.
+    // The limit applies to the client's response, for all pieces together.
     changeRate(piece.x, { bytesPerSecond: 0 });
     if (isNeeded)
       return {
@@ -148,7 +148,7 @@ export class SlicedRequest {
     return undefined;
   }
 
-  /** Begins the response to the client. False: nothing of this piece is needed. */
+  /** Begins the response to the client. False: no byte of this piece is needed. */
   #begins(piece: Piece): boolean {
     const part = isPiece(piece) ? this.#agree(piece) : this.#decide(piece, piece.x.response.lengthBytes);
     if (!part) return false;
@@ -156,12 +156,12 @@ export class SlicedRequest {
     this.#stream = this.#x.stream(status, body.contentType, hidesLength ? -1 : body.lengthBytes);
     if (!this.#stream) return false;
     if (this.#from < piece.to) return true;
-    // The range counts from the end, and so begins in a later piece.
+    // The range counts from the end, so it may begin in a later piece.
     this.#goOn(this.#from - (this.#from % this.#rules.sizeBytes));
     return false;
   }
 
-  /** Takes over what the first piece says about the response. */
+  /** Adopts the values of the first piece that the others must repeat. */
   #agree(piece: Piece): Part | undefined {
     const { response } = piece.x;
     const place = placeOf(response, { at: piece.at, sizeBytes: this.#rules.sizeBytes });
@@ -175,7 +175,7 @@ export class SlicedRequest {
     return this.#decide(piece, place.totalBytes);
   }
 
-  /** Decides by the conditions and the range of the request what the client gets. `undefined`: it has got it. */
+  /** Decides by the request's conditions and range what the client gets; `undefined` if it has a response. */
   #decide({ x: { response, status } }: Piece, totalBytes: number): Part | undefined {
     this.#takeHead();
     const offer = this.#agreed ? ['Accept-Ranges', 'bytes'] : [];
@@ -199,7 +199,7 @@ export class SlicedRequest {
     return part;
   }
 
-  /** The client gets the headers of the first piece. */
+  /** Copies the headers of the first piece to the client's response. */
   #takeHead(): void {
     const { x } = this.#piece as Piece;
     const { response } = this.#x;
@@ -213,7 +213,7 @@ export class SlicedRequest {
     response.trailers = trailers;
   }
 
-  /** Checks a further piece. False: the response ends here. */
+  /** Checks a further piece. False: the response has ended here. */
   #continues(piece: Piece, agreed: Agreed): boolean {
     const { x, at } = piece;
     const place = placeOf(x.response, { at, sizeBytes: this.#rules.sizeBytes });
@@ -226,7 +226,7 @@ export class SlicedRequest {
     return false;
   }
 
-  /** A part of the response has been sent already: it is cut. */
+  /** Aborts the response, because a part of it has been sent already. */
   #refuse(reason: string): void {
     this.#x.writeLog(reason);
     this.#x.abort();
@@ -250,7 +250,7 @@ export class SlicedRequest {
     this.#isBlocked = false;
   }
 
-  /** A piece is complete. */
+  /** Called when a piece is complete. */
   #end(piece: Piece): void {
     if (this.#piece !== piece) return;
     this.#over();
@@ -259,7 +259,7 @@ export class SlicedRequest {
     else this.#goOn(piece.to);
   }
 
-  /** Fetches the next piece when the client has taken the last one. */
+  /** Fetches the next piece when the client has taken the previous one. */
   #goOn(at: number): void {
     this.#fetchLater(at).catch((error: unknown) => {
       this.#x.writeLog(`the response could not be passed on: ${String(error)}`);
@@ -270,7 +270,7 @@ export class SlicedRequest {
   async #fetchLater(at: number): Promise<void> {
     if (this.#isBlocked) await this.#drained();
     if (at >= this.#to) return this.#stream?.end();
-    // Pieces in memory are there at once: other requests go on meanwhile.
+    // Pieces in memory arrive at once. Other requests are served in between.
     await nextTurn();
     if (!this.#x.aborted) this.#fetch(at);
   }
@@ -286,18 +286,18 @@ export class SlicedRequest {
     this.#x.abort();
   }
 
-  /** The client has gone. A piece that is being stored is stored nevertheless. */
+  /** Called when the client has closed the connection. A piece that is being stored is still stored. */
   #abandon(): void {
     const { x } = this.#piece ?? {};
     if (!x) return;
-    // The log has a line about it for the request of the client.
+    // The log already has a line about the client's request.
     x.status ||= 499;
     x.leave();
     this.#over();
   }
 }
 
-/** Tells whether the response to the first request is one of pieces. */
+/** Tells whether the response to the first request consists of pieces. */
 function isPiece({ x, state }: Piece): boolean {
   return x.status === 206 && state.isUsed;
 }
