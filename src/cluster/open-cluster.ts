@@ -29,7 +29,7 @@ const SILENCE_MS = 3_000;
 const LOOK_MS = 250;
 /** The maximum age of the status that other workers read. */
 const TELL_MS = 1_000;
-/** How long a gateway that starts is not ready at most, while its streams are read. */
+/** How long a gateway that starts waits for its streams, at most, before it is ready. */
 const LONGEST_START_MS = 5_000;
 
 interface OpenClusterParts {
@@ -206,7 +206,7 @@ export class OpenCluster implements Sharing {
     return { version: this.#parts.version, configuration: digest, loadedAgeMs };
   }
 
-  /** Tries to take the seat again and again, to run the node when no other worker does. */
+  /** Tries to take the seat at intervals, and runs the node while it holds the seat. */
   #compete(): void {
     if (this.#hasYielded) return;
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();

@@ -40,7 +40,7 @@ const SELDOM = 12;
 const LONGEST_READ_MS = 5_000;
 /** How long a step waits until all entries are sent: while something is published, there may always be more. */
 const LONGEST_SENDING_MS = 500;
-/** The pause after a failed read, if the connection to the store was not lost. */
+/** The pause after a failed read while the connection to the store lasts. */
 const REFUSED_MS = 1_000;
 /** Maximum characters of an error of the store, and of a name that it gives. */
 const LONGEST_REASON = 200;

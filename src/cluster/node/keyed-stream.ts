@@ -40,7 +40,7 @@ interface SentChange {
   readonly atMs: number;
 }
 
-/** The present entry of a key in the store, of which a local change was acknowledged. */
+/** The present entry in the store of a key with an acknowledged local change. */
 interface KeyInStore extends Pick<KeyState, 'counter' | 'isOwn'> {
   readonly mac: string;
 }
@@ -99,7 +99,7 @@ export class KeyedStream implements NodeStream {
   }
 
   collect(): void {
-    // The subject keeps them.
+    // The subject keeps the local changes until they are sent.
   }
 
   begin(store: ClusterStore): Promise<void> {
@@ -204,7 +204,7 @@ export class KeyedStream implements NodeStream {
     return [];
   }
 
-  /** Sends the values of this node again, so that new nodes do not take over old ones that somebody put back. */
+  /** Sends the values of this node again: new nodes must not take over the old ones that were put back. */
   async #repair(putBack: ReadonlySet<string>): Promise<void> {
     if (putBack.size === 0) return;
     await this.#now(() => this.subject.repair(putBack) || undefined);

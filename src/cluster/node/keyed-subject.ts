@@ -2,7 +2,7 @@ import type { KeyWrite } from '../stores/index.ts';
 
 /** A local change: a key that was changed on this node, with its present value. */
 export interface KeyChange extends KeyWrite {
-  /** Grows with each local change of this incarnation, also with another one of the same key. */
+  /** Grows with each local change of this incarnation; a later change of the same key has a higher one. */
   readonly sequence: number;
 }
 

@@ -20,7 +20,7 @@ const MOST_SENT = 256;
 const MOST_APPLIED = 250;
 /** A read that returns this many entries of a stream may have left some in the store. */
 const MANY_READ = 100;
-/** Number of last entries from which a node that resumes learns which ones it has had. */
+/** The number of last entries that a node reads when it resumes, to recognize the ones it has had. */
 const MOST_RECALLED = 1_000;
 /** How many counters are read again when the store has replaced entries that were read. */
 const REREAD = 10_000;

@@ -18,7 +18,7 @@ interface SessionsSubjectParts {
   readonly dropped: (count: number) => void;
 }
 
-/** Last entries that a new gateway applies. Sessions in use are told again within a part of their timeout. */
+/** Number of last entries that a new node applies. Sessions in use are told again within a part of their timeout. */
 const HISTORY = 2_000;
 /** Maximum sessions of one entry, which then has less than 2 KiB. */
 const MOST_IN_ENTRY = 64;

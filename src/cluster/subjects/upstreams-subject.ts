@@ -15,10 +15,10 @@ import { type KeyWrite, MAX_KEYED_BYTES } from '../stores/index.ts';
 /** An upstream of a worker whose members are shared. */
 export interface SharedUpstream {
   readonly name: string;
-  /** Identifies the servers of the configuration. Others do not take over a set if theirs differ. */
+  /** Identifies the servers of the configuration. A set made with other servers is refused: edited servers count. */
   readonly configured: string;
   readonly membership: Membership;
-  /** Takes over a set as `Membership` does, and makes it known. Returns false if the zone is busy. */
+  /** Takes over a set as `Membership.follow` does, and announces it. Returns false if the zone is busy. */
   follow(theirs: SharedSet, next: NextSharing): boolean;
 }
 
@@ -37,7 +37,7 @@ interface KeyNews {
   readonly supersedes: (seen: number) => boolean;
 }
 
-/** Maximum different warnings. */
+/** Maximum different warnings about refused sets. */
 const MOST_WARNED = 100;
 /** Maximum characters of a name that comes from the store. */
 const LONGEST_NAME = 64;
