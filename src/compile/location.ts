@@ -70,6 +70,8 @@ export interface LocationHandler {
   readonly access: Handler | undefined;
   /** The phases after the rewrite phase. */
   readonly respond: Handler;
+  /** The module whose content handler it has. */
+  readonly servedBy: string | undefined;
   /** `limit_except`: the handler for methods that are not listed. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
   readonly pairs: LocationParts['pairs'];
@@ -129,6 +131,7 @@ export async function compileLocation(
     access: accessOf(plan, compiled, context),
     pairs: parts.find(({ pairs }) => pairs)?.pairs,
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
+    servedBy: used[parts.findIndex(({ content }) => content)]?.module.name,
   };
 }
 
@@ -284,6 +287,7 @@ function passes({ modules }: LocationPlan, known: readonly AnyModule[]): boolean
 interface AfterRewrite {
   readonly passes: boolean;
   readonly respond: Handler;
+  readonly servedBy: string | undefined;
 }
 
 export const AFTER_REWRITE = stateKey<AfterRewrite | undefined>('after rewrite');
@@ -298,9 +302,12 @@ export function beginLocationRewrite(x: Exchange): void {
  * Enters an `if` block. The last one entered replaces the location (nginx ngx_http_script_if_code). But if an earlier
  * one forwards requests and the last does not, the request is forwarded without an upstream, which fails.
  */
-function enterBlock({ rules, needsPeer, rewrite, respond }: LocationHandler, doesPass: boolean): Handler {
-  const own: AfterRewrite = { passes: doesPass, respond };
-  const lost: AfterRewrite = { passes: true, respond: failWithoutUpstream };
+function enterBlock(
+  { rules, needsPeer, rewrite, respond, servedBy }: LocationHandler,
+  doesPass: boolean,
+): Handler {
+  const own: AfterRewrite = { passes: doesPass, respond, servedBy };
+  const lost: AfterRewrite = { passes: true, respond: failWithoutUpstream, servedBy: undefined };
   return (x: Exchange) => {
     const isLost = !doesPass && x.state(AFTER_REWRITE)?.passes === true;
     enter(x, rules);

@@ -1,4 +1,4 @@
-import type { LocationFacts, LocationMatch, PairPaths } from '../contract/index.ts';
+import type { LocationMatch, PairPaths } from '../contract/index.ts';
 import {
   beginRewritePhase,
   compileRegex,
@@ -8,6 +8,7 @@ import {
   HttpFault,
   meetLimit,
   type NewConnection,
+  type Rehearsed,
   rewritePhaseOf,
   type Router,
   settleRewritePhase,
@@ -218,7 +219,7 @@ export class ServerHandler implements Router {
     });
   }
 
-  async rehearse(x: Exchange): Promise<Pick<LocationFacts, 'place' | 'path'> | undefined> {
+  async rehearse(x: Exchange): Promise<Rehearsed | undefined> {
     // Error pages are left to the request that contains this one.
     x.errorPagesEnded = true;
     if (await isStopped(x, this.#root, beginRewritePhase)) return undefined;
@@ -236,7 +237,8 @@ export class ServerHandler implements Router {
         continue;
       }
       await handler.access?.(x);
-      return x.done ? undefined : factsOf(plan);
+      const { servedBy } = x.state(AFTER_REWRITE) ?? handler;
+      return x.done ? undefined : { ...factsOf(plan), servedBy };
     }
     return undefined;
   }

@@ -72,12 +72,17 @@ function secretsOf({ args }: DirectiveNode, kind: NonNullable<AnyRow['secret']>)
   return values.filter(isWritten).flatMap((word) => secretsIn(word, 'whole'));
 }
 
-/** Numbers, flags, and addresses of sites. */
-const PLAIN = /^(?:[+-]?\d{1,10}(?:\.\d{1,10})?|true|false|on|off|yes|no|https?:\/\/[\w.-]+(?::\d+)?\/?)$/i;
+const FLAG = /^(?:true|false|on|off|yes|no)$/i;
+const NUMBER = /^[+-]?\d{1,10}(?:\.\d{1,10})?$/;
+/** The last words of names of what is measured. Under any other name a number may be a PIN or a password. */
+const MEASURED =
+  /(?:^|[^a-z])(?:age|count|days|depth|exp|expiry|hours|level|limit|max|min|minutes|port|rows|seconds|size|timeout|ttl|version)$/;
 
-/** True for a value that can be a secret only under a name that tells so, and does not have one. */
+/** True for a value that can be no secret: a flag, or the number of something that the name says is measured. */
 export function isPlainValue(name: string, value: string): boolean {
-  return PLAIN.test(value) && !isCredential(name) && !/(?:key|pin)$/i.test(name);
+  if (isCredential(name)) return false;
+  const words = name.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase();
+  return FLAG.test(value) || (NUMBER.test(value) && MEASURED.test(words));
 }
 
 function isWritten({ span }: Word): boolean {

@@ -6,7 +6,7 @@ import { isMsie } from './request-head.ts';
 import { requestHeaderOf } from './header-list.ts';
 import { isThrottled, throttled } from './rate.ts';
 import { redirectTarget, refreshPage } from './redirect.ts';
-import type { RemoteFacts, RequestFacts, SubrequestFacts } from './request-facts.ts';
+import type { Rehearsed, RemoteFacts, RequestFacts, SubrequestFacts } from './request-facts.ts';
 import type { StateHolder, StateKey } from './request-state.ts';
 import { ResponseHead } from './response-head.ts';
 import type { ResponseSettings } from './response-settings.ts';
@@ -47,10 +47,10 @@ export interface Router {
   toPath(x: Exchange, path: string): void | Promise<void>;
   toNamed(x: Exchange, name: string): void | Promise<void>;
   /**
-   * Takes a request through its rewrites and access checks, and stops before anything else. Resolves to the location whose content
-   * would respond; `undefined` if none would, or the request has a response already.
+   * Takes a request through its rewrites and access checks, and stops before anything else. Resolves to `undefined` if
+   * no location would respond, or the request has a response already.
    */
-  rehearse(x: Exchange): Promise<{ readonly place: string; readonly path: string } | undefined>;
+  rehearse(x: Exchange): Promise<Rehearsed | undefined>;
   /** Resolves with the subrequest's exchange, without its body, when the response is complete. */
   subrequest(parent: Exchange, facts: SubrequestFacts): Promise<Exchange>;
 }

@@ -64,6 +64,7 @@ export type {
   ProxyProtocolFacts,
   RemoteFacts,
   RequestFacts,
+  Rehearsed,
   SubrequestFacts,
   TlsFacts,
 } from './request-facts.ts';

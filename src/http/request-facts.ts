@@ -86,6 +86,14 @@ export interface ProxyProtocolFacts {
   readonly tlvs: readonly { readonly type: number; readonly value: string }[];
 }
 
+/** Where a request would be served: the location, and the module whose content handler would respond. */
+export interface Rehearsed {
+  readonly place: string;
+  readonly path: string;
+  /** `undefined` where no module serves the location, or the `if` or `limit_except` that replaces it. */
+  readonly servedBy: string | undefined;
+}
+
 /** The result of a TLS handshake. Texts use OpenSSL's names; '' if a value is not available. */
 export interface TlsFacts {
   readonly protocol: string;

@@ -165,7 +165,7 @@ const CASES: readonly {
   {
     rule: 'unit-pitfall',
     it: 'takes times that count milliseconds as such, unless they are too short for anything',
-    conf: 'location /a { circuit_breaker_threshold 5; circuit_breaker_timeout 1000; health_probe http://127.0.0.1/; health_probe_timeout 500; health_probe_interval 5; health_probe_slow_start 0; }',
+    conf: 'location /a { circuit_breaker_threshold 5; circuit_breaker_timeout 100; health_probe http://127.0.0.1/; health_probe_timeout 500; health_probe_interval 5; health_probe_slow_start 0; }',
     says: ['"health_probe_interval 5" means 5 milliseconds; did you mean "5s"?'],
   },
 ];

@@ -52,7 +52,13 @@ const secrets: readonly { written: string; shown: string }[] = [
   { written: 'set $cache_key topsecret', shown: 'set $cache_key topsecret' },
   { written: 'dbrest_setting mail topsecret', shown: 'dbrest_setting mail ***' },
   { written: 'dbrest_setting jwt_exp 3600', shown: 'dbrest_setting jwt_exp 3600' },
-  { written: 'dbrest_setting signing_key 12345678', shown: 'dbrest_setting signing_key ***' },
+  { written: 'dbrest_setting debug on', shown: 'dbrest_setting debug on' },
+  { written: 'dbrest_setting maxRows 100', shown: 'dbrest_setting maxRows 100' },
+  ...['signing_key', 'smtpPassword', 'api_key_v2', 'pass', 'otp', 'tokenSecret', 'pinCode'].map((name) => ({
+    written: `dbrest_setting ${name} 12345678`,
+    shown: `dbrest_setting ${name} ***`,
+  })),
+  { written: 'dbrest_setting webhook https://s3cr3t.example', shown: 'dbrest_setting webhook ***' },
   {
     written: 'secure_link $arg_a; secure_link_md5 "$uri topsecret"',
     shown: 'secure_link $arg_a; secure_link_md5 "***"',

@@ -12,7 +12,7 @@ const NOWHERE: Router = {
   rehearse: () => Promise.resolve(ONLY_PLACE),
 };
 /** The one location of such a test. */
-export const ONLY_PLACE = { place: 'test:1', path: '/api/' };
+export const ONLY_PLACE = { place: 'test:1', path: '/api/', servedBy: 'dbrest' };
 
 /** The connection rules of a configuration without directives. */
 export const CONNECTION: ConnectionRules = {

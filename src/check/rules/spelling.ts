@@ -45,7 +45,7 @@ function* timeProblems({ name }: DirectiveNode, word: Word): Iterable<Problem> {
 
 /** Directives of nginz whose numbers without a unit are milliseconds, with times that nobody means. */
 const SHORTEST_MS: ReadonlyMap<string, number> = new Map([
-  ['circuit_breaker_timeout', 1000],
+  ['circuit_breaker_timeout', 100],
   ['dynamic_upstreams_refresh', 100],
   ['health_probe_interval', 100],
   ['health_probe_timeout', 100],

@@ -31,6 +31,8 @@ beforeAll(async () => {
        location ~ ^/beside/rpc/opened { return 404; }
        location /methods/ { ${serve} limit_except GET POST { deny all; } }
        location /condition/ { ${serve} if ($request_method = DELETE) { return 405; } }
+       location /elsewhere/ { ${serve} if ($request_method = DELETE) { proxy_pass http://127.0.0.1:1; } }
+       location /others/ { ${serve} limit_except GET POST { proxy_pass http://127.0.0.1:1; } }
        location /password/ { ${serve} location /password/secrets { ${serve} auth_basic here; auth_basic_user_file users; } }
        location /renamed/secrets { deny all; }
        location /renamed/ { rewrite ^/renamed/(.*)$ /inner/$1 last; }
@@ -72,6 +74,9 @@ const cases: [it: string, base: string, asked: Asked, alone: number, within: 'se
   ['a method that "limit_except" denies', '/methods', remove, 403, 'refused'],
   ['a method that an "if" refuses', '/condition', remove, 405, 'refused'],
   ['a method that an "if" does not refuse', '/condition', read('items'), 200, 'served'],
+  ['a method that an "if" sends elsewhere', '/elsewhere', remove, 502, 'refused'],
+  ['a method that an "if" leaves', '/elsewhere', read('items'), 200, 'served'],
+  ['a method that "limit_except" sends elsewhere', '/others', remove, 502, 'refused'],
   ['rows that take a password', '/password', read('secrets'), 401, 'refused'],
   ['rows of a location that is renamed', '/renamed', read('items'), 200, 'served'],
   ['rows that are denied before they are renamed', '/renamed', read('secrets'), 403, 'refused'],

@@ -139,11 +139,10 @@ export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Pro
 
 /** `line:column` of a character; PostgreSQL counts characters from 1, in the whole text of a query. */
 function lineAndColumn(text: string, position: number): string {
-  const lines = [...text]
-    .slice(0, position - 1)
-    .join('')
-    .split('\n');
-  return `${lines.length}:${[...(lines.at(-1) ?? '')].length + 1}`;
+  const before = Array.from(text).slice(0, position - 1);
+  const lineStart = before.lastIndexOf('\n') + 1;
+  const line = before.filter((character) => character === '\n').length + 1;
+  return `${line}:${before.length - lineStart + 1}`;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -158,7 +158,8 @@ export async function checkServedHere(x: Exchange, { place, path }: LocationFact
   alone.internalRedirects = 0;
   alone.isOriginalUri = true;
   const met = await x.rules.router.rehearse(alone);
-  if (met?.place !== place || met.path !== path) throw notServedHere(alone.done ? alone.status : undefined);
+  if (met?.place !== place || met.path !== path || met.servedBy !== 'dbrest')
+    throw notServedHere(alone.done ? alone.status : undefined);
 }
 
 function inherited(headers: readonly string[]): readonly string[] {
