@@ -60,8 +60,14 @@ export interface Setting {
 }
 
 const KEYED = /^\s*([A-Za-z][\w.-]*)\s*=\s*(.*)$/;
-const VARIABLE = /^\s*(?:-\s*|export\s+)?["']?PGRST_([A-Za-z0-9_]+)["']?\s*[=:]\s*(.*)$/;
+const VARIABLE = /^\s*(?:-\s*|export\s+)?(["']?)PGRST_([A-Za-z0-9_]+)(["']?)\s*([=:])\s*(.*)$/;
 const APP = 'APP_SETTINGS_';
+/** A variable in YAML: its value may go on in lines that are indented more. */
+const YAML_ITEM = /^\s*(?:-|["']?PGRST_\w+["']?\s*:)/;
+/** What stands in YAML in place of a value that is elsewhere: nothing, a block scalar, an anchor, an alias or a tag. */
+const YAML_ELSEWHERE = /^(?:[|>][-+\d]*\s*)?(?:#.*)?$|^[&*!]\S/;
+/** What may follow a quoted value. */
+const END = /^\s*[;,]?\s*(?:#.*)?$/;
 
 /** What a text says, with the numbers of other lines, without their text because it may be a secret. */
 interface ReadSettings {
@@ -79,41 +85,59 @@ interface ReadSettings {
 export function readSettings(text: string): ReadSettings {
   const settings = new Map<string, Setting>();
   const strange: number[] = [];
-  const lines = text.split(/\r?\n/);
-  for (const [at, line] of lines.entries()) {
-    if (/^\s*(?:#.*)?$/.test(line)) continue;
-    const setting = readVariable(line) ?? readKeyed(line);
+  const lines = text
+    .split(/\r?\n/)
+    .map((line, at) => ({ line, number: at + 1 }))
+    .filter(({ line }) => !/^\s*(?:#.*)?$/.test(line));
+  for (const [at, { line, number }] of lines.entries()) {
+    const setting = isContinued(line, lines[at + 1]?.line)
+      ? undefined
+      : (readVariable(line) ?? readKeyed(line));
     if (setting) settings.set(setting.key, setting);
-    else if (!/^\s*[\w-]+:\s*$/.test(line)) strange.push(at + 1);
+    else if (VARIABLE.test(line) || !/^\s*[\w-]+:\s*$/.test(line)) strange.push(number);
   }
-  const isList = [...settings.values()].some(({ variable }) => variable !== undefined);
-  const broken = strange.find((number) => !isList || lines[number - 1]?.includes('PGRST_'));
+  const isList = lines.some(({ line }) => VARIABLE.test(line));
+  const variables = new Set(lines.flatMap(({ line, number }) => (line.includes('PGRST_') ? number : [])));
+  const broken = strange.find((number) => !isList || variables.has(number));
   return { settings: [...settings.values()], strange, broken };
 }
 
+/** Whether the value of a variable goes on in the next line. */
+function isContinued(line: string, next = ''): boolean {
+  if (!VARIABLE.test(line)) return false;
+  return line.endsWith('\\') || (YAML_ITEM.test(line) && next.search(/\S/) > line.search(/\S/));
+}
+
+/** `undefined` if the line has no variable, or not its whole value. */
 function readVariable(line: string): Setting | undefined {
-  const [, name, rest = ''] = VARIABLE.exec(line) ?? [];
+  const [, opening = '', name, closing, sign, rest = ''] = VARIABLE.exec(line) ?? [];
   if (name === undefined) return undefined;
+  // Compose and shells may quote a whole item: - "PGRST_DB_URI=postgres://..."
+  const isQuotedWhole = opening !== '' && closing === '';
+  if (!isQuotedWhole && sign === ':' && YAML_ELSEWHERE.test(rest)) return undefined;
+  const value = unquoted(isQuotedWhole ? opening + rest : rest);
+  // export PGRST_DB_POOL=1 PGRST_DB_MAX_ROWS=2
+  if (value === undefined || /\sPGRST_\w+=/.test(value)) return undefined;
   const key = name.startsWith(APP)
     ? `app.settings.${name.slice(APP.length)}`
     : name.toLowerCase().replaceAll('_', '-');
-  // Compose may quote a whole item: - "PGRST_DB_URI=postgres://..."
-  const isQuotedWhole = /^\s*-\s*["']/.test(line);
-  const value = isQuotedWhole ? rest.replace(/["']\s*$/, '') : unquoted(rest);
   return { key, value, variable: `PGRST_${name}` };
 }
 
 function readKeyed(line: string): Setting | undefined {
   const [, key, rest = ''] = KEYED.exec(line) ?? [];
-  return key === undefined ? undefined : { key, value: unquoted(rest) };
+  // PostgREST reads a value that stands in the next line.
+  if (key === undefined || /^(?:#.*)?$/.test(rest) || key.startsWith('PGRST_')) return undefined;
+  const value = unquoted(rest);
+  return value === undefined ? undefined : { key, value };
 }
 
-/** The value of `"…"` with escapes, of `'…'`, or of a bare word before a comment. */
-function unquoted(text: string): string {
-  const [, double] = /^"((?:[^"\\]|\\.)*)"/s.exec(text) ?? [];
-  if (double !== undefined) return double.replace(/\\(.)/gs, '$1');
-  const [, single] = /^'([^']*)'/.exec(text) ?? [];
-  return single ?? text.replace(/\s+#.*$/, '').trim();
+/** The value of `"…"` with escapes, of `'…'`, or of a bare word before a comment; `undefined` if its quote does not end it. */
+function unquoted(text: string): string | undefined {
+  if (!/^["']/.test(text)) return text.replace(/\s+#.*$/, '').trim();
+  const [whole = '', double, single] = /^"((?:[^"\\]|\\.)*)"|^'([^']*)'/s.exec(text) ?? [];
+  if (whole === '' || !END.test(text.slice(whole.length))) return undefined;
+  return double === undefined ? single : double.replace(/\\(.)/gs, '$1');
 }
 
 /** Whether a text looks like a configuration of PostgREST. */

@@ -99,6 +99,18 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
     stderr: /^gw: "variables" has an invalid setting in line 2\n$/,
   },
   {
+    it: 'with a quote that does not end in its line',
+    args: ['unclosed'],
+    code: 1,
+    stderr: /^gw: "unclosed" has an invalid setting in line 2\n$/,
+  },
+  {
+    it: 'with a value in the next line',
+    args: ['next'],
+    code: 1,
+    stderr: /^gw: "next" has an invalid setting in line 2\n$/,
+  },
+  {
     it: 'of an unknown program',
     args: ['--from', 'kong', 'other'],
     code: 2,
@@ -106,12 +118,45 @@ const refused: readonly { it: string; args: readonly string[]; code: number; std
   },
 ];
 
+/** Lines of settings whose values are elsewhere, or not whole. */
+const elsewhere: readonly string[] = [
+  'PGRST_DB_PRE_REQUEST: >-\n    check',
+  'PGRST_DB_PRE_REQUEST: >\n    check',
+  'PGRST_DB_PRE_REQUEST: |\n    check',
+  '"PGRST_DB_PRE_REQUEST": |-  # why\n    check',
+  'PGRST_DB_MAX_ROWS:\n    100',
+  'PGRST_DB_MAX_ROWS: # why\n    100',
+  'PGRST_DB_MAX_ROWS: *rows',
+  'PGRST_DB_MAX_ROWS: &rows 100',
+  'PGRST_DB_SCHEMAS: api,\n    private',
+  '- PGRST_DB_SCHEMAS=api,\n    private',
+  '- "PGRST_DB_PRE_REQUEST=check',
+  'export PGRST_DB_PRE_REQUEST="check',
+  "PGRST_DB_PRE_REQUEST='check",
+  "PGRST_DB_PRE_REQUEST='check''it'",
+  'PGRST_DB_SCHEMAS=api,\\\nprivate',
+  'export PGRST_DB_POOL=1 PGRST_DB_MAX_ROWS=2',
+  'export PGRST_DB_POOL="1" PGRST_DB_MAX_ROWS=2',
+];
+
+const runElsewhere = firstAsProgram();
+for (const setting of elsewhere) {
+  test(`gw import refuses ${JSON.stringify(setting)}, whose value does not stand in its line`, async (t) => {
+    const source = `image: postgrest\nenvironment:\n  PGRST_DB_URI: postgres://h/d # it\n  ${setting}\n`;
+    const said = await runElsewhere(directoryWith(t, { source }), ['import', 'source']);
+    const stderr = 'gw: "source" has an invalid setting in line 4\n';
+    expect(said).toEqual({ code: 1, stdout: '', stderr });
+  });
+}
+
 const runRefused = firstAsProgram();
 for (const { it, args, code, stderr } of refused) {
   test(`gw import of a file ${it} ends with ${code}`, async (t) => {
     const dir = directoryWith(t, {
       other: 'listen 80;\n',
       broken: 'db-uri = "postgres://h/d"\njwt-secret "top secret\n',
+      unclosed: 'db-uri = "postgres://h/d"\njwt-secret = "top secret\n',
+      next: 'db-uri = "postgres://h/d"\ndb-max-rows =\n  100\n',
       variables: 'PGRST_DB_URI: postgres://h/d\n- PGRST_JWT_SECRET "top secret\n',
     });
     const said = await runRefused(dir, ['import', ...args]);
