@@ -9,6 +9,7 @@ import {
   type WireClient,
   withClient as withServer,
 } from '../../../postgres/index.ts';
+import { systemFailure } from '../../../system/index.ts';
 import { type DbrestPass, DEFAULT_EMBEDDED_DIR, SCHEMA_CHANNELS } from '../directives/index.ts';
 import { Listener } from '../database/index.ts';
 import { openSession, type Session } from '../session/index.ts';
@@ -107,7 +108,10 @@ export interface StartedServer {
 
 /** Starts an embedded server unless it is running. Throws a `NotThereError` rather than make a database. */
 export async function startThere(dataDir: string): Promise<StartedServer> {
-  await access(join(dataDir, 'PG_VERSION')).catch((cause: unknown) => {
+  await access(join(dataDir, 'PG_VERSION')).catch((cause: NodeJS.ErrnoException) => {
+    // Elsewhere, for example where its directory may not be read, the database may well exist.
+    if (cause.code !== 'ENOENT' && cause.code !== 'ENOTDIR')
+      throw new Error(systemFailure('access', join(dataDir, 'PG_VERSION'), cause), { cause });
     const instead = 'a start of the gateway makes it';
     throw new NotThereError(`the embedded database "${dataDir}" is not there yet: ${instead}`, { cause });
   });
