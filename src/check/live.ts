@@ -1,5 +1,5 @@
 import type { ClusterPlan } from '../cluster/index.ts';
-import type { BlockView } from '../config/index.ts';
+import type { BlockView, Context } from '../config/index.ts';
 import type { AnyModule, CheckedConfig, LiveProblem, LiveScope } from '../contract/index.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { ConfigOfModules } from './exposure.ts';
@@ -8,6 +8,17 @@ import { findingFor } from './review.ts';
 
 /** Longest time for one database or store. */
 const TIMEOUT_MS = 5_000;
+
+/** The contexts whose directives may name a database, a store or a log, whether or not a location inherits them. */
+const ASKED: readonly Context[] = [
+  'main',
+  'http',
+  'cluster',
+  'server',
+  'location',
+  'location if',
+  'limit_except',
+];
 
 /** The findings of the databases and stores of a configuration. All are asked at once, each target once. */
 export async function liveFindings(
@@ -18,7 +29,7 @@ export async function liveFindings(
   const shared = liveScope(config, answers);
   const seen = new Set<object>();
   const asked: Promise<readonly Finding[]>[] = [];
-  for (const block of config.blocks('cluster', 'server', 'location', 'location if')) {
+  for (const block of config.blocks(...ASKED)) {
     const cluster = clusters.find(({ name }) => block.context === 'cluster' && block.args === name);
     const scope: LiveScope = { ...shared, cluster };
     for (const module of config.modules) {

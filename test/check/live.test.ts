@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,8 +82,8 @@ const LIVE: ReadonlySet<string> = new Set(RULES.flatMap(({ live, id }) => (live 
 const met = new Set<string>();
 
 /** The findings that `--live` adds, as `GW650 message`. */
-async function found(server: string, http = ''): Promise<readonly string[]> {
-  const text = `http { ${http} server { listen 127.0.0.1:8080; ${server} } }`;
+async function found(server: string, http = '', main = ''): Promise<readonly string[]> {
+  const text = `${main} http { ${http} server { listen 127.0.0.1:8080; ${server} } }`;
   const loaded = load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text });
   expect(loaded.report.faults).toEqual([]);
   const findings = await check(loaded, { live: true });
@@ -94,6 +94,14 @@ async function found(server: string, http = ''): Promise<readonly string[]> {
 const rest = (dsn: string, more = 'dbrest_schemas closed; dbrest_anon_role anon;'): string =>
   `location /api/ { dbrest_pass ${dsn}; ${more} }`;
 
+/** A directory that root cannot read either. */
+function loop(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-live-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  symlinkSync('loop', join(dir, 'loop'));
+  return join(dir, 'loop');
+}
+
 const as = (user: string): string => db.dsn.replace('authenticator', user);
 
 const databases: readonly { it: string; conf: () => string; says: readonly string[] }[] = [
@@ -102,6 +110,15 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     it: 'is the embedded one, which is not there yet',
     conf: () => rest('embedded:/nowhere'),
     says: ['GW661 the embedded database "/nowhere" is not there yet, and was not asked'],
+  },
+  {
+    it: 'is the embedded one, whose directory cannot be read',
+    conf: () => rest(`embedded:${loop()}`),
+    says: [
+      expect.stringMatching(
+        /^GW656 .*: access\(\) ".*\/loop\/PG_VERSION" failed \(40: Too many levels of symbolic links\)$/,
+      ) as string,
+    ],
   },
   {
     it: 'is logged in to as a superuser',
@@ -207,6 +224,13 @@ test('the name of a syslog server that has no address is reported where it stand
     line('access_log', '127.0.0.1') + line('access_log', 'logs.invalid') + line('error_log', 'localhost');
   expect(await found(logs)).toEqual(['GW913 host not found in syslog server "logs.invalid"']);
   expect(await found(line('error_log', 'logs.invalid'))).toHaveLength(1);
+  const own = 'error_log stderr;';
+  const limited = `location / { limit_except GET { deny all; ${line('access_log', 'logs.invalid')} } }`;
+  expect(await found(limited)).toHaveLength(1);
+  expect(await found('', own, line('error_log', 'logs.invalid'))).toHaveLength(1);
+  expect(await found(own, line('error_log', 'logs.invalid'))).toHaveLength(1);
+  const twice = 'server { listen 127.0.0.1:8081; }';
+  expect(await found('', `${line('error_log', 'logs.invalid')} ${twice}`)).toHaveLength(1);
 });
 
 test('a database that cannot be reached hides no other, and its password does not show', async () => {
