@@ -52,7 +52,7 @@ interface Scope {
   share<T>(key: string, open: () => T, close: (resource: T) => void | Promise<void>): T;
 }
 
-/** How connections are used. */
+/** The way in which connections are used. */
 interface Use {
   /** Connections of different protocols are never shared. */
   readonly protocol: string;

@@ -26,7 +26,7 @@ export interface Compression {
   readonly measure: ((inBytes: number, outBytes: number) => void) | undefined;
 }
 
-/** Gives a transform that compresses one body. */
+/** Returns a transform that compresses one body. */
 export function compressor(compression: Compression): BodyTransform {
   const { codec, lengthBytes } = compression;
   return lengthBytes > codec.quickBytes ? new Packing(compression) : new QuickPacking(compression);

@@ -1,6 +1,6 @@
 import { stateKey } from './request-state.ts';
 
-/** How a page writes times, given in milliseconds since the epoch. */
+/** The formats in which a page shows times, given in milliseconds since the epoch. */
 interface DateFormat {
   local(ms: number): string;
   gmt(ms: number): string;

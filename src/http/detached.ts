@@ -64,7 +64,7 @@ const NOTHING = Buffer.alloc(0);
 
 interface Detaching {
   readonly receiver?: ResponseReceiver;
-  /** What differs from the rules of the origin. */
+  /** The rules that differ from those of the origin. */
   readonly rules?: Partial<ResponseRules>;
   /** Instead of the request headers of the origin: name, value, … */
   readonly headers?: readonly string[];
@@ -75,7 +75,7 @@ interface Detaching {
 }
 
 /**
- * Copies a request, without its body, for work that goes on after its response, or that has a response of its own. The copy
+ * Copies a request, without its body, for work that continues after its response or has a response of its own. The copy
  * is in the same location, with the same variables, captures and states of modules; it is not logged.
  */
 export function detachedFrom(

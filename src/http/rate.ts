@@ -40,7 +40,7 @@ export function throttled(
   return new ThrottledStream(stream, { rate, headDebt, isGone: () => x.aborted });
 }
 
-/** How a response is throttled. */
+/** The settings by which a response is throttled. */
 interface Throttling {
   readonly rate: Rate;
   /** Bytes of the head, which delay the body. */

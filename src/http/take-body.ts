@@ -16,7 +16,7 @@ interface RequestWithBody {
   refuseBody(): void;
 }
 
-/** How to read a body: in pieces if there is a receiver. */
+/** The options for reading a body. If there is a receiver, it is read in pieces. */
 interface TakeBodyOptions {
   readonly limitBytes?: number | undefined;
   readonly receive?: PieceReceiver | undefined;

@@ -13,8 +13,8 @@ import { namedFile } from '../../http/index.ts';
 import { readerOf, systemReason } from '../../system/index.ts';
 
 /**
- * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time because the
- * process that serves requests may not have the right to read it.
+ * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time,
+ * because the process that serves requests may not have the right to read it.
  */
 function loadedFile(what: string, takesVariables = false): ArgReader<LoadedFile> {
   return readers.oneWord('file', (word, scope) => {
