@@ -14,7 +14,7 @@ function addEditing(gw: Command): void {
     .description('serve editors: the language server protocol on standard input and output')
     .option('--stdio', 'accepted because some editors pass it; gw lsp uses standard input and output anyway')
     .action(async () => {
-      await (await import('../src/lsp/index.ts')).serveLanguage();
+      await (await import('../src/tools/lsp/index.ts')).serveLanguage();
     });
 }
 
@@ -114,7 +114,7 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
-      const { reference } = await import('../src/lookups.ts');
+      const { reference } = await import('../src/tools/lookups.ts');
       process.stdout.write(reference());
     });
   gw.command('version')

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type ConfigTree, type DirectiveNode, formatFaults, placeText } from '../grammar/index.ts';
-import { directives } from '../src/lookups.ts';
+import { directives } from '../src/tools/lookups.ts';
 import { load } from '../src/pipeline.ts';
 import { VERSION } from '../src/version.ts';
 import { packageRoot } from './examples.ts';

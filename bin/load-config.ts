@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { formatFaults } from '../grammar/index.ts';
-import type { RestLocation } from '../src/lookups.ts';
+import type { RestLocation } from '../src/tools/lookups.ts';
 import { load, type Loaded } from '../src/pipeline.ts';
 import { sourceOf } from './options.ts';
 import { visible } from './terminal.ts';

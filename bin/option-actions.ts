@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { formatFault, formatFaults, type PrintOptions, takesColor } from '../grammar/index.ts';
-import { dump, checkPolicyOf, MODULE_NAMES, tree } from '../src/lookups.ts';
+import { dump, MODULE_NAMES, tree } from '../src/tools/lookups.ts';
 import { accountFault, readPidFile } from '../src/master/index.ts';
-import { check, type Finding, load, type Loaded } from '../src/pipeline.ts';
+import { check, checkPolicyOf, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { type Options, type Signal, sourceOf } from './options.ts';
 
 /**

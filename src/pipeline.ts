@@ -1,28 +1,29 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import { type ConfigTree, type Glob, loadTree, type ReadFile, Report } from '../grammar/index.ts';
-import type { Catalogue, Finding, Review, ReviewOptions } from './check/index.ts';
+import { type ConfigTree, type Glob, loadTree, placeOf, type ReadFile, Report } from '../grammar/index.ts';
+import type { Catalogue, Finding, Review, ReviewOptions } from './tools/check/index.ts';
 import { type CompiledGateway, compileGateway } from './compile/index.ts';
 import {
   bind,
   type BoundConfig,
   type Compat,
   compatOf,
+  maskedFiles,
   refusalOf,
   Registry,
   secretSpans,
   skippingAdvice,
 } from './config/index.ts';
-import type { MasterScope, WorkerScope } from './contract/index.ts';
-import type { Account, Question } from './explain/index.ts';
+import type { ConfigText, CoreConfig, LoadFault, MasterScope, WorkerScope } from './contract/index.ts';
+import type { Account, Question } from './tools/explain/index.ts';
 import { MODULES } from './modules/index.ts';
 import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
 import { beginReading } from './system/index.ts';
 import { VERSION } from './version.ts';
 
-export type { Catalogue, Finding } from './check/index.ts';
+export type { Catalogue, Finding } from './tools/check/index.ts';
 export type { GatewayPlan, LocalAddress } from './plan/index.ts';
-/** For `lookups.ts` only. */
+/** For `tools/lookups.ts` only. */
 export * as modules from './modules/index.ts';
 export { type dbrestTools, loadDbrestTools } from './modules/index.ts';
 
@@ -130,6 +131,41 @@ function readTree(
   });
 }
 
+/**
+ * Returns how a start treats findings: from which severity on they refuse the configuration, and whether they are
+ * logged.
+ */
+export function checkPolicyOf({ bound }: Loaded): {
+  readonly refuses: 'error' | 'warning' | undefined;
+  readonly logs: boolean;
+} {
+  const block = bound?.main.children.find(({ context }) => context === 'check');
+  const fieldOf = (name: keyof CoreConfig): unknown => block?.own.get('core')?.get(name)?.value;
+  const refuse = fieldOf('checkRefuse');
+  return {
+    refuses: refuse === 'error' || refuse === 'warning' ? refuse : undefined,
+    logs: fieldOf('checkLog') !== false,
+  };
+}
+
+/** Returns the files as read, with secrets masked, and the faults of the load. */
+export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
+  return {
+    files: read ? maskedFiles(read, new Registry(MODULES)) : [],
+    findings: loadFaults(report),
+  };
+}
+
+/** Returns the faults of a load as data. */
+export function loadFaults({ faults }: Report): readonly LoadFault[] {
+  return faults.map(({ severity, message, span, hint }) => ({
+    severity,
+    message,
+    ...(hint !== undefined && { hint }),
+    ...(span && { place: placeOf(span) }),
+  }));
+}
+
 /** Returns the faults of a load and the findings of the rules, in file order, except those that comments suppress. */
 export async function check(loaded: Loaded, options?: ReviewOptions): Promise<readonly Finding[]> {
   return (await review(loaded, options)).findings;
@@ -143,7 +179,7 @@ export async function review(
   { plan, report, tree, bound }: Loaded,
   options?: ReviewOptions,
 ): Promise<Review> {
-  const { checkedConfig, liveFindings, review: reviewed } = await import('./check/index.ts');
+  const { checkedConfig, liveFindings, review: reviewed } = await import('./tools/check/index.ts');
   const registry = new Registry(MODULES);
   const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES });
   const catalogue = await ruleCatalogue();
@@ -154,7 +190,7 @@ export async function review(
 
 /** Returns all rules of `gw check`. The modules' rules are imported on first use. */
 export async function ruleCatalogue(): Promise<Catalogue> {
-  const { Catalogue: Rules } = await import('./check/index.ts');
+  const { Catalogue: Rules } = await import('./tools/check/index.ts');
   return Rules.of(MODULES);
 }
 
@@ -167,7 +203,7 @@ export async function explain(
   question: Question,
 ): Promise<{ account: Account; print: (options: { color: boolean }) => string } | string> {
   if (!plan || !tree || !bound) throw new Error('a configuration that does not load cannot be explained');
-  const explaining = await import('./explain/index.ts');
+  const explaining = await import('./tools/explain/index.ts');
   const registry = new Registry(MODULES);
   const account = await explaining.explain(question, { plan, tree, bound, registry, modules: MODULES });
   if (typeof account === 'string') return account;

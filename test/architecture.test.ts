@@ -98,8 +98,26 @@ const broken: readonly {
   {
     rule: 'imports point one way',
     it: 'the rules of a module import the engine of the check',
-    files: { 'src/modules/kv/rules.ts': `import { isOpen } from '../../check/index.ts';` },
-    says: ['src/modules/kv/rules.ts:1 imports src/check/index.ts: "modules" may not import "check"'],
+    files: { 'src/modules/kv/rules.ts': `import { isOpen } from '../../tools/check/index.ts';` },
+    says: ['src/modules/kv/rules.ts:1 imports src/tools/check/index.ts: "modules" may not import "check"'],
+  },
+  {
+    rule: 'what serves imports no tool',
+    it: 'the pipeline, the master or a module imports one at once',
+    files: {
+      'bin/check.ts': `import { review } from '../src/tools/check/index.ts';`,
+      'src/tools/lsp/a.ts': `import { nameOf } from '../lookups.ts';`,
+      'src/pipeline.ts': `import type { Finding } from './tools/check/index.ts';
+        export const check = () => import('./tools/check/index.ts');
+        export { explain } from './tools/explain/index.ts';`,
+      'src/master/a.ts': `import type { Finding } from '../tools/check/index.ts';`,
+      'src/modules/kv/a.ts': `export const check = () => import('../../tools/check/index.ts');`,
+    },
+    says: [
+      'src/pipeline.ts:3 imports src/tools/explain/index.ts: only commands import tools, and the pipeline lazily',
+      'src/master/a.ts:1 imports src/tools/check/index.ts: only commands import tools, and the pipeline lazily',
+      'src/modules/kv/a.ts:1 imports src/tools/check/index.ts: only commands import tools, and the pipeline lazily',
+    ],
   },
   {
     rule: 'the rules of a module are read when a check asks for them',

@@ -7,7 +7,7 @@ import {
   reportOf,
   tallyOf,
   tallyText,
-} from '../../src/check/index.ts';
+} from '../../src/tools/check/index.ts';
 import { VERSION } from '../../src/version.ts';
 import { patchOf, replaceFile } from '../replace-file.ts';
 import { failureText } from '../terminal.ts';

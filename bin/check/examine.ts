@@ -7,7 +7,7 @@ import {
   judgesFragments,
   type Review,
   type SuppressedFinding,
-} from '../../src/check/index.ts';
+} from '../../src/tools/check/index.ts';
 import { type ConfigSource, load, review } from '../../src/pipeline.ts';
 import { inEncodingOf, replaceFile } from '../replace-file.ts';
 import { failureText } from '../terminal.ts';

@@ -9,9 +9,9 @@ import {
   readFileBytes,
   type Source,
 } from '../../grammar/index.ts';
-import { contextOf, innermost, wholeAround } from '../../src/check/index.ts';
+import { contextOf, innermost, wholeAround } from '../../src/tools/check/index.ts';
 import type { Context } from '../../src/config/index.ts';
-import { directiveTable } from '../../src/lookups.ts';
+import { directiveTable } from '../../src/tools/lookups.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
 import { failureText } from '../terminal.ts';
 import { sourceOf } from '../options.ts';

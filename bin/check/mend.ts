@@ -1,5 +1,11 @@
 import { placeOf, type Source } from '../../grammar/index.ts';
-import { type Finding, type Mendable, mendableAtOnce, mended, type Review } from '../../src/check/index.ts';
+import {
+  type Finding,
+  type Mendable,
+  mendableAtOnce,
+  mended,
+  type Review,
+} from '../../src/tools/check/index.ts';
 import { type Examination, examine, type Texts } from './examine.ts';
 import type { Input } from './inputs.ts';
 

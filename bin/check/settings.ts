@@ -7,7 +7,7 @@ import {
   FRAGMENT_CONTEXTS,
   isFormat,
   type ReviewOptions,
-} from '../../src/check/index.ts';
+} from '../../src/tools/check/index.ts';
 
 /** The options of `gw check` from commander. */
 export interface CheckCommandOptions {

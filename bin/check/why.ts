@@ -1,6 +1,6 @@
 import { type DirectiveFacts, nearest, refusalOf } from '../../src/config/index.ts';
 import type { Example, MadeFile, Rule } from '../../src/contract/index.ts';
-import { directives, type VariableFacts, variables } from '../../src/lookups.ts';
+import { directives, type VariableFacts, variables } from '../../src/tools/lookups.ts';
 import { type Catalogue, ruleCatalogue } from '../../src/pipeline.ts';
 import { columns, fail } from '../terminal.ts';
 

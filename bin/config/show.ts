@@ -11,7 +11,7 @@ import {
   routes,
   type VariableFacts,
   variables,
-} from '../../src/lookups.ts';
+} from '../../src/tools/lookups.ts';
 import { explain as account } from '../../src/pipeline.ts';
 import { columns, fail, visible } from '../terminal.ts';
 import { choosePlace, type ConfigOptions, loadConfig, type RestOptions } from '../load-config.ts';

@@ -1,4 +1,4 @@
-import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/lookups.ts';
+import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/tools/lookups.ts';
 import { failureText, readText, visible } from '../terminal.ts';
 import { choosePlace, loadConfig, type RestOptions } from '../load-config.ts';
 

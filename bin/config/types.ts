@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { loadDbrestTools } from '../../src/lookups.ts';
+import { loadDbrestTools } from '../../src/tools/lookups.ts';
 import { replaceFile } from '../replace-file.ts';
 import { fail, failureText, visible } from '../terminal.ts';
 import { openSource, type TypesSource, type TypesSourceOptions } from './types-source.ts';

@@ -1,5 +1,5 @@
 import { applySchema, type SchemaItem, schemaScript, schemaStatus } from '../../src/cluster/index.ts';
-import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/lookups.ts';
+import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/tools/lookups.ts';
 import { choosePlace, loadConfig, type RestOptions } from '../load-config.ts';
 import { columns, fail, visible } from '../terminal.ts';
 import { readSecret } from './secrets.ts';

@@ -1,7 +1,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { readers } from '../../src/config/index.ts';
-import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
+import { type dbrestTools, loadDbrestTools } from '../../src/tools/lookups.ts';
 import { fail, visible } from '../terminal.ts';
 import { isOnStandardInput, readSecret, type SecretOptions } from './secrets.ts';
 

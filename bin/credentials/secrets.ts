@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
-import { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from '../../src/lookups.ts';
+import { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from '../../src/tools/lookups.ts';
 import { fail, failureText } from '../terminal.ts';
 
 /** The sources of a secret; the first that is set counts. */

@@ -1,4 +1,4 @@
-import { reachPurges } from '../../src/lookups.ts';
+import { reachPurges } from '../../src/tools/lookups.ts';
 import { columns, visible } from '../terminal.ts';
 import {
   callApi,

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request, type RequestOptions } from 'node:http';
 import { resolve } from 'node:path';
 import { formatFaults } from '../../grammar/index.ts';
-import { inventoryPath, reachEndpoint } from '../../src/lookups.ts';
+import { inventoryPath, reachEndpoint } from '../../src/tools/lookups.ts';
 import { type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
 import { sourceOf } from '../options.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { reachEvents } from '../../src/lookups.ts';
+import { reachEvents } from '../../src/tools/lookups.ts';
 import { visible } from '../terminal.ts';
 import {
   callControl,

@@ -1,4 +1,4 @@
-import { reachGroups } from '../../src/lookups.ts';
+import { reachGroups } from '../../src/tools/lookups.ts';
 import { columns, visible } from '../terminal.ts';
 import {
   callApi,

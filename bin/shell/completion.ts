@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { directives, MODULE_NAMES } from '../../src/lookups.ts';
+import { directives, MODULE_NAMES } from '../../src/tools/lookups.ts';
 import { type Catalogue, ruleCatalogue } from '../../src/pipeline.ts';
 import { exampleNames } from '../examples.ts';
 import {

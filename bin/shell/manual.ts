@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { directives, MODULE_NAMES, variables } from '../../src/lookups.ts';
+import { directives, MODULE_NAMES, variables } from '../../src/tools/lookups.ts';
 import { VERSION } from '../../src/version.ts';
 import { failureText } from '../terminal.ts';
 import { type CommandFacts, everyCommand, type OptionFacts, synopsis, wholeFacts } from './command-facts.ts';

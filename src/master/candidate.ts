@@ -2,8 +2,16 @@ import { deserialize, serialize } from 'node:v8';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { formatFaults, placeOf, takesColor } from '../../grammar/index.ts';
 import type { ConfigText, LoadFault } from '../contract/index.ts';
-import { configText, checkPolicyOf, loadFaults } from '../lookups.ts';
-import { check, type ConfigSource, type Finding, load, type Loaded } from '../pipeline.ts';
+import {
+  check,
+  checkPolicyOf,
+  configText,
+  type ConfigSource,
+  type Finding,
+  load,
+  type Loaded,
+  loadFaults,
+} from '../pipeline.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 
 /** Reports the findings that `refuse` of the `check` block turns into faults. Resolves to true if there are any. */

@@ -53,10 +53,10 @@ const HOMES: Readonly<Record<string, string>> = {
   'dns-packet': 'src/upstream/dns/',
   pkijs: 'src/worker/transport/node/ocsp/',
   asn1js: 'src/worker/transport/node/ocsp/',
-  'vscode-languageserver': 'src/lsp/',
-  'vscode-languageserver-textdocument': 'src/lsp/',
-  refa: 'src/check/',
-  scslre: 'src/check/',
+  'vscode-languageserver': 'src/tools/lsp/',
+  'vscode-languageserver-textdocument': 'src/tools/lsp/',
+  refa: 'src/tools/check/',
+  scslre: 'src/tools/check/',
 };
 
 /** Packages of data structures, which every folder may import. */
@@ -80,6 +80,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'no files import each other in a circle': (tree) =>
     cyclesOf(tree).map((cycle) => `${cycle.join(' → ')}: a circle`),
   'a module imports no other module': modulesAreApart,
+  'what serves imports no tool': toolsAreApart,
   'the rules of a module are read when a check asks for them': rulesAreLazy,
   'nothing is cast through unknown': noCastsThroughUnknown,
   'a folder is entered through its index.ts': foldersHaveOneEntry,
@@ -90,9 +91,9 @@ export const rules: Readonly<Record<string, Rule>> = {
   'private members are called #name': privateMembersAreNamed,
 };
 
-/** The layer of a file, or `modules`; `undefined` if its folder is not in the order. */
+/** The layer of a file, or `modules`; `undefined` if its folder is not in the order. Each tool is a layer of its own. */
 function layerOf(path: string): string | undefined {
-  const [, layer] = /^(?:src\/)?([^/.]+)/.exec(path) ?? [];
+  const [, layer] = /^(?:src\/)?(?:tools\/)?([^/.]+)/.exec(path) ?? [];
   const isKnown = layer === 'modules' || (LAYERS as readonly string[]).includes(layer ?? '');
   return isKnown ? layer : undefined;
 }
@@ -141,6 +142,15 @@ function modulesAreApart(tree: readonly SourceFile[]): string[] {
   });
 }
 
+/** Commands import the tools. The pipeline hands a loaded configuration to them, and reads their code when it does. */
+function toolsAreApart(tree: readonly SourceFile[]): string[] {
+  return eachImport(tree, ({ path }, { target, lazy, isType }) => {
+    if (!target.startsWith('src/tools/') || /^(bin|src\/tools)\//.test(path)) return undefined;
+    if (path === 'src/pipeline.ts' && (lazy || isType)) return undefined;
+    return 'only commands import tools, and the pipeline lazily';
+  });
+}
+
 /** A serving process needs no rules of `gw check`: only a module's definition may import them, and lazily. */
 function rulesAreLazy(tree: readonly SourceFile[]): string[] {
   return eachImport(tree, ({ path }, { target, lazy }) => {
@@ -184,16 +194,19 @@ function foldersHaveOneEntry(tree: readonly SourceFile[]): string[] {
   });
 }
 
+/** Folders of folders. */
+const OPEN: ReadonlySet<string> = new Set(['src/', 'src/tools/']);
+
 /** `src/a/`, `src/a/b/` for `src/a/b/c.ts`. */
 function foldersOf(path: string): string[] {
   const names = path.split('/').slice(0, -1);
-  return names.map((_, i) => `${names.slice(0, i + 1).join('/')}/`).filter((folder) => folder !== 'src/');
+  return names.map((_, i) => `${names.slice(0, i + 1).join('/')}/`).filter((folder) => !OPEN.has(folder));
 }
 
 /** A folder inside a layer or module needs no index if only that layer or module imports its files. */
 function hasEntry(folder: string, paths: ReadonlySet<string>): boolean {
   const needsIndex =
-    folder === 'src/modules/' || /^(bin|grammar|src\/[^/]+|src\/modules\/[^/]+)\/$/.test(folder);
+    folder === 'src/modules/' || /^(bin|grammar|src\/[^/]+|src\/(modules|tools)\/[^/]+)\/$/.test(folder);
   return needsIndex || paths.has(`${folder}index.ts`);
 }
 

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { type dbrestTools, loadDbrestTools } from '../../src/lookups.ts';
+import { type dbrestTools, loadDbrestTools } from '../../src/tools/lookups.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';

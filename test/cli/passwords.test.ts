@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { PASSWORD_SCHEMES } from '../../src/lookups.ts';
+import { PASSWORD_SCHEMES } from '../../src/tools/lookups.ts';
 import { GW, startGateway } from '../harness/gateway.ts';
 import { directoryWith, gw, gwWith } from './command.ts';
 

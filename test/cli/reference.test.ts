@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Registry } from '../../src/config/index.ts';
 import { MODULES } from '../../src/modules/index.ts';
-import { reference } from '../../src/lookups.ts';
+import { reference } from '../../src/tools/lookups.ts';
 import { directoryWith, gw } from './command.ts';
 
 const page = new URL('../../conf/reference.md', import.meta.url);

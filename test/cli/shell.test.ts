@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, test } from 'vitest';
 import { runCommand } from '../../bin/commands.ts';
-import { directives, variables } from '../../src/lookups.ts';
+import { directives, variables } from '../../src/tools/lookups.ts';
 import { directoryWith, runIn } from './command.ts';
 import { firstAsProgram } from './in-process.ts';
 import { ruleCatalogue } from '../../src/pipeline.ts';

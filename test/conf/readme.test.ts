@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatFaults } from '../../grammar/index.ts';
-import { FORMATS, reportOf } from '../../src/check/index.ts';
+import { FORMATS, reportOf } from '../../src/tools/check/index.ts';
 import { load, review } from '../../src/pipeline.ts';
 import { VERSION } from '../../src/version.ts';
 import { ROOT, textOf } from './files.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tree } from '../../src/lookups.ts';
+import { tree } from '../../src/tools/lookups.ts';
 import { load } from '../../src/pipeline.ts';
 
 const folder = join(import.meta.dirname, 'trees');

@@ -5,7 +5,7 @@ import type { LiveScope } from '../../../src/contract/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { probeDatabase } from '../../../src/modules/dbrest/probe/index.ts';
 import { readDsn } from '../../../src/postgres/index.ts';
-import { oldPostgres } from '../../check/live/old-postgres.ts';
+import { oldPostgres } from '../../tools/check/live/old-postgres.ts';
 
 const SCOPE: LiveScope = { timeoutMs: 300, once: (_key, ask) => ask(), upstream: () => undefined };
 

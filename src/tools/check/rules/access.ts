@@ -1,0 +1,232 @@
+import { type DirectiveNode, lineBefore } from '../../../../grammar/index.ts';
+import type { BlockView } from '../../../config/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  KEEP_OUT,
+  matchOf,
+  type Problem,
+  type Rule,
+} from '../../../contract/index.ts';
+import { authIn, isForAll, isAnyEnough } from '../access.ts';
+
+const returnBypassesAcl: Rule = {
+  id: 'GW308',
+  slug: 'return-bypasses-acl',
+  severity: 'error',
+  summary: '"return" responds before access is checked',
+  why: 'The rewrite phase comes before the access phase: "allow", "deny", "auth_basic" and "auth_request" of the same block are never reached.',
+  fix: 'Move the "return" to a location of its own that an inner "try_files" or "rewrite ... last" leads to, or serve a file.',
+  bad: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\nreturn 200 "for us only";' },
+  good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\ntry_files /page.html =404;' },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('return')) {
+      const asks = asking(block);
+      const [first] = asks;
+      if (!first || isRefusal(node)) continue;
+      yield {
+        at: node,
+        message: `"return" runs before "${first.name.value}": everybody gets the response`,
+        label: 'answers first',
+        related: asks.map(({ span }) => ({ span, label: 'never asked' })),
+      };
+    }
+  },
+};
+
+/** The access directives in the block itself; inherited ones may be meant for other locations. */
+function asking(block: BlockView): readonly DirectiveNode[] {
+  return block.own('deny', 'auth_basic', 'auth_request').filter(isAsking);
+}
+
+function isAsking({ args }: DirectiveNode): boolean {
+  return args[0] !== undefined && args[0].value !== 'off';
+}
+
+const returnBelowAccess: Rule = {
+  id: 'GW334',
+  slug: 'return-below-access',
+  severity: 'info',
+  summary: '"return" in a location of a server that has "deny" or asks for a password',
+  why: 'The rewrite phase comes before the access phase: a location with "return" responds without the checks of the server.',
+  fix: 'If everybody may have the response, say so in the location: "allow all", "auth_basic off". If not, serve a file.',
+  bad: {
+    text: 'auth_basic "staff";\nauth_basic_user_file staff;\nlocation = /version { return 200 "1.2.3"; }',
+  },
+  good: {
+    text: 'auth_basic "staff";\nauth_basic_user_file staff;\nlocation = /version { auth_basic off; return 200 "1.2.3"; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('return')) {
+      // A redirect tells nothing, and those to HTTPS or to another host are meant for everybody.
+      const tells = node.args.length === 2 && /^2\d\d$/.test(node.args[0]?.value ?? '');
+      if (!tells || !matchOf(block) || asking(block).length > 0) continue;
+      const asks = block.effective('deny', 'auth_basic', 'auth_request').filter(isAsking);
+      const [first] = asks;
+      if (!first) continue;
+      yield {
+        at: node,
+        message: `"return" runs before the "${first.name.value}" that holds here: everybody gets the response`,
+        related: asks.map(({ span }) => ({ span, label: 'never asked' })),
+      };
+    }
+  },
+};
+
+function isRefusal({ args }: DirectiveNode): boolean {
+  return /^[45]\d\d$/.test(args[0]?.value ?? '');
+}
+
+/** The directives that act together with `satisfy`. */
+const PARTS = ['satisfy', 'allow', 'deny', 'auth_basic', 'auth_request'] as const;
+
+const satisfyAnyOpen: Rule = {
+  id: 'GW310',
+  slug: 'satisfy-any-open',
+  severity: 'warning',
+  summary: '"satisfy any" beside "allow all": nobody is asked for a password',
+  why: 'One check that passes is enough, and "allow all" always passes.',
+  fix: 'Name the networks that need no password and end the list with "deny all".',
+  bad: {
+    in: 'location',
+    text: 'satisfy any;\nallow all;\nauth_basic "staff";\nauth_basic_user_file staff;',
+  },
+  good: {
+    in: 'location',
+    text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const block of config.blocksWith(...PARTS)) {
+      const everybody = block.effective('allow', 'deny').find(isForAll);
+      const [auth] = authIn(block);
+      if (!isAnyEnough(block) || everybody?.name.value !== 'allow' || !auth) continue;
+      yield {
+        at: everybody,
+        message: `"allow all" with "satisfy any" disables "${auth.name.value}"`,
+        related: [{ span: auth.span, label: 'never asked' }],
+      };
+    }
+  },
+};
+
+const authOffClosed: Rule = {
+  id: 'GW333',
+  slug: 'auth-off-closed',
+  severity: 'warning',
+  summary: '"auth_basic off" below "satisfy any" and a list of addresses opens nothing',
+  why: 'Without a password the list alone decides. Those who got in by their password before are refused now.',
+  fix: 'To open the location, say "allow all" there as well; to leave it to the list, say "satisfy all".',
+  bad: {
+    text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;\nlocation /public/ { auth_basic off; }',
+  },
+  good: {
+    text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;\nlocation /public/ { auth_basic off; allow all; }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, block } of config.uses('auth_basic')) {
+      const isOwn = block.own('satisfy', 'allow', 'deny').length > 0;
+      const [password] = block.outer?.effective('auth_basic') ?? [];
+      if (node.args[0]?.value !== 'off' || isOwn || !password || password.args[0]?.value === 'off') continue;
+      const closing = block.effective('deny').find(isForAll);
+      if (!closing || !isAnyEnough(block) || authIn(block).length > 0) continue;
+      yield {
+        at: node,
+        message: '"auth_basic off" lets nobody in whom "deny all" refuses: the addresses alone decide here',
+        hint: 'say "allow all" to open the location',
+        related: [{ span: closing.span, label: 'refuses' }],
+      };
+    }
+  },
+};
+
+/** Directives whose targets are called by the gateway only. */
+const ASKING = ['auth_request', 'mirror'] as const;
+
+const internalLeak: Rule = {
+  id: 'GW318',
+  slug: 'internal-leak',
+  severity: 'warning',
+  summary: 'a location for subrequests that everybody can call',
+  why: 'Whoever calls the location of "auth_request" or "mirror" directly talks to the service behind it, with headers of their own choice.',
+  fix: 'Add "internal" to the location.',
+  bad: {
+    text: 'location / { auth_request /auth; }\nlocation = /auth {\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  good: {
+    text: 'location / { auth_request /auth; }\nlocation = /auth {\n    internal;\n    proxy_pass http://127.0.0.1:9000;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const server of config.blocks('server')) {
+      const all = within(server);
+      const targets = targetsIn([...server.outward(), ...all]);
+      for (const block of all) {
+        const match = matchOf(block);
+        const path = match && 'path' in match ? match.path : '/';
+        const asking = targets.get(path);
+        // A fixed response reveals nothing.
+        const isFixed = block.own('return').length > 0 || configOf(block.level, 'core').internal;
+        if (path === '/' || !asking || !block.node || isFixed) continue;
+        yield leakProblem(block.node, asking);
+      }
+    }
+  },
+};
+
+function leakProblem(location: DirectiveNode, asking: DirectiveNode): Problem {
+  const path = location.args.at(-1);
+  const [first] = location.block ?? [];
+  return {
+    at: path?.span ?? location,
+    message: `location "${path?.value}" answers "${asking.name.value}" and everybody else: add "internal"`,
+    related: [{ span: asking.span, label: 'asks it' }],
+    ...(first && {
+      fix: {
+        title: 'add "internal": requests from outside get 404 then',
+        safe: false,
+        edits: [lineBefore(first, 'internal;')],
+      },
+    }),
+  };
+}
+
+function targetsIn(blocks: readonly BlockView[]): ReadonlyMap<string, DirectiveNode> {
+  return new Map(
+    blocks
+      .flatMap((block) => block.own(...ASKING))
+      .flatMap((node) => (node.args[0] ? [[node.args[0].value, node] as const] : [])),
+  );
+}
+
+function within(block: BlockView): readonly BlockView[] {
+  return [block, ...block.inner.flatMap(within)];
+}
+
+const statusExposed: Rule = {
+  id: 'GW315',
+  slug: 'status-exposed',
+  severity: 'warning',
+  summary: 'stub_status or metrics that everybody may read',
+  why: 'Numbers of requests, locations and upstreams tell strangers how the gateway is built and when it is weak.',
+  fix: 'Restrict access: allow and deny, a loopback address, a Unix socket.',
+  bad: { in: 'http', text: 'server { listen 80; location = /status { stub_status; } }' },
+  good: {
+    in: 'http',
+    text: 'server { listen 80; location = /status { allow 127.0.0.1; deny all; stub_status; } }',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node } of config.exposed('status-exposed')) {
+      const text = [node.name, ...node.args].map(({ value }) => value).join(' ');
+      yield { at: node, message: `"${text}" can be read by everybody`, hint: KEEP_OUT };
+    }
+  },
+};
+
+/** The rules about access: `allow`, `deny`, passwords, internal locations. */
+export const ACCESS_RULES: readonly Rule[] = [
+  returnBypassesAcl,
+  returnBelowAccess,
+  satisfyAnyOpen,
+  authOffClosed,
+  internalLeak,
+  statusExposed,
+];

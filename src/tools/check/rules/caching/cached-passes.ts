@@ -1,0 +1,139 @@
+import type { DirectiveNode } from '../../../../../grammar/index.ts';
+import { type BlockView, type ComplexValue, oncePer } from '../../../../config/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  headersSent,
+  matchOf,
+  nodesOf,
+  targetOf,
+  type Use,
+} from '../../../../contract/index.ts';
+import type { ForwardingConfig } from '../../../../forwarding/index.ts';
+import { mayCache } from '../../../../upstream-cache/index.ts';
+
+/** The protocols whose responses may be stored, as their directives begin. */
+export const PREFIXES = ['proxy', 'fastcgi', 'uwsgi', 'scgi'] as const;
+
+export type Prefix = (typeof PREFIXES)[number];
+
+/** A `proxy_pass` or one of its kin whose responses may be stored. */
+export interface CachedPass extends Use {
+  readonly prefix: Prefix;
+  readonly values: ForwardingConfig;
+  /** Returns the directives that set a field; none if it has its default. */
+  nodes(field: keyof ForwardingConfig): readonly DirectiveNode[];
+  /** The `proxy_cache` that holds. */
+  readonly cacheNode: DirectiveNode;
+  readonly key: CacheKey;
+  /** Where requests go, as it is written. */
+  readonly upstream: string;
+  /** No variable chooses where requests go. */
+  readonly isLiteral: boolean;
+}
+
+/** What a key is made of. */
+interface CacheKey {
+  /** `undefined`: the default key. */
+  readonly node: DirectiveNode | undefined;
+  readonly value: ComplexValue;
+  readonly names: ReadonlySet<string>;
+}
+
+/** The key of locations without a `proxy_cache_key`, and without one of its kin. */
+const defaultKey = (prefix: Prefix): ComplexValue => ({
+  parts: [
+    { variable: 'scheme' },
+    { variable: prefix === 'proxy' ? 'proxy_host' : 'host' },
+    { variable: 'request_uri' },
+  ],
+});
+
+/** Returns every `proxy_pass` with a cache, and those of its kin, in file order. */
+export const cachedPasses = oncePer((config: CheckedConfig): readonly CachedPass[] =>
+  PREFIXES.flatMap((prefix) => config.uses(`${prefix}_pass`).flatMap((use) => cachedPass(use, prefix) ?? [])),
+);
+
+function cachedPass({ node, block }: Use, prefix: Prefix): CachedPass | undefined {
+  const values = valuesIn(block, prefix);
+  const nodes = (field: keyof ForwardingConfig): readonly DirectiveNode[] => nodesOf(block, prefix, field);
+  const [cacheNode] = nodes('cache');
+  const target = values.pass && (prefix === 'proxy' ? targetOf(block) : values.pass);
+  if (!cacheNode || !target || !mayCache(values)) return undefined;
+  const value = values.cacheKey ?? defaultKey(prefix);
+  const [keyNode] = nodes('cacheKey');
+  return {
+    node,
+    block,
+    prefix,
+    values,
+    nodes,
+    cacheNode,
+    key: { node: keyNode, value, names: namesIn([value]) },
+    upstream: node.args[0]?.value ?? '',
+    isLiteral: target.kind === 'literal',
+  };
+}
+
+/** Returns the config of a protocol in a block. */
+export function valuesIn(
+  block: BlockView,
+  prefix: Prefix,
+): ForwardingConfig & { readonly pass?: { kind: string } } {
+  return configOf(block.level, prefix);
+}
+
+/** Returns the headers that the configuration sends with requests, by their names in lower case, with their values. */
+export function sentHeaders({ block, prefix }: CachedPass): ReadonlyMap<string, SentHeader> {
+  if (prefix === 'proxy') {
+    const headers = [...headersSent(block)];
+    return new Map(headers.map(([name, node]) => [name, { node, value: node.args[1]?.value ?? '' }]));
+  }
+  const params = block.effective(`${prefix}_param`);
+  return new Map(
+    params.flatMap((node) => {
+      const [, name] = /^HTTP_(.+)$/.exec(node.args[0]?.value ?? '') ?? [];
+      const header = name?.toLowerCase().replaceAll('_', '-');
+      return header === undefined ? [] : [[header, { node, value: node.args[1]?.value ?? '' }] as const];
+    }),
+  );
+}
+
+interface SentHeader {
+  readonly node: DirectiveNode;
+  readonly value: string;
+}
+
+/** What a capture of a regular expression counts as. */
+const CAPTURE = '1';
+
+/** Returns the names of the variables in some values, in lower case. */
+export function namesIn(values: readonly ComplexValue[]): ReadonlySet<string> {
+  const parts = values.flatMap((value) => value.parts);
+  return new Set(
+    parts.flatMap((part) =>
+      typeof part === 'string' ? [] : 'variable' in part ? part.variable.toLowerCase() : CAPTURE,
+    ),
+  );
+}
+
+/**
+ * Tells whether one of the variables is of a kind, or may be: the configuration's own variables and captures can hold
+ * anything.
+ */
+export function mayName(config: CheckedConfig, names: ReadonlySet<string>, kind: RegExp): boolean {
+  return [...names].some((name) => kind.test(name) || isOwn(config, name));
+}
+
+/** Tells whether the configuration defines a variable itself, so that its value may be anything. */
+function isOwn({ bound }: CheckedConfig, name: string): boolean {
+  return name === CAPTURE || bound.defined.has(name);
+}
+
+const STATIC = /\\\.\(?(?:\?:)?[\w|?.\\()[\]*+-]*\)?\$$/;
+
+/** Tells whether a location has files of some extensions only, which are the same for all clients. */
+export function isForFiles({ block, prefix }: CachedPass): boolean {
+  const match = matchOf(block);
+  return prefix === 'proxy' && match?.kind === 'regex' && STATIC.test(match.regex.source);
+}

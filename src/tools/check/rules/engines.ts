@@ -1,0 +1,204 @@
+import { type BlockView, readers } from '../../../config/index.ts';
+import {
+  type CheckedConfig,
+  configOf,
+  literalPasses,
+  type LiteralTarget,
+  type Problem,
+  type Rule,
+} from '../../../contract/index.ts';
+import { type Listener, socketsOf, speaksTls } from '../servers.ts';
+
+const frontProxyEngine: Rule = {
+  id: 'GW330',
+  slug: 'front-proxy-engine',
+  severity: 'info',
+  summary: 'a port behind another proxy is served by uWebSockets.js',
+  why: 'uWebSockets.js refuses HTTP/1.0 with 505, and gw never sees the request. nginx speaks it to its upstreams unless "proxy_http_version 1.1" is set there, and so do some health checks of load balancers. uWebSockets.js also takes bytes from 0x80 on for blanks around header values: "Content-Length: 3\\xa0" counts as 3, where the proxy in front may read something else. Two readers that disagree on where a request ends let a client smuggle one in.',
+  fix: 'Serve that port with the node engine, which serves HTTP/1.0 and refuses such values.',
+  bad: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 127.0.0.1:8080;\n    return 204;\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const uses = config.uses('set_real_ip_from', 'real_ip_header');
+    if (uses.length === 0) return;
+    for (const { address, listeners } of uwsSockets(config)) {
+      const behind = listeners.find(({ server }) => uses.some(({ block }) => isAround(block, server)));
+      if (behind)
+        yield {
+          at: behind.node,
+          message: `"${address}" is behind another proxy and served by uWebSockets.js`,
+        };
+    }
+  },
+};
+
+/** How a target names this machine. */
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+const WILDCARDS = ['0.0.0.0', '[::]'];
+
+const oldProtocol: Rule = {
+  id: 'GW331',
+  slug: 'http10-to-uws',
+  severity: 'error',
+  summary: 'HTTP/1.0 to a port of this configuration that uWebSockets.js serves',
+  why: 'uWebSockets.js refuses HTTP/1.0 with 505 before gw sees the request: nothing that is forwarded there is ever served, and active checks fail.',
+  fix: 'Leave out "proxy_http_version 1.0", or serve that port with the node engine.',
+  bad: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080;\n    return 204;\n}\nserver {\n    listen 127.0.0.1:8081 engine=node;\n    proxy_http_version 1.0;\n    location / {\n        proxy_pass http://127.0.0.1:8080;\n    }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}\nserver {\n    listen 127.0.0.1:8081 engine=node;\n    proxy_http_version 1.0;\n    location / {\n        proxy_pass http://127.0.0.1:8080;\n    }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const old = literalPasses(config).filter(
+      ({ block, target }) => target.scheme === 'http' && configOf(block.level, 'proxy').httpVersion === '1.0',
+    );
+    if (old.length === 0) return;
+    const addresses = uwsSockets(config).map(({ address }) => address);
+    for (const { node, target } of old) {
+      const address = peersOf(config, target).flatMap((peer) =>
+        addresses.filter((each) => isReachedAs(each, peer)),
+      )[0];
+      if (address !== undefined)
+        yield { at: node, message: `sends HTTP/1.0 to "${address}", which uWebSockets.js refuses with 505` };
+    }
+  },
+};
+
+/** The addresses of a target as written, those of a group among them. */
+function peersOf(config: CheckedConfig, { host, port = 80 }: LiteralTarget): readonly string[] {
+  const group = config.upstream(host)?.own('server');
+  return group ? group.map(({ args }) => args[0]?.value ?? '') : [`${host}:${port}`];
+}
+
+/** Whether a peer is certainly this socket. */
+function isReachedAs(address: string, peer: string): boolean {
+  if (address === peer) return true;
+  const [, host = '', port = '80'] = /^(.*?)(?::(\d+))?$/.exec(peer) ?? [];
+  if (!LOOPBACK.test(host)) return false;
+  return [...WILDCARDS, ...(host === 'localhost' ? ['127.0.0.1'] : [])].some(
+    (each) => address === `${each}:${port}`,
+  );
+}
+
+const lostHeaderBytes: Rule = {
+  id: 'GW332',
+  slug: 'lost-header-bytes',
+  severity: 'info',
+  off: true,
+  summary: 'headers are passed on from a port where their values may lose bytes',
+  why: 'uWebSockets.js drops bytes from 0x80 on at both ends of header values before gw sees them, except on Linux on ARM: "X-Name: José" arrives as "Jos". Nothing shows that there was more. HTTP allows such bytes but gives them no meaning (RFC 9110, 5.5), so most clients escape them; what gets lost are names of people and files in custom headers.',
+  fix: 'Serve that port with the node engine, or have clients escape such values.',
+  bad: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://127.0.0.1:9000;\n    }\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080 engine=node;\n    location / {\n        proxy_pass http://127.0.0.1:9000;\n    }\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const uses = config.uses(...PASSING_HEADERS);
+    for (const { address, listeners } of uwsSockets(config)) {
+      for (const { server, node } of listeners) {
+        const use = uses.find(({ block }) => isAround(block, server));
+        if (!use) continue;
+        yield {
+          at: node,
+          message: `"${address}" is served by uWebSockets.js, which drops bytes from 0x80 on at the ends of header values that "${use.node.name.value}" passes on`,
+        };
+        break;
+      }
+    }
+  },
+};
+
+/** The directives that give all headers of a request to others. */
+const PASSING_HEADERS = [
+  'proxy_pass',
+  'fastcgi_pass',
+  'uwsgi_pass',
+  'scgi_pass',
+  'grpc_pass',
+  'dbrest_pass',
+  'auth_request',
+  'mirror',
+];
+
+/** What uWebSockets.js does in place of a directive. */
+const NODE_ONLY: ReadonlyMap<string, string> = new Map([
+  ['add_trailer', 'sends no trailers'],
+  ['early_hints', 'sends no 103'],
+  ['client_header_timeout', 'waits 10 seconds'],
+  ['client_body_timeout', 'waits 10 seconds'],
+  ['keepalive_timeout', 'waits 10 seconds'],
+]);
+const UWS_TIMEOUT_MS = 10_000;
+
+const nodeEngineOnly: Rule = {
+  id: 'GW221',
+  slug: 'node-engine-only',
+  severity: 'info',
+  summary: 'a directive that only the node engine carries out, on a port of uWebSockets.js',
+  why: 'uWebSockets.js is faster and does less: its timeouts are fixed, and it sends neither trailers nor early hints. The page "Two engines" of the guide lists what differs.',
+  fix: 'Serve that port with the node engine ("listen ... engine=node"), or leave the directive out.',
+  bad: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080;\n    add_trailer X-Checksum $request_id;\n    return 204;\n}',
+  },
+  good: {
+    in: 'http',
+    text: 'server {\n    listen 127.0.0.1:8080 engine=node;\n    add_trailer X-Checksum $request_id;\n    return 204;\n}',
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const servers = uwsSockets(config).flatMap(({ listeners }) => listeners.map(({ server }) => server));
+    if (servers.length === 0) return;
+    for (const { node, block } of config.uses(...NODE_ONLY.keys())) {
+      const { value: name } = node.name;
+      const given = node.args[0]?.value ?? '';
+      const isSame = name.endsWith('_timeout') && readers.parseTimeMs(given) === UWS_TIMEOUT_MS;
+      const isOff = name === 'early_hints' && (given === '' || given === '0');
+      if (isSame || isOff || !servers.some((server) => isAround(block, server))) continue;
+      yield {
+        at: node,
+        message: `"${name}" has no effect where uWebSockets.js serves: it ${NODE_ONLY.get(name)}`,
+      };
+    }
+  },
+};
+
+/** The sockets that uWebSockets.js serves. */
+function uwsSockets(config: CheckedConfig): ReturnType<typeof socketsOf> {
+  const { httpEngine } = configOf(config.main.level, 'core');
+  return socketsOf(config).filter(({ listeners }) => {
+    const asked = listeners.find(({ listen }) => listen.engine !== undefined)?.listen.engine;
+    return !listeners.some(readsPreface) && (asked ?? httpEngine) !== 'node';
+  });
+}
+
+/** Whether the node engine serves the port of a `listen` because it begins with more than HTTP/1.1. */
+function readsPreface(listener: Listener): boolean {
+  const { listen, server } = listener;
+  const speaksHttp2 = listen.http2 ?? configOf(server.level, 'core').http2;
+  return speaksTls(listener) || listen.proxyProtocol === true || (speaksHttp2 && listen.engine !== 'uws');
+}
+
+/** Whether a directive of the block applies to requests to the server. */
+function isAround(block: BlockView, server: BlockView): boolean {
+  const isIn = (inner: BlockView, outer: BlockView): boolean => {
+    for (let at: BlockView | undefined = inner; at; at = at.outer) if (at === outer) return true;
+    return false;
+  };
+  return isIn(server, block) || isIn(block, server);
+}
+
+/** The rules about what the engines do differently. */
+export const ENGINE_RULES: readonly Rule[] = [frontProxyEngine, oldProtocol, lostHeaderBytes, nodeEngineOnly];

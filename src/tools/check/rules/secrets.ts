@@ -1,0 +1,69 @@
+import type { Source } from '../../../../grammar/index.ts';
+import type { CheckedConfig, Problem, Rule } from '../../../contract/index.ts';
+import { worldReadableMode, writtenSecrets } from '../secrets.ts';
+
+const secretInClear: Rule = {
+  id: 'GW320',
+  slug: 'secret-in-clear',
+  severity: 'warning',
+  summary: 'a password or a key stands in the configuration',
+  why: 'It ends up in version control, in backups and in everything that shows the configuration.',
+  fix: 'Let the environment or a file hold it: "${env:NAME}" or "${file:/run/secrets/name}".',
+  bad: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Authorization "Bearer 3f9c0e6b1d";',
+  },
+  good: {
+    in: 'location',
+    text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Authorization "Bearer ${file:token}";',
+    files: { token: '3f9c0e6b1d' },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, span } of writtenSecrets(config))
+      yield {
+        at: span,
+        message: `"${node.name.value}" has its secret in the configuration`,
+        hint: 'use "${env:NAME}" or "${file:PATH}"',
+      };
+  },
+};
+
+const SECRETS_CONF =
+  '# gw-ignore-file GW320: the key of a machine that nobody else logs in to\nsecure_link_secret 3f9c0e6b1d;\n';
+
+const configWorldReadable: Rule = {
+  id: 'GW321',
+  slug: 'config-world-readable',
+  severity: 'warning',
+  summary: 'a file of the configuration holds secrets, and every user of the machine can read it',
+  why: 'Any program on the machine, the one that was broken into as well, reads the passwords.',
+  fix: 'chmod 640 with a group of its own, or let the environment or a file hold the secrets.',
+  bad: {
+    in: 'location',
+    text: 'include secrets.conf;',
+    files: { 'secrets.conf': { text: SECRETS_CONF, mode: 0o644 } },
+  },
+  good: {
+    in: 'location',
+    text: 'include secrets.conf;',
+    files: { 'secrets.conf': { text: SECRETS_CONF, mode: 0o640 } },
+  },
+  *check(config: CheckedConfig): Iterable<Problem> {
+    const told = new Set<Source>();
+    for (const { span } of writtenSecrets(config)) {
+      const { source } = span;
+      if (told.has(source) || source.path === undefined) continue;
+      told.add(source);
+      const mode = worldReadableMode(source.path);
+      if (mode !== undefined)
+        yield {
+          at: span,
+          message: `"${source.name}" holds secrets and is readable by everybody (mode ${mode})`,
+          hint: 'chmod 640',
+        };
+    }
+  },
+};
+
+/** The rules about secrets. */
+export const SECRET_RULES: readonly Rule[] = [secretInClear, configWorldReadable];
