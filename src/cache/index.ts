@@ -1,9 +1,23 @@
-export { type Caches, openCaches, openUnattended } from './caches.ts';
-export type { StoredResponse, Variants } from './entry-head.ts';
-export { nameOf, variantName, type VariantOf } from './entry-name.ts';
-export type { Fill } from './fill.ts';
-export { type DecidingHeader, type Lifetime, lifetimeOf, type LifetimeRules, valuesOf } from './lifetime.ts';
-export { type CachePlan, cacheZone } from './plan.ts';
-export { type OtherGateways, type PurgeSharing, sharePurges } from './shared-purges.ts';
-export type { CacheStore, Found } from './store.ts';
-export type { StoredEntry } from './stored-entry.ts';
+export { type Caches, openCaches, openUnattended } from './store/caches.ts';
+export { lifetimeOf, type LifetimeRules } from './store/lifetime.ts';
+export { type CachePlan, cacheZone } from './store/plan.ts';
+export { type OtherGateways, type PurgeSharing, sharePurges } from './store/shared-purges.ts';
+export type { CacheStore } from './store/store.ts';
+export type { StoredEntry } from './store/stored-entry.ts';
+export { type CacheFacts, cacheFacts } from './serving/cache-facts.ts';
+export { bypassCache, type CacheRules, type Fetch, serveCached } from './serving/cached-request.ts';
+export { explainCache } from './serving/explain-cache.ts';
+export { fetchOwn, ownDelivery } from './serving/own-response.ts';
+export {
+  type CacheBuild,
+  type CachePolicy,
+  compilePolicy,
+  compilePredicate,
+  mayCache,
+  type OriginCacheConfig,
+  type UpstreamCacheConfig,
+} from './serving/policy.ts';
+export * as cacheReaders from './serving/readers.ts';
+export type { CacheValidConfig } from './serving/readers.ts';
+export type { AcceptedResponse, Delivery, ResponseKeeper } from './serving/response-keeper.ts';
+export { type Part, StoredDelivery, validatorsOf } from './serving/stored-delivery.ts';

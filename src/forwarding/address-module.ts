@@ -1,6 +1,6 @@
 import type { TlsConfig } from '../client/index.ts';
 import { constantText } from '../config/index.ts';
-import { mayCache } from '../upstream-cache/index.ts';
+import { mayCache } from '../cache/index.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { PassAddress } from './pass-address.ts';
 import { type Report, validateForwarding } from './validate.ts';

@@ -1,9 +1,8 @@
-import type { PurgeSharing } from '../cache/index.ts';
+import type { PurgeSharing, CacheBuild } from '../cache/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter } from '../http/index.ts';
-import type { SpoolRules } from '../spool.ts';
-import type { CacheBuild } from '../upstream-cache/index.ts';
+import type { SpoolRules } from '../bodies/index.ts';
 import type { Counters } from '../zone/index.ts';
 
 /** The directives of a location about responses of any upstream. */

@@ -1,6 +1,5 @@
-import type { Caches } from '../cache/index.ts';
+import { type Caches, type CachePolicy, compilePolicy, compilePredicate } from '../cache/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { type CachePolicy, compilePolicy, compilePredicate } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { RequestedTarget, Protocol, Target } from './protocol.ts';

@@ -1,7 +1,13 @@
-import type { CacheStore, OtherGateways } from '../cache/index.ts';
+import {
+  type CacheStore,
+  type OtherGateways,
+  type CacheRules,
+  type Fetch,
+  serveCached,
+  StoredDelivery,
+} from '../cache/index.ts';
 import { constantText } from '../config/index.ts';
 import { type Exchange, logContext } from '../http/index.ts';
-import { type CacheRules, type Fetch, serveCached, StoredDelivery } from '../upstream-cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import { compileForwardingPolicy } from './cache-policy.ts';
 import type { ForwardingConfig } from './config.ts';

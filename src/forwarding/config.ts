@@ -1,5 +1,5 @@
 import type { ComplexValue } from '../config/index.ts';
-import type { OriginCacheConfig, UpstreamCacheConfig } from '../upstream-cache/index.ts';
+import type { OriginCacheConfig, UpstreamCacheConfig } from '../cache/index.ts';
 import type { StoredFileConfig } from './stored-file.ts';
 
 /** A condition of `proxy_next_upstream` and similar directives. */

@@ -19,7 +19,7 @@ import {
 import type { Clusters } from '../cluster/index.ts';
 import { constantText } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { PieceBuffers } from '../send-file.ts';
+import { PieceBuffers } from '../bodies/index.ts';
 import type { KeepaliveConfig, UpstreamGroup, Upstreams } from '../upstream/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import {

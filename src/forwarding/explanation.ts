@@ -1,9 +1,8 @@
 import type { Carriers } from '../client/index.ts';
-import type { Caches } from '../cache/index.ts';
+import { type Caches, explainCache, mayCache } from '../cache/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { PieceBuffers } from '../send-file.ts';
+import { PieceBuffers } from '../bodies/index.ts';
 import type { Peer, UpstreamGroup, Upstreams } from '../upstream/index.ts';
-import { explainCache, mayCache } from '../upstream-cache/index.ts';
 import { compileBalancingInput } from './balancing-input.ts';
 import type { ForwardingBuild } from './build.ts';
 import { compileForwardingPolicy, type ForwardingPolicy } from './cache-policy.ts';

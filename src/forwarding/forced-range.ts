@@ -1,6 +1,6 @@
 import { type Exchange, partialBody, refuseRange, compileRanges } from '../http/index.ts';
-import { type BodyTaker, RangeTaker } from '../relay.ts';
-import { type AcceptedResponse, validatorsOf } from '../upstream-cache/index.ts';
+import { type BodyTaker, RangeTaker } from '../bodies/index.ts';
+import { type AcceptedResponse, validatorsOf } from '../cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
 /** Returns the receiver that passes the body of a response to the client. */

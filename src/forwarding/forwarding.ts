@@ -5,8 +5,8 @@ import type { ErrorLog, Level } from '../log/index.ts';
 import type { Peer, Selection } from '../upstream/index.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
 import type { ForwardingConfig } from './config.ts';
-import { type BodyTaker, TAKES_NOTHING } from '../relay.ts';
-import type { ResponseKeeper } from '../upstream-cache/index.ts';
+import { type BodyTaker, TAKES_NOTHING } from '../bodies/index.ts';
+import type { ResponseKeeper } from '../cache/index.ts';
 import type { Protocol, RequestHead, Target } from './protocol.ts';
 import {
   beginTry,

@@ -1,6 +1,6 @@
 import type { Exchange, Handler } from '../http/index.ts';
-import { spoolBody, spoolRules, spooledBody, type SpooledBody, type SpoolRules } from '../spool.ts';
-import { type Fetch, mayCache } from '../upstream-cache/index.ts';
+import { spoolBody, spoolRules, spooledBody, type SpooledBody, type SpoolRules } from '../bodies/index.ts';
+import { type Fetch, mayCache } from '../cache/index.ts';
 import { compileBalancingInput } from './balancing-input.ts';
 import type { ForwardingBuild } from './build.ts';
 import { compileCached, type Outgoing } from './cached-sending.ts';

@@ -1,6 +1,5 @@
 import { type ComplexValue, constantText } from '../config/index.ts';
-import { type Exchange, isSafeHeaderName } from '../http/index.ts';
-import { byteText, CONNECTION_FIELDS } from '../http2-fields.ts';
+import { type Exchange, isSafeHeaderName, byteText, CONNECTION_FIELDS } from '../http/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import { applicableRules, checkedValue, type HeaderRule, NOT_PASSED, withHops } from './header-rules.ts';
 import type { HeadWriter, Target } from './protocol.ts';

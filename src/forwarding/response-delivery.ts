@@ -15,8 +15,8 @@ import type { ForwardingConfig } from './config.ts';
 import { compileForcedRange } from './forced-range.ts';
 import type { ResponseProtocol } from './protocol.ts';
 import { compileStoredFile } from './stored-file.ts';
-import { type BodyTaker, type Pace, pacedBody, Relay, type Source, UNPACED } from '../relay.ts';
-import { type AcceptedResponse, compilePredicate, type Delivery } from '../upstream-cache/index.ts';
+import { type BodyTaker, type Pace, pacedBody, Relay, type Source, UNPACED } from '../bodies/index.ts';
+import { type AcceptedResponse, compilePredicate, type Delivery } from '../cache/index.ts';
 import { upstreamFacts } from './tries.ts';
 
 /** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */

@@ -4,9 +4,9 @@ import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promise
 import { dirname, join, resolve } from 'node:path';
 import type { ComplexValue } from '../config/index.ts';
 import { type Exchange, parseHttpDate } from '../http/index.ts';
-import type { BodyTaker } from '../relay.ts';
+import type { BodyTaker } from '../bodies/index.ts';
 import { systemFailure } from '../system/index.ts';
-import type { AcceptedResponse } from '../upstream-cache/index.ts';
+import type { AcceptedResponse } from '../cache/index.ts';
 import type { ForwardingBuild } from './build.ts';
 
 /** Returns the receiver that passes the body of a response to the client. */

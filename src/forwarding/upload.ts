@@ -1,6 +1,6 @@
 import type { Carrier } from '../client/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { keepBody, type SpooledBody } from '../spool.ts';
+import { keepBody, type SpooledBody } from '../bodies/index.ts';
 
 /** The sender of the request that a body belongs to. */
 interface Sender {

@@ -1,5 +1,5 @@
 import type { TlsConfig } from '../client/index.ts';
-import { mayCache } from '../upstream-cache/index.ts';
+import { mayCache } from '../cache/index.ts';
 import type { ForwardingConfig } from './config.ts';
 import { tlsFaults } from './tls-faults.ts';
 

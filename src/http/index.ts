@@ -97,3 +97,4 @@ export { logContext } from './log-context.ts';
 export { forwardedAddress } from './forwarded-address.ts';
 export { headerVariableOf } from './header-list.ts';
 export { DATE_FORMAT } from './date-format.ts';
+export { byteText, CONNECTION_FIELDS, SINGLE_FIELDS } from './http2-fields.ts';

@@ -1,7 +1,7 @@
 import { type ArgReader, directivesFor, readers } from '../config/index.ts';
 import { type CoreConfig, moduleFor, type Explainer } from '../contract/index.ts';
 import type { Exchange, Handler } from '../http/index.ts';
-import { spoolBody, spoolRules, type SpooledBody } from '../spool.ts';
+import { spoolBody, spoolRules, type SpooledBody } from '../bodies/index.ts';
 
 interface MirrorConfig {
   readonly targets?: readonly (string | 'off')[];

@@ -15,3 +15,4 @@ export {
 export { type ConnectionTarget, processSurroundings, readDsn, targetName } from './dsn.ts';
 export { type AddressedPooler, poolerAt } from './poolers.ts';
 export { literal, quoteIdentifier } from './quoting.ts';
+export { Pool, type PoolBounds, type PoolLevel, PoolRefusal } from './pool.ts';

@@ -1,8 +1,30 @@
-export { type CertificateCache, certificateFiles, type FileVersion } from './certificate-files.ts';
-export { accountOfId, findAccount, findGroup, type Account } from './accounts.ts';
+export {
+  type CertificateCache,
+  certificateFiles,
+  type FileVersion,
+  intermediatesOf,
+  type Key,
+  ocspResponderOf,
+  openKey,
+  passphraseOf,
+  readCertificate,
+  readKey,
+  readText,
+  splitPem,
+  TlsFault,
+  tryContext,
+  verifyError,
+} from './certificates.ts';
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
-export { helperEnvironment } from './helper-environment.ts';
-export { intermediatesOf, ocspResponderOf, passphraseOf, splitPem, verifyError } from './openssl.ts';
+export { beginReading, type ReadFile, readerOf, replaceDurably } from './files.ts';
+export {
+  type Account,
+  accountOfId,
+  findAccount,
+  findGroup,
+  helperEnvironment,
+  sharesPorts,
+} from './processes.ts';
 export {
   appendAsRoot,
   chmodSocket,
@@ -12,7 +34,3 @@ export {
   removeAsRoot,
   rootPath,
 } from './root-files.ts';
-export { type Key, openKey, readCertificate, readKey, readText, TlsFault, tryContext } from './pair.ts';
-export { replaceDurably } from './replace-durably.ts';
-export { sharesPorts } from './shares-ports.ts';
-export { beginReading, type ReadFile, readerOf } from './read-once.ts';

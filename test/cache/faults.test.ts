@@ -1,7 +1,7 @@
 import { constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CacheDirectory } from '../../src/cache/directory.ts';
+import { CacheDirectory } from '../../src/cache/store/directory.ts';
 import { directoryAt, filesIn, look, openedStore, placeForEntries, put } from './opened-store.ts';
 
 type Code = 'ENOSPC' | 'EDQUOT' | 'EIO' | 'EROFS' | 'EMFILE' | 'EACCES';

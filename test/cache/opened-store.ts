@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CacheMeter } from '../../src/cache/cache-meter.ts';
-import { CacheDirectory } from '../../src/cache/directory.ts';
-import { nameOf } from '../../src/cache/entry-name.ts';
-import { CacheStore, type Found } from '../../src/cache/store.ts';
+import { CacheMeter } from '../../src/cache/store/cache-meter.ts';
+import { CacheDirectory } from '../../src/cache/store/directory.ts';
+import { nameOf } from '../../src/cache/store/entry-name.ts';
+import { CacheStore, type Found } from '../../src/cache/store/store.ts';
 import { Counters, createCounterMemory, createZone, openCacheIndex } from '../../src/zone/index.ts';
 import type { Owner } from '../harness/owner.ts';
 

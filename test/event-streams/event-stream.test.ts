@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { COMMENT, EventStream, Feed, prefersStream } from '../../src/event-streams/index.ts';
+import { COMMENT, EventStream, Feed, prefersStream } from '../../src/event-streams.ts';
 import { KeptEntries } from '../../src/modules/worker_events/kept-entries.ts';
 import { framesOf } from '../../src/modules/worker_events/stream.ts';
 import { createZone, openRing } from '../../src/zone/index.ts';

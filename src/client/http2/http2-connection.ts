@@ -6,7 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { SINGLE_FIELDS } from '../../http2-fields.ts';
+import { SINGLE_FIELDS } from '../../http/index.ts';
 import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
 import { closedEarly, type Stage, timedOut, UpstreamFault } from '../fault.ts';
 import { SilenceTimer } from '../silence-timer.ts';

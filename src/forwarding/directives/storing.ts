@@ -1,5 +1,5 @@
 import { type ArgReader, directivesFor, readers, uses } from '../../config/index.ts';
-import { cacheReaders } from '../../upstream-cache/index.ts';
+import { cacheReaders } from '../../cache/index.ts';
 import type { StoringConfig } from '../config.ts';
 import type { StoredFileConfig } from '../stored-file.ts';
 

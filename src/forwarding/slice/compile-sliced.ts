@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../../config/index.ts';
 import type { Handler } from '../../http/index.ts';
-import { StoredDelivery } from '../../upstream-cache/index.ts';
+import { StoredDelivery } from '../../cache/index.ts';
 import type { ForwardingBuild } from '../build.ts';
 import type { ForwardingConfig } from '../config.ts';
 import type { Provisioned } from '../connections.ts';

@@ -7,7 +7,7 @@ import {
   type Handler,
   type ResponseStream,
 } from '../../http/index.ts';
-import type { Part, StoredDelivery } from '../../upstream-cache/index.ts';
+import type { Part, StoredDelivery } from '../../cache/index.ts';
 import { beginSlice, firstPiece, type SliceState } from './slice-range.ts';
 import { mismatchOf, placeOf } from './piece-place.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PoolRefusal } from '../../pool.ts';
+import { PoolRefusal } from '../../postgres/index.ts';
 
 /** Yields to the event loop between two pieces of work. Rejects when the work is no longer needed. */
 export type Turn = () => Promise<void>;

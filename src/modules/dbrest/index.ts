@@ -1,4 +1,4 @@
-import type { Caches, CacheStore } from '../../cache/index.ts';
+import { type Caches, type CacheStore, mayCache } from '../../cache/index.ts';
 import { constantText } from '../../config/index.ts';
 import {
   type LocationFacts,
@@ -7,7 +7,7 @@ import {
   TrialRefusal,
   type WorkerScope,
 } from '../../contract/index.ts';
-import { OpenStreams } from '../../event-streams/index.ts';
+import { OpenStreams } from '../../event-streams.ts';
 import {
   connect,
   type ConnectionTarget,
@@ -16,8 +16,7 @@ import {
   readDsn,
   targetName,
 } from '../../postgres/index.ts';
-import { PieceBuffers } from '../../send-file.ts';
-import { mayCache } from '../../upstream-cache/index.ts';
+import { PieceBuffers } from '../../bodies/index.ts';
 import { type Authenticator, openAuthenticator } from './auth/index.ts';
 import { Database, Listener } from './database/index.ts';
 import { ConfigVersions, ToldFindings, compileVersioned, type VersionedResources } from './settings/index.ts';

@@ -1,7 +1,7 @@
 import type { Build, Explainer, LocationFacts, LocationParts } from '../../contract/index.ts';
 import type { Caches } from '../../cache/index.ts';
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
-import type { PieceBuffers } from '../../send-file.ts';
+import type { PieceBuffers } from '../../bodies/index.ts';
 import { type Authenticator, authorizationOf, isRejection, rejectionOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
 import {

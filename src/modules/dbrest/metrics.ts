@@ -1,4 +1,4 @@
-import type { PoolLevel } from '../../pool.ts';
+import type { PoolLevel } from '../../postgres/index.ts';
 import type { Counter, Counters, Histogram } from '../../zone/index.ts';
 
 const MAX = { name: 'gw_dbrest_pool_max', help: 'Connections that the pools of all workers may have.' };

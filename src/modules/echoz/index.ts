@@ -1,6 +1,6 @@
 import { type Build, type Explainer, moduleFor } from '../../contract/index.ts';
 import { type Exchange, type Handler, HttpFault, normalizePath, splitTarget } from '../../http/index.ts';
-import { spoolBody, spooledBody, spoolRules } from '../../spool.ts';
+import { spoolBody, spooledBody, spoolRules } from '../../bodies/index.ts';
 import { directives, type EchozConfig, type Step, type Target, validate } from './directives.ts';
 import { compileHead, compileWords, compileWrapping } from './filters.ts';
 import { Output } from './output.ts';

@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../contract/index.ts';
-import { mayCache } from '../../upstream-cache/index.ts';
+import { mayCache } from '../../cache/index.ts';
 import type { FastcgiConfig } from './config.ts';
 
 const SCRIPT = 'fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;';

@@ -1,5 +1,5 @@
 import { directivesFor, readers, uses } from '../../config/index.ts';
-import { cacheReaders, type UpstreamCacheConfig } from '../../upstream-cache/index.ts';
+import { cacheReaders, type UpstreamCacheConfig } from '../../cache/index.ts';
 
 /** `kv_cache*` of one location. */
 export interface KvCacheConfig extends Omit<UpstreamCacheConfig, 'cacheValid'> {

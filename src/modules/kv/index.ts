@@ -10,8 +10,8 @@ import {
   type WorkerScope,
 } from '../../contract/index.ts';
 import { constantText } from '../../config/index.ts';
-import { PieceBuffers } from '../../send-file.ts';
-import { mayCache } from '../../upstream-cache/index.ts';
+import { PieceBuffers } from '../../bodies/index.ts';
+import { mayCache } from '../../cache/index.ts';
 import {
   type CachingParts,
   compileCaching,

@@ -8,7 +8,7 @@ import {
   type ModuleRule,
   type Problem,
 } from '../../contract/index.ts';
-import { mayCache } from '../../upstream-cache/index.ts';
+import { mayCache } from '../../cache/index.ts';
 import { type CommandName, COMMANDS } from './commands.ts';
 import { STORED } from './caching/index.ts';
 import type { KvConfig } from './directives.ts';

@@ -10,7 +10,7 @@ import {
   validateTls,
 } from '../../forwarding/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { mayCache } from '../../upstream-cache/index.ts';
+import { mayCache } from '../../cache/index.ts';
 import type { ProxyConfig } from './config.ts';
 import { directives } from './directives/index.ts';
 import { explanation } from './explanation.ts';

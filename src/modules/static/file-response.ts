@@ -11,7 +11,7 @@ import {
   type Validators,
   validatorsOf,
 } from '../../http/index.ts';
-import type { FileSender, Sending } from '../../send-file.ts';
+import type { FileSender, Sending } from '../../bodies/index.ts';
 import type { StaticConfig } from './directives.ts';
 import type { OpenFile } from './files.ts';
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, statSync } from 'node:fs';
 import { type Exchange, type Validators, validatorsOf } from '../../http/index.ts';
-import type { SentFile } from '../../send-file.ts';
+import type { SentFile } from '../../bodies/index.ts';
 
 /** A system call that failed, by the name that nginx gives it. */
 export interface FileFault {

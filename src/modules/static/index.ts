@@ -8,7 +8,7 @@ import {
   type WorkerScope,
 } from '../../contract/index.ts';
 import { acceptsCoding, type Exchange, type Handler } from '../../http/index.ts';
-import { FileSender, PieceBuffers } from '../../send-file.ts';
+import { FileSender, PieceBuffers } from '../../bodies/index.ts';
 import {
   type ApplyValidators,
   compileEmptyGif,

@@ -1,7 +1,7 @@
 import { statfsSync, type Stats, statSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { type Exchange, type Validators, validatorsOf } from '../../http/index.ts';
-import { SMALL_FILE_BYTES } from '../../send-file.ts';
+import { SMALL_FILE_BYTES } from '../../bodies/index.ts';
 import {
   type FileFacts,
   type FileFault,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange, Validators } from '../../http/index.ts';
-import { SMALL_FILE_BYTES } from '../../send-file.ts';
+import { SMALL_FILE_BYTES } from '../../bodies/index.ts';
 import { type FileFacts, type FileFault, type Files, isFault, type OpenFile } from './files.ts';
 
 /** `open_file_cache` and its companions. */

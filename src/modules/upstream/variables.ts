@@ -1,6 +1,6 @@
 import type { ModuleDefinition, UpstreamConfig, VariableDefinition } from '../../contract/index.ts';
 import { sliceRange, type Try, upstreamFacts, type UpstreamFacts } from '../../forwarding/index.ts';
-import { type CacheFacts, cacheFacts } from '../../upstream-cache/index.ts';
+import { type CacheFacts, cacheFacts } from '../../cache/index.ts';
 
 type Variables = NonNullable<ModuleDefinition<UpstreamConfig>['variables']>;
 type Families = NonNullable<ModuleDefinition<UpstreamConfig>['families']>;

@@ -10,7 +10,7 @@ import {
   type WorkerScope,
 } from '../../contract/index.ts';
 import type { OpenCluster } from '../../cluster/index.ts';
-import { Feed, OpenStreams, prefersStream } from '../../event-streams/index.ts';
+import { Feed, OpenStreams, prefersStream } from '../../event-streams.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import {
   type Counters,

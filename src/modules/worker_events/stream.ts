@@ -6,7 +6,7 @@ import {
   type Feed,
   firstGeneration,
   type OpenStreams,
-} from '../../event-streams/index.ts';
+} from '../../event-streams.ts';
 import type { Exchange, Handler, KnowsHost } from '../../http/index.ts';
 import type { EndpointConfig } from './directives.ts';
 import type { KeptEntries } from './kept-entries.ts';

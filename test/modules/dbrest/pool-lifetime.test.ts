@@ -1,7 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import type { Session } from '../../../src/modules/dbrest/session/index.ts';
 import { Costs, SharedSessions } from '../../../src/modules/dbrest/database/sharing.ts';
-import { Pool } from '../../../src/pool.ts';
+import { Pool } from '../../../src/postgres/pool.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { singleBody, validatorsOf } from '../../../src/http/index.ts';
 import type { OpenFile } from '../../../src/modules/static/files.ts';
-import { FileSender, PieceBuffers } from '../../../src/send-file.ts';
+import { FileSender, PieceBuffers } from '../../../src/bodies/send-file.ts';
 import { TestWire } from '../../harness/test-wire.ts';
 
 const SIZE_BYTES = 5_000_000;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { KeptEntries } from '../../../src/modules/worker_events/kept-entries.ts';
-import { EventStream, Feed } from '../../../src/event-streams/index.ts';
+import { EventStream, Feed } from '../../../src/event-streams.ts';
 import { framesOf } from '../../../src/modules/worker_events/stream.ts';
 import { createZone, openRing } from '../../../src/zone/index.ts';
 import { compileThreads, startThread } from '../../zone/thread.ts';

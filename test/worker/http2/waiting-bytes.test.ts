@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type ClientHttp2Stream, connect } from 'node:http2';
 import { expect, test } from 'vitest';
 import type { Exchange } from '../../../src/http/index.ts';
-import { Relay } from '../../../src/relay.ts';
-import { FileSender, PieceBuffers, type SentFile } from '../../../src/send-file.ts';
+import { Relay } from '../../../src/bodies/relay.ts';
+import { FileSender, PieceBuffers, type SentFile } from '../../../src/bodies/send-file.ts';
 import { serve } from '../serve.ts';
 
 const STREAMS = 100;

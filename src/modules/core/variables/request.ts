@@ -7,7 +7,7 @@ import {
   requestLineOf,
   stateKey,
 } from '../../../http/index.ts';
-import { spooledBody } from '../../../spool.ts';
+import { spooledBody } from '../../../bodies/index.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
 /**

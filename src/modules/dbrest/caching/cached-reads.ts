@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Caches } from '../../../cache/index.ts';
-import type { Build } from '../../../contract/index.ts';
-import { encodePath, type Exchange, logContext } from '../../../http/index.ts';
-import type { PieceBuffers } from '../../../send-file.ts';
 import {
+  type Caches,
   bypassCache,
   type CachePolicy,
   type CacheRules,
@@ -15,7 +12,10 @@ import {
   ownDelivery,
   serveCached,
   StoredDelivery,
-} from '../../../upstream-cache/index.ts';
+} from '../../../cache/index.ts';
+import type { Build } from '../../../contract/index.ts';
+import { encodePath, type Exchange, logContext } from '../../../http/index.ts';
+import type { PieceBuffers } from '../../../bodies/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { parseJson } from '../json.ts';

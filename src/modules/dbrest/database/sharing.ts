@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Pool } from '../../../pool.ts';
+import type { Pool } from '../../../postgres/index.ts';
 import type { Cost, Session } from '../session/index.ts';
 
 /** The costs of this many statements are known, as long as their texts are not longer than this together. */

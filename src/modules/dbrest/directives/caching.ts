@@ -1,5 +1,5 @@
 import { directivesFor, readers, uses } from '../../../config/index.ts';
-import { cacheReaders, type UpstreamCacheConfig } from '../../../upstream-cache/index.ts';
+import { cacheReaders, type UpstreamCacheConfig } from '../../../cache/index.ts';
 
 /** `dbrest_cache*` of one location. */
 export interface DbrestCacheConfig extends UpstreamCacheConfig {

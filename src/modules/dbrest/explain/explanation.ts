@@ -6,8 +6,8 @@ import type {
   Explainer,
 } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
-import { PieceBuffers } from '../../../send-file.ts';
-import { explainCache } from '../../../upstream-cache/index.ts';
+import { PieceBuffers } from '../../../bodies/index.ts';
+import { explainCache } from '../../../cache/index.ts';
 import { type Authenticator, authorizationOf, type Identity, openAuthenticator } from '../auth/index.ts';
 import { readItems } from '../batch/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from '../caching/index.ts';

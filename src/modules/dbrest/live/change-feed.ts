@@ -1,4 +1,4 @@
-import { Heartbeat } from '../../../event-streams/index.ts';
+import { Heartbeat } from '../../../event-streams.ts';
 import type { Ring } from '../../../zone/index.ts';
 import { readNotification } from '../database/index.ts';
 import { Snapshots } from './snapshots.ts';

@@ -1,4 +1,4 @@
-import { dataLines } from '../../../event-streams/index.ts';
+import { dataLines } from '../../../event-streams.ts';
 import { type DbrestFault, tooManyFollowed, tooManyStreams } from '../fault/index.ts';
 import type { Followed } from '../schema/index.ts';
 import type { ChangeFeed, Follower } from './change-feed.ts';

@@ -1,6 +1,6 @@
-import { beginStream } from '../../../event-streams/index.ts';
+import { beginStream } from '../../../event-streams.ts';
 import { detachedFrom, type Exchange } from '../../../http/index.ts';
-import { PoolRefusal } from '../../../pool.ts';
+import { PoolRefusal } from '../../../postgres/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { CostGuard, RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';

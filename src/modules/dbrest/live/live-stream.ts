@@ -1,4 +1,4 @@
-import { COMMENT, type Heartbeat } from '../../../event-streams/index.ts';
+import { COMMENT, type Heartbeat } from '../../../event-streams.ts';
 import type { Exchange, ResponseStream } from '../../../http/index.ts';
 import type { Snapshot } from './snapshots.ts';
 

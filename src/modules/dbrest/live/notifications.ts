@@ -1,10 +1,4 @@
-import {
-  dataLines,
-  beginStream,
-  EventStream,
-  firstGeneration,
-  type Feed,
-} from '../../../event-streams/index.ts';
+import { dataLines, beginStream, EventStream, firstGeneration, type Feed } from '../../../event-streams.ts';
 import type { Exchange } from '../../../http/index.ts';
 import { badStreamQuery, notListening } from '../fault/index.ts';
 import { readNotification, type RingNotification } from '../database/index.ts';

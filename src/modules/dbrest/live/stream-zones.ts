@@ -1,5 +1,5 @@
 import type { WorkerScope, ZoneNeed } from '../../../contract/index.ts';
-import { Feed, OpenStreams } from '../../../event-streams/index.ts';
+import { Feed, OpenStreams } from '../../../event-streams.ts';
 import {
   type Labels,
   type Metric,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Build, LocationFacts } from '../../../contract/index.ts';
-import { type OpenStreams, prefersStream } from '../../../event-streams/index.ts';
+import { type OpenStreams, prefersStream } from '../../../event-streams.ts';
 import type { Exchange } from '../../../http/index.ts';
 import type { OpenRequests } from '../../../zone/index.ts';
 import type { Identity } from '../auth/index.ts';

@@ -1,6 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
-import { PoolRefusal } from '../../../pool.ts';
-import { ConnectTimeout } from '../../../postgres/index.ts';
+import { PoolRefusal, ConnectTimeout } from '../../../postgres/index.ts';
 import {
   cannotConnect,
   connectTimedOut,

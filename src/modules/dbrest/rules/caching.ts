@@ -1,5 +1,5 @@
 import { type CheckedModule, type ModuleRule, type Problem } from '../../../contract/index.ts';
-import { mayCache } from '../../../upstream-cache/index.ts';
+import { mayCache } from '../../../cache/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { type ServedDatabase, servedDatabases } from './served.ts';
 

@@ -1,6 +1,6 @@
 import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index.ts';
 import { type AddressedPooler, poolerAt } from '../../../postgres/index.ts';
-import { mayCache } from '../../../upstream-cache/index.ts';
+import { mayCache } from '../../../cache/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { type ServedDatabase, servedDatabases } from './served.ts';
 

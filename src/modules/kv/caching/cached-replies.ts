@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Caches } from '../../../cache/index.ts';
-import type { Build } from '../../../contract/index.ts';
-import { type Exchange, logContext } from '../../../http/index.ts';
-import type { PieceBuffers } from '../../../send-file.ts';
 import {
+  type Caches,
   bypassCache,
   type CacheRules,
   compilePolicy,
@@ -13,7 +10,10 @@ import {
   ownDelivery,
   serveCached,
   StoredDelivery,
-} from '../../../upstream-cache/index.ts';
+} from '../../../cache/index.ts';
+import type { Build } from '../../../contract/index.ts';
+import { type Exchange, logContext } from '../../../http/index.ts';
+import type { PieceBuffers } from '../../../bodies/index.ts';
 import { type Bytes, COMMANDS, type CommandName, type Store } from '../commands.ts';
 import type { KvConfig } from '../directives.ts';
 

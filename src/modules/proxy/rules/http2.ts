@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { ModuleRule, Problem } from '../../../contract/index.ts';
-import { CONNECTION_FIELDS } from '../../../http2-fields.ts';
+import { CONNECTION_FIELDS } from '../../../http/index.ts';
 import type { ProxyConfig } from '../config.ts';
 
 const connectionHeaderInHttp2: ModuleRule<ProxyConfig> = {

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { byteText, CONNECTION_FIELDS, SINGLE_FIELDS } from '../../../http2-fields.ts';
+import { byteText, CONNECTION_FIELDS, SINGLE_FIELDS } from '../../../http/index.ts';
 
 /** The fields that every response has. */
 interface CommonFields {

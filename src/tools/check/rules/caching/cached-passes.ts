@@ -10,7 +10,7 @@ import {
   type Use,
 } from '../../../../contract/index.ts';
 import type { ForwardingConfig } from '../../../../forwarding/index.ts';
-import { mayCache } from '../../../../upstream-cache/index.ts';
+import { mayCache } from '../../../../cache/index.ts';
 
 /** The protocols whose responses may be stored, as their directives begin. */
 export const PREFIXES = ['proxy', 'fastcgi', 'uwsgi', 'scgi'] as const;

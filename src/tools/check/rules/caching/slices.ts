@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../../../../grammar/index.ts';
 import type { ComplexValue } from '../../../../config/index.ts';
 import { configOf, nodesOf, passes, type Problem, type Rule } from '../../../../contract/index.ts';
-import { mayCache } from '../../../../upstream-cache/index.ts';
+import { mayCache } from '../../../../cache/index.ts';
 import { asksForPieces } from '../../../../forwarding/index.ts';
 import { cachedPasses, mayName } from './cached-passes.ts';
 

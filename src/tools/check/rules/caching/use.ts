@@ -1,7 +1,7 @@
 import type { DirectiveNode } from '../../../../../grammar/index.ts';
 import type { BlockView } from '../../../../config/index.ts';
 import { type CheckedConfig, nodesOf, type Problem, type Rule } from '../../../../contract/index.ts';
-import { type CacheValidConfig, mayCache } from '../../../../upstream-cache/index.ts';
+import { type CacheValidConfig, mayCache } from '../../../../cache/index.ts';
 import { cachedPasses, type Prefix, PREFIXES, valuesIn } from './cached-passes.ts';
 
 const CACHE = 'proxy_cache_path /var/cache/gw keys_zone=pages:10m;';

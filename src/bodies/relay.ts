@@ -1,0 +1,339 @@
+import { type Exchange, type ResponseStream, roomFor } from '../http/index.ts';
+
+/** The origin of a body; it is paused while the client is slow. */
+export interface Source {
+  /** Trailer fields, once the body is complete. */
+  readonly trailers: readonly string[];
+  pause(): void;
+  resume(): void;
+}
+
+/** Takes the body of a response. */
+export interface BodyTaker {
+  piece(bytes: Buffer): void;
+  /** What came with the head was passed on. Without buffering, the client gets it now, even if that is the head alone. */
+  follow(): void;
+  /** The response is complete. */
+  end(): void;
+  /**
+   * The upstream failed before the response was complete. The client gets the part that was received, and its connection is
+   * cut.
+   */
+  cut(): void;
+  /** The client has gone. */
+  drop(): void;
+}
+
+/** For a response whose body nobody needs. */
+export const TAKES_NOTHING: BodyTaker = {
+  piece: () => undefined,
+  follow: () => undefined,
+  end: () => undefined,
+  cut: () => undefined,
+  drop: () => undefined,
+};
+
+/** How a response is sent to the client. */
+interface RelayRules {
+  readonly status: number;
+  readonly contentType: string;
+  /** -1: unknown. */
+  readonly lengthBytes: number;
+  /** Maximum number of bytes that are kept for a slow client before the upstream is paused. */
+  readonly readAheadBytes: number;
+  /** The source is slow on purpose: the client gets what there is. */
+  readonly isPaced?: boolean;
+}
+
+/** A response of known length up to this size is sent in one piece. */
+const WHOLE_BYTES = 65_536;
+
+/** Sends the body of a response to the client, at the client's pace. */
+export class Relay implements BodyTaker {
+  readonly #x: Exchange;
+  readonly #source: Source;
+  readonly #rules: RelayRules;
+  #stream: ResponseStream | undefined = undefined;
+  /** Pieces that wait for the rest of a small response, or for the client. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  /** Bytes that may wait for the client before the source is paused. */
+  #aheadBytes = 0;
+  #isCollecting: boolean;
+  #isBlocked = false;
+  #isPaused = false;
+  #isOver: 'no' | 'whole' | 'cut' = 'no';
+  #totalBytes = 0;
+  #last: Buffer | undefined = undefined;
+
+  constructor(x: Exchange, source: Source, rules: RelayRules) {
+    this.#x = x;
+    this.#source = source;
+    this.#rules = rules;
+    const { lengthBytes, isPaced = false } = rules;
+    const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0 && !isPaced;
+    // Without room for all of it, a small body is passed on as it comes.
+    this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && roomFor(x, lengthBytes) === lengthBytes;
+    if (!this.#isCollecting) this.#open();
+  }
+
+  piece(bytes: Buffer): void {
+    this.#totalBytes += bytes.length;
+    // The exchange ends and is logged with the last byte, and the upstream variables must be final by then: `end` sends it.
+    if (this.#totalBytes === this.#rules.lengthBytes) this.#last = bytes;
+    else if (this.#isCollecting) this.#waiting.push(bytes);
+    else if (this.#isBlocked) this.#queue(bytes);
+    else this.#write(bytes);
+  }
+
+  follow(): void {
+    if (this.#isCollecting && this.#rules.readAheadBytes === 0) this.#stopCollecting();
+  }
+
+  end(): void {
+    this.#isOver = 'whole';
+    if (this.#isCollecting) return this.#sendWhole();
+    if (this.#last && this.#isBlocked) this.#queue(this.#last);
+    else if (this.#last) this.#write(this.#last);
+    if (!this.#isBlocked) this.#stream?.end();
+  }
+
+  cut(): void {
+    this.#isOver = 'cut';
+    if (this.#isCollecting) this.#stopCollecting();
+    if (!this.#isBlocked) this.#finish();
+  }
+
+  #stopCollecting(): void {
+    this.#isCollecting = false;
+    this.#open();
+    this.#writeWaiting();
+  }
+
+  drop(): void {
+    this.#waiting = [];
+  }
+
+  #open(): void {
+    const { status, contentType, lengthBytes } = this.#rules;
+    this.#stream = this.#x.stream(status, contentType, lengthBytes);
+  }
+
+  #sendWhole(): void {
+    const waiting = this.#waiting;
+    const last = this.#last ?? Buffer.alloc(0);
+    const { status, contentType } = this.#rules;
+    this.#x.send(status, contentType, waiting.length === 0 ? last : Buffer.concat([...waiting, last]));
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#stream?.write(bytes) !== false) return;
+    this.#isBlocked = true;
+    const { readAheadBytes } = this.#rules;
+    this.#aheadBytes = roomFor(this.#x, readAheadBytes) === readAheadBytes ? readAheadBytes : 0;
+    if (this.#aheadBytes === 0) this.#hold();
+    this.#stream
+      .drained()
+      .then(() => this.#goOn())
+      .catch((error: unknown) => this.#x.writeLog(`the response could not be passed on: ${String(error)}`));
+  }
+
+  #queue(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (this.#waitingBytes >= this.#aheadBytes) this.#hold();
+  }
+
+  #hold(): void {
+    if (this.#isPaused || this.#isOver !== 'no') return;
+    this.#isPaused = true;
+    this.#source.pause();
+  }
+
+  /** The client has taken all that was written. */
+  #goOn(): void {
+    this.#isBlocked = false;
+    this.#writeWaiting();
+    if (this.#isBlocked) return;
+    if (this.#isOver !== 'no') return this.#finish();
+    if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#source.resume();
+    }
+  }
+
+  #writeWaiting(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const bytes of waiting) {
+      if (this.#isBlocked) this.#queue(bytes);
+      else this.#write(bytes);
+    }
+  }
+
+  #finish(): void {
+    if (this.#isOver === 'whole') this.#stream?.end();
+    else this.#x.abort();
+  }
+}
+
+/** Passes on some bytes of a body. */
+export class RangeTaker implements BodyTaker {
+  readonly #taker: BodyTaker;
+  /** How many bytes are left before the range, and of it. */
+  #before: number;
+  #left: number;
+
+  constructor(taker: BodyTaker, { from, to }: { readonly from: number; readonly to: number }) {
+    this.#taker = taker;
+    this.#before = from;
+    this.#left = to - from;
+  }
+
+  piece(bytes: Buffer): void {
+    const part = bytes.subarray(this.#before, this.#before + this.#left);
+    this.#before = Math.max(this.#before - bytes.length, 0);
+    this.#left -= part.length;
+    if (part.length > 0) this.#taker.piece(part);
+  }
+
+  follow(): void {
+    this.#taker.follow();
+  }
+
+  end(): void {
+    this.#taker.end();
+  }
+
+  /** The client has the whole range already if the upstream failed behind it. */
+  cut(): void {
+    if (this.#left > 0) this.#taker.cut();
+    else this.#taker.end();
+  }
+
+  drop(): void {
+    this.#taker.drop();
+  }
+}
+
+/** The pace of a body (`proxy_limit_rate`). */
+export interface Pace {
+  /** 0: no limit. */
+  readonly bytesPerSecond: number;
+  /** Bytes that are passed on at once. */
+  readonly burstBytes: number;
+}
+
+/**
+ * Applies `proxy_limit_rate` to the taker that `make` gives. While bytes wait for their time, nothing is read from the source.
+ */
+export function pacedBody<Taker extends BodyTaker | undefined>(
+  source: Source,
+  pace: Pace,
+  make: (source: Source) => Taker,
+): Taker | PacedBody {
+  if (pace.bytesPerSecond === 0) return make(source);
+  const paced = new PacedBody(source, pace);
+  const taker = make(paced);
+  if (!taker) return taker;
+  paced.taker = taker;
+  return paced;
+}
+
+/** As fast as it comes. */
+export const UNPACED: Pace = { bytesPerSecond: 0, burstBytes: 0 };
+
+/** Between a source and a taker: for each it stands for the other. */
+class PacedBody implements BodyTaker, Source {
+  taker: BodyTaker | undefined = undefined;
+  readonly #source: Source;
+  readonly #pace: Pace;
+  readonly #startedMs = performance.now();
+  #passedBytes = 0;
+  #waiting: Buffer[] = [];
+  #timer: NodeJS.Timeout | undefined = undefined;
+  #isHeldByTaker = false;
+  #isOver = false;
+
+  constructor(source: Source, pace: Pace) {
+    this.#source = source;
+    this.#pace = pace;
+  }
+
+  get trailers(): readonly string[] {
+    return this.#source.trailers;
+  }
+
+  pause(): void {
+    this.#isHeldByTaker = true;
+    if (!this.#timer) this.#source.pause();
+  }
+
+  resume(): void {
+    this.#isHeldByTaker = false;
+    if (!this.#timer) this.#source.resume();
+  }
+
+  piece(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    if (!this.#timer) this.#flow();
+  }
+
+  follow(): void {
+    this.taker?.follow();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    if (!this.#timer) this.taker?.end();
+  }
+
+  cut(): void {
+    this.#stop();
+    for (const bytes of this.#waiting.splice(0)) this.taker?.piece(bytes);
+    this.taker?.cut();
+  }
+
+  drop(): void {
+    this.taker?.drop();
+    // Other takers may store the rest.
+    if (!(this.taker instanceof Relay)) return;
+    this.#stop();
+    this.#waiting = [];
+  }
+
+  #flow(): void {
+    const passedMs = performance.now() - this.#startedMs;
+    const { bytesPerSecond, burstBytes } = this.#pace;
+    let room = Math.floor((passedMs / 1000) * bytesPerSecond) + burstBytes - this.#passedBytes;
+    while (room > 0 && this.#waiting.length > 0) {
+      const bytes = this.#waiting.shift() as Buffer;
+      const now = bytes.subarray(0, room);
+      if (now.length < bytes.length) this.#waiting.unshift(bytes.subarray(now.length));
+      room -= now.length;
+      this.#passedBytes += now.length;
+      this.taker?.piece(now);
+    }
+    if (this.#waiting.length === 0) return;
+    if (!this.#isHeldByTaker && !this.#isOver) this.#source.pause();
+    const dueMs = Math.ceil((this.#waiting[0]?.length ?? 0) * (1000 / bytesPerSecond));
+    this.#timer = setTimeout(() => this.#goOn(), Math.min(dueMs, PACE_MS));
+  }
+
+  #goOn(): void {
+    this.#timer = undefined;
+    this.#flow();
+    if (this.#timer) return;
+    if (this.#isOver) this.taker?.end();
+    else if (!this.#isHeldByTaker) this.#source.resume();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** Longest time between two portions of a paced body. */
+const PACE_MS = 100;
