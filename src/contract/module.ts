@@ -202,6 +202,19 @@ interface UpstreamNeed<C> extends UpstreamAddress {
 /**
  * A module: its directives and their behaviour. All members are pure functions of their arguments, and an import has no
  * side effects. `C` is the config of one location (plain data), `R` the result of `provision` for it.
+ *
+ * The life of a module, in the order of its calls:
+ *
+ * - load: `directives` are bound. For each config that is `enabled`: `validate`, `writes`, `zones`, `uses`, `upstreams`; then
+ *   `content` and `showsRequestCounts`. `gw -t` ends here: nothing has been opened.
+ * - check: `gw check` imports `rules` and asks `sensitive` and `strangers`; with `--live`, `probe`.
+ * - start and reload, in the master: `prepare`.
+ * - start and reload, in each worker, for each location where it is enabled: `provision`, `defines`, `compile`; `variables` and
+ *   `families` where something names them, `assigns` where origins are compared.
+ * - request: the closures that `compile` has returned run, and no member of the definition.
+ * - close: nothing is called. After its last request a configuration closes what was given to `worker.own` and `master.share`.
+ *
+ * `gw explain` takes a worker's steps with what `explanation` replaces; views of the configuration ask `answers`.
  */
 export interface ModuleDefinition<C extends object, R = undefined> {
   readonly name: string;

@@ -79,15 +79,15 @@ function closeStore(store: { close(): Promise<void> }): Promise<void> {
  */
 function shareKey({ endpoints, settings, versions }: RedisStoreParts): string {
   const { timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes } = settings;
-  const facts = [
-    endpoints,
+  // A setting that is missing here does not compile.
+  const all: Required<StoreSettings> = {
     timeoutMs,
     connectTimeoutMs,
     connections,
     pipelining,
     maxValueBytes,
-    versions?.epoch,
-  ];
+  };
+  const facts = [endpoints, all, versions?.epoch];
   return `kv ${createHash('sha256').update(JSON.stringify(facts)).digest('hex')}`;
 }
 

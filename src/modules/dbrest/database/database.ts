@@ -1,6 +1,5 @@
 import type { ErrorLog } from '../../../log/index.ts';
-import { Pool, type PoolBounds, PoolRefusal } from '../../../postgres/index.ts';
-import type { WireError } from '../../../postgres/index.ts';
+import { Pool, type PoolBounds, PoolRefusal, type WireError } from '../../../postgres/index.ts';
 import { DatabaseCaches, RELATIVES_SQL } from '../caching/index.ts';
 import type { Estimation } from './cost-guard.ts';
 import { noSchemaCache } from '../fault/index.ts';

@@ -6,8 +6,7 @@ import {
   type TrialRequest,
 } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
-import { PoolRefusal } from '../../../postgres/index.ts';
-import { isStatementError, type ConnectionTarget, loadPg } from '../../../postgres/index.ts';
+import { isStatementError, type ConnectionTarget, loadPg, PoolRefusal } from '../../../postgres/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
