@@ -81,9 +81,8 @@ const rulesTogether = {
 const servingOnly = {
   name: 'serving-only',
   setup({ onResolve }) {
-    onResolve(
-      { filter: /\/(check\/index|explain\/index|rules|rules\/index|explanation|live)\.ts$/ },
-      ({ kind, path }) => (kind === 'dynamic-import' ? { path, external: true } : undefined),
+    onResolve({ filter: /\/(tools\/(check|explain)\/index|rules|rules\/index)\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
     );
   },
 };

@@ -5,7 +5,7 @@ const { join } = require('node:path');
 const vm = require('node:vm');
 const { threadId } = require('node:worker_threads');
 
-const CHUNKS = join(__dirname, '../dist/src/chunks/');
+const CHUNKS = join(__dirname, '../../dist/src/chunks/');
 const scripts = new Map();
 
 vm.Script = class extends vm.Script {
