@@ -3,7 +3,7 @@ import { type Endpoint, redisLabel } from './address.ts';
 import { KEEP_ALIVE_MS, tlsOptions } from './dial.ts';
 import { authFault, pingFault, reasonOf } from './login.ts';
 import { ReplyFrames } from './reply-frames.ts';
-import type { Bytes } from './resp.ts';
+import { type Bytes, MALFORMED } from './resp.ts';
 
 /** Any reply: bytes, an integer as text, nil, or a list; in a list, a refusal is an `Error`. */
 export type Reply = Buffer | string | null | readonly (Reply | Error)[];
@@ -257,7 +257,7 @@ export class RedisClient {
 
   /** Those of sockets have a code; the others are of ioredis and may quote a reply. */
   #failed(error: NodeJS.ErrnoException): void {
-    if (error.code === undefined) this.#drop('a reply that is not RESP');
+    if (error.code === undefined) this.#drop(MALFORMED);
     else this.#lost(reasonOf(error));
   }
 

@@ -1,23 +1,21 @@
-import { replyTooLarge } from './resp.ts';
+import {
+  CARRIAGE_RETURN,
+  LINE_FEED,
+  MALFORMED,
+  MAX_LENGTH_DIGITS,
+  MAX_LINE_BYTES,
+  MINUS,
+  MOST_DEPTH,
+  replyTooLarge,
+  ZERO,
+} from './resp.ts';
 
 const LIST = 0x2a; // *
 const STRING = 0x24; // $
-const MINUS = 0x2d; // -
 const TYPES: ReadonlySet<number> = new Set(Buffer.from('*$:+-'));
-const CARRIAGE_RETURN = 13;
-const LINE_FEED = 10;
-const ZERO = 48;
-/** Maximum length of an error, a status or a number. */
-const MAX_LINE_BYTES = 4_096;
-/** Strings have at most 512 MB, so a longer number is not a length. */
-const MAX_LENGTH_DIGITS = 10;
-/** No reply of a store is nested as deep. */
-const MOST_DEPTH = 8;
 /** The shortest item of a list: a type and a line end. */
 const MIN_ITEM_BYTES = 3;
 const LINE_END_BYTES = 2;
-
-const MALFORMED = 'a reply that is not RESP';
 
 /**
  * Follows where the replies of RESP2 begin and end, without decoding them. It stands in front of ioredis, whose decoder allocates

@@ -68,16 +68,19 @@ export class ReplyError {
 }
 
 /** Maximum length of an error, status or number. */
-const MAX_LINE_BYTES = 4_096;
+export const MAX_LINE_BYTES = 4_096;
 /** Strings have at most 512 MB, so a longer number is not a length. */
-const MAX_LENGTH_DIGITS = 10;
-const CARRIAGE_RETURN = 13;
-const LINE_FEED = 10;
-const MINUS = 45;
-const ZERO = 48;
+export const MAX_LENGTH_DIGITS = 10;
+/** Bytes of the protocol. */
+export const CARRIAGE_RETURN = 13;
+export const LINE_FEED = 10;
+export const MINUS = 45;
+export const ZERO = 48;
 const PUSH = 0x3e; // >
-/** No message of a store is nested as deep. */
-const MOST_DEPTH = 8;
+/** No message and no reply of a store is nested as deep. */
+export const MOST_DEPTH = 8;
+/** The fault of bytes that are no reply. */
+export const MALFORMED = 'a reply that is not RESP';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
@@ -294,7 +297,7 @@ export class RespReader {
   }
 
   #malformed(): typeof NONE {
-    this.#fault ??= 'a reply that is not RESP';
+    this.#fault ??= MALFORMED;
     return NONE;
   }
 }
