@@ -13,6 +13,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { placeOf, type Source } from '../../../../grammar/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import { loadPg } from '../../../postgres/index.ts';
 import { give } from './entrance.ts';
@@ -130,19 +131,20 @@ export async function runEmbeddedInit({ dsn, dataDir, file }: EmbeddedInit): Pro
     await writeFile(marker, `${file}\n`, { flag: 'wx' });
   } catch (cause) {
     const { message, position } = cause as Error & { readonly position?: string };
-    const place = position === undefined ? file : `${file}:${lineAndColumn(sql, Number(position))}`;
+    const place = position === undefined ? file : placeIn({ name: file, text: sql }, Number(position));
     throw new Error(`"dbrest_embedded_init" failed: ${message} in ${place}`, { cause });
   } finally {
     await client.end();
   }
 }
 
-/** `line:column` of a character; PostgreSQL counts characters from 1, in the whole text of a query. */
-function lineAndColumn(text: string, position: number): string {
-  const before = Array.from(text).slice(0, position - 1);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  const line = before.filter((character) => character === '\n').length + 1;
-  return `${line}:${before.length - lineStart + 1}`;
+/** The place of a character in a file; PostgreSQL counts them from 1, in the whole text of a query. */
+function placeIn(source: Source, position: number): string {
+  const start = Array.from(source.text)
+    .slice(0, position - 1)
+    .join('').length;
+  const { file, line, column } = placeOf({ source, start, end: start });
+  return `${file}:${line}:${column}`;
 }
 
 async function exists(path: string): Promise<boolean> {
