@@ -165,11 +165,13 @@ chmodSync(COMMAND, 0o755);
 // The package is of modules.
 writeFileSync('dist/bin/package.json', '{ "type": "commonjs" }\n');
 
+const written = new Set(programs.slice(0, 2).flatMap(({ metafile }) => Object.keys(metafile.outputs)));
 // The programs work without it; a test fails then.
-await recordCode().catch(({ message }) => console.warn(`the programs will start slower: ${message}`));
+await recordCode([...written]).catch(({ message }) =>
+  console.warn(`the programs will start slower: ${message}`),
+);
 
 // A gateway that runs meanwhile may still load files of the last build, so they are removed at the end.
-const written = new Set(programs.slice(0, 2).flatMap(({ metafile }) => Object.keys(metafile.outputs)));
 for (const name of readdirSync(CHUNKS)) {
   const file = `${CHUNKS}/${name}`;
   if (!written.has(file.replace(/\.js\..*/, '.js'))) rmSync(file);

@@ -27,8 +27,11 @@ http {
 }
 `;
 
-/** Runs the programs in `dist/` and keeps the code that V8 makes of them beside their files. */
-export async function recordCode() {
+/**
+ * Runs the programs in `dist/` and keeps the code that V8 makes of them beside their files, of which `chunks` are the paths. Rejects
+ * if a program fails, or if nothing has been kept.
+ */
+export async function recordCode(chunks) {
   const directory = mkdtempSync(join(tmpdir(), 'gw-build-'));
   const configuration = ['-p', directory, '-c', join(directory, 'gw.conf')];
   try {
@@ -37,6 +40,8 @@ export async function recordCode() {
     await ended(gw('check', join(directory, 'gw.conf')));
     await ended(gw('explain', ...configuration, 'GET', '/'));
     await recordGateway(directory, gw(...configuration));
+    const kept = `.${process.version}-${process.arch}`;
+    if (!chunks.some((path) => existsSync(path + kept))) throw new Error('no code was kept');
   } finally {
     rmSync(directory, { recursive: true });
   }
