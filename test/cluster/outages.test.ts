@@ -136,11 +136,11 @@ test('a store that loads its data is not up, and is told once', async (t) => {
 });
 
 for (const reply of ['+OK', '*1\r\n*0', '*1\r\n-ERR', '*1\r\n:-1', '$-1']) {
-  test(`a connection with a reply that is none is left: ${JSON.stringify(reply)}`, async (t) => {
+  test(`a connection with an unexpected reply is dropped: ${JSON.stringify(reply)}`, async (t) => {
     const { url } = await pretender(t, { evalsha: reply });
     const one = await openStore({ url });
     await expect.poll(() => one.told).toEqual(['up']);
-    const reason = 'a reply that is none to "evalsha"';
+    const reason = 'an unexpected reply to "evalsha"';
     await expect(one.store.append('ev:a', entriesOf(one))).rejects.toThrow(new StoreLost(reason));
     expect(one.told).toEqual(['up', reason]);
   });

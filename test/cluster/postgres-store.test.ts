@@ -243,7 +243,7 @@ test('an entry without a notification comes with the next read', async () => {
   const behind = new Map([['ev:a', 0]]);
   const reading = one.store.read(behind, 10_000);
   await addRow(one, '1');
-  one.store.readAnew();
+  one.store.restartReading();
   expect(countersOf((await reading).get('ev:a'))).toEqual([1]);
 });
 

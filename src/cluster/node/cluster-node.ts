@@ -403,7 +403,7 @@ export class ClusterNode implements StoreOwner {
   /** Compares a stream with the store, and sends entries that the store has refused before. */
   async #look(shared: NodeStream): Promise<void> {
     if (shared.position === undefined || !this.#begun.has(shared)) return this.#begin(shared, this.#epoch);
-    if (!(await shared.verify(this.#store))) this.#store.readAnew();
+    if (!(await shared.verify(this.#store))) this.#store.restartReading();
     await this.#sendFirst(shared);
   }
 

@@ -14,7 +14,7 @@ import {
 /** The login and the TLS settings of all servers of a store. */
 type Access = Login & EndpointTls;
 
-/** The master of a name that Sentinels know. `access` is that of the master and its replicas. */
+/** A master that Sentinels know by a name. `access` is for the master and its replicas, not for the Sentinels. */
 export interface SentinelBackend {
   readonly kind: 'sentinel';
   readonly sentinels: readonly Endpoint[];
@@ -22,7 +22,7 @@ export interface SentinelBackend {
   readonly access: Access;
 }
 
-/** A Redis Cluster, some of whose servers are named. `access` is that of all. */
+/** A Redis Cluster. `seeds` are some of its servers; `access` is the same for all servers. */
 export interface ClusterBackend {
   readonly kind: 'cluster';
   readonly seeds: readonly Endpoint[];
@@ -44,7 +44,7 @@ const MASTER_NAME = /^[A-Za-z0-9._-]{1,128}$/;
 /** A connection string of PostgreSQL: a URI, or keywords with values. */
 const POSTGRES = /^(?:postgres(?:ql)?:\/\/|\s*[a-z_]+\s*=)/;
 
-/** Parses `redis://…`, `rediss://…`, `unix:/path`, `host:port`, `sentinel://…`, `redis+cluster://…` or a connection string of PostgreSQL. */
+/** Parses an address of Redis, Sentinels or a Redis Cluster, or a connection string of PostgreSQL. */
 export function parseBackend(text: string): Backend | AddressFault {
   if (POSTGRES.test(text)) return parsePostgres(text);
   const [scheme, , plainTls, , redisTls] = SENTINEL.exec(text) ?? [];
@@ -69,7 +69,7 @@ function parsePostgres(text: string): Backend | AddressFault {
   return new AddressFault(`has a malformed connection string${hint}`);
 }
 
-/** `user:password@host:port,host/name/db`. The login is that of the servers, not that of the Sentinels. */
+/** `user:password@host:port,host/name/db`. The login is for the Redis servers, not for the Sentinels. */
 function parseSentinels(text: string, tls: { readonly tls?: true }): Backend | AddressFault {
   const list = parseServerList(text, SENTINEL_PORT);
   if (list instanceof AddressFault) return list;
@@ -103,14 +103,14 @@ export function backendLabel(backend: Backend): string {
   return `sentinel://${backend.sentinels.map(redisLabel).join(',')}/${backend.name}`;
 }
 
-/** Tells whether TLS is spoken to the servers as the directives say. */
+/** Returns whether the servers are reached over TLS, so that the TLS directives apply. Never true for PostgreSQL. */
 export function usesTls(backend: Backend): boolean {
   if (backend.kind === 'postgres') return false;
   const { tls } = backend.kind === 'server' ? backend.endpoint : backend.access;
   return tls === true;
 }
 
-/** Adds how TLS is spoken to the servers, if it is, and the login of the Sentinels. */
+/** Adds the TLS settings, if the servers are reached over TLS, and the login of the Sentinels. */
 export function withAccess(
   backend: Backend,
   {

@@ -10,7 +10,7 @@ interface StoreOptions {
   readonly timeoutMs: number;
 }
 
-/** Opens what the gateways share, whatever it is. It reconnects by itself until it is closed. */
+/** Opens the store of a cluster. The store reconnects by itself until it is closed. */
 export function openStore(
   { backend, namespace, retain, timeoutMs }: StoreOptions,
   owner: StoreOwner,

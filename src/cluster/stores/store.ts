@@ -1,36 +1,38 @@
-/** What a node publishes: an entry of a stream before it is sealed. */
-export interface Entry {
-  /** Name of the node; without spaces, as its incarnation. */
+/** An entry of a stream before it is sealed. */
+export interface NewEntry {
+  /** Name of the node. Neither the name nor the incarnation contains spaces. */
   readonly origin: string;
-  /** Changes whenever the node begins its sequence anew. */
+  /** Changes whenever the node starts its sequence from 1 again. */
   readonly incarnation: string;
   /** From 1, ascending within an incarnation. */
   readonly sequence: number;
-  /** Names and values in turn, all texts. */
+  /** Names and values in turn. */
   readonly fields: readonly string[];
 }
 
 /** An entry as a node sends it. */
-export interface SealedEntry extends Entry {
-  /** `sealEntry` makes it; empty in an entry that no node of this version has written. */
+export interface SealedEntry extends NewEntry {
+  /** Made by `sealEntry`; empty in an entry that no node of this version has written. */
   readonly mac: string;
 }
 
 /**
- * An entry as it is in the store. Whatever somebody else has added to the stream is an entry too: without a mac, as `isGenuine`
- * shows, without origin and sequence, with all its texts as fields.
+ * An entry as it is in the store. Entries that other programs have added to the stream are read, too: they have no MAC
+ * (so `isGenuine` refuses them), no origin and no sequence; all their texts are fields.
  */
 export interface StoredEntry extends SealedEntry {
-  /** Its number in the stream, from 1 without holes. What somebody else added may repeat the number before it, or jump. */
+  /**
+   * Its number in the stream: 1, 2, 3, and so on. Other programs may have added entries that repeat or skip numbers.
+   */
   readonly counter: number;
-  /** When the store took it, in ms on its clock; only in keyed streams. */
+  /** The time at which the store took it, in ms on its clock; only in keyed streams. */
   readonly storedMs?: number;
 }
 
-/** Some of the keys of a stream; each is the newest entry of its key. */
+/** A part of the keys of a stream: the newest entry of each key. */
 export interface KeysPart {
   readonly entries: readonly StoredEntry[];
-  /** Where the next part begins; `undefined`: there is none. */
+  /** Where the next part begins; `undefined` after the last part. */
   readonly next: string | undefined;
 }
 
@@ -42,8 +44,8 @@ export interface StreamTail {
   readonly counter: number;
 }
 
-/** What a node asks of a stream: the mac of one entry, and what the store has of one incarnation. */
-export interface Asked {
+/** Which entry of a stream `look` gives the MAC of, and which incarnation it gives the last sequence of. */
+export interface StreamQuery {
   readonly counter: number;
   readonly origin: string;
   readonly incarnation: string;
@@ -52,147 +54,149 @@ export interface Asked {
 export interface StreamState {
   /** The newest counter; 0: the stream never had an entry. */
   readonly counter: number;
-  /** The oldest counter that is kept; `counter` + 1 if none is. */
+  /** The counter of the oldest entry that is kept; `counter` + 1 if no entry is kept. */
   readonly oldest: number;
-  /** The mac of the entry with the asked counter, if it is kept. */
+  /** The MAC of the entry that was asked for, if it is kept. */
   readonly mac: string | undefined;
-  /** The last sequence of the asked origin and incarnation; 0 if there is none. Keyed streams do not tell. */
+  /** The last sequence of the origin and incarnation that were asked for; 0 if unknown. Always 0 in keyed streams. */
   readonly lastSequence: number;
   /** The clock of the store. */
   readonly nowMs: number;
   /**
-   * When a node has asked for the stream for the first time, in ms on that clock: with another one the store was emptied since. 0: it
-   * cannot note that.
+   * When a node first asked for the stream, in ms on the clock of the store. If the value changes, the store was
+   * emptied in between. 0: the store could not record it.
    */
   readonly birth: number;
 }
 
-/** A sign of life of a node. */
+/** A heartbeat of a node. */
 export interface Beat {
   readonly nodeId: string;
   readonly incarnation: string;
   /** JSON text about the node, for people. */
   readonly facts: string;
-  /** A node that is silent for three of them is not live any more. */
+  /** Time between two heartbeats. A node without a heartbeat for three times as long is no longer live. */
   readonly heartbeatMs: number;
-  /** Digest of a stream's parameters by stream; without spaces. */
+  /** Digests of the parameters of each stream, without spaces. */
   readonly digests: ReadonlyMap<string, string>;
 }
 
-/** A stream, or something else that is shared, whose parameters differ from those of another node. */
+/** A stream, or another shared thing, for which another node has other parameters. */
 export interface Conflict {
   readonly stream: string;
   readonly nodeId: string;
 }
 
-/** What a node hears when it gives a sign of life. */
+/** The answer of the store to a heartbeat. */
 export interface Heard {
   /** Number of live nodes, this one included. */
   readonly members: number;
-  /** Differences between its digests and those of live nodes. Only one of the two nodes hears of it. */
+  /** Differences between its digests and those of live nodes. Only one of two nodes that differ is told. */
   readonly conflicts: readonly Conflict[];
-  /** Another incarnation of this node has given a sign of life since: one that has just ended, or a node of the same name. */
+  /** Another incarnation sent the last heartbeat under this name: a former start, or another node of that name. */
   readonly isTaken: boolean;
 }
 
-/** A node that has given a sign of life within a day. */
+/** A node that has sent a heartbeat within the last day. */
 export interface Member {
   readonly nodeId: string;
   readonly incarnation: string;
   readonly facts: string;
-  /** Time since its last sign of life, on the clock of the store. */
+  /** Time since its last heartbeat, on the clock of the store. */
   readonly ageMs: number;
 }
 
-/** Requests to be counted in a bucket of a rate limit. Fills and rates are in thousandths of requests, as in nginx. */
+/** Requests to count in a bucket of a rate limit. Fill levels and rates are in thousandths of requests, as in nginx. */
 export interface Admitting {
   readonly zone: string;
-  /** Hash of the value that requests are told apart by; without colons. */
+  /** Hash of the key of the limit; without colons. */
   readonly keyHash: string;
   readonly milliRequestsPerSecond: number;
-  /** Maximum fill of the bucket. */
+  /** Highest fill level at which the bucket takes a request. */
   readonly burst: number;
   /** At least 1. */
   readonly requests: number;
 }
 
-/** The requests that a bucket has taken. */
+/** How many requests a bucket has taken. */
 export interface Grant {
   readonly requests: number;
-  /** The fill with the first of them, each further one makes it 1000 more; with none: the fill that was too high. */
+  /** Fill level with the first of them; each further one adds 1000. If none was taken: the level that was too high. */
   readonly excess: number;
 }
 
 /**
- * What nodes share. Streams have names such as `ev:ZONE`. Every call rejects with `StoreLost` or `StoreRefused`; nothing is queued
- * and nothing is sent twice.
+ * The Redis or PostgreSQL that nodes share. Streams have names such as `ev:ZONE`. Calls reject with `StoreLost` or
+ * `StoreRefused`; no call waits for a lost store to come back, and no call is sent twice.
  */
 export interface ClusterStore {
   /**
-   * Adds entries of one origin and incarnation in their order, and gives their counters; 0: the store had it, or a later one of
-   * this incarnation. Only one call per stream at a time: if a call that failed is repeated after a later one, its entries are lost.
+   * Adds entries of one origin and incarnation in their order, and returns their counters; 0 for an entry that is not
+   * above the last sequence of the incarnation. One call per stream at a time: entries of a call repeated after a later
+   * one would be lost.
    */
   append(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]>;
   /**
-   * Gives the entries behind these counters (at least one stream, one call at a time), some at a time and the oldest first; an
-   * empty map if there were none for `waitMs`.
+   * Returns entries after these counters, the oldest first, not necessarily all; an empty map if there were none for
+   * `waitMs`. Takes at least one stream, and one call at a time.
    */
   read(
     behind: ReadonlyMap<string, number>,
     waitMs: number,
   ): Promise<ReadonlyMap<string, readonly StoredEntry[]>>;
-  /** Gives the newest `count` entries. */
+  /** Returns the newest `count` entries. */
   tail(stream: string, count: number): Promise<StreamTail>;
-  look(stream: string, asked: Asked): Promise<StreamState>;
+  look(stream: string, query: StreamQuery): Promise<StreamState>;
   /**
-   * Adds entries of one origin and incarnation to a keyed stream, which are those of `keyedFields`, and gives their counters; 0: not
-   * added, since another node, or a later sequence of this one, has written the key beyond what the entry has seen. If that has the
-   * same value, and a time too or none, it counts as this one. Repeated, an entry gives the counter that it had.
+   * Adds entries (of `keyedFields`, one origin and incarnation) to a keyed stream and returns their counters. 0: not
+   * added, since another node has written the key after `seen`, or this node with a later sequence. If the other entry
+   * has the same value and also expires, or also does not, its counter is returned instead. An entry that is sent again
+   * gets the counter that it had.
    */
   write(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]>;
   /**
-   * Gives the keys of a keyed stream in parts, deleted ones too for some minutes. Keys that are written meanwhile may be in no part, or
-   * in two; those written before the first part was asked for are in one.
+   * Returns the keys of a keyed stream in parts, for some minutes also deleted ones. A key written after the first call
+   * may be in no part, or in two; every other key is in one.
    */
   keys(stream: string, from?: string): Promise<KeysPart>;
-  /** Takes, or keeps, what one node does for all, for `ttlMs`. False: another one does it. */
+  /** Takes or extends a lease for `ttlMs`. False: another owner has it. */
   lease(name: string, owner: string, ttlMs: number): Promise<boolean>;
-  /** Another one can take what this owner has leased. */
+  /** Ends the lease, if this owner has it, so that others can take it. */
   release(name: string, owner: string): Promise<void>;
   /** Counts as many of the requests as the bucket can take. */
   admit(admitting: Admitting): Promise<Grant>;
   beat(beat: Beat): Promise<Heard>;
-  /** Takes back the signs of life of a node; nothing happens if they are of another incarnation. */
+  /** Removes a node from the live ones, unless its last heartbeat is of another incarnation. */
   leave(nodeId: string, incarnation: string): Promise<void>;
-  /** Gives the nodes, by name. */
+  /** Returns the nodes, sorted by name. */
   members(): Promise<readonly Member[]>;
-  /** What the store does when its memory is full: Redis' `maxmemory-policy`; `undefined` if it does not tell. */
+  /** Returns Redis' `maxmemory-policy`, which says what happens when the memory is full; `undefined` if unknown. */
   policy(): Promise<string | undefined>;
   /**
-   * Closes the connection that reads, if there is one of its own, and opens it again: what it gives is not what there is. Not if a
-   * reply is just arriving there.
+   * Called when reads do not give what the store has. Closes a connection that only reads and opens it again, unless a
+   * reply is arriving on it.
    */
-  readAnew(): void;
-  /** Calls that wait are rejected. */
+  restartReading(): void;
+  /** Rejects the calls that wait. */
   close(): void;
 }
 
 /** Receives the state of a store. */
 export interface StoreOwner {
-  /** The store answers and can be written to, for the first time or again. */
+  /** The store answers and takes writes, for the first time or again. */
   up(): void;
-  /** It could not be reached, does not answer any more, or is not the one to write to. It is tried on. */
+  /** The store cannot be reached, does not answer, or takes no writes. Attempts to reconnect go on. */
   down(reason: string): void;
-  /** A part of it cannot be reached, in which these streams are; it is tried on, and `up` is called again when it is back. */
+  /** Servers with these streams cannot be reached. Attempts to reconnect go on; `up` is called when they are back. */
   partlyDown?(reason: string, isAway: (stream: string) => boolean): void;
 }
 
-/** The store cannot be asked or has not answered in time. What was sent may have happened. */
+/** The store cannot be reached or has not answered in time. A command that was sent may have been executed. */
 export class StoreLost extends Error {
   override readonly name = 'StoreLost';
 }
 
-/** The store refused a command; the message is its own. */
+/** The store refused a command; the message is that of the store. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }

@@ -1,28 +1,28 @@
 /** The channel of `NOTIFY`; a payload is `NAMESPACE STREAM`. */
 export const CHANNEL = 'gw_cluster';
 
-/** The number of incarnations of a stream from which on those are forgotten that have no kept entry, or were silent for a day. */
+/** Above this number of incarnations of a stream, those without a kept entry or silent for a day are forgotten. */
 export const MANY_ORIGINS = 1_000;
-/** Old entries are removed each time that the counter has come so much further, more at once where there are more. */
+/** Old entries are removed each time the counter has grown by this much. */
 const TRIMMED_EVERY = 100;
 const MOST_TRIMMED = 1_000;
-/** Nodes that were silent for so long are forgotten, some per beat. */
+/** Nodes without a heartbeat for this long are forgotten, a few per heartbeat. */
 const FORGOTTEN_AFTER = '1 day';
 
-/** A counter beyond this was written by somebody else. */
+/** A larger counter was not written by gw. */
 const MOST_COUNTER = 999_999_999_999_999;
 
-/** Functions run with the rights of their owner, so that gateways need none on the tables. */
+/** Functions run with the rights of their owner, so that gateways need no rights on the tables. */
 const DEFINER = `security definer set search_path to ''`;
 
-/** Locks the stream: each statement behind it sees what was committed before, so counters are in the order of commits. */
+/** Locks the stream. Each later statement sees what was committed before: counters are in the order of commits. */
 const HOLD = `loop
     select s.counter, s.many_origins into newest, many from gw_cluster.streams s
     where s.namespace = of_namespace and s.stream = of_stream for update;
     exit when found;
     insert into gw_cluster.streams (namespace, stream) values (of_namespace, of_stream) on conflict do nothing;
   end loop;
-  -- Somebody else may have added entries, or removed the stream. Behind a counter at the end of the numbers none could be added.
+  -- Other programs may have added entries or removed the stream. After the largest counter no entry could be added.
   if newest not between 0 and ${MOST_COUNTER} then
     newest := 0;
   end if;
@@ -32,7 +32,7 @@ const HOLD = `loop
   where e.namespace = of_namespace and e.stream = of_stream;
   before := newest;`;
 
-/** Removes old entries, and tells those who read. */
+/** Removes old entries, and notifies the readers. */
 const PUBLISH = `if newest / ${TRIMMED_EVERY} > before / ${TRIMMED_EVERY} then
     delete from gw_cluster.entries e
     where e.namespace = of_namespace and e.stream = of_stream and e.counter in (
@@ -45,7 +45,7 @@ const PUBLISH = `if newest / ${TRIMMED_EVERY} > before / ${TRIMMED_EVERY} then
   where s.namespace = of_namespace and s.stream = of_stream;
   perform pg_catalog.pg_notify('${CHANNEL}', of_namespace || ' ' || of_stream);`;
 
-/** Gives a counter per entry, 0 if its sequence is not above the last one of its incarnation. */
+/** Returns a counter per entry; 0 if its sequence is not above the last one of its incarnation. */
 const APPEND = `create or replace function gw_cluster.append(
   of_namespace text, of_stream text, retained bigint, of_version text, of_origin text, of_incarnation text,
   sequences bigint[], macs text[], lists text[]
@@ -82,7 +82,7 @@ begin
   values (of_namespace, of_stream, of_origin, of_incarnation, last, newest)
   on conflict (namespace, stream, origin, incarnation) do update
   set sequence = excluded.sequence, counter = excluded.counter, used = pg_catalog.now();
-  -- Incarnations that have come and gone are forgotten, once they are many.
+  -- Old incarnations are forgotten once there are many.
   if not is_known and (
     select pg_catalog.count(*) from gw_cluster.origins o where o.namespace = of_namespace and o.stream = of_stream
   ) > many then
@@ -98,8 +98,8 @@ $gw$;
 `;
 
 /**
- * The same for a keyed stream; `hashes` are those of the keys, `contents` identify values, and whether they go by themselves. 0: the
- * key was written by another node beyond what the entry has seen, and not with the same content.
+ * The same for a keyed stream. `hashes` are the hashes of the keys; `contents` tell values, and whether they expire,
+ * apart. A counter of 0: another node has written the key after `seen`, with another content.
  */
 const WRITE = `create or replace function gw_cluster.write(
   of_namespace text, of_stream text, retained bigint, of_version text, of_origin text, of_incarnation text,
@@ -118,7 +118,7 @@ begin
   now_is := pg_catalog.clock_timestamp();
   now_ms := extract(epoch from now_is) * 1000;
   for nth in 1 .. pg_catalog.cardinality(sequences) loop
-    -- No node can have seen a counter that the stream has not come to.
+    -- No node can have seen a counter that the stream has not reached.
     select
       k.counter, k.sequence, k.expires, k.content = contents[nth] as is_same,
       k.origin = of_origin and k.incarnation = of_incarnation as is_own
@@ -161,10 +161,10 @@ end
 $gw$;
 `;
 
-/** Longest time that a lease can be left, whatever who calls it asks for. */
+/** Longest time for which a lease can be taken, whatever the caller asks for. */
 const LONGEST_LEASE_MS = 86_400_000;
 
-/** Takes a lease, or keeps it; false: another owner has it. `release` gives it back. */
+/** Takes or extends a lease; false if another owner has it. `release` ends it. */
 const LEASE = `create or replace function gw_cluster.lease(of_namespace text, of_name text, of_owner text, life_ms bigint)
 returns boolean language sql ${DEFINER} as $gw$
   with taken as (
@@ -183,7 +183,7 @@ returns void language sql ${DEFINER} as $gw$
 $gw$;
 `;
 
-/** The newest counter, also where somebody else has added entries or removed the row of the stream. */
+/** The newest counter. Other programs may have added entries or removed the row of the stream. */
 const NEWEST = `greatest(
       (
         select s.counter from gw_cluster.streams s
@@ -196,7 +196,7 @@ const NEWEST = `greatest(
       0
     )`;
 
-/** Ends of a stream: `look` is about one entry and one incarnation, `tail` gives the counter behind which the last entries are. */
+/** The end of a stream. `look`: one entry and one incarnation; `tail`: the counter before the last entries. */
 const ENDS = `create or replace function gw_cluster.look(
   of_namespace text, of_stream text, of_counter bigint, of_origin text, of_incarnation text
 ) returns table (newest bigint, oldest bigint, last bigint, version text, mac text, now_ms bigint, birth bigint)
@@ -234,13 +234,13 @@ returns table (newest bigint, behind bigint) language sql stable ${DEFINER} as $
 $gw$;
 `;
 
-/** The size of an entry in a reply, and what is in it. */
+/** The size of an entry in a reply, and its columns. */
 const SIZE = `100 + pg_catalog.octet_length(k.version) + pg_catalog.octet_length(k.origin) + pg_catalog.octet_length(k.incarnation)
         + pg_catalog.octet_length(k.mac) + pg_catalog.octet_length(k.texts)`;
 const ENTRY =
   'counter bigint, version text, origin text, incarnation text, sequence bigint, mac text, texts text, stored_ms bigint';
 
-/** Entries in the order of a column, up to a size, but one in any case. One that is too large comes without its texts. */
+/** Entries in the order of a column, up to a total size, but at least one. One that is too large has no texts. */
 function bounded(source: string, order: string): string {
   const shown = ['version', 'origin', 'incarnation', 'mac', 'texts'].map(
     (name) => `case when f.bytes <= largest then f.${name} end as ${name}`,
@@ -257,7 +257,7 @@ function bounded(source: string, order: string): string {
     window sorted as (order by f.${order})`;
 }
 
-/** Gives entries behind counters, at most `wanted` and `most_bytes` of each stream. */
+/** Gives entries after counters, of each stream at most `wanted` entries and `most_bytes` bytes. */
 const READ = `create or replace function gw_cluster.read(
   of_namespace text, streams text[], behind bigint[], wanted bigint, most_bytes bigint, largest bigint
 ) returns table (nth bigint, ${ENTRY}) language sql stable ${DEFINER} as $gw$
@@ -290,8 +290,9 @@ $gw$;
 `;
 
 /**
- * Gives the number of live nodes and whether another incarnation of this one is live, then a row for each stream with another digest, and
- * the node that has it. Digests are written in one order, so that nodes do not wait for each other.
+ * Gives the number of live nodes, and whether another incarnation of this node is live. Then follows a row for each
+ * stream of which another node has another digest. Digests are written in one order, so that nodes do not block each
+ * other.
  */
 const BEAT = `create or replace function gw_cluster.beat(
   of_namespace text, of_node text, of_incarnation text, of_facts text, heartbeat_ms bigint, streams text[], digests text[]
@@ -363,7 +364,7 @@ returns void language sql ${DEFINER} as $gw$
   delete from gw_cluster.digests d using gone where d.namespace = of_namespace and d.node = gone.node
 $gw$;
 
--- Nodes with their ages in milliseconds, those that were heard last.
+-- Nodes with the time since their last heartbeat, in ms; the latest heartbeat first.
 create or replace function gw_cluster.members(of_namespace text, wanted bigint, most_bytes bigint)
 returns table (node text, incarnation text, facts text, age_ms bigint) language sql stable ${DEFINER} as $gw$
   select m.node, m.incarnation, m.facts, m.age_ms from (

@@ -16,11 +16,11 @@ import { FORBIDDEN, MISSING, SCHEMA_VERSION } from './schema-sql.ts';
 interface SessionOptions {
   readonly target: ConnectionTarget;
   readonly timeoutMs: number;
-  /** Receives the payloads of notifications, whoever has sent them. */
+  /** Receives the payloads of notifications. Any role that may connect can have sent them. */
   readonly heard: (payload: string) => void;
 }
 
-/** A statement; the name is that of messages. */
+/** A statement; messages show its name. */
 interface Statement {
   readonly name: string;
   readonly text: string;
@@ -37,23 +37,23 @@ interface Call {
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 5_000;
 const GOODBYE_MS = 1_000;
-/** The server ends a statement that takes too long; if it does not, it hangs. */
+/** Grace after a statement's timeout: a server that has not ended the statement by then hangs. */
 const DEAF_MS = 1_000;
 const MOST_WAITING = 1_000;
-/** What the statements of the store may give is less. */
+/** The largest reply to a statement of the store is smaller. */
 const MAX_REPLY_BYTES = 33_554_432;
 
-/** It was ended by `statement_timeout`. */
+/** The statement was ended by `statement_timeout`. */
 const CANCELED = '57014';
 /** The server has become a standby. */
 const READ_ONLY = '25006';
 
-/** Why a server that answers cannot be the store. */
+/** The reason why a server that answers cannot be the store. */
 class Unfit extends Error {}
 
 /**
- * One session of PostgreSQL, which always reconnects. It runs a statement at a time, and hears notifications meanwhile. Nothing is
- * queued while it is down, and nothing is sent twice.
+ * One session of PostgreSQL, which always reconnects. It runs one statement at a time and receives notifications. No
+ * statement waits for a lost connection to come back, and none is sent twice.
  */
 export class PostgresSession {
   readonly #options: SessionOptions;
@@ -75,7 +75,7 @@ export class PostgresSession {
     void this.#connect();
   }
 
-  /** Runs a statement and gives what `read` makes of its rows. Rejects with `StoreLost` or `StoreRefused`. */
+  /** Runs a statement and returns what `read` makes of its rows. Rejects with `StoreLost` or `StoreRefused`. */
   run<T>(statement: Statement, read: (rows: readonly Row[]) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (!this.#client) return reject(new StoreLost(this.#reason));
@@ -134,7 +134,10 @@ export class PostgresSession {
     }
   }
 
-  /** A server that is not fit is no reason to ask it once more, or without TLS; but another host may be the primary. */
+  /**
+   * `connect` tries again without TLS after a fault, so an unfit server is returned. Another host may be fitter than a
+   * standby.
+   */
   async #open(): Promise<{ readonly client: WireClient; readonly unfit: Unfit | undefined }> {
     const { target, timeoutMs, heard } = this.#options;
     let unfit: Unfit | undefined;
@@ -147,7 +150,7 @@ export class PostgresSession {
     return { client, unfit };
   }
 
-  /** Replies are kept in memory until they are complete, and nobody knows who answers. */
+  /** Replies are kept in memory until they are complete, and what answers may not be a PostgreSQL. */
   #limitReplies(client: WireClient): void {
     const { stream } = client.connection;
     this.#received = 0;
@@ -189,7 +192,7 @@ export class PostgresSession {
     if (!this.#waiting.delete(call)) this.#deaf = setTimeout(() => this.drop(reason), DEAF_MS);
   }
 
-  /** What an error of a statement means. A session that the server ends, or has no use, is left. */
+  /** The fault that an error means. Drops a session that the server has ended or that cannot be used. */
   #faultOf(error: WireError): Error {
     const { timeoutMs, target } = this.#options;
     const message = publicMessage(error, target);
@@ -232,10 +235,10 @@ export class PostgresSession {
   }
 }
 
-/** Columns come as the server writes them, whatever types it says they have. */
+/** Columns come as the server writes them, regardless of the types that it declares. */
 const AS_TEXTS = { getTypeParser: () => (text: string) => text };
 
-/** A function must see what was committed before each of its statements, whatever the database has been set to. */
+/** A function must see what was committed before each of its statements, whatever the default of the database is. */
 const settings = (timeoutMs: number): string =>
   `set statement_timeout = ${Math.ceil(timeoutMs)}; set default_transaction_isolation = 'read committed'; listen ${CHANNEL}`;
 
@@ -245,7 +248,7 @@ const INVALID_AUTHORIZATION = '28000';
 const FACTS_SQL = `select pg_catalog.pg_is_in_recovery()::text as standby, pg_catalog.pg_backend_pid()::text as pid,
   session_user::text as role`;
 
-/** Tells why a server cannot be used, if it cannot. A standby is an error: another host may be the primary. */
+/** Returns why a server cannot be used, if it cannot. Throws for a standby: another host may be the primary. */
 async function unfitness(
   client: WireClient,
   { connectTimeoutMs }: ConnectionTarget,
@@ -255,7 +258,7 @@ async function unfitness(
   );
   const { standby, pid, role } = facts.rows[0] ?? {};
   if (standby !== 'false') throw new Error('the server is a standby, which takes no entries');
-  // A pooler has sessions of its own, and gives them to one client after another: notifications would be lost.
+  // A pooler gives its sessions to one client after another: notifications would be lost.
   if (isPooled(client, pid))
     return new Unfit('a connection pooler stands in front of the server: connect to the server itself');
   try {
@@ -274,7 +277,7 @@ async function unfitness(
   }
 }
 
-/** That of the set-up, or one of the operator's that was not made. */
+/** The role of the set-up, or one that the operator has named, does not exist. */
 function isUnknownRole(error: unknown): boolean {
   const { code, message } = error as WireError;
   return code === INVALID_AUTHORIZATION && /role ".*" does not exist/s.test(message);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionTarget } from '../../../postgres/index.ts';
 import { ENTRY_VERSION } from '../entry.ts';
 import {
-  type Asked,
+  type StreamQuery,
   type Beat,
   type ClusterStore,
   type Grant,
@@ -34,40 +34,40 @@ import {
 interface PostgresStoreOptions {
   readonly target: ConnectionTarget;
   readonly namespace: string;
-  /** Number of entries of a stream that are kept, and some more. */
+  /** Number of entries of a stream that are kept at least; removing old ones lags behind. */
   readonly retain: number;
   readonly timeoutMs: number;
 }
 
-/** Number of entries of one read of all streams. */
+/** Maximum number of entries of one read, of all streams together. */
 const MOST_READ = 1_000;
-/** Number of entries of one statement of `tail`: each has the same timeout, on slow lines too. */
+/** Maximum number of entries of one statement of `tail`. Each has its own timeout, which slow connections need. */
 const MOST_IN_PAGE = 250;
-/** Sizes of entries: of a read, and of the largest one that is read. */
+/** Maximum size of a read, and of an entry; a larger entry comes without its texts. */
 const MAX_READ_BYTES = 8_388_608;
 const MAX_ENTRY_BYTES = 1_048_576;
 const MOST_MEMBERS = 10_000;
 const MAX_MEMBERS_BYTES = 8_388_608;
 const DELETED_MS = 600_000;
-/** Whoever may connect to the database can send notifications, as many as he likes. */
+/** Pause between reads that notifications cause: any role that may connect can send as many as it likes. */
 const WAKE_PAUSE_MS = 50;
 
-/** A read that waits: it is woken, or its session is lost. */
-interface Waiting {
+/** A read that waits until it is woken by a notification or by the loss of the session. */
+interface WaitingRead {
   readonly streams: ReadonlySet<string>;
   isWoken: boolean;
   wake: () => void;
 }
 
 /**
- * PostgreSQL, prepared by `gw db setup --cluster`. One session runs all statements and hears notifications, which only say that there
- * is something to read.
+ * PostgreSQL, prepared by `gw db setup --cluster`. One session runs all statements and receives notifications, which
+ * only say that a stream has new entries.
  */
 export class PostgresStore implements ClusterStore {
   readonly #namespace: string;
   readonly #retain: number;
   readonly #session: PostgresSession;
-  readonly #reads = new Set<Waiting>();
+  readonly #reads = new Set<WaitingRead>();
 
   constructor({ target, namespace, retain, timeoutMs }: PostgresStoreOptions, owner: StoreOwner) {
     this.#namespace = namespace;
@@ -77,7 +77,7 @@ export class PostgresStore implements ClusterStore {
       {
         up: () => owner.up(),
         down: (reason) => {
-          this.readAnew();
+          this.restartReading();
           owner.down(reason);
         },
       },
@@ -93,7 +93,7 @@ export class PostgresStore implements ClusterStore {
     behind: ReadonlyMap<string, number>,
     waitMs: number,
   ): Promise<ReadonlyMap<string, readonly StoredEntry[]>> {
-    const read: Waiting = { streams: new Set(behind.keys()), isWoken: false, wake: () => undefined };
+    const read: WaitingRead = { streams: new Set(behind.keys()), isWoken: false, wake: () => undefined };
     const endMs = performance.now() + waitMs;
     this.#reads.add(read);
     try {
@@ -104,7 +104,7 @@ export class PostgresStore implements ClusterStore {
         if (found.size > 0 || restMs <= 0) return found;
         await woken(read, restMs);
         if (!read.isWoken && performance.now() >= endMs) return found;
-        // The first time there is something to read, most likely.
+        // Usually, the first notification means that there is something to read.
         if (pauseMs > 0) await sleep(pauseMs);
       }
     } finally {
@@ -122,11 +122,11 @@ export class PostgresStore implements ClusterStore {
       if (!page) break;
       entries.push(...page);
     }
-    // More may have come since.
+    // More entries may have come since `tail` was asked.
     return { entries, counter: Math.max(counter, entries.at(-1)?.counter ?? 0) };
   }
 
-  look(stream: string, { counter, origin, incarnation }: Asked): Promise<StreamState> {
+  look(stream: string, { counter, origin, incarnation }: StreamQuery): Promise<StreamState> {
     return this.#call('look', [stream, counter, origin, incarnation], readState);
   }
 
@@ -139,7 +139,7 @@ export class PostgresStore implements ClusterStore {
         value === undefined ? null : `${ttlMs === '0' ? '' : 'ttl '}${sha256(value)}`,
       ),
       writes.map(([, , , seen]) => seen),
-      // What was deleted is forgotten later: a node that was away writes nothing over it.
+      // A deletion is kept for a while, so that a node that was away does not overwrite it with an old value.
       writes.map(([, , , , , ttlMs, , value]) => (value === undefined ? DELETED_MS : ttlMs)),
     ];
     return this.#call('write', values, (rows) => readCounters(rows, entries.length));
@@ -157,7 +157,7 @@ export class PostgresStore implements ClusterStore {
     return this.#call('release', [name, owner], () => undefined);
   }
 
-  /** Rows that all gateways write for each request would be slower than what they protect. */
+  /** Not offered: rows that all gateways write for each request would be slower than what they protect. */
   admit(): Promise<Grant> {
     return Promise.reject(new StoreLost('PostgreSQL shares no rate limits'));
   }
@@ -180,17 +180,17 @@ export class PostgresStore implements ClusterStore {
     return Promise.resolve(undefined);
   }
 
-  /** There is no connection of its own for reading: what waits looks again. */
-  readAnew(): void {
+  /** No connection only reads, so each waiting read looks again instead. */
+  restartReading(): void {
     for (const read of this.#reads) wake(read);
   }
 
   close(): void {
     this.#session.close();
-    this.readAnew();
+    this.restartReading();
   }
 
-  /** The arguments of the functions that add entries. */
+  /** Returns the arguments of the functions that add entries. */
   #added(stream: string, entries: readonly SealedEntry[]): readonly unknown[] {
     const { origin = '', incarnation = '' } = entries[0] ?? {};
     const sequences = entries.map(({ sequence }) => sequence);
@@ -209,7 +209,7 @@ export class PostgresStore implements ClusterStore {
     return this.#call('read', values, (rows) => readEntries(rows, streams));
   }
 
-  /** Calls a function of the store for the namespace. */
+  /** Calls a function of the store, with the namespace as its first argument. */
   #call<T>(name: string, values: readonly unknown[], read: (rows: readonly Row[]) => T): Promise<T> {
     const marks = [this.#namespace, ...values].map((_, nth) => `$${nth + 1}`);
     const text = `select * from gw_cluster.${name}(${marks.join(', ')})`;
@@ -228,18 +228,18 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A counter beyond the safe integers is read as the largest of them; nothing is read behind it. */
+/** A counter that is no safe integer was read as the largest one. Nothing can be read after that. */
 function bigintOf(counter: number): string {
   return counter < Number.MAX_SAFE_INTEGER ? String(counter) : '9223372036854775807';
 }
 
-function wake(read: Waiting): void {
+function wake(read: WaitingRead): void {
   read.isWoken = true;
   read.wake();
 }
 
-/** Waits until a read is woken, which it may have been already, or some time has passed. */
-function woken(read: Waiting, waitMs: number): Promise<void> {
+/** Waits until a read is woken, at most `waitMs`. Returns at once if it was woken before. */
+function woken(read: WaitingRead, waitMs: number): Promise<void> {
   if (read.isWoken) return Promise.resolve();
   return new Promise((resolve) => {
     const settle = (): void => {

@@ -4,7 +4,7 @@ import type { Heard, KeysPart, Member, StoredEntry, StreamState } from '../store
 /** A row as the server writes it. */
 export type Row = readonly (string | null)[];
 
-/** Rows that are none of the statement: whoever answers is not the store. */
+/** Rows that do not belong to the statement: the server is not a store. */
 export class UnexpectedRows extends Error {}
 
 const SEQUENCE = /^[1-9]\d{0,15}$/;
@@ -15,7 +15,7 @@ function readText(value: string | null | undefined): string {
   return value;
 }
 
-/** Numbers that are no safe integers become the largest one. */
+/** Reads a number. Numbers that are no safe integers become the nearest one, negative ones 0. */
 function readNumber(value: string | null | undefined): number {
   const text = readText(value);
   if (!/^-?\d{1,20}$/.test(text)) throw new UnexpectedRows();
@@ -27,7 +27,7 @@ export function readCounters(rows: readonly Row[], count: number): readonly numb
   return rows.map(([counter]) => readNumber(counter));
 }
 
-/** Entries of streams, which are numbered from 1. */
+/** Reads the entries of streams; rows name a stream by its index, from 1. */
 export function readEntries(
   rows: readonly Row[],
   streams: readonly string[],
@@ -46,7 +46,7 @@ export function readEntries(
 function readEntry([number, version, origin, incarnation, sequence, mac, list, stored]: Row): StoredEntry {
   const counter = readNumber(number);
   const fields = textsIn(list);
-  // One that is too large comes without texts.
+  // An entry that is too large comes without texts.
   const isOfNode = version === ENTRY_VERSION && SEQUENCE.test(sequence ?? '') && fields !== undefined;
   if (!isOfNode) return { counter, origin: '', incarnation: '', sequence: 0, fields: fields ?? [], mac: '' };
   return {
@@ -60,7 +60,7 @@ function readEntry([number, version, origin, incarnation, sequence, mac, list, s
   };
 }
 
-/** Rows of `keys`; there may be more behind them. */
+/** Reads the rows of `keys`. Only a part without rows is the last one. */
 export function readKeys(rows: readonly Row[]): KeysPart {
   const last = rows.at(-1)?.[0];
   return {
@@ -69,12 +69,12 @@ export function readKeys(rows: readonly Row[]): KeysPart {
   };
 }
 
-/** The row of `lease`. */
+/** Reads the row of `lease`. */
 export function readLease(rows: readonly Row[]): boolean {
   return readText(onlyRow(rows)[0]) === 't';
 }
 
-/** Writes texts as a list that every encoding of a database has. */
+/** Writes texts as a JSON list in ASCII, which databases of any encoding can store. */
 export function listOf(texts: readonly string[]): string {
   const list = JSON.stringify(texts.map((text) => Buffer.from(text).toString()));
   return list.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -90,7 +90,7 @@ function textsIn(list: string | null | undefined): readonly string[] | undefined
   }
 }
 
-/** A row of `look`. */
+/** Reads the row of `look`. */
 export function readState(rows: readonly Row[]): StreamState {
   const [newest, oldest, last, version, mac, now, birth] = onlyRow(rows);
   const counter = readNumber(newest);
@@ -105,14 +105,14 @@ export function readState(rows: readonly Row[]): StreamState {
   };
 }
 
-/** A row of `tail`: the newest counter, and the one behind which the last entries are. */
+/** Reads the row of `tail`: the newest counter, and the counter that precedes the entries asked for. */
 export function readTail(rows: readonly Row[]): { readonly counter: number; readonly behind: number } {
   const [newest, behind] = onlyRow(rows);
   const counter = readNumber(newest);
   return { counter, behind: behind === null ? counter : readNumber(behind) };
 }
 
-/** The first row of `beat` is about this node, the others are conflicts. */
+/** Reads the rows of `beat`: the first is about this node, the others are conflicts. */
 export function readHeard([own = [], ...conflicts]: readonly Row[]): Heard {
   const [members, isTaken] = own;
   return {

@@ -1,7 +1,7 @@
 import { readDsn, type WireClient, type WireError, withClient } from '../../../postgres/index.ts';
 import { FORBIDDEN, type Grantee, SCHEMA_VERSION, schemaSql } from './schema-sql.ts';
 
-/** Something that a database needs to be a store, and its state there. */
+/** Something that a database needs to be a store, and its state in one database. */
 export interface SchemaItem {
   readonly what: string;
   readonly state: 'ok' | 'missing' | 'wrong';
@@ -19,7 +19,9 @@ interface DatabaseFacts {
 
 const LEAST_SERVER = 130_000;
 
-/** $1 is the role of the gateways. The function of the version may be one that this role must not call. */
+/**
+ * $1 is the role of the gateways. The role of this session may not be allowed to call `version`, so its source is read.
+ */
 const FACTS_SQL = `
 with functions as (
   select p.oid, p.proname, p.prosrc from pg_catalog.pg_proc p
@@ -39,14 +41,14 @@ select
     from role r, functions f, pg_catalog.pg_namespace n where n.nspname = 'gw_cluster'
   ) as may_use`;
 
-/** Tells what a database has of what a store needs. Rejects with a message of one line if it cannot be asked. */
+/** Returns which parts of a store a database has. Rejects with a message of one line if it cannot be asked. */
 export function schemaStatus(dsn: string, role: string): Promise<readonly SchemaItem[]> {
   return withDatabase(dsn, (client) => itemsOf(client, role));
 }
 
 /**
- * Makes a database a store, in one transaction, and tells what it has had of that and has now. Rejects with a message of one
- * line.
+ * Makes a database a store, in one transaction, and returns what it had before and has now. Rejects with a message of
+ * one line.
  */
 export function applySchema(
   dsn: string,

@@ -3,14 +3,14 @@ import { type Page, readPage, readRange, readStreams } from './redis-replies.ts'
 import { PAGE } from './redis-scripts.ts';
 import { type Commands, isTooLarge } from './servers/index.ts';
 
-/** Number of entries of one read. */
+/** Maximum number of entries of one read. */
 const MOST_READ = 1_000;
-/** Number of entries of one command of `tail`: each has the same timeout, on slow lines too. */
+/** Maximum number of entries of one command of `tail`. Each has its own timeout, which slow connections need. */
 const MOST_IN_PAGE = 250;
-/** Size of a page of large entries, which is that of the largest entry. */
+/** Maximum size of a page of large entries, and of one entry. */
 const MAX_PAGE_BYTES = 1_048_576;
 const LAST_ID = '18446744073709551615';
-/** Until a key is read again that is no stream. */
+/** How long a key that is no stream is left out. */
 const AGAIN_MS = 1_000;
 
 /** An id range for `XRANGE`, `XREVRANGE` and the script that replaces them. */
@@ -18,32 +18,32 @@ interface Range {
   readonly command: 'XRANGE' | 'XREVRANGE';
   readonly from: string;
   readonly to: string;
-  /** The entry `from` has been read. */
+  /** The entry `from` was read before. */
   readonly isRead: boolean;
   readonly count: number;
 }
 
 export interface ReadOptions {
   readonly waitMs: number;
-  /** Most entries, of all streams. */
+  /** Maximum number of entries, of all streams together. */
   readonly most?: number;
 }
 
 /** Reads the entries of streams. */
 export class EntryReader {
   readonly #keyOf: (stream: string) => string;
-  /** Streams of which a read was too large: they are read in small pages until they are read. */
+  /** Streams of which a read was too large. They are read in small pages until their end is reached. */
   readonly #large = new Set<string>();
-  /** Streams whose keys are something else, and until when they are left out: one of them makes the read of all fail. */
+  /** Streams whose keys are of another type, and until when they are left out: one of them fails a read of all. */
   readonly #wrong = new Map<string, number>();
-  /** Number of entries of one read; fewer after one that did not arrive. */
+  /** Number of entries of one read. Halved when a reply does not arrive in time. */
   #most = MOST_READ;
 
   constructor(keyOf: (stream: string) => string) {
     this.#keyOf = keyOf;
   }
 
-  /** Gives entries behind counters, the oldest first; an empty map if there were none for `waitMs`. */
+  /** Returns entries after counters, the oldest first; an empty map if there were none for `waitMs`. */
   async read(
     commands: Commands,
     behind: ReadonlyMap<string, number>,
@@ -75,7 +75,7 @@ export class EntryReader {
     }
   }
 
-  /** Gives the newest entries, the oldest first. */
+  /** Returns the newest entries, the oldest first. */
   async newest(commands: Commands, stream: string, count: number): Promise<readonly StoredEntry[]> {
     const entries: StoredEntry[] = [];
     let from = '+';
@@ -99,7 +99,7 @@ export class EntryReader {
     const streams = new Map([...behind.keys()].map((stream) => [this.#keyOf(stream), stream]));
     const count = Math.ceil(Math.min(most, this.#most) / behind.size);
     const wait = Math.ceil(waitMs);
-    // Redis takes 0 for no end.
+    // For Redis, 0 means without end.
     const block = wait > 0 ? ['BLOCK', String(wait)] : [];
     const args = [
       'COUNT',
@@ -159,7 +159,7 @@ function isWrongType(error: unknown): boolean {
   return error instanceof StoreRefused && error.message.startsWith('WRONGTYPE');
 }
 
-/** The highest id with a counter: what somebody else has added behind the entry is not read again. */
+/** The highest id with this counter, so that entries that other programs added after it are not read again. */
 function lastIdOf(counter: number): string {
   return `${counter < Number.MAX_SAFE_INTEGER ? counter : LAST_ID}-${LAST_ID}`;
 }

@@ -2,7 +2,9 @@ import type { Reply } from '../../../redis/index.ts';
 import { ENTRY_VERSION } from '../entry.ts';
 import type { Grant, Heard, KeysPart, Member, StoredEntry, StreamState } from '../store.ts';
 
-/** A reply that is none to the command: replies are matched to commands by order alone, so the connection is out of step. */
+/**
+ * A reply that the command cannot have. Only their order assigns replies to commands: the connection is out of step.
+ */
 export class UnexpectedReply extends Error {}
 
 type Item = Reply | Error;
@@ -15,7 +17,7 @@ export interface Page {
   readonly hasMore: boolean;
 }
 
-/** The names at the beginning of an entry, each in front of its value. */
+/** The names with which an entry begins, each before its value. */
 const HEAD = ['v', 'origin', 'incarnation', 'sequence', 'mac'] as const;
 const SEQUENCE = /^[1-9]\d{0,15}$/;
 /** Number of slots of a Redis Cluster. */
@@ -33,7 +35,7 @@ function readList(item: Item | undefined): readonly Item[] {
   return item as readonly Item[];
 }
 
-/** Numbers that are no safe integers become the largest one. */
+/** Reads a number. Numbers that are no safe integers become the largest one. */
 function readNumber(item: Item | undefined): number {
   const text = readText(item);
   if (!/^\d{1,20}$/.test(text)) throw new UnexpectedReply();
@@ -44,7 +46,7 @@ export function readCounters(reply: Reply): readonly number[] {
   return readList(reply).map(readNumber);
 }
 
-/** The reply to XREAD: lists of entries by key; nil if there are none. */
+/** Reads the reply to XREAD: lists of entries by key; nil if there are no entries. */
 export function readStreams(reply: Reply): ReadonlyMap<string, readonly StoredEntry[]> {
   const streams = reply === null ? [] : readList(reply);
   return new Map(
@@ -55,7 +57,7 @@ export function readStreams(reply: Reply): ReadonlyMap<string, readonly StoredEn
   );
 }
 
-/** The reply to XRANGE with a limit of `count` entries, without the entry `known`, if that is the first. */
+/** Reads the reply to XRANGE with a limit of `count` entries. Leaves out the first entry if its id is `known`. */
 export function readRange(
   reply: Reply,
   { count, known }: { count: number; known?: string | undefined },
@@ -65,7 +67,7 @@ export function readRange(
   return pageOf(isKnown ? items.slice(1) : items, items.length === count);
 }
 
-/** The reply of the script `PAGE`. */
+/** Reads the reply of the script `PAGE`. */
 export function readPage(reply: Reply): Page {
   const [items, more] = readList(reply);
   return pageOf(readList(items), readNumber(more) === 1);
@@ -137,37 +139,37 @@ export function readMembers(reply: Reply): readonly Member[] {
   return members.sort((one, other) => (one.nodeId < other.nodeId ? -1 : 1));
 }
 
-/** The reply of the script `ADMIT`. */
+/** Reads the reply of the script `ADMIT`. */
 export function readGrant(reply: Reply): Grant {
   const [requests, first] = readList(reply);
   return { requests: readNumber(requests), excess: readNumber(first) };
 }
 
-/** The reply of the script `SCAN_KEYS`. */
+/** Reads the reply of the script `SCAN_KEYS`. */
 export function readKeys(reply: Reply): KeysPart {
   const [cursor, ...items] = readList(reply);
   const next = readText(cursor);
   return { entries: items.map(readEntry), next: next === '0' ? undefined : next };
 }
 
-/** The reply of the script `LEASE`. */
+/** Reads the reply of the script `LEASE`. */
 export function readLease(reply: Reply): boolean {
   return readNumber(reply) === 1;
 }
 
-/** The host and port of a server, as another server tells them. */
+/** The host and port of a server, as another server gives them. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** Gives the address of two texts; `undefined` if they are none. */
+/** Returns the address made of two texts; `undefined` if they are malformed. */
 export function serverAddress(host: string, port: string): ServerAddress | undefined {
   const isValid = /^[\w.:-]{1,255}$/.test(host) && /^\d{1,5}$/.test(port);
   return isValid && Number(port) > 0 && Number(port) < 65_536 ? { host, port: Number(port) } : undefined;
 }
 
-/** Slots that one server has, both ends included. */
+/** Slots of one server, both ends included. */
 export interface SlotRange {
   readonly from: number;
   readonly to: number;
@@ -175,8 +177,8 @@ export interface SlotRange {
 }
 
 /**
- * The reply to CLUSTER SLOTS: ranges, the server that has them, and its replicas. A server that does not know its own name gives
- * none: it is `asked`, the host that was asked.
+ * Reads the reply to CLUSTER SLOTS: ranges, each with its server and replicas. A server that does not know its own host
+ * gives none: `asked` is the host that was asked.
  */
 export function readSlots(reply: Reply, asked: string): readonly SlotRange[] {
   return readList(reply).map((item) => {
@@ -189,12 +191,12 @@ export function readSlots(reply: Reply, asked: string): readonly SlotRange[] {
   });
 }
 
-/** The reply to ROLE: `master`, `slave` or `sentinel`, and more. */
+/** Reads the role in the reply to ROLE: `master`, `slave` or `sentinel`. */
 export function readRole(reply: Reply): string {
   return readText(readList(reply)[0]);
 }
 
-/** The reply to INFO: lines of names and values. */
+/** Reads `maxmemory_policy` in the reply to INFO. */
 export function readPolicy(reply: Reply): string | undefined {
   return /^maxmemory_policy:(\S+)/m.exec(readText(reply))?.[1];
 }

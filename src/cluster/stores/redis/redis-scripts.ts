@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ENTRY_VERSION } from '../entry.ts';
 import { MAX_KEYED_BYTES } from '../keyed-fields.ts';
 
-/** A Lua script and its SHA-1, by which a store that knows it is asked to run it. */
+/** A Lua script and its SHA-1, which is how a store that knows the script is told to run it. */
 export interface Script {
   readonly text: string;
   readonly sha: string;
@@ -13,8 +13,8 @@ function script(text: string): Script {
 }
 
 /**
- * The commands of a `RedisStore`, those in its scripts included, as in `ACL SETUSER`; a database other than 0 takes `select` as
- * well. The keys are `~gw:{NAMESPACE:*`.
+ * The commands of a `RedisStore`, including those in its scripts, as in `ACL SETUSER`. A database other than 0 needs
+ * `select`, too. The keys are `~gw:{NAMESPACE:*`.
  */
 export const STORE_COMMANDS = [
   'ping',
@@ -45,19 +45,19 @@ export const STORE_COMMANDS = [
   'zrem',
 ] as const;
 
-/** The further commands for a store that Sentinels or a Redis Cluster look after. */
+/** Further commands for a store with Sentinels, and for a Redis Cluster. */
 export const MORE_COMMANDS = { sentinel: ['role'], cluster: ['cluster|slots', 'asking'] } as const;
 
 /**
- * The stream, and the hash beside it: `c` is its newest counter, `b` when it was first asked for, `o:ORIGIN INCARNATION` is
- * `SEQUENCE TIME COUNTER`.
+ * The stream, and the hash beside it: `c` is the newest counter, `b` the time of the first `LOOK`, and `o:ORIGIN
+ * INCARNATION` is `SEQUENCE TIME COUNTER`.
  */
 export function streamKeys(namespace: string, stream: string): readonly [key: string, hash: string] {
   const key = `gw:{${namespace}:${stream}}`;
   return [key, `${key}:n`];
 }
 
-/** The stream, the hash beside it, the newest entry of each key, and when those that do not stay can go (a sorted set). */
+/** The stream, its hash, the newest entry of each key, and when keys expire (a sorted set). */
 export function keyedKeys(
   namespace: string,
   stream: string,
@@ -66,14 +66,14 @@ export function keyedKeys(
   return [key, hash, `${key}:k`, `${key}:x`];
 }
 
-/** What one node does for all, and its name. */
+/** The key of a lease. */
 export function leaseKey(namespace: string, name: string): string {
   return `gw:{${namespace}:le:${name}}`;
 }
 
 /**
- * The times of signs of life by node (a sorted set, on the store's clock), its facts (`INCARNATION FACTS`), and the digests of
- * streams (`DIGEST NODE`).
+ * The times of heartbeats by node (a sorted set, on the store's clock), the facts of nodes (`INCARNATION FACTS`), and
+ * the digests of streams (`DIGEST NODE`).
  */
 export function nodeKeys(
   namespace: string,
@@ -82,15 +82,17 @@ export function nodeKeys(
   return [key, `${key}:f`, `${key}:d`];
 }
 
-/** The fill of a bucket of a rate limit, and when it was written (ms on the store's clock). The hash of a key has no colon. */
+/**
+ * A bucket of a rate limit: its fill level, and when that was written (ms on the store's clock). No colon in the hash.
+ */
 export function bucketKey(namespace: string, zone: string, keyHash: string): string {
   return `gw:{${namespace}:li:${zone}:${keyHash}}`;
 }
 
-/** No stream has ever had so many entries: larger counters were written by somebody else. */
+/** No stream can have had so many entries: a larger counter was not written by gw. */
 const MOST_COUNTER = 999_999_999_999_999;
 
-/** What nodes have written as a number; 0 for anything else. */
+/** Reads a number that a node has written; 0 for anything else. */
 const NUMBERS = `
 local function count(text)
   local number = tonumber(text)
@@ -100,8 +102,9 @@ local function text(number) return string.format('%.0f', number) end
 `;
 
 /**
- * Without a stream there are no first and last entries; XINFO gives the last id also when all entries were trimmed. Behind an id that no
- * node has made none could be added any more: the stream is deleted, which nodes see as entries that are missing.
+ * Without a stream there are no first and last entries. XINFO gives the last id even if all entries were trimmed. After
+ * a larger id than a node can have made, no entry could be added: the stream is deleted. Nodes see that as missing
+ * entries.
  */
 const STREAM_ENDS = `${NUMBERS}
 local function ends(stream)
@@ -128,18 +131,18 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
-/** Nodes that were silent for so long are forgotten, some per beat. */
+/** Nodes without a heartbeat for this long are forgotten, a few per heartbeat. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
-/** The number of incarnations of a stream from which on those are forgotten that have no kept entry, or were silent for a day. */
+/** Above this number of incarnations of a stream, those without a kept entry or silent for a day are forgotten. */
 const MANY_ORIGINS = 1_000;
 
 /**
- * KEYS stream, hash; ARGV retain, origin, incarnation, then for each entry its sequence, its mac, the number of its texts and these.
- * Gives a counter per entry, 0 if its sequence is not above the last one.
+ * KEYS stream, hash; ARGV retain, origin, incarnation, then for each entry its sequence, its MAC, the number of its
+ * texts and the texts. Gives a counter per entry; 0 if its sequence is not above the last one.
  *
- * The hash may be lost, or somebody else may have added to the stream: if XADD refuses the id, the counter goes on behind the last
- * one of the stream. Incarnations that have come and gone are forgotten, once they are many (`m` says when).
+ * The hash may be lost, or another program may have added to the stream. If XADD refuses the id, counting therefore
+ * goes on after the last id of the stream. Old incarnations are forgotten once there are more than `m`.
  */
 export const APPEND = script(`${STREAM_ENDS}${NOW}
 local stream, hash, retain, origin, incarnation = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
@@ -190,9 +193,9 @@ return fault or counters
 `);
 
 /**
- * KEYS stream, hash; ARGV counter, origin, incarnation. Gives the newest counter, the oldest id that is kept or nil, the last
- * sequence of the incarnation, the mac of the entry with the counter, nil if that is not kept, the time in ms, and the time of the
- * first call, 0 if the store takes no writes.
+ * KEYS stream, hash; ARGV counter, origin, incarnation. Gives the newest counter, the oldest id that is kept or nil,
+ * the last sequence of the incarnation, the MAC of the entry with the counter or nil, the time in ms, and the time of
+ * the first call (0 if the store takes no writes).
  */
 export const LOOK = script(`${STREAM_ENDS}${NOW}
 local stream, hash = KEYS[1], KEYS[2]
@@ -211,14 +214,15 @@ return { text(math.max(newest, count(kept[1]))), oldest or false, last, mac, tex
 `);
 
 /**
- * KEYS stream; ARGV XRANGE or XREVRANGE, two ids, 1 if the first of them is not wanted, number of entries, bytes. Gives entries that
- * are not larger in sum; one that is by itself comes without its texts. Behind them 1, if there may be more.
+ * KEYS stream; ARGV XRANGE or XREVRANGE, two ids, 1 if the first id was read before, number of entries, bytes. Gives
+ * entries up to the total size, and 1 if there may be more. An entry that alone exceeds the size comes without its
+ * texts.
  */
 export const PAGE = script(`
 local from, isRead, count, most = ARGV[2], ARGV[4] == '1', tonumber(ARGV[5]), tonumber(ARGV[6])
 local entries, bytes = {}, 0
 while #entries < count do
-  -- Redis 6.0 has no open intervals: the entry before is read once more.
+  -- Redis 6.0 has no open intervals: the entry that was read before is read again.
   local nth = isRead and 2 or 1
   local entry = redis.call(ARGV[1], KEYS[1], from, ARGV[3], 'COUNT', nth)[nth]
   if not entry then return { entries, 0 } end
@@ -235,7 +239,7 @@ end
 return { entries, 1 }
 `);
 
-/** Removes nodes and what they said. */
+/** Removes nodes and their digests. */
 const FORGET = `
 local nodes, facts, digests = KEYS[1], KEYS[2], KEYS[3]
 local function forget(ids)
@@ -253,8 +257,8 @@ local function incarnationOf(id) return string.match(redis.call('HMGET', facts, 
 `;
 
 /**
- * KEYS nodes, facts, digests; ARGV node, incarnation, facts, heartbeat in ms, then streams and digests. Gives the number of live
- * nodes, 1 if another incarnation is live, then streams with other digests and the nodes that have them.
+ * KEYS nodes, facts, digests; ARGV node, incarnation, facts, heartbeat in ms, then streams and digests. Gives the
+ * number of live nodes, 1 if another incarnation is live, then streams with other digests and the nodes that have them.
  */
 export const BEAT = script(`${FORGET}${NOW}
 local id, incarnation, since = ARGV[1], ARGV[2], now - 3 * tonumber(ARGV[4])
@@ -285,7 +289,7 @@ if incarnationOf(ARGV[1]) == ARGV[2] then forget({ ARGV[1] }) end
 return 1
 `);
 
-/** KEYS nodes, facts, digests; ARGV number of nodes, bytes. Gives age, name and facts of nodes, the last heard first. */
+/** KEYS nodes, facts, digests; ARGV number of nodes, bytes. Gives ages, names and facts, the latest heartbeat first. */
 export const MEMBERS = script(`${NOW}
 local found = redis.call('ZREVRANGE', KEYS[1], 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 local members, bytes = {}, 0
@@ -300,15 +304,16 @@ end
 return members
 `);
 
-/** If the clock of the store has gone back by more than this, it was set anew. */
+/** If the clock of the store has gone back by more than this, somebody has set it. */
 const CLOCK_SET_MS = 60_000;
 
 /**
- * KEYS bucket; ARGV thousandths of requests per second, burst in thousandths, number of requests. Gives how many of them the bucket
- * has taken, and its fill with the first of them, each further one being 1000 more; 0 and the fill that was too high, if it has taken
- * none.
+ * KEYS bucket; ARGV thousandths of requests per second, burst in thousandths, number of requests. Gives how many
+ * requests the bucket has taken, and its fill level with the first of them; each further one adds 1000. If it has taken
+ * none: 0, and the level that was too high.
  *
- * nginx's leaky bucket, as in the limit_req module. An empty one has no key: nginx does not count the first request of a key.
+ * nginx's leaky bucket, as in the limit_req module. An empty bucket has no key: nginx does not count the first request
+ * of a key.
  */
 export const ADMIT = script(`${NOW}
 local rate, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -330,12 +335,12 @@ redis.call('SET', KEYS[1], string.format('%.0f %.0f', last, written), 'PX', stri
 return { taken, first }
 `);
 
-/** Deleted keys are kept for so long: a node that was away writes nothing over a deletion that it has not seen. */
+/** How long deletions are kept, so that a node that was away does not overwrite one with an old value. */
 const DELETED_MS = 600_000;
 
 /**
- * Entries of keyed streams are kept as `{ counter, entry }`, an entry being its names and values in turn: version, origin, incarnation,
- * sequence, mac, the time (`at`), then `keyedFields`.
+ * Keyed streams keep entries as `{ counter, entry }`. An entry is a list of names and values in turn: version, origin,
+ * incarnation, sequence, MAC, the time (`at`), then those of `keyedFields`.
  */
 const KEPT_ENTRY = `
 local function kept(packed)
@@ -348,8 +353,8 @@ end
 `;
 
 /**
- * KEYS stream, hash, entries by key, expiries; ARGV retain, origin, incarnation, then for each entry its sequence, its mac, the number
- * of its texts and these. Gives a counter per entry, 0 if it was overtaken.
+ * KEYS stream, hash, entries by key, expiries; ARGV retain, origin, incarnation, then for each entry its sequence, its
+ * MAC, the number of its texts and the texts. Gives a counter per entry; 0 if it was superseded.
  */
 export const WRITE = script(`${STREAM_ENDS}${NOW}${KEPT_ENTRY}
 local stream, hash, byKey, expiries, retain, origin, incarnation = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], ARGV[3]
@@ -366,7 +371,7 @@ local function write(sequence, mac, texts)
   local key, seen, lifeMs = texts[2], tonumber(texts[4]), tonumber(texts[6])
   local held, former = kept(redis.call('HMGET', byKey, key)[1])
   if held > counter then counter = math.max(counter, ends(stream) or 0) end
-  -- No node can have seen it.
+  -- No node can have seen a counter that the stream has not reached.
   if held > counter then held, former = 0, {} end
   if former[4] == origin and former[6] == incarnation then
     if former[8] == sequence then return held end
@@ -407,8 +412,8 @@ return fault or counters
 `);
 
 /**
- * KEYS stream, hash, entries by key, expiries; ARGV cursor of HSCAN, about how many keys. Gives the next cursor, then ids and entries,
- * without those that have expired; without its texts what is too large or none.
+ * KEYS stream, hash, entries by key, expiries; ARGV cursor of HSCAN, about how many keys. Gives the next cursor, then
+ * ids and entries of keys that have not expired. An entry that is malformed or too large comes without texts.
  */
 export const SCAN_KEYS = script(`${STREAM_ENDS}${NOW}${KEPT_ENTRY}
 local part = redis.call('HSCAN', KEYS[3], ARGV[1], 'COUNT', ARGV[2])
@@ -426,10 +431,10 @@ end
 return found
 `);
 
-/** Longest time that a lease can be left. */
+/** Longest time for which a lease can be taken. */
 const LONGEST_LEASE_MS = 86_400_000;
 
-/** KEYS lease; ARGV owner, ms. Gives 1 if the owner has it. One that does not end in time no node has taken. */
+/** KEYS lease; ARGV owner, ms. Gives 1 if the owner has it now. A value without such an expiry is not gw's. */
 export const LEASE = script(`
 local owner, leftMs = redis.pcall('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
 local isHeld = type(owner) == 'string' and leftMs >= 0 and leftMs <= ${LONGEST_LEASE_MS}
@@ -438,7 +443,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `);
 
-/** KEYS lease; ARGV owner. Another one can take it now. */
+/** KEYS lease; ARGV owner. Ends the lease, so that others can take it. */
 export const RELEASE = script(`
 if redis.pcall('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1

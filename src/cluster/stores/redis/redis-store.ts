@@ -2,7 +2,7 @@ import type { Reply } from '../../../redis/index.ts';
 import type { RedisBackend } from '../backend.ts';
 import {
   type Admitting,
-  type Asked,
+  type StreamQuery,
   type Beat,
   type ClusterStore,
   type Grant,
@@ -50,16 +50,16 @@ import { SplitReads } from './split-reads.ts';
 interface RedisStoreOptions {
   readonly backend: RedisBackend;
   readonly namespace: string;
-  /** Number of entries of a stream that are kept, and some more: whole blocks are trimmed. */
+  /** Number of entries of a stream that are kept at least; Redis trims whole blocks. */
   readonly retain: number;
   readonly timeoutMs: number;
 }
 
-/** Number of keys of one part, with the largest values less than a reply may have. */
+/** Number of keys of one part: even with the largest values, a reply does not exceed its limit. */
 const KEYS_IN_PART = 100;
 const MOST_MEMBERS = 10_000;
 const MAX_MEMBERS_BYTES = 8_388_608;
-/** Redis 6 or newer, or Valkey: one server, the master that Sentinels know, or a Redis Cluster. */
+/** Redis 6 or newer, or Valkey: one server, a master that Sentinels know, or a Redis Cluster. */
 export class RedisStore implements ClusterStore {
   readonly #namespace: string;
   readonly #retain: number;
@@ -97,11 +97,11 @@ export class RedisStore implements ClusterStore {
   async tail(stream: string, count: number): Promise<StreamTail> {
     const { counter } = await this.look(stream, { counter: 0, origin: '', incarnation: '' });
     const entries = await this.#reader.newest(this.#servers.writing(this.#keys(stream)[0]), stream, count);
-    // More may have come since.
+    // More entries may have come since `look`.
     return { entries, counter: Math.max(counter, entries.at(-1)?.counter ?? 0) };
   }
 
-  look(stream: string, { counter, origin, incarnation }: Asked): Promise<StreamState> {
+  look(stream: string, { counter, origin, incarnation }: StreamQuery): Promise<StreamState> {
     const args = [String(counter), origin, incarnation];
     return this.#run({ script: LOOK, keys: this.#keys(stream), args }, readState);
   }
@@ -152,8 +152,8 @@ export class RedisStore implements ClusterStore {
     return policies.find((policy) => policy !== undefined && policy !== 'noeviction') ?? policies[0];
   }
 
-  readAnew(): void {
-    this.#servers.readAnew();
+  restartReading(): void {
+    this.#servers.restartReading();
   }
 
   close(): void {
@@ -170,7 +170,7 @@ export class RedisStore implements ClusterStore {
     return found.get(stream) ?? [];
   }
 
-  /** The arguments of the scripts that add entries. */
+  /** Returns the arguments of the scripts that add entries. */
   #added(entries: readonly SealedEntry[]): readonly string[] {
     const { origin = '', incarnation = '' } = entries[0] ?? {};
     const args = [String(this.#retain), origin, incarnation];
@@ -188,7 +188,7 @@ async function policyOf(commands: Commands): Promise<string | undefined> {
   try {
     return await commands.ask({ name: 'info', args: ['memory'] }, readPolicy);
   } catch (error) {
-    // No right to it, or no such command.
+    // The user may not call it, or the command does not exist.
     if (error instanceof StoreRefused && /^(?:NOPERM|ERR)\b/.test(error.message)) return undefined;
     throw error;
   }

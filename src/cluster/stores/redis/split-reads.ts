@@ -4,20 +4,20 @@ import type { ReadOptions } from './entry-reader.ts';
 
 type Entries = readonly StoredEntry[];
 
-/** A read that is under way, or that has given entries which nobody has taken up to now. */
+/** A read that is under way, or whose entries no call has taken yet. */
 interface Read {
   readonly counter: number;
   readonly entries: Promise<Entries>;
 }
 
-/** Number of entries of one read, of all streams. */
+/** Maximum number of entries of one read, of all streams together. */
 const MOST_READ = 1_000;
-/** Until a stream is tried again that cannot be read, while others can. */
+/** Pause until a stream that cannot be read is tried again, while others can be read. */
 const AGAIN_MS = 500;
 
 /**
- * Reads of streams that no single command can read. Each stream has a read of its own; what the first one gives is given, and the
- * others go on until the next call.
+ * Reads streams that no single command can read. Each stream has a read of its own. A call returns the entries of the
+ * first read that ends; the other reads go on until the next call.
  */
 export class SplitReads {
   readonly #readOne: (stream: string, counter: number, options: ReadOptions) => Promise<Entries>;
@@ -28,7 +28,7 @@ export class SplitReads {
     this.#readOne = readOne;
   }
 
-  /** Gives entries behind counters; an empty map if there were none for `waitMs`. Rejects if no stream can be read. */
+  /** Returns entries after counters; an empty map if there were none for `waitMs`. Rejects if no stream can be read. */
   read(behind: ReadonlyMap<string, number>, waitMs: number): Promise<ReadonlyMap<string, Entries>> {
     for (const stream of this.#reads.keys()) if (!behind.has(stream)) this.#reads.delete(stream);
     const untilMs = performance.now() + waitMs;
@@ -64,7 +64,7 @@ export class SplitReads {
   #start(stream: string, counter: number, options: ReadOptions): Promise<Entries> {
     const former = this.#reads.get(stream);
     if (former?.counter === counter) return former.entries;
-    // One connection reads a stream: what it waits for comes first.
+    // Each stream has one connection: a command that still waits on it ends first.
     const begun = former ? former.entries.then(ignore, ignore) : Promise.resolve();
     const entries = begun.then(() => this.#readOne(stream, counter, options));
     const read = { counter, entries };

@@ -17,10 +17,10 @@ interface ClusterServersOptions {
 }
 
 const SLOTS: Command = { name: 'cluster', args: ['slots'] };
-/** Slots that were redirected since the map was learned. */
+/** Maximum number of redirected slots that are remembered until the map is read again. */
 const MOST_REDIRECTED = 16_384;
 
-/** One server of those that have slots. */
+/** A server that has slots. */
 interface Shard {
   readonly label: string;
   readonly endpoint: Endpoint;
@@ -28,9 +28,10 @@ interface Shard {
 }
 
 /**
- * A Redis Cluster. One connection to each server that has slots sends commands, and one for each key waits: the server takes no
- * command for keys of several slots. The map of the slots is learned from any server, and again when a command is redirected or a
- * server is lost. The store is up when one server is: what the others have waits.
+ * A Redis Cluster. Each server that has slots has one connection for commands. Each key that is read has one on which
+ * commands wait, since one command cannot have keys of several slots. The map of the slots is read from any server, and
+ * again when a command is redirected or a server is lost. The store is up when at least one server is; commands for
+ * other servers wait.
  */
 export class ClusterServers implements RedisServers {
   readonly isSplit = true;
@@ -42,10 +43,10 @@ export class ClusterServers implements RedisServers {
   readonly #shards = new Map<string, Shard>();
   /** By key. */
   readonly #readers = new Map<string, SlotReader>();
-  /** A server has come up that the owner has not been told of. */
+  /** A server has come up since the owner was last told. */
   #hasNews = false;
   #isUp = false;
-  /** Why nothing, or not everything, can be reached, as the owner was told. */
+  /** Why some or all servers cannot be reached, as the owner was told. */
   #reason: string | undefined;
   #isClosed = false;
 
@@ -97,8 +98,8 @@ export class ClusterServers implements RedisServers {
     }
   }
 
-  readAnew(): void {
-    for (const reader of this.#readers.values()) reader.renew('it gives nothing of what the store has');
+  restartReading(): void {
+    for (const reader of this.#readers.values()) reader.renew('it lacks entries that the store has');
   }
 
   close(): void {
@@ -113,7 +114,7 @@ export class ClusterServers implements RedisServers {
     return [...this.#shards.values()].filter(({ primary }) => primary.isUp);
   }
 
-  /** Those of which it is certain. */
+  /** Servers that are certainly down, not still connecting. */
   get #downShards(): readonly Shard[] {
     return [...this.#shards.values()].filter(
       ({ primary: { isUp, reason, connection } }) =>
@@ -150,7 +151,7 @@ export class ClusterServers implements RedisServers {
       );
       shard = { label, endpoint, primary };
       this.#shards.set(label, shard);
-      // A server that neither answers nor refuses does not hold back the others.
+      // A server that neither answers nor refuses must not delay the others.
       void primary.connection.ready().then(
         () => undefined,
         () => this.#judge(),
@@ -159,7 +160,7 @@ export class ClusterServers implements RedisServers {
     return shard;
   }
 
-  /** The map is learned anew; what a server says of one slot holds until then. */
+  /** Remembers which server has a slot until the map is read again. */
   #redirected(slot: number, { address, isAsking }: Target): void {
     if (this.#isClosed || isAsking) return;
     this.#ranges = [...this.#ranges.slice(-MOST_REDIRECTED), { from: slot, to: slot, address }];
@@ -178,13 +179,13 @@ export class ClusterServers implements RedisServers {
     }
   }
 
-  /** Asks a server that is connected, else those that were connected once, and those of the address. */
+  /** Asks a connected server for the map; if there is none, all known servers and the seeds in turn. */
   async #learn(signal: AbortSignal): Promise<readonly SlotRange[]> {
     const { backend, timeoutMs } = this.#options;
     const ask = (connection: StoreConnection, asked: Endpoint): Promise<readonly SlotRange[]> =>
       connection.ask(SLOTS, (reply) => readSlots(reply, asked.kind === 'inet' ? asked.host : ''));
     const upShards = this.#upShards;
-    // Not always the same one: it may be cut off from the others.
+    // Not always the same one, which may be cut off from the others.
     const chosen = upShards[Math.floor(Math.random() * upShards.length)];
     if (chosen) {
       const told = await ask(chosen.primary.connection, chosen.endpoint).catch(() => undefined);
@@ -213,7 +214,7 @@ export class ClusterServers implements RedisServers {
     this.#judge();
   }
 
-  /** Tells the owner what can be reached, once that is known of each server. */
+  /** Tells the owner which servers can be reached, once that is known of all. */
   #judge(): void {
     if (this.#isClosed) return;
     const down = this.#downShards;

@@ -2,7 +2,7 @@ import type { Bytes, Reply } from '../../../../redis/index.ts';
 import { StoreLost, StoreRefused } from '../../store.ts';
 import type { Script } from '../redis-scripts.ts';
 
-/** A command, and for how long the store itself may hold it back. */
+/** A command. `waitMs` is how long the store may wait before it replies. */
 export interface Command {
   readonly name: string;
   readonly args: readonly Bytes[];
@@ -15,37 +15,37 @@ export interface ScriptCall {
   readonly args: readonly string[];
 }
 
-/** Takes commands, and gives what `read` makes of their replies. All of them reject with `StoreLost` or `StoreRefused`. */
+/** Takes commands, and returns what `read` makes of their replies. All reject with `StoreLost` or `StoreRefused`. */
 export interface Commands {
   ask<T>(command: Command, read: (reply: Reply) => T): Promise<T>;
-  /** A server that does not know the script gets its text. */
+  /** Runs a script; a server that does not know it gets its text. */
   run<T>(call: ScriptCall, read: (reply: Reply) => T): Promise<T>;
 }
 
-/** The servers that have the keys of a store, whichever they are at the moment. */
+/** The servers that have the keys of a store at the moment. */
 export interface RedisServers {
-  /** A command can only have keys of one hash tag, `{…}`. */
+  /** Keys are spread over several servers: one command can only have keys with the same hash tag, `{…}`. */
   readonly isSplit: boolean;
-  /** Where commands about a key, and those with the same hash tag, are sent in their order. */
+  /** Takes commands about a key. Those about keys with the same hash tag are sent in their order. */
   writing(key: string): Commands;
-  /** Where commands about a key can wait: the others are not held back. */
+  /** Takes commands about a key that may wait, without delaying others. */
   reading(key: string): Commands;
-  /** Each server that can be written to, as far as they can be asked. */
+  /** All servers that can be written to and are connected. */
   all(): readonly Commands[];
-  /** Only commands about these keys wait from now on. */
+  /** From now on, only commands about these keys wait; connections for other keys are closed. */
   readOnly(keys: ReadonlySet<string>): void;
   /** Closes the connections that read and opens them again, unless replies are arriving on them. */
-  readAnew(): void;
+  restartReading(): void;
   close(): void;
 }
 
-/** Stands for a server that there is not. */
+/** Commands that reject, for a server that is not connected or not known. */
 export function lostCommands(reason: string): Commands {
   const lost = (): Promise<never> => Promise.reject(new StoreLost(reason));
   return { ask: lost, run: lost };
 }
 
-/** Runs a script. A store that has been restarted since, or another one, does not know it and gets its text. */
+/** Runs a script. A store that was restarted, or that replaced another one, does not know it and gets its text. */
 export async function runScript<T>(
   commands: Pick<Commands, 'ask'>,
   { script, keys, args }: ScriptCall,

@@ -2,7 +2,7 @@ const SLOTS = 16_384;
 /** CRC-16 of XMODEM. */
 const POLYNOMIAL = 0x1021;
 
-/** The slot of a key in a Redis Cluster: of its hash tag if it has one (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). */
+/** The slot of a key in a Redis Cluster, or of its hash tag (redis.io, "Redis cluster specification", hash tags). */
 export function keySlot(key: string): number {
   const [, tag = key] = /^[^{]*\{([^}]+)\}/s.exec(key) ?? [];
   let crc = 0;

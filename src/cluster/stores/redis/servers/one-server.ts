@@ -11,7 +11,7 @@ interface OneServerOptions {
   readonly probe: (commands: Commands) => Promise<string | undefined>;
 }
 
-/** A probe that writes nothing to a hash: a replica accepts connections and answers too, but refuses a write. */
+/** Returns a probe that deletes nothing from a hash. A replica accepts connections and answers, but refuses a write. */
 export const writeProbe =
   (key: string) =>
   async (commands: Commands): Promise<undefined> => {
@@ -19,14 +19,14 @@ export const writeProbe =
   };
 
 /**
- * One server. One connection sends commands, the other one waits for entries; it follows the first one, since after a failover
- * their address may lead to another server.
+ * One server. One connection sends commands; another one waits for entries. The second is dropped with the first, since
+ * after a failover the address may lead to another server.
  */
 export class OneServer implements RedisServers {
   readonly isSplit = false;
   readonly #primary: Primary;
   readonly #reading: StoreConnection;
-  /** The last reason that the owner was told for its being down. */
+  /** Why it is down, as the owner was told; `undefined` while it is up. */
   #told: string | undefined;
 
   constructor({ endpoint, timeoutMs, probe }: OneServerOptions, owner: StoreOwner) {
@@ -68,8 +68,8 @@ export class OneServer implements RedisServers {
     // One connection waits for all keys.
   }
 
-  readAnew(): void {
-    this.#reading.renew('it gives nothing of what the store has');
+  restartReading(): void {
+    this.#reading.renew('it lacks entries that the store has');
   }
 
   close(): void {

@@ -6,16 +6,16 @@ import { StoreConnection } from './store-connection.ts';
 interface PrimaryOptions {
   readonly endpoint: Endpoint;
   readonly timeoutMs: number;
-  /** Gives the reason why a server cannot be written to, if there is one that its refusals do not tell. Rejects as they do. */
+  /** Returns why a server cannot be written to, if its refusals do not say so themselves. Rejects as commands do. */
   readonly probe: (commands: Commands) => Promise<string | undefined>;
 }
 
-/** The connection that writes to a server. It is up when the server answers, and may be written to. */
+/** The connection that writes to a server. It is up when the server answers and takes writes. */
 export class Primary {
   readonly connection: StoreConnection;
   readonly #probing: PrimaryOptions['probe'];
   readonly #owner: StoreOwner;
-  /** Undefined for up, else why it is down. */
+  /** Why it is down; `undefined` while it is up. */
   #downReason: string | undefined = '';
 
   constructor({ endpoint, timeoutMs, probe }: PrimaryOptions, owner: StoreOwner) {
@@ -31,7 +31,7 @@ export class Primary {
     return this.#downReason === undefined;
   }
 
-  /** Why it is down; empty before that is known. */
+  /** Why it is down; empty while that is not known. */
   get reason(): string {
     return this.#downReason ?? '';
   }
@@ -42,7 +42,7 @@ export class Primary {
       const reason = await this.#probing(connection);
       if (reason !== undefined) connection.standBack(reason);
     } catch (error) {
-      // Other refusals are those of a store that answers; who sends a command gets them.
+      // Any other refusal shows that the store answers; later commands get it, too.
       if (!(error instanceof StoreRefused)) connection.drop('it does not answer a command');
     }
     if (!connection.isUp || this.isUp) return;

@@ -8,27 +8,28 @@ import type { StoreConnection } from './store-connection.ts';
 /** A server that may have a slot. */
 export interface Target {
   readonly address: ServerAddress;
-  /** It is only getting the slot: each command needs ASKING before it. */
+  /** The server is only receiving the slot: each command needs ASKING before it. */
   readonly isAsking?: boolean;
 }
 
-/** The way to the server of one slot. */
+/** Leads to the server of one slot. */
 export interface Route {
-  /** Throws `StoreLost` if there is none. */
+  /** Throws `StoreLost` if no server is known. */
   start(): Target;
   connectionTo(target: Target): StoreConnection;
-  /** A server says that another one has the slot, or is getting it. */
+  /** A server has said that another one has the slot, or is receiving it. */
   redirected(target: Target): void;
 }
 
-/** A slot that moves while the map is learned may be two servers further on. */
+/** While the map is outdated, a slot that moved may take several redirections to find. */
 const MOST_REDIRECTIONS = 5;
-/** The pause until the keys of a command, which are moving, are in one place. */
+/** The pause between attempts while the keys of a command are being moved between servers. */
 const MOVING_MS = 50;
 
 /**
- * Sends a command to the server of a slot, and follows redirections. What was redirected was not executed, so nothing is executed
- * twice (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding).
+ * Sends a command to the server of a slot, and follows redirections. A command that was redirected was not executed, so
+ * no command is executed twice
+ * (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding).
  */
 export async function askFollowing<T>(
   route: Route,
@@ -56,7 +57,7 @@ export async function askFollowing<T>(
   throw new StoreLost('the servers redirect each other');
 }
 
-/** `MOVED SLOT HOST:PORT`, `ASK SLOT HOST:PORT` and `TRYAGAIN …`; without a host it is the one that was asked. */
+/** Reads `MOVED SLOT HOST:PORT`, `ASK SLOT HOST:PORT` and `TRYAGAIN …`. No host means the server that was asked. */
 function redirectionOf(error: unknown, { address }: Target): Target | 'again' | undefined {
   if (!(error instanceof StoreRefused)) return undefined;
   if (error.message.startsWith('TRYAGAIN ')) return 'again';
@@ -67,17 +68,17 @@ function redirectionOf(error: unknown, { address }: Target): Target | 'again' | 
 
 interface SlotReaderParts {
   readonly timeoutMs: number;
-  /** Where the slot is, by the map of all. */
+  /** Returns the server that has the slot according to the map. */
   readonly start: () => Target;
   readonly open: (target: Target) => StoreConnection;
   readonly redirected: (target: Target) => void;
 }
 
-/** A connection of its own on which commands about the keys of one slot can wait. It goes where the slot goes. */
+/** A connection on which commands about the keys of one slot can wait. It follows the slot from server to server. */
 export class SlotReader implements Commands, Route {
   readonly #parts: SlotReaderParts;
   #open: { readonly label: string; readonly connection: StoreConnection } | undefined;
-  /** Where a server has sent it. That holds until its connection is lost: the map may be older, or newer. */
+  /** The server to which it was redirected. Preferred to the map, which may be older, until the connection is lost. */
   #redirected: Target | undefined;
 
   constructor(parts: SlotReaderParts) {

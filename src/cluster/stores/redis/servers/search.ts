@@ -5,8 +5,8 @@ const SHORTEST_MS = 100;
 const LONGEST_MS = 5_000;
 
 /**
- * The pause before an attempt, from 1, if the one before took `tookMs`. The first comes at once; then pauses grow to 5 s, each of a
- * random length: many gateways have lost the store at the same moment.
+ * Returns the pause before an attempt (from 1) after one that took `tookMs`. The first attempt comes at once; then
+ * pauses grow to 5 s. Their length is random, since many gateways lose the store at the same moment.
  */
 export function pauseMs(attempt: number, tookMs = 0): number {
   if (attempt <= 1) return 0;
@@ -14,7 +14,7 @@ export function pauseMs(attempt: number, tookMs = 0): number {
   return Math.max(SHORTEST_MS, SHORTEST_MS + Math.random() * (most - SHORTEST_MS) - tookMs);
 }
 
-/** Something that is looked for again, at growing intervals, for as long as what was found does not suffice. */
+/** Looks for something again and again, at growing intervals, until what was found suffices. */
 export class Search {
   readonly #look: (signal: AbortSignal) => Promise<void>;
   readonly #ending = new AbortController();
@@ -28,14 +28,14 @@ export class Search {
     this.#look = look;
   }
 
-  /** Looks once more, after a pause. */
+  /** Looks again, after a pause. */
   again(): void {
     if (this.#ending.signal.aborted) return;
     if (this.#isLooking) this.#isWanted = true;
     else this.#timer ??= setTimeout(this.#run, pauseMs(++this.#attempt));
   }
 
-  /** Looks at once: there is something to be found. */
+  /** Looks at once, since there is something new to find. */
   now(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -43,7 +43,7 @@ export class Search {
     this.again();
   }
 
-  /** What was found suffices. */
+  /** Stops looking: what was found suffices. */
   end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -67,23 +67,23 @@ export class Search {
   };
 }
 
-/** A connection to a server that is asked. `told` rejects if the server cannot tell. */
-interface Asked<T> {
+/** A connection to a server that is asked for a value. `told` rejects if the server cannot give it. */
+interface AskedServer<T> {
   readonly told: Promise<T>;
   close(): void;
 }
 
-/** What a server has told, and the connection to it, which stays open. */
+/** The value that a server has given, and the connection to that server, which stays open. */
 interface Told<T, Connection> {
   readonly value: T;
   readonly connection: Connection;
   readonly server: Endpoint;
 }
 
-/** Asks one server after the other until one of them tells. Rejects with `StoreLost` if none does. */
-export async function askInTurn<T, Connection extends Asked<T>>(
+/** Asks one server after the other until one gives a value. Rejects with `StoreLost` if none does. */
+export async function askInTurn<T, Connection extends AskedServer<T>>(
   servers: readonly Endpoint[],
-  open: (server: Endpoint) => Connection & Asked<T>,
+  open: (server: Endpoint) => Connection & AskedServer<T>,
   signal: AbortSignal,
 ): Promise<Told<T, Connection>> {
   let reason = 'there is no server to ask';

@@ -10,24 +10,24 @@ interface SentinelOptions {
 }
 
 interface SentinelOwner {
-  /** The connection was lost, or could not be established. */
+  /** The connection was lost or could not be established. */
   down(): void;
   /** Another server has become the master. */
   switched(): void;
 }
 
-/** The channel on which a Sentinel tells of a new master. */
+/** The channel on which a Sentinel announces a new master. */
 const SWITCHED = '+switch-master';
 /** A handshake takes longer than a command. */
 const MIN_CONNECT_MS = 1_000;
 const MAX_REPLY_BYTES = 65_536;
 
 /**
- * A connection to a Sentinel, which is asked for the master and tells of the next one. It is not one of ioredis: that throws
- * an exception which nobody can catch when something else than a message arrives on a connection that has subscribed.
+ * A connection to a Sentinel, which gives the address of the master and announces the next one. ioredis is not used: it
+ * throws an exception that cannot be caught if anything but a message arrives on a subscribed connection.
  */
 export class SentinelConnection {
-  /** The address of the master, once the Sentinel has told it. Rejects with `StoreLost` or `StoreRefused`. */
+  /** The address of the master, as the Sentinel gives it. Rejects with `StoreLost` or `StoreRefused`. */
   readonly told: Promise<ServerAddress>;
   readonly #name: string;
   readonly #connection: RedisConnection;
@@ -48,13 +48,13 @@ export class SentinelConnection {
       {
         up: () => this.#ask(timeoutMs),
         down: (connection, reason) => {
-          // The Sentinels are asked again, after other pauses than its own.
+          // The owner reconnects to a Sentinel, after pauses of its own.
           connection.close();
           this.#answer(new StoreLost(reason));
           owner.down();
         },
         unasked: (message) => this.#heard(message),
-        // With it, lists may have numbers in them.
+        // Required, so that lists may contain numbers.
         pushed: () => undefined,
       },
     );
@@ -81,7 +81,7 @@ export class SentinelConnection {
     });
     this.#send('subscribe', [SWITCHED], () => {
       clearTimeout(timer);
-      // Without the right to subscribe, the loss of the master is what tells.
+      // Without the right to subscribe, only the loss of the master shows that another one is needed.
       if (address) this.#answer(address);
     });
   }
@@ -97,7 +97,7 @@ export class SentinelConnection {
     if (reply === null || (isList && reply.length === 0))
       return new StoreRefused(`it knows no master "${this.#name}"`);
     const [host, port] = isList ? reply.map(String) : [];
-    return serverAddress(host ?? '', port ?? '') ?? new StoreLost('a reply that is none to "sentinel"');
+    return serverAddress(host ?? '', port ?? '') ?? new StoreLost('an unexpected reply to "sentinel"');
   }
 
   /** A message is a list: its kind, the channel, and `NAME OLD-HOST OLD-PORT NEW-HOST NEW-PORT`. */

@@ -14,8 +14,9 @@ interface SentinelServersOptions {
 }
 
 /**
- * The master of a name that Sentinels know. They are asked in turn when it is lost or is no master any more, and when the one that
- * answered last tells of a new one (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
+ * A master that Sentinels know by a name. They are asked in turn when the master is lost or became a replica, and when
+ * the Sentinel that answered last announces a new master
+ * (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
  */
 export class SentinelServers implements RedisServers {
   readonly isSplit = false;
@@ -26,7 +27,7 @@ export class SentinelServers implements RedisServers {
   /** The connection to the Sentinel that answered last. */
   #listening: SentinelConnection | undefined;
   #master: { readonly label: string; readonly server: OneServer } | undefined;
-  /** The last reason that the owner was told for its being down. */
+  /** Why it is down, as the owner was told; `undefined` while it is up. */
   #told: string | undefined;
 
   constructor(options: SentinelServersOptions, owner: StoreOwner) {
@@ -52,8 +53,8 @@ export class SentinelServers implements RedisServers {
     // One connection waits for all keys.
   }
 
-  readAnew(): void {
-    this.#master?.server.readAnew();
+  restartReading(): void {
+    this.#master?.server.restartReading();
   }
 
   close(): void {
@@ -83,7 +84,7 @@ export class SentinelServers implements RedisServers {
       const told = await askInTurn(this.#sentinels, open, signal);
       if (signal.aborted) return told.connection.close();
       this.#listening = told.connection;
-      // The next time, the one that answers comes first.
+      // Next time, the Sentinel that answered is asked first.
       this.#sentinels = [told.server, ...this.#sentinels.filter((one) => one !== told.server)];
       this.#follow({ kind: 'inet', ...told.value, ...backend.access });
     } catch (error) {
@@ -127,12 +128,12 @@ export class SentinelServers implements RedisServers {
   }
 }
 
-/** A probe that asks a server for its role, and finds out whether it takes a write. */
+/** Returns a probe that asks a server for its role, and then whether it takes a write. */
 export function masterProbe(write: (commands: Commands) => Promise<undefined>) {
   return async (commands: Commands): Promise<string | undefined> => {
     try {
       const role = await commands.ask({ name: 'role', args: [] }, readRole);
-      if (role !== 'master') return role === 'slave' ? 'it is a replica' : 'it is no master';
+      if (role !== 'master') return role === 'slave' ? 'it is a replica' : 'it is not a master';
     } catch (error) {
       if (!(error instanceof StoreRefused)) throw error;
     }

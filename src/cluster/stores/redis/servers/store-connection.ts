@@ -25,17 +25,17 @@ const MAX_REPLY_BYTES = 16_777_216;
 const TOO_LARGE = replyTooLarge(MAX_REPLY_BYTES);
 /** A handshake takes longer than a command. */
 const MIN_CONNECT_MS = 1_000;
-/** A store that hangs is found again at once when it goes on, since an attempt to connect waits for it. */
+/** Timeout of the login. An attempt to connect to a store that hangs waits, and succeeds as soon as it goes on. */
 const LOGIN_MS = 5_000;
-/** Errors of a store that is not the one to ask, or not yet: after a failover the address leads to another one. */
+/** Errors of a server that does not take commands, or not yet. After a failover, the address leads to another. */
 const NOT_SERVING = /^(?:READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
 
-/** Tells whether a call failed because its reply exceeds the limit. The connection was dropped for that. */
+/** Returns whether a call failed because its reply exceeds the limit, for which the connection was dropped. */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof StoreLost && error.message === TOO_LARGE;
 }
 
-/** One connection to the store. Rejects at once while it is down. */
+/** One connection to the store. Its calls reject at once while it is down. */
 export class StoreConnection implements Commands {
   readonly #client: RedisClient;
   readonly #connectMs: number;
@@ -57,14 +57,14 @@ export class StoreConnection implements Commands {
     return this.#client.isUp;
   }
 
-  /** No attempt to connect has ended yet, nor taken too long. */
+  /** The first attempt to connect has neither ended nor taken too long. */
   get isNew(): boolean {
     return this.#client.isNew;
   }
 
   /**
-   * Resolves when it is up. Rejects with `StoreLost` if the first attempt to connect fails, or takes longer than `timeoutMs`, which
-   * is a second at least; and at once if it was lost since.
+   * Resolves when it is up. Rejects with `StoreLost` if the first attempt to connect fails or takes longer than
+   * `timeoutMs` (at least a second); at once if the connection was lost after that.
    */
   async ready(): Promise<void> {
     try {
@@ -75,12 +75,12 @@ export class StoreConnection implements Commands {
   }
 
   /**
-   * Sends a command and gives what `read` makes of its reply. Rejects with `StoreLost` or `StoreRefused`. With `isAsking`, a server
-   * that is only getting the slot of the key takes it.
+   * Sends a command and returns what `read` makes of its reply. Rejects with `StoreLost` or `StoreRefused`. With
+   * `isAsking`, ASKING comes first, so that a server that is receiving the slot of the key takes the command.
    */
   async ask<T>({ name, args, waitMs }: Command, read: (reply: Reply) => T, isAsking = false): Promise<T> {
     try {
-      // If this is refused, so is the command.
+      // If ASKING is refused, the command is, too.
       if (isAsking) this.#client.ask('asking', []).catch(() => undefined);
       return read(await this.#client.ask(name, args, waitMs));
     } catch (error) {
@@ -92,7 +92,7 @@ export class StoreConnection implements Commands {
     return runScript(this, call, read);
   }
 
-  /** Closes the connection and opens it again after a while: the server is not the one to ask. */
+  /** Closes the connection and opens it again after a while, since the server does not serve now. */
   standBack(reason: string): void {
     this.#client.standBack(reason);
   }
@@ -119,15 +119,15 @@ export class StoreConnection implements Commands {
       return new StoreRefused(refusal);
     }
     if (!(error instanceof UnexpectedReply)) return error as Error;
-    const reason = `a reply that is none to "${name}"`;
+    const reason = `an unexpected reply to "${name}"`;
     this.drop(reason);
     return new StoreLost(reason);
   }
 }
 
-/** Gives the message of a refusal without what Redis 6 puts in front of the error of a script and Redis 7 behind it. */
+/** Returns the message of a refusal without what Redis 6 puts before, and Redis 7 after, the error of a script. */
 function refusalOf({ message }: RedisRefused): string {
   const [, inScript = message] = /^ERR Error running script \(.*?: -([A-Z]+ .*)$/.exec(message) ?? [];
-  // A store that does not know a command repeats what was sent.
+  // A store repeats a command that it does not know, which may contain secrets.
   return inScript.replace(/(?: script: [0-9a-f]{40}, on @.*|,? with args beginning with.*)$/, '');
 }
